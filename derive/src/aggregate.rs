@@ -1,0 +1,179 @@
+//! `#[derive(Aggregate)]`: what the attributes say, and the trait they stand for.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::ext::IdentExt;
+use syn::{DeriveInput, Ident, LitStr};
+
+use crate::attributes::{Errors, Options};
+use crate::collection::{Collection, EXAMPLE};
+use crate::fields::{Field, named};
+
+/// An aggregate as its attributes describe it.
+struct Root<'a> {
+    ident: &'a Ident,
+    name: String,
+    table: String,
+    version: String,
+    revisions: u32,
+    /// The id first, then the others as they are declared: the order of the columns.
+    fields: Vec<Field<'a>>,
+    children: Vec<Collection<'a>>,
+}
+
+pub(crate) fn derive(input: &DeriveInput) -> syn::Result<TokenStream> {
+    let fields = named(input, "Aggregate")?;
+    let mut errors = Errors::default();
+    let mut root = Root::read(input, &mut errors);
+    root.read_fields(fields, &mut errors);
+    errors.finish()?;
+    Ok(root.implementation())
+}
+
+impl<'a> Root<'a> {
+    fn read(input: &'a DeriveInput, errors: &mut Errors) -> Self {
+        let mut options = Options::read(&input.attrs, errors);
+        if !options.has("table") {
+            errors.add(&input.ident, "which table? Write `#[aggregate(table = \"…\")]` above the struct");
+        }
+        let text = |name: Option<LitStr>, default: &str| name.map_or_else(|| default.to_owned(), |name| name.value());
+        let root = Root {
+            ident: &input.ident,
+            name: text(options.text("name", errors), &input.ident.unraw().to_string()),
+            table: text(options.identifier("table", errors), ""),
+            version: text(options.identifier("version", errors), "version"),
+            revisions: options.number("revisions", errors).unwrap_or(0),
+            fields: Vec::new(),
+            children: Vec::new(),
+        };
+        options.finish("an `Aggregate`", "there are `table`, `name`, `version` and `revisions`", errors);
+        root
+    }
+
+    fn read_fields(&mut self, fields: impl Iterator<Item = &'a syn::Field>, errors: &mut Errors) {
+        let mut id = None;
+        for field in fields {
+            let mut options = Options::read(&field.attrs, errors);
+            if options.flag("children", errors).is_some() {
+                self.children.extend(Collection::read(field, options, errors));
+                continue;
+            }
+            let place = options.flag("id", errors);
+            let column = Field::read(field, &mut options, &format!("write {EXAMPLE} above it"), errors);
+            self.refuse_version(&column, errors);
+            let known = match options.has("table") || options.has("owner") {
+                true => format!("for a collection write {EXAMPLE}"),
+                false => format!("there are `id`, `column` and, for a collection, {EXAMPLE}"),
+            };
+            options.finish("a field of an `Aggregate`", &known, errors);
+            match place {
+                None => self.fields.push(column),
+                Some(_) if id.is_none() => id = Some(column),
+                Some(second) => errors.add(
+                    second,
+                    "an aggregate has one id; for a composite one derive `ValueObject` for a struct of its parts",
+                ),
+            }
+        }
+        match id {
+            Some(id) => self.fields.insert(0, id),
+            None => errors.add(self.ident, "which field is the identity? Write `#[aggregate(id)]` above it"),
+        }
+        self.refuse_shared_tables(errors);
+    }
+
+    /// Whoever comes from a mapper where the version is a field will try that first.
+    fn refuse_version(&self, field: &Field<'_>, errors: &mut Errors) {
+        if field.column.eq_ignore_ascii_case(&self.version) {
+            let message = "this column belongs to the version, which `Loaded` carries; remove the field, or name another \
+                           column: `column = \"…\"` here or `version = \"…\"` above the struct";
+            errors.add(&field.member, message);
+        }
+    }
+
+    /// Two collections in one table would delete each other's rows.
+    fn refuse_shared_tables(&self, errors: &mut Errors) {
+        for (at, collection) in self.children.iter().enumerate() {
+            let earlier = self.children[..at].iter().map(|earlier| earlier.table.value());
+            if earlier.chain([self.table.clone()]).any(|taken| taken.eq_ignore_ascii_case(&collection.table.value())) {
+                errors.add(&collection.table, "this table is taken; each collection needs a table of its own");
+            }
+        }
+    }
+
+    fn implementation(&self) -> TokenStream {
+        let (ident, id) = (self.ident, &self.fields[0]);
+        let (id_type, id_member) = (id.ty, &id.member);
+        let mapping = self.mapping();
+        let writes = self.fields.iter().map(|field| field.write(&quote!(&mut __row)));
+        let child_writes = self.children.iter().map(Collection::write);
+        let values = self.fields.iter().map(|field| field.value(&quote!(&mut __row)));
+        let child_values = self.children.iter().enumerate().map(|(at, collection)| collection.value(at));
+        quote! {
+            #[automatically_derived]
+            #[allow(deprecated)]
+            impl ::tenure::Aggregate for #ident {
+                type Id = #id_type;
+
+                fn id(&self) -> &Self::Id {
+                    &self.#id_member
+                }
+
+                #mapping
+
+                fn to_rows(&self) -> ::tenure::mapping::Rows {
+                    let mut __row = ::std::vec::Vec::new();
+                    #(#writes)*
+                    ::tenure::mapping::Rows { root: __row, children: ::std::vec![#(#child_writes),*] }
+                }
+
+                fn from_rows(
+                    __rows: &::tenure::mapping::Rows,
+                ) -> ::core::result::Result<Self, ::tenure::mapping::MappingError> {
+                    let __mapping = <Self as ::tenure::Aggregate>::mapping();
+                    let __root = &__mapping.root;
+                    let mut __row = ::tenure::value::RowReader::new(&__root.name, &__root.columns, &__rows.root);
+                    ::core::result::Result::Ok(Self { #(#values,)* #(#child_values,)* })
+                }
+            }
+        }
+    }
+
+    /// Not a `LazyLock`: that would say "previously been poisoned" from the second call on, where a `OnceLock` repeats
+    /// what is wrong; and its initializer could not say `Self`, as in a typed id `Id<Self>`.
+    fn mapping(&self) -> TokenStream {
+        let Root { ident, name, table, version, revisions, .. } = self;
+        let columns = self.fields.iter().map(Field::columns);
+        let width = self.fields[0].width();
+        let children = self.children.iter().map(Collection::table);
+        let owner_checks = self.children.iter().map(|collection| collection.owner_check(ident));
+        let invalid = format!("the mapping of `{ident}` is not valid: {{}}");
+        quote! {
+            fn mapping() -> &'static ::tenure::mapping::Mapping {
+                #(#owner_checks)*
+                static MAPPING: ::std::sync::OnceLock<::tenure::mapping::Mapping> = ::std::sync::OnceLock::new();
+                ::std::sync::OnceLock::get_or_init(&MAPPING, || {
+                    let mut __columns = ::std::vec::Vec::new();
+                    #(#columns)*
+                    let __mapping = ::tenure::mapping::Mapping {
+                        name: ::std::borrow::ToOwned::to_owned(#name),
+                        root: ::tenure::mapping::Table {
+                            name: ::std::borrow::ToOwned::to_owned(#table),
+                            path: ::std::string::String::new(),
+                            owner: ::std::vec::Vec::new(),
+                            columns: __columns,
+                            key: #width,
+                        },
+                        version: ::std::borrow::ToOwned::to_owned(#version),
+                        children: ::std::vec![#(#children),*],
+                        revisions: #revisions,
+                    };
+                    if let ::core::result::Result::Err(__error) = __mapping.validate() {
+                        ::core::panic!(#invalid, __error);
+                    }
+                    __mapping
+                })
+            }
+        }
+    }
+}

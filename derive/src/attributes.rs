@@ -1,0 +1,152 @@
+//! Reading `#[aggregate(...)]`, and collecting what is wrong with it.
+
+use std::fmt::Display;
+
+use proc_macro2::Ident;
+use quote::ToTokens;
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Expr, Lit, LitStr, Meta, Token};
+
+/// The mistakes found so far: whoever made three is told of three, not of one per compilation.
+#[derive(Default)]
+pub(crate) struct Errors(Option<syn::Error>);
+
+impl Errors {
+    /// Adds a mistake at this place.
+    pub(crate) fn add(&mut self, place: impl ToTokens, message: impl Display) {
+        self.combine(syn::Error::new_spanned(place, message));
+    }
+
+    /// Adds what another step found.
+    pub(crate) fn combine(&mut self, error: syn::Error) {
+        match &mut self.0 {
+            Some(errors) => errors.combine(error),
+            None => self.0 = Some(error),
+        }
+    }
+
+    /// All mistakes, if there are any.
+    pub(crate) fn finish(self) -> syn::Result<()> {
+        self.0.map_or(Ok(()), Err)
+    }
+}
+
+/// What stands in the `#[aggregate(...)]` of one struct, field or variant. Options are taken out by name; what is left
+/// in the end is what nobody knows.
+pub(crate) struct Options(Vec<(Ident, Option<Lit>)>);
+
+impl Options {
+    /// Reads all `#[aggregate(...)]` among the attributes; those of others are not looked at.
+    pub(crate) fn read(attributes: &[Attribute], errors: &mut Errors) -> Self {
+        let mut options = Options(Vec::new());
+        for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("aggregate")) {
+            match attribute.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated) {
+                Ok(metas) => metas.into_iter().for_each(|meta| options.add(meta, errors)),
+                Err(error) => errors.combine(error),
+            }
+        }
+        options
+    }
+
+    fn add(&mut self, meta: Meta, errors: &mut Errors) {
+        let Some(name) = meta.path().get_ident().cloned() else {
+            return errors.add(meta.path(), "expected the name of an option, such as `column`");
+        };
+        let value = match &meta {
+            Meta::Path(_) => None,
+            Meta::NameValue(pair) => match literal(&pair.value) {
+                Some(value) => Some(value.clone()),
+                None => return errors.add(&pair.value, format!("`{name}` takes a literal, such as `{name} = \"x\"`")),
+            },
+            Meta::List(_) => return errors.add(&meta, format!("`{name}` takes no list; write `{name} = \"x\"`")),
+        };
+        if self.has(&name.to_string()) {
+            return errors.add(&name, format!("`{name}` is given twice; keep one of them"));
+        }
+        self.0.push((name, value));
+    }
+
+    /// Whether this option is given, in whatever form.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(found, _)| found == name)
+    }
+
+    fn take(&mut self, name: &str) -> Option<(Ident, Option<Lit>)> {
+        let at = self.0.iter().position(|(found, _)| found == name)?;
+        Some(self.0.remove(at))
+    }
+
+    /// Takes an option that stands alone: `id`. Its place, if it is given.
+    pub(crate) fn flag(&mut self, name: &str, errors: &mut Errors) -> Option<Ident> {
+        let (place, value) = self.take(name)?;
+        if value.is_some() {
+            errors.add(&value, format!("`{name}` takes no value; write `#[aggregate({name})]`"));
+        }
+        Some(place)
+    }
+
+    /// Takes an option that is a text: `rename = "sent"`.
+    pub(crate) fn text(&mut self, name: &str, errors: &mut Errors) -> Option<LitStr> {
+        match self.take(name)? {
+            (_, Some(Lit::Str(text))) => Some(text),
+            (place, value) => {
+                let message = format!("`{name}` takes a text; write `{name} = \"x\"`");
+                match value {
+                    Some(value) => errors.add(value, message),
+                    None => errors.add(place, message),
+                }
+                None
+            }
+        }
+    }
+
+    /// Takes an option that SQL is going to be made of: `table = "orders"`.
+    pub(crate) fn identifier(&mut self, name: &str, errors: &mut Errors) -> Option<LitStr> {
+        let text = self.text(name, errors)?;
+        check_identifier(&text, &text.value(), errors);
+        Some(text)
+    }
+
+    /// Takes an option that is a number: `revisions = 50`.
+    pub(crate) fn number(&mut self, name: &str, errors: &mut Errors) -> Option<u32> {
+        let (place, value) = self.take(name)?;
+        if let Some(Lit::Int(number)) = &value
+            && let Ok(number) = number.base10_parse()
+        {
+            return Some(number);
+        }
+        let message = format!("`{name}` takes a whole number; write `{name} = 50`");
+        match value {
+            Some(value) => errors.add(value, message),
+            None => errors.add(place, message),
+        }
+        None
+    }
+
+    /// Refuses what was not taken. `place` is where the options stand, for people: "a field of an `Aggregate`".
+    pub(crate) fn finish(self, place: &str, known: &str, errors: &mut Errors) {
+        for (name, _) in self.0 {
+            errors.add(&name, format!("{place} has no option `{name}`; {known}"));
+        }
+    }
+}
+
+/// A literal may arrive in an invisible group when the struct itself comes from a `macro_rules!`.
+fn literal(value: &Expr) -> Option<&Lit> {
+    match value {
+        Expr::Lit(literal) => Some(&literal.lit),
+        Expr::Group(group) => literal(&group.expr),
+        _ => None,
+    }
+}
+
+/// Refuses a name that could not be part of a statement. The same rule as `Mapping::validate`, but with a place.
+pub(crate) fn check_identifier(place: impl ToTokens, name: &str, errors: &mut Errors) {
+    let rule = "letters, digits and underscores, at most 63, the first not a digit";
+    let starts_well = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    if name.is_empty() {
+        errors.add(place, format!("a name is missing here: {rule}"));
+    } else if !starts_well || name.len() > 63 || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        errors.add(place, format!("`{name}` is no name for SQL: {rule}"));
+    }
+}

@@ -1,0 +1,104 @@
+//! The derives of [tenure](https://docs.rs/tenure): `Aggregate`, `Entity` and `ValueObject`.
+//!
+//! They are re-exported by `tenure` beside the traits they implement; depend on `tenure`, never on this crate. All of
+//! them are steered by one attribute, `#[aggregate(...)]`, and everything that can be wrong with it is a compile error
+//! that says what to write instead.
+//!
+//! A derive writes nothing that could not be written by hand: it is the shortest way to a `Mapping`, not the only one.
+
+mod aggregate;
+mod attributes;
+mod collection;
+mod entity;
+mod fields;
+mod value_object;
+
+use proc_macro::TokenStream;
+use syn::DeriveInput;
+
+/// Maps a struct with named fields to a root table, and its child collections to tables of their own.
+///
+/// ```text
+/// #[derive(Aggregate)]
+/// #[aggregate(table = "orders", revisions = 50)]
+/// struct Order {
+///     #[aggregate(id)]
+///     no: OrderNo,
+///     #[aggregate(column = "ship_to")]
+///     receiver: Receiver,                                       // ship_to_name, ship_to_phone
+///     #[aggregate(children, table = "order_line", owner = "order_no")]
+///     lines: Vec<OrderLine>,
+/// }
+/// ```
+///
+/// | on the struct | |
+/// |---|---|
+/// | `table = "orders"` | the root's table; required |
+/// | `name = "Order"` | the aggregate's name in lock keys and messages; the struct's own name if not given |
+/// | `version = "version"` | the version column; `version` if not given. No field maps to it: `Loaded` carries it |
+/// | `revisions = 50` | how many past versions to keep; none if not given |
+///
+/// | on a field | |
+/// |---|---|
+/// | `id` | the identity, exactly one field. A composite id is one `ValueObject` of several columns |
+/// | `column = "x"` | the column, or the prefix of the columns; the field's own name if not given. `""`: no prefix |
+/// | `children, table = "t", owner = "c"` | a `Vec` of entities in table `t`, where column `c` names the root; one owner column per id column, separated by commas |
+///
+/// The id's columns come first and form the key; the other fields follow as they are declared. `mapping()` panics when
+/// the mapping is not valid as a whole, for instance because a prefix made a column's name too long.
+#[proc_macro_derive(Aggregate, attributes(aggregate))]
+pub fn derive_aggregate(input: TokenStream) -> TokenStream {
+    expand(input, aggregate::derive)
+}
+
+/// Makes a struct with named fields a child inside an aggregate.
+///
+/// ```text
+/// #[derive(Entity)]
+/// struct OrderLine {
+///     #[aggregate(key)]
+///     line_no: u32,
+///     product: ProductId,
+///     #[aggregate(column = "qty")]
+///     quantity: u32,
+/// }
+/// ```
+///
+/// `key` marks the fields that tell one child from another within its aggregate, one or more; their columns come first.
+/// `column = "x"` works as for an `Aggregate`. The columns that name the root are not fields: the collection names them.
+#[proc_macro_derive(Entity, attributes(aggregate))]
+pub fn derive_entity(input: TokenStream) -> TokenStream {
+    expand(input, entity::derive)
+}
+
+/// Lets a type live in one or more columns.
+///
+/// ```text
+/// #[derive(ValueObject)]
+/// struct OrderNo(String);                                       // one column, the inner type's
+///
+/// #[derive(ValueObject)]
+/// struct Receiver {                                             // as field `receiver`:
+///     name: String,                                             // receiver_name
+///     #[aggregate(column = "tel")]
+///     phone: Option<String>,                                    // receiver_tel
+/// }
+///
+/// #[derive(ValueObject)]
+/// enum OrderState {                                             // one text column
+///     Preparing,                                                // 'Preparing'
+///     #[aggregate(rename = "sent")]
+///     Shipped,                                                  // 'sent'
+/// }
+/// ```
+///
+/// A text that no variant has is an error when the aggregate is loaded; it names the text, and the texts that are known.
+#[proc_macro_derive(ValueObject, attributes(aggregate))]
+pub fn derive_value_object(input: TokenStream) -> TokenStream {
+    expand(input, value_object::derive)
+}
+
+fn expand(input: TokenStream, derive: fn(&DeriveInput) -> syn::Result<proc_macro2::TokenStream>) -> TokenStream {
+    let input = syn::parse_macro_input!(input as DeriveInput);
+    derive(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}

@@ -1,0 +1,64 @@
+//! The shop's domain: orders, the people who place and ship them, and the operators' notes.
+//!
+//! Pure code that decides without waiting: no SQL, no HTTP, no clock of its own; the time is passed in. What it knows
+//! of storage is the derives, which say in which columns a field lives. Who may change an order, and until when, is not
+//! decided here but by the locks and versions around it.
+//!
+//! Whoever holds one of these values holds a valid one. Rows that are read back are not checked again: nobody else
+//! writes them, and the tables refuse what is cheap to refuse (`migrations/`).
+
+mod member;
+mod money;
+mod note;
+mod order;
+mod order_error;
+mod order_line;
+mod order_no;
+mod order_state;
+mod shipping;
+mod text;
+
+pub use member::{Member, MemberId, Role};
+pub use money::{AmountTooLarge, Money};
+pub use note::Note;
+pub use order::{LineChange, Order};
+pub use order_error::OrderError;
+pub use order_line::OrderLine;
+pub use order_no::OrderNo;
+pub use order_state::OrderState;
+pub use shipping::{Address, Receiver, ShippingInfo};
+pub use text::{Invalid, Problem};
+
+#[cfg(test)]
+mod tests {
+    use tenure::Aggregate;
+    use tenure::mapping::Mapping;
+
+    use super::{Member, Note, Order};
+
+    const MIGRATION: &str = include_str!("../migrations/sqlite/0001_shop.sql");
+
+    /// The columns of a table in the migration: a line each, the name first.
+    fn columns_in_migration(table: &str) -> Vec<&'static str> {
+        let (_, body) = MIGRATION.split_once(&format!("create table {table} (\n")).expect("the table is created");
+        let (body, _) = body.split_once("\n)").expect("the table ends");
+        let words = body.lines().filter_map(|line| line.split_whitespace().next());
+        words.filter(|word| !["--", "primary", "check"].contains(word)).collect()
+    }
+
+    fn assert_columns(mapping: &Mapping) {
+        let root = mapping.root.columns.iter().map(|column| column.name.as_str()).chain([mapping.version.as_str()]);
+        assert_eq!(columns_in_migration(&mapping.root.name), root.collect::<Vec<_>>());
+        for child in &mapping.children {
+            let columns = child.owner.iter().chain(child.columns.iter().map(|column| &column.name));
+            assert_eq!(columns_in_migration(&child.name), columns.collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn the_tables_have_exactly_the_columns_of_the_aggregates() {
+        assert_columns(Order::mapping());
+        assert_columns(Member::mapping());
+        assert_columns(Note::mapping());
+    }
+}

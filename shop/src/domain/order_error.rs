@@ -1,0 +1,91 @@
+//! Why an order refuses.
+
+use super::money::AmountTooLarge;
+use super::order_line::OrderLine;
+use super::order_state::OrderState;
+use super::text::Invalid;
+
+/// Why an order refuses what was asked of it. A refused order is as it was before.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OrderError {
+    /// The parcel is out of the house; nothing about the order can change any more.
+    #[error(
+        "the order is already {state}, so it cannot be changed, cancelled or shipped again; \
+         ask the carrier to redirect the parcel, or have it returned"
+    )]
+    AlreadyShipped {
+        /// How far it has come.
+        state: OrderState,
+    },
+    /// Nothing follows a cancellation.
+    #[error("the order was cancelled, so nothing about it can change; place a new order")]
+    AlreadyCancelled,
+    /// Goods leave the house only when they are paid.
+    #[error("the order is not paid yet, so it cannot be shipped; confirm the payment first")]
+    NotPaid,
+    /// A step that comes at another point of an order's way.
+    #[error("the order is {state}, and this step is for an order that is {needed}; load the order again")]
+    OutOfTurn {
+        /// The state that the step starts from.
+        needed: OrderState,
+        /// The state that the order is in.
+        state: OrderState,
+    },
+    /// An order of nothing.
+    #[error("the order would have no lines left; keep at least one, or cancel the order")]
+    NoLines,
+    /// A line number that is taken.
+    #[error("line {line_no} is in the order already; give the new line a number of its own")]
+    DuplicateLine {
+        /// The number.
+        line_no: u32,
+    },
+    /// A line that is not, or no longer, in the order.
+    #[error("line {line_no} is not in the order; load the order again to see the lines it has")]
+    NoSuchLine {
+        /// The number.
+        line_no: u32,
+    },
+    /// More of a product than one order may have, or none.
+    #[error("{quantity} pieces on line {line_no} are not possible; order 1 to {max}", max = OrderLine::MAX_QUANTITY)]
+    QuantityOutOfRange {
+        /// The line.
+        line_no: u32,
+        /// The quantity that was asked for.
+        quantity: u32,
+    },
+    /// A sum that a 64-bit number cannot hold.
+    #[error("the total of the order is too large to be kept; lower a quantity, or split the order")]
+    TotalTooLarge,
+    /// A text or a price that cannot be one.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+}
+
+impl From<AmountTooLarge> for OrderError {
+    fn from(AmountTooLarge: AmountTooLarge) -> OrderError {
+        OrderError::TotalTooLarge
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_says_what_happened_and_what_to_do_next() {
+        assert_eq!(
+            OrderError::AlreadyShipped { state: OrderState::InDelivery }.to_string(),
+            "the order is already in delivery, so it cannot be changed, cancelled or shipped again; \
+             ask the carrier to redirect the parcel, or have it returned"
+        );
+        assert_eq!(
+            OrderError::QuantityOutOfRange { line_no: 2, quantity: 1000 }.to_string(),
+            "1000 pieces on line 2 are not possible; order 1 to 999"
+        );
+        assert_eq!(
+            OrderError::OutOfTurn { needed: OrderState::Shipped, state: OrderState::Preparing }.to_string(),
+            "the order is being prepared, and this step is for an order that is shipped; load the order again"
+        );
+    }
+}

@@ -1,0 +1,120 @@
+//! What a text may be, and what is wrong with one that was typed.
+
+/// What is wrong with a value that somebody typed. The variant is the code by which the pages choose their own words,
+/// in Korean and in English; the text here is for logs and programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// Nothing, or only white space, where something is needed.
+    #[error("is empty; fill it in")]
+    Empty,
+    /// More characters than are kept.
+    #[error("is longer than {max} characters; shorten it")]
+    TooLong {
+        /// How many characters are kept at most.
+        max: usize,
+    },
+    /// A character that cannot be seen and moves the cursor or worse: a tab in a name, a NUL.
+    #[error("contains a control character; remove it, or type the text instead of pasting it")]
+    ControlCharacter,
+    /// Not what anybody could call.
+    #[error("is not a phone number; write 7 to 15 digits, as in 010-0000-1234 or +44 20 7946 0000")]
+    NotAPhoneNumber,
+    /// Not what any post office would know.
+    #[error("is not a postal code; write it as in 06236, SW1A 1AA or 94103")]
+    NotAPostalCode,
+    /// A price below zero.
+    #[error("is below zero; write 0 or more")]
+    Negative,
+}
+
+/// A value that was refused, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("`{field}` {problem}")]
+pub struct Invalid {
+    /// The path of the field, as in `receiver.name`, so that a form can show the problem where it was typed.
+    pub field: &'static str,
+    /// What is wrong with it.
+    pub problem: Problem,
+}
+
+/// The longest name of a person.
+pub(super) const NAME_MAX: usize = 100;
+
+/// Checks a text on one line that has to say something.
+pub(super) fn check_line(text: &str, max: usize) -> Result<(), Problem> {
+    if text.trim().is_empty() {
+        return Err(Problem::Empty);
+    }
+    check_optional_line(text, max)
+}
+
+/// Checks a text on one line that may be empty.
+pub(super) fn check_optional_line(text: &str, max: usize) -> Result<(), Problem> {
+    check(text, max, char::is_control)
+}
+
+/// Checks a text of any number of lines that may be empty.
+pub(super) fn check_paragraphs(text: &str, max: usize) -> Result<(), Problem> {
+    check(text, max, |c| c.is_control() && c != '\n' && c != '\t')
+}
+
+/// The text with every line break as `\n`. Browsers send `\r\n` whatever they were given; unless the two are made one,
+/// a form that was sent back untouched would be a change.
+pub(super) fn with_plain_line_breaks(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\r', "\n")
+}
+
+/// Characters are counted as people count them on a keyboard, not in bytes: 255 are 255 in Hangul as well.
+fn check(text: &str, max: usize, is_refused: fn(char) -> bool) -> Result<(), Problem> {
+    if text.chars().count() > max {
+        return Err(Problem::TooLong { max });
+    }
+    match text.contains(is_refused) {
+        true => Err(Problem::ControlCharacter),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_may_be_in_any_script() {
+        for text in ["서울", "日本", "O'Brien \"the\" 100%", "👩‍👧‍👦", " _ "] {
+            assert_eq!(check_line(text, 10 + text.len()), Ok(()), "{text}");
+        }
+    }
+
+    #[test]
+    fn characters_are_counted_and_not_bytes() {
+        assert_eq!(check_line(&"가".repeat(255), 255), Ok(()));
+        assert_eq!(check_line(&"가".repeat(256), 255), Err(Problem::TooLong { max: 255 }));
+    }
+
+    #[test]
+    fn white_space_alone_says_nothing() {
+        for text in ["", "   ", "\u{3000}\u{a0}", "\t\n"] {
+            assert_eq!(check_line(text, 255), Err(Problem::Empty), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_break_is_fine_in_paragraphs_and_nowhere_else() {
+        assert_eq!(check_paragraphs("one\n\ttwo", 255), Ok(()));
+        assert_eq!(check_line("one\ntwo", 255), Err(Problem::ControlCharacter));
+        assert_eq!(check_optional_line("one\ntwo", 255), Err(Problem::ControlCharacter));
+        assert_eq!(check_paragraphs("one\0two", 255), Err(Problem::ControlCharacter));
+    }
+
+    #[test]
+    fn a_text_that_comes_back_from_a_browser_is_the_same_text() {
+        assert_eq!(with_plain_line_breaks("one\r\ntwo\rthree\nfour"), "one\ntwo\nthree\nfour");
+    }
+
+    #[test]
+    fn the_message_names_the_field_and_the_way_out() {
+        let invalid = Invalid { field: "receiver.name", problem: Problem::TooLong { max: 100 } };
+        assert_eq!(invalid.to_string(), "`receiver.name` is longer than 100 characters; shorten it");
+    }
+}

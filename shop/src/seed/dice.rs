@@ -1,0 +1,40 @@
+//! Chance that comes out the same every time.
+
+/// A linear congruential generator with Knuth's constants: good enough to make a shop look lived in, and nothing else.
+pub(super) struct Dice(u64);
+
+impl Dice {
+    /// Dice that always fall the same way for the same seed.
+    pub(super) fn new(seed: u64) -> Dice {
+        Dice(seed)
+    }
+
+    /// A number from 0 to `sides - 1`.
+    pub(super) fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        // The low bits of such a generator repeat after a few rolls; the high ones do not.
+        (self.0 >> 33) as usize % sides
+    }
+
+    /// One of these.
+    pub(super) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.roll(from.len())]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dice_show_every_side_about_equally_often_and_the_same_every_time() {
+        let thrown = || {
+            let mut dice = Dice::new(1);
+            let mut sides = [0; 6];
+            (0..6000).for_each(|_| sides[dice.roll(6)] += 1);
+            sides
+        };
+        assert!(thrown().iter().all(|count| (900..1100).contains(count)), "{:?}", thrown());
+        assert_eq!(thrown(), thrown());
+    }
+}

@@ -1,0 +1,151 @@
+//! Aggregates, and an aggregate as it was loaded.
+
+use std::fmt::Display;
+use std::ops::{Deref, DerefMut};
+
+use crate::backend::Stored;
+use crate::mapping::{Mapping, MappingError, Rows, Table};
+use crate::value::{RowReader, Value, ValueObject};
+use crate::version::Version;
+
+/// A cluster of objects that is changed as one, through its root.
+///
+/// The domain type carries neither version nor lock: those belong to [`Loaded`], which wraps it. Derive the trait:
+///
+/// ```
+/// use tenure::{Aggregate, Entity, ValueObject};
+///
+/// #[derive(Aggregate, Debug)]
+/// #[aggregate(table = "orders", revisions = 50)]
+/// struct Order {
+///     #[aggregate(id)]
+///     no: String,
+///     ship_to: Address,                                         // ship_to_line1, ship_to_zip
+///     #[aggregate(children, table = "order_line", owner = "order_no")]
+///     lines: Vec<OrderLine>,
+/// }
+///
+/// #[derive(ValueObject, Debug)]
+/// struct Address { line1: String, zip: String }
+///
+/// #[derive(Entity, Debug)]
+/// struct OrderLine {
+///     #[aggregate(key)]
+///     line_no: u32,
+///     quantity: u32,
+/// }
+///
+/// assert_eq!(Order::mapping().root.columns[1].name, "ship_to_line1");
+/// ```
+pub trait Aggregate: Sized + Send + Sync + 'static {
+    /// Its identity.
+    type Id: AggregateId;
+
+    /// The identity of this one.
+    fn id(&self) -> &Self::Id;
+
+    /// Where it lives; the same on every call.
+    fn mapping() -> &'static Mapping;
+
+    /// Its state as rows.
+    fn to_rows(&self) -> Rows;
+
+    /// The aggregate that has this state.
+    ///
+    /// # Errors
+    /// [`MappingError`] when a row does not fit the type.
+    fn from_rows(rows: &Rows) -> Result<Self, MappingError>;
+}
+
+/// What identifies an aggregate: a value object that people can read. Its text names the aggregate in lock keys and
+/// messages, so two ids must never print alike.
+pub trait AggregateId: ValueObject + Display + Clone + PartialEq + Send + Sync + 'static {}
+
+impl<T: ValueObject + Display + Clone + PartialEq + Send + Sync + 'static> AggregateId for T {}
+
+/// A child inside an aggregate, with a key of its own: a line of an order. Derive it; `#[aggregate(key)]` marks the
+/// fields that tell one child from another within the same aggregate.
+pub trait Entity: Sized {
+    /// The columns of one child, its key first. `path` is that of the collection; the columns' paths are relative to it.
+    fn table(name: &str, owner: Vec<String>, path: &str) -> Table;
+
+    /// Adds the child's values.
+    fn write(&self, row: &mut Vec<Value>);
+
+    /// Reads the child back.
+    ///
+    /// # Errors
+    /// [`MappingError`] when a value does not fit.
+    fn read(row: &mut RowReader<'_>) -> Result<Self, MappingError>;
+}
+
+/// The values of an id, in the order of the root's key columns.
+pub(crate) fn id_values<I: AggregateId>(id: &I) -> Vec<Value> {
+    let mut values = Vec::with_capacity(I::WIDTH);
+    id.write(&mut values);
+    values
+}
+
+/// An aggregate together with the version it was loaded at and the state it had then.
+///
+/// It dereferences to the aggregate, so domain code does not notice it. Saving compares the state now with the state
+/// then, and writes what changed.
+#[derive(Debug, Clone)]
+pub struct Loaded<A> {
+    aggregate: A,
+    pub(crate) version: Version,
+    pub(crate) opened: Rows,
+    pub(crate) force_increment: bool,
+}
+
+impl<A: Aggregate> Loaded<A> {
+    pub(crate) fn new(rows: Rows, version: Version) -> Result<Self, MappingError> {
+        Ok(Loaded { aggregate: A::from_rows(&rows)?, version, opened: rows, force_increment: false })
+    }
+
+    /// The version it was loaded at, or saved as since.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Whether a form that was opened at `version` still shows the latest state.
+    pub fn matches_version(&self, version: Version) -> bool {
+        self.version == version
+    }
+
+    /// Makes the next save raise the version even if nothing changed: others who read this state are told that it was
+    /// relied upon.
+    pub fn force_increment(&mut self) {
+        self.force_increment = true;
+    }
+
+    /// The aggregate itself, without its version.
+    pub fn into_inner(self) -> A {
+        self.aggregate
+    }
+
+    /// The state it was loaded in.
+    pub(crate) fn stored(&self) -> Stored {
+        Stored { version: self.version, rows: self.opened.clone() }
+    }
+
+    pub(crate) fn saved(&mut self, version: Version, rows: Rows) {
+        self.version = version;
+        self.opened = rows;
+        self.force_increment = false;
+    }
+}
+
+impl<A> Deref for Loaded<A> {
+    type Target = A;
+
+    fn deref(&self) -> &A {
+        &self.aggregate
+    }
+}
+
+impl<A> DerefMut for Loaded<A> {
+    fn deref_mut(&mut self) -> &mut A {
+        &mut self.aggregate
+    }
+}

@@ -1,0 +1,143 @@
+//! The seam to the databases: a list of operations, each handed over whole.
+//!
+//! A backend answers questions ("may this lock be had?", "save this, if it is still version 7"), it does not lend out
+//! SQL. The files below it have the same functions in the same order, so that comparing them shows what the databases
+//! really differ in. Nobody asks "which database?" outside this room.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use crate::conflict::Change;
+use crate::error::DatabaseError;
+use crate::lease::{Holder, LockKey, NoLock, Owner};
+use crate::lock_mode::{LockMode, Wait};
+use crate::mapping::{Mapping, Rows};
+use crate::policy::LockPolicy;
+use crate::value::Value;
+use crate::version::Version;
+
+#[cfg(feature = "sqlite")]
+pub(crate) mod sqlite;
+
+/// SHA-256 of a lock id: all that the database ever sees of it.
+pub(crate) type LockHash = [u8; 32];
+
+/// An aggregate as stored.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Stored {
+    pub version: Version,
+    pub rows: Rows,
+}
+
+/// Who shows which lock id. Without an owner the id alone decides.
+#[derive(Debug, Clone)]
+pub(crate) struct Proof {
+    pub lock: LockHash,
+    pub owner: Option<String>,
+}
+
+/// A request for a lock.
+#[derive(Debug, Clone)]
+pub(crate) struct LockRequest {
+    pub key: LockKey,
+    pub lock: LockHash,
+    pub owner: Owner,
+    pub policy: LockPolicy,
+}
+
+/// The answer to it.
+#[derive(Debug)]
+pub(crate) enum Attempt {
+    /// Yours; also when the same lock id asks again.
+    Granted(Holder),
+    /// Somebody held it before the question was asked.
+    Held(Holder),
+    /// It was free when the question was asked, and somebody else was faster.
+    Lost,
+    /// The lock id had its lease already, and that has ended.
+    Used(NoLock),
+}
+
+/// Who changes an aggregate, and what for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Authorship {
+    pub by: Option<Owner>,
+    pub command: Option<String>,
+}
+
+/// What became of a save or a delete.
+#[derive(Debug)]
+pub(crate) enum Saved {
+    /// Done.
+    Done,
+    /// The version is not the expected one; nothing was written. What is stored now, read with a lock.
+    Stale(Option<Stored>),
+}
+
+/// A database, and the operations that are transactions of their own.
+#[async_trait]
+pub(crate) trait Backend: Debug + Send + Sync {
+    /// Opens a writing transaction. The wait is the budget for everything that has to be waited for.
+    async fn begin(&self, wait: Wait) -> Result<Box<dyn BackendTransaction>, DatabaseError>;
+    /// Loads an aggregate as it is at one moment, without locking it.
+    async fn load(&self, mapping: &Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError>;
+    /// The saved changes of an aggregate that are still kept, newest first.
+    async fn changes(&self, key: &LockKey, limit: u32) -> Result<Vec<Change>, DatabaseError>;
+
+    /// Takes a lock if it is free or expired. One statement decides.
+    async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError>;
+    /// Who holds this lease, if it is alive.
+    async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError>;
+    /// Sets the expiry of each lease that is alive to now + its ttl, within its absolute limit.
+    async fn keep_alive(&self, proofs: &[Proof]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError>;
+    /// Moves the expiry of a live lease by `by`, within now + ttl and the absolute limit; never backwards.
+    async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError>;
+    /// Frees a live lease.
+    async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError>;
+    /// Ends the lease of that generation, whoever holds it. `None`: that generation is not alive (any more).
+    async fn break_lock(&self, key: &LockKey, generation: i64, by: &Owner, reason: &str) -> Result<Option<Holder>, DatabaseError>;
+    /// Everybody who holds the key now; with an advisory policy that can be several.
+    async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError>;
+    /// Everything that is held, of one type or of all, the longest-held first.
+    async fn held(&self, kind: Option<&str>, limit: u32) -> Result<Vec<Holder>, DatabaseError>;
+
+    /// Waits for what is under way and closes.
+    async fn close(&self);
+
+    /// The SQLite behind it.
+    #[cfg(feature = "sqlite")]
+    fn as_sqlite(&self) -> Option<&sqlite::Sqlite>;
+}
+
+/// A transaction under way. Dropping it rolls back.
+#[async_trait]
+pub(crate) trait BackendTransaction: Send {
+    /// Loads an aggregate, locking its root first as the mode asks; children by later statements.
+    async fn load(&mut self, mapping: &Mapping, id: &[Value], mode: LockMode) -> Result<Option<Stored>, DatabaseError>;
+    /// The state of an aggregate as it was at a version, and the latest change; both `None` where no revisions are kept.
+    async fn revisions(&mut self, mapping: &Mapping, key: &LockKey, at: Version) -> Result<(Option<Rows>, Option<Change>), DatabaseError>;
+    /// Writes a new aggregate as version 1. `false`: there is one with this id already.
+    async fn insert(&mut self, mapping: &Mapping, key: &LockKey, rows: &Rows, author: &Authorship) -> Result<bool, DatabaseError>;
+    /// Writes what changed, root first, if the version is still that of `old`.
+    async fn save(&mut self, mapping: &Mapping, key: &LockKey, old: &Stored, new: &Rows, author: &Authorship) -> Result<Saved, DatabaseError>;
+    /// Deletes an aggregate if the version is still that one.
+    async fn delete(&mut self, mapping: &Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError>;
+
+    /// Holds a lease to the end of the transaction: who takes over or breaks it waits.
+    async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError>;
+    /// Who holds the exclusive lock on the key, and cannot lose or get it before the transaction ends.
+    async fn holder(&mut self, key: &LockKey) -> Result<Option<Holder>, DatabaseError>;
+    /// Frees a live lease with the commit.
+    async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError>;
+
+    /// Commits.
+    async fn commit(self: Box<Self>) -> Result<(), DatabaseError>;
+    /// Rolls back, and waits until it is done.
+    async fn rollback(self: Box<Self>) -> Result<(), DatabaseError>;
+
+    /// The SQLite connection it runs on, for the user's own statements.
+    #[cfg(feature = "sqlite")]
+    fn as_sqlite(&mut self) -> Option<&mut sqlx::SqliteConnection>;
+}

@@ -1,0 +1,163 @@
+//! SQLite: one writer for the whole file, readers beside it (WAL), every writing transaction `BEGIN IMMEDIATE`.
+//!
+//! There are no row locks: whoever writes excludes all other writers, so every pessimistic mode is granted by the
+//! transaction itself, and a wait for a lock is a wait for the writer: first in a fair queue inside this process, then
+//! through SQLite's busy handler for other processes. Durability is `synchronous=FULL`: an acknowledged lock survives a
+//! power cut.
+
+mod connect;
+mod connection;
+mod errors;
+mod leases;
+mod lock;
+mod revision;
+mod rows;
+mod statements;
+mod transaction;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sqlx::SqlitePool;
+use tokio::sync::Mutex;
+
+use crate::backend::{Attempt, Backend, BackendTransaction, LockRequest, Proof, Stored};
+use crate::clock::ManualClock;
+use crate::conflict::Change;
+use crate::error::DatabaseError;
+use crate::lease::{Holder, LockKey, NoLock, Owner};
+use crate::lock_mode::Wait;
+use crate::mapping::Mapping;
+use crate::value::Value;
+
+use connection::{OpenTransaction, Writer};
+use transaction::SqliteTransaction;
+
+/// A SQLite database file.
+#[derive(Debug)]
+pub(crate) struct Sqlite {
+    writer: Arc<Mutex<Writer>>,
+    readers: SqlitePool,
+    clock: Option<ManualClock>,
+}
+
+impl Sqlite {
+    /// The pool that only reads, for the user's own queries.
+    pub(crate) fn readers(&self) -> &SqlitePool {
+        &self.readers
+    }
+
+    /// Applies the application's own migrations.
+    pub(crate) async fn migrate(&self, migrator: &sqlx::migrate::Migrator) -> Result<(), DatabaseError> {
+        let mut writer = Arc::clone(&self.writer).lock_owned().await;
+        migrator.run_direct(None, writer.connection().await?, false).await.map_err(connect::migration_failed)
+    }
+
+    /// The time that statements are given: none, so that they ask SQLite, or that of a test's clock.
+    fn now(&self) -> Option<i64> {
+        self.clock.as_ref().map(ManualClock::millis)
+    }
+
+    async fn write(&self, wait: Wait) -> Result<OpenTransaction, DatabaseError> {
+        OpenTransaction::immediate(&self.writer, wait).await
+    }
+}
+
+#[async_trait]
+impl Backend for Sqlite {
+    async fn begin(&self, wait: Wait) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
+        Ok(Box::new(SqliteTransaction::new(self.write(wait).await?, self.clock.clone())))
+    }
+
+    async fn load(&self, mapping: &Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
+        // Several statements must see one moment, so they read in one transaction.
+        let mut transaction = OpenTransaction::read(&self.readers).await?;
+        let stored = rows::load(transaction.connection(), mapping, id).await?;
+        transaction.commit().await?;
+        Ok(stored)
+    }
+
+    async fn changes(&self, key: &LockKey, limit: u32) -> Result<Vec<Change>, DatabaseError> {
+        let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+        revision::changes(&mut reader, key, limit).await
+    }
+
+    async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {
+        if request.policy.exclusive {
+            // Read first: a refusal must neither wait for somebody's save nor write.
+            let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+            if let Some(holder) = leases::held_by_other(&mut reader, request, self.now()).await? {
+                return Ok(Attempt::Held(holder));
+            }
+        }
+        let mut transaction = self.write(Wait::default()).await?;
+        let attempt = lock::take(transaction.connection(), request, self.now()).await?;
+        match attempt {
+            Attempt::Granted(_) => transaction.commit().await?,
+            _ => transaction.rollback().await?,
+        }
+        Ok(attempt)
+    }
+
+    async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+        leases::check(&mut reader, proof, self.now()).await
+    }
+
+    async fn keep_alive(&self, proofs: &[Proof]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
+        let mut transaction = self.write(Wait::default()).await?;
+        let mut answers = Vec::with_capacity(proofs.len());
+        for proof in proofs {
+            answers.push(lock::keep_alive(transaction.connection(), proof, self.now()).await?);
+        }
+        transaction.commit().await?;
+        Ok(answers)
+    }
+
+    async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        let mut transaction = self.write(Wait::default()).await?;
+        let answer = lock::extend(transaction.connection(), proof, by, self.now()).await?;
+        transaction.commit().await?;
+        Ok(answer)
+    }
+
+    async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        let mut transaction = self.write(Wait::default()).await?;
+        let answer = lock::release(transaction.connection(), proof, self.now()).await?;
+        transaction.commit().await?;
+        Ok(answer)
+    }
+
+    async fn break_lock(
+        &self,
+        key: &LockKey,
+        generation: i64,
+        by: &Owner,
+        reason: &str,
+    ) -> Result<Option<Holder>, DatabaseError> {
+        let mut transaction = self.write(Wait::default()).await?;
+        let broken = lock::break_lock(transaction.connection(), key, generation, by, reason, self.now()).await?;
+        transaction.commit().await?;
+        Ok(broken)
+    }
+
+    async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {
+        let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+        leases::holders(&mut reader, key, self.now()).await
+    }
+
+    async fn held(&self, kind: Option<&str>, limit: u32) -> Result<Vec<Holder>, DatabaseError> {
+        let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+        leases::held(&mut reader, kind, limit, self.now()).await
+    }
+
+    async fn close(&self) {
+        self.readers.close().await;
+        Arc::clone(&self.writer).lock_owned().await.close().await;
+    }
+
+    fn as_sqlite(&self) -> Option<&Sqlite> {
+        Some(self)
+    }
+}

@@ -1,0 +1,97 @@
+//! Opening the file: settings that keep acknowledged locks, set and verified; the schema brought up to date.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{Connection, Row, SqliteConnection};
+use tokio::sync::Mutex;
+
+use super::Sqlite;
+use super::connection::Writer;
+use super::errors::classify;
+use crate::clock::ManualClock;
+use crate::error::DatabaseError;
+
+/// Readers beside the one writer. More do not help: they share the page cache and two of them fill a core.
+const READERS: u32 = 4;
+
+impl Sqlite {
+    /// Opens the file, creating it if it is missing, and migrates tenure's own tables.
+    pub(crate) async fn open(url: &str, clock: Option<ManualClock>) -> Result<Self, DatabaseError> {
+        let unreachable = |problem: String| DatabaseError::Unreachable { url: url.to_owned(), problem };
+        if url.contains(":memory:") || url.contains("mode=memory") {
+            return Err(unreachable(
+                "a database in memory has no second connection for readers; name a file, a temporary one for tests".into(),
+            ));
+        }
+        let options: SqliteConnectOptions = url.parse().map_err(|error: sqlx::Error| unreachable(error.to_string()))?;
+        let file = options.get_filename().display().to_string();
+        let options = options
+            .create_if_missing(true)
+            .foreign_keys(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .busy_timeout(Duration::from_secs(5));
+        // A file that may only be read is not created, and its journal mode cannot be set: say so, not "error 8".
+        let read_only = url.contains("mode=ro") || url.contains("immutable");
+        if read_only {
+            return Err(DatabaseError::ReadOnly);
+        }
+        let mut writer = SqliteConnection::connect_with(&options).await.map_err(|error| match classify(error) {
+            DatabaseError::ReadOnly => DatabaseError::ReadOnly,
+            error => unreachable(format!(
+                "{error}; check that the directory of {file} exists, and that this user may write to it"
+            )),
+        })?;
+        verify(&mut writer).await?;
+        migrator().run_direct(None, &mut writer, false).await.map_err(migration_failed)?;
+        // `query_only` keeps a stray write out of a connection whose transactions nobody ends with COMMIT.
+        let reading = options.clone().pragma("query_only", "on");
+        let readers = SqlitePoolOptions::new()
+            .max_connections(READERS)
+            .acquire_timeout(Duration::from_secs(5))
+            .test_before_acquire(false)
+            .connect_lazy_with(reading);
+        Ok(Sqlite { writer: Arc::new(Mutex::new(Writer::new(writer, options))), readers, clock })
+    }
+}
+
+/// tenure's tables have a ledger of their own, so that the application's migrations stay the application's.
+fn migrator() -> Migrator {
+    let mut migrator = sqlx::migrate!("migrations/sqlite");
+    migrator.dangerous_set_table_name("_tenure_migrations");
+    migrator
+}
+
+/// Reads back what was asked for: a file system without shared memory refuses WAL silently.
+async fn verify(connection: &mut SqliteConnection) -> Result<(), DatabaseError> {
+    let settings = sqlx::query("select (select journal_mode from pragma_journal_mode), (select synchronous from pragma_synchronous)")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(classify)?;
+    let (journal_mode, synchronous): (String, i64) = (settings.get(0), settings.get(1));
+    if journal_mode != "wal" || synchronous < 2 {
+        return Err(DatabaseError::Schema(format!(
+            "journal_mode is {journal_mode} and synchronous is {synchronous}, wanted wal and 2 (FULL): an acknowledged \
+             lock could be forgotten; put the file on a local disk"
+        )));
+    }
+    Ok(())
+}
+
+/// Says what a failed migration means.
+pub(super) fn migration_failed(error: MigrateError) -> DatabaseError {
+    match error {
+        MigrateError::VersionMissing(number) => DatabaseError::Schema(format!(
+            "it has migration {number}, which this release does not know; start the newer release that wrote it, or \
+             restore a backup from before the upgrade"
+        )),
+        MigrateError::VersionMismatch(number) => DatabaseError::Schema(format!(
+            "migration {number} was applied with other contents; the file belongs to another build"
+        )),
+        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => classify(error),
+        error => DatabaseError::Schema(error.to_string()),
+    }
+}

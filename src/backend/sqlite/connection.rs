@@ -1,0 +1,161 @@
+//! The one writer, and a transaction that cannot outlive its owner.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sqlx::pool::PoolConnection;
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{AssertSqlSafe, Connection, Sqlite, SqliteConnection, SqlitePool};
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+use super::errors::{classify, is_busy};
+use crate::error::DatabaseError;
+use crate::lock_mode::Wait;
+
+/// The connection that writes. It is opened again if it was lost.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    connection: Option<SqliteConnection>,
+    options: SqliteConnectOptions,
+    /// What the connection's busy timeout was last set to; setting it costs a trip to the connection's thread.
+    busy_timeout: Duration,
+}
+
+impl Writer {
+    pub(super) fn new(connection: SqliteConnection, options: SqliteConnectOptions) -> Self {
+        Writer { connection: Some(connection), options, busy_timeout: Duration::MAX }
+    }
+
+    pub(super) async fn connection(&mut self) -> Result<&mut SqliteConnection, DatabaseError> {
+        if self.connection.is_none() {
+            self.busy_timeout = Duration::MAX;
+            self.connection = Some(SqliteConnection::connect_with(&self.options).await.map_err(classify)?);
+        }
+        self.connection.as_mut().ok_or(DatabaseError::Unsupported("the connection was closed"))
+    }
+
+    pub(super) async fn close(&mut self) {
+        if let Some(connection) = self.connection.take()
+            && let Err(error) = connection.close().await
+        {
+            tracing::warn!(%error, "closing the database failed");
+        }
+    }
+
+    /// Begins, waiting for other processes at most this long.
+    async fn begin_immediate(&mut self, within: Duration) -> Result<(), sqlx::Error> {
+        let set = (self.busy_timeout != within).then(|| format!("pragma busy_timeout = {}", within.as_millis()));
+        let Some(connection) = self.connection.as_mut() else { return Err(sqlx::Error::WorkerCrashed) };
+        if let Some(set) = set {
+            self.busy_timeout = Duration::MAX;
+            sqlx::raw_sql(AssertSqlSafe(set)).execute(&mut *connection).await?;
+            self.busy_timeout = within;
+        }
+        sqlx::raw_sql("begin immediate").execute(connection).await.map(drop)
+    }
+}
+
+/// Where a transaction runs.
+enum Place {
+    Writer(OwnedMutexGuard<Writer>),
+    Reader(PoolConnection<Sqlite>),
+}
+
+/// A transaction under way. However its owner goes away (an error, a panic, a request whose browser hung up in the
+/// middle of `begin`), it is rolled back before anybody else gets the connection.
+///
+/// sqlx's own transaction is not enough: in 0.9.0 a `begin` that is cancelled leaves an open transaction behind.
+pub(super) struct OpenTransaction {
+    /// `None` once it has ended.
+    place: Option<Place>,
+}
+
+impl OpenTransaction {
+    /// Takes the write lock on the whole file, within the budget.
+    pub(super) async fn immediate(writer: &Arc<Mutex<Writer>>, wait: Wait) -> Result<Self, DatabaseError> {
+        let (asked, budget) = (Instant::now(), wait.budget());
+        let timed_out = || DatabaseError::LockTimeout { waited: asked.elapsed() };
+        let queue = Arc::clone(writer).lock_owned();
+        let mut guard = match wait {
+            Wait::No => Arc::clone(writer).try_lock_owned().map_err(|_| timed_out())?,
+            Wait::Within(_) => tokio::time::timeout(budget, queue).await.map_err(|_| timed_out())?,
+        };
+        guard.connection().await?;
+        // From here on the guard below rolls back if this future is dropped, also in the middle of BEGIN.
+        let mut transaction = OpenTransaction { place: Some(Place::Writer(guard)) };
+        let Some(Place::Writer(writer)) = &mut transaction.place else { return Err(timed_out()) };
+        // A wait that took (almost) nothing leaves the timeout as it is set already.
+        let left = budget.saturating_sub(asked.elapsed());
+        let left = if budget - left < Duration::from_millis(2) { budget } else { left };
+        match writer.begin_immediate(left).await {
+            Ok(()) => Ok(transaction),
+            Err(error) if is_busy(&error) => Err(timed_out()),
+            Err(error) => Err(classify(error)),
+        }
+    }
+
+    /// Several reads that see one moment.
+    pub(super) async fn read(readers: &SqlitePool) -> Result<Self, DatabaseError> {
+        let reader = readers.acquire().await.map_err(classify)?;
+        let mut transaction = OpenTransaction { place: Some(Place::Reader(reader)) };
+        sqlx::raw_sql("begin").execute(transaction.connection()).await.map_err(classify)?;
+        Ok(transaction)
+    }
+
+    /// The connection it runs on.
+    pub(super) fn connection(&mut self) -> &mut SqliteConnection {
+        match &mut self.place {
+            Some(Place::Writer(writer)) => writer.connection.as_mut(),
+            Some(Place::Reader(reader)) => Some(&mut **reader),
+            None => None,
+        }
+        .expect("a transaction has its connection until it is committed or rolled back, and both consume it")
+    }
+
+    /// Commits. After an error the outcome is unknown, and the transaction is rolled back if it is still there.
+    pub(super) async fn commit(mut self) -> Result<(), DatabaseError> {
+        match sqlx::raw_sql("commit").execute(self.connection()).await {
+            Ok(_) => {
+                self.place = None;
+                Ok(())
+            }
+            Err(error) => Err(DatabaseError::CommitUnknown(classify(error).to_string())),
+        }
+    }
+
+    /// Rolls back and waits until it is done.
+    pub(super) async fn rollback(mut self) -> Result<(), DatabaseError> {
+        let rolled_back = sqlx::raw_sql("rollback").execute(self.connection()).await;
+        if rolled_back.is_ok() {
+            self.place = None;
+        }
+        rolled_back.map(drop).map_err(classify)
+    }
+}
+
+impl Drop for OpenTransaction {
+    fn drop(&mut self) {
+        let Some(mut place) = self.place.take() else { return };
+        match tokio::runtime::Handle::try_current() {
+            // The connection stays taken until the rollback is done, so the next owner finds it clean.
+            Ok(runtime) => drop(runtime.spawn(async move { roll_back(&mut place).await })),
+            // Without a runtime nothing can be awaited: closing the connection rolls back as well.
+            Err(_) => match place {
+                Place::Writer(mut writer) => drop(writer.connection.take()),
+                Place::Reader(reader) => drop(reader.leak()),
+            },
+        }
+    }
+}
+
+async fn roll_back(place: &mut Place) {
+    let connection = match place {
+        Place::Writer(writer) => writer.connection.as_mut(),
+        Place::Reader(reader) => Some(&mut **reader),
+    };
+    let Some(connection) = connection else { return };
+    if let Err(error) = sqlx::raw_sql("rollback").execute(connection).await {
+        // "No transaction is active" is the normal answer where BEGIN had failed or COMMIT had worked after all.
+        tracing::debug!(%error, "nothing to roll back");
+    }
+}

@@ -1,0 +1,146 @@
+//! Aggregates as rows: load, insert, save, delete. Root first, always.
+
+use sqlx::sqlite::{SqliteArguments, SqliteRow};
+use sqlx::{AssertSqlSafe, Row as _, Sqlite, SqliteConnection};
+
+use super::errors::{classify, is_duplicate};
+use super::statements;
+use crate::backend::{Saved, Stored};
+use crate::diff::Diff;
+use crate::error::DatabaseError;
+use crate::mapping::{Column, Mapping, MappingError, Row, Rows, Table};
+use crate::value::{Kind, Value};
+use crate::version::Version;
+
+type Query<'q> = sqlx::query::Query<'q, Sqlite, SqliteArguments>;
+
+/// Loads an aggregate. The caller's transaction makes the statements see one moment.
+pub(super) async fn load(
+    connection: &mut SqliteConnection,
+    mapping: &Mapping,
+    id: &[Value],
+) -> Result<Option<Stored>, DatabaseError> {
+    let select = query(statements::select_root(mapping), id);
+    let Some(row) = select.fetch_optional(&mut *connection).await.map_err(classify)? else { return Ok(None) };
+    let version = row.try_get::<i64, _>(0).map_err(classify)?;
+    let version = Version::new(version).map_err(|error| misfit(&mapping.root, &mapping.version, &error))?;
+    let root = read(&mapping.root, &row, 1)?;
+    let mut children = Vec::with_capacity(mapping.children.len());
+    for table in &mapping.children {
+        let rows = query(statements::select_children(table), id).fetch_all(&mut *connection).await.map_err(classify)?;
+        children.push(rows.iter().map(|row| read(table, row, 0)).collect::<Result<_, _>>()?);
+    }
+    Ok(Some(Stored { version, rows: Rows { root, children } }))
+}
+
+/// Inserts a new aggregate as version 1; `false` if there is one with this id.
+pub(super) async fn insert(connection: &mut SqliteConnection, mapping: &Mapping, rows: &Rows) -> Result<bool, DatabaseError> {
+    let insert = query(statements::insert_root(mapping), &rows.root).bind(Version::FIRST.number());
+    if let Err(error) = insert.execute(&mut *connection).await {
+        // Only the id may be taken; another unique column is the table's own rule.
+        let id = &rows.root[..mapping.root.key];
+        let taken = is_duplicate(&error) && load(connection, mapping, id).await?.is_some();
+        return if taken { Ok(false) } else { Err(classify(error)) };
+    }
+    for (table, children) in mapping.children.iter().zip(&rows.children) {
+        for child in children {
+            insert_child(connection, mapping, table, &rows.root, child).await?;
+        }
+    }
+    Ok(true)
+}
+
+/// Writes the difference if the version is still the one that was loaded.
+pub(super) async fn save(
+    connection: &mut SqliteConnection,
+    mapping: &Mapping,
+    old: &Stored,
+    new: &Rows,
+) -> Result<Saved, DatabaseError> {
+    let diff = Diff::between(mapping, &old.rows, new);
+    let id = &new.root[..mapping.root.key];
+    let changed = diff.root.iter().map(|&index| &new.root[index]);
+    let update = query(statements::update_root(mapping, &diff.root), changed.chain(id)).bind(old.version.number());
+    if update.execute(&mut *connection).await.map_err(classify)?.rows_affected() == 0 {
+        return Ok(Saved::Stale(load(connection, mapping, id).await?));
+    }
+    for (table, child) in mapping.children.iter().zip(&diff.children) {
+        // Deleted first, so that a new child may take over a unique value of one that is gone.
+        for key in &child.deleted {
+            let delete = query(statements::delete_child(table), id.iter().chain(*key));
+            delete.execute(&mut *connection).await.map_err(classify)?;
+        }
+        for (row, changed) in &child.updated {
+            let values = changed.iter().map(|&index| &row[index]).chain(id).chain(&row[..table.key]);
+            let update = query(statements::update_child(table, changed), values);
+            update.execute(&mut *connection).await.map_err(classify)?;
+        }
+        for row in &child.inserted {
+            insert_child(connection, mapping, table, &new.root, row).await?;
+        }
+    }
+    Ok(Saved::Done)
+}
+
+/// Deletes an aggregate if the version is still the one that was loaded.
+pub(super) async fn delete(connection: &mut SqliteConnection, mapping: &Mapping, old: &Stored) -> Result<Saved, DatabaseError> {
+    let id = &old.rows.root[..mapping.root.key];
+    // The version is checked before the children go, so that a refusal has written nothing.
+    let now = load(connection, mapping, id).await?;
+    if now.as_ref().is_none_or(|now| now.version != old.version) {
+        return Ok(Saved::Stale(now));
+    }
+    for table in &mapping.children {
+        query(statements::delete_children(table), id).execute(&mut *connection).await.map_err(classify)?;
+    }
+    let delete = query(statements::delete_root(mapping), id).bind(old.version.number());
+    delete.execute(&mut *connection).await.map_err(classify)?;
+    Ok(Saved::Done)
+}
+
+async fn insert_child(
+    connection: &mut SqliteConnection,
+    mapping: &Mapping,
+    table: &Table,
+    root: &Row,
+    child: &Row,
+) -> Result<(), DatabaseError> {
+    let insert = query(statements::insert_child(table), root[..mapping.root.key].iter().chain(child));
+    insert.execute(connection).await.map(drop).map_err(classify)
+}
+
+fn query<'q, 'v>(sql: String, values: impl IntoIterator<Item = &'v Value>) -> Query<'q> {
+    values.into_iter().fold(sqlx::query(AssertSqlSafe(sql)), bind)
+}
+
+fn bind<'q>(query: Query<'q>, value: &Value) -> Query<'q> {
+    match value {
+        Value::Null(_) => query.bind(None::<i64>),
+        Value::Bool(value) => query.bind(*value),
+        Value::Integer(value) | Value::Timestamp(value) => query.bind(*value),
+        Value::Real(value) => query.bind(*value),
+        Value::Text(value) => query.bind(value.clone()),
+        Value::Bytes(value) => query.bind(value.clone()),
+    }
+}
+
+fn read(table: &Table, row: &SqliteRow, first: usize) -> Result<Row, DatabaseError> {
+    let column = |(index, column)| read_column(row, first + index, column).map_err(|error| misfit(table, "", &error));
+    table.columns.iter().enumerate().map(column).collect()
+}
+
+fn read_column(row: &SqliteRow, index: usize, column: &Column) -> Result<Value, sqlx::Error> {
+    let value = match column.kind {
+        Kind::Bool => row.try_get::<Option<bool>, _>(index)?.map(Value::Bool),
+        Kind::Integer => row.try_get::<Option<i64>, _>(index)?.map(Value::Integer),
+        Kind::Real => row.try_get::<Option<f64>, _>(index)?.map(Value::Real),
+        Kind::Text => row.try_get::<Option<String>, _>(index)?.map(Value::Text),
+        Kind::Bytes => row.try_get::<Option<Vec<u8>>, _>(index)?.map(Value::Bytes),
+        Kind::Timestamp => row.try_get::<Option<i64>, _>(index)?.map(Value::Timestamp),
+    };
+    Ok(value.unwrap_or(Value::Null(column.kind)))
+}
+
+fn misfit(table: &Table, column: &str, error: &dyn std::error::Error) -> DatabaseError {
+    MappingError::new(&table.name, column, error.to_string()).into()
+}

@@ -1,0 +1,145 @@
+//! A conflict that explains itself: who changed what since the form was opened.
+
+use std::fmt;
+use std::time::SystemTime;
+
+use crate::lease::Owner;
+use crate::mapping::{Mapping, Row, Rows, Table};
+use crate::value::Value;
+use crate::version::Version;
+
+/// Somebody saved between your read and your write. Nothing of yours was saved, and nothing is lost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VersionConflict {
+    /// The aggregate's type.
+    pub aggregate: String,
+    /// Its id.
+    pub id: String,
+    /// The version the change was made on.
+    pub expected: Version,
+    /// The version there is now; `None` when the aggregate was deleted.
+    pub actual: Option<Version>,
+    /// The latest change. `None` when the aggregate keeps no revisions.
+    pub changed: Option<Change>,
+    /// The fields that differ between the three states; children by key, as in `lines[2].quantity`.
+    pub fields: Vec<FieldConflict>,
+    /// Whether the state as opened is known. Without it every `opened` is `None`: the aggregate keeps no revisions, or
+    /// the form is older than those that are kept.
+    pub opened_known: bool,
+    /// Whether your state is known: the command, run on a copy of the state as opened, was accepted by the domain.
+    /// Without it every `mine` is `None`.
+    pub mine_known: bool,
+}
+
+impl fmt::Display for VersionConflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let VersionConflict { aggregate, id, expected, .. } = self;
+        let Some(actual) = self.actual else {
+            return write!(f, "{aggregate} {id} was deleted after you opened version {expected}; nothing was saved");
+        };
+        write!(f, "{aggregate} {id} was changed")?;
+        if let Some(change) = self.changed.as_ref().and_then(|change| change.by.as_ref()) {
+            write!(f, " by {change}")?;
+        }
+        write!(f, " after you opened it: it is version {actual} now, yours is {expected}; compare, and apply yours on top")
+    }
+}
+
+impl std::error::Error for VersionConflict {}
+
+impl VersionConflict {
+    /// Whether the two changes touched different fields, so that yours can be applied on top without undoing theirs.
+    pub fn is_disjoint(&self) -> bool {
+        self.opened_known && self.mine_known && self.fields.iter().all(|field| field.side() != Side::Both)
+    }
+}
+
+/// One saved change: who, when, by which command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The version it made.
+    pub version: Version,
+    /// Who made it, if the code that saved it said so.
+    pub by: Option<Owner>,
+    /// When, by the database's clock.
+    pub at: SystemTime,
+    /// What it was for, if the code that saved it said so: `start shipping`.
+    pub command: Option<String>,
+}
+
+/// One field in three states. `None` means that it is not there: a line that was added or removed, or a state that is
+/// not known (see [`VersionConflict::opened_known`] and [`VersionConflict::mine_known`]).
+#[derive(Debug, Clone, PartialEq)]
+pub struct FieldConflict {
+    /// Which field.
+    pub path: String,
+    /// As it was when you opened it.
+    pub opened: Option<Value>,
+    /// As it is now.
+    pub now: Option<Value>,
+    /// As you want it.
+    pub mine: Option<Value>,
+}
+
+/// Who changed a field since it was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Only you.
+    Mine,
+    /// Only the others.
+    Theirs,
+    /// Both, to different values.
+    Both,
+    /// Both, to the same value.
+    Same,
+}
+
+impl FieldConflict {
+    /// Who changed it.
+    pub fn side(&self) -> Side {
+        if self.now == self.mine {
+            Side::Same
+        } else if self.opened == self.now {
+            Side::Mine
+        } else if self.opened == self.mine {
+            Side::Theirs
+        } else {
+            Side::Both
+        }
+    }
+}
+
+/// Compares three states field by field; fields that are the same in all the known ones are left out.
+pub(crate) fn compare(mapping: &Mapping, opened: Option<&Rows>, now: Option<&Rows>, mine: Option<&Rows>) -> Vec<FieldConflict> {
+    let mut fields = Vec::new();
+    let known = [opened.is_some(), true, mine.is_some()];
+    let roots = [opened, now, mine].map(|rows| rows.map(|rows| &rows.root));
+    compare_rows(&mapping.root, "", known, roots, &mut fields);
+    for (index, table) in mapping.children.iter().enumerate() {
+        let collections = [opened, now, mine].map(|rows| rows.map_or(&[] as &[Row], |rows| &rows.children[index]));
+        let mut keys: Vec<&[Value]> = Vec::new();
+        for row in collections.into_iter().flatten() {
+            if !keys.contains(&&row[..table.key]) {
+                keys.push(&row[..table.key]);
+            }
+        }
+        for key in keys {
+            let prefix = format!("{}[{}].", table.path, key.iter().map(Value::to_string).collect::<Vec<_>>().join(","));
+            let rows = collections.map(|rows| rows.iter().find(|row| &row[..table.key] == key));
+            compare_rows(table, &prefix, known, rows, &mut fields);
+        }
+    }
+    fields
+}
+
+fn compare_rows(table: &Table, prefix: &str, known: [bool; 3], rows: [Option<&Row>; 3], fields: &mut Vec<FieldConflict>) {
+    for (index, column) in table.columns.iter().enumerate() {
+        let [opened, now, mine] = rows.map(|row| row.map(|row| row[index].clone()));
+        let states = [&opened, &now, &mine];
+        let mut seen = states.iter().zip(known).filter(|(_, known)| *known).map(|(state, _)| *state);
+        let first = seen.next();
+        if seen.any(|state| Some(state) != first) {
+            fields.push(FieldConflict { path: format!("{prefix}{}", column.path), opened, now, mine });
+        }
+    }
+}

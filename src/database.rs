@@ -1,0 +1,100 @@
+//! A database, chosen by its URL.
+
+use std::sync::Arc;
+
+use crate::backend::Backend;
+use crate::clock::ManualClock;
+use crate::error::DatabaseError;
+use crate::lock_mode::Wait;
+use crate::transaction::Transaction;
+
+/// A database with tenure's tables in it. Clones are the same database.
+///
+/// `sqlite://shop.db` is a file, made if it is missing. Other databases follow; a URL of one that this build does not
+/// know is refused by name.
+#[derive(Debug, Clone)]
+pub struct Database {
+    backend: Arc<dyn Backend>,
+}
+
+impl Database {
+    /// Opens it, checks that its settings keep acknowledged locks, and brings tenure's own tables up to date.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Unreachable`] when it cannot be opened, [`DatabaseError::ReadOnly`] when it cannot be written,
+    /// [`DatabaseError::Schema`] when a newer release wrote it or its settings would lose locks,
+    /// [`DatabaseError::Unsupported`] for a URL of another database.
+    pub async fn connect(url: &str) -> Result<Self, DatabaseError> {
+        Self::open(url, None).await
+    }
+
+    /// As [`connect`](Self::connect), with a clock that a test moves by hand instead of the database's own.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub async fn connect_with_clock(url: &str, clock: ManualClock) -> Result<Self, DatabaseError> {
+        Self::open(url, Some(clock)).await
+    }
+
+    async fn open(url: &str, clock: Option<ManualClock>) -> Result<Self, DatabaseError> {
+        #[cfg(feature = "sqlite")]
+        if url.starts_with("sqlite:") {
+            let backend = Arc::new(crate::backend::sqlite::Sqlite::open(url, clock).await?);
+            return Ok(Database { backend });
+        }
+        let _ = clock;
+        Err(DatabaseError::Unsupported("this build knows the databases `sqlite://file`; start the URL with one of these"))
+    }
+
+    /// Opens a writing transaction, waiting for others at most [`Wait::default`].
+    ///
+    /// # Errors
+    /// [`DatabaseError::LockTimeout`] when others were in the way for that long.
+    pub async fn begin(&self) -> Result<Transaction, DatabaseError> {
+        self.begin_within(Wait::default()).await
+    }
+
+    /// Opens a writing transaction with a budget for everything it has to wait for.
+    ///
+    /// # Errors
+    /// [`DatabaseError::LockTimeout`] when the budget was not enough.
+    ///
+    /// # Cancel safety
+    /// Dropping the future, at any moment, leaves no transaction open and no lock held.
+    pub async fn begin_within(&self, wait: Wait) -> Result<Transaction, DatabaseError> {
+        Ok(Transaction::new(self.backend.begin(wait).await?))
+    }
+
+    /// Waits for what is under way, and closes. Clones are closed with it.
+    pub async fn close(&self) {
+        self.backend.close().await;
+    }
+
+    pub(crate) fn backend(&self) -> &Arc<dyn Backend> {
+        &self.backend
+    }
+}
+
+/// The application's own statements on SQLite, through sqlx.
+#[cfg(feature = "sqlite")]
+impl Database {
+    /// The pool of connections that read, for the application's own queries. Writing needs a transaction:
+    /// [`Transaction::sqlite`].
+    ///
+    /// # Errors
+    /// [`DatabaseError::Unsupported`] when this is not SQLite.
+    pub fn sqlite(&self) -> Result<&sqlx::SqlitePool, DatabaseError> {
+        let sqlite = self.backend.as_sqlite().ok_or(DatabaseError::Unsupported("this database is not SQLite"))?;
+        Ok(sqlite.readers())
+    }
+
+    /// Applies the application's own migrations, as made by `sqlx::migrate!`. Their ledger is sqlx's usual table;
+    /// tenure keeps its own apart.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Schema`] when the file was written by a newer release of the application.
+    pub async fn migrate(&self, migrator: &sqlx::migrate::Migrator) -> Result<(), DatabaseError> {
+        let sqlite = self.backend.as_sqlite().ok_or(DatabaseError::Unsupported("this database is not SQLite"))?;
+        sqlite.migrate(migrator).await
+    }
+}

@@ -1,0 +1,71 @@
+//! What a save has to write: the difference between the state that was loaded and the state now. No I/O here.
+
+use std::collections::HashMap;
+
+use crate::mapping::{Mapping, Row, Rows, Table};
+use crate::value::Value;
+
+/// The difference between two states of one aggregate.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Diff<'a> {
+    /// Indexes of the root's columns that changed.
+    pub root: Vec<usize>,
+    /// What happened to each child collection, in the order of the mapping.
+    pub children: Vec<ChildDiff<'a>>,
+}
+
+/// What happened to one child collection; children are matched by key.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct ChildDiff<'a> {
+    /// Keys of the rows that are gone.
+    pub deleted: Vec<&'a [Value]>,
+    /// Rows whose key stayed, with the indexes of the columns that changed.
+    pub updated: Vec<(&'a Row, Vec<usize>)>,
+    /// Rows with a new key.
+    pub inserted: Vec<&'a Row>,
+}
+
+impl<'a> Diff<'a> {
+    /// Compares. The id itself cannot change: an aggregate under another id is another aggregate, so key columns of
+    /// the root are never among the changed ones and the caller checks them with [`same_id`].
+    pub(crate) fn between(mapping: &Mapping, old: &'a Rows, new: &'a Rows) -> Self {
+        let children = mapping.children.iter().zip(old.children.iter().zip(&new.children));
+        Diff {
+            root: changed(&mapping.root, &old.root, &new.root),
+            children: children.map(|(table, (old, new))| ChildDiff::between(table, old, new)).collect(),
+        }
+    }
+
+    /// Whether there is nothing to write.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.root.is_empty() && self.children.iter().all(|child| *child == ChildDiff::default())
+    }
+}
+
+impl<'a> ChildDiff<'a> {
+    fn between(table: &Table, old: &'a [Row], new: &'a [Row]) -> Self {
+        let key = |row: &'a Row| &row[..table.key];
+        // Floating-point keys have no hash; their text does, and equal keys print alike.
+        let text = |row: &'a Row| format!("{:?}", key(row));
+        let mut before: HashMap<String, &Row> = old.iter().map(|row| (text(row), row)).collect();
+        let mut diff = ChildDiff::default();
+        for row in new {
+            match before.remove(&text(row)) {
+                None => diff.inserted.push(row),
+                Some(was) if was == row => {}
+                Some(was) => diff.updated.push((row, changed(table, was, row))),
+            }
+        }
+        diff.deleted = old.iter().filter(|row| before.contains_key(&text(row))).map(key).collect();
+        diff
+    }
+}
+
+/// Whether two states are of the same aggregate.
+pub(crate) fn same_id(mapping: &Mapping, old: &Rows, new: &Rows) -> bool {
+    old.root[..mapping.root.key] == new.root[..mapping.root.key]
+}
+
+fn changed(table: &Table, old: &Row, new: &Row) -> Vec<usize> {
+    (table.key..table.columns.len()).filter(|&index| old[index] != new[index]).collect()
+}

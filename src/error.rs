@@ -1,0 +1,287 @@
+//! One enum per question. Each variant has one cause, one HTTP status, and says whether trying again can help.
+//!
+//! | question | enum |
+//! |---|---|
+//! | may I have the lock? | [`LockError`] |
+//! | is my lease still good? | [`LeaseError`] |
+//! | may I end this lease? | [`BreakError`] |
+//! | did my transaction do it? | [`Error`] |
+//! | did my command run, and was it saved? | [`UpdateError`] |
+//!
+//! A domain refusal ("already shipped") is the caller's own type and passes through [`UpdateError::Refused`] untouched.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::conflict::VersionConflict;
+use crate::lease::{Holder, LockKey, NoLock};
+use crate::mapping::MappingError;
+
+/// What the database did not do, and what to do about it.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum DatabaseError {
+    /// Somebody else was in the way for longer than the caller would wait. Nothing was changed.
+    #[error("waited {} ms for a lock that somebody else holds; try again, or wait longer", waited.as_millis())]
+    LockTimeout {
+        /// How long the wait was.
+        waited: Duration,
+    },
+    /// An earlier statement of this transaction failed, so nothing of it can be committed any more.
+    #[error("the transaction had failed before: {0}; roll it back and run it again as a whole")]
+    Poisoned(Box<DatabaseError>),
+    /// The answer to COMMIT was lost: the changes are either all there or not at all. Load again to see.
+    #[error("the answer to the commit was lost: {0}; load the aggregate again to see whether it was saved")]
+    CommitUnknown(String),
+    /// This database cannot do it.
+    #[error("{0}")]
+    Unsupported(&'static str),
+    /// The database could not be opened or reached.
+    #[error("cannot open the database {url}: {problem}")]
+    Unreachable {
+        /// Which database, without a password.
+        url: String,
+        /// What is wrong, and what to do.
+        problem: String,
+    },
+    /// The database can be read, but not written.
+    #[error("the database is read-only; give this user the right to write to the file and its directory")]
+    ReadOnly,
+    /// The tables were made by another release.
+    #[error("the schema of the database does not fit this release: {0}")]
+    Schema(String),
+    /// A rule of the table itself refused the row.
+    #[error("a rule of the table refused the change: {0}")]
+    Constraint(String),
+    /// What is stored does not fit the mapping.
+    #[error(transparent)]
+    Mapping(#[from] MappingError),
+    /// Anything else the driver reports. The transaction it happened in is poisoned.
+    #[error("the database failed: {0}")]
+    Other(Arc<dyn std::error::Error + Send + Sync>),
+}
+
+impl DatabaseError {
+    /// Whether the same work, done again as a whole, may succeed.
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            DatabaseError::LockTimeout { .. } => true,
+            DatabaseError::Poisoned(first) => first.is_retryable(),
+            _ => false,
+        }
+    }
+
+    /// The HTTP status that says it.
+    pub fn status(&self) -> u16 {
+        match self {
+            DatabaseError::LockTimeout { .. } | DatabaseError::Unreachable { .. } | DatabaseError::ReadOnly => 503,
+            DatabaseError::Unsupported(_) => 501,
+            DatabaseError::Poisoned(first) => first.status(),
+            _ => 500,
+        }
+    }
+}
+
+/// Why a lock was not granted.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum LockError {
+    /// Somebody holds it. (Maybe the same person, in another tab.)
+    #[error("{} is locked by {} ; wait until it is free, or ask", .0.key, .0.owner)]
+    AlreadyLocked(Box<Holder>),
+    /// It was free a moment ago, and somebody else was faster.
+    #[error("somebody else locked {key} at the same moment; try again")]
+    LockingFailed {
+        /// What was to be locked.
+        key: LockKey,
+    },
+    /// The lock id was used before and its lease has ended: a request that came twice, the second time too late.
+    #[error("this lock id was used before, {0}")]
+    LockIdUsed(Box<NoLock>),
+    /// No aggregate has such a key.
+    #[error("cannot lock `{key}`: {problem}")]
+    InvalidKey {
+        /// The key, cut to a readable length.
+        key: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// The database failed.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+}
+
+impl LockError {
+    /// Whether trying again may succeed.
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            LockError::AlreadyLocked(_) | LockError::LockingFailed { .. } => true,
+            LockError::LockIdUsed(_) | LockError::InvalidKey { .. } => false,
+            LockError::Database(error) => error.is_retryable(),
+        }
+    }
+
+    /// The HTTP status that says it.
+    pub fn status(&self) -> u16 {
+        match self {
+            LockError::AlreadyLocked(_) => 423,
+            LockError::LockingFailed { .. } => 409,
+            LockError::LockIdUsed(_) => 410,
+            LockError::InvalidKey { .. } => 422,
+            LockError::Database(error) => error.status(),
+        }
+    }
+}
+
+/// Why a lease could not be confirmed, kept or given back.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum LeaseError {
+    /// The lock id holds nothing any more.
+    #[error(transparent)]
+    NoLock(#[from] NoLock),
+    /// The database failed; the lease is what it was.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+}
+
+impl LeaseError {
+    /// Whether trying again may succeed.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, LeaseError::Database(error) if error.is_retryable())
+    }
+
+    /// The HTTP status that says it.
+    pub fn status(&self) -> u16 {
+        match self {
+            LeaseError::NoLock(_) => 410,
+            LeaseError::Database(error) => error.status(),
+        }
+    }
+}
+
+/// Why somebody's lease was not ended.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum BreakError {
+    /// The generation that was seen is not held any more; look again before you decide.
+    #[error("the holder changed since you looked; nothing was ended, look again")]
+    HolderChanged {
+        /// Who holds it now.
+        held_now: Vec<Holder>,
+    },
+    /// The holder has to be told why.
+    #[error("give a reason: the holder is going to read it")]
+    NoReason,
+    /// The database failed.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+}
+
+impl BreakError {
+    /// The HTTP status that says it.
+    pub fn status(&self) -> u16 {
+        match self {
+            BreakError::HolderChanged { .. } => 409,
+            BreakError::NoReason => 422,
+            BreakError::Database(error) => error.status(),
+        }
+    }
+}
+
+/// Why a transaction, or a step of it, did not do what it was asked.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no such aggregate.
+    #[error("there is no {aggregate} {id}; it was never there, or it was deleted")]
+    NotFound {
+        /// Its type.
+        aggregate: String,
+        /// Its id.
+        id: String,
+    },
+    /// There is one already with this id.
+    #[error("there is already a {aggregate} {id}; choose another id, or load and change that one")]
+    AlreadyExists {
+        /// Its type.
+        aggregate: String,
+        /// Its id.
+        id: String,
+    },
+    /// It was changed since the person who sends this saw it. Nothing was saved; the conflict tells who changed what.
+    #[error(transparent)]
+    VersionConflict(Box<VersionConflict>),
+    /// Somebody else saved it at the same moment, between this transaction's load and save. Nothing was saved.
+    #[error("lost the race at the same moment: {0}")]
+    OptimisticLockingFailure(Box<VersionConflict>),
+    /// Somebody holds an offline lock on it.
+    #[error("{} is being edited by {}; wait until it is free, or ask", .0.key, .0.owner)]
+    AlreadyLocked(Box<Holder>),
+    /// The offline lock that the save relied upon is gone. Nothing was saved.
+    #[error(transparent)]
+    NoLock(Box<NoLock>),
+    /// The database failed.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+}
+
+impl Error {
+    /// Whether somebody else's change is the reason: true of a version conflict and of a lost race.
+    pub fn is_conflict(&self) -> bool {
+        matches!(self, Error::VersionConflict(_) | Error::OptimisticLockingFailure(_))
+    }
+
+    /// Whether the same work, done again as a whole on a fresh load, may succeed. A version that a person saw never
+    /// becomes current again, so a [`VersionConflict`](Error::VersionConflict) is not retryable.
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Error::OptimisticLockingFailure(_) | Error::AlreadyLocked(_) => true,
+            Error::Database(error) => error.is_retryable(),
+            _ => false,
+        }
+    }
+
+    /// The HTTP status that says it.
+    pub fn status(&self) -> u16 {
+        match self {
+            Error::NotFound { .. } => 404,
+            Error::AlreadyExists { .. } | Error::VersionConflict(_) | Error::OptimisticLockingFailure(_) => 409,
+            Error::AlreadyLocked(_) => 423,
+            Error::NoLock(_) => 410,
+            Error::Database(error) => error.status(),
+        }
+    }
+}
+
+impl From<LeaseError> for Error {
+    fn from(error: LeaseError) -> Self {
+        match error {
+            LeaseError::NoLock(no_lock) => Error::NoLock(Box::new(no_lock)),
+            LeaseError::Database(error) => Error::Database(error),
+        }
+    }
+}
+
+impl From<MappingError> for Error {
+    fn from(error: MappingError) -> Self {
+        Error::Database(error.into())
+    }
+}
+
+/// Why an update did not happen: the domain refused it, or the transaction did.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum UpdateError<E> {
+    /// The domain's own refusal, untouched. Nothing was saved.
+    #[error("{0}")]
+    Refused(E),
+    /// The transaction's. Nothing was saved, unless the outcome is said to be unknown.
+    #[error(transparent)]
+    Failed(#[from] Error),
+}
+
+impl<E> From<DatabaseError> for UpdateError<E> {
+    fn from(error: DatabaseError) -> Self {
+        UpdateError::Failed(error.into())
+    }
+}

@@ -1,0 +1,38 @@
+#![doc = include_str!("../README.md")]
+
+// The derives name `::tenure`; this lets the library's own examples and tests use them.
+extern crate self as tenure;
+
+mod aggregate;
+mod backend;
+mod clock;
+mod conflict;
+mod database;
+mod diff;
+mod error;
+mod lease;
+mod lock_mode;
+mod manager;
+pub mod mapping;
+mod policy;
+mod repository;
+mod transaction;
+mod update;
+pub mod value;
+mod version;
+
+pub use aggregate::{Aggregate, AggregateId, Entity, Loaded};
+pub use clock::ManualClock;
+pub use conflict::{Change, FieldConflict, Side, VersionConflict};
+pub use database::Database;
+pub use error::{BreakError, DatabaseError, Error, LeaseError, LockError, UpdateError};
+pub use lease::{Holder, InvalidLockId, Lease, LockId, LockKey, NoLock, Owner, Why};
+pub use lock_mode::{LockMode, Wait};
+pub use manager::LockManager;
+pub use policy::{InvalidPolicy, LockPolicy};
+pub use repository::Repository;
+pub use tenure_derive::{Aggregate, Entity, ValueObject};
+pub use transaction::Transaction;
+pub use update::Update;
+pub use value::ValueObject;
+pub use version::{InvalidVersion, Version};

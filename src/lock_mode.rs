@@ -1,0 +1,63 @@
+//! How a row is locked while its transaction runs, and how long to wait for it.
+
+use std::time::Duration;
+
+/// The lock modes of Jakarta Persistence, with their meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LockMode {
+    /// Load only. Saving still checks the version.
+    None,
+    /// The version is checked when the aggregate is saved: the default.
+    #[default]
+    Optimistic,
+    /// As `Optimistic`, and saving raises the version even if nothing changed.
+    OptimisticForceIncrement,
+    /// Nobody changes the aggregate until the transaction ends; others may read it.
+    PessimisticRead,
+    /// Nobody changes the aggregate, or locks it, until the transaction ends.
+    PessimisticWrite,
+    /// As `PessimisticWrite`, and saving raises the version even if nothing changed.
+    PessimisticForceIncrement,
+}
+
+impl LockMode {
+    /// Whether the version rises even when nothing changed.
+    pub fn forces_increment(self) -> bool {
+        matches!(self, LockMode::OptimisticForceIncrement | LockMode::PessimisticForceIncrement)
+    }
+
+    /// Whether others are kept from changing the aggregate while the transaction runs.
+    pub fn is_pessimistic(self) -> bool {
+        use LockMode::*;
+        matches!(self, PessimisticRead | PessimisticWrite | PessimisticForceIncrement)
+    }
+}
+
+/// How long a transaction may wait for others, in total, over all the locks it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// Fail at once if somebody else is in the way.
+    No,
+    /// Wait at most this long, to the millisecond. What an hour cannot wait for is cut to an hour.
+    Within(Duration),
+}
+
+impl Wait {
+    /// The longest wait there is: an hour. A request that waits longer has nobody at the other end.
+    pub const LONGEST: Duration = Duration::from_secs(3600);
+
+    /// The budget: zero for [`Wait::No`].
+    pub(crate) fn budget(self) -> Duration {
+        match self {
+            Wait::No => Duration::ZERO,
+            Wait::Within(duration) => duration.min(Self::LONGEST),
+        }
+    }
+}
+
+/// Five seconds: longer than any unit of work should take, shorter than a person's patience.
+impl Default for Wait {
+    fn default() -> Self {
+        Wait::Within(Duration::from_secs(5))
+    }
+}

@@ -1,0 +1,191 @@
+//! Offline pessimistic locks: leases that a person holds while editing.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::backend::{Attempt, Backend, LockRequest, Proof};
+use crate::database::Database;
+use crate::error::{BreakError, DatabaseError, LeaseError, LockError};
+use crate::lease::{Holder, Lease, LockId, LockKey, NoLock, Owner};
+use crate::policy::LockPolicy;
+use crate::transaction::Transaction;
+
+/// Gives leases on aggregates, keeps them alive, and ends them.
+///
+/// ```
+/// # use tenure::{Database, LockError, LockKey, LockManager, Owner};
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let directory = tempfile::tempdir()?;
+/// # let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await?;
+/// let locks = LockManager::new(&db);
+/// let (kim, lee) = (Owner::new("kim", "Kim Minji"), Owner::new("lee", "Lee Junho"));
+/// let order = LockKey::new("Order", "1234");
+///
+/// let lease = locks.try_lock(&order, &kim).await?;
+/// match locks.try_lock(&order, &lee).await {
+///     Err(LockError::AlreadyLocked(holder)) => assert_eq!(holder.owner, kim),
+///     other => panic!("two people hold {other:?}"),
+/// }
+/// locks.keep_alive(&[lease.id().clone()]).await?;      // what an open form does once a minute
+/// locks.release_lock(lease.id()).await?;
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone)]
+pub struct LockManager {
+    backend: Arc<dyn Backend>,
+    policies: Arc<HashMap<String, LockPolicy>>,
+    owner: Option<String>,
+}
+
+impl LockManager {
+    /// Locks in this database, [`LockPolicy::exclusive`] for every type.
+    pub fn new(database: &Database) -> Self {
+        LockManager { backend: Arc::clone(database.backend()), policies: Arc::default(), owner: None }
+    }
+
+    /// Sets the policy of one aggregate type.
+    pub fn with_policy(mut self, kind: impl Into<String>, policy: LockPolicy) -> Self {
+        Arc::make_mut(&mut self.policies).insert(kind.into(), policy);
+        self
+    }
+
+    /// The same locks, on behalf of one person: a lock id of somebody else is refused with
+    /// [`Why::NotYours`](crate::Why::NotYours). Handlers of requests use this, with whoever is signed in.
+    pub fn acting_for(&self, owner: &Owner) -> Self {
+        LockManager { owner: Some(owner.id.clone()), ..self.clone() }
+    }
+
+    /// The policy of an aggregate type.
+    pub fn policy(&self, kind: &str) -> LockPolicy {
+        self.policies.get(kind).copied().unwrap_or_default()
+    }
+
+    /// Takes the lock, if it is free or its lease has run out. It never waits for somebody to finish editing.
+    ///
+    /// # Errors
+    /// [`LockError::AlreadyLocked`] with the holder; [`LockError::LockingFailed`] when somebody else was faster by a
+    /// moment; [`LockError::InvalidKey`]; [`LockError::Database`].
+    pub async fn try_lock(&self, key: &LockKey, owner: &Owner) -> Result<Lease, LockError> {
+        self.try_lock_as(key, owner, LockId::random()).await
+    }
+
+    /// As [`try_lock`](Self::try_lock), with a lock id that the caller made. Asking again with the same id gives the same
+    /// lease, same generation, so an answer that was lost can be asked for again, and a page can be reloaded.
+    ///
+    /// # Errors
+    /// As [`try_lock`](Self::try_lock), and [`LockError::LockIdUsed`] when the lease of this id has ended already.
+    pub async fn try_lock_as(&self, key: &LockKey, owner: &Owner, id: LockId) -> Result<Lease, LockError> {
+        if let Some(problem) = key.problem() {
+            return Err(LockError::InvalidKey { key: key.to_string().chars().take(60).collect(), problem });
+        }
+        let policy = self.policy(key.kind());
+        let request = LockRequest { key: key.clone(), lock: id.hash(), owner: owner.clone(), policy };
+        match self.backend.try_lock(&request).await? {
+            Attempt::Granted(holder) => Ok(Lease { id, holder }),
+            Attempt::Held(holder) => Err(LockError::AlreadyLocked(Box::new(holder))),
+            Attempt::Lost => Err(LockError::LockingFailed { key: key.clone() }),
+            Attempt::Used(no_lock) => Err(LockError::LockIdUsed(Box::new(no_lock))),
+        }
+    }
+
+    /// Whether the lease is alive. Only good for showing: by the time the answer arrives it may have ended. A save
+    /// checks inside its own transaction, see [`Update::holding`](crate::Update::holding).
+    ///
+    /// # Errors
+    /// [`LeaseError::NoLock`] tells why not.
+    pub async fn check_lock(&self, id: &LockId) -> Result<Lease, LeaseError> {
+        lease(id, self.backend.check_lock(&self.proof(id)).await?)
+    }
+
+    /// Moves the expiry by `by`, but not beyond now + ttl, nor beyond the absolute limit, and never backwards. What was
+    /// not used up does not pile up, so prefer [`keep_alive`](Self::keep_alive): there a late beat costs nothing.
+    ///
+    /// # Errors
+    /// [`LeaseError::NoLock`]: a lease that ran out is not revived.
+    pub async fn extend_lock_expiration(&self, id: &LockId, by: Duration) -> Result<Lease, LeaseError> {
+        lease(id, self.backend.extend(&self.proof(id), by).await?)
+    }
+
+    /// Sets the expiry of each lease to now + ttl, within the absolute limit: the heartbeat of open forms. Answers in the
+    /// order of the ids; one that has ended does not disturb the others.
+    ///
+    /// # Errors
+    /// [`DatabaseError`] when the database failed: the leases are what they were, count down and try again.
+    pub async fn keep_alive(&self, ids: &[LockId]) -> Result<Vec<Result<Lease, NoLock>>, DatabaseError> {
+        let proofs: Vec<Proof> = ids.iter().map(|id| self.proof(id)).collect();
+        let answers = self.backend.keep_alive(&proofs).await?;
+        let lease = |(id, answer): (&LockId, Result<Holder, NoLock>)| answer.map(|holder| Lease { id: id.clone(), holder });
+        Ok(ids.iter().zip(answers).map(lease).collect())
+    }
+
+    /// Gives the lock back.
+    ///
+    /// # Errors
+    /// [`LeaseError::NoLock`] when there was nothing (any more) to give back.
+    pub async fn release_lock(&self, id: &LockId) -> Result<(), LeaseError> {
+        lease(id, self.backend.release_lock(&self.proof(id)).await?).map(drop)
+    }
+
+    /// Gives the lock back with the commit of a transaction: saved and free, or neither.
+    ///
+    /// # Errors
+    /// [`LeaseError::NoLock`] when there is nothing (any more) to give back; the transaction goes on.
+    pub async fn release_in(&self, tx: &mut Transaction, id: &LockId) -> Result<(), LeaseError> {
+        let released = tx.usable()?.release_lock(&self.proof(id)).await;
+        lease(id, tx.note(released)?).map(drop)
+    }
+
+    /// Checks the lease inside a transaction and holds it to the end: nobody takes it over before the commit, even if it
+    /// runs out meanwhile.
+    ///
+    /// # Errors
+    /// [`LeaseError::NoLock`]: do not save.
+    pub async fn guard(&self, tx: &mut Transaction, id: &LockId) -> Result<Lease, LeaseError> {
+        let guarded = tx.usable()?.guard(&self.proof(id)).await;
+        lease(id, tx.note(guarded)?)
+    }
+
+    /// Ends somebody's lease. Names the generation that was seen, so that it cannot hit a newer one, and a reason, which
+    /// the holder is told. Who may do this is for the caller to decide.
+    ///
+    /// # Errors
+    /// [`BreakError::HolderChanged`] when that generation is not held (any more); [`BreakError::NoReason`].
+    pub async fn break_lock(&self, key: &LockKey, generation: i64, by: &Owner, reason: &str) -> Result<Holder, BreakError> {
+        let reason = reason.trim();
+        if reason.is_empty() {
+            return Err(BreakError::NoReason);
+        }
+        match self.backend.break_lock(key, generation, by, reason).await? {
+            Some(broken) => {
+                tracing::info!(lock = %key, generation, by = by.id, owner = broken.owner.id, "lock broken");
+                Ok(broken)
+            }
+            None => Err(BreakError::HolderChanged { held_now: self.holders(key).await? }),
+        }
+    }
+
+    /// Everybody who holds the key now, the longest-held first: at most one with an exclusive policy.
+    ///
+    /// # Errors
+    /// [`DatabaseError`].
+    pub async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {
+        self.backend.holders(key).await
+    }
+
+    /// Everything that is held now, of one type or of all, the longest-held first, at most `limit`.
+    ///
+    /// # Errors
+    /// [`DatabaseError`].
+    pub async fn held(&self, kind: Option<&str>, limit: u32) -> Result<Vec<Holder>, DatabaseError> {
+        self.backend.held(kind, limit).await
+    }
+
+    fn proof(&self, id: &LockId) -> Proof {
+        Proof { lock: id.hash(), owner: self.owner.clone() }
+    }
+}
+
+fn lease(id: &LockId, answer: Result<Holder, NoLock>) -> Result<Lease, LeaseError> {
+    Ok(Lease { id: id.clone(), holder: answer? })
+}

@@ -1,0 +1,153 @@
+//! Which tables and columns an aggregate lives in, and its state as rows.
+//!
+//! A [`Mapping`] is data: a root table, and a table per child collection. `#[derive(Aggregate)]` writes it; a mapping
+//! written by hand has the same guarantees. It is not an ORM: whole aggregates by identity, nothing more.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::value::{Kind, Value};
+
+/// One column, and the field it stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// The column's name in the database.
+    pub name: String,
+    /// The field's path for people, as in `shipping.address.line1`.
+    pub path: String,
+    /// What it holds.
+    pub kind: Kind,
+    /// Whether it may be null.
+    pub nullable: bool,
+}
+
+impl Column {
+    /// A column that is never null.
+    pub fn new(name: impl Into<String>, path: impl Into<String>, kind: Kind) -> Self {
+        Column { name: name.into(), path: path.into(), kind, nullable: false }
+    }
+}
+
+/// A table: the root's, or that of one child collection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// The table's name.
+    pub name: String,
+    /// The field's path for people: empty for the root, `lines` for the lines of an order.
+    pub path: String,
+    /// For a child: the columns that name the root it belongs to, in the order of the root's id columns. Not among
+    /// `columns`, because the child does not carry them. Empty for the root.
+    pub owner: Vec<String>,
+    /// The columns of the row itself.
+    pub columns: Vec<Column>,
+    /// How many of `columns`, counted from the first, identify the row: the root's id, the child's key.
+    pub key: usize,
+}
+
+/// Where an aggregate lives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mapping {
+    /// The aggregate's type as people know it and as lock keys spell it: `Order`.
+    pub name: String,
+    /// The root's table.
+    pub root: Table,
+    /// The root's version column: an integer, 1 after the insert.
+    pub version: String,
+    /// A table per child collection. Children are read in the order of their keys.
+    pub children: Vec<Table>,
+    /// How many past versions to keep, so that a conflict can say who changed what, and show the state as it was when
+    /// the form was opened. 0: none are kept, and saving writes one row less.
+    pub revisions: u32,
+}
+
+impl Mapping {
+    /// Checks what SQL is going to be made of: names are letters, digits and underscores, keys are inside the columns.
+    ///
+    /// # Errors
+    /// [`MappingError`] naming the table and the column.
+    pub fn validate(&self) -> Result<(), MappingError> {
+        for table in std::iter::once(&self.root).chain(&self.children) {
+            let names = table.owner.iter().chain(table.columns.iter().map(|column| &column.name));
+            for name in names.chain([&table.name, &self.version]) {
+                if !is_identifier(name) {
+                    return Err(MappingError::new(
+                        &table.name,
+                        name,
+                        "names are letters, digits and underscores, at most 63, and do not start with a digit",
+                    ));
+                }
+            }
+            if table.key == 0 || table.key > table.columns.len() {
+                return Err(MappingError::new(&table.name, "", "the key must be one or more of the columns"));
+            }
+            if let Some(column) = table.columns[..table.key].iter().find(|column| column.nullable) {
+                return Err(MappingError::new(&table.name, &column.name, "a column of the key must not be null"));
+            }
+            let version = (table.path.is_empty()).then_some(&self.version);
+            let names = table.owner.iter().chain(table.columns.iter().map(|column| &column.name)).chain(version);
+            if let Some(name) = twice(names) {
+                return Err(MappingError::new(&table.name, name, "two fields share this column; rename one of them"));
+            }
+        }
+        if let Some(name) = twice(std::iter::once(&self.root).chain(&self.children).map(|table| &table.name)) {
+            return Err(MappingError::new(name, "", "two collections share this table; give each its own"));
+        }
+        match self.children.iter().find(|child| child.owner.len() != self.root.key) {
+            Some(child) => Err(MappingError::new(&child.name, "", "a child needs one owner column per id column")),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Mapping {
+    /// A short text that differs when the columns differ: states that were kept can only be read by the same columns.
+    pub(crate) fn shape(&self) -> String {
+        let mut hash = Sha256::new();
+        for table in std::iter::once(&self.root).chain(&self.children) {
+            hash.update(format!("{};{};", table.name, table.key));
+            for column in &table.columns {
+                hash.update(format!("{}:{:?},", column.name, column.kind));
+            }
+        }
+        hash.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// The first name that was there before; databases fold the case of names.
+fn twice<'a>(names: impl IntoIterator<Item = &'a String>) -> Option<&'a String> {
+    let mut seen = std::collections::HashSet::new();
+    names.into_iter().find(|name| !seen.insert(name.to_ascii_lowercase()))
+}
+
+fn is_identifier(name: &str) -> bool {
+    let starts_well = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    starts_well && name.len() <= 63 && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// The values of one row, in the order of [`Table::columns`].
+pub type Row = Vec<Value>;
+
+/// The state of one aggregate as rows: what was loaded, what shall be saved, what a conflict compares.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Rows {
+    /// The root's row.
+    pub root: Row,
+    /// The rows of each child collection, in the order of [`Mapping::children`].
+    pub children: Vec<Vec<Row>>,
+}
+
+/// What is stored and what the type expects do not fit: a schema that was changed by hand, or a mapping that was.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("table `{table}`, column `{column}`: {what}; compare the table with the mapping of the aggregate")]
+pub struct MappingError {
+    table: String,
+    column: String,
+    what: String,
+}
+
+impl MappingError {
+    /// An error about a column of a table.
+    pub fn new(table: impl Into<String>, column: impl Into<String>, what: impl Into<String>) -> Self {
+        MappingError { table: table.into(), column: column.into(), what: what.into() }
+    }
+}

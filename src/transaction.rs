@@ -1,0 +1,95 @@
+//! A transaction that cannot lie.
+
+use crate::backend::{Authorship, BackendTransaction};
+use crate::error::DatabaseError;
+use crate::lease::Owner;
+
+/// A writing transaction. Dropping it rolls back.
+///
+/// After an error, or after one of its operations was dropped half-way, nothing more can be done with it: every further
+/// operation and [`commit`](Transaction::commit) fail with the first cause. So a commit that says `Ok` has committed all
+/// of it.
+pub struct Transaction {
+    inner: Box<dyn BackendTransaction>,
+    /// Why nothing can be committed any more. Set before each operation and cleared after it, so that an operation
+    /// whose future was dropped in the middle poisons as well.
+    poisoned: Option<DatabaseError>,
+    pub(crate) author: Authorship,
+}
+
+impl Transaction {
+    pub(crate) fn new(inner: Box<dyn BackendTransaction>) -> Self {
+        Transaction { inner, poisoned: None, author: Authorship::default() }
+    }
+
+    /// Says who makes the changes of this transaction. Later conflicts name them.
+    pub fn by(&mut self, owner: &Owner) -> &mut Self {
+        self.author.by = Some(owner.clone());
+        self
+    }
+
+    /// Says what the changes of this transaction are for, in the words of the domain: `start shipping`.
+    pub fn command(&mut self, command: impl Into<String>) -> &mut Self {
+        self.author.command = Some(command.into());
+        self
+    }
+
+    /// Commits.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Poisoned`] when something had failed before: nothing was committed.
+    /// [`DatabaseError::CommitUnknown`] when the database's answer was lost.
+    pub async fn commit(self) -> Result<(), DatabaseError> {
+        match self.poisoned {
+            Some(first) => {
+                self.inner.rollback().await?;
+                Err(DatabaseError::Poisoned(Box::new(first)))
+            }
+            None => self.inner.commit().await,
+        }
+    }
+
+    /// Rolls back, and waits until it is done. (Dropping the transaction does the same in the background.)
+    ///
+    /// # Errors
+    /// [`DatabaseError`] when the database did not answer; the changes are gone all the same.
+    pub async fn rollback(self) -> Result<(), DatabaseError> {
+        self.inner.rollback().await
+    }
+
+    /// The backend's transaction, for one operation; the operation's result goes through [`note`](Self::note).
+    pub(crate) fn usable(&mut self) -> Result<&mut dyn BackendTransaction, DatabaseError> {
+        if let Some(first) = &self.poisoned {
+            return Err(DatabaseError::Poisoned(Box::new(first.clone())));
+        }
+        self.poisoned = Some(DatabaseError::Unsupported("an operation of it was dropped before it was done"));
+        Ok(self.inner.as_mut())
+    }
+
+    /// Lifts the poison when the operation went well.
+    pub(crate) fn note<T>(&mut self, result: Result<T, DatabaseError>) -> Result<T, DatabaseError> {
+        self.poisoned = result.as_ref().err().cloned();
+        result
+    }
+}
+
+/// The application's own statements in the same transaction.
+#[cfg(feature = "sqlite")]
+impl Transaction {
+    /// The connection it runs on. Do not end the transaction through it.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Unsupported`] when this is not SQLite, [`DatabaseError::Poisoned`] when something had failed.
+    pub fn sqlite(&mut self) -> Result<&mut sqlx::SqliteConnection, DatabaseError> {
+        if let Some(first) = &self.poisoned {
+            return Err(DatabaseError::Poisoned(Box::new(first.clone())));
+        }
+        self.inner.as_sqlite().ok_or(DatabaseError::Unsupported("this database is not SQLite"))
+    }
+}
+
+impl std::fmt::Debug for Transaction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Transaction").field("poisoned", &self.poisoned).field("author", &self.author).finish()
+    }
+}

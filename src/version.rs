@@ -1,0 +1,75 @@
+//! The version of an aggregate: how often it was saved.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Which save of an aggregate this is: 1 after the insert, one more with every save that changed something.
+///
+/// It travels with forms, as a hidden field, and with HTTP as the strong `ETag "v7"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version(i64);
+
+impl Version {
+    /// The version of an aggregate that was just inserted.
+    pub const FIRST: Version = Version(1);
+
+    /// The version with this number.
+    ///
+    /// # Errors
+    /// [`InvalidVersion`] when the number is not positive: no aggregate ever had it.
+    pub fn new(number: i64) -> Result<Self, InvalidVersion> {
+        if number < 1 {
+            return Err(InvalidVersion(number.to_string()));
+        }
+        Ok(Version(number))
+    }
+
+    /// The number.
+    pub fn number(self) -> i64 {
+        self.0
+    }
+
+    /// The version after the next save.
+    pub(crate) fn next(self) -> Version {
+        Version(self.0 + 1)
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Reads a version as a form sends it: a positive number in decimal digits, nothing around it.
+impl FromStr for Version {
+    type Err = InvalidVersion;
+
+    fn from_str(text: &str) -> Result<Self, InvalidVersion> {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = digits.then(|| text.parse().ok()).flatten();
+        number.and_then(|number| Version::new(number).ok()).ok_or_else(|| InvalidVersion(text.chars().take(40).collect()))
+    }
+}
+
+/// Not a version of anything. Never treat it as "no version given": that would switch the check off.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a version: a version is a whole number from 1; load the form again to get the current one")]
+pub struct InvalidVersion(String);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_survives_the_form() {
+        assert_eq!(Version::FIRST.next().to_string().parse(), Version::new(2));
+    }
+
+    #[test]
+    fn what_is_not_a_positive_number_is_refused() {
+        for text in ["", "0", "-1", "+1", " 1", "1.0", "seven", "٣", "99999999999999999999"] {
+            assert_eq!(text.parse::<Version>(), Err(InvalidVersion(text.into())), "{text:?}");
+        }
+    }
+}
