@@ -94,6 +94,8 @@ pub(crate) trait Backend: Debug + Send + Sync {
     async fn keep_alive(&self, proofs: &[Proof]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError>;
     /// Moves the expiry of a live lease by `by`, within now + ttl and the absolute limit; never backwards.
     async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError>;
+    /// Brings the expiry of a live lease forward to now + `within`, if it is later.
+    async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError>;
     /// Frees a live lease.
     async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError>;
     /// Ends the lease of that generation, whoever holds it. `None`: that generation is not alive (any more).

@@ -32,7 +32,8 @@ pub struct Update<'a, A: Aggregate> {
 #[derive(Debug)]
 enum Lock {
     Ignored,
-    RefusedIfHeld,
+    /// Refuse if anybody holds it, but for the lease of this generation.
+    RefusedIfHeld { but: Option<i64> },
     Held { id: LockId, release: bool },
 }
 
@@ -88,7 +89,14 @@ impl<'a, A: Aggregate> Update<'a, A> {
 
     /// Refuses with [`Error::AlreadyLocked`] if somebody holds an exclusive offline lock on the aggregate.
     pub fn unless_locked(mut self) -> Self {
-        self.lock = Lock::RefusedIfHeld;
+        self.lock = Lock::RefusedIfHeld { but: None };
+        self
+    }
+
+    /// As [`unless_locked`](Self::unless_locked), but for the lease of this generation: the person has seen who holds it
+    /// and goes on regardless. Whoever holds it finds a newer version when they save.
+    pub fn unless_locked_except(mut self, generation: i64) -> Self {
+        self.lock = Lock::RefusedIfHeld { but: Some(generation) };
         self
     }
 
@@ -142,9 +150,9 @@ impl<'a, A: Aggregate> Update<'a, A> {
     async fn check_lock(&self, tx: &mut Transaction, key: &LockKey) -> Result<(), Error> {
         match &self.lock {
             Lock::Ignored => Ok(()),
-            Lock::RefusedIfHeld => {
+            Lock::RefusedIfHeld { but } => {
                 let holder = tx.usable()?.holder(key).await;
-                match tx.note(holder)? {
+                match tx.note(holder)?.filter(|holder| Some(holder.generation) != *but) {
                     Some(holder) => Err(Error::AlreadyLocked(Box::new(holder))),
                     None => Ok(()),
                 }

@@ -122,6 +122,13 @@ impl Backend for Sqlite {
         Ok(answer)
     }
 
+    async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        let mut transaction = self.write(Wait::default()).await?;
+        let answer = lock::expire_within(transaction.connection(), proof, within, self.now()).await?;
+        transaction.commit().await?;
+        Ok(answer)
+    }
+
     async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let mut transaction = self.write(Wait::default()).await?;
         let answer = lock::release(transaction.connection(), proof, self.now()).await?;

@@ -13,6 +13,9 @@ use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner, Why};
 
+/// Beyond every limit, and leaves room to add.
+const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
 /// Takes the lock if it is free or expired, and records how the lease before it ended.
 ///
 /// The winner is known by the row that comes back, never by a number of affected rows. A lock id that had its lease
@@ -151,12 +154,33 @@ pub(super) async fn extend(
     .bind(now)
     .bind(&proof.lock[..])
     .bind(&proof.owner)
-    // A century is beyond every limit, and leaves room to add.
-    .bind(millis(by.min(Duration::from_secs(100 * 365 * 24 * 3600))))
+    .bind(millis(by.min(CENTURY)))
     .fetch_optional(&mut *connection)
     .await
     .map_err(classify)?;
     answer(connection, proof, extended, now).await
+}
+
+/// Brings the expiry forward; a sign of life within that time sets it back.
+pub(super) async fn expire_within(
+    connection: &mut SqliteConnection,
+    proof: &Proof,
+    within: Duration,
+    now: Option<i64>,
+) -> Result<Result<Holder, NoLock>, DatabaseError> {
+    let parting = sqlx::query(concat!(
+        "update tenure_lock set expires_at = min(expires_at, ", now!(), " + ?4)
+         where lock_hash = ?2 and (?3 is null or owner_id = ?3) and ended = 0 and expires_at > ", now!(), "
+         returning ", lease_columns!()
+    ))
+    .bind(now)
+    .bind(&proof.lock[..])
+    .bind(&proof.owner)
+    .bind(millis(within.min(CENTURY)))
+    .fetch_optional(&mut *connection)
+    .await
+    .map_err(classify)?;
+    answer(connection, proof, parting, now).await
 }
 
 /// Frees a live lease and records it.

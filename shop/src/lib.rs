@@ -1,0 +1,20 @@
+//! The reference shop of tenure: customers and operators change the same orders, and none of the three dangers (the same
+//! moment, the same order, the same lunch break) hurts anybody.
+//!
+//! Read it from the outside in: `main.rs` opens the shop and serves it, [`app`] is the whole web side, [`pages`]
+//! translate between forms and use cases, [`use_cases`] order the steps, [`domain`] decides. SQL is only in [`backend`].
+
+pub mod backend;
+pub mod config;
+pub mod domain;
+mod open;
+pub mod pages;
+pub mod seed;
+pub mod session;
+pub mod texts;
+pub mod use_cases;
+mod web;
+
+pub use open::open;
+pub use use_cases::Shop;
+pub use web::{app, serve};

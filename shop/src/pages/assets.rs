@@ -1,0 +1,34 @@
+//! The style sheet and the icon: part of the program, so that it runs from anywhere.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::LazyLock;
+
+use axum::http::HeaderName;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+
+const STYLE: &str = include_str!("../../assets/shop.css");
+const ICON: &str = include_str!("../../assets/icon.svg");
+
+/// A year: the address of the style sheet changes with its content, and the icon hardly ever does.
+const FOR_LONG: &str = "public, max-age=31536000, immutable";
+const FOR_A_DAY: &str = "public, max-age=86400";
+
+type Asset = ([(HeaderName, &'static str); 2], &'static str);
+
+/// Where the style sheet is, with a mark that changes when it does.
+pub(super) fn style_address() -> &'static str {
+    static ADDRESS: LazyLock<String> = LazyLock::new(|| {
+        let mut hasher = DefaultHasher::new();
+        STYLE.hash(&mut hasher);
+        format!("/assets/shop.css?v={:016x}", hasher.finish())
+    });
+    &ADDRESS
+}
+
+pub(super) async fn style() -> Asset {
+    ([(CONTENT_TYPE, "text/css; charset=utf-8"), (CACHE_CONTROL, FOR_LONG)], STYLE)
+}
+
+pub(super) async fn icon() -> Asset {
+    ([(CONTENT_TYPE, "image/svg+xml"), (CACHE_CONTROL, FOR_A_DAY)], ICON)
+}

@@ -1,0 +1,148 @@
+//! What somebody typed into a form: names and values, in the order in which the browser sent them.
+
+use crate::domain::{OrderLine, ShippingInfo};
+
+/// The names of the fields of [`ShippingInfo`], which are the paths by which the domain refuses them.
+pub(crate) const SHIPPING: [&str; 6] =
+    ["receiver.name", "receiver.phone", "address.postal_code", "address.line1", "address.line2", "message"];
+/// The three fields of a line that is added. They repeat, once per line.
+pub(crate) const NEW_LINE: [&str; 3] = ["new-product", "new-price", "new-quantity"];
+/// The value of a quantity field that takes the line away.
+pub(crate) const REMOVE: &str = "remove";
+
+/// What belongs to one page and not to what was typed: never carried on to the next page.
+const OF_THE_PAGE: [&str; 8] = ["csrf", "lid", "version", "generation", "anyway", "edit-first", "more", "password"];
+
+/// The fields of a form.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Fields(Vec<(String, String)>);
+
+impl Fields {
+    /// What a browser sent. Line breaks arrive as `\r\n` whatever was typed; here they are plain.
+    pub(crate) fn sent(pairs: Vec<(String, String)>) -> Fields {
+        let plain = |text: String| text.replace("\r\n", "\n");
+        Fields(pairs.into_iter().map(|(name, value)| (name, plain(value))).collect())
+    }
+
+    /// As if somebody had typed where an order goes to now.
+    pub(crate) fn of_shipping(info: &ShippingInfo) -> Fields {
+        let (receiver, address) = (info.receiver(), info.address());
+        let values =
+            [&receiver.name, &receiver.phone, &address.postal_code, &address.line1, &address.line2, info.message()];
+        Fields(SHIPPING.into_iter().zip(values).map(|(name, value)| (name.into(), value.into())).collect())
+    }
+
+    /// As if somebody had typed the quantities of these lines as well.
+    pub(crate) fn with_lines(mut self, lines: &[OrderLine]) -> Fields {
+        self.0.extend(lines.iter().map(|line| (quantity(line.line_no()), line.quantity().to_string())));
+        self
+    }
+
+    /// The first value of a field, if it was sent.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The first value of a field; a field that was not sent is empty.
+    pub(crate) fn text(&self, name: &str) -> &str {
+        self.get(name).unwrap_or_default()
+    }
+
+    /// Whether a field was sent, with whatever value.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// All values of a field that repeats.
+    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Every field.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// Sets a field to one value, where it was or at the end.
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
+        match self.0.iter_mut().find(|(key, _)| key == name) {
+            Some((_, old)) => *old = value.to_owned(),
+            None => self.0.push((name.to_owned(), value.to_owned())),
+        }
+    }
+
+    /// Takes a field away.
+    pub(crate) fn drop(&mut self, name: &str) {
+        self.0.retain(|(key, _)| key != name);
+    }
+
+    /// What was typed, without what belongs to the page: for hidden fields of the next page.
+    pub(crate) fn carried(&self) -> Fields {
+        Fields(self.0.iter().filter(|(name, _)| !OF_THE_PAGE.contains(&name.as_str())).cloned().collect())
+    }
+
+    /// Whether anything was typed that the next page has to carry.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.carried().0.is_empty()
+    }
+
+    /// The line numbers that have a quantity field.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = u32> {
+        self.0.iter().filter_map(|(name, _)| name.strip_prefix("quantity-")?.parse().ok())
+    }
+
+    /// Whether a line is to go.
+    pub(crate) fn removes(&self, line_no: u32) -> bool {
+        self.has(&removal(line_no)) || self.get(&quantity(line_no)) == Some(REMOVE)
+    }
+}
+
+/// The name of a line's quantity field.
+pub(crate) fn quantity(line_no: u32) -> String {
+    format!("quantity-{line_no}")
+}
+
+/// The name of a line's check box that takes it away.
+pub(crate) fn removal(line_no: u32) -> String {
+    format!("remove-{line_no}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(pairs: &[(&str, &str)]) -> Fields {
+        Fields::sent(pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect())
+    }
+
+    #[test]
+    fn a_repeated_field_keeps_its_order_and_a_missing_one_is_empty() {
+        let typed = fields(&[("new-product", "tea"), ("message", "a\r\nb"), ("new-product", "cup")]);
+        assert_eq!(typed.all("new-product").collect::<Vec<_>>(), ["tea", "cup"]);
+        assert_eq!((typed.text("message"), typed.text("nothing")), ("a\nb", ""));
+        assert!(!typed.has("nothing"));
+    }
+
+    #[test]
+    fn only_what_was_typed_is_carried_to_the_next_page() {
+        let typed = fields(&[("csrf", "x"), ("lid", "y"), ("version", "7"), ("message", "hi"), ("password", "p")]);
+        assert_eq!(typed.carried(), fields(&[("message", "hi")]));
+        assert!(fields(&[("csrf", "x")]).is_blank());
+    }
+
+    #[test]
+    fn a_line_goes_by_its_check_box_or_by_the_word_in_its_quantity() {
+        let typed = fields(&[("quantity-1", "2"), ("quantity-3", REMOVE), ("quantity-x", "1"), ("quantity-4", "1"), ("remove-4", "on")]);
+        assert_eq!(typed.lines().collect::<Vec<_>>(), [1, 3, 4]);
+        assert_eq!([1, 3, 4].map(|line| typed.removes(line)), [false, true, true]);
+    }
+
+    #[test]
+    fn a_field_can_be_replaced() {
+        let mut typed = fields(&[("a", "1"), ("b", "2")]);
+        typed.set("a", "3");
+        typed.set("c", "4");
+        typed.drop("b");
+        assert_eq!(typed, fields(&[("a", "3"), ("c", "4")]));
+    }
+}

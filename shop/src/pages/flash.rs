@@ -1,0 +1,60 @@
+//! What a page says once, after the redirect that followed a form.
+
+use serde::{Deserialize, Serialize};
+use tower_sessions::Session;
+
+use crate::texts::{Html, Lang};
+
+const KEY: &str = "flash";
+
+/// A message that waits in the session for the next page.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Flash {
+    /// An order was saved.
+    Saved { version: i64 },
+    /// Nothing was different.
+    Unchanged { version: i64 },
+    /// Shipping has started.
+    Shipping { version: i64 },
+    /// The order was cancelled.
+    Cancelled { version: i64 },
+    /// A form was left without saving.
+    Left,
+    /// A note was saved.
+    NoteSaved { version: i64 },
+    /// An operator ended somebody's lease.
+    Ended { order: String, name: String },
+    /// Somebody asked for the edit form by its address.
+    PressEdit,
+    /// Somebody signed out.
+    SignedOut,
+}
+
+impl Flash {
+    /// Leaves it for the next page. A message that cannot be kept is not worth failing for: the page shows the outcome.
+    pub(crate) async fn leave(self, session: &Session) {
+        if let Err(error) = session.insert(KEY, self).await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "a flash message was lost");
+        }
+    }
+
+    /// Takes the message that waits, if one does.
+    pub(super) async fn take(session: &Session) -> Option<Flash> {
+        session.remove(KEY).await.ok().flatten()
+    }
+
+    /// In words.
+    pub(super) fn text(self, t: Lang) -> Html {
+        match self {
+            Flash::Saved { version } => t.flash_saved(version),
+            Flash::Unchanged { version } => t.flash_unchanged(version),
+            Flash::Shipping { version } => t.flash_shipping(version),
+            Flash::Cancelled { version } => t.flash_cancelled(version),
+            Flash::Left => t.flash_left().into(),
+            Flash::NoteSaved { version } => t.flash_note_saved(version),
+            Flash::Ended { order, name } => t.flash_ended(order, name),
+            Flash::PressEdit => t.flash_press_edit().into(),
+            Flash::SignedOut => t.flash_signed_out().into(),
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! What every page has around it: language, who is signed in, the session's form token, and the last flash message.
+
+use std::convert::Infallible;
+use std::time::SystemTime;
+
+use askama::Template;
+use axum::extract::{FromRequestParts, OriginalUri};
+use axum::http::header::{ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_LANGUAGE, COOKIE, SET_COOKIE, VARY};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
+use axum::response::{Html as HtmlBody, IntoResponse, Response};
+use jiff::Timestamp;
+use tenure_web::csrf::CsrfToken;
+use tower_sessions::Session;
+
+use super::flash::Flash;
+use crate::domain::Member;
+use crate::session::SignedIn;
+use crate::texts::{Html, Lang, When};
+use crate::use_cases::Shop;
+
+/// Around a page of whoever asks, signed in or not.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    /// The language, which is also the table of texts.
+    pub(crate) t: Lang,
+    /// The state of the page, as in the list of states: tests and the script look for it.
+    pub(crate) state: &'static str,
+    /// The text of the hidden field `csrf`.
+    pub(crate) csrf: String,
+    /// Who is signed in.
+    pub(crate) member: Option<Member>,
+    /// What the redirect before this page has to say.
+    pub(crate) flash: Option<Html>,
+    /// The moment at which the page is drawn.
+    pub(crate) now: Timestamp,
+    /// The address of the page in the other language. Pages that answer a form have none: they cannot be asked for again.
+    pub(crate) other_language: Option<String>,
+    /// Whether the language was chosen with this very request, and has to be remembered.
+    chosen: bool,
+}
+
+/// A request of somebody who is signed in.
+#[derive(Debug)]
+pub(crate) struct Visit {
+    /// Around the page.
+    pub(crate) frame: Frame,
+    /// Who asks.
+    pub(crate) member: Member,
+}
+
+impl Frame {
+    /// Without what waits in the session: for answers to forms.
+    pub(crate) fn bare(parts: &Parts) -> Frame {
+        // Nested routers see a shortened address; people see the original one.
+        let uri = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |OriginalUri(uri)| uri);
+        let (query, cookie) = (query_value(uri, "lang"), cookie(&parts.headers, Lang::COOKIE));
+        let accept = parts.headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+        let t = Lang::negotiate(query, cookie, accept);
+        Frame {
+            t,
+            state: "",
+            csrf: parts.extensions.get().map(CsrfToken::to_string).unwrap_or_default(),
+            member: parts.extensions.get().cloned(),
+            flash: None,
+            now: Timestamp::now(),
+            other_language: is_safe(&parts.method).then(|| in_language(uri, t.other())),
+            chosen: query.is_some_and(|code| code.parse::<Lang>().is_ok()),
+        }
+    }
+
+    /// The page is in that state.
+    pub(crate) fn state(mut self, state: &'static str) -> Frame {
+        self.state = state;
+        self
+    }
+
+    /// An instant, as it is shown on this page.
+    pub(crate) fn at(&self, at: impl IntoTimestamp) -> When {
+        When::new(self.t, at.into_timestamp(), self.now)
+    }
+
+    /// When the page was drawn.
+    pub(crate) fn as_of(&self) -> Html {
+        self.t.as_of(self.at(self.now).with_zone())
+    }
+
+    /// Whether the person who looks works here.
+    pub(crate) fn is_operator(&self) -> bool {
+        self.member.as_ref().is_some_and(Member::is_operator)
+    }
+
+    /// Whether that is the person who looks.
+    pub(crate) fn is_me(&self, owner: &tenure::Owner) -> bool {
+        self.member.as_ref().is_some_and(|member| member.id().as_str() == owner.id)
+    }
+
+    /// The address of the style sheet.
+    pub(crate) fn style(&self) -> &'static str {
+        super::assets::style_address()
+    }
+
+    /// Answers with a page. Pages show what only this person may see, so nobody keeps a copy.
+    pub(crate) fn answer(&self, status: StatusCode, page: &impl Template) -> Response {
+        let mut response = match page.render() {
+            Ok(html) => (status, HtmlBody(html)).into_response(),
+            Err(error) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "a page could not be drawn");
+                StatusCode::INTERNAL_SERVER_ERROR.into_response()
+            }
+        };
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_LANGUAGE, HeaderValue::from_static(self.t.code()));
+        headers.insert(VARY, HeaderValue::from_static("Accept-Language, Cookie"));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if self.chosen {
+            let remember = format!("{}={}; Path=/; Max-Age=31536000; SameSite=Lax", Lang::COOKIE, self.t.code());
+            headers.extend(HeaderValue::try_from(remember).map(|value| (SET_COOKIE, value)));
+        }
+        response
+    }
+}
+
+impl FromRequestParts<Shop> for Frame {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, shop: &Shop) -> Result<Frame, Infallible> {
+        let mut frame = Frame::bare(parts);
+        if is_safe(&parts.method)
+            && let Ok(session) = Session::from_request_parts(parts, shop).await
+        {
+            frame.flash = Flash::take(&session).await.map(|flash| flash.text(frame.t));
+        }
+        Ok(frame)
+    }
+}
+
+impl FromRequestParts<Shop> for Visit {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, shop: &Shop) -> Result<Visit, Response> {
+        let SignedIn(member) = SignedIn::from_request_parts(parts, shop).await?;
+        match Frame::from_request_parts(parts, shop).await {
+            Ok(frame) => Ok(Visit { frame, member }),
+            Err(never) => match never {},
+        }
+    }
+}
+
+fn is_safe(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
+}
+
+/// The two kinds of time that reach the pages: the library's and the domain's.
+pub(crate) trait IntoTimestamp {
+    /// As the kind that can be shown.
+    fn into_timestamp(self) -> Timestamp;
+}
+
+impl IntoTimestamp for Timestamp {
+    fn into_timestamp(self) -> Timestamp {
+        self
+    }
+}
+
+impl IntoTimestamp for SystemTime {
+    fn into_timestamp(self) -> Timestamp {
+        Timestamp::try_from(self).unwrap_or(Timestamp::UNIX_EPOCH)
+    }
+}
+
+fn query_value<'a>(uri: &'a Uri, name: &str) -> Option<&'a str> {
+    let pairs = uri.query()?.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+    pairs.into_iter().find(|(key, _)| *key == name).map(|(_, value)| value)
+}
+
+fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
+}
+
+/// The same address with another language in the query.
+fn in_language(uri: &Uri, lang: Lang) -> String {
+    let pairs = uri.query().unwrap_or_default().split('&');
+    let mut kept: Vec<_> = pairs.filter(|pair| !pair.is_empty() && !pair.starts_with("lang=")).collect();
+    let chosen = format!("lang={}", lang.code());
+    kept.push(&chosen);
+    format!("{}?{}", uri.path(), kept.join("&"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_language_switch_keeps_the_rest_of_the_address() {
+        let switched = |address: &'static str| in_language(&Uri::from_static(address), Lang::Ko);
+        assert_eq!(switched("/orders"), "/orders?lang=ko");
+        assert_eq!(switched("/orders?state=Shipped&lang=en&page=2"), "/orders?state=Shipped&page=2&lang=ko");
+    }
+
+    #[test]
+    fn the_query_and_the_cookies_are_found_by_name() {
+        assert_eq!(query_value(&Uri::from_static("/?xlang=en&lang=ko"), "lang"), Some("ko"));
+        assert_eq!(query_value(&Uri::from_static("/"), "lang"), None);
+        let headers = HeaderMap::from_iter([(COOKIE, HeaderValue::from_static("id=x; lang=ko"))]);
+        assert_eq!(cookie(&headers, "lang"), Some("ko"));
+    }
+}

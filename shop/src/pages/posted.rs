@@ -1,0 +1,129 @@
+//! A form that was sent: by somebody who is signed in, from a page of their own session.
+
+use axum::Form;
+use axum::body::{Body, Bytes};
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::response::Response;
+use tenure::{LockId, Version};
+use tenure_web::csrf::{CsrfForm, CsrfRejection};
+
+use super::fields::Fields;
+use super::frame::{Frame, Visit};
+use super::problem;
+use crate::session::SignedIn;
+use crate::texts::Html;
+use crate::use_cases::Shop;
+
+type Pairs = Vec<(String, String)>;
+
+/// A form of somebody who is signed in. If it is refused before any use case sees it, the page that says so still shows
+/// what was typed.
+#[derive(Debug)]
+pub(crate) struct Posted {
+    /// Who sent it, and what goes around the answer.
+    pub(crate) visit: Visit,
+    /// What was sent.
+    pub(crate) fields: Fields,
+}
+
+/// A form of anybody.
+#[derive(Debug)]
+pub(crate) struct PostedByAnybody {
+    /// What goes around the answer.
+    pub(crate) frame: Frame,
+    /// What was sent.
+    pub(crate) fields: Fields,
+}
+
+impl FromRequest<Shop> for Posted {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, shop: &Shop) -> Result<Posted, Response> {
+        let (mut parts, body) = request.into_parts();
+        let member = SignedIn::from_request_parts(&mut parts, shop).await;
+        let (frame, sent) = read(parts, body, shop).await;
+        match (member, sent) {
+            (Ok(SignedIn(member)), Ok(fields)) => Ok(Posted { visit: Visit { frame, member }, fields }),
+            (Err(_), sent) => Err(problem::signed_out(frame, &sent.unwrap_or_else(|(_, typed)| typed))),
+            (Ok(_), Err((rejection, typed))) => Err(problem::form_refused(frame, &rejection, &typed)),
+        }
+    }
+}
+
+impl FromRequest<Shop> for PostedByAnybody {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, shop: &Shop) -> Result<PostedByAnybody, Response> {
+        let (parts, body) = request.into_parts();
+        match read(parts, body, shop).await {
+            (frame, Ok(fields)) => Ok(PostedByAnybody { frame, fields }),
+            (frame, Err((rejection, typed))) => Err(problem::form_refused(frame, &rejection, &typed)),
+        }
+    }
+}
+
+/// The fields, if the form belongs to the session; otherwise why not, and what was typed none the less.
+async fn read(parts: Parts, body: Body, shop: &Shop) -> (Frame, Result<Fields, (CsrfRejection, Fields)>) {
+    let frame = Frame::bare(&parts);
+    let again = |body| Request::from_parts(parts.clone(), body);
+    let bytes = match Bytes::from_request(again(body), shop).await {
+        Ok(bytes) => bytes,
+        Err(rejection) => return (frame, Err((CsrfRejection::Body(rejection), Fields::default()))),
+    };
+    let sent = CsrfForm::<Pairs>::from_request(again(Body::from(bytes.clone())), shop).await;
+    match sent {
+        Ok(CsrfForm(pairs)) => (frame, Ok(Fields::sent(pairs))),
+        Err(rejection) => {
+            let typed = Form::<Pairs>::from_request(again(Body::from(bytes)), shop).await;
+            let typed = typed.map(|Form(pairs)| Fields::sent(pairs)).unwrap_or_default();
+            (frame, Err((rejection, typed)))
+        }
+    }
+}
+
+impl Posted {
+    /// The version that the person saw.
+    ///
+    /// # Errors
+    /// The page that says that the form is incomplete. A version that is missing never means "whichever": that would
+    /// switch the check off.
+    pub(crate) fn version(&self) -> Result<Version, Refused> {
+        self.fields.text("version").parse().map_err(|_| Refused::field("version"))
+    }
+
+    /// The secret of the lease.
+    ///
+    /// # Errors
+    /// The page that says that the form is incomplete.
+    pub(crate) fn lock_id(&self) -> Result<LockId, Refused> {
+        self.fields.text("lid").parse().map_err(|_| Refused::field("lid"))
+    }
+
+    /// The change of hands that the person saw.
+    ///
+    /// # Errors
+    /// The page that says that the form is incomplete.
+    pub(crate) fn generation(&self, name: &'static str) -> Result<i64, Refused> {
+        self.fields.text(name).parse().map_err(|_| Refused::field(name))
+    }
+
+    /// The page about that field.
+    pub(crate) fn incomplete(self, refused: Refused) -> Response {
+        let field = Html::text(refused.field);
+        problem::incomplete_form(self.visit.frame, &field, &self.fields)
+    }
+}
+
+/// A hidden field that is missing, or is not what it has to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Refused {
+    field: &'static str,
+}
+
+impl Refused {
+    /// That field.
+    pub(crate) fn field(field: &'static str) -> Refused {
+        Refused { field }
+    }
+}

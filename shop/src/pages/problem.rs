@@ -1,0 +1,175 @@
+//! Full pages for what did not happen: what happened, to what, and what to do next. Nothing typed is lost on them.
+
+use askama::Template;
+use axum::http::header::RETRY_AFTER;
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::Response;
+use tenure::DatabaseError;
+use tenure_web::csrf::CsrfRejection;
+
+use super::fields::{Fields, NEW_LINE, REMOVE, SHIPPING};
+use super::frame::Frame;
+use super::order_url;
+use crate::domain::{OrderError, OrderNo, Role};
+use crate::texts::{Html, Lang, field_label};
+
+/// A page that says what did not happen.
+#[derive(Template)]
+#[template(path = "problem.html")]
+pub(super) struct ProblemPage {
+    f: Frame,
+    title: &'static str,
+    said: Vec<Html>,
+    typed: Vec<(Html, String)>,
+    typed_said: &'static str,
+    retry: Option<Retry>,
+    links: Vec<(String, Html)>,
+}
+
+/// A button that sends the same form again.
+pub(super) struct Retry {
+    pub(super) action: String,
+    pub(super) fields: Fields,
+}
+
+impl ProblemPage {
+    pub(super) fn new(frame: Frame, title: &'static str) -> ProblemPage {
+        let typed_said = frame.t.still_here();
+        ProblemPage { f: frame, title, said: Vec::new(), typed: Vec::new(), typed_said, retry: None, links: Vec::new() }
+    }
+
+    /// Adds a paragraph.
+    pub(super) fn say(mut self, text: impl Into<Html>) -> Self {
+        self.said.push(text.into());
+        self
+    }
+
+    /// Shows what was typed.
+    pub(super) fn typed(mut self, fields: &Fields) -> Self {
+        self.typed = typed(self.f.t, fields);
+        self
+    }
+
+    /// Adds a way on.
+    pub(super) fn link(mut self, address: impl Into<String>, label: impl Into<Html>) -> Self {
+        self.links.push((address.into(), label.into()));
+        self
+    }
+
+    /// Adds a button that sends these fields there.
+    pub(super) fn retry(mut self, action: impl Into<String>, fields: Fields) -> Self {
+        self.retry = Some(Retry { action: action.into(), fields });
+        self
+    }
+
+    pub(super) fn answer(self, status: StatusCode) -> Response {
+        let mut response = self.f.answer(status, &self);
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
+        }
+        response
+    }
+}
+
+/// What somebody typed, in words: only fields that people fill in, and never a password.
+fn typed(t: Lang, fields: &Fields) -> Vec<(Html, String)> {
+    let free = |name: &str| SHIPPING.contains(&name) || NEW_LINE.contains(&name) || ["text", "reason"].contains(&name);
+    let typed = fields.iter().filter(|(name, value)| {
+        !value.is_empty() && (free(name) || (name.starts_with("quantity-") && *value != REMOVE))
+    });
+    typed.map(|(name, value)| (field_label(t, name), value.to_owned())).collect()
+}
+
+/// 401: a form of somebody whose session has ended.
+pub(super) fn signed_out(frame: Frame, typed: &Fields) -> Response {
+    let t = frame.t;
+    let page = ProblemPage::new(frame.state("OE-13"), t.signed_out_title()).say(t.signed_out_what());
+    page.say(t.signed_out_next()).typed(typed).link("/sign-in", t.sign_in()).answer(StatusCode::UNAUTHORIZED)
+}
+
+/// 403, 400 or 413: a form that was not accepted as such.
+pub(super) fn form_refused(frame: Frame, rejection: &CsrfRejection, typed: &Fields) -> Response {
+    let t = frame.t;
+    let status = StatusCode::from_u16(rejection.status()).unwrap_or(StatusCode::BAD_REQUEST);
+    let page = if status == StatusCode::FORBIDDEN {
+        ProblemPage::new(frame.state("E-403"), t.csrf_title()).say(t.csrf_what()).say(t.csrf_next())
+    } else {
+        ProblemPage::new(frame.state("E-400"), t.incomplete_title()).say(t.unreadable_what()).say(t.incomplete_next())
+    };
+    page.typed(typed).link("/orders", t.to_orders()).answer(status)
+}
+
+/// 400: a hidden field that is missing, or is not what it has to be.
+pub(super) fn incomplete_form(frame: Frame, field: &str, typed: &Fields) -> Response {
+    let t = frame.t;
+    let page = ProblemPage::new(frame.state("E-400"), t.incomplete_title()).say(t.incomplete_what(field));
+    page.say(t.incomplete_next()).typed(typed).link("/orders", t.to_orders()).answer(StatusCode::BAD_REQUEST)
+}
+
+/// 403: somebody else's business.
+pub(super) fn not_allowed(frame: Frame, needs: Role) -> Response {
+    let t = frame.t;
+    let whose = match needs {
+        Role::Operator => t.forbidden_operators(),
+        Role::Customer => t.forbidden_customers(),
+    };
+    let page = ProblemPage::new(frame.state("AC-11"), t.forbidden_title()).say(whose);
+    page.link("/orders", t.to_orders()).answer(StatusCode::FORBIDDEN)
+}
+
+/// 404: an address that leads nowhere.
+pub(super) fn not_found(frame: Frame) -> Response {
+    let t = frame.t;
+    let page = ProblemPage::new(frame.state("E-404"), t.not_found_title()).say(t.not_found_what());
+    page.link("/orders", t.to_orders()).answer(StatusCode::NOT_FOUND)
+}
+
+/// 404: an order that is not there, or not for this person to see. The two look alike.
+pub(super) fn no_such_order(frame: Frame, no: &str) -> Response {
+    let t = frame.t;
+    let page = ProblemPage::new(frame.state("LP-18"), t.no_order_title()).say(t.no_order_what(no)).say(t.other_account());
+    page.link("/orders", t.to_orders()).answer(StatusCode::NOT_FOUND)
+}
+
+/// 405: a page that was sent to, or a form that was looked at.
+pub(super) fn method_not_allowed(frame: Frame) -> Response {
+    let t = frame.t;
+    let page = ProblemPage::new(frame.state("E-405"), t.wrong_method_title()).say(t.wrong_method_what());
+    page.link("/orders", t.to_orders()).answer(StatusCode::METHOD_NOT_ALLOWED)
+}
+
+/// 503 or 500: the database. What it said is for the log.
+pub(super) fn database(frame: Frame, error: &DatabaseError, again: Option<Retry>) -> Response {
+    let t = frame.t;
+    let status = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    tracing::error!(error = error as &dyn std::error::Error, status = status.as_u16(), "a use case failed");
+    let page = match error {
+        DatabaseError::CommitUnknown(_) => {
+            ProblemPage::new(frame.state("OE-18"), t.unknown_title()).say(t.unknown_what()).say(t.unknown_next())
+        }
+        _ if status == StatusCode::SERVICE_UNAVAILABLE => {
+            ProblemPage::new(frame.state("OE-23"), t.busy_title()).say(t.busy_what()).say(t.busy_next())
+        }
+        _ => ProblemPage::new(frame.state("E-500"), t.failed_title()).say(t.failed_what()).say(t.failed_next()),
+    };
+    let page = match again {
+        Some(Retry { action, fields }) => page.typed(&fields).retry(action, fields),
+        None => page,
+    };
+    page.link("/orders", t.to_orders()).answer(status)
+}
+
+/// 500: something that should not be possible.
+pub(super) fn failed(frame: Frame) -> Response {
+    let t = frame.t;
+    let page = ProblemPage::new(frame.state("E-500"), t.failed_title()).say(t.failed_what()).say(t.failed_next());
+    page.link("/orders", t.to_orders()).answer(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+/// 409: the order's own rules are against it. What was typed is shown, to be copied.
+pub(super) fn order_refuses(frame: Frame, no: &OrderNo, error: &OrderError, typed: &Fields) -> Response {
+    let t = frame.t;
+    let mut page = ProblemPage::new(frame.state("OE-15"), t.refused_title()).say(t.refusal(error)).typed(typed);
+    page.typed_said = t.refused_text_kept();
+    page.link(order_url(no), t.back_to_order()).answer(StatusCode::CONFLICT)
+}

@@ -1,0 +1,52 @@
+//! What stands around every page, what is said after a redirect, and signing in.
+
+use super::texts;
+
+texts! {
+    shop_name: "Tenure Shop", "테뉴어 상점";
+    skip_to_content: "Skip to the content", "본문으로 건너뛰기";
+    main_menu: "Main menu", "주 메뉴";
+    nav_orders: "Orders", "주문";
+    nav_locks: "Being edited", "편집 중인 주문";
+    switch_language: "Switch the language to", "언어 바꾸기:";
+    sign_in: "Sign in", "로그인";
+    sign_out: "Sign out", "로그아웃";
+    customer: "Customer", "고객";
+    operator: "Operator", "운영자";
+    all_times: "All times are Korean time (KST, UTC+9).", "모든 시각은 한국 표준시(KST)입니다.";
+    as_of(time): "As of {time}", "{time} 기준";
+    notice: "Notice", "알림";
+
+    login: "Sign-in name", "아이디";
+    password: "Password", "비밀번호";
+    sign_in_to_go_on: "Sign in to see and change orders.", "로그인하면 주문을 보고 수정할 수 있습니다.";
+    demo_accounts: "Accounts for trying out", "체험용 계정";
+    demo_hint:
+        "Everything here is invented. To see two people meet on one order, sign in with a second account in a private \
+         window or in another browser.",
+        "이곳의 모든 내용은 가상입니다. 두 사람이 한 주문에서 만나는 모습을 보려면 시크릿 창이나 다른 브라우저에서 \
+         두 번째 계정으로 로그인하세요.";
+    demo_password(password): "Every password is <code>{password}</code>.", "비밀번호는 모두 <code>{password}</code>입니다.";
+    use_account(login): "Use {login}", "{login} 계정 쓰기";
+    wrong_password:
+        "This sign-in name and password do not belong together. Check both and try again.",
+        "아이디 또는 비밀번호가 맞지 않습니다. 확인하고 다시 입력하세요.";
+
+    flash_saved(version): "Saved – version {version}.", "저장했습니다 – 버전 {version}.";
+    flash_unchanged(version):
+        "Nothing was different, so it is still version {version}.",
+        "바뀐 내용이 없어 버전 {version} 그대로입니다.";
+    flash_shipping(version): "Shipping has started – version {version}.", "배송을 시작했습니다 – 버전 {version}.";
+    flash_cancelled(version): "The order is cancelled – version {version}.", "주문을 취소했습니다 – 버전 {version}.";
+    flash_left:
+        "You left the form without saving. Others can edit the order now.",
+        "저장하지 않고 나왔습니다. 이제 다른 사람이 이 주문을 수정할 수 있습니다.";
+    flash_note_saved(version): "Note saved – version {version}.", "메모를 저장했습니다 – 버전 {version}.";
+    flash_ended(order, name):
+        "The lock on order {order} has been ended. {name} will be told who ended it and why.",
+        "주문 {order}의 잠금을 해제했습니다. 누가 왜 해제했는지 {name} 님에게 알립니다.";
+    flash_press_edit:
+        "To edit the order, press [Edit the whole order]: opening the page alone reserves nothing.",
+        "주문을 수정하려면 [주문 전체 수정]을 누르세요. 페이지를 여는 것만으로는 편집이 시작되지 않습니다.";
+    flash_signed_out: "You are signed out.", "로그아웃했습니다.";
+}

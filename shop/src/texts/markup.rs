@@ -1,0 +1,101 @@
+//! Text that is HTML already, and how values get into it.
+
+use std::fmt::{self, Display, Write};
+
+use askama::filters::HtmlSafe;
+use tenure::{Owner, Version};
+
+use crate::domain::{MemberId, Money, OrderNo};
+
+/// A piece of HTML that templates do not escape again: everything foreign in it was escaped when it was put there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Html(String);
+
+impl Html {
+    /// Takes the text as it is. Only for texts that were put together from escaped parts.
+    pub(super) fn trusted(html: String) -> Html {
+        Html(html)
+    }
+
+    /// A text from anywhere, escaped.
+    pub(crate) fn text(text: impl Display) -> Html {
+        let mut escaped = String::new();
+        for c in text.to_string().chars() {
+            match c {
+                '&' => escaped.push_str("&amp;"),
+                '<' => escaped.push_str("&lt;"),
+                '>' => escaped.push_str("&gt;"),
+                '"' => escaped.push_str("&quot;"),
+                '\'' => escaped.push_str("&#39;"),
+                c => escaped.push(c),
+            }
+        }
+        Html(escaped)
+    }
+}
+
+impl Display for Html {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl HtmlSafe for Html {}
+
+impl From<&str> for Html {
+    fn from(text: &str) -> Html {
+        Html::text(text)
+    }
+}
+
+/// What can be a parameter of a text.
+pub(crate) trait Part {
+    /// As HTML.
+    fn html(&self) -> Html;
+}
+
+impl Part for Html {
+    fn html(&self) -> Html {
+        self.clone()
+    }
+}
+
+impl<T: Part + ?Sized> Part for &T {
+    fn html(&self) -> Html {
+        (**self).html()
+    }
+}
+
+/// Names are marked, so that a name in another script than the text around it stays in one piece.
+impl Part for Owner {
+    fn html(&self) -> Html {
+        let mut html = String::from("<bdi>");
+        // Writing to a string cannot fail.
+        let _ = write!(html, "{}</bdi>", Html::text(&self.name));
+        Html(html)
+    }
+}
+
+macro_rules! escaped_parts {
+    ($($part:ty),*) => {$(
+        impl Part for $part {
+            fn html(&self) -> Html {
+                Html::text(self)
+            }
+        }
+    )*};
+}
+
+escaped_parts!(str, String, i64, u32, u64, usize, Version, OrderNo, MemberId, Money);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_typed_never_becomes_markup() {
+        let owner = Owner::new("x", "<b>\"O'Brien\" & Co</b>");
+        assert_eq!(owner.html().to_string(), "<bdi>&lt;b&gt;&quot;O&#39;Brien&quot; &amp; Co&lt;/b&gt;</bdi>");
+        assert_eq!("<".html().html().to_string(), "&lt;");
+    }
+}

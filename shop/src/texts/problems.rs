@@ -1,0 +1,93 @@
+//! Pages that say that something did not happen, why, and what to do next.
+
+use super::texts;
+
+texts! {
+    nothing_saved: "Nothing was saved.", "저장된 내용은 없습니다.";
+    what_you_typed: "What you typed", "입력한 내용";
+    still_here: "It is kept here, so that you can copy it.", "복사할 수 있도록 여기에 남겨 두었습니다.";
+    to_orders: "To the list of orders", "주문 목록으로";
+    to_order(no): "To order {no}", "주문 {no} 보기";
+    back_to_order: "Back to the order", "주문으로 돌아가기";
+    try_again: "Try again", "다시 시도";
+    see_order: "See the order", "주문 보기";
+
+    signed_out_title: "You are signed out", "로그아웃되었습니다";
+    signed_out_what:
+        "You were not signed in any more when this form arrived, so nothing was saved.",
+        "양식이 도착했을 때 로그인이 풀려 있어서 저장하지 않았습니다.";
+    signed_out_next:
+        "Sign in again in a new tab, then go back in this one and send the form again.",
+        "새 탭에서 다시 로그인한 뒤, 이 탭에서 뒤로 돌아가 양식을 다시 보내세요.";
+
+    csrf_title: "This form is from another session", "다른 세션에서 연 양식입니다";
+    csrf_what:
+        "The form was opened before you signed in or out, or by another page, so it was not accepted. Nothing was saved.",
+        "로그인이나 로그아웃 전에 열었거나 다른 페이지에서 보낸 양식이라 받지 않았습니다. 저장된 내용은 없습니다.";
+    csrf_next: "Go back, reload the page, and send it again.", "뒤로 돌아가 페이지를 새로 고친 뒤 다시 보내세요.";
+
+    incomplete_title: "This form is incomplete", "양식이 완전하지 않습니다";
+    incomplete_what(field):
+        "The hidden field <code>{field}</code> is missing or is not what it has to be, so nothing was saved.",
+        "숨은 필드 <code>{field}</code>의 값이 없거나 올바르지 않아 저장하지 않았습니다.";
+    unreadable_what:
+        "The form could not be read: it is too long, or it was cut off on the way. Nothing was saved.",
+        "양식이 너무 길거나 전송 중에 끊겨 읽을 수 없었습니다. 저장된 내용은 없습니다.";
+    incomplete_next:
+        "Load the page again and fill it in once more. If it happens again, tell us which page it was.",
+        "페이지를 다시 열어 입력해 주세요. 계속되면 어느 페이지였는지 알려 주세요.";
+
+    forbidden_title: "This is for others to do", "권한이 없습니다";
+    forbidden_operators:
+        "Only operators may see and do this. Sign in with an operator’s account, or ask an operator.",
+        "운영자만 볼 수 있고 할 수 있는 일입니다. 운영자 계정으로 로그인하거나 운영자에게 부탁하세요.";
+    forbidden_customers:
+        "Only customers may do this. Sign in with a customer’s account.",
+        "고객만 할 수 있는 일입니다. 고객 계정으로 로그인하세요.";
+
+    not_found_title: "There is no such page", "없는 페이지입니다";
+    not_found_what:
+        "The address leads nowhere: it was mistyped, or the page has moved.",
+        "주소가 잘못되었거나 페이지가 옮겨졌습니다.";
+    no_order_title: "There is no such order", "없는 주문입니다";
+    no_order_what(no):
+        "There is no order {no} among those that you may see. Check the number.",
+        "볼 수 있는 주문 가운데 {no}번 주문이 없습니다. 번호를 확인하세요.";
+    other_account: "Is it the order of another account? Sign out, and sign in with that one.",
+        "다른 계정의 주문인가요? 로그아웃한 뒤 그 계정으로 로그인하세요.";
+
+    wrong_method_title: "This address is not for looking at", "직접 열 수 없는 주소입니다";
+    wrong_method_what:
+        "The address takes forms, or only shows a page; the other way round it does nothing. Nothing was changed.",
+        "양식을 받기만 하거나 보여 주기만 하는 주소입니다. 바뀐 내용은 없습니다.";
+
+    busy_title: "Please try again in a moment", "잠시 후 다시 시도해 주세요";
+    busy_what:
+        "The shop could not do it just now, because too much is going on or the database does not answer. Nothing was saved, \
+         and nothing that you typed is lost.",
+        "지금 요청이 몰렸거나 데이터베이스가 응답하지 않아 처리하지 못했습니다. 저장된 내용은 없지만, 입력한 내용은 그대로 \
+         남아 있습니다.";
+    busy_next: "Wait a few seconds, then try again.", "몇 초 뒤에 다시 시도하세요.";
+
+    unknown_title: "We do not know whether it was saved", "저장되었는지 알 수 없습니다";
+    unknown_what:
+        "The connection to the database broke while it was saving. Either everything was saved or nothing.",
+        "저장하는 중에 데이터베이스 연결이 끊겼습니다. 전부 저장되었거나 전혀 저장되지 않았습니다.";
+    unknown_next: "Look at the order to see which.", "주문을 열어 확인하세요.";
+
+    failed_title: "Something went wrong on our side", "문제가 생겼습니다";
+    failed_what:
+        "This is our mistake, not yours. It has been written down, and nothing was saved.",
+        "고객님의 잘못이 아닙니다. 오류를 기록했으며, 저장된 내용은 없습니다.";
+    failed_next:
+        "Try again. If it happens again, tell us what you were doing and at what time.",
+        "다시 시도해 주세요. 계속되면 무엇을 하던 중이었는지와 시각을 알려 주세요.";
+
+    refused_title: "The order does not allow this any more", "지금은 할 수 없는 일입니다";
+    refused_text_kept: "What you typed was not saved. It is kept here, so that you can copy it.",
+        "입력한 내용은 저장되지 않았습니다. 복사할 수 있도록 아래에 남겨 두었습니다.";
+
+    there_are_mistakes: "Please check the form", "양식을 확인해 주세요";
+    nothing_saved_yet: "Nothing was saved yet. Everything that you typed is still here.",
+        "아직 저장하지 않았습니다. 입력한 내용은 모두 그대로 있습니다.";
+}

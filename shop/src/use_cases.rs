@@ -1,0 +1,113 @@
+//! What people do in the shop: one function per use case, one unit of work each.
+//!
+//! A use case decides who may do it, names the locks and versions it relies on, and runs one command of the domain. How
+//! a refusal is told to a person is for the pages.
+
+mod browse;
+mod change_order;
+mod edit_order;
+mod note;
+mod sign_in;
+mod supervise;
+
+use tenure::{BreakError, Database, LeaseError, LockError, LockManager, LockPolicy, Owner, Repository, UpdateError};
+
+use crate::domain::{Invalid, Member, Note, Order, OrderError, OrderNo, Role};
+
+pub use browse::{OrderFilter, OrderPage, OrderRow, OrderView};
+pub use edit_order::Editing;
+pub use note::EditingNote;
+
+/// The shop: its aggregates and their locks. Clones are the same shop.
+#[derive(Debug, Clone)]
+pub struct Shop {
+    pub(crate) db: Database,
+    pub(crate) orders: Repository<Order>,
+    pub(crate) notes: Repository<Note>,
+    pub(crate) members: Repository<Member>,
+    pub(crate) locks: LockManager,
+}
+
+impl Shop {
+    /// The shop in this database, which has the shop's tables already.
+    pub fn new(db: Database) -> Self {
+        Shop {
+            orders: Repository::new(&db),
+            notes: Repository::new(&db),
+            members: Repository::new(&db),
+            // Two operators may write the note of an order at the same time; both are told.
+            locks: LockManager::new(&db).with_policy("Note", LockPolicy::advisory()),
+            db,
+        }
+    }
+
+    /// The locks, for the endpoints that open forms beat on.
+    pub fn locks(&self) -> &LockManager {
+        &self.locks
+    }
+}
+
+/// Why a use case did not happen. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// This is for others to do.
+    #[error("only for {needs:?}s")]
+    NotAllowed {
+        /// Whose business it is.
+        needs: Role,
+    },
+    /// The order's own rules are against it.
+    #[error(transparent)]
+    Order(OrderError),
+    /// The note cannot be like that.
+    #[error(transparent)]
+    Note(Invalid),
+    /// The transaction was refused: not found, conflict, locked, lock lost, or the database failed.
+    #[error(transparent)]
+    Failed(#[from] tenure::Error),
+    /// The lock was not to be had.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The lease is gone.
+    #[error(transparent)]
+    Lease(#[from] LeaseError),
+    /// The lease of somebody else could not be ended.
+    #[error(transparent)]
+    Break(#[from] BreakError),
+}
+
+impl From<tenure::DatabaseError> for Refusal {
+    fn from(error: tenure::DatabaseError) -> Self {
+        Refusal::Failed(error.into())
+    }
+}
+
+impl From<UpdateError<OrderError>> for Refusal {
+    fn from(error: UpdateError<OrderError>) -> Self {
+        match error {
+            UpdateError::Refused(error) => Refusal::Order(error),
+            UpdateError::Failed(error) => Refusal::Failed(error),
+        }
+    }
+}
+
+impl Member {
+    /// The member as the owner of locks and the author of changes.
+    pub fn owner(&self) -> Owner {
+        Owner::new(self.id().as_str(), self.name())
+    }
+
+    fn must_be(&self, needs: Role) -> Result<(), Refusal> {
+        if self.role() == needs { Ok(()) } else { Err(Refusal::NotAllowed { needs }) }
+    }
+
+    /// Customers see and change their own orders; operators all of them.
+    fn may_see(&self, order: &Order) -> bool {
+        self.is_operator() || order.orderer() == self.id()
+    }
+}
+
+/// To whom an order does not belong, it does not exist.
+fn no_such_order(no: &OrderNo) -> Refusal {
+    Refusal::Failed(tenure::Error::NotFound { aggregate: "Order".into(), id: no.to_string() })
+}

@@ -1,0 +1,109 @@
+//! Looking: the list of orders, and one order with everything around it.
+
+use jiff::Timestamp;
+use tenure::{Change, Holder, Loaded, LockKey};
+
+use super::{Refusal, Shop, no_such_order};
+use crate::backend;
+use crate::domain::{Member, MemberId, Money, Note, Order, OrderNo, OrderState};
+
+/// Orders on one page of the list.
+pub const PAGE_SIZE: u32 = 25;
+/// How many changes an order's page shows.
+const CHANGES_SHOWN: u32 = 20;
+/// How many leases the list looks at; more people than that do not edit at once.
+const LEASES_SHOWN: u32 = 1_000;
+
+/// Which orders to list.
+#[derive(Debug, Clone, Default)]
+pub struct OrderFilter {
+    /// Only those in this state.
+    pub state: Option<OrderState>,
+    /// Which page, from 1; 0 is page 1 as well.
+    pub page: u32,
+}
+
+/// One page of the list.
+#[derive(Debug, Clone)]
+pub struct OrderPage {
+    /// Its orders, the newest first.
+    pub rows: Vec<OrderRow>,
+    /// Which page it is: never beyond the last.
+    pub page: u32,
+    /// How many pages there are, at least 1.
+    pub pages: u32,
+    /// How many orders the filter finds.
+    pub total: u64,
+}
+
+/// An order in the list.
+#[derive(Debug, Clone)]
+pub struct OrderRow {
+    /// Its number.
+    pub no: OrderNo,
+    /// Who placed it.
+    pub orderer_name: String,
+    /// Where it stands.
+    pub state: OrderState,
+    /// What it costs.
+    pub total: Money,
+    /// When it was placed.
+    pub placed_at: Timestamp,
+    /// Who is editing it.
+    pub editing: Option<Holder>,
+}
+
+/// An order, and everything around it.
+#[derive(Debug, Clone)]
+pub struct OrderView {
+    /// The order.
+    pub order: Loaded<Order>,
+    /// Who is editing it.
+    pub holder: Option<Holder>,
+    /// The operators' note; only operators see it.
+    pub note: Option<Loaded<Note>>,
+    /// Who is editing the note; only operators see it.
+    pub note_editors: Vec<Holder>,
+    /// Who changed the order, newest first.
+    pub changes: Vec<Change>,
+}
+
+impl Shop {
+    /// A page of the orders that this member may see.
+    pub async fn orders(&self, viewer: &Member, filter: &OrderFilter) -> Result<OrderPage, Refusal> {
+        let orderer = (!viewer.is_operator()).then(|| viewer.id());
+        let total = backend::count_orders(&self.db, orderer, filter.state).await?;
+        let pages = u32::try_from(total.div_ceil(u64::from(PAGE_SIZE))).unwrap_or(u32::MAX).max(1);
+        let page = filter.page.clamp(1, pages);
+        let mut rows = backend::list_orders(&self.db, orderer, filter.state, PAGE_SIZE, (page - 1) * PAGE_SIZE).await?;
+        let held = self.locks.held(Some("Order"), LEASES_SHOWN).await?;
+        for row in &mut rows {
+            row.editing = held.iter().find(|holder| holder.key.id() == row.no.as_str()).cloned();
+        }
+        Ok(OrderPage { rows, page, pages, total })
+    }
+
+    /// One order, if this member may see it.
+    pub async fn order(&self, viewer: &Member, no: &OrderNo) -> Result<OrderView, Refusal> {
+        let order = self.order_of(viewer, no).await?;
+        let holder = self.locks.holders(&LockKey::of::<Order>(no)).await?.pop();
+        let changes = self.orders.changes(no, CHANGES_SHOWN).await?;
+        let (mut note, mut note_editors) = (None, Vec::new());
+        if viewer.is_operator() {
+            note = self.notes.get(no).await?;
+            note_editors = self.locks.holders(&LockKey::of::<Note>(no)).await?;
+        }
+        Ok(OrderView { order, holder, note, note_editors, changes })
+    }
+
+    /// A member by id.
+    pub async fn member(&self, id: &MemberId) -> Result<Option<Member>, Refusal> {
+        Ok(self.members.get(id).await?.map(Loaded::into_inner))
+    }
+
+    /// The order, if this member may see it; nobody learns that somebody else's order exists.
+    pub(super) async fn order_of(&self, viewer: &Member, no: &OrderNo) -> Result<Loaded<Order>, Refusal> {
+        let order = self.orders.get(no).await?.filter(|order| viewer.may_see(order));
+        order.ok_or_else(|| no_such_order(no))
+    }
+}

@@ -1,0 +1,73 @@
+//! Changing an order without an offline lock: the version that the person saw decides.
+//!
+//! Each of these also looks at the offline lock, inside the saving transaction: a command is no reason to change an
+//! order under the hands of somebody who is editing it.
+
+use tenure::{Update, Version};
+
+use super::{Refusal, Shop};
+use crate::domain::{LineChange, Member, Order, OrderNo, Role, ShippingInfo};
+
+impl Shop {
+    /// The customer, or an operator for them, changes where the order goes.
+    pub async fn change_shipping(
+        &self,
+        actor: &Member,
+        no: &OrderNo,
+        seen: Version,
+        info: ShippingInfo,
+    ) -> Result<Version, Refusal> {
+        let update = self.change(actor, no, seen, "change shipping info").await?.unless_locked();
+        Ok(update.run(|order| order.change_shipping_info(info)).await?.version())
+    }
+
+    /// The customer, or an operator for them, changes what is ordered.
+    pub async fn change_lines(
+        &self,
+        actor: &Member,
+        no: &OrderNo,
+        seen: Version,
+        lines: Vec<LineChange>,
+    ) -> Result<Version, Refusal> {
+        let update = self.change(actor, no, seen, "change lines").await?.unless_locked();
+        Ok(update.run(|order| order.change_lines(lines)).await?.version())
+    }
+
+    /// An operator starts shipping the order as they saw it. Somebody who is editing it is in the way, unless the
+    /// operator has seen that and goes on `anyway`, naming the generation of the lease that they saw: then the editor's
+    /// save is going to be refused by the version.
+    pub async fn start_shipping(
+        &self,
+        actor: &Member,
+        no: &OrderNo,
+        seen: Version,
+        anyway: Option<i64>,
+    ) -> Result<Version, Refusal> {
+        actor.must_be(Role::Operator)?;
+        let update = self.change(actor, no, seen, "start shipping").await?;
+        let update = match anyway {
+            Some(generation) => update.unless_locked_except(generation),
+            None => update.unless_locked(),
+        };
+        Ok(update.run(Order::start_shipping).await?.version())
+    }
+
+    /// The customer, or an operator for them, cancels the order.
+    pub async fn cancel(&self, actor: &Member, no: &OrderNo, seen: Version) -> Result<Version, Refusal> {
+        let update = self.change(actor, no, seen, "cancel").await?.unless_locked();
+        Ok(update.run(Order::cancel).await?.version())
+    }
+
+    /// An update of an order that this member may change, on the version that they saw.
+    pub(super) async fn change(
+        &self,
+        actor: &Member,
+        no: &OrderNo,
+        seen: Version,
+        command: &str,
+    ) -> Result<Update<'_, Order>, Refusal> {
+        // Whose order it is never changes, so this may be read before the transaction.
+        self.order_of(actor, no).await?;
+        Ok(self.orders.update(no).by(&actor.owner()).command(command).expecting(seen))
+    }
+}

@@ -1,0 +1,90 @@
+//! Editing a whole order in a form, under an offline lock.
+
+use tenure::{Lease, LeaseError, Loaded, LockError, LockId, LockKey, Version};
+
+use super::{Refusal, Shop};
+use crate::domain::{LineChange, Member, Order, OrderError, OrderNo, OrderState, ShippingInfo};
+
+/// What an open form has: the order as it is, and the lease that keeps it so.
+#[derive(Debug, Clone)]
+pub struct Editing<A> {
+    /// The aggregate, loaded after the lock was taken: nobody changes it under the form.
+    pub aggregate: Loaded<A>,
+    /// The lease.
+    pub lease: Lease,
+}
+
+impl Shop {
+    /// Takes the lock and opens the order for editing. The page makes the lock id, so that sending the page's request
+    /// again (a reload, a lost answer) opens the same lease again.
+    pub async fn open_for_edit(&self, actor: &Member, no: &OrderNo, id: LockId) -> Result<Editing<Order>, Refusal> {
+        let order = self.order_of(actor, no).await?;
+        must_be_changeable(&order)?;
+        let lease = self.locks.try_lock_as(&LockKey::of::<Order>(no), &actor.owner(), id).await?;
+        // The parting grace of a page that is only being reloaded ends here.
+        let kept = self.locks.acting_for(&actor.owner()).keep_alive(std::slice::from_ref(lease.id())).await?;
+        let lease = kept.into_iter().flatten().next().unwrap_or(lease);
+        // Loaded again, because somebody may have saved before the lock was ours.
+        let aggregate = self.order_of(actor, no).await?;
+        if let Err(refusal) = must_be_changeable(&aggregate) {
+            self.leave(actor, lease.id()).await?;
+            return Err(refusal);
+        }
+        Ok(Editing { aggregate, lease })
+    }
+
+    /// Moves the member's own editing here, from another of their tabs: ends that lease and takes a new one.
+    pub async fn move_here(
+        &self,
+        actor: &Member,
+        no: &OrderNo,
+        generation: i64,
+        id: LockId,
+    ) -> Result<Editing<Order>, Refusal> {
+        self.order_of(actor, no).await?;
+        let key = LockKey::of::<Order>(no);
+        let holders = self.locks.holders(&key).await?;
+        match holders.into_iter().find(|holder| holder.generation == generation) {
+            Some(holder) if holder.owner.id != actor.id().as_str() => {
+                return Err(Refusal::Lock(LockError::AlreadyLocked(Box::new(holder))));
+            }
+            Some(_) => drop(self.locks.break_lock(&key, generation, &actor.owner(), "moved to another tab").await?),
+            None => {}
+        }
+        self.open_for_edit(actor, no, id).await
+    }
+
+    /// Saves the form: checks the lease, changes the order and frees it, in one transaction.
+    pub async fn save_edit(
+        &self,
+        actor: &Member,
+        no: &OrderNo,
+        seen: Version,
+        id: &LockId,
+        info: ShippingInfo,
+        lines: Vec<LineChange>,
+    ) -> Result<Version, Refusal> {
+        let update = self.change(actor, no, seen, "edit order").await?.releasing(id);
+        let command = |order: &mut Order| {
+            order.change_shipping_info(info)?;
+            order.change_lines(lines)
+        };
+        Ok(update.run(command).await?.version())
+    }
+
+    /// Leaves without saving. A lease that is gone already is what was wanted.
+    pub async fn leave(&self, actor: &Member, id: &LockId) -> Result<(), Refusal> {
+        match self.locks.acting_for(&actor.owner()).release_lock(id).await {
+            Ok(()) | Err(LeaseError::NoLock(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn must_be_changeable(order: &Order) -> Result<(), Refusal> {
+    match order.state() {
+        state if state.is_changeable() => Ok(()),
+        OrderState::Cancelled => Err(Refusal::Order(OrderError::AlreadyCancelled)),
+        state => Err(Refusal::Order(OrderError::AlreadyShipped { state })),
+    }
+}

@@ -1,0 +1,64 @@
+//! The operators' note on an order: an advisory lock. Both may edit, both are told; the version decides when they save.
+
+use tenure::{Holder, Lease, Loaded, LockId, LockKey, UpdateError, Version};
+
+use super::{Refusal, Shop};
+use crate::domain::{Member, Note, OrderNo, Role};
+
+/// What an open note form has.
+#[derive(Debug, Clone)]
+pub struct EditingNote {
+    /// The note, if there is one already.
+    pub note: Option<Loaded<Note>>,
+    /// This form's own lease.
+    pub lease: Lease,
+    /// Everybody else who has it open.
+    pub others: Vec<Holder>,
+}
+
+impl Shop {
+    /// Opens the note for editing, and tells who else has it open.
+    pub async fn open_note(&self, actor: &Member, no: &OrderNo, id: LockId) -> Result<EditingNote, Refusal> {
+        actor.must_be(Role::Operator)?;
+        self.order_of(actor, no).await?;
+        let key = LockKey::of::<Note>(no);
+        let lease = self.locks.try_lock_as(&key, &actor.owner(), id).await?;
+        let others = self.locks.holders(&key).await?;
+        let others = others.into_iter().filter(|holder| holder.generation != lease.generation).collect();
+        Ok(EditingNote { note: self.notes.get(no).await?, lease, others })
+    }
+
+    /// Saves the note on the version that was seen; without one, there was no note yet. The lease is not needed to save
+    /// (it is advisory), only given back.
+    pub async fn save_note(
+        &self,
+        actor: &Member,
+        no: &OrderNo,
+        seen: Option<Version>,
+        id: &LockId,
+        text: &str,
+    ) -> Result<Version, Refusal> {
+        actor.must_be(Role::Operator)?;
+        self.order_of(actor, no).await?;
+        let version = match seen {
+            Some(seen) => {
+                let update = self.notes.update(no).by(&actor.owner()).command("write note").expecting(seen);
+                match update.run(|note| note.rewrite(text)).await {
+                    Ok(note) => note.version(),
+                    Err(UpdateError::Refused(invalid)) => return Err(Refusal::Note(invalid)),
+                    Err(UpdateError::Failed(error)) => return Err(error.into()),
+                }
+            }
+            None => {
+                let note = Note::new(no.clone(), text).map_err(Refusal::Note)?;
+                let mut tx = self.db.begin().await?;
+                tx.by(&actor.owner()).command("write note");
+                let inserted = self.notes.insert(&mut tx, note).await?;
+                tx.commit().await?;
+                inserted.version()
+            }
+        };
+        self.leave(actor, id).await?;
+        Ok(version)
+    }
+}

@@ -1,0 +1,72 @@
+//! The whole web side: routes, sessions, and the headers that every answer carries.
+
+use std::future::Future;
+use std::io;
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::middleware::from_fn_with_state;
+use tokio::net::TcpListener;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::csrf::CsrfLayer;
+use tower_http::set_header::SetResponseHeaderLayer;
+use tower_http::timeout::TimeoutLayer;
+use tower_http::trace::TraceLayer;
+use tower_sessions::cookie::SameSite;
+use tower_sessions::{Expiry, SessionManagerLayer};
+
+use crate::backend::Sessions;
+use crate::use_cases::Shop;
+use crate::{pages, session};
+
+/// How long nobody may click before they have to sign in again. Heartbeats do not count: they do not touch the session.
+const SESSION_IDLE: time::Duration = time::Duration::hours(12);
+
+/// The shop as a web application.
+pub fn app(shop: Shop, secure_cookies: bool) -> Router {
+    let sessions = SessionManagerLayer::new(Sessions::new(&shop.db))
+        .with_name("shop")
+        .with_secure(secure_cookies)
+        .with_same_site(SameSite::Lax)
+        .with_expiry(Expiry::OnInactivity(SESSION_IDLE));
+    Router::new()
+        .merge(pages::router())
+        .nest("/tenure", tenure_web::leases::router(shop.locks().clone()))
+        .layer(from_fn_with_state(shop.clone(), session::identify))
+        .layer(sessions)
+        // The style sheet needs no session.
+        .merge(pages::assets())
+        .layer(CsrfLayer::new())
+        // Pages show what is true now. A page that was left may still come back from the browser's memory; the script
+        // then asks before it lets anybody type.
+        .layer(header(CACHE_CONTROL, "no-store"))
+        .layer(header(CONTENT_SECURITY_POLICY, "default-src 'self'; frame-ancestors 'none'; form-action 'self'; base-uri 'none'"))
+        .layer(header(REFERRER_POLICY, "same-origin"))
+        .layer(header(X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, Duration::from_secs(30)))
+        .layer(CatchPanicLayer::new())
+        .layer(TraceLayer::new_for_http())
+        .with_state(shop)
+}
+
+/// Serves the shop until `shutdown` is done, then finishes what is under way.
+///
+/// # Errors
+/// [`io::Error`] when the listener fails.
+pub async fn serve(
+    listener: TcpListener,
+    shop: Shop,
+    secure_cookies: bool,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    let db = shop.db.clone();
+    let served = axum::serve(listener, app(shop, secure_cookies)).with_graceful_shutdown(shutdown).await;
+    db.close().await;
+    served
+}
+
+fn header(name: HeaderName, value: &'static str) -> SetResponseHeaderLayer<HeaderValue> {
+    SetResponseHeaderLayer::if_not_present(name, HeaderValue::from_static(value))
+}

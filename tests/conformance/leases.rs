@@ -1,0 +1,211 @@
+//! What becomes of a lease.
+
+use std::time::Duration;
+
+use tenure::{BreakError, Lease, LeaseError, LockError, LockId, LockPolicy, NoLock, Why};
+
+use super::support::{MINUTE, TTL, TestDb, key, kim, lee};
+
+fn no_lock<T: std::fmt::Debug>(answer: Result<T, LeaseError>) -> NoLock {
+    match answer {
+        Err(LeaseError::NoLock(no_lock)) => no_lock,
+        other => panic!("expected NoLock, found {other:?}"),
+    }
+}
+
+async fn beat(t: &TestDb, id: &LockId) -> Result<Lease, NoLock> {
+    t.locks.keep_alive(std::slice::from_ref(id)).await.unwrap().remove(0)
+}
+
+pub async fn an_expired_lease_is_taken_by_the_next_and_the_late_holder_learns_of_it(t: &TestDb) {
+    let key = key();
+    let first = t.locks.try_lock(&key, &kim()).await.unwrap();
+    t.clock.advance(TTL - Duration::from_millis(1));
+    assert!(matches!(t.locks.try_lock(&key, &lee()).await, Err(LockError::AlreadyLocked(_))));
+    t.clock.advance(Duration::from_millis(1));
+    let expired_at = t.clock.now();
+    let second = t.locks.try_lock(&key, &lee()).await.unwrap();
+    assert_eq!(second.generation, 2);
+    let lost = no_lock(t.locks.check_lock(first.id()).await);
+    assert_eq!(lost.why, Why::Expired { at: expired_at });
+    assert_eq!(lost.held_now.map(|holder| (holder.owner, holder.generation)), Some((lee(), 2)));
+}
+
+pub async fn an_expired_lease_that_nobody_took_is_not_revived_by_a_heartbeat(t: &TestDb) {
+    let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
+    t.clock.advance(TTL);
+    let lost = beat(t, lease.id()).await.unwrap_err();
+    assert_eq!((lost.why, lost.held_now), (Why::Expired { at: t.clock.now() }, None));
+    assert!(matches!(no_lock(t.locks.extend_lock_expiration(lease.id(), TTL).await).why, Why::Expired { .. }));
+}
+
+pub async fn heartbeats_set_the_expiry_and_do_not_pile_up(t: &TestDb) {
+    let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
+    for _ in 0..60 {
+        t.clock.advance(MINUTE);
+        assert_eq!(beat(t, lease.id()).await.unwrap().remaining, TTL);
+    }
+}
+
+pub async fn a_late_heartbeat_costs_nothing(t: &TestDb) {
+    let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
+    t.clock.advance(TTL - Duration::from_secs(1));
+    let kept = beat(t, lease.id()).await.unwrap();
+    assert_eq!((kept.remaining, kept.generation, kept.last_active), (TTL, 1, t.clock.now()));
+}
+
+pub async fn extending_adds_to_the_expiry_but_not_beyond_the_ttl(t: &TestDb) {
+    let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
+    t.clock.advance(2 * MINUTE);
+    let extended = t.locks.extend_lock_expiration(lease.id(), MINUTE).await.unwrap();
+    assert_eq!(extended.remaining, TTL - MINUTE);
+    let extended = t.locks.extend_lock_expiration(lease.id(), 10 * MINUTE).await.unwrap();
+    assert_eq!(extended.remaining, TTL);
+}
+
+pub async fn extending_never_shortens(t: &TestDb) {
+    let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
+    assert_eq!(t.locks.extend_lock_expiration(lease.id(), Duration::ZERO).await.unwrap().remaining, TTL);
+    assert_eq!(t.locks.extend_lock_expiration(lease.id(), Duration::MAX).await.unwrap().remaining, TTL);
+}
+
+pub async fn no_heartbeat_goes_beyond_the_absolute_limit(t: &TestDb) {
+    let policy = LockPolicy::exclusive().absolute_limit(TTL + MINUTE).unwrap();
+    let locks = t.locks.clone().with_policy("Order", policy);
+    let lease = locks.try_lock(&key(), &kim()).await.unwrap();
+    t.clock.advance(4 * MINUTE);
+    assert_eq!(beat(t, lease.id()).await.unwrap().remaining, 2 * MINUTE);
+    t.clock.advance(2 * MINUTE);
+    assert!(matches!(beat(t, lease.id()).await.unwrap_err().why, Why::Expired { .. }));
+}
+
+pub async fn a_released_key_is_free_at_once_and_its_generation_goes_on(t: &TestDb) {
+    let key = key();
+    for generation in 1..=3 {
+        let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
+        assert_eq!(lease.generation, generation);
+        t.locks.release_lock(lease.id()).await.unwrap();
+    }
+}
+
+pub async fn releasing_twice_says_released(t: &TestDb) {
+    let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
+    t.locks.release_lock(lease.id()).await.unwrap();
+    assert_eq!(no_lock(t.locks.release_lock(lease.id()).await).why, Why::Released { at: t.clock.now() });
+    assert_eq!(no_lock(t.locks.check_lock(lease.id()).await).why, Why::Released { at: t.clock.now() });
+}
+
+pub async fn a_late_release_does_not_free_the_successor(t: &TestDb) {
+    let key = key();
+    let first = t.locks.try_lock(&key, &kim()).await.unwrap();
+    t.clock.advance(TTL);
+    let second = t.locks.try_lock(&key, &lee()).await.unwrap();
+    assert!(matches!(no_lock(t.locks.release_lock(first.id()).await).why, Why::Expired { .. }));
+    assert_eq!(t.locks.check_lock(second.id()).await.unwrap().remaining, TTL);
+}
+
+pub async fn a_late_heartbeat_does_not_touch_the_successor(t: &TestDb) {
+    let key = key();
+    let first = t.locks.try_lock(&key, &kim()).await.unwrap();
+    t.clock.advance(TTL);
+    let second = t.locks.try_lock(&key, &lee()).await.unwrap();
+    t.clock.advance(MINUTE);
+    assert!(beat(t, first.id()).await.is_err());
+    no_lock(t.locks.extend_lock_expiration(first.id(), MINUTE).await);
+    assert_eq!(t.locks.check_lock(second.id()).await.unwrap().remaining, TTL - MINUTE);
+}
+
+pub async fn one_dead_lease_does_not_disturb_the_others(t: &TestDb) {
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        ids.push(t.locks.try_lock(&key(), &kim()).await.unwrap().id().clone());
+    }
+    t.locks.release_lock(&ids[1]).await.unwrap();
+    t.clock.advance(MINUTE);
+    let kept = t.locks.keep_alive(&ids).await.unwrap();
+    let remaining: Vec<_> = kept.iter().map(|lease| lease.as_ref().ok().map(|lease| lease.remaining)).collect();
+    assert_eq!(remaining, [Some(TTL), None, Some(TTL)]);
+}
+
+pub async fn a_page_that_comes_back_within_the_grace_keeps_its_lease(t: &TestDb) {
+    let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
+    let grace = Duration::from_secs(10);
+    assert_eq!(t.locks.expire_within(lease.id(), grace).await.unwrap().remaining, grace);
+    t.clock.advance(Duration::from_secs(9));
+    let kept = beat(t, lease.id()).await.unwrap();
+    assert_eq!((kept.remaining, kept.generation), (TTL, 1));
+}
+
+pub async fn a_page_that_does_not_come_back_frees_the_key_after_the_grace(t: &TestDb) {
+    let key = key();
+    let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
+    t.locks.expire_within(lease.id(), Duration::from_secs(10)).await.unwrap();
+    t.locks.expire_within(lease.id(), Duration::from_secs(60)).await.unwrap();
+    t.clock.advance(Duration::from_secs(10));
+    assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().generation, 2);
+}
+
+pub async fn whoever_breaks_a_lock_is_named_to_its_holder_with_the_reason(t: &TestDb) {
+    let key = key();
+    let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
+    let broken = t.locks.break_lock(&key, 1, &lee(), " on holiday ").await.unwrap();
+    assert_eq!(broken.owner, kim());
+    let broken = Why::Broken { by: lee(), at: t.clock.now(), reason: "on holiday".into() };
+    assert_eq!(no_lock(t.locks.check_lock(lease.id()).await).why, broken);
+    let next = t.locks.try_lock(&key, &lee()).await.unwrap();
+    assert_eq!(next.generation, 2);
+    let lost = beat(t, lease.id()).await.unwrap_err();
+    assert_eq!((lost.why, lost.held_now.map(|holder| holder.owner)), (broken, Some(lee())));
+}
+
+pub async fn a_break_that_comes_too_late_hits_nobody(t: &TestDb) {
+    let key = key();
+    t.locks.try_lock(&key, &kim()).await.unwrap();
+    t.clock.advance(TTL);
+    let second = t.locks.try_lock(&key, &lee()).await.unwrap();
+    let refused = t.locks.break_lock(&key, 1, &lee(), "stuck").await;
+    assert!(matches!(&refused, Err(BreakError::HolderChanged { held_now }) if held_now[0].generation == 2), "{refused:?}");
+    assert!(t.locks.check_lock(second.id()).await.is_ok());
+}
+
+pub async fn a_break_needs_a_reason(t: &TestDb) {
+    let key = key();
+    let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
+    assert!(matches!(t.locks.break_lock(&key, 1, &lee(), "  ").await, Err(BreakError::NoReason)));
+    assert!(t.locks.check_lock(lease.id()).await.is_ok());
+}
+
+pub async fn a_lock_id_of_somebody_else_is_refused(t: &TestDb) {
+    let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
+    let thief = t.locks.acting_for(&lee());
+    t.clock.advance(MINUTE);
+    assert_eq!(no_lock(thief.check_lock(lease.id()).await).why, Why::NotYours);
+    assert_eq!(no_lock(thief.release_lock(lease.id()).await).why, Why::NotYours);
+    assert_eq!(no_lock(thief.extend_lock_expiration(lease.id(), MINUTE).await).why, Why::NotYours);
+    assert_eq!(thief.keep_alive(&[lease.id().clone()]).await.unwrap()[0].as_ref().unwrap_err().why, Why::NotYours);
+    assert_eq!(t.locks.acting_for(&kim()).check_lock(lease.id()).await.unwrap().remaining, TTL - MINUTE);
+    t.locks.release_lock(lease.id()).await.unwrap();
+    assert_eq!(no_lock(thief.check_lock(lease.id()).await).why, Why::NotYours);
+}
+
+pub async fn an_unknown_lock_id_is_unknown(t: &TestDb) {
+    let nobody = LockId::random();
+    assert_eq!(no_lock(t.locks.check_lock(&nobody).await), NoLock { key: None, why: Why::Unknown, held_now: None });
+    assert_eq!(no_lock(t.locks.release_lock(&nobody).await).why, Why::Unknown);
+    assert_eq!(beat(t, &nobody).await.unwrap_err().why, Why::Unknown);
+}
+
+pub async fn the_console_lists_what_is_held(t: &TestDb) {
+    let kind = super::support::random();
+    let first = tenure::LockKey::new(&kind, "1");
+    let second = tenure::LockKey::new(&kind, "2");
+    t.locks.try_lock(&first, &kim()).await.unwrap();
+    t.clock.advance(MINUTE);
+    let lease = t.locks.try_lock(&second, &lee()).await.unwrap();
+    let held = t.locks.held(Some(&kind), 10).await.unwrap();
+    assert_eq!(held.iter().map(|holder| &holder.key).collect::<Vec<_>>(), [&first, &second]);
+    t.locks.release_lock(lease.id()).await.unwrap();
+    assert_eq!(t.locks.held(Some(&kind), 10).await.unwrap().len(), 1);
+    t.clock.advance(TTL);
+    assert_eq!(t.locks.held(Some(&kind), 10).await.unwrap(), []);
+}

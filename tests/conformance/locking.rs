@@ -1,0 +1,114 @@
+//! Who gets the lock.
+
+use std::sync::Arc;
+
+use tenure::{LockError, LockId, LockKey, Why};
+use tokio::sync::Barrier;
+use tokio::task::JoinSet;
+
+use super::support::{MINUTE, TTL, TestDb, key, kim, lee};
+
+pub async fn a_free_key_is_granted_as_its_first_generation(t: &TestDb) {
+    let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
+    assert_eq!((lease.generation, lease.remaining, lease.since), (1, TTL, t.clock.now()));
+    assert_eq!(lease.owner, kim());
+}
+
+pub async fn a_second_person_is_told_who_holds_it_since_when_and_for_how_long(t: &TestDb) {
+    let key = key();
+    let since = t.clock.now();
+    t.locks.try_lock(&key, &kim()).await.unwrap();
+    t.clock.advance(MINUTE);
+    let Err(LockError::AlreadyLocked(holder)) = t.locks.try_lock(&key, &lee()).await else { panic!("granted twice") };
+    assert_eq!((&holder.key, &holder.owner, holder.since, holder.remaining), (&key, &kim(), since, TTL - MINUTE));
+    assert_eq!(LockError::AlreadyLocked(holder).status(), 423);
+}
+
+pub async fn the_same_person_in_another_tab_is_refused_as_well(t: &TestDb) {
+    let key = key();
+    t.locks.try_lock(&key, &kim()).await.unwrap();
+    let second = t.locks.try_lock(&key, &kim()).await;
+    assert!(matches!(second, Err(LockError::AlreadyLocked(holder)) if holder.owner == kim()));
+}
+
+pub async fn asking_again_with_the_same_lock_id_gives_the_same_lease(t: &TestDb) {
+    let (key, id) = (key(), LockId::random());
+    let first = t.locks.try_lock_as(&key, &kim(), id.clone()).await.unwrap();
+    t.clock.advance(MINUTE);
+    let again = t.locks.try_lock_as(&key, &kim(), id.clone()).await.unwrap();
+    assert_eq!((again.generation, again.since, again.id()), (first.generation, first.since, &id));
+    assert_eq!(again.remaining, TTL);
+}
+
+pub async fn a_request_that_comes_twice_gets_nothing_after_its_release(t: &TestDb) {
+    let (key, id) = (key(), LockId::random());
+    t.locks.try_lock_as(&key, &kim(), id.clone()).await.unwrap();
+    t.locks.release_lock(&id).await.unwrap();
+    let late = t.locks.try_lock_as(&key, &kim(), id).await;
+    assert!(matches!(late, Err(LockError::LockIdUsed(used)) if matches!(used.why, Why::Released { .. })));
+    assert_eq!(t.locks.holders(&key).await.unwrap(), []);
+}
+
+pub async fn a_request_that_comes_twice_gets_nothing_after_others_came_and_went(t: &TestDb) {
+    let (key, id) = (key(), LockId::random());
+    t.locks.try_lock_as(&key, &kim(), id.clone()).await.unwrap();
+    t.clock.advance(TTL);
+    let next = t.locks.try_lock(&key, &lee()).await.unwrap();
+    t.locks.release_lock(next.id()).await.unwrap();
+    let late = t.locks.try_lock_as(&key, &kim(), id).await;
+    assert!(matches!(late, Err(LockError::LockIdUsed(used)) if matches!(used.why, Why::Expired { .. })));
+    assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().generation, 3);
+}
+
+pub async fn of_many_callers_at_once_one_wins_and_the_generation_rises_by_one(t: &TestDb) {
+    const CALLERS: usize = 16;
+    let key = key();
+    for round in 1..=20 {
+        let barrier = Arc::new(Barrier::new(CALLERS));
+        let mut callers = JoinSet::new();
+        for _ in 0..CALLERS {
+            let (locks, key, barrier) = (t.locks.clone(), key.clone(), Arc::clone(&barrier));
+            callers.spawn(async move {
+                barrier.wait().await;
+                locks.try_lock(&key, &kim()).await
+            });
+        }
+        let mut won = Vec::new();
+        for outcome in callers.join_all().await {
+            match outcome {
+                Ok(lease) => won.push(lease),
+                Err(LockError::AlreadyLocked(_) | LockError::LockingFailed { .. }) => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+        assert_eq!(won.iter().map(|lease| lease.generation).collect::<Vec<_>>(), [round]);
+        t.locks.release_lock(won[0].id()).await.unwrap();
+    }
+}
+
+pub async fn one_lock_id_cannot_hold_two_keys(t: &TestDb) {
+    let id = LockId::random();
+    t.locks.try_lock_as(&key(), &kim(), id.clone()).await.unwrap();
+    let second = key();
+    let refused = t.locks.try_lock_as(&second, &kim(), id).await;
+    assert!(matches!(refused, Err(LockError::LockIdUsed(used)) if used.why == Why::OtherAggregate));
+    assert_eq!(t.locks.holders(&second).await.unwrap(), []);
+}
+
+pub async fn keys_of_any_script_and_length_are_told_apart_byte_by_byte(t: &TestDb) {
+    let random = super::support::random();
+    let longest = "가".repeat(255);
+    let ids = ["a1", "A1", "a1 ", "주문-1", "💐", "it's", "100%_", "\"quoted\"", "'; drop table orders --", &longest];
+    for id in ids {
+        let lease = t.locks.try_lock(&LockKey::new(format!("Order{random}"), id), &kim()).await.unwrap();
+        assert_eq!((lease.generation, lease.key.id()), (1, id));
+    }
+    assert_eq!(t.locks.held(Some(&format!("Order{random}")), 100).await.unwrap().len(), ids.len());
+}
+
+pub async fn empty_and_gigantic_keys_are_refused(t: &TestDb) {
+    for bad in [LockKey::new("Order", ""), LockKey::new("", "1"), LockKey::new("Order", "x".repeat(1_025))] {
+        let refused = t.locks.try_lock(&bad, &kim()).await;
+        assert!(matches!(refused, Err(LockError::InvalidKey { .. })), "{refused:?}");
+    }
+}

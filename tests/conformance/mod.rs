@@ -1,0 +1,101 @@
+//! What every database must do, listed once. A leaf (`tests/sqlite.rs`) names how to open its database and gets one test
+//! per line; a test's name is the promise.
+
+pub mod advisory;
+pub mod leases;
+pub mod locking;
+pub mod order;
+pub mod repository;
+pub mod support;
+pub mod transactions;
+pub mod updates;
+
+/// The table of contents.
+#[macro_export]
+macro_rules! conformance {
+    ($open:path) => {
+        $crate::conformance! { $open;
+            locking:
+                a_free_key_is_granted_as_its_first_generation,
+                a_second_person_is_told_who_holds_it_since_when_and_for_how_long,
+                the_same_person_in_another_tab_is_refused_as_well,
+                asking_again_with_the_same_lock_id_gives_the_same_lease,
+                a_request_that_comes_twice_gets_nothing_after_its_release,
+                a_request_that_comes_twice_gets_nothing_after_others_came_and_went,
+                of_many_callers_at_once_one_wins_and_the_generation_rises_by_one,
+                one_lock_id_cannot_hold_two_keys,
+                keys_of_any_script_and_length_are_told_apart_byte_by_byte,
+                empty_and_gigantic_keys_are_refused;
+            leases:
+                an_expired_lease_is_taken_by_the_next_and_the_late_holder_learns_of_it,
+                an_expired_lease_that_nobody_took_is_not_revived_by_a_heartbeat,
+                heartbeats_set_the_expiry_and_do_not_pile_up,
+                a_late_heartbeat_costs_nothing,
+                extending_adds_to_the_expiry_but_not_beyond_the_ttl,
+                extending_never_shortens,
+                no_heartbeat_goes_beyond_the_absolute_limit,
+                a_released_key_is_free_at_once_and_its_generation_goes_on,
+                releasing_twice_says_released,
+                a_late_release_does_not_free_the_successor,
+                a_late_heartbeat_does_not_touch_the_successor,
+                one_dead_lease_does_not_disturb_the_others,
+                a_page_that_comes_back_within_the_grace_keeps_its_lease,
+                a_page_that_does_not_come_back_frees_the_key_after_the_grace,
+                whoever_breaks_a_lock_is_named_to_its_holder_with_the_reason,
+                a_break_that_comes_too_late_hits_nobody,
+                a_break_needs_a_reason,
+                a_lock_id_of_somebody_else_is_refused,
+                an_unknown_lock_id_is_unknown,
+                the_console_lists_what_is_held;
+            advisory:
+                everybody_gets_an_advisory_lease_and_sees_the_others,
+                leaving_an_advisory_lease_leaves_the_others,
+                breaking_an_advisory_lease_ends_that_one_only;
+            repository:
+                what_is_inserted_is_read_back_whole,
+                an_aggregate_that_is_not_there_is_none,
+                a_second_insert_of_the_same_id_is_refused_and_the_transaction_goes_on,
+                any_change_inside_the_boundary_raises_the_version_by_one,
+                saving_without_a_change_writes_nothing,
+                a_forced_increment_raises_the_version_by_one_with_and_without_a_change,
+                a_save_on_a_stale_state_loses_the_race_and_explains_it,
+                a_save_of_a_deleted_aggregate_loses_the_race,
+                deleting_takes_the_children_along_and_checks_the_version,
+                a_loaded_aggregate_cannot_change_its_id,
+                ids_of_any_script_are_told_apart,
+                the_last_changes_are_kept_with_who_when_and_what_for;
+            updates:
+                the_version_that_was_seen_is_saved_upon,
+                a_stale_version_is_refused_before_the_command_and_shows_all_three_states,
+                a_conflict_without_revisions_says_that_the_opened_state_is_not_known,
+                a_command_that_the_domain_refuses_passes_untouched_and_changes_nothing,
+                an_update_of_nothing_is_not_found,
+                of_many_saves_on_the_same_version_one_wins,
+                no_increment_is_lost_among_many,
+                a_save_under_the_lease_keeps_it,
+                a_save_that_releases_frees_the_key_with_the_commit,
+                a_refused_save_keeps_the_lease,
+                a_late_save_without_the_lease_changes_nothing,
+                a_lease_of_another_aggregate_or_person_is_refused,
+                a_lease_that_expires_during_the_save_is_held_to_its_end,
+                an_update_that_respects_locks_is_refused_while_somebody_edits,
+                an_update_may_go_on_after_the_person_saw_who_edits;
+            transactions:
+                dropping_a_transaction_rolls_it_back,
+                after_an_error_nothing_can_be_committed,
+                an_operation_that_was_dropped_half_way_cannot_be_committed,
+                a_begin_that_is_cancelled_at_any_moment_leaves_nothing_behind,
+                a_save_that_is_cancelled_at_any_moment_is_all_or_nothing,
+                a_wait_ends_at_its_deadline,
+                no_wait_does_not_wait;
+        }
+    };
+    ($open:path; $($room:ident: $($case:ident),+;)+) => {
+        $(mod $room {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $case() {
+                $crate::conformance::$room::$case(&$open().await).await;
+            })+
+        })+
+    };
+}

@@ -1,0 +1,76 @@
+//! What a case gets: a database, its clock, random keys.
+
+use std::time::Duration;
+
+use tenure::{Database, LockId, LockKey, LockManager, LockMode, LockPolicy, ManualClock, Owner, Repository, Version};
+
+use super::order::{Counter, Order};
+
+pub const MINUTE: Duration = Duration::from_secs(60);
+/// The default time to live.
+pub const TTL: Duration = Duration::from_secs(300);
+
+pub struct TestDb {
+    pub db: Database,
+    pub clock: ManualClock,
+    pub locks: LockManager,
+    pub orders: Repository<Order>,
+    pub counters: Repository<Counter>,
+    /// What must live as long as the database: a directory, a server.
+    _keep: Box<dyn std::any::Any + Send + Sync>,
+}
+
+impl TestDb {
+    pub fn new(db: Database, clock: ManualClock, keep: impl std::any::Any + Send + Sync) -> Self {
+        TestDb {
+            locks: LockManager::new(&db).with_policy("Note", LockPolicy::advisory()),
+            orders: Repository::new(&db),
+            counters: Repository::new(&db),
+            db,
+            clock,
+            _keep: Box::new(keep),
+        }
+    }
+
+    /// Inserts an order under a random number.
+    pub async fn order(&self) -> String {
+        let no = random();
+        let mut tx = self.db.begin().await.unwrap();
+        tx.by(&kim()).command("place order");
+        self.orders.insert(&mut tx, Order::new(&no)).await.unwrap();
+        tx.commit().await.unwrap();
+        no
+    }
+
+    /// The order as it is in the database.
+    pub async fn stored(&self, no: &str) -> (Order, Version) {
+        let order = self.orders.get(&no.to_owned()).await.unwrap().unwrap();
+        (Order::clone(&order), order.version())
+    }
+
+    /// Loads for update inside a transaction.
+    pub async fn find(&self, tx: &mut tenure::Transaction, no: &str) -> tenure::Loaded<Order> {
+        self.orders.find(tx, &no.to_owned(), LockMode::Optimistic).await.unwrap().unwrap()
+    }
+}
+
+pub fn random() -> String {
+    LockId::random().reveal()[..16].to_owned()
+}
+
+/// A key of a type that has the default policy.
+pub fn key() -> LockKey {
+    LockKey::new("Order", random())
+}
+
+pub fn kim() -> Owner {
+    Owner::new("kim", "Kim Minji")
+}
+
+pub fn lee() -> Owner {
+    Owner::new("lee", "Lee Junho")
+}
+
+pub fn version(number: i64) -> Version {
+    Version::new(number).unwrap()
+}

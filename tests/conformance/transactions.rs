@@ -1,0 +1,130 @@
+//! Transactions that cannot lie, and cannot be left behind.
+
+use std::future::Future;
+use std::pin::pin;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use tenure::{DatabaseError, Error, LockMode, Version, Wait};
+
+use super::order::{Line, Order};
+use super::support::{TestDb, random, version};
+
+/// Polls a future, waiting to be woken between the polls, and drops it when it is pending for the `waits + 1`st time.
+async fn cancelled_after<F: Future>(waits: usize, future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    let mut left = waits;
+    std::future::poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending if left == 0 => Poll::Ready(None),
+        Poll::Pending => {
+            left -= 1;
+            Poll::Pending
+        }
+    })
+    .await
+}
+
+pub async fn dropping_a_transaction_rolls_it_back(t: &TestDb) {
+    let no = random();
+    let mut tx = t.db.begin().await.unwrap();
+    t.orders.insert(&mut tx, Order::new(&no)).await.unwrap();
+    drop(tx);
+    // The next transaction waits until the rollback is done.
+    let mut tx = t.db.begin().await.unwrap();
+    assert!(t.orders.find(&mut tx, &no, LockMode::None).await.unwrap().is_none());
+}
+
+pub async fn after_an_error_nothing_can_be_committed(t: &TestDb) {
+    let no = t.order().await;
+    let mut tx = t.db.begin().await.unwrap();
+    let mut order = t.find(&mut tx, &no).await;
+    order.ship_to.line1 = "half-written".into();
+    // Two lines with one key: the root is written before the database refuses the line.
+    order.lines.push(Line { line_no: 7, product: "one".into(), quantity: 1 });
+    order.lines.push(Line { line_no: 7, product: "two".into(), quantity: 1 });
+    let swallowed = t.orders.save(&mut tx, &mut order).await;
+    assert!(matches!(swallowed, Err(Error::Database(DatabaseError::Constraint(_)))), "{swallowed:?}");
+    let next = t.orders.find(&mut tx, &no, LockMode::None).await;
+    assert!(matches!(next, Err(Error::Database(DatabaseError::Poisoned(_)))));
+    let committed = tx.commit().await;
+    assert!(matches!(&committed, Err(DatabaseError::Poisoned(first)) if matches!(**first, DatabaseError::Constraint(_))));
+    assert_eq!(t.stored(&no).await, (Order::new(&no), Version::FIRST));
+}
+
+pub async fn an_operation_that_was_dropped_half_way_cannot_be_committed(t: &TestDb) {
+    let no = t.order().await;
+    let mut tx = t.db.begin().await.unwrap();
+    let mut order = t.find(&mut tx, &no).await;
+    order.lines.clear();
+    let dropped = cancelled_after(0, t.orders.save(&mut tx, &mut order)).await;
+    assert!(dropped.is_none(), "the save was done before it could be dropped");
+    assert!(matches!(tx.commit().await, Err(DatabaseError::Poisoned(_))));
+    assert_eq!(t.stored(&no).await, (Order::new(&no), Version::FIRST));
+}
+
+pub async fn a_begin_that_is_cancelled_at_any_moment_leaves_nothing_behind(t: &TestDb) {
+    let no = t.order().await;
+    for waits in 0.. {
+        let begun = cancelled_after(waits, t.db.begin()).await;
+        let done = begun.is_some();
+        drop(begun);
+        // Somebody else's transaction begins clean, commits, and is there for all to see.
+        let saved = t.orders.update(&no).run(|order| order.send_to(&waits.to_string())).await.unwrap();
+        assert_eq!(t.stored(&no).await.1, saved.version());
+        if done {
+            return assert!(waits > 0, "begin never waited: nothing was cancelled");
+        }
+    }
+}
+
+pub async fn a_save_that_is_cancelled_at_any_moment_is_all_or_nothing(t: &TestDb) {
+    let no = t.order().await;
+    for waits in 0.. {
+        let (before, at) = t.stored(&no).await;
+        let address = format!("address {waits}");
+        let done = {
+            let update = t.orders.update(&no).run(|order| {
+                order.lines[0].quantity += 1;
+                order.send_to(&address)
+            });
+            cancelled_after(waits, update).await.is_some()
+        };
+        // Waits for the rollback, or the commit that was under way.
+        t.db.begin().await.unwrap().rollback().await.unwrap();
+        let (after, now) = t.stored(&no).await;
+        let saved = (after.ship_to.line1 == address, after.lines[0].quantity != before.lines[0].quantity);
+        assert!(saved == (true, true) && now == version(at.number() + 1) || saved == (false, false) && now == at);
+        if done {
+            assert_eq!(saved, (true, true));
+            return assert!(waits > 3, "the update hardly waited: too little was cancelled");
+        }
+    }
+}
+
+pub async fn a_wait_ends_at_its_deadline(t: &TestDb) {
+    let no = t.order().await;
+    let mut holder = t.db.begin().await.unwrap();
+    t.orders.find(&mut holder, &no, LockMode::PessimisticWrite).await.unwrap();
+    let asked = Instant::now();
+    let update = t.orders.update(&no).locking(LockMode::PessimisticWrite).within(Duration::from_millis(150));
+    let refused = update.run(Order::ship).await;
+    let took = asked.elapsed();
+    let Err(tenure::UpdateError::Failed(Error::Database(DatabaseError::LockTimeout { waited }))) = refused else {
+        panic!("{refused:?}")
+    };
+    assert!(waited >= Duration::from_millis(150) && waited <= took);
+    // Generous, because the machine may be busy; a deadline that is not kept at all takes seconds.
+    assert!(took < Duration::from_millis(1_500), "waited {took:?} for a deadline of 150 ms");
+    holder.rollback().await.unwrap();
+    t.orders.update(&no).run(Order::ship).await.unwrap();
+}
+
+pub async fn no_wait_does_not_wait(t: &TestDb) {
+    let no = t.order().await;
+    let mut holder = t.db.begin().await.unwrap();
+    t.orders.find(&mut holder, &no, LockMode::PessimisticWrite).await.unwrap();
+    let refused = t.db.begin_within(Wait::No).await.err();
+    assert!(matches!(refused, Some(DatabaseError::LockTimeout { waited }) if waited < Duration::from_millis(100)));
+    holder.rollback().await.unwrap();
+}

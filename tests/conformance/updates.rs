@@ -1,0 +1,243 @@
+//! One unit of work: the lock, the version, the command, the save.
+
+use std::sync::Arc;
+
+use tenure::value::Value;
+use tenure::{Error, LockError, LockId, LockKey, Loaded, Side, UpdateError, Version, Why};
+use tokio::sync::Barrier;
+use tokio::task::JoinSet;
+
+use super::order::{AlreadyShipped, Counter, Order, State};
+use super::support::{TTL, TestDb, kim, lee, random, version};
+
+type Outcome = Result<Loaded<Order>, UpdateError<AlreadyShipped>>;
+
+fn failed(outcome: Outcome) -> Error {
+    match outcome {
+        Err(UpdateError::Failed(error)) => error,
+        other => panic!("expected a failure, found {other:?}"),
+    }
+}
+
+fn why(outcome: Outcome) -> Why {
+    match failed(outcome) {
+        Error::NoLock(no_lock) => no_lock.why,
+        other => panic!("expected NoLock, found {other:?}"),
+    }
+}
+
+pub async fn the_version_that_was_seen_is_saved_upon(t: &TestDb) {
+    let no = t.order().await;
+    let saved = t.orders.update(&no).expecting(Version::FIRST).run(Order::ship).await.unwrap();
+    assert_eq!((saved.version(), saved.state), (version(2), State::Shipped));
+    assert_eq!(t.stored(&no).await.1, version(2));
+}
+
+/// The parcel that went to the wrong house.
+pub async fn a_stale_version_is_refused_before_the_command_and_shows_all_three_states(t: &TestDb) {
+    let no = t.order().await;
+    let change = |line1: &'static str| move |order: &mut Order| order.send_to(line1);
+    t.orders.update(&no).by(&lee()).command("send to").run(change("Sejong-daero 9")).await.unwrap();
+    let changed_at = t.clock.now();
+    let refused = t.orders.update(&no).expecting(Version::FIRST).by(&kim()).run(|order| {
+        order.lines[0].quantity = 5;
+        order.send_to("Hangang-daero 2")
+    });
+    let refused = failed(refused.await);
+    assert!(refused.is_conflict() && !refused.is_retryable());
+    let Error::VersionConflict(conflict) = refused else { panic!("{refused:?}") };
+    assert_eq!((conflict.expected, conflict.actual), (version(1), Some(version(2))));
+    let latest = conflict.changed.as_ref().unwrap();
+    assert_eq!((latest.by.clone(), latest.at, latest.command.as_deref()), (Some(lee()), changed_at, Some("send to")));
+    let text = |text: &str| Some(Value::Text(text.into()));
+    let [address, quantity] = &conflict.fields[..] else { panic!("{:?}", conflict.fields) };
+    assert_eq!((address.path.as_str(), address.side()), ("ship_to.line1", Side::Both));
+    assert_eq!(
+        (&address.opened, &address.now, &address.mine),
+        (&text("Teheran-ro 1"), &text("Sejong-daero 9"), &text("Hangang-daero 2"))
+    );
+    assert_eq!((quantity.path.as_str(), quantity.side()), ("lines[1].quantity", Side::Mine));
+    assert!(!conflict.is_disjoint());
+    let (stored, at) = t.stored(&no).await;
+    assert_eq!((stored.ship_to.line1.as_str(), stored.lines[0].quantity, at), ("Sejong-daero 9", 1, version(2)));
+}
+
+pub async fn a_conflict_without_revisions_says_that_the_opened_state_is_not_known(t: &TestDb) {
+    let name = counter(t).await;
+    let add = |counter: &mut Counter| {
+        counter.count += 1;
+        Ok::<_, AlreadyShipped>(())
+    };
+    t.counters.update(&name).by(&lee()).run(add).await.unwrap();
+    let refused = t.counters.update(&name).expecting(Version::FIRST).run(add).await;
+    let Err(UpdateError::Failed(Error::VersionConflict(conflict))) = refused else { panic!("{refused:?}") };
+    assert!(!conflict.opened_known && !conflict.mine_known && conflict.changed.is_none());
+    assert_eq!((conflict.expected, conflict.actual, conflict.fields), (version(1), Some(version(2)), vec![]));
+}
+
+pub async fn a_command_that_the_domain_refuses_passes_untouched_and_changes_nothing(t: &TestDb) {
+    let no = t.order().await;
+    t.orders.update(&no).run(Order::ship).await.unwrap();
+    let refused = t.orders.update(&no).run(|order| {
+        order.lines.clear();
+        order.send_to("too late")
+    });
+    assert!(matches!(refused.await, Err(UpdateError::Refused(AlreadyShipped))));
+    assert_eq!((t.stored(&no).await.0.lines.len(), t.stored(&no).await.1), (2, version(2)));
+}
+
+pub async fn an_update_of_nothing_is_not_found(t: &TestDb) {
+    let refused = failed(t.orders.update(&random()).expecting(Version::FIRST).run(Order::ship).await);
+    assert_eq!((refused.status(), matches!(refused, Error::NotFound { .. })), (404, true));
+}
+
+pub async fn of_many_saves_on_the_same_version_one_wins(t: &TestDb) {
+    const SAVES: usize = 8;
+    let no = t.order().await;
+    let barrier = Arc::new(Barrier::new(SAVES));
+    let mut saves = JoinSet::new();
+    for save in 0..SAVES {
+        let (orders, no, barrier) = (t.orders.clone(), no.clone(), Arc::clone(&barrier));
+        saves.spawn(async move {
+            barrier.wait().await;
+            orders.update(&no).expecting(Version::FIRST).run(|order| order.send_to(&save.to_string())).await
+        });
+    }
+    let outcomes = saves.join_all().await;
+    let won = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+    let conflicts = outcomes.into_iter().filter_map(|outcome| outcome.err()).filter(|error| {
+        matches!(error, UpdateError::Failed(Error::VersionConflict(conflict)) if conflict.actual == Some(version(2)))
+    });
+    assert_eq!((won, conflicts.count()), (1, SAVES - 1));
+    assert_eq!(t.stored(&no).await.1, version(2));
+}
+
+pub async fn no_increment_is_lost_among_many(t: &TestDb) {
+    const WORKERS: i64 = 8;
+    const EACH: i64 = 25;
+    let name = counter(t).await;
+    let mut workers = JoinSet::new();
+    for _ in 0..WORKERS {
+        let (counters, name) = (t.counters.clone(), name.clone());
+        workers.spawn(async move {
+            for _ in 0..EACH {
+                let add = |counter: &mut Counter| {
+                    counter.count += 1;
+                    Ok::<_, AlreadyShipped>(())
+                };
+                counters.update(&name).run(add).await.unwrap();
+            }
+        });
+    }
+    workers.join_all().await;
+    let counter = t.counters.get(&name).await.unwrap().unwrap();
+    assert_eq!((counter.count, counter.version()), (WORKERS * EACH, version(WORKERS * EACH + 1)));
+}
+
+pub async fn a_save_under_the_lease_keeps_it(t: &TestDb) {
+    let no = t.order().await;
+    let lease = t.locks.try_lock(&LockKey::of::<Order>(&no), &kim()).await.unwrap();
+    t.orders.update(&no).by(&kim()).holding(lease.id()).run(Order::ship).await.unwrap();
+    assert_eq!(t.locks.check_lock(lease.id()).await.unwrap().generation, 1);
+    assert_eq!(t.stored(&no).await.1, version(2));
+}
+
+pub async fn a_save_that_releases_frees_the_key_with_the_commit(t: &TestDb) {
+    let no = t.order().await;
+    let key = LockKey::of::<Order>(&no);
+    let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
+    t.orders.update(&no).by(&kim()).releasing(lease.id()).run(Order::ship).await.unwrap();
+    assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().generation, 2);
+}
+
+pub async fn a_refused_save_keeps_the_lease(t: &TestDb) {
+    let no = t.order().await;
+    let lease = t.locks.try_lock(&LockKey::of::<Order>(&no), &kim()).await.unwrap();
+    let save = || t.orders.update(&no).by(&kim()).releasing(lease.id());
+    t.orders.update(&no).by(&kim()).holding(lease.id()).run(Order::ship).await.unwrap();
+    assert!(matches!(save().run(Order::ship).await, Err(UpdateError::Refused(AlreadyShipped))));
+    assert!(matches!(failed(save().expecting(Version::FIRST).run(Order::ship).await), Error::VersionConflict(_)));
+    assert!(t.locks.check_lock(lease.id()).await.is_ok());
+}
+
+/// The clerk who came back from lunch.
+pub async fn a_late_save_without_the_lease_changes_nothing(t: &TestDb) {
+    let no = t.order().await;
+    let key = LockKey::of::<Order>(&no);
+    let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
+    let late = || t.orders.update(&no).by(&kim()).releasing(lease.id()).run(|order| order.send_to("late"));
+    t.clock.advance(TTL);
+    assert_eq!(why(late().await), Why::Expired { at: t.clock.now() });
+    let next = t.locks.try_lock(&key, &lee()).await.unwrap();
+    t.orders.update(&no).by(&lee()).releasing(next.id()).run(|order| order.send_to("in time")).await.unwrap();
+    assert!(matches!(why(late().await), Why::Expired { .. }));
+    let unknown = LockId::random();
+    assert_eq!(why(t.orders.update(&no).holding(&unknown).run(Order::ship).await), Why::Unknown);
+    let (stored, at) = t.stored(&no).await;
+    assert_eq!((stored.ship_to.line1.as_str(), at), ("in time", version(2)));
+}
+
+pub async fn a_lease_of_another_aggregate_or_person_is_refused(t: &TestDb) {
+    let (mine, other) = (t.order().await, t.order().await);
+    let lease = t.locks.try_lock(&LockKey::of::<Order>(&mine), &kim()).await.unwrap();
+    let on_other = t.orders.update(&other).by(&kim()).holding(lease.id()).run(Order::ship);
+    assert_eq!(why(on_other.await), Why::OtherAggregate);
+    let by_other = t.orders.update(&mine).by(&lee()).holding(lease.id()).run(Order::ship);
+    assert_eq!(why(by_other.await), Why::NotYours);
+    assert_eq!((t.stored(&mine).await.1, t.stored(&other).await.1), (Version::FIRST, Version::FIRST));
+}
+
+pub async fn a_lease_that_expires_during_the_save_is_held_to_its_end(t: &TestDb) {
+    let no = t.order().await;
+    let key = LockKey::of::<Order>(&no);
+    let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
+    let mut tx = t.db.begin().await.unwrap();
+    t.locks.guard(&mut tx, lease.id()).await.unwrap();
+    t.clock.advance(TTL);
+    // The successor is asking while the save is under way; it is served after the commit, and sees what was saved.
+    let (locks, orders, successor_no) = (t.locks.clone(), t.orders.clone(), no.clone());
+    let successor = tokio::spawn(async move {
+        let lease = locks.try_lock(&LockKey::of::<Order>(&successor_no), &lee()).await;
+        (lease.map(|lease| lease.generation), orders.get(&successor_no).await.unwrap().unwrap().version())
+    });
+    tokio::task::yield_now().await;
+    let mut order = t.find(&mut tx, &no).await;
+    order.send_to("saved in time").unwrap();
+    t.orders.save(&mut tx, &mut order).await.unwrap();
+    tx.commit().await.unwrap();
+    let (generation, seen) = successor.await.unwrap();
+    assert_eq!((generation.unwrap(), seen), (2, version(2)));
+}
+
+pub async fn an_update_that_respects_locks_is_refused_while_somebody_edits(t: &TestDb) {
+    let no = t.order().await;
+    let lease = t.locks.try_lock(&LockKey::of::<Order>(&no), &kim()).await.unwrap();
+    let refused = failed(t.orders.update(&no).by(&lee()).unless_locked().run(Order::ship).await);
+    assert!(matches!(&refused, Error::AlreadyLocked(holder) if holder.owner == kim()), "{refused:?}");
+    t.locks.release_lock(lease.id()).await.unwrap();
+    t.orders.update(&no).by(&lee()).unless_locked().run(Order::ship).await.unwrap();
+}
+
+pub async fn an_update_may_go_on_after_the_person_saw_who_edits(t: &TestDb) {
+    let no = t.order().await;
+    let key = LockKey::of::<Order>(&no);
+    let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
+    t.orders.update(&no).by(&lee()).unless_locked_except(lease.generation).run(Order::ship).await.unwrap();
+    // The editor's save finds out by the version.
+    let save = t.orders.update(&no).by(&kim()).expecting(Version::FIRST).releasing(lease.id());
+    assert!(matches!(failed(save.run(|order| order.send_to("x")).await), Error::VersionConflict(_)));
+    // Somebody newer has not been seen.
+    t.locks.release_lock(lease.id()).await.unwrap();
+    t.locks.try_lock(&key, &kim()).await.unwrap();
+    let refused = t.orders.update(&no).unless_locked_except(lease.generation).run(Order::ship).await;
+    assert!(matches!(failed(refused), Error::AlreadyLocked(_)));
+    assert!(matches!(t.locks.try_lock(&key, &lee()).await, Err(LockError::AlreadyLocked(_))));
+}
+
+async fn counter(t: &TestDb) -> String {
+    let name = random();
+    let mut tx = t.db.begin().await.unwrap();
+    t.counters.insert(&mut tx, Counter { name: name.clone(), count: 0 }).await.unwrap();
+    tx.commit().await.unwrap();
+    name
+}

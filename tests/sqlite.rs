@@ -1,0 +1,29 @@
+//! The conformance suite on SQLite: a file per test, because its one writer would make parallel tests wait.
+
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
+
+mod conformance;
+
+use conformance::support::TestDb;
+use tenure::{Database, ManualClock};
+
+const TABLES: &str = "
+    create table test_order (no text primary key, state text not null, ship_to_line1 text not null,
+        ship_to_zip text not null, gift_card text, gift_wrapped integer, version integer not null);
+    create table test_order_line (order_no text not null references test_order (no), line_no integer not null,
+        product text not null, quantity integer not null, primary key (order_no, line_no));
+    create table test_counter (name text primary key, count integer not null, version integer not null);
+";
+
+async fn open() -> TestDb {
+    let directory = tempfile::tempdir().unwrap();
+    let clock = ManualClock::new();
+    let url = format!("sqlite://{}/test.db", directory.path().display());
+    let db = Database::connect_with_clock(&url, clock.clone()).await.unwrap();
+    let mut tx = db.begin().await.unwrap();
+    sqlx::raw_sql(TABLES).execute(tx.sqlite().unwrap()).await.unwrap();
+    tx.commit().await.unwrap();
+    TestDb::new(db, clock, directory)
+}
+
+conformance!(crate::open);

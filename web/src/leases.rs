@@ -1,0 +1,144 @@
+//! The endpoints that an open form talks to, and the script that does the talking.
+//!
+//! | request | answer |
+//! |---|---|
+//! | `POST /keep-alive` `lid, csrf` | 200 with the time left; 410 with the reason when the lease has ended |
+//! | `POST /check` `lid, csrf` | the same, without prolonging anything |
+//! | `POST /release` `lid, csrf, mode` | 204, also when the lease had ended; `mode=parting` leaves it 10 s for a reload |
+//! | `GET /tenure.js` | the script |
+//!
+//! Bodies are `application/x-www-form-urlencoded`, so that a beacon can send them as well. Who is signed in comes from the
+//! request's extensions, as an [`Owner`]; nobody keeps or ends a lease of somebody else.
+
+use std::time::Duration;
+
+use axum::extract::{Extension, State};
+use axum::http::StatusCode;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde::{Deserialize, Serialize};
+use tenure::{Lease, LeaseError, LockId, LockManager, Owner};
+
+use crate::csrf::CsrfForm;
+use crate::problem::Problem;
+
+/// How long a lease outlives the page that held it: enough to reload, or to come back with the Back button.
+pub const PARTING_GRACE: Duration = Duration::from_secs(10);
+
+/// The routes, to be nested under a path of the application's choice.
+pub fn router<S: Clone + Send + Sync + 'static>(locks: LockManager) -> Router<S> {
+    Router::new()
+        .route("/keep-alive", post(keep_alive))
+        .route("/check", post(check))
+        .route("/release", post(release))
+        .route("/tenure.js", get(script))
+        .with_state(locks)
+}
+
+#[derive(Deserialize)]
+struct LeaseForm {
+    lid: String,
+    #[serde(default)]
+    mode: Mode,
+}
+
+/// How a page says good-bye.
+#[derive(Deserialize, Default, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum Mode {
+    /// For good.
+    #[default]
+    Final,
+    /// Maybe it is only being reloaded.
+    Parting,
+}
+
+/// A lease that is alive, as its own form sees it. Times are durations: the clocks of browsers are wrong.
+#[derive(Serialize)]
+struct Alive {
+    expires_in_ms: u64,
+    generation: i64,
+    owner: Name,
+}
+
+#[derive(Serialize)]
+struct Name {
+    id: String,
+    name: String,
+}
+
+impl From<Lease> for Alive {
+    fn from(lease: Lease) -> Self {
+        Alive {
+            expires_in_ms: u64::try_from(lease.remaining.as_millis()).unwrap_or(u64::MAX),
+            generation: lease.generation,
+            owner: Name { id: lease.owner.id.clone(), name: lease.owner.name.clone() },
+        }
+    }
+}
+
+type SignedIn = Option<Extension<Owner>>;
+
+async fn keep_alive(
+    State(locks): State<LockManager>,
+    owner: SignedIn,
+    CsrfForm(form): CsrfForm<LeaseForm>,
+) -> Result<Json<Alive>, Problem> {
+    let (locks, id) = (acting(&locks, owner)?, lock_id(&form)?);
+    let mut answers = locks.keep_alive(std::slice::from_ref(&id)).await?;
+    match answers.pop() {
+        Some(Ok(lease)) => Ok(Json(lease.into())),
+        Some(Err(no_lock)) => Err(no_lock.into()),
+        None => Err(unknown()),
+    }
+}
+
+async fn check(
+    State(locks): State<LockManager>,
+    owner: SignedIn,
+    CsrfForm(form): CsrfForm<LeaseForm>,
+) -> Result<Json<Alive>, Problem> {
+    let lease = acting(&locks, owner)?.check_lock(&lock_id(&form)?).await?;
+    Ok(Json(lease.into()))
+}
+
+async fn release(
+    State(locks): State<LockManager>,
+    owner: SignedIn,
+    CsrfForm(form): CsrfForm<LeaseForm>,
+) -> Result<StatusCode, Problem> {
+    let (locks, id) = (acting(&locks, owner)?, lock_id(&form)?);
+    let ended = match form.mode {
+        Mode::Final => locks.release_lock(&id).await,
+        Mode::Parting => locks.expire_within(&id, PARTING_GRACE).await.map(drop),
+    };
+    match ended {
+        // Nobody reads the answer to a beacon, and a lease that is gone is what it wanted.
+        Ok(()) | Err(LeaseError::NoLock(_)) => Ok(StatusCode::NO_CONTENT),
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn script() -> Response {
+    let headers = [(CONTENT_TYPE, "text/javascript; charset=utf-8"), (CACHE_CONTROL, "no-cache")];
+    (headers, include_str!("../assets/tenure.js")).into_response()
+}
+
+fn acting(locks: &LockManager, owner: SignedIn) -> Result<LockManager, Problem> {
+    let Some(Extension(owner)) = owner else {
+        let detail = "You are signed out. Your lock stays until its time is up: sign in again in another tab, then go on.";
+        return Err(Problem::new(401, "session-expired", "Signed out").detail(detail).action("sign-in"));
+    };
+    Ok(locks.acting_for(&owner))
+}
+
+fn lock_id(form: &LeaseForm) -> Result<LockId, Problem> {
+    form.lid.parse().map_err(|_| unknown())
+}
+
+fn unknown() -> Problem {
+    let detail = "This is not a lock id. Open the form again to get a lock.";
+    Problem::new(410, "lock-unknown", "There is no such lock").detail(detail).action("lock-again")
+}

@@ -1,0 +1,152 @@
+//! Refusals that explain themselves: RFC 9457 problem details with a stable `code` and the actions that are left.
+
+use std::time::UNIX_EPOCH;
+
+use axum::http::StatusCode;
+use axum::http::header::RETRY_AFTER;
+use axum::response::{IntoResponse, Response};
+use problem_details::ProblemDetails;
+use serde::Serialize;
+use tenure::{DatabaseError, Holder, LeaseError, NoLock, Why};
+
+/// A refusal. It answers a request as `application/problem+json`.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    status: StatusCode,
+    title: String,
+    detail: String,
+    members: Members,
+}
+
+/// What a problem says beyond the standard members.
+#[derive(Debug, Clone, Default, Serialize)]
+struct Members {
+    code: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<Person>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_now: Option<HeldNow>,
+    actions: Vec<Action>,
+}
+
+/// Somebody, by the name others are shown.
+#[derive(Debug, Clone, Serialize)]
+struct Person {
+    name: String,
+}
+
+/// Who holds the lock now.
+#[derive(Debug, Clone, Serialize)]
+struct HeldNow {
+    owner: Person,
+    since_ms: u64,
+    expires_in_ms: u64,
+}
+
+/// Something the person can do next. Pages draw their buttons from these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Action {
+    /// What it is: `lock-again`, `wait`, `sign-in`, `retry`.
+    pub rel: &'static str,
+}
+
+impl Problem {
+    /// A problem with this status (one from 400 to 599; anything else is 500), code and title.
+    pub fn new(status: u16, code: &'static str, title: impl Into<String>) -> Self {
+        let status = StatusCode::from_u16(status).ok().filter(|status| status.as_u16() >= 400);
+        Problem {
+            status: status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+            title: title.into(),
+            detail: String::new(),
+            members: Members { code, ..Members::default() },
+        }
+    }
+
+    /// Says what happened, to what, and what to do next.
+    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = detail.into();
+        self
+    }
+
+    /// Adds something the person can do next.
+    pub fn action(mut self, rel: &'static str) -> Self {
+        self.members.actions.push(Action { rel });
+        self
+    }
+
+    /// Its stable code.
+    pub fn code(&self) -> &'static str {
+        self.members.code
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let kind = format!("/problems/{}", self.members.code);
+        let details = ProblemDetails::<()>::from_status_code(self.status)
+            .with_title(self.title)
+            .with_detail(self.detail)
+            .with_extensions(self.members);
+        let details = match kind.parse::<axum::http::Uri>() {
+            Ok(kind) => details.with_type(kind),
+            Err(_) => details,
+        };
+        let mut response = details.into_response();
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(RETRY_AFTER, axum::http::HeaderValue::from_static("5"));
+        }
+        response
+    }
+}
+
+impl From<LeaseError> for Problem {
+    fn from(error: LeaseError) -> Self {
+        match error {
+            LeaseError::NoLock(no_lock) => no_lock.into(),
+            LeaseError::Database(error) => error.into(),
+            error => Problem::new(error.status(), "refused", "Refused").detail(error.to_string()),
+        }
+    }
+}
+
+impl From<NoLock> for Problem {
+    fn from(no_lock: NoLock) -> Self {
+        let (code, title) = match &no_lock.why {
+            Why::Expired { .. } => ("lock-expired", "The lock has expired"),
+            Why::Released { .. } => ("lock-released", "The lock was released"),
+            Why::Broken { .. } => ("lock-broken", "Somebody ended the lock"),
+            Why::NotYours => ("lock-not-yours", "The lock belongs to somebody else"),
+            _ => ("lock-unknown", "There is no such lock"),
+        };
+        let next = if no_lock.held_now.is_some() { "wait" } else { "lock-again" };
+        let mut problem = Problem::new(410, code, title).detail(no_lock.to_string()).action(next);
+        if let Why::Broken { by, reason, .. } = no_lock.why {
+            problem.members.by = Some(Person { name: by.name });
+            problem.members.reason = Some(reason);
+        }
+        problem.members.held_now = no_lock.held_now.map(HeldNow::from);
+        problem
+    }
+}
+
+impl From<DatabaseError> for Problem {
+    fn from(error: DatabaseError) -> Self {
+        // What the driver says may name tables and files: that is for the log of whoever runs the server.
+        let detail = "The database did not answer. Your lock is what it was; this page will try again.";
+        Problem::new(error.status(), "lock-store-unavailable", "Try again").detail(detail).action("retry")
+    }
+}
+
+impl From<Holder> for HeldNow {
+    fn from(holder: Holder) -> Self {
+        let since = holder.since.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let millis = |duration: std::time::Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        HeldNow {
+            owner: Person { name: holder.owner.name },
+            since_ms: millis(since),
+            expires_in_ms: millis(holder.remaining),
+        }
+    }
+}
