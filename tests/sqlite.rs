@@ -23,7 +23,7 @@ async fn open() -> TestDb {
     let mut tx = db.begin().await.unwrap();
     sqlx::raw_sql(TABLES).execute(tx.sqlite().unwrap()).await.unwrap();
     tx.commit().await.unwrap();
-    TestDb::new(db, clock, directory)
+    TestDb::new(db, url, clock, directory)
 }
 
 conformance!(crate::open);

@@ -84,7 +84,7 @@ macro_rules! conformance {
                 dropping_a_transaction_rolls_it_back,
                 after_an_error_nothing_can_be_committed,
                 an_operation_that_was_dropped_half_way_cannot_be_committed,
-                a_begin_that_is_cancelled_at_any_moment_leaves_nothing_behind,
+                a_begin_that_is_cancelled_while_it_waits_leaves_nothing_behind,
                 a_save_that_is_cancelled_at_any_moment_is_all_or_nothing,
                 a_wait_ends_at_its_deadline,
                 no_wait_does_not_wait;

@@ -13,6 +13,7 @@ pub const TTL: Duration = Duration::from_secs(300);
 pub struct TestDb {
     pub db: Database,
     pub clock: ManualClock,
+    url: String,
     pub locks: LockManager,
     pub orders: Repository<Order>,
     pub counters: Repository<Counter>,
@@ -21,15 +22,21 @@ pub struct TestDb {
 }
 
 impl TestDb {
-    pub fn new(db: Database, clock: ManualClock, keep: impl std::any::Any + Send + Sync) -> Self {
+    pub fn new(db: Database, url: String, clock: ManualClock, keep: impl std::any::Any + Send + Sync) -> Self {
         TestDb {
             locks: LockManager::new(&db).with_policy("Note", LockPolicy::advisory()),
             orders: Repository::new(&db),
             counters: Repository::new(&db),
             db,
+            url,
             clock,
             _keep: Box::new(keep),
         }
+    }
+
+    /// The same database as another process sees it: with connections of its own.
+    pub async fn another_process(&self) -> Database {
+        Database::connect_with_clock(&self.url, self.clock.clone()).await.unwrap()
     }
 
     /// Inserts an order under a random number.

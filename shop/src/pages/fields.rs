@@ -81,6 +81,12 @@ impl Fields {
         Fields(self.0.iter().filter(|(name, _)| !OF_THE_PAGE.contains(&name.as_str())).cloned().collect())
     }
 
+    /// Everything but what the next page adds by itself: for hidden fields of a page that sends the same form again.
+    pub(crate) fn again(&self) -> Fields {
+        let kept = self.0.iter().filter(|(name, _)| !["csrf", "password"].contains(&name.as_str()));
+        Fields(kept.cloned().collect())
+    }
+
     /// Whether anything was typed that the next page has to carry.
     pub(crate) fn is_blank(&self) -> bool {
         self.carried().0.is_empty()

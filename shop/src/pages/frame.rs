@@ -20,7 +20,7 @@ use crate::texts::{Html, Lang, When};
 use crate::use_cases::Shop;
 
 /// Around a page of whoever asks, signed in or not.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Frame {
     /// The language, which is also the table of texts.
     pub(crate) t: Lang,

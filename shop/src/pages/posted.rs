@@ -1,10 +1,11 @@
 //! A form that was sent: by somebody who is signed in, from a page of their own session.
 
-use axum::Form;
+use std::str::FromStr;
+
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use tenure::{LockId, Version};
 use tenure_web::csrf::{CsrfForm, CsrfRejection};
 
@@ -12,7 +13,6 @@ use super::fields::Fields;
 use super::frame::{Frame, Visit};
 use super::problem;
 use crate::session::SignedIn;
-use crate::texts::Html;
 use crate::use_cases::Shop;
 
 type Pairs = Vec<(String, String)>;
@@ -75,12 +75,31 @@ async fn read(parts: Parts, body: Body, shop: &Shop) -> (Frame, Result<Fields, (
     match sent {
         Ok(CsrfForm(pairs)) => (frame, Ok(Fields::sent(pairs))),
         Err(rejection) => {
-            let typed = Form::<Pairs>::from_request(again(Body::from(bytes)), shop).await;
-            let typed = typed.map(|Form(pairs)| Fields::sent(pairs)).unwrap_or_default();
-            (frame, Err((rejection, typed)))
+            let typed: Pairs = serde_urlencoded::from_bytes(&bytes).unwrap_or_default();
+            (frame, Err((rejection, Fields::sent(typed))))
         }
     }
 }
+
+/// An answer that comes instead of the one that was asked for. It is on the heap, because answers are large and handlers
+/// that pass one on would be as well.
+#[derive(Debug)]
+pub(crate) struct Stop(Box<Response>);
+
+impl From<Response> for Stop {
+    fn from(answer: Response) -> Stop {
+        Stop(Box::new(answer))
+    }
+}
+
+impl IntoResponse for Stop {
+    fn into_response(self) -> Response {
+        *self.0
+    }
+}
+
+/// What handlers of forms give: a page, or a page instead of it.
+pub(crate) type Answer = Result<Response, Stop>;
 
 impl Posted {
     /// The version that the person saw.
@@ -88,42 +107,24 @@ impl Posted {
     /// # Errors
     /// The page that says that the form is incomplete. A version that is missing never means "whichever": that would
     /// switch the check off.
-    pub(crate) fn version(&self) -> Result<Version, Refused> {
-        self.fields.text("version").parse().map_err(|_| Refused::field("version"))
+    pub(crate) fn version(&self) -> Result<Version, Stop> {
+        self.parse("version")
     }
 
     /// The secret of the lease.
     ///
     /// # Errors
     /// The page that says that the form is incomplete.
-    pub(crate) fn lock_id(&self) -> Result<LockId, Refused> {
-        self.fields.text("lid").parse().map_err(|_| Refused::field("lid"))
+    pub(crate) fn lock_id(&self) -> Result<LockId, Stop> {
+        self.parse("lid")
     }
 
-    /// The change of hands that the person saw.
+    /// A hidden field.
     ///
     /// # Errors
-    /// The page that says that the form is incomplete.
-    pub(crate) fn generation(&self, name: &'static str) -> Result<i64, Refused> {
-        self.fields.text(name).parse().map_err(|_| Refused::field(name))
-    }
-
-    /// The page about that field.
-    pub(crate) fn incomplete(self, refused: Refused) -> Response {
-        let field = Html::text(refused.field);
-        problem::incomplete_form(self.visit.frame, &field, &self.fields)
-    }
-}
-
-/// A hidden field that is missing, or is not what it has to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Refused {
-    field: &'static str,
-}
-
-impl Refused {
-    /// That field.
-    pub(crate) fn field(field: &'static str) -> Refused {
-        Refused { field }
+    /// The page that says that the form is incomplete, and which field it is.
+    pub(crate) fn parse<T: FromStr>(&self, name: &'static str) -> Result<T, Stop> {
+        let value = self.fields.text(name).parse();
+        value.map_err(|_| problem::incomplete_form(self.visit.frame.clone(), name, &self.fields).into())
     }
 }

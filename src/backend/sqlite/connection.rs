@@ -89,7 +89,11 @@ impl OpenTransaction {
         let left = if budget - left < Duration::from_millis(2) { budget } else { left };
         match writer.begin_immediate(left).await {
             Ok(()) => Ok(transaction),
-            Err(error) if is_busy(&error) => Err(timed_out()),
+            Err(error) if is_busy(&error) => {
+                // No transaction was begun, so there is nothing to roll back before the next one may try.
+                transaction.place = None;
+                Err(timed_out())
+            }
             Err(error) => Err(classify(error)),
         }
     }

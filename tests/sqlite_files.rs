@@ -1,0 +1,157 @@
+//! What can be wrong with a SQLite file, and what is said about it.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::path::Path;
+use std::time::Duration;
+
+use tenure::{Database, DatabaseError, LockError, LockKey, LockManager, Owner, Wait};
+
+fn url(path: &Path) -> String {
+    format!("sqlite://{}", path.display())
+}
+
+async fn refused(url: &str) -> DatabaseError {
+    Database::connect(url).await.expect_err("the file was opened")
+}
+
+#[tokio::test]
+async fn a_missing_file_is_made_and_found_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("주문 💐.db");
+    let key = LockKey::new("Order", "1");
+    let kim = Owner::new("kim", "Kim");
+    let db = Database::connect(&url(&file)).await.unwrap();
+    let lease = LockManager::new(&db).try_lock(&key, &kim).await.unwrap();
+    db.close().await;
+    let db = Database::connect(&url(&file)).await.unwrap();
+    let locks = LockManager::new(&db);
+    assert_eq!(locks.check_lock(lease.id()).await.unwrap().owner, kim);
+    assert!(matches!(locks.try_lock(&key, &kim).await, Err(LockError::AlreadyLocked(_))));
+}
+
+#[tokio::test]
+async fn a_missing_directory_is_named_with_what_to_do() {
+    let directory = tempfile::tempdir().unwrap();
+    let error = refused(&url(&directory.path().join("missing/shop.db"))).await;
+    let text = error.to_string();
+    assert!(matches!(error, DatabaseError::Unreachable { .. }), "{error:?}");
+    assert!(text.contains("missing/shop.db") && text.contains("check that the directory"), "{text}");
+}
+
+#[tokio::test]
+async fn a_directory_is_no_database() {
+    let directory = tempfile::tempdir().unwrap();
+    assert!(matches!(refused(&url(directory.path())).await, DatabaseError::Unreachable { .. }));
+}
+
+#[tokio::test]
+async fn a_file_that_may_only_be_read_is_refused_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("shop.db");
+    Database::connect(&url(&file)).await.unwrap().close().await;
+    let error = refused(&format!("{}?mode=ro", url(&file))).await;
+    assert!(matches!(error, DatabaseError::ReadOnly) && error.to_string().contains("give this user the right"));
+}
+
+/// File permissions do not stop root, which tests in containers run as; there the promise cannot be broken.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_that_this_user_may_not_write_says_so() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("shop.db");
+    Database::connect(&url(&file)).await.unwrap().close().await;
+    let only = |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    only(&file, 0o444);
+    only(directory.path(), 0o555);
+    let root = std::fs::write(directory.path().join("probe"), "").is_ok();
+    let opened = Database::connect(&url(&file)).await;
+    only(directory.path(), 0o755);
+    match opened {
+        Err(DatabaseError::ReadOnly) => assert!(!root),
+        Ok(_) => assert!(root, "a file that may not be written was opened"),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_is_named_and_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("letter.txt");
+    let letter = "Dear customer, ".repeat(100);
+    std::fs::write(&file, &letter).unwrap();
+    let text = refused(&url(&file)).await.to_string();
+    assert!(text.contains("letter.txt") && text.contains("not a SQLite database"), "{text}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), letter);
+}
+
+#[tokio::test]
+async fn a_file_of_a_newer_release_is_refused_and_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("shop.db");
+    let db = Database::connect(&url(&file)).await.unwrap();
+    let mut tx = db.begin().await.unwrap();
+    let newer = "insert into _tenure_migrations values (9999, 'from the future', current_timestamp, true, x'00', 0)";
+    sqlx::query(newer).execute(tx.sqlite().unwrap()).await.unwrap();
+    tx.commit().await.unwrap();
+    db.close().await;
+    let error = refused(&url(&file)).await;
+    assert!(matches!(error, DatabaseError::Schema(_)), "{error:?}");
+    assert!(error.to_string().contains("migration 9999") && error.to_string().contains("newer release"), "{error}");
+}
+
+#[tokio::test]
+async fn memory_and_other_databases_are_refused_by_name() {
+    assert!(refused("sqlite::memory:").await.to_string().contains("name a file"));
+    assert!(matches!(refused("oracle://host/db").await, DatabaseError::Unsupported(_)));
+    assert!(matches!(refused("").await, DatabaseError::Unsupported(_)));
+}
+
+#[tokio::test]
+async fn two_processes_share_the_file_and_its_locks() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = url(&directory.path().join("shop.db"));
+    let (here, there) = (Database::connect(&file).await.unwrap(), Database::connect(&file).await.unwrap());
+    let held = here.begin().await.unwrap();
+    let waited = there.begin_within(Wait::Within(Duration::from_millis(120))).await.expect_err("two writers");
+    assert!(matches!(waited, DatabaseError::LockTimeout { waited } if waited >= Duration::from_millis(100)), "{waited:?}");
+    held.rollback().await.unwrap();
+    there.begin_within(Wait::No).await.unwrap().rollback().await.unwrap();
+    let key = LockKey::new("Order", "1");
+    LockManager::new(&here).try_lock(&key, &Owner::new("kim", "Kim")).await.unwrap();
+    let refused = LockManager::new(&there).try_lock(&key, &Owner::new("lee", "Lee")).await;
+    assert!(matches!(refused, Err(LockError::AlreadyLocked(holder)) if holder.owner.id == "kim"));
+}
+
+#[tokio::test]
+async fn what_was_acknowledged_is_flushed_and_settings_that_would_lose_it_are_not_in_force() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = Database::connect(&url(&directory.path().join("shop.db"))).await.unwrap();
+    let mut tx = db.begin().await.unwrap();
+    let synchronous: i64 = sqlx::query_scalar("pragma synchronous").fetch_one(tx.sqlite().unwrap()).await.unwrap();
+    let journal: String = sqlx::query_scalar("pragma journal_mode").fetch_one(tx.sqlite().unwrap()).await.unwrap();
+    assert_eq!((synchronous, journal.as_str()), (2, "wal"));
+}
+
+#[tokio::test]
+async fn a_lock_id_is_stored_only_as_a_hash() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = Database::connect(&url(&directory.path().join("shop.db"))).await.unwrap();
+    let lease = LockManager::new(&db).try_lock(&LockKey::new("Order", "1"), &Owner::new("kim", "Kim")).await.unwrap();
+    db.close().await;
+    let secret: Vec<u8> = (0..32).map(|at| u8::from_str_radix(&lease.id().reveal()[2 * at..2 * at + 2], 16).unwrap()).collect();
+    for file in std::fs::read_dir(directory.path()).unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        assert!(!bytes.windows(32).any(|window| window == secret), "the secret itself is in the file");
+        assert!(!bytes.windows(64).any(|window| window == lease.id().reveal().as_bytes()));
+    }
+}
+
+#[tokio::test]
+async fn the_pool_for_readers_cannot_write() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = Database::connect(&url(&directory.path().join("shop.db"))).await.unwrap();
+    let written = sqlx::query("delete from tenure_lock").execute(db.sqlite().unwrap()).await;
+    assert!(written.unwrap_err().to_string().contains("readonly"));
+}
