@@ -18,7 +18,7 @@ const near = (box, part) => box && (box.querySelector(`[data-tenure-${part}]`) ?
 const clocks = () => [performance.now(), Date.now()];
 
 const fields = (form) =>
-	[...form.elements].filter(({ name, type }) => name && !/hidden|button|submit|reset|image|file|set|output/.test(type));
+	[...form.elements].filter(({ name, type }) => name && !/hidden|button|submit|image|file|set|output|password/.test(type));
 const isTick = ({ type }) => /checkbox|radio/.test(type);
 
 function read(form) {
@@ -65,10 +65,14 @@ function keepLease(form) {
 		return new URLSearchParams({ lid: lid.value, csrf: csrf.value, ...mode });
 	};
 
+	function quiet() {
+		clearTimeout(timer);
+		flight = flight?.abort();
+	}
+
 	/** One question at a time: a new one replaces one that may hang since before the machine slept. */
 	async function ask(url) {
-		clearTimeout(timer);
-		flight?.abort();
+		quiet();
 		const mine = (flight = new AbortController());
 		const limit = setTimeout(() => mine.abort(), WAIT_MS);
 		const sent = clocks();
@@ -81,13 +85,14 @@ function keepLease(form) {
 		clearTimeout(limit);
 		if (flight !== mine) return;
 		if (code === 410) return lose(answer);
-		if (code === 200) until(answer.expires_in_ms, sent);
-		if (code === 200 && left() > 0) hold();
-		else doubt(/40[13]/.test(code) && answer.detail);
+		const isHeld = code === 200 && answer.expires_in_ms > 0;
+		if (isHeld) until(answer.expires_in_ms, sent);
+		if (isHeld && left() > 0) hold();
+		else doubt((code === 401 && text.textSignedOut) || (/40[13]/.test(code) && answer.detail));
 	}
 
 	function hold() {
-		if (hasSpoken) say(text.textResumed);
+		if (failures && hasSpoken) say(text.textResumed);
 		hasSpoken = failures = 0;
 		show("held");
 		const jitter = heartbeatMs < 30000 ? 0 : Math.random() * 10000 - 5000;
@@ -131,13 +136,16 @@ function keepLease(form) {
 		form.ariaBusy = /checking|saving/.test(state);
 		const isFrozen = !/held|offline/.test(state);
 		kept = isFrozen ? kept || read(form) : null;
-		for (const field of fields(form)) if (!fixed.includes(field)) field.toggleAttribute("readonly", isFrozen);
+		for (const field of fields(form).filter((field) => !fixed.includes(field))) {
+			field.toggleAttribute("readonly", isFrozen);
+			if (field.options || field.type === "checkbox") field.ariaReadOnly = isFrozen;
+		}
 		tick();
 	}
 
 	function tick() {
 		const seconds = Math.ceil(left() / 1000);
-		countdown.hidden = kept || seconds > SAID_S[0];
+		countdown.hidden = !!kept || seconds > SAID_S[0];
 		if (countdown.hidden) return;
 		if (seconds <= 0) return wake();
 		countdown.textContent = new Date(seconds * 1000).toISOString().slice(15, 19);
@@ -175,6 +183,7 @@ function keepLease(form) {
 	addEventListener("pagehide", () => {
 		// After a submit the answer decides. Otherwise a little time is left: a reload or Back may come next.
 		if (/lost|saving/.test(state)) return;
+		quiet();
 		navigator.sendBeacon(release, body({ mode: "parting" }));
 		until(Math.min(left(), PARTING_MS));
 	});
@@ -182,14 +191,13 @@ function keepLease(form) {
 	addEventListener("submit", (event) => {
 		if (event.target !== form || event.defaultPrevented) return;
 		if (state === "saving") return event.preventDefault();
-		clearTimeout(timer);
-		flight = flight?.abort();
+		quiet();
 		show("saving");
 		arm();
 		setTimeout(stay, WAIT_MS);
 	});
 
-	until(+expiresInMs, [0, performance.timeOrigin]);
+	until(+expiresInMs || 0, [0, performance.timeOrigin]);
 	show("held");
 	setInterval(tick, 1000);
 	ask(keepAlive);
@@ -197,15 +205,19 @@ function keepLease(form) {
 
 function keepDraft(form) {
 	const key = `tenure ${form.dataset.draftKey}`;
-	let offer = JSON.parse(sessionStorage[key] ?? "[]").find((draft) => differ(draft, read(form)));
+	const found = JSON.parse(sessionStorage[key] ?? "[]");
+	let offer = found.find((draft) => differ(draft, read(form)));
+	// A save that was refused brings the draft back in the fields themselves.
+	const isDraft = found.some((draft) => !differ(draft, read(form)));
 	let timer;
 
+	const show = () => near(form, "draft")?.toggleAttribute("hidden", !offer);
 	function save() {
 		// Both, until the person has chosen.
-		const drafts = [typed(form), offer].filter(Boolean);
+		const drafts = [isDraft ? read(form) : typed(form), offer].filter(Boolean);
 		if (drafts.length) sessionStorage[key] = JSON.stringify(drafts);
 		else delete sessionStorage[key];
-		near(form, "draft")?.toggleAttribute("hidden", !offer);
+		show();
 	}
 
 	const on = (button, act) => near(form, `draft-${button}`)?.addEventListener("click", () => save(act()));
@@ -222,11 +234,11 @@ function keepDraft(form) {
 		timer = setTimeout(save, 500);
 	});
 	addEventListener("pagehide", save);
-	save();
+	show();
 }
 
-for (const { dataset } of all("[data-tenure-saved]")) delete sessionStorage[`tenure ${dataset.tenureSaved}`];
 for (const form of all("form[data-tenure-lease]")) keepLease(form);
+for (const { dataset } of all("[data-tenure-saved]")) delete sessionStorage[`tenure ${dataset.tenureSaved}`];
 for (const form of all("form[data-draft-key]")) keepDraft(form);
 for (const time of all("time[data-tenure-local]")) {
 	time.textContent = format(new Date(time.dateTime), { dateStyle: "medium", timeStyle: "short" });

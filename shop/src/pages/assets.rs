@@ -1,4 +1,4 @@
-//! The style sheet and the icon: part of the program, so that it runs from anywhere.
+//! The style sheet and the icons: part of the program, so that it runs from anywhere.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::LazyLock;
@@ -7,11 +7,12 @@ use axum::http::HeaderName;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 
 const STYLE: &str = include_str!("../../assets/shop.css");
-const ICON: &str = include_str!("../../assets/icon.svg");
+const ICONS: &str = include_str!("../../assets/icons.svg");
+const FAVICON: &str = include_str!("../../assets/favicon.svg");
 
-/// A year: the address of the style sheet changes with its content, and the icon hardly ever does.
-const FOR_LONG: &str = "public, max-age=31536000, immutable";
-const FOR_A_DAY: &str = "public, max-age=86400";
+/// The address of the style sheet changes with its content, so browsers may keep it.
+const FOR_A_YEAR: &str = "public, max-age=31536000, immutable";
+const FOR_AN_HOUR: &str = "public, max-age=3600";
 
 type Asset = ([(HeaderName, &'static str); 2], &'static str);
 
@@ -26,9 +27,13 @@ pub(super) fn style_address() -> &'static str {
 }
 
 pub(super) async fn style() -> Asset {
-    ([(CONTENT_TYPE, "text/css; charset=utf-8"), (CACHE_CONTROL, FOR_LONG)], STYLE)
+    ([(CONTENT_TYPE, "text/css; charset=utf-8"), (CACHE_CONTROL, FOR_A_YEAR)], STYLE)
 }
 
-pub(super) async fn icon() -> Asset {
-    ([(CONTENT_TYPE, "image/svg+xml"), (CACHE_CONTROL, FOR_A_DAY)], ICON)
+pub(super) async fn icons() -> Asset {
+    ([(CONTENT_TYPE, "image/svg+xml"), (CACHE_CONTROL, FOR_AN_HOUR)], ICONS)
+}
+
+pub(super) async fn favicon() -> Asset {
+    ([(CONTENT_TYPE, "image/svg+xml"), (CACHE_CONTROL, FOR_AN_HOUR)], FAVICON)
 }

@@ -1,6 +1,7 @@
 //! What a page says once, after the redirect that followed a form.
 
 use serde::{Deserialize, Serialize};
+use tenure::Version;
 use tower_sessions::Session;
 
 use crate::texts::{Html, Lang};
@@ -31,6 +32,12 @@ pub(crate) enum Flash {
 }
 
 impl Flash {
+    /// An order was saved; or it was not, because nothing was different.
+    pub(crate) fn saved(seen: Version, saved: Version) -> Flash {
+        let version = saved.number();
+        if seen == saved { Flash::Unchanged { version } } else { Flash::Saved { version } }
+    }
+
     /// Leaves it for the next page. A message that cannot be kept is not worth failing for: the page shows the outcome.
     pub(crate) async fn leave(self, session: &Session) {
         if let Err(error) = session.insert(KEY, self).await {

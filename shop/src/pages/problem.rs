@@ -159,6 +159,13 @@ pub(super) fn database(frame: Frame, error: &DatabaseError, again: Option<Retry>
     page.link("/orders", t.to_orders()).answer(status)
 }
 
+/// 503: something that everything needs does not answer.
+pub(super) fn unavailable(frame: Frame) -> Response {
+    let t = frame.t;
+    let page = ProblemPage::new(frame.state("OE-23"), t.busy_title()).say(t.busy_what()).say(t.busy_next());
+    page.link("/orders", t.to_orders()).answer(StatusCode::SERVICE_UNAVAILABLE)
+}
+
 /// 500: something that should not be possible.
 pub(super) fn failed(frame: Frame) -> Response {
     let t = frame.t;

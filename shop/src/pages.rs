@@ -1,0 +1,118 @@
+//! The shop's pages: they translate between forms and use cases, and decide nothing.
+//!
+//! A page is drawn by a template in `templates/`, with the words of [`texts`](crate::texts). Every page works without
+//! scripts. What a form needs travels in hidden fields: `csrf`, the `version` that the person saw, and `lid`, the secret
+//! of a lease. A GET never takes a lock. What was typed is on every page that refuses it.
+
+mod assets;
+mod commands;
+mod compare;
+mod conflict;
+mod edit;
+mod fields;
+mod flash;
+mod frame;
+mod icon;
+mod input;
+mod locked;
+mod locks;
+mod lost;
+mod note;
+mod order;
+mod orders;
+mod posted;
+mod problem;
+mod refusal;
+mod shipping;
+mod sign_in;
+
+use std::fmt::Display;
+
+use askama::filters::urlencode_strict;
+use axum::Router;
+use axum::http::request::Parts;
+use axum::http::{StatusCode, Uri};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::{get, post};
+
+use crate::use_cases::Shop;
+use fields::Fields;
+use frame::Frame;
+
+/// All pages that know who is signed in.
+pub fn router() -> Router<Shop> {
+    Router::new()
+        .route("/", get(|| async { Redirect::to("/orders") }))
+        .route("/sign-in", get(sign_in::show).post(sign_in::sign_in))
+        .route("/sign-out", post(sign_in::sign_out))
+        .route("/orders", get(orders::show))
+        .route("/orders/{no}", get(order::show))
+        .route("/orders/{no}/shipping", get(shipping::show).post(shipping::save))
+        .route("/orders/{no}/start-shipping", post(commands::start_shipping))
+        .route("/orders/{no}/cancel", post(commands::cancel))
+        .route("/orders/{no}/edit", get(edit::explain).post(edit::open))
+        .route("/orders/{no}/edit/move-here", post(edit::move_here))
+        .route("/orders/{no}/edit/save", post(edit::save))
+        .route("/orders/{no}/edit/leave", post(edit::leave))
+        .route("/orders/{no}/note/edit", get(note::explain).post(note::open))
+        .route("/orders/{no}/note/save", post(note::save))
+        .route("/orders/{no}/note/leave", post(note::leave))
+        .route("/locks", get(locks::show))
+        .route("/locks/break", post(locks::end))
+        .fallback(|frame: Frame| async { problem::not_found(frame) })
+        .method_not_allowed_fallback(|frame: Frame| async { problem::method_not_allowed(frame) })
+}
+
+/// The style sheet and the icons, which need no session.
+pub fn assets() -> Router<Shop> {
+    Router::new()
+        .route("/assets/shop.css", get(assets::style))
+        .route("/assets/icons.svg", get(assets::icons))
+        .route("/favicon.svg", get(assets::favicon))
+}
+
+/// The answer to a form of somebody who is not signed in (any more). Forms that were read show what was typed as well.
+pub fn signed_out(parts: &Parts) -> Response {
+    problem::signed_out(Frame::bare(parts), &Fields::default())
+}
+
+/// The answer when the session of a request could not be read.
+pub fn unavailable(parts: &Parts) -> Response {
+    problem::unavailable(Frame::bare(parts))
+}
+
+/// The answer when something happened that should not be possible.
+pub fn failed() -> Response {
+    let (mut parts, ()) = axum::http::Request::new(()).into_parts();
+    parts.uri = Uri::from_static("/");
+    problem::failed(Frame::bare(&parts))
+}
+
+/// Where an order's page is. Numbers may contain anything, so they are encoded.
+fn order_url(no: impl Display) -> String {
+    match urlencode_strict(no) {
+        Ok(no) => format!("/orders/{no}"),
+        Err(never) => match never {},
+    }
+}
+
+/// To another page, after a form: reloading that page sends nothing again.
+fn see(address: &str) -> Response {
+    let mut response = StatusCode::SEE_OTHER.into_response();
+    if let Ok(location) = axum::http::HeaderValue::try_from(address) {
+        response.headers_mut().insert(axum::http::header::LOCATION, location);
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_numbers_of_any_kind_have_an_address() {
+        assert_eq!(order_url("2026-000300"), "/orders/2026-000300");
+        assert_eq!(order_url("a/b?c=d&e #%"), "/orders/a%2Fb%3Fc%3Dd%26e%20%23%25");
+        assert_eq!(order_url("주문"), "/orders/%EC%A3%BC%EB%AC%B8");
+    }
+}

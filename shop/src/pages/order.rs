@@ -1,0 +1,70 @@
+//! An order: what it says, what can be done with it, who is editing it, who changed it.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use tenure::LockId;
+
+use super::frame::{Frame, Visit};
+use super::icon::Icon;
+use super::posted::{Answer, Stop};
+use super::{order_url, problem, refusal};
+use crate::domain::{Order, OrderNo, OrderState};
+use crate::use_cases::{OrderView, Shop};
+
+#[derive(Template)]
+#[template(path = "order.html")]
+struct OrderPage {
+    f: Frame,
+    view: OrderView,
+    url: String,
+    /// The secrets of the leases that the two edit buttons would take, one each per page that was drawn.
+    edit_lid: String,
+    note_lid: String,
+}
+
+impl OrderPage {
+    fn order(&self) -> &Order {
+        &self.view.order
+    }
+
+    fn can_start_shipping(&self) -> bool {
+        self.f.is_operator() && self.order().state() == OrderState::Preparing
+    }
+
+    fn waits_for_payment(&self) -> bool {
+        self.f.is_operator() && self.order().state() == OrderState::PaymentWaiting
+    }
+}
+
+/// The number in the address.
+///
+/// # Errors
+/// The page that says that there is no such order: a text that is no number belongs to none.
+pub(super) fn number(frame: &Frame, no: &str) -> Result<OrderNo, Stop> {
+    OrderNo::new(no).map_err(|_| problem::no_such_order(frame.clone(), no).into())
+}
+
+/// A secret for a form that is being drawn.
+pub(super) fn fresh_lid() -> String {
+    LockId::random().reveal()
+}
+
+/// GET /orders/{no}
+pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Path(no): Path<String>) -> Answer {
+    let no = number(&visit.frame, &no)?;
+    let view = match shop.order(&visit.member, &no).await {
+        Ok(view) => view,
+        Err(refusal) => return Ok(refusal::plain(visit.frame, refusal)),
+    };
+    let state = match &view.holder {
+        Some(holder) if visit.frame.is_me(&holder.owner) => "OV-3",
+        Some(_) => "OV-2",
+        None if !view.order.is_changeable() => "OV-6",
+        None => "OV-1",
+    };
+    let (url, edit_lid, note_lid) = (order_url(&no), fresh_lid(), fresh_lid());
+    let page = OrderPage { f: visit.frame.state(state), view, url, edit_lid, note_lid };
+    Ok(page.f.answer(StatusCode::OK, &page))
+}

@@ -1,0 +1,54 @@
+//! The list of orders: what there is, and who is editing what.
+
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::Deserialize;
+
+use super::frame::{Frame, Visit};
+use super::icon::Icon;
+use super::{order_url, refusal};
+use crate::domain::OrderState;
+use crate::use_cases::{OrderFilter, OrderPage, Shop};
+
+#[derive(Template)]
+#[template(path = "orders.html")]
+struct OrdersPage {
+    f: Frame,
+    list: OrderPage,
+    state: Option<OrderState>,
+}
+
+/// What the address asks for. What cannot be understood is left out: a list is always an answer.
+#[derive(Debug, Deserialize)]
+pub(super) struct Asked {
+    #[serde(default)]
+    state: String,
+    #[serde(default)]
+    page: String,
+}
+
+impl OrdersPage {
+    fn url(&self, state: Option<&OrderState>, page: u32) -> String {
+        let state = state.map(|state| format!("state={}", state.code()));
+        let page = (page > 1).then(|| format!("page={page}"));
+        let query: Vec<_> = state.into_iter().chain(page).collect();
+        if query.is_empty() { "/orders".to_owned() } else { format!("/orders?{}", query.join("&")) }
+    }
+}
+
+/// GET /orders
+pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Query(asked): Query<Asked>) -> Response {
+    let state = OrderState::from_code(&asked.state);
+    let filter = OrderFilter { state, page: asked.page.parse().unwrap_or(1) };
+    match shop.orders(&visit.member, &filter).await {
+        Ok(list) => {
+            let empty = if state.is_some() { "OL-11" } else { "OL-10" };
+            let frame = visit.frame.state(if list.rows.is_empty() { empty } else { "OL-1" });
+            let page = OrdersPage { f: frame, list, state };
+            page.f.answer(StatusCode::OK, &page)
+        }
+        Err(refusal) => refusal::plain(visit.frame, refusal),
+    }
+}

@@ -1,0 +1,48 @@
+//! The lock console of the operators. Here, and only here, a lock is called a lock.
+
+use super::{Html, Lang, texts};
+
+texts! {
+    locks_title: "Being edited now", "편집 중인 주문";
+    locks_intro:
+        "Everything that somebody has open for editing. A lock frees itself when its form is closed or falls silent.",
+        "누군가 수정하려고 열어 둔 항목입니다. 양식을 닫거나 활동이 없으면 잠금은 저절로 풀립니다.";
+    filter_by_type: "Filter by type", "종류별 보기";
+    type_all: "All", "전체";
+    type_order: "Orders", "주문";
+    type_note: "Notes", "메모";
+    of_order(no): "Order {no}", "주문 {no}";
+    of_note(no): "Note on order {no}", "주문 {no} 메모";
+    what_is_locked: "What", "대상";
+    holder: "Who", "편집하는 사람";
+    since: "Since", "시작";
+    last_active: "Last active", "마지막 활동";
+    frees_itself_in: "Frees itself in", "자동 해제까지";
+    generation: "Generation", "세대";
+    actions: "Actions", "작업";
+    nobody_is_editing: "Nobody is editing.", "편집 중인 사람이 없습니다.";
+    nobody_is_editing_more: "As soon as somebody opens an order or a note for editing, it stands here.", "누군가 주문이나 메모를 수정하려고 열면 여기에 표시됩니다.";
+    locks_one: "1 lock", "잠금 1개";
+    locks_many(count): "{count} locks", "잠금 {count}개";
+    end_lease: "End this lock", "이 잠금 해제";
+    end_this(what): "End the lock on: {what}", "잠금 해제: {what}";
+    end_consequence(name):
+        "{name} will not be able to save, and will be told your name and the reason. What was typed stays in that form, to be \
+         copied. This cannot be undone.",
+        "{name} 님은 저장할 수 없게 되며, 해제한 사람과 사유를 전달받습니다. 입력한 내용은 그 양식에 남아 복사할 수 있습니다. \
+         되돌릴 수 없습니다.";
+    reason_label: "Reason (the holder will read it)", "사유(편집하던 사람에게 전달됩니다)";
+    reason_missing: "Give a reason: the holder is going to read it.", "사유를 입력하세요. 편집하던 사람이 읽게 됩니다.";
+    holder_changed:
+        "The holder changed before you pressed the button, so nothing was ended. This is the list as it is now.",
+        "버튼을 누르기 전에 편집하는 사람이 바뀌어 아무것도 해제하지 않았습니다. 현재 목록은 다음과 같습니다.";
+    refresh: "Refresh", "새로 고침";
+    this_is_you: "(you)", "(나)";
+}
+
+impl Lang {
+    /// How many locks there are.
+    pub(crate) fn locks_count(self, count: usize) -> Html {
+        if count == 1 { self.locks_one().into() } else { self.locks_many(count) }
+    }
+}

@@ -1,0 +1,80 @@
+//! The list of orders, and the page of one.
+
+use super::{Html, Lang, texts};
+
+texts! {
+    orders_title: "Orders", "주문";
+    my_orders: "Your orders", "내 주문";
+    filter_by_state: "Filter by state", "상태별 보기";
+    all_states: "All", "전체";
+    order_no: "Order", "주문 번호";
+    orderer: "Customer", "주문자";
+    placed: "Placed", "주문 시각";
+    editing: "Editing", "편집";
+    nobody_edits: "Nobody is editing", "편집 중인 사람 없음";
+    orders_one: "1 order", "주문 1건";
+    orders_many(count): "{count} orders", "주문 {count}건";
+    page_of(page, pages): "Page {page} of {pages}", "{pages}쪽 중 {page}쪽";
+    newer: "Newer orders", "이전 쪽";
+    older: "Older orders", "다음 쪽";
+    pages: "Pages", "쪽 이동";
+    no_orders: "There are no orders yet.", "아직 주문이 없습니다.";
+    none_in_state(state): "No order is in the state “{state}”.", "‘{state}’ 상태인 주문이 없습니다.";
+    show_all: "Show all orders", "모든 주문 보기";
+
+    held_by(name, time): "{name} has been editing since {time}", "{name} 님이 {time}부터 수정 중";
+    held_by_you(time): "You have been editing since {time}", "내가 {time}부터 수정 중";
+    held_note_by(name, time): "{name} has had the note open since {time}", "{name} 님이 {time}부터 메모를 열어 둠";
+    held_note_by_you(time): "You have had the note open since {time}", "내가 {time}부터 메모를 열어 둠";
+
+    order_title(no): "Order {no}", "주문 {no}";
+    version_is(version): "Version {version}", "버전 {version}";
+    shipping_heading: "Shipping", "배송 정보";
+    lines_heading: "Products", "상품";
+    what_next: "What would you like to do?", "무엇을 하시겠어요?";
+    change_shipping: "Change the shipping details", "배송 정보 변경";
+    edit_order: "Edit the whole order", "주문 전체 수정";
+    start_shipping: "Start shipping", "배송 시작";
+    cancel_order: "Cancel the order", "주문 취소";
+    cancel_question: "Cancel this order for good?", "이 주문을 정말 취소할까요?";
+    cancel_consequence:
+        "A cancelled order cannot be taken up again.",
+        "취소한 주문은 되돌릴 수 없습니다.";
+    cancel_yes: "Yes, cancel the order", "네, 주문을 취소합니다";
+    not_changeable_shipped:
+        "The order has been shipped, so it cannot be changed any more. Ask the carrier to redirect the parcel, or have it \
+         returned.",
+        "이미 발송되어 더는 수정할 수 없습니다. 택배사에 배송지 변경을 요청하거나 반품을 신청하세요.";
+    not_changeable_cancelled: "The order was cancelled, so it cannot be changed any more.", "취소된 주문이라 더는 수정할 수 없습니다.";
+    waits_for_payment: "Shipping can start when the order is paid.", "결제가 끝나면 배송을 시작할 수 있습니다.";
+    others_can_read:
+        "You can read the order meanwhile. A change of yours would have to wait until the editing is over.",
+        "그동안 주문을 볼 수 있습니다. 수정은 편집이 끝난 뒤에 할 수 있습니다.";
+    you_edit_elsewhere:
+        "The edit form is open in another tab or on another device. What was typed there stays there.",
+        "다른 탭이나 다른 기기에 수정 양식이 열려 있습니다. 그곳에 입력한 내용은 그곳에 남습니다.";
+    move_here: "Move editing here", "여기로 가져오기";
+
+    note_heading: "Internal note", "내부 메모";
+    note_only_operators: "Only operators see this.", "운영자에게만 보입니다.";
+    no_note: "Nothing has been written yet.", "아직 작성된 메모가 없습니다.";
+    edit_note: "Edit the note", "메모 수정";
+    write_note: "Write a note", "메모 쓰기";
+
+    history_heading: "History", "변경 기록";
+    no_history: "No change has been recorded yet.", "아직 기록된 변경이 없습니다.";
+    version: "Version", "버전";
+    when: "When", "시각";
+    by_whom: "Who", "변경한 사람";
+    what_changed: "What", "내용";
+    demo_author: "Demo data", "체험용 데이터";
+    pieces(count): "{count}", "{count}개";
+    times(price, count): "{price} × {count}", "{price} × {count}";
+}
+
+impl Lang {
+    /// How many orders there are.
+    pub(crate) fn orders_count(self, count: u64) -> Html {
+        if count == 1 { self.orders_one().into() } else { self.orders_many(count) }
+    }
+}
