@@ -99,7 +99,13 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// Frees a live lease.
     async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError>;
     /// Ends the lease of that generation, whoever holds it. `None`: that generation is not alive (any more).
-    async fn break_lock(&self, key: &LockKey, generation: i64, by: &Owner, reason: &str) -> Result<Option<Holder>, DatabaseError>;
+    async fn break_lock(
+        &self,
+        key: &LockKey,
+        generation: i64,
+        by: &Owner,
+        reason: &str,
+    ) -> Result<Option<Holder>, DatabaseError>;
     /// Everybody who holds the key now; with an advisory policy that can be several.
     async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError>;
     /// Everything that is held, of one type or of all, the longest-held first.
@@ -119,11 +125,29 @@ pub(crate) trait BackendTransaction: Send {
     /// Loads an aggregate, locking its root first as the mode asks; children by later statements.
     async fn load(&mut self, mapping: &Mapping, id: &[Value], mode: LockMode) -> Result<Option<Stored>, DatabaseError>;
     /// The state of an aggregate as it was at a version, and the latest change; both `None` where no revisions are kept.
-    async fn revisions(&mut self, mapping: &Mapping, key: &LockKey, at: Version) -> Result<(Option<Rows>, Option<Change>), DatabaseError>;
+    async fn revisions(
+        &mut self,
+        mapping: &Mapping,
+        key: &LockKey,
+        at: Version,
+    ) -> Result<(Option<Rows>, Option<Change>), DatabaseError>;
     /// Writes a new aggregate as version 1. `false`: there is one with this id already.
-    async fn insert(&mut self, mapping: &Mapping, key: &LockKey, rows: &Rows, author: &Authorship) -> Result<bool, DatabaseError>;
+    async fn insert(
+        &mut self,
+        mapping: &Mapping,
+        key: &LockKey,
+        rows: &Rows,
+        author: &Authorship,
+    ) -> Result<bool, DatabaseError>;
     /// Writes what changed, root first, if the version is still that of `old`.
-    async fn save(&mut self, mapping: &Mapping, key: &LockKey, old: &Stored, new: &Rows, author: &Authorship) -> Result<Saved, DatabaseError>;
+    async fn save(
+        &mut self,
+        mapping: &Mapping,
+        key: &LockKey,
+        old: &Stored,
+        new: &Rows,
+        author: &Authorship,
+    ) -> Result<Saved, DatabaseError>;
     /// Deletes an aggregate if the version is still that one.
     async fn delete(&mut self, mapping: &Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError>;
 

@@ -1,7 +1,7 @@
 //! Time comes from the database, never from the application: one clock for all who compete for a lock.
 //!
-//! Durations travel, instants don't. For tests there is a clock that stands still until it is moved; every statement
-//! that looks at the time takes it as an optional parameter and falls back to the database's own.
+//! Durations travel, instants don't. For tests there is a clock that stands still until it is moved, and that the
+//! database is told to go by.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -41,7 +41,10 @@ impl fmt::Display for VersionConflict {
         if let Some(change) = self.changed.as_ref().and_then(|change| change.by.as_ref()) {
             write!(f, " by {change}")?;
         }
-        write!(f, " after you opened it: it is version {actual} now, yours is {expected}; compare, and apply yours on top")
+        write!(
+            f,
+            " after you opened it: it is version {actual} now, yours is {expected}; compare, and apply yours on top"
+        )
     }
 }
 
@@ -110,7 +113,12 @@ impl FieldConflict {
 }
 
 /// Compares three states field by field; fields that are the same in all the known ones are left out.
-pub(crate) fn compare(mapping: &Mapping, opened: Option<&Rows>, now: Option<&Rows>, mine: Option<&Rows>) -> Vec<FieldConflict> {
+pub(crate) fn compare(
+    mapping: &Mapping,
+    opened: Option<&Rows>,
+    now: Option<&Rows>,
+    mine: Option<&Rows>,
+) -> Vec<FieldConflict> {
     let mut fields = Vec::new();
     let known = [opened.is_some(), true, mine.is_some()];
     let roots = [opened, now, mine].map(|rows| rows.map(|rows| &rows.root));
@@ -132,7 +140,13 @@ pub(crate) fn compare(mapping: &Mapping, opened: Option<&Rows>, now: Option<&Row
     fields
 }
 
-fn compare_rows(table: &Table, prefix: &str, known: [bool; 3], rows: [Option<&Row>; 3], fields: &mut Vec<FieldConflict>) {
+fn compare_rows(
+    table: &Table,
+    prefix: &str,
+    known: [bool; 3],
+    rows: [Option<&Row>; 3],
+    fields: &mut Vec<FieldConflict>,
+) {
     for (index, column) in table.columns.iter().enumerate() {
         let [opened, now, mine] = rows.map(|row| row.map(|row| row[index].clone()));
         let states = [&opened, &now, &mine];

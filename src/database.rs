@@ -43,7 +43,9 @@ impl Database {
             return Ok(Database { backend });
         }
         let _ = clock;
-        Err(DatabaseError::Unsupported("this build knows the databases `sqlite://file`; start the URL with one of these"))
+        Err(DatabaseError::Unsupported(
+            "this build knows the databases `sqlite://file`; start the URL with one of these",
+        ))
     }
 
     /// Opens a writing transaction, waiting for others at most [`Wait::default`].

@@ -87,7 +87,7 @@ impl DatabaseError {
 #[non_exhaustive]
 pub enum LockError {
     /// Somebody holds it. (Maybe the same person, in another tab.)
-    #[error("{} is locked by {} ; wait until it is free, or ask", .0.key, .0.owner)]
+    #[error("{} is locked by {}; wait until it is free, or ask", .0.key, .0.owner)]
     AlreadyLocked(Box<Holder>),
     /// It was free a moment ago, and somebody else was faster.
     #[error("somebody else locked {key} at the same moment; try again")]

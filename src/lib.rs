@@ -31,6 +31,9 @@ pub use lock_mode::{LockMode, Wait};
 pub use manager::LockManager;
 pub use policy::{InvalidPolicy, LockPolicy};
 pub use repository::Repository;
+/// The sqlx whose pools and connections stand in this crate's API.
+#[cfg(feature = "sqlite")]
+pub use sqlx;
 pub use tenure_derive::{Aggregate, Entity, ValueObject};
 pub use transaction::Transaction;
 pub use update::Update;

@@ -115,7 +115,8 @@ impl LockManager {
     pub async fn keep_alive(&self, ids: &[LockId]) -> Result<Vec<Result<Lease, NoLock>>, DatabaseError> {
         let proofs: Vec<Proof> = ids.iter().map(|id| self.proof(id)).collect();
         let answers = self.backend.keep_alive(&proofs).await?;
-        let lease = |(id, answer): (&LockId, Result<Holder, NoLock>)| answer.map(|holder| Lease { id: id.clone(), holder });
+        let lease =
+            |(id, answer): (&LockId, Result<Holder, NoLock>)| answer.map(|holder| Lease { id: id.clone(), holder });
         Ok(ids.iter().zip(answers).map(lease).collect())
     }
 
@@ -160,7 +161,13 @@ impl LockManager {
     ///
     /// # Errors
     /// [`BreakError::HolderChanged`] when that generation is not held (any more); [`BreakError::NoReason`].
-    pub async fn break_lock(&self, key: &LockKey, generation: i64, by: &Owner, reason: &str) -> Result<Holder, BreakError> {
+    pub async fn break_lock(
+        &self,
+        key: &LockKey,
+        generation: i64,
+        by: &Owner,
+        reason: &str,
+    ) -> Result<Holder, BreakError> {
         let reason = reason.trim();
         if reason.is_empty() {
             return Err(BreakError::NoReason);

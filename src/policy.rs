@@ -47,7 +47,9 @@ impl LockPolicy {
     /// [`InvalidPolicy`] when that is shorter than the time to live, or longer than 30 days.
     pub fn absolute_limit(mut self, limit: Duration) -> Result<Self, InvalidPolicy> {
         if limit < self.ttl || limit > Duration::from_secs(30 * 24 * 3600) {
-            return Err(InvalidPolicy(format!("an absolute limit of {limit:?} is outside the time to live to 30 days")));
+            return Err(InvalidPolicy(format!(
+                "an absolute limit of {limit:?} is outside the time to live to 30 days"
+            )));
         }
         self.limit = limit;
         Ok(self)
@@ -74,7 +76,10 @@ mod tests {
         for absurd in [Duration::ZERO, Duration::from_millis(2_999), Duration::from_secs(86_401), Duration::MAX] {
             assert!(LockPolicy::exclusive().ttl(absurd).is_err(), "{absurd:?}");
         }
-        assert_eq!(LockPolicy::exclusive().ttl(Duration::from_secs(3)).map(|policy| policy.ttl), Ok(Duration::from_secs(3)));
+        assert_eq!(
+            LockPolicy::exclusive().ttl(Duration::from_secs(3)).map(|policy| policy.ttl),
+            Ok(Duration::from_secs(3))
+        );
     }
 
     #[test]

@@ -33,8 +33,13 @@ pub struct Update<'a, A: Aggregate> {
 enum Lock {
     Ignored,
     /// Refuse if anybody holds it, but for the lease of this generation.
-    RefusedIfHeld { but: Option<i64> },
-    Held { id: LockId, release: bool },
+    RefusedIfHeld {
+        but: Option<i64>,
+    },
+    Held {
+        id: LockId,
+        release: bool,
+    },
 }
 
 impl<'a, A: Aggregate> Update<'a, A> {

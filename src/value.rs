@@ -220,12 +220,10 @@ scalar!(std::time::SystemTime, Timestamp, |value| crate::clock::to_micros(*value
 ));
 
 #[cfg(feature = "jiff")]
-scalar!(
-    jiff::Timestamp,
-    Timestamp,
-    |value| value.as_microsecond(),
-    |stored| jiff::Timestamp::from_microsecond(*stored).map_err(|error| error.to_string())
-);
+scalar!(jiff::Timestamp, Timestamp, |value| value.as_microsecond(), |stored| jiff::Timestamp::from_microsecond(
+    *stored
+)
+.map_err(|error| error.to_string()));
 
 /// `None` is null in every column. A value of which *every* column may be null reads back as `None` when all are.
 impl<T: ValueObject> ValueObject for Option<T> {

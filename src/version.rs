@@ -48,7 +48,9 @@ impl FromStr for Version {
     fn from_str(text: &str) -> Result<Self, InvalidVersion> {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let number = digits.then(|| text.parse().ok()).flatten();
-        number.and_then(|number| Version::new(number).ok()).ok_or_else(|| InvalidVersion(text.chars().take(40).collect()))
+        number
+            .and_then(|number| Version::new(number).ok())
+            .ok_or_else(|| InvalidVersion(text.chars().take(40).collect()))
     }
 }
 

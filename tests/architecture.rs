@@ -37,20 +37,48 @@ fn is(path: &Path, names: &[&str]) -> bool {
 
 #[test]
 fn who_decides_without_waiting_does_no_io() {
-    let pure = ["lease.rs", "version.rs", "lock_mode.rs", "policy.rs", "conflict.rs", "diff.rs", "mapping.rs", "value.rs", "error.rs"];
+    let pure = [
+        "lease.rs",
+        "version.rs",
+        "lock_mode.rs",
+        "policy.rs",
+        "conflict.rs",
+        "diff.rs",
+        "mapping.rs",
+        "value.rs",
+        "error.rs",
+    ];
     let pure: Vec<_> = sources("src").into_iter().filter(|(path, _)| is(path, &pure)).collect();
     assert_eq!(pure.len(), 9);
-    nobody_names(&pure, &["sqlx", "tokio", "async ", ".await", "crate::backend", "crate::database", "crate::transaction"]);
-    nobody_names(&sources("shop/src/domain"), &["sqlx", "tokio", "axum", "async ", ".await", "crate::use_cases", "crate::pages"]);
+    nobody_names(
+        &pure,
+        &["sqlx", "tokio", "async ", ".await", "crate::backend", "crate::database", "crate::transaction"],
+    );
+    nobody_names(
+        &sources("shop/src/domain"),
+        &["sqlx", "tokio", "axum", "async ", ".await", "crate::use_cases", "crate::pages"],
+    );
 }
 
 #[test]
 fn sql_is_only_under_backend_and_migrations() {
-    let verbs = ["\"select ", "\"insert ", "\"update ", "\"delete ", "\"create ", "\"SELECT ", "\"INSERT ", "\"UPDATE ", "\"DELETE "];
+    let verbs = [
+        "\"select ",
+        "\"insert ",
+        "\"update ",
+        "\"delete ",
+        "\"create ",
+        "\"SELECT ",
+        "\"INSERT ",
+        "\"UPDATE ",
+        "\"DELETE ",
+    ];
     for directory in ["src", "web/src", "shop/src"] {
         let outside: Vec<_> = sources(directory)
             .into_iter()
-            .filter(|(path, _)| !path.components().any(|part| part.as_os_str() == "backend") && !path.ends_with("backend.rs"))
+            .filter(|(path, _)| {
+                !path.components().any(|part| part.as_os_str() == "backend") && !path.ends_with("backend.rs")
+            })
             .collect();
         nobody_names(&outside, &verbs);
     }
@@ -60,7 +88,8 @@ fn sql_is_only_under_backend_and_migrations() {
 fn the_library_knows_nothing_of_http_and_only_its_backends_know_a_database() {
     let library = sources("src");
     nobody_names(&library, &["axum", "hyper", "tower"]);
-    let above: Vec<_> = library.into_iter().filter(|(path, _)| !path.to_string_lossy().contains("/src/backend/")).collect();
+    let above: Vec<_> =
+        library.into_iter().filter(|(path, _)| !path.to_string_lossy().contains("/src/backend/")).collect();
     nobody_names(&above, &["sqlx::query", "PoolConnection", "pragma"]);
 }
 

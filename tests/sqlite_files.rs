@@ -115,7 +115,10 @@ async fn two_processes_share_the_file_and_its_locks() {
     let (here, there) = (Database::connect(&file).await.unwrap(), Database::connect(&file).await.unwrap());
     let held = here.begin().await.unwrap();
     let waited = there.begin_within(Wait::Within(Duration::from_millis(120))).await.expect_err("two writers");
-    assert!(matches!(waited, DatabaseError::LockTimeout { waited } if waited >= Duration::from_millis(100)), "{waited:?}");
+    assert!(
+        matches!(waited, DatabaseError::LockTimeout { waited } if waited >= Duration::from_millis(100)),
+        "{waited:?}"
+    );
     held.rollback().await.unwrap();
     there.begin_within(Wait::No).await.unwrap().rollback().await.unwrap();
     let key = LockKey::new("Order", "1");
@@ -140,7 +143,8 @@ async fn a_lock_id_is_stored_only_as_a_hash() {
     let db = Database::connect(&url(&directory.path().join("shop.db"))).await.unwrap();
     let lease = LockManager::new(&db).try_lock(&LockKey::new("Order", "1"), &Owner::new("kim", "Kim")).await.unwrap();
     db.close().await;
-    let secret: Vec<u8> = (0..32).map(|at| u8::from_str_radix(&lease.id().reveal()[2 * at..2 * at + 2], 16).unwrap()).collect();
+    let secret: Vec<u8> =
+        (0..32).map(|at| u8::from_str_radix(&lease.id().reveal()[2 * at..2 * at + 2], 16).unwrap()).collect();
     for file in std::fs::read_dir(directory.path()).unwrap() {
         let bytes = std::fs::read(file.unwrap().path()).unwrap();
         assert!(!bytes.windows(32).any(|window| window == secret), "the secret itself is in the file");
@@ -154,4 +158,13 @@ async fn the_pool_for_readers_cannot_write() {
     let db = Database::connect(&url(&directory.path().join("shop.db"))).await.unwrap();
     let written = sqlx::query("delete from tenure_lock").execute(db.sqlite().unwrap()).await;
     assert!(written.unwrap_err().to_string().contains("readonly"));
+}
+
+#[tokio::test]
+async fn a_closed_database_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = Database::connect(&url(&directory.path().join("shop.db"))).await.unwrap();
+    db.clone().close().await;
+    let error = db.begin().await.expect_err("it is closed");
+    assert!(error.to_string().contains("connect again"), "{error}");
 }

@@ -21,8 +21,8 @@ use crate::backend::Sessions;
 use crate::use_cases::Shop;
 use crate::{pages, session};
 
-/// How long nobody may click before they have to sign in again. Heartbeats do not count: they do not touch the session.
-const SESSION_IDLE: time::Duration = time::Duration::hours(12);
+/// How long somebody stays signed in. An open form's heartbeats do not prolong it.
+const SESSION_LENGTH: time::Duration = time::Duration::hours(12);
 
 /// The shop as a web application.
 pub fn app(shop: Shop, secure_cookies: bool) -> Router {
@@ -30,7 +30,7 @@ pub fn app(shop: Shop, secure_cookies: bool) -> Router {
         .with_name("shop")
         .with_secure(secure_cookies)
         .with_same_site(SameSite::Lax)
-        .with_expiry(Expiry::OnInactivity(SESSION_IDLE));
+        .with_expiry(Expiry::OnInactivity(SESSION_LENGTH));
     Router::new()
         .merge(pages::router())
         .nest("/tenure", tenure_web::leases::router(shop.locks().clone()))

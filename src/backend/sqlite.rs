@@ -16,14 +16,14 @@ mod statements;
 mod transaction;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use sqlx::SqlitePool;
 use tokio::sync::Mutex;
 
 use crate::backend::{Attempt, Backend, BackendTransaction, LockRequest, Proof, Stored};
-use crate::clock::ManualClock;
+use crate::clock::{ManualClock, to_micros};
 use crate::conflict::Change;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner};
@@ -54,14 +54,19 @@ impl Sqlite {
         migrator.run_direct(None, writer.connection().await?, false).await.map_err(connect::migration_failed)
     }
 
-    /// The time that statements are given: none, so that they ask SQLite, or that of a test's clock.
-    fn now(&self) -> Option<i64> {
-        self.clock.as_ref().map(ManualClock::millis)
+    /// The database's time, in milliseconds since 1970. To be read after any wait: what was read before may be long ago.
+    fn now(&self) -> i64 {
+        now(self.clock.as_ref())
     }
 
     async fn write(&self, wait: Wait) -> Result<OpenTransaction, DatabaseError> {
         OpenTransaction::immediate(&self.writer, wait).await
     }
+}
+
+/// SQLite runs inside this process, so its clock is this host's clock; a test may give another.
+fn now(clock: Option<&ManualClock>) -> i64 {
+    clock.map_or_else(|| to_micros(SystemTime::now()) / 1000, ManualClock::millis)
 }
 
 #[async_trait]

@@ -28,7 +28,9 @@ pub async fn leaving_an_advisory_lease_leaves_the_others(t: &TestDb) {
     assert_eq!(t.locks.holders(&note).await.unwrap(), []);
     let third = t.locks.try_lock(&note, &kim()).await.unwrap();
     assert_eq!(third.generation, 3);
-    assert!(matches!(t.locks.check_lock(second.id()).await, Err(tenure::LeaseError::NoLock(lost)) if matches!(lost.why, Why::Expired { .. })));
+    assert!(
+        matches!(t.locks.check_lock(second.id()).await, Err(tenure::LeaseError::NoLock(lost)) if matches!(lost.why, Why::Expired { .. }))
+    );
 }
 
 pub async fn breaking_an_advisory_lease_ends_that_one_only(t: &TestDb) {

@@ -164,7 +164,10 @@ pub async fn a_break_that_comes_too_late_hits_nobody(t: &TestDb) {
     t.clock.advance(TTL);
     let second = t.locks.try_lock(&key, &lee()).await.unwrap();
     let refused = t.locks.break_lock(&key, 1, &lee(), "stuck").await;
-    assert!(matches!(&refused, Err(BreakError::HolderChanged { held_now }) if held_now[0].generation == 2), "{refused:?}");
+    assert!(
+        matches!(&refused, Err(BreakError::HolderChanged { held_now }) if held_now[0].generation == 2),
+        "{refused:?}"
+    );
     assert!(t.locks.check_lock(second.id()).await.is_ok());
 }
 

@@ -1,7 +1,7 @@
 //! Aggregates in and out.
 
-use tenure::{Error, LockMode, Side, Version};
 use tenure::value::Value;
+use tenure::{Error, LockMode, Side, Version};
 
 use super::order::{Counter, Gift, Line, Order, State};
 use super::support::{MINUTE, TestDb, kim, lee, random, version};

@@ -48,7 +48,9 @@ pub async fn after_an_error_nothing_can_be_committed(t: &TestDb) {
     let next = t.orders.find(&mut tx, &no, LockMode::None).await;
     assert!(matches!(next, Err(Error::Database(DatabaseError::Poisoned(_)))));
     let committed = tx.commit().await;
-    assert!(matches!(&committed, Err(DatabaseError::Poisoned(first)) if matches!(**first, DatabaseError::Constraint(_))));
+    assert!(
+        matches!(&committed, Err(DatabaseError::Poisoned(first)) if matches!(**first, DatabaseError::Constraint(_)))
+    );
     assert_eq!(t.stored(&no).await, (Order::new(&no), Version::FIRST));
 }
 

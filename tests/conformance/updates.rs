@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tenure::value::Value;
-use tenure::{Error, LockError, LockId, LockKey, Loaded, Side, UpdateError, Version, Why};
+use tenure::{Error, Loaded, LockError, LockId, LockKey, Side, UpdateError, Version, Why};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 

@@ -128,7 +128,8 @@ async fn script() -> Response {
 
 fn acting(locks: &LockManager, owner: SignedIn) -> Result<LockManager, Problem> {
     let Some(Extension(owner)) = owner else {
-        let detail = "You are signed out. Your lock stays until its time is up: sign in again in another tab, then go on.";
+        let detail =
+            "You are signed out. Your lock stays until its time is up: sign in again in another tab, then go on.";
         return Err(Problem::new(401, "session-expired", "Signed out").detail(detail).action("sign-in"));
     };
     Ok(locks.acting_for(&owner))

@@ -23,7 +23,8 @@ impl Sqlite {
         let unreachable = |problem: String| DatabaseError::Unreachable { url: url.to_owned(), problem };
         if url.contains(":memory:") || url.contains("mode=memory") {
             return Err(unreachable(
-                "a database in memory has no second connection for readers; name a file, a temporary one for tests".into(),
+                "a database in memory has no second connection for readers; name a file, a temporary one for tests"
+                    .into(),
             ));
         }
         let options: SqliteConnectOptions = url.parse().map_err(|error: sqlx::Error| unreachable(error.to_string()))?;
@@ -67,10 +68,12 @@ fn migrator() -> Migrator {
 
 /// Reads back what was asked for: a file system without shared memory refuses WAL silently.
 async fn verify(connection: &mut SqliteConnection) -> Result<(), DatabaseError> {
-    let settings = sqlx::query("select (select journal_mode from pragma_journal_mode), (select synchronous from pragma_synchronous)")
-        .fetch_one(&mut *connection)
-        .await
-        .map_err(classify)?;
+    let settings = sqlx::query(
+        "select (select journal_mode from pragma_journal_mode), (select synchronous from pragma_synchronous)",
+    )
+    .fetch_one(&mut *connection)
+    .await
+    .map_err(classify)?;
     let (journal_mode, synchronous): (String, i64) = (settings.get(0), settings.get(1));
     if journal_mode != "wal" || synchronous < 2 {
         return Err(DatabaseError::Schema(format!(

@@ -17,24 +17,27 @@ use crate::lock_mode::Wait;
 pub(crate) struct Writer {
     connection: Option<SqliteConnection>,
     options: SqliteConnectOptions,
+    /// Closed for good: it is not opened again.
+    closed: bool,
     /// What the connection's busy timeout was last set to; setting it costs a trip to the connection's thread.
     busy_timeout: Duration,
 }
 
 impl Writer {
     pub(super) fn new(connection: SqliteConnection, options: SqliteConnectOptions) -> Self {
-        Writer { connection: Some(connection), options, busy_timeout: Duration::MAX }
+        Writer { connection: Some(connection), options, closed: false, busy_timeout: Duration::MAX }
     }
 
     pub(super) async fn connection(&mut self) -> Result<&mut SqliteConnection, DatabaseError> {
-        if self.connection.is_none() {
+        if self.connection.is_none() && !self.closed {
             self.busy_timeout = Duration::MAX;
             self.connection = Some(SqliteConnection::connect_with(&self.options).await.map_err(classify)?);
         }
-        self.connection.as_mut().ok_or(DatabaseError::Unsupported("the connection was closed"))
+        self.connection.as_mut().ok_or(DatabaseError::Unsupported("the database was closed; connect again"))
     }
 
     pub(super) async fn close(&mut self) {
+        self.closed = true;
         if let Some(connection) = self.connection.take()
             && let Err(error) = connection.close().await
         {
@@ -146,7 +149,7 @@ impl Drop for OpenTransaction {
             // Without a runtime nothing can be awaited: closing the connection rolls back as well.
             Err(_) => match place {
                 Place::Writer(mut writer) => drop(writer.connection.take()),
-                Place::Reader(reader) => drop(reader.leak()),
+                Place::Reader(reader) => drop(reader.detach()),
             },
         }
     }

@@ -1,6 +1,7 @@
 //! Reading leases: who holds what, and why a lock id holds nothing.
 //!
-//! `?1` is always the given time, null in production: then the statement asks SQLite's clock.
+//! SQLite runs inside this process, so its clock is this host's clock, the same for every process that can open the
+//! file. `now` is read from it after any wait, in milliseconds since 1970.
 
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection};
@@ -11,24 +12,6 @@ use crate::clock::from_millis;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner, Why};
 
-/// The time of the statement, in milliseconds.
-macro_rules! now {
-    () => {
-        "coalesce(?1, cast(unixepoch('subsec') * 1000 as integer))"
-    };
-}
-/// What `lease` reads; also the tail of every `returning`.
-macro_rules! lease_columns {
-    () => {
-        concat!(
-            "kind, id, generation, lock_hash, owner_id, owner_name, since, last_active, expires_at, ended, expires_at - ",
-            now!(),
-            " as remaining"
-        )
-    };
-}
-pub(super) use {lease_columns, now};
-
 /// A row of the lock table.
 pub(super) struct StoredLease {
     pub holder: Holder,
@@ -38,11 +21,12 @@ pub(super) struct StoredLease {
     expires_at: i64,
 }
 
-/// Reads a row that was selected or returned with `lease_columns!`.
-pub(super) fn lease(row: &SqliteRow) -> Result<StoredLease, DatabaseError> {
+/// Reads a row of the lock table.
+pub(super) fn lease(row: &SqliteRow, now: i64) -> Result<StoredLease, DatabaseError> {
     let text = |column| row.try_get::<String, _>(column).map_err(classify);
     let number = |column| row.try_get::<i64, _>(column).map_err(classify);
-    let (remaining, ended) = (number("remaining")?, number("ended")? != 0);
+    let (expires_at, ended) = (number("expires_at")?, number("ended")? != 0);
+    let remaining = expires_at.saturating_sub(now);
     Ok(StoredLease {
         holder: Holder {
             key: LockKey::new(text("kind")?, text("id")?),
@@ -55,7 +39,7 @@ pub(super) fn lease(row: &SqliteRow) -> Result<StoredLease, DatabaseError> {
         lock: row.try_get("lock_hash").map_err(classify)?,
         alive: remaining > 0 && !ended,
         ended,
-        expires_at: number("expires_at")?,
+        expires_at,
     })
 }
 
@@ -70,43 +54,34 @@ pub(super) fn owner(row: &SqliteRow, id: &str, name: &str) -> Result<Option<Owne
 pub(super) async fn held_by_other(
     connection: &mut SqliteConnection,
     request: &LockRequest,
-    now: Option<i64>,
+    now: i64,
 ) -> Result<Option<Holder>, DatabaseError> {
     let lease = exclusive(connection, &request.key, now).await?;
     Ok(lease.filter(|lease| lease.lock != request.lock).map(|lease| lease.holder))
 }
 
+const EXCLUSIVE: &str = "select * from tenure_lock where kind = ? and id = ? and slot = x''";
+
 /// The live exclusive lease on a key.
 pub(super) async fn exclusive(
     connection: &mut SqliteConnection,
     key: &LockKey,
-    now: Option<i64>,
+    now: i64,
 ) -> Result<Option<StoredLease>, DatabaseError> {
-    let row = sqlx::query(concat!(
-        "select ", lease_columns!(), " from tenure_lock where kind = ?2 and id = ?3 and slot = x''"
-    ))
-    .bind(now)
-    .bind(key.kind())
-    .bind(key.id())
-    .fetch_optional(connection)
-    .await
-    .map_err(classify)?;
-    Ok(row.as_ref().map(lease).transpose()?.filter(|lease| lease.alive))
+    let select = sqlx::query(EXCLUSIVE).bind(key.kind()).bind(key.id());
+    let row = select.fetch_optional(connection).await.map_err(classify)?;
+    Ok(row.as_ref().map(|row| lease(row, now)).transpose()?.filter(|lease| lease.alive))
 }
 
 /// Whether the lock id that is shown holds a lease, and why not.
 pub(super) async fn check(
     connection: &mut SqliteConnection,
     proof: &Proof,
-    now: Option<i64>,
+    now: i64,
 ) -> Result<Result<Holder, NoLock>, DatabaseError> {
-    let row = sqlx::query(concat!("select ", lease_columns!(), " from tenure_lock where lock_hash = ?2"))
-        .bind(now)
-        .bind(&proof.lock[..])
-        .fetch_optional(&mut *connection)
-        .await
-        .map_err(classify)?;
-    let (key, owner_id, why) = match row.as_ref().map(lease).transpose()? {
+    let select = sqlx::query("select * from tenure_lock where lock_hash = ?").bind(&proof.lock[..]);
+    let row = select.fetch_optional(&mut *connection).await.map_err(classify)?;
+    let (key, owner_id, why) = match row.as_ref().map(|row| lease(row, now)).transpose()? {
         Some(lease) if lease.alive && proof.owner.as_ref().is_none_or(|owner| *owner == lease.holder.owner.id) => {
             return Ok(Ok(lease.holder));
         }
@@ -126,13 +101,15 @@ pub(super) async fn check(
     Ok(Err(NoLock { key: Some(key), why, held_now }))
 }
 
+const ENDED: &str = "
+    select kind, id, owner_id, ended_at, how, by_id, by_name, reason from tenure_lock_history where lock_hash = ?";
+
 /// What the history says about a lock id: of what, whose, and how it ended.
-async fn ended(connection: &mut SqliteConnection, lock: &LockHash) -> Result<Option<(LockKey, String, Why)>, DatabaseError> {
-    let row = sqlx::query("select kind, id, owner_id, ended_at, how, by_id, by_name, reason from tenure_lock_history where lock_hash = ?")
-        .bind(&lock[..])
-        .fetch_optional(connection)
-        .await
-        .map_err(classify)?;
+async fn ended(
+    connection: &mut SqliteConnection,
+    lock: &LockHash,
+) -> Result<Option<(LockKey, String, Why)>, DatabaseError> {
+    let row = sqlx::query(ENDED).bind(&lock[..]).fetch_optional(connection).await.map_err(classify)?;
     let Some(row) = row else { return Ok(None) };
     let text = |column| row.try_get::<String, _>(column).map_err(classify);
     let at = from_millis(row.try_get("ended_at").map_err(classify)?);
@@ -144,41 +121,33 @@ async fn ended(connection: &mut SqliteConnection, lock: &LockHash) -> Result<Opt
     Ok(Some((LockKey::new(text("kind")?, text("id")?), text("owner_id")?, why)))
 }
 
+const HOLDERS: &str = "
+    select * from tenure_lock
+     where kind = ?2 and id = ?3 and ended = 0 and expires_at > ?1 order by since, generation";
+
 /// Everybody who holds the key, exclusively or not, the longest-held first.
 pub(super) async fn holders(
     connection: &mut SqliteConnection,
     key: &LockKey,
-    now: Option<i64>,
+    now: i64,
 ) -> Result<Vec<Holder>, DatabaseError> {
-    let rows = sqlx::query(concat!(
-        "select ", lease_columns!(), " from tenure_lock
-         where kind = ?2 and id = ?3 and ended = 0 and expires_at > ", now!(), " order by since, generation"
-    ))
-    .bind(now)
-    .bind(key.kind())
-    .bind(key.id())
-    .fetch_all(connection)
-    .await
-    .map_err(classify)?;
-    rows.iter().map(|row| lease(row).map(|lease| lease.holder)).collect()
+    let select = sqlx::query(HOLDERS).bind(now).bind(key.kind()).bind(key.id());
+    let rows = select.fetch_all(connection).await.map_err(classify)?;
+    rows.iter().map(|row| lease(row, now).map(|lease| lease.holder)).collect()
 }
+
+const HELD: &str = "
+    select * from tenure_lock
+     where (?2 is null or kind = ?2) and ended = 0 and expires_at > ?1 order by since, kind, id limit ?3";
 
 /// Everything that is held, of one type or of all, the longest-held first.
 pub(super) async fn held(
     connection: &mut SqliteConnection,
     kind: Option<&str>,
     limit: u32,
-    now: Option<i64>,
+    now: i64,
 ) -> Result<Vec<Holder>, DatabaseError> {
-    let rows = sqlx::query(concat!(
-        "select ", lease_columns!(), " from tenure_lock
-         where (?2 is null or kind = ?2) and ended = 0 and expires_at > ", now!(), " order by since, kind, id limit ?3"
-    ))
-    .bind(now)
-    .bind(kind)
-    .bind(limit)
-    .fetch_all(connection)
-    .await
-    .map_err(classify)?;
-    rows.iter().map(|row| lease(row).map(|lease| lease.holder)).collect()
+    let select = sqlx::query(HELD).bind(now).bind(kind).bind(limit);
+    let rows = select.fetch_all(connection).await.map_err(classify)?;
+    rows.iter().map(|row| lease(row, now).map(|lease| lease.holder)).collect()
 }

@@ -21,7 +21,7 @@ pub(super) async fn keep(
     version: Version,
     rows: &Rows,
     author: &Authorship,
-    now: Option<i64>,
+    now: i64,
 ) -> Result<(), DatabaseError> {
     if mapping.revisions == 0 {
         return Ok(());
@@ -29,7 +29,7 @@ pub(super) async fn keep(
     let state = serde_json::to_string(rows).map_err(|error| misfit(&error))?;
     sqlx::query(
         "insert into tenure_revision (kind, id, version, state, changed_at, by_id, by_name, command, shape)
-         values (?2, ?3, ?4, ?5, coalesce(?1, cast(unixepoch('subsec') * 1000 as integer)), ?6, ?7, ?8, ?9)",
+         values (?2, ?3, ?4, ?5, ?1, ?6, ?7, ?8, ?9)",
     )
     .bind(now)
     .bind(key.kind())
@@ -73,7 +73,11 @@ pub(super) async fn state(
 }
 
 /// The changes that are kept, newest first.
-pub(super) async fn changes(connection: &mut SqliteConnection, key: &LockKey, limit: u32) -> Result<Vec<Change>, DatabaseError> {
+pub(super) async fn changes(
+    connection: &mut SqliteConnection,
+    key: &LockKey,
+    limit: u32,
+) -> Result<Vec<Change>, DatabaseError> {
     let rows = sqlx::query(
         "select version, changed_at, by_id, by_name, command from tenure_revision
          where kind = ? and id = ? order by version desc limit ?",

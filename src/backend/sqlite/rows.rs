@@ -34,7 +34,11 @@ pub(super) async fn load(
 }
 
 /// Inserts a new aggregate as version 1; `false` if there is one with this id.
-pub(super) async fn insert(connection: &mut SqliteConnection, mapping: &Mapping, rows: &Rows) -> Result<bool, DatabaseError> {
+pub(super) async fn insert(
+    connection: &mut SqliteConnection,
+    mapping: &Mapping,
+    rows: &Rows,
+) -> Result<bool, DatabaseError> {
     let insert = query(statements::insert_root(mapping), &rows.root).bind(Version::FIRST.number());
     if let Err(error) = insert.execute(&mut *connection).await {
         // Only the id may be taken; another unique column is the table's own rule.
@@ -83,7 +87,11 @@ pub(super) async fn save(
 }
 
 /// Deletes an aggregate if the version is still the one that was loaded.
-pub(super) async fn delete(connection: &mut SqliteConnection, mapping: &Mapping, old: &Stored) -> Result<Saved, DatabaseError> {
+pub(super) async fn delete(
+    connection: &mut SqliteConnection,
+    mapping: &Mapping,
+    old: &Stored,
+) -> Result<Saved, DatabaseError> {
     let id = &old.rows.root[..mapping.root.key];
     // The version is checked before the children go, so that a refusal has written nothing.
     let now = load(connection, mapping, id).await?;

@@ -26,14 +26,19 @@ impl SqliteTransaction {
         SqliteTransaction { open, clock }
     }
 
-    fn now(&self) -> Option<i64> {
-        self.clock.as_ref().map(ManualClock::millis)
+    fn now(&self) -> i64 {
+        super::now(self.clock.as_ref())
     }
 }
 
 #[async_trait]
 impl BackendTransaction for SqliteTransaction {
-    async fn load(&mut self, mapping: &Mapping, id: &[Value], _mode: LockMode) -> Result<Option<Stored>, DatabaseError> {
+    async fn load(
+        &mut self,
+        mapping: &Mapping,
+        id: &[Value],
+        _mode: LockMode,
+    ) -> Result<Option<Stored>, DatabaseError> {
         // Every mode is granted already: nobody else can write until this transaction ends.
         rows::load(self.open.connection(), mapping, id).await
     }

@@ -1,0 +1,190 @@
+//! Field by field: as it was opened, as it is now, as somebody typed it. Each row can be chosen from.
+
+use std::collections::BTreeSet;
+
+use tenure::value::Value;
+use tenure::{FieldConflict, Side, VersionConflict};
+
+use super::fields::{Fields, REMOVE, SHIPPING, quantity, removal};
+use crate::domain::Order;
+use crate::texts::{Html, Lang, field_label, line_of, shown};
+
+/// A field that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Row {
+    pub(super) label: Html,
+    pub(super) opened: Cell,
+    pub(super) now: Cell,
+    pub(super) mine: Cell,
+    pub(super) side: Side,
+    /// The choice between the two, if the form has a field for it.
+    pub(super) choice: Option<Choice>,
+    /// Whether it is a line that somebody else took away, so that mine has nothing to change any more.
+    pub(super) gone: bool,
+}
+
+/// A value as it is shown; `None` when there is none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Cell(pub(super) Option<String>);
+
+/// Two values for one field of the form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Choice {
+    pub(super) name: String,
+    pub(super) theirs: String,
+    pub(super) mine: String,
+}
+
+impl Row {
+    /// Whether only the other side changed it: then there is nothing to decide.
+    pub(super) fn is_theirs(&self) -> bool {
+        self.side == Side::Theirs
+    }
+
+    pub(super) fn now_changed(&self) -> bool {
+        self.opened != self.now
+    }
+
+    pub(super) fn mine_changed(&self) -> bool {
+        self.opened != self.mine
+    }
+
+    /// Whether this row is the only one of the two sides' that has something to choose.
+    pub(super) fn is_choosable(&self) -> bool {
+        self.choice.as_ref().is_some_and(|choice| choice.theirs != choice.mine)
+    }
+}
+
+/// The rows of a conflict. `order` is the order as it is now, if it is about one: it knows the names of the products.
+pub(super) fn rows(t: Lang, conflict: &VersionConflict, typed: &Fields, order: Option<&Order>) -> Vec<Row> {
+    let has_lines = typed.lines().next().is_some();
+    let is_told_otherwise = |path: &str| match line_of(path) {
+        // A line that came or went is one row, not one for each of its columns.
+        Some((line, field)) if field != "quantity" => {
+            let quantity = format!("lines[{line}].quantity");
+            field == "line_no" || conflict.fields.iter().any(|field| field.path == quantity)
+        }
+        // The total follows from the lines.
+        _ => path == "total" && has_lines,
+    };
+    let told = conflict.fields.iter().filter(|field| !is_told_otherwise(&field.path));
+    let mut rows: Vec<Row> = told.map(|field| row(t, conflict, field, typed, order)).collect();
+    if let Some(order) = order.filter(|_| !conflict.mine_known) {
+        // The library could not tell what would have become of mine; the form still can.
+        let known: Vec<_> = rows.iter().map(|row| row.label.clone()).collect();
+        let typed = typed_rows(t, order, typed).into_iter().filter(|row| !known.contains(&row.label));
+        rows.extend(typed.map(|row| Row {
+            opened: if conflict.opened_known { row.now.clone() } else { Cell::default() },
+            side: if conflict.opened_known { Side::Mine } else { row.side },
+            ..row
+        }));
+    }
+    rows
+}
+
+fn row(t: Lang, conflict: &VersionConflict, field: &FieldConflict, typed: &Fields, order: Option<&Order>) -> Row {
+    let mut field = field.clone();
+    let (name, line) = match line_of(&field.path) {
+        Some((line, _)) => (quantity(line), Some(line)),
+        None => (field.path.strip_prefix("shipping.").unwrap_or(&field.path).to_owned(), None),
+    };
+    if !conflict.mine_known {
+        field.mine = match line {
+            Some(line) if typed.removes(line) || !typed.has(&name) => None,
+            Some(_) => typed.text(&name).trim().parse().ok().map(Value::Integer),
+            None if typed.has(&name) => Some(Value::Text(typed.text(&name).trim().to_owned())),
+            None => field.opened.clone(),
+        };
+    }
+    if line.is_some() && field.opened.is_none() && field.now.is_some() {
+        // A line of theirs that is new. If mine has the same number it is another product, and gets a number of its own.
+        field.mine = None;
+    }
+    let cell = |value: &Option<Value>| Cell(value.as_ref().map(|value| shown(t, &field.path, value)));
+    let sent = |value: &Option<Value>| value.as_ref().map_or_else(|| REMOVE.to_owned(), Value::to_string);
+    let in_form = if line.is_some() { typed.lines().next().is_some() } else { typed.has(&name) };
+    let choice = Choice { name, theirs: sent(&field.now), mine: sent(&field.mine) };
+    Row {
+        label: label(t, &field.path, order),
+        opened: cell(&field.opened),
+        now: cell(&field.now),
+        mine: cell(&field.mine),
+        side: field.side(),
+        choice: (in_form && (line.is_none() || field.now.is_some())).then_some(choice),
+        gone: line.is_some() && field.opened.is_some() && field.now.is_none(),
+    }
+}
+
+/// What a field is called; the quantity of a product by the product's name.
+fn label(t: Lang, path: &str, order: Option<&Order>) -> Html {
+    let line = line_of(path).filter(|(_, field)| *field == "quantity").and_then(|(line_no, _)| {
+        order?.lines().iter().find(|line| line.line_no() == line_no)
+    });
+    line.map_or_else(|| field_label(t, path), |line| t.line_quantity(line.product()))
+}
+
+/// Where what was typed differs from the order as it is now, when nothing else is known.
+pub(super) fn typed_rows(t: Lang, order: &Order, typed: &Fields) -> Vec<Row> {
+    let row = |path: &str, now: Option<String>, mine: Option<String>, side, choice, gone| Row {
+        label: label(t, path, Some(order)),
+        opened: Cell::default(),
+        now: Cell(now),
+        mine: Cell(mine),
+        side,
+        choice,
+        gone,
+    };
+    let now = Fields::of_shipping(order.shipping());
+    let mut rows = Vec::new();
+    for name in SHIPPING.into_iter().filter(|name| typed.has(name)) {
+        let (theirs, mine) = (now.text(name).to_owned(), typed.text(name).trim().to_owned());
+        if theirs != mine {
+            let choice = Choice { name: name.into(), theirs: theirs.clone(), mine: mine.clone() };
+            rows.push(row(name, Some(theirs), Some(mine), Side::Both, Some(choice), false));
+        }
+    }
+    if typed.lines().next().is_none() {
+        return rows;
+    }
+    let numbers: BTreeSet<u32> = typed.lines().chain(order.lines().iter().map(|line| line.line_no())).collect();
+    for line_no in numbers {
+        let name = quantity(line_no);
+        let theirs = order.lines().iter().find(|line| line.line_no() == line_no).map(|line| line.quantity().to_string());
+        let mine = typed.get(&name).filter(|_| !typed.removes(line_no)).map(|text| text.trim().to_owned());
+        if theirs == mine {
+            continue;
+        }
+        // A line that the form did not have is one that somebody else added.
+        let side = if typed.has(&name) { Side::Both } else { Side::Theirs };
+        let sent = |value: &Option<String>| value.clone().unwrap_or_else(|| REMOVE.to_owned());
+        let choice = Choice { name: name.clone(), theirs: sent(&theirs), mine: sent(&mine) };
+        let (choice, gone) = (theirs.is_some().then_some(choice), theirs.is_none());
+        rows.push(row(&name, theirs, mine, side, choice, gone));
+    }
+    rows
+}
+
+/// What was typed, without the fields that the rows decide: for hidden fields beside them.
+pub(super) fn undecided(typed: &Fields, rows: &[Row]) -> Fields {
+    let mut rest = typed.carried();
+    for name in rows.iter().filter_map(|row| row.choice.as_ref()).map(|choice| &choice.name) {
+        rest.drop(name);
+        if let Some((line, _)) = line_of(name) {
+            rest.drop(&removal(line));
+        }
+    }
+    rest
+}
+
+/// Takes lines out of what was typed that are not in the order any more: nothing can be kept of them.
+pub(super) fn without_gone_lines(mut typed: Fields, order: &Order) -> Fields {
+    let is_gone = |line_no: &u32| order.lines().iter().all(|line| line.line_no() != *line_no);
+    for line_no in typed.lines().filter(is_gone).collect::<Vec<_>>() {
+        typed.drop(&quantity(line_no));
+        typed.drop(&removal(line_no));
+    }
+    typed
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+use jiff::Timestamp;
+use tenure::Version;
+
+use super::*;
+use crate::domain::{Address, MemberId, Money, OrderLine, OrderNo, Receiver, ShippingInfo};
+
+fn fields(pairs: &[(&str, &str)]) -> Fields {
+    Fields::sent(pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect())
+}
+
+fn order(lines: &[(u32, u32)]) -> Order {
+    let receiver = Receiver { name: "김민지".into(), phone: "010-0000-1001".into() };
+    let address = Address { postal_code: "06236".into(), line1: "테헤란로 1".into(), line2: String::new() };
+    let shipping = ShippingInfo::new(receiver, address, "").expect("valid");
+    let line = |(no, quantity): &(u32, u32)| OrderLine::new(*no, "차", Money::won(100), *quantity).expect("a line");
+    let (no, minji) = (OrderNo::new("7").expect("a number"), MemberId::new("minji").expect("an id"));
+    let lines = lines.iter().map(line).collect();
+    Order::place(no, minji, "김민지", shipping, lines, Timestamp::UNIX_EPOCH).expect("an order")
+}
+
+fn text(text: &str) -> Option<Value> {
+    Some(Value::Text(text.into()))
+}
+
+fn number(number: i64) -> Option<Value> {
+    Some(Value::Integer(number))
+}
+
+fn conflict(fields: Vec<(&str, Option<Value>, Option<Value>, Option<Value>)>, known: bool) -> VersionConflict {
+    let field = |(path, opened, now, mine): (&str, _, _, _)| FieldConflict { path: path.into(), opened, now, mine };
+    VersionConflict {
+        aggregate: "Order".into(),
+        id: "7".into(),
+        expected: Version::FIRST,
+        actual: Version::new(2).ok(),
+        changed: None,
+        fields: fields.into_iter().map(field).collect(),
+        opened_known: known,
+        mine_known: known,
+    }
+}
+
+fn choices(rows: &[Row]) -> Vec<(String, String, String)> {
+    let choice = |row: &Row| row.choice.clone().map(|choice| (choice.name, choice.theirs, choice.mine));
+    rows.iter().filter_map(choice).collect()
+}
+
+#[test]
+fn a_field_that_only_they_changed_keeps_their_value() {
+    let typed = fields(&[("receiver.phone", "old"), ("address.line1", "mine")]);
+    let conflict = conflict(
+        vec![
+            ("shipping.receiver.phone", text("old"), text("theirs"), text("old")),
+            ("shipping.address.line1", text("old"), text("old"), text("mine")),
+        ],
+        true,
+    );
+    let rows = rows(Lang::En, &conflict, &typed, None);
+    assert_eq!(rows.iter().map(|row| row.side).collect::<Vec<_>>(), [Side::Theirs, Side::Mine]);
+    assert_eq!(choices(&rows)[0], ("receiver.phone".into(), "theirs".into(), "old".into()));
+    assert_eq!(undecided(&typed, &rows), Fields::default());
+}
+
+#[test]
+fn a_line_that_they_added_is_one_row_and_stays() {
+    let typed = fields(&[("quantity-1", "1"), ("message", "x")]);
+    let added = vec![
+        ("lines[2].line_no", None, number(2), None),
+        ("lines[2].product", None, text("차"), None),
+        ("lines[2].price", None, number(100), None),
+        ("lines[2].quantity", None, number(3), None),
+        ("total", number(100), number(400), number(100)),
+    ];
+    let rows = rows(Lang::Ko, &conflict(added, true), &typed, Some(&order(&[(1, 1), (2, 3)])));
+    assert_eq!(rows.len(), 1);
+    assert_eq!((rows[0].label.to_string().as_str(), rows[0].side), ("차 수량", Side::Theirs));
+    assert_eq!(choices(&rows), [("quantity-2".into(), "3".into(), REMOVE.into())]);
+}
+
+#[test]
+fn a_line_that_they_took_away_cannot_be_chosen() {
+    let typed = fields(&[("quantity-1", "1"), ("quantity-2", "5")]);
+    let gone = vec![("lines[2].quantity", number(3), None, number(5))];
+    let rows = rows(Lang::En, &conflict(gone, true), &typed, Some(&order(&[(1, 1)])));
+    assert_eq!((rows[0].gone, rows[0].choice.clone()), (true, None));
+    let rest = without_gone_lines(undecided(&typed, &rows), &order(&[(1, 1)]));
+    assert_eq!(rest, fields(&[("quantity-1", "1")]));
+}
+
+#[test]
+fn a_line_that_i_took_away_can_be_chosen_back() {
+    let typed = fields(&[("quantity-1", "1"), ("quantity-2", "3"), ("remove-2", "on")]);
+    let mine = vec![("lines[2].quantity", number(3), number(4), None)];
+    let rows = rows(Lang::En, &conflict(mine, true), &typed, Some(&order(&[(1, 1), (2, 4)])));
+    assert_eq!(choices(&rows), [("quantity-2".into(), "4".into(), REMOVE.into())]);
+    assert_eq!(undecided(&typed, &rows), fields(&[("quantity-1", "1")]));
+}
+
+#[test]
+fn without_the_state_as_opened_what_was_typed_is_compared_with_now() {
+    let typed = fields(&[("receiver.name", "이준호"), ("address.postal_code", " 06236 "), ("quantity-1", "2"), ("quantity-9", "1")]);
+    let rows = rows(Lang::En, &conflict(vec![], false), &typed, Some(&order(&[(1, 1), (2, 1)])));
+    let told: Vec<_> = rows.iter().map(|row| (row.label.to_string(), row.side, row.gone)).collect();
+    let expected = [
+        ("Receiver", Side::Both, false),
+        ("Quantity of 차", Side::Both, false),
+        ("Quantity of 차", Side::Theirs, false),
+        ("Line 9: Quantity", Side::Both, true),
+    ];
+    assert_eq!(told, expected.map(|(label, side, gone)| (label.to_owned(), side, gone)));
+}

@@ -1,0 +1,93 @@
+//! From a refusal of a use case to the page that explains it: one place, so that the same refusal always looks the same.
+
+use axum::response::Response;
+use tenure::{BreakError, Error, LeaseError, LockError, Version};
+
+use super::fields::Fields;
+use super::frame::{Frame, Visit};
+use super::problem::Retry;
+use super::{conflict, locked, lost, order_url, problem};
+use crate::domain::OrderNo;
+use crate::use_cases::{Refusal, Shop};
+
+/// What somebody tried to do with a form.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Attempt<'a> {
+    /// What it was.
+    pub(super) what: What,
+    /// With which order.
+    pub(super) no: &'a OrderNo,
+    /// The version that they saw, if the form had one.
+    pub(super) seen: Option<Version>,
+    /// What the form said.
+    pub(super) fields: &'a Fields,
+}
+
+/// Which form it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    ChangeShipping,
+    StartShipping,
+    Cancel,
+    OpenEdit,
+    SaveEdit,
+    OpenNote,
+    SaveNote,
+}
+
+impl Attempt<'_> {
+    /// Where the form was sent.
+    pub(super) fn action(&self) -> String {
+        let path = match self.what {
+            What::ChangeShipping => "shipping",
+            What::StartShipping => "start-shipping",
+            What::Cancel => "cancel",
+            What::OpenEdit => "edit",
+            What::SaveEdit => "edit/save",
+            What::OpenNote => "note/edit",
+            What::SaveNote => "note/save",
+        };
+        format!("{}/{path}", order_url(self.no))
+    }
+}
+
+/// The page about a form that was refused. Whatever it is, what was typed is on it.
+pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, refusal: Refusal) -> Response {
+    match refusal {
+        Refusal::Failed(Error::VersionConflict(conflict) | Error::OptimisticLockingFailure(conflict)) => {
+            conflict::page(shop, visit, attempt, &conflict).await
+        }
+        Refusal::Failed(Error::AlreadyLocked(holder)) | Refusal::Lock(LockError::AlreadyLocked(holder)) => {
+            locked::page(shop, visit, attempt, *holder).await
+        }
+        Refusal::Lock(LockError::LockingFailed { .. }) => locked::raced(visit, attempt),
+        Refusal::Failed(Error::NoLock(no_lock)) | Refusal::Lock(LockError::LockIdUsed(no_lock)) => {
+            lost::page(shop, visit, attempt, &no_lock).await
+        }
+        Refusal::Lease(LeaseError::NoLock(no_lock)) => lost::page(shop, visit, attempt, &no_lock).await,
+        Refusal::Order(error) => problem::order_refuses(visit.frame, attempt.no, &error, attempt.fields),
+        Refusal::Failed(Error::Database(error))
+        | Refusal::Lock(LockError::Database(error))
+        | Refusal::Lease(LeaseError::Database(error)) => {
+            let retry = Retry { action: attempt.action(), fields: attempt.fields.again() };
+            problem::database(visit.frame, &error, Some(retry))
+        }
+        other => plain(visit.frame, other),
+    }
+}
+
+/// The page about a refusal that has nothing to do with a form.
+pub(super) fn plain(frame: Frame, refusal: Refusal) -> Response {
+    match refusal {
+        Refusal::NotAllowed { needs } => problem::not_allowed(frame, needs),
+        Refusal::Failed(Error::NotFound { id, .. }) => problem::no_such_order(frame, &id),
+        Refusal::Failed(Error::Database(error))
+        | Refusal::Lock(LockError::Database(error))
+        | Refusal::Lease(LeaseError::Database(error))
+        | Refusal::Break(BreakError::Database(error)) => problem::database(frame, &error, None),
+        other => {
+            tracing::error!(error = &other as &dyn std::error::Error, "a refusal that no page expected");
+            problem::failed(frame)
+        }
+    }
+}
