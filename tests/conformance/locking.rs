@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure::{LockError, LockId, LockKey, Why};
+use tenure::{LockError, LockId, LockKey, LockManager, Why};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
@@ -63,11 +63,13 @@ pub async fn a_request_that_comes_twice_gets_nothing_after_others_came_and_went(
 pub async fn of_many_callers_at_once_one_wins_and_the_generation_rises_by_one(t: &TestDb) {
     const CALLERS: usize = 16;
     let key = key();
+    let elsewhere = LockManager::new(&t.another_process().await);
     for round in 1..=20 {
         let barrier = Arc::new(Barrier::new(CALLERS));
         let mut callers = JoinSet::new();
-        for _ in 0..CALLERS {
-            let (locks, key, barrier) = (t.locks.clone(), key.clone(), Arc::clone(&barrier));
+        for caller in 0..CALLERS {
+            let locks = if caller % 2 == 0 { t.locks.clone() } else { elsewhere.clone() };
+            let (key, barrier) = (key.clone(), Arc::clone(&barrier));
             callers.spawn(async move {
                 barrier.wait().await;
                 locks.try_lock(&key, &kim()).await

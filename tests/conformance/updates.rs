@@ -1,9 +1,10 @@
 //! One unit of work: the lock, the version, the command, the save.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tenure::value::Value;
-use tenure::{Error, Loaded, LockError, LockId, LockKey, Side, UpdateError, Version, Why};
+use tenure::{Error, Loaded, LockError, LockId, LockKey, LockManager, Repository, Side, UpdateError, Version, Why};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
@@ -116,9 +117,11 @@ pub async fn no_increment_is_lost_among_many(t: &TestDb) {
     const WORKERS: i64 = 8;
     const EACH: i64 = 25;
     let name = counter(t).await;
+    let elsewhere = Repository::<Counter>::new(&t.another_process().await);
     let mut workers = JoinSet::new();
-    for _ in 0..WORKERS {
-        let (counters, name) = (t.counters.clone(), name.clone());
+    for worker in 0..WORKERS {
+        let counters = if worker % 2 == 0 { t.counters.clone() } else { elsewhere.clone() };
+        let name = name.clone();
         workers.spawn(async move {
             for _ in 0..EACH {
                 let add = |counter: &mut Counter| {
@@ -194,13 +197,17 @@ pub async fn a_lease_that_expires_during_the_save_is_held_to_its_end(t: &TestDb)
     let mut tx = t.db.begin().await.unwrap();
     t.locks.guard(&mut tx, lease.id()).await.unwrap();
     t.clock.advance(TTL);
-    // The successor is asking while the save is under way; it is served after the commit, and sees what was saved.
-    let (locks, orders, successor_no) = (t.locks.clone(), t.orders.clone(), no.clone());
-    let successor = tokio::spawn(async move {
+    // The successor, in another process, is asking while the save is under way. It is served after the commit, and
+    // sees what was saved.
+    let elsewhere = t.another_process().await;
+    let (locks, orders) = (LockManager::new(&elsewhere), Repository::<Order>::new(&elsewhere));
+    let successor_no = no.clone();
+    let mut successor = tokio::spawn(async move {
         let lease = locks.try_lock(&LockKey::of::<Order>(&successor_no), &lee()).await;
         (lease.map(|lease| lease.generation), orders.get(&successor_no).await.unwrap().unwrap().version())
     });
-    tokio::task::yield_now().await;
+    let waits = tokio::time::timeout(Duration::from_millis(200), &mut successor).await;
+    assert!(waits.is_err(), "the successor did not wait for the save: {waits:?}");
     let mut order = t.find(&mut tx, &no).await;
     order.send_to("saved in time").unwrap();
     t.orders.save(&mut tx, &mut order).await.unwrap();

@@ -92,7 +92,7 @@ function keepLease(form) {
 	}
 
 	function hold() {
-		if (failures && hasSpoken) say(text.textResumed);
+		if (hasSpoken) say(text.textResumed);
 		hasSpoken = failures = 0;
 		show("held");
 		const jitter = heartbeatMs < 30000 ? 0 : Math.random() * 10000 - 5000;
@@ -107,8 +107,8 @@ function keepLease(form) {
 		const isAlive = left() > 0;
 		show(isAlive ? "offline" : "checking");
 		// One lost beat is nothing to alarm a person with.
-		if (!isAlive) say(text.textExpired);
-		else if (detail || failures || !navigator.onLine) say(detail || text.textOffline);
+		const isSure = !isAlive || detail || failures || !navigator.onLine;
+		if (isSure) say(isAlive ? detail || text.textOffline : text.textExpired);
 		timer = setTimeout(ask, RETRY_MS[Math.min(failures++, 3)], isAlive ? keepAlive : check);
 	}
 
@@ -117,8 +117,7 @@ function keepLease(form) {
 		status.role = null; // One voice: the banner's.
 		banner.role = "alert";
 		if (code === "lock-broken") say(text.textBroken, by?.name, reason);
-		else if (heir) say(text.textTaken, heir.owner.name);
-		else say((code === "lock-expired" && text.textExpired) || text.textLost || detail);
+		else say((heir && text.textTaken) || text.textLost || detail, heir?.owner.name);
 		const mine = (name) => all(`[data-tenure-${name}]`).filter((button) => button.form === form);
 		for (const again of mine("again")) again.hidden = false;
 		for (const save of mine("save")) save.hidden = true;
@@ -128,7 +127,7 @@ function keepLease(form) {
 		const facts = { name, reason, time: format(Date.now() + left(), { timeStyle: "short" }) };
 		status.textContent = words.replace(/\{(\w+)\}/g, (_, fact) => facts[fact]);
 		banner.hidden = false;
-		hasSpoken = true;
+		return (hasSpoken = true);
 	}
 
 	function show(next) {
@@ -147,9 +146,11 @@ function keepLease(form) {
 		const seconds = Math.ceil(left() / 1000);
 		countdown.hidden = !!kept || seconds > SAID_S[0];
 		if (countdown.hidden) return;
-		if (seconds <= 0) return wake();
 		countdown.textContent = new Date(seconds * 1000).toISOString().slice(15, 19);
-		if (SAID_S.includes(seconds)) say(text.textWarn);
+		if (SAID_S.includes(seconds)) hasSpoken = say(text.textWarn) && failures;
+		if (seconds > 0) return;
+		say(text.textExpired);
+		wake();
 	}
 
 	/** Away, asleep or out of time: nobody knows, so the fields wait for an answer. */

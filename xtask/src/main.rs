@@ -1,1 +1,46 @@
-fn main(){}
+//! The project's chores, in Rust so that they run wherever the project builds: `cargo xtask test` is what CI runs.
+
+mod debian;
+mod steps;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::steps::{STEPS, Step};
+
+/// The chores of this project.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Run every check, as CI does, and stop at the first that fails
+    Test {
+        /// Run only this step; may be given several times
+        #[arg(long, value_name = "STEP", value_parser = steps::by_name)]
+        only: Vec<&'static Step>,
+        /// Name the steps and what each runs, and run nothing
+        #[arg(long, conflicts_with = "only")]
+        list: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    match Arguments::parse().chore {
+        Chore::Test { list: true, .. } => {
+            STEPS.iter().for_each(|step| println!("{:<12} {}", step.name, step.line()));
+            ExitCode::SUCCESS
+        }
+        // In their own order, whatever the order of the options: the quick ones come first.
+        Chore::Test { only, .. } => {
+            let chosen =
+                STEPS.iter().filter(|step| only.is_empty() || only.iter().any(|other| other.name == step.name));
+            steps::run(&chosen.collect::<Vec<_>>())
+        }
+    }
+}

@@ -5,13 +5,13 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use tenure::{Change, Holder, Side, Version, VersionConflict};
 
-use super::compare::{self, Row};
+use super::compare::{self, Row, without_gone_lines};
 use super::fields::Fields;
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
 use super::problem::ProblemPage;
-use super::refusal::{self, Attempt, What};
 use super::order_url;
+use super::refusal::{self, Attempt, What};
 use crate::domain::{Order, OrderError, OrderState};
 use crate::texts::{Html, Lang, minutes};
 use crate::use_cases::Shop;
@@ -54,6 +54,19 @@ impl ConflictPage {
         }
     }
 
+    fn is_note(&self) -> bool {
+        self.apply.what == What::SaveNote
+    }
+
+    /// Whether there is anything that could be done again.
+    fn can_apply(&self) -> bool {
+        self.rule.is_none() && self.f.state != "CP-3"
+    }
+
+    fn expires_in_ms(&self) -> u128 {
+        self.holder.as_ref().map(|holder| holder.remaining).unwrap_or_default().as_millis()
+    }
+
     fn countdown(&self) -> String {
         minutes(self.holder.as_ref().map(|holder| holder.remaining).unwrap_or_default())
     }
@@ -61,12 +74,109 @@ impl ConflictPage {
 
 /// 409: the version that the person saw is not the current one.
 pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, conflict: &VersionConflict) -> Response {
-    let view = match shop.order(&visit.member, attempt.no).await {
+    let Visit { frame, member } = visit;
+    let view = match shop.order(&member, attempt.no).await {
         Ok(view) => view,
-        Err(refusal) => return refusal::plain(visit.frame, refusal),
+        Err(refusal) => return refusal::plain(frame, refusal),
     };
-    let (f, t) = (visit.frame, visit.frame_t());
-    let _ = t;
-    let _ = (f, view, conflict);
-    unreachable!()
+    let Some(actual) = conflict.actual else { return gone(frame, attempt) };
+    let (t, is_note) = (frame.t, attempt.what == What::SaveNote);
+    let order: Option<&Order> = (!is_note).then_some(&view.order);
+    let has_mine = !matches!(attempt.what, What::StartShipping | What::Cancel);
+    let mut rows = compare::rows(t, conflict, attempt.fields, order);
+    let typed = order.map_or_else(|| attempt.fields.clone(), |order| without_gone_lines(attempt.fields.clone(), order));
+    let hidden = compare::undecided(&typed, &rows);
+    let rule = order.and_then(|order| rule(t, attempt.what, order.state()));
+    let state = state(&frame, conflict, &rows, rule.is_some());
+    let said = said(&frame, conflict, state, has_mine, is_note);
+    let now_heading = match &conflict.changed {
+        Some(Change { by: Some(by), at, .. }) => t.now_by(actual, t.who(by, frame.is_me(by)), frame.at(*at)),
+        _ => t.now_version(actual),
+    };
+    if !has_mine {
+        // The command would change the state as well, but that is what it is for.
+        rows.retain(|row| row.side != Side::Mine);
+    }
+    let undecided = rows.iter().any(|row| !row.is_theirs());
+    let (theirs, rows) = rows.into_iter().partition(|row| has_mine && undecided && row.is_theirs());
+    let label = match attempt.what {
+        What::StartShipping => t.start_on_current(actual),
+        What::Cancel => t.cancel_on_current(actual),
+        _ => t.apply_mine().into(),
+    };
+    let lid = matches!(attempt.what, What::SaveEdit | What::SaveNote).then(|| attempt.fields.text("lid").to_owned());
+    let apply = Apply { what: attempt.what, action: attempt.action(), hidden, lid, label };
+    let holder = view.holder.filter(|holder| attempt.what == What::SaveEdit && frame.is_me(&holder.owner));
+    let page = ConflictPage {
+        f: frame.state(state),
+        url: order_url(attempt.no),
+        said,
+        rule,
+        expected: conflict.expected,
+        actual,
+        now_heading,
+        opened_known: conflict.opened_known,
+        has_mine,
+        rows,
+        theirs,
+        apply,
+        holder,
+    };
+    page.f.answer(StatusCode::CONFLICT, &page)
+}
+
+/// Why the command cannot be run on the order as it is now, if that is plain to see. Otherwise the domain tells later.
+fn rule(t: Lang, what: What, state: OrderState) -> Option<Html> {
+    let refusal = match state {
+        OrderState::Cancelled => OrderError::AlreadyCancelled,
+        OrderState::PaymentWaiting if what == What::StartShipping => OrderError::NotPaid,
+        state if !state.is_changeable() => OrderError::AlreadyShipped { state },
+        _ => return None,
+    };
+    Some(t.refusal(&refusal))
+}
+
+/// Which of the states of the conflict page this is.
+fn state(frame: &Frame, conflict: &VersionConflict, rows: &[Row], is_ruled_out: bool) -> &'static str {
+    let by_me = conflict.changed.as_ref().and_then(|change| change.by.as_ref()).is_some_and(|by| frame.is_me(by));
+    let all = |is: fn(&Row) -> bool| rows.iter().all(is);
+    match () {
+        () if is_ruled_out => "CP-4",
+        () if all(|row| row.side == Side::Same) => "CP-3",
+        () if by_me => "CP-11",
+        () if !conflict.opened_known => "CP-6",
+        () if all(|row| row.side != Side::Both) => "CP-1",
+        () => "CP-2",
+    }
+}
+
+/// Who changed what and when; that nothing is lost; what that means here.
+fn said(frame: &Frame, conflict: &VersionConflict, state: &str, has_mine: bool, is_note: bool) -> Vec<Html> {
+    let t = frame.t;
+    let is_me = |change: &Change| change.by.as_ref().is_some_and(|by| frame.is_me(by));
+    let first = match &conflict.changed {
+        Some(change) => t.did(change, is_me(change), frame.at(change.at)),
+        None if is_note => t.note_changed_since().into(),
+        None => t.changed_since().into(),
+    };
+    let second = if has_mine { t.nothing_lost() } else { t.nothing_lost_command() };
+    let mut said = vec![first, second.into()];
+    let third = match state {
+        "CP-1" if has_mine => Some(t.disjoint()),
+        "CP-2" => Some(t.overlap()),
+        "CP-3" => Some(t.identical()),
+        "CP-6" if is_note => Some(t.note_opened_unknown()),
+        "CP-6" => Some(t.opened_unknown()),
+        "CP-11" => Some(t.yourself_elsewhere()),
+        _ => None,
+    };
+    said.extend(third.map(Html::from));
+    said
+}
+
+/// 409: it was deleted meanwhile.
+fn gone(frame: Frame, attempt: Attempt<'_>) -> Response {
+    let t = frame.t;
+    let page = ProblemPage::new(frame.state("CP-5"), t.gone_title()).say(t.gone_what()).typed(attempt.fields);
+    page.link(order_url(attempt.no), t.back_to_order()).answer(StatusCode::CONFLICT)
 }

@@ -86,6 +86,11 @@ impl Input {
         }
     }
 
+    /// With another id than its name.
+    pub(crate) fn id(self, id: String) -> Input {
+        Input { id, ..self }
+    }
+
     /// With a hint under its label.
     pub(crate) fn hint(self, hint: &'static str) -> Input {
         Input { hint, ..self }

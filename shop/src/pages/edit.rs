@@ -1,0 +1,200 @@
+//! Editing a whole order under a lease: open the form, go on in it, move it here, save it, leave it.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use jiff::SignedDuration;
+use tenure::Version;
+use tower_sessions::Session;
+
+use super::compare::{self, Row};
+use super::fields::{Fields, quantity};
+use super::flash::Flash;
+use super::frame::{Frame, Visit};
+use super::icon::Icon;
+use super::input::{
+    Input, LineInput, Mistake, Style, line_inputs, mistake_of, new_line_inputs, read_lines, read_shipping,
+    shipping_inputs,
+};
+use super::order::number;
+use super::posted::{Answer, Posted};
+use super::refusal::{self, Attempt, What};
+use super::{order_url, see};
+use crate::domain::{Order, OrderNo};
+use crate::texts::{When, left, minutes};
+use crate::use_cases::{Editing, Refusal, Shop};
+
+#[derive(Template)]
+#[template(path = "edit.html")]
+struct EditPage {
+    f: Frame,
+    no: OrderNo,
+    url: String,
+    /// The version that the text in the form was typed on, and the one there is now.
+    version: Version,
+    now: Version,
+    lid: String,
+    since: When,
+    until: When,
+    left: String,
+    countdown: String,
+    expires_in_ms: u128,
+    inputs: Vec<Input>,
+    lines: Vec<LineInput>,
+    new_lines: Vec<[Input; 3]>,
+    /// Lines that were typed and are not in the order any more: they take part in the comparison when it is saved.
+    gone_lines: Vec<(String, String)>,
+    mistakes: Vec<Mistake>,
+    /// Whether the form holds text that was typed before it was drawn.
+    returned: bool,
+    dirty: bool,
+    rows: Vec<Row>,
+}
+
+impl EditPage {
+    /// What is wrong with the lines as a whole.
+    fn lines_mistake(&self) -> Option<&Mistake> {
+        self.mistakes.iter().find(|mistake| mistake.id == "lines")
+    }
+}
+
+/// GET /orders/{no}/edit: looking never takes a lock, so there is nothing to show here.
+pub(super) async fn explain(session: Session, visit: Visit, Path(no): Path<String>) -> Answer {
+    let no = number(&visit.frame, &no)?;
+    Flash::PressEdit.leave(&session).await;
+    Ok(see(&order_url(&no)))
+}
+
+/// POST /orders/{no}/edit: takes the lease and draws the form. The page that sends this made the lease's secret, so that
+/// sending it again (a reload, [Keep editing]) finds the same lease.
+pub(super) async fn open(State(shop): State<Shop>, Path(no): Path<String>, form: Posted) -> Answer {
+    let no = number(&form.visit.frame, &no)?;
+    let id = form.lock_id()?;
+    let Posted { visit, fields } = form;
+    let editing = shop.open_for_edit(&visit.member, &no, id).await;
+    Ok(form_or_refusal(&shop, visit, &no, &fields, editing, Vec::new()).await)
+}
+
+/// POST /orders/{no}/edit/move-here: ends the person's own lease in another tab, and takes a new one.
+pub(super) async fn move_here(State(shop): State<Shop>, Path(no): Path<String>, form: Posted) -> Answer {
+    let no = number(&form.visit.frame, &no)?;
+    let (id, generation) = (form.lock_id()?, form.parse("generation")?);
+    let Posted { visit, fields } = form;
+    let editing = shop.move_here(&visit.member, &no, generation, id).await;
+    Ok(form_or_refusal(&shop, visit, &no, &fields, editing, Vec::new()).await)
+}
+
+/// POST /orders/{no}/edit/save
+pub(super) async fn save(
+    State(shop): State<Shop>,
+    session: Session,
+    Path(no): Path<String>,
+    form: Posted,
+) -> Answer {
+    let no = number(&form.visit.frame, &no)?;
+    let (id, seen) = (form.lock_id()?, form.version()?);
+    let Posted { visit, fields } = form;
+    let view = match shop.order(&visit.member, &no).await {
+        Ok(view) => view,
+        Err(refusal) => return Ok(refusal::plain(visit.frame, refusal)),
+    };
+    let t = visit.frame.t;
+    let mistakes = match (read_shipping(t, &fields), read_lines(t, &fields, view.order.lines())) {
+        (Ok(info), Ok(lines)) => match shop.save_edit(&visit.member, &no, seen, &id, info, lines).await {
+            Ok(saved) => {
+                Flash::saved(seen, saved).leave(&session).await;
+                return Ok(see(&order_url(&no)));
+            }
+            Err(Refusal::Order(error)) => match mistake_of(t, &error) {
+                Some(mistake) => vec![mistake],
+                None => return Ok(refused(&shop, visit, &no, seen, &fields, Refusal::Order(error)).await),
+            },
+            Err(refusal) => return Ok(refused(&shop, visit, &no, seen, &fields, refusal).await),
+        },
+        (info, lines) => info.err().into_iter().chain(lines.err()).flatten().collect(),
+    };
+    // A form with mistakes keeps its lease: whoever corrects them must not find the order taken.
+    let editing = shop.open_for_edit(&visit.member, &no, id).await;
+    Ok(form_or_refusal(&shop, visit, &no, &fields, editing, mistakes).await)
+}
+
+/// POST /orders/{no}/edit/leave
+pub(super) async fn leave(
+    State(shop): State<Shop>,
+    session: Session,
+    Path(no): Path<String>,
+    form: Posted,
+) -> Answer {
+    let no = number(&form.visit.frame, &no)?;
+    let id = form.lock_id()?;
+    match shop.leave(&form.visit.member, &id).await {
+        Ok(()) => {
+            Flash::Left.leave(&session).await;
+            Ok(see(&order_url(&no)))
+        }
+        Err(refusal) => Ok(refusal::plain(form.visit.frame, refusal)),
+    }
+}
+
+async fn refused(shop: &Shop, visit: Visit, no: &OrderNo, seen: Version, fields: &Fields, refusal: Refusal) -> Response {
+    let attempt = Attempt { what: What::SaveEdit, no, seen: Some(seen), fields };
+    refusal::page(shop, visit, attempt, refusal).await
+}
+
+/// The form, with what was typed in it if anything was; or why it cannot be had.
+async fn form_or_refusal(
+    shop: &Shop,
+    visit: Visit,
+    no: &OrderNo,
+    fields: &Fields,
+    editing: Result<Editing<Order>, Refusal>,
+    mistakes: Vec<Mistake>,
+) -> Response {
+    match editing {
+        Ok(editing) => form(visit, no, fields, &editing, mistakes),
+        Err(refusal) => {
+            let seen = fields.text("version").parse().ok();
+            let attempt = Attempt { what: What::OpenEdit, no, seen, fields };
+            refusal::page(shop, visit, attempt, refusal).await
+        }
+    }
+}
+
+fn form(visit: Visit, no: &OrderNo, fields: &Fields, editing: &Editing<Order>, mistakes: Vec<Mistake>) -> Response {
+    let (frame, lease, order) = (visit.frame, &editing.lease, &editing.aggregate);
+    let (t, now) = (frame.t, order.version());
+    let is_blank = fields.is_blank();
+    // Text keeps the version that it was typed on, so that saving it finds out what others changed meanwhile.
+    let version = fields.text("version").parse().ok().filter(|_| !is_blank).unwrap_or(now);
+    let own = Fields::of_shipping(order.shipping()).with_lines(order.lines());
+    let typed = if is_blank { &own } else { fields };
+    let style = Style { t, mistakes: &mistakes, own: !visit.member.is_operator(), readonly: false };
+    let is_known = |line_no| typed.lines().any(|typed| typed == line_no);
+    let is_gone = |line_no: &u32| order.lines().iter().all(|line| line.line_no() != *line_no);
+    let goes_on = fields.has("more") || fields.has("keep");
+    let gone = typed.lines().filter(is_gone).map(|line_no| (quantity(line_no), typed.text(&quantity(line_no)).to_owned()));
+    let page = EditPage {
+        no: no.clone(),
+        url: order_url(no),
+        version,
+        now,
+        lid: lease.id().reveal(),
+        since: frame.at(lease.since),
+        until: frame.at(frame.now + SignedDuration::try_from(lease.remaining).unwrap_or_default()).with_zone(),
+        left: left(t, lease.remaining),
+        countdown: minutes(lease.remaining),
+        expires_in_ms: lease.remaining.as_millis(),
+        inputs: shipping_inputs(style, typed),
+        lines: line_inputs(style, order, typed).into_iter().filter(|line| is_known(line.line_no)).collect(),
+        new_lines: new_line_inputs(style, typed),
+        gone_lines: gone.collect(),
+        returned: !is_blank && !goes_on && mistakes.is_empty(),
+        dirty: !is_blank,
+        rows: if version == now { Vec::new() } else { compare::typed_rows(t, order, typed) },
+        f: frame.state(if mistakes.is_empty() { "OE-1" } else { "OE-17" }),
+        mistakes,
+    };
+    let status = if page.mistakes.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
+    page.f.answer(status, &page)
+}

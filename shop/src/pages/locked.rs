@@ -1,0 +1,114 @@
+//! 423: somebody holds the order. Who, since when, until when, and what can be done meanwhile.
+
+use askama::Template;
+use axum::http::StatusCode;
+use axum::http::header::RETRY_AFTER;
+use axum::response::Response;
+use tenure::{Holder, Version};
+
+use super::fields::Fields;
+use super::frame::{Frame, Visit};
+use super::icon::Icon;
+use super::order::fresh_lid;
+use super::problem::ProblemPage;
+use super::refusal::{self, Attempt, What};
+use super::order_url;
+use crate::domain::Order;
+use crate::texts::{Html, left};
+use crate::use_cases::{OrderView, Shop};
+
+#[derive(Template)]
+#[template(path = "locked.html")]
+struct LockedPage {
+    f: Frame,
+    url: String,
+    holder: Holder,
+    is_me: bool,
+    what: What,
+    view: OrderView,
+    /// Where [Try again] sends, and what.
+    action: String,
+    again: Fields,
+    /// What was typed, for the edit form if the person moves their editing here.
+    carried: Fields,
+    seen: Option<Version>,
+    fresh_lid: String,
+}
+
+impl LockedPage {
+    fn order(&self) -> &Order {
+        &self.view.order
+    }
+
+    fn is_shipping(&self) -> bool {
+        self.what == What::StartShipping
+    }
+
+    fn title(&self) -> &'static str {
+        let t = self.f.t;
+        match (self.is_me, self.is_shipping()) {
+            (true, _) => t.locked_title_self(),
+            (false, true) => t.ship_locked_title(),
+            (false, false) => t.locked_title(),
+        }
+    }
+
+    fn who(&self) -> Html {
+        let (t, since) = (self.f.t, self.f.at(self.holder.since));
+        match (self.is_me, self.is_shipping()) {
+            (true, true) => t.ship_locked_self(since),
+            (true, false) => t.held_self(since),
+            (false, true) => t.ship_locked_what(&self.holder.owner, since),
+            (false, false) => t.held_other(&self.holder.owner, since),
+        }
+    }
+
+    fn sign_of_life(&self) -> Html {
+        let t = self.f.t;
+        t.last_seen(self.f.at(self.holder.last_active), left(t, self.holder.remaining))
+    }
+
+    /// Moving is for edit forms: a command has nothing to move.
+    fn can_move(&self) -> bool {
+        self.is_me && matches!(self.what, What::OpenEdit | What::SaveEdit | What::ChangeShipping)
+    }
+}
+
+/// 423: somebody holds it.
+pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, holder: Holder) -> Response {
+    let Visit { frame, member } = visit;
+    let view = match shop.order(&member, attempt.no).await {
+        Ok(view) => view,
+        Err(refusal) => return refusal::plain(frame, refusal),
+    };
+    let is_me = frame.is_me(&holder.owner);
+    let state = match attempt.what {
+        What::StartShipping => "OV-7",
+        _ if is_me => "LP-16",
+        _ => "LP-1",
+    };
+    let page = LockedPage {
+        f: frame.state(state),
+        url: order_url(attempt.no),
+        is_me,
+        what: attempt.what,
+        view,
+        action: attempt.action(),
+        again: attempt.fields.again(),
+        carried: attempt.fields.carried(),
+        seen: attempt.seen,
+        fresh_lid: fresh_lid(),
+        holder,
+    };
+    let mut response = page.f.answer(StatusCode::LOCKED, &page);
+    response.headers_mut().insert(RETRY_AFTER, page.holder.remaining.as_secs().max(1).into());
+    response
+}
+
+/// 409: it was free, and somebody else was quicker.
+pub(super) fn raced(visit: Visit, attempt: Attempt<'_>) -> Response {
+    let t = visit.frame.t;
+    let page = ProblemPage::new(visit.frame.state("LP-7"), t.raced_title()).say(t.raced_what());
+    let page = page.typed(attempt.fields).retry(attempt.action(), attempt.fields.again());
+    page.link(order_url(attempt.no), t.back_to_order()).answer(StatusCode::CONFLICT)
+}

@@ -1,0 +1,113 @@
+//! 410: the lease of a form is gone. Why, what happened meanwhile, and everything that was typed.
+
+use askama::Template;
+use axum::http::StatusCode;
+use axum::response::Response;
+use tenure::{Holder, NoLock, Version, Why};
+
+use super::compare::{self, Row};
+use super::fields::Fields;
+use super::frame::{Frame, Visit};
+use super::icon::Icon;
+use super::input::{Input, LineInput, Style, line_inputs, new_line_inputs, shipping_inputs};
+use super::order::fresh_lid;
+use super::order_url;
+use super::refusal::{self, Attempt};
+use crate::texts::Html;
+use crate::use_cases::Shop;
+
+#[derive(Template)]
+#[template(path = "lost.html")]
+struct LostPage {
+    f: Frame,
+    url: String,
+    title: &'static str,
+    said: Vec<Html>,
+    now: Version,
+    seen: Option<Version>,
+    /// What differs between what was typed and the order as it is now, if the order has changed.
+    rows: Vec<Row>,
+    /// Whether anything was typed at all.
+    has_text: bool,
+    inputs: Vec<Input>,
+    lines: Vec<LineInput>,
+    new_lines: Vec<[Input; 3]>,
+    carried: Fields,
+    lid: String,
+    /// The person's own lease in another tab, which can be moved here.
+    own: Option<Holder>,
+}
+
+/// 410: the lease is gone.
+pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_lock: &NoLock) -> Response {
+    let Visit { frame, member } = visit;
+    let view = match shop.order(&member, attempt.no).await {
+        Ok(view) => view,
+        Err(refusal) => return refusal::plain(frame, refusal),
+    };
+    let (t, typed, now) = (frame.t, attempt.fields, view.order.version());
+    let moved = attempt.seen.filter(|seen| *seen != now);
+    let has_text = !typed.is_blank();
+    let rows = if has_text && moved.is_some() { compare::typed_rows(t, &view.order, typed) } else { Vec::new() };
+    let style = Style { t, mistakes: &[], own: false, readonly: true };
+    let held_now = view.holder.as_ref();
+    let (state, title, mut said) = verdict(&frame, no_lock, held_now, now, moved.is_some());
+    if state == "OE-20" {
+        if has_text && rows.is_empty() {
+            said.push(t.lost_same_as_now().into());
+        }
+    } else if let Some(seen) = moved {
+        said.push(t.lost_changed(seen, now));
+    } else if held_now.is_none() {
+        said.push(t.lost_unchanged().into());
+    }
+    if has_text {
+        said.push(t.lost_nothing_lost().into());
+    }
+    let page = LostPage {
+        url: order_url(attempt.no),
+        title,
+        said,
+        now,
+        seen: attempt.seen,
+        rows,
+        has_text,
+        inputs: shipping_inputs(style, typed),
+        lines: line_inputs(style, &view.order, typed).into_iter().filter(|line| typed.lines().any(|no| no == line.line_no)).collect(),
+        new_lines: new_line_inputs(style, typed),
+        carried: typed.carried(),
+        lid: fresh_lid(),
+        own: view.holder.filter(|holder| frame.is_me(&holder.owner)),
+        f: frame.state(state),
+    };
+    page.f.answer(StatusCode::GONE, &page)
+}
+
+/// The state of the page, its title, and why the lease is gone.
+fn verdict(
+    frame: &Frame,
+    no_lock: &NoLock,
+    held_now: Option<&Holder>,
+    version: Version,
+    moved: bool,
+) -> (&'static str, &'static str, Vec<Html>) {
+    let t = frame.t;
+    let other = held_now.filter(|holder| !frame.is_me(&holder.owner));
+    let held = other.map(|holder| t.lost_held(&holder.owner, frame.at(holder.since)));
+    let (state, title, why) = match &no_lock.why {
+        Why::Broken { by, at, .. } if frame.is_me(by) => {
+            ("OE-12", t.lost_title_moved(), t.lost_moved(frame.at(*at)))
+        }
+        Why::Broken { by, at, reason } => {
+            ("OE-11", t.lost_title_broken(), t.lost_broken(by, frame.at(*at), reason.as_str()))
+        }
+        Why::Released { at } => ("OE-20", t.lost_title_finished(), t.lost_finished(frame.at(*at), version)),
+        Why::Expired { at } => match (&held, moved) {
+            (Some(_), _) => ("OE-9", t.lost_title_taken(), t.lost_lapsed(frame.at(*at))),
+            (None, true) => ("OE-8", t.lost_title_lapsed(), t.lost_lapsed(frame.at(*at))),
+            (None, false) => ("OE-7", t.lost_title_lapsed(), t.lost_lapsed(frame.at(*at))),
+        },
+        _ => ("OE-14", t.lost_title_unknown(), t.lost_unknown().into()),
+    };
+    (state, title, [why].into_iter().chain(held).collect())
+}

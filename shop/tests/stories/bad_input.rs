@@ -1,0 +1,151 @@
+//! What nobody should send, and somebody will.
+
+use super::support::{ORDER, Server, order_path};
+
+const SHIPPING: &str = "/orders/2026-000300/shipping";
+const SAVE: &str = "/orders/2026-000300/edit/save";
+
+#[tokio::test]
+async fn an_unknown_order_and_somebody_elses_are_not_there() {
+    let server = Server::start().await;
+    let lee = server.sign_in("lee").await;
+    let csrf = lee.get("/orders").await.form("/sign-out").value("csrf").to_owned();
+    for no in ["2026-999999", ORDER, "' or 1=1 --", "%", "💐", &"가".repeat(255)] {
+        let path = order_path(no);
+        lee.get(&path).await.is(404);
+        lee.get(&format!("{path}/shipping")).await.is(404);
+        for action in ["cancel", "edit"] {
+            let lid = "0".repeat(64);
+            let fields = [("csrf", csrf.as_str()), ("version", "1"), ("lid", lid.as_str())];
+            lee.post(&format!("{path}/{action}"), &fields, &[]).await.is(404);
+        }
+    }
+    assert_eq!((server.order(ORDER).await.1, server.held().await), (1, vec![]));
+}
+
+#[tokio::test]
+async fn an_order_number_that_is_too_long_is_refused_by_name() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    for no in ["가".repeat(256), "x".repeat(256)] {
+        let page = minji.get(&order_path(&no)).await;
+        assert!(matches!(page.status.as_u16(), 400 | 404), "{}", page.status);
+        page.says("255");
+    }
+}
+
+#[tokio::test]
+async fn orders_with_numbers_of_any_script_live_through_the_whole_story() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let longest = "나".repeat(255);
+    for no in ["주문-1", "💐🎁", "it's", "\"quoted\"", "100%", "a/b?c#d&e=f", "<b>bold</b>", " a", &longest] {
+        server.place(no).await;
+        let path = order_path(no);
+        let opened = minji.open(no).await;
+        opened.is(200);
+        let edit = opened.form(&format!("{path}/edit"));
+        let form = minji.submit(edit).await.is(200).form(&format!("{path}/edit/save")).with("message", no);
+        minji.submit(form).await.is(200);
+        let (order, version) = server.order(no).await;
+        assert_eq!((order.shipping().message(), version), (no.trim(), 2));
+        assert!(!minji.open(no).await.html.contains("<b>bold"));
+    }
+    assert_eq!(server.held().await, []);
+}
+
+#[tokio::test]
+async fn a_version_that_is_missing_or_no_version_is_refused_and_never_means_no_check() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let form = minji.get(SHIPPING).await.form(SHIPPING).with("message", "typed");
+    minji.submit(form.clone().without("version")).await.is(400);
+    for version in ["", "0", "-1", "seven", "1.0", "99999999999999999999", "1; drop table orders"] {
+        minji.submit(form.clone().with("version", version)).await.is(400);
+    }
+    let cancel = minji.open(ORDER).await.form("/orders/2026-000300/cancel");
+    minji.submit(cancel.clone().without("version")).await.is(400);
+    minji.submit(cancel.with("version", "-7")).await.is(400);
+    // One that never was is as stale as one that is past.
+    minji.submit(form.with("version", "9")).await.is(409).says("typed");
+    assert_eq!(server.order(ORDER).await.1, 1);
+}
+
+#[tokio::test]
+async fn a_lock_id_that_is_missing_unknown_or_foreign_saves_nothing_and_loses_nothing() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let form = minji.edit(ORDER).await.form(SAVE).with("message", "typed");
+    let foreign = park.submit(park.open("2026-000299").await.form("/orders/2026-000299/edit")).await;
+    let foreign = foreign.form("/orders/2026-000299/edit/save").value("lid").to_owned();
+    minji.submit(form.clone().with("lid", &"0".repeat(64))).await.is(410).says("typed");
+    minji.submit(form.clone().with("lid", &foreign)).await.is(410).says("typed");
+    for malformed in ["", "x", "가나다"] {
+        let page = minji.submit(form.clone().with("lid", malformed)).await;
+        assert!(matches!(page.status.as_u16(), 400 | 410), "{}", page.status);
+    }
+    let keep = |lid: &str| [("csrf".to_owned(), form.value("csrf").to_owned()), ("lid".to_owned(), lid.to_owned())];
+    for lid in [foreign.as_str(), "0", ""] {
+        let fields = keep(lid);
+        let fields: Vec<_> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        minji.post("/tenure/keep-alive", &fields, &[]).await.is(410);
+    }
+    assert_eq!((server.order(ORDER).await.1, server.held().await.len()), (1, 2));
+    minji.submit(form).await.is(200);
+}
+
+#[tokio::test]
+async fn fields_are_told_apart_by_what_is_wrong_with_them_and_nothing_typed_is_lost() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let form = minji.get(SHIPPING).await.form(SHIPPING);
+    let bad = form
+        .with("receiver.name", "")
+        .with("receiver.phone", "call me")
+        .with("address.postal_code", "💐")
+        .with("address.line1", &"가".repeat(201))
+        .with("message", "it's <fine>");
+    let page = minji.submit(bad).await;
+    page.is(422);
+    let again = page.form(SHIPPING);
+    assert_eq!((again.value("receiver.phone"), again.value("message")), ("call me", "it's <fine>"));
+    for field in ["receiver.name", "receiver.phone", "address.postal_code", "address.line1"] {
+        assert!(page.html.contains(&format!("href=\"#{field}\"")), "no link to {field}: {}", page.html);
+    }
+    assert_eq!(server.order(ORDER).await.1, 1);
+}
+
+#[tokio::test]
+async fn a_lock_id_never_stands_in_a_url() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let page = minji.edit(ORDER).await;
+    let form = page.form(SAVE);
+    let lid = form.value("lid").to_owned();
+    let saved = minji.submit(form).await;
+    assert!(!page.path.contains(&lid) && !saved.path.contains(&lid));
+    assert!(!page.html.contains(&format!("={lid}")) && !page.html.contains(&format!("/{lid}")));
+}
+
+#[tokio::test]
+async fn a_second_run_finds_the_data_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}/shop.db", directory.path().display());
+    for run in 0..2 {
+        let db = tenure::Database::connect(&url).await.unwrap();
+        shop::open(db.clone()).await.unwrap();
+        let orders = tenure::Repository::<shop::domain::Order>::new(&db);
+        let no = shop::domain::OrderNo::new(ORDER).unwrap();
+        let order = orders.update(&no).run(|order| if run == 0 { order.cancel() } else { Ok(()) }).await.unwrap();
+        assert_eq!(order.version().number(), 2);
+        db.close().await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_a_page_and_what_is_not_meant_to_be_posted_says_so() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    minji.get("/nowhere").await.is(404);
+    minji.post("/orders", &[], &[]).await.is(405);
+}

@@ -1,0 +1,212 @@
+//! Editing under an offline lock: the closed tab, the long lunch, the reload, the shipment in between.
+
+use std::time::Duration;
+
+use shop::domain::OrderState;
+use tenure_web::leases::PARTING_GRACE;
+
+use super::support::{ORDER, Server, TTL};
+
+const EDIT: &str = "/orders/2026-000300/edit";
+const SAVE: &str = "/orders/2026-000300/edit/save";
+const LEAVE: &str = "/orders/2026-000300/edit/leave";
+const START: &str = "/orders/2026-000300/start-shipping";
+
+#[tokio::test]
+async fn while_one_edits_the_other_sees_who_and_since_when_and_gets_it_after_the_save() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let form = minji.edit(ORDER).await.is(200).form(SAVE).with("address.line1", "세종대로 9").with("quantity-1", "5");
+    let locked = park.edit(ORDER).await;
+    locked.is(423).says("김민지");
+    assert_eq!(locked.state(), "LP-1");
+    park.get("/orders").await.says("김민지 has been editing");
+    minji.submit(form).await.is(200);
+    let (order, version) = server.order(ORDER).await;
+    assert_eq!((order.shipping().address().line1.as_str(), order.lines()[0].quantity(), version), ("세종대로 9", 5, 2));
+    let lines: i64 = order.lines().iter().map(|line| line.amount().as_won()).sum();
+    assert_eq!(order.total().as_won(), lines);
+    assert_eq!(server.held().await, []);
+    park.submit(locked.form(EDIT)).await.is(200);
+    assert_eq!(server.held().await, [("park".into(), 2)]);
+}
+
+#[tokio::test]
+async fn a_get_never_takes_a_lock() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    for path in [EDIT, "/orders/2026-000300", "/orders"] {
+        minji.get(path).await.is(200);
+    }
+    assert_eq!(server.held().await, []);
+}
+
+#[tokio::test]
+async fn a_closed_tab_frees_the_order_within_the_time_to_live() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    minji.edit(ORDER).await.is(200);
+    server.clock.advance(TTL - Duration::from_millis(1));
+    park.edit(ORDER).await.is(423);
+    server.clock.advance(Duration::from_millis(1));
+    park.edit(ORDER).await.is(200);
+}
+
+#[tokio::test]
+async fn a_late_save_after_somebody_took_over_changes_nothing_and_loses_nothing() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let lunch = minji.edit(ORDER).await.form(SAVE).with("address.line1", "세종대로 9").with("message", "it's \"me\" & <you>");
+    server.clock.advance(TTL);
+    let parks = park.edit(ORDER).await.is(200).form(SAVE).with("message", "불량 확인");
+    let refused = minji.submit(lunch).await;
+    refused.is(410).says("박서연").says("세종대로 9").says("it's \"me\" & <you>");
+    assert_eq!((refused.state().as_str(), server.order(ORDER).await.1), ("OE-9", 1));
+    // While he edits, her text waits in the page; then it is opened on top of what he saved, and compared.
+    let again = refused.form(EDIT);
+    minji.submit(again.clone()).await.is(423).says("세종대로 9");
+    park.submit(parks).await.is(200);
+    let reopened = minji.submit(again).await;
+    reopened.is(200).says("세종대로 9").says("불량 확인");
+    let save = reopened.form(SAVE);
+    assert_eq!((save.value("version"), save.value("message")), ("2", "it's \"me\" & <you>"));
+    minji.submit(save).await.is(200);
+    let (order, version) = server.order(ORDER).await;
+    assert_eq!((order.shipping().address().line1.as_str(), version), ("세종대로 9", 3));
+}
+
+#[tokio::test]
+async fn a_late_save_that_nobody_was_waiting_for_asks_to_lock_again() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let form = minji.edit(ORDER).await.form(SAVE).with("message", "still here");
+    server.clock.advance(TTL);
+    let refused = minji.submit(form).await;
+    refused.is(410).says("still here");
+    assert_eq!(server.order(ORDER).await.1, 1);
+    let save = minji.submit(refused.form(EDIT)).await.is(200).form(SAVE);
+    minji.submit(save).await.is(200);
+    assert_eq!((server.order(ORDER).await.0.shipping().message(), server.order(ORDER).await.1), ("still here", 2));
+}
+
+#[tokio::test]
+async fn heartbeats_keep_the_lease_for_as_long_as_the_form_is_open() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let form = minji.edit(ORDER).await.form(SAVE);
+    let lease = [("lid", form.value("lid")), ("csrf", form.value("csrf"))];
+    for _ in 0..10 {
+        server.clock.advance(Duration::from_secs(60));
+        let answer = minji.post("/tenure/keep-alive", &lease, &[]).await;
+        assert!(answer.is(200).html.contains("\"expires_in_ms\":300000"), "{}", answer.html);
+    }
+    minji.submit(form.clone()).await.is(200);
+    let gone = minji.post("/tenure/keep-alive", &lease, &[]).await;
+    assert_eq!(gone.is(410).headers["content-type"], "application/problem+json");
+    assert!(gone.html.contains("\"code\":\"lock-released\""), "{}", gone.html);
+}
+
+#[tokio::test]
+async fn reloading_the_form_keeps_the_lease_and_its_generation() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let press = minji.open(ORDER).await.form(EDIT);
+    let form = minji.submit(press.clone()).await.is(200).form(SAVE);
+    // What a browser does on reload: the beacon of the page that goes, then the same request again.
+    let parting = [("lid", form.value("lid")), ("csrf", form.value("csrf")), ("mode", "parting")];
+    minji.post("/tenure/release", &parting, &[]).await.is(204);
+    server.clock.advance(PARTING_GRACE - Duration::from_secs(1));
+    let reloaded = minji.submit(press).await;
+    assert_eq!(reloaded.is(200).form(SAVE).value("lid"), form.value("lid"));
+    assert_eq!(server.held().await, [("minji".into(), 1)]);
+    server.clock.advance(TTL - Duration::from_secs(1));
+    minji.submit(reloaded.form(SAVE)).await.is(200);
+}
+
+#[tokio::test]
+async fn leaving_the_page_frees_the_order_after_the_parting_grace() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let form = minji.edit(ORDER).await.form(SAVE);
+    let parting = [("lid", form.value("lid")), ("csrf", form.value("csrf")), ("mode", "parting")];
+    minji.post("/tenure/release", &parting, &[]).await.is(204);
+    server.clock.advance(PARTING_GRACE);
+    park.edit(ORDER).await.is(200);
+}
+
+#[tokio::test]
+async fn leaving_by_the_button_frees_the_order_at_once() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let page = minji.edit(ORDER).await;
+    minji.submit(page.form(LEAVE)).await.is(200);
+    assert_eq!((server.held().await, server.order(ORDER).await.1), (vec![], 1));
+}
+
+#[tokio::test]
+async fn a_second_tab_is_told_that_it_is_oneself_and_can_move_the_editing_here() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let first = minji.edit(ORDER).await.form(SAVE);
+    let second = minji.edit(ORDER).await;
+    assert_eq!(second.is(423).state(), "LP-16");
+    let moved = minji.submit(second.form("/orders/2026-000300/edit/move-here")).await.is(200).form(SAVE);
+    minji.submit(first).await.is(410);
+    minji.submit(moved).await.is(200);
+}
+
+#[tokio::test]
+async fn a_form_that_is_not_valid_keeps_the_lease_and_what_was_typed() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let form = minji.edit(ORDER).await.form(SAVE).with("receiver.name", " ").with("message", "keep me").with("quantity-1", "0");
+    let invalid = minji.submit(form).await;
+    assert_eq!(invalid.is(422).state(), "OE-17");
+    let form = invalid.form(SAVE);
+    assert_eq!((form.value("message"), form.value("quantity-1")), ("keep me", "0"));
+    minji.submit(form.with("receiver.name", "김민지").with("quantity-1", "2")).await.is(200);
+    assert_eq!((server.order(ORDER).await.0.lines()[0].quantity(), server.order(ORDER).await.1), (2, 2));
+}
+
+#[tokio::test]
+async fn the_last_line_cannot_be_removed_and_a_line_can_be_added() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let lines = server.order(ORDER).await.0.lines().len();
+    let form = minji.edit(ORDER).await.form(SAVE);
+    let emptied = (1..=lines).fold(form, |form, line| form.with(&format!("remove-{line}"), "on"));
+    let refused = minji.submit(emptied).await;
+    assert!(refused.status.is_client_error(), "{}", refused.status);
+    let form = refused.form(SAVE).with("new-product", "찻잔").with("new-price", "12000").with("new-quantity", "2");
+    minji.submit(form).await.is(200);
+    let order = server.order(ORDER).await.0;
+    assert_eq!((order.lines().len(), order.lines()[0].product(), order.total().as_won()), (1, "찻잔", 24_000));
+}
+
+#[tokio::test]
+async fn an_operator_sees_who_is_editing_before_shipping_and_may_go_on() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let editing = minji.edit(ORDER).await.form(SAVE).with("address.line1", "세종대로 9");
+    let warned = park.submit(park.open(ORDER).await.form(START)).await;
+    assert!(matches!(warned.status.as_u16(), 409 | 423), "{}", warned.status);
+    warned.says("김민지");
+    assert_eq!(server.order(ORDER).await.0.state(), OrderState::Preparing);
+    let anyway = warned.form(START);
+    assert_eq!(anyway.value("anyway"), "1");
+    park.submit(anyway).await.is(200);
+    minji.submit(editing).await.is(409).says("세종대로 9");
+    let (order, version) = server.order(ORDER).await;
+    assert_eq!((order.state(), version), (OrderState::Shipped, 2));
+    assert_ne!(order.shipping().address().line1, "세종대로 9");
+}
+
+#[tokio::test]
+async fn a_shipped_order_cannot_be_opened_for_editing() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let press = minji.open(ORDER).await.form(EDIT);
+    park.submit(park.open(ORDER).await.form(START)).await.is(200);
+    minji.submit(press).await.is(409);
+    assert_eq!(server.held().await, []);
+}

@@ -1,0 +1,11 @@
+//! The stories of the shop, told to the real server by two people with a browser each.
+
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
+
+mod bad_input;
+mod editing;
+mod notes;
+mod parcel;
+mod sign_in;
+mod support;
+mod supervision;

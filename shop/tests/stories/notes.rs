@@ -1,0 +1,48 @@
+//! The operators' note: an advisory lock. Both may edit, both are told.
+
+use super::support::{ORDER, Server};
+
+const OPEN: &str = "/orders/2026-000300/note/edit";
+const SAVE: &str = "/orders/2026-000300/note/save";
+
+#[tokio::test]
+async fn both_operators_may_edit_and_both_are_told() {
+    let server = Server::start().await;
+    let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
+    let first = park.submit(park.open(ORDER).await.form(OPEN)).await;
+    first.is(200);
+    let second = olivia.submit(olivia.open(ORDER).await.form(OPEN)).await;
+    second.is(200).says("박서연");
+    assert_eq!(second.state(), "OE-24");
+    // A reload of the first page tells as well.
+    park.submit(park.open(ORDER).await.says("Olivia Reed").form(OPEN)).await.is(200).says("Olivia Reed");
+    park.submit(first.form(SAVE).with("text", "박스 파손")).await.is(200);
+    let conflict = olivia.submit(second.form(SAVE).with("text", "called the customer")).await;
+    conflict.is(409).says("박스 파손").says("called the customer").says("박서연");
+    olivia.submit(conflict.form(SAVE)).await.is(200).says("called the customer");
+}
+
+#[tokio::test]
+async fn the_first_note_of_an_order_can_be_written_by_one_only() {
+    let server = Server::start().await;
+    let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
+    let (open, save) = ("/orders/2026-000001/note/edit", "/orders/2026-000001/note/save");
+    let first = park.submit(park.open("2026-000001").await.form(open)).await.form(save).with("text", "one");
+    let second = olivia.submit(olivia.open("2026-000001").await.form(open)).await.form(save).with("text", "two");
+    park.submit(first).await.is(200);
+    olivia.submit(second).await.is(409).says("two");
+    park.open("2026-000001").await.says("one");
+}
+
+#[tokio::test]
+async fn customers_neither_see_nor_write_notes() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let open = park.submit(park.open(ORDER).await.form(OPEN)).await.form(SAVE).with("text", "비밀 메모");
+    park.submit(open).await.is(200).says("비밀 메모");
+    let page = minji.open(ORDER).await;
+    assert!(!page.html.contains("비밀 메모") && !page.has_form(OPEN));
+    let edit = page.form("/orders/2026-000300/edit");
+    let fields = [("csrf", edit.value("csrf")), ("lid", edit.value("lid"))];
+    minji.post(OPEN, &fields, &[]).await.is(403);
+}

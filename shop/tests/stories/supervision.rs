@@ -1,0 +1,42 @@
+//! The lock console.
+
+use super::support::{ORDER, Server};
+
+#[tokio::test]
+async fn an_operator_ends_a_forgotten_lease_and_its_holder_reads_why() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let editing = minji.edit(ORDER).await.form("/orders/2026-000300/edit/save").with("message", "kept");
+    let console = park.get("/locks").await;
+    console.is(200).says("김민지").says(ORDER);
+    let end = console.form("/locks/break");
+    park.submit(end.clone().with("reason", " ")).await.is(422);
+    park.submit(end.with("reason", "고객이 전화로 요청")).await.is(200);
+    let refused = minji.submit(editing).await;
+    refused.is(410).says("박서연").says("고객이 전화로 요청").says("kept");
+    assert_eq!((refused.state().as_str(), server.order(ORDER).await.1), ("OE-11", 1));
+}
+
+#[tokio::test]
+async fn a_break_that_comes_after_the_holder_changed_ends_nothing() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let first = minji.edit(ORDER).await;
+    let end = park.get("/locks").await.form("/locks/break").with("reason", "stuck");
+    minji.submit(first.form("/orders/2026-000300/edit/leave")).await;
+    minji.edit(ORDER).await.is(200);
+    park.submit(end).await.is(409);
+    assert_eq!(server.held().await, [("minji".into(), 2)]);
+}
+
+#[tokio::test]
+async fn the_console_is_for_operators() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let csrf = minji.open(ORDER).await.form("/orders/2026-000300/edit").value("csrf").to_owned();
+    minji.edit(ORDER).await.is(200);
+    minji.get("/locks").await.is(403);
+    let fields = [("csrf", csrf.as_str()), ("kind", "Order"), ("id", ORDER), ("generation", "1"), ("reason", "mine")];
+    minji.post("/locks/break", &fields, &[]).await.is(403);
+    assert_eq!(server.held().await.len(), 1);
+}

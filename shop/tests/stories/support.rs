@@ -1,0 +1,225 @@
+//! A real server on a free port, and people with browsers: cookies, pages, forms as the page has them.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use reqwest::{Client, StatusCode};
+use scraper::{Html, Selector};
+use shop::domain::{Address, MemberId, Money, Order, OrderLine, OrderNo, Receiver, ShippingInfo};
+use shop::seed::DEMO_PASSWORD;
+use tempfile::TempDir;
+use tenure::{Database, LockManager, ManualClock, Repository};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+/// Minji's newest order: paid, being prepared.
+pub const ORDER: &str = "2026-000300";
+/// The time to live of a lease.
+pub const TTL: Duration = Duration::from_secs(300);
+
+pub struct Server {
+    pub base: String,
+    pub clock: ManualClock,
+    pub db: Database,
+    stop: Option<oneshot::Sender<()>>,
+    _directory: TempDir,
+}
+
+impl Server {
+    pub async fn start() -> Server {
+        let directory = tempfile::tempdir().unwrap();
+        let clock = ManualClock::new();
+        let url = format!("sqlite://{}/shop.db", directory.path().display());
+        let db = Database::connect_with_clock(&url, clock.clone()).await.unwrap();
+        let shop = shop::open(db.clone()).await.unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let (stop, stopped) = oneshot::channel::<()>();
+        tokio::spawn(shop::serve(listener, shop, false, async move { drop(stopped.await) }));
+        Server { base, clock, db, stop: Some(stop), _directory: directory }
+    }
+
+    /// A browser in which nobody is signed in.
+    pub fn browser(&self) -> Browser {
+        let client = Client::builder().cookie_store(true).build().unwrap();
+        Browser { client, base: self.base.clone() }
+    }
+
+    /// A browser in which this member is signed in.
+    pub async fn sign_in(&self, login: &str) -> Browser {
+        let browser = self.browser();
+        let form = browser.get("/sign-in").await.form("/sign-in").with("login", login).with("password", DEMO_PASSWORD);
+        let page = browser.submit(form).await;
+        assert_eq!(page.status, StatusCode::OK, "{}", page.html);
+        browser
+    }
+
+    pub async fn order(&self, no: &str) -> (Order, i64) {
+        let order = Repository::<Order>::new(&self.db).get(&OrderNo::new(no).unwrap()).await.unwrap().unwrap();
+        (Order::clone(&order), order.version().number())
+    }
+
+    /// A new order of minji's under any number.
+    pub async fn place(&self, no: &str) {
+        let receiver = Receiver { name: "김민지".into(), phone: "010-0000-1234".into() };
+        let address = Address { postal_code: "06236".into(), line1: "테헤란로 1".into(), line2: String::new() };
+        let shipping = ShippingInfo::new(receiver, address, "").unwrap();
+        let lines = vec![OrderLine::new(1, "tea", Money::won(9_000), 1).unwrap()];
+        let (no, minji) = (OrderNo::new(no).unwrap(), MemberId::new("minji").unwrap());
+        let order = Order::place(no, minji, "김민지", shipping, lines, Timestamp::now()).unwrap();
+        let mut tx = self.db.begin().await.unwrap();
+        Repository::<Order>::new(&self.db).insert(&mut tx, order).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    /// Who holds a lock now, and its generation.
+    pub async fn held(&self) -> Vec<(String, i64)> {
+        let held = LockManager::new(&self.db).held(None, 100).await.unwrap();
+        held.into_iter().map(|holder| (holder.owner.id, holder.generation)).collect()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+    }
+}
+
+#[derive(Clone)]
+pub struct Browser {
+    client: Client,
+    base: String,
+}
+
+impl Browser {
+    pub async fn get(&self, path: &str) -> Page {
+        self.send(self.client.get(format!("{}{path}", self.base))).await
+    }
+
+    pub async fn submit(&self, form: Form) -> Page {
+        self.send(self.client.post(format!("{}{}", self.base, form.action)).form(&form.fields)).await
+    }
+
+    /// A request as given: for what no page would send.
+    pub async fn post(&self, path: &str, fields: &[(&str, &str)], headers: &[(&str, &str)]) -> Page {
+        let request = self.client.post(format!("{}{path}", self.base)).form(fields);
+        self.send(headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))).await
+    }
+
+    /// The page of an order.
+    pub async fn open(&self, no: &str) -> Page {
+        self.get(&order_path(no)).await
+    }
+
+    /// Presses *Edit* on the page of an order.
+    pub async fn edit(&self, no: &str) -> Page {
+        let form = self.open(no).await.form(&format!("{}/edit", order_path(no)));
+        self.submit(form).await
+    }
+
+    async fn send(&self, request: reqwest::RequestBuilder) -> Page {
+        let response = request.send().await.unwrap();
+        let (status, path) = (response.status(), response.url()[url::Position::BeforePath..].to_owned());
+        let headers = response.headers().clone();
+        Page { status, path, headers, html: response.text().await.unwrap() }
+    }
+}
+
+/// The path of an order's page, whatever its number is made of.
+pub fn order_path(no: &str) -> String {
+    let escaped: String = no.bytes().map(|byte| match byte {
+        byte if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    }).collect();
+    format!("/orders/{escaped}")
+}
+
+#[derive(Debug, Clone)]
+pub struct Page {
+    pub status: StatusCode,
+    pub path: String,
+    pub headers: reqwest::header::HeaderMap,
+    pub html: String,
+}
+
+impl Page {
+    /// The form that posts to this path, with the values that the page gave it.
+    pub fn form(&self, action: &str) -> Form {
+        self.find_form(action).unwrap_or_else(|| panic!("no form for {action} in {}:\n{}", self.path, self.html))
+    }
+
+    pub fn has_form(&self, action: &str) -> bool {
+        self.find_form(action).is_some()
+    }
+
+    fn find_form(&self, action: &str) -> Option<Form> {
+        let document = Html::parse_document(&self.html);
+        let form = document.select(&selector("form[method=post]")).find(|form| form.attr("action") == Some(action))?;
+        let mut fields = Vec::new();
+        for field in form.select(&selector("input[name], textarea[name], select[name]")) {
+            let value = match field.value().name() {
+                "textarea" => field.text().collect::<String>().trim_start_matches('\n').to_owned(),
+                _ => field.attr("value").unwrap_or_default().to_owned(),
+            };
+            let unchecked = matches!(field.attr("type"), Some("checkbox" | "radio")) && field.attr("checked").is_none();
+            if !unchecked && field.attr("type") != Some("submit") {
+                fields.push((field.attr("name")?.to_owned(), value));
+            }
+        }
+        Some(Form { action: action.to_owned(), fields })
+    }
+
+    /// The state of the page, as its `<main>` says it.
+    pub fn state(&self) -> String {
+        let document = Html::parse_document(&self.html);
+        let main = document.select(&selector("main")).next().unwrap_or_else(|| panic!("no main in {}", self.html));
+        main.attr("data-state").unwrap_or_default().to_owned()
+    }
+
+    /// What a person reads in the page's main part, with what stands in its fields.
+    pub fn text(&self) -> String {
+        let document = Html::parse_document(&self.html);
+        let main = document.select(&selector("main")).next().unwrap_or_else(|| panic!("no main in {}", self.html));
+        let words: Vec<_> = main.text().flat_map(str::split_whitespace).collect();
+        let typed = main.select(&selector("input:not([type=hidden])")).filter_map(|field| field.attr("value"));
+        format!("{} | {}", words.join(" "), typed.collect::<Vec<_>>().join(" | "))
+    }
+
+    pub fn says(&self, words: &str) -> &Self {
+        assert!(self.text().contains(words), "{} ({}) does not say {words:?}: {}", self.path, self.status, self.text());
+        self
+    }
+
+    pub fn is(&self, status: u16) -> &Self {
+        assert_eq!(self.status.as_u16(), status, "{}: {}", self.path, self.html);
+        self
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Form {
+    pub action: String,
+    pub fields: Vec<(String, String)>,
+}
+
+impl Form {
+    pub fn with(mut self, name: &str, value: &str) -> Form {
+        self.fields.retain(|(field, _)| field != name);
+        self.fields.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub fn without(mut self, name: &str) -> Form {
+        self.fields.retain(|(field, _)| field != name);
+        self
+    }
+
+    pub fn value(&self, name: &str) -> &str {
+        let field = self.fields.iter().find(|(field, _)| field == name);
+        field.map(|(_, value)| value.as_str()).unwrap_or_else(|| panic!("{} has no field {name}", self.action))
+    }
+}
+
+fn selector(css: &str) -> Selector {
+    Selector::parse(css).unwrap()
+}

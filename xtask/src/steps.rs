@@ -1,0 +1,92 @@
+//! The steps of `cargo xtask test`: what each runs, and running them one after the other.
+
+use std::env;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use crate::debian;
+
+/// One check.
+pub(crate) struct Step {
+    /// What `--only` calls it.
+    pub(crate) name: &'static str,
+    /// What cargo is given.
+    cargo: &'static [&'static str],
+    /// What its environment is given besides.
+    environment: &'static [(&'static str, &'static str)],
+    /// What it needs from Debian.
+    packages: &'static [&'static str],
+}
+
+/// All of them, the quick ones first.
+pub(crate) const STEPS: [Step; 6] = [
+    Step::new("fmt", &["fmt", "--all", "--check"]),
+    Step::new("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+    Step { environment: &[("RUSTDOCFLAGS", "-D warnings")], ..Step::new("doc", &["doc", "--workspace", "--no-deps"]) },
+    // The default members, with the examples in their documentation.
+    Step::new("test", &["test"]),
+    // The library for those who bring a backend of their own. Its tests need one, so it is only compiled.
+    Step::new("no-backend", &["check", "--package", "tenure", "--no-default-features"]),
+    // The Korean pages need a Korean font, or their screenshots show boxes.
+    Step {
+        packages: &["chromium", "chromium-driver", "fonts-noto-cjk"],
+        ..Step::new("browser", &["test", "--package", "browser"])
+    },
+];
+
+impl Step {
+    const fn new(name: &'static str, cargo: &'static [&'static str]) -> Self {
+        Step { name, cargo, environment: &[], packages: &[] }
+    }
+
+    /// What it runs, as one would type it.
+    pub(crate) fn line(&self) -> String {
+        let environment = self.environment.iter().map(|(name, value)| format!("{name}='{value}' "));
+        format!("{}cargo {}", environment.collect::<String>(), self.cargo.join(" "))
+    }
+
+    fn run(&self) -> Result<(), String> {
+        // The cargo that runs us, or else the one on the path.
+        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let mut command = Command::new(cargo);
+        command.args(self.cargo).envs(self.environment.iter().copied()).current_dir(root);
+        match command.status() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(status.to_string()),
+            Err(error) => Err(format!("cargo could not be started: {error}")),
+        }
+    }
+}
+
+/// The step with this name, for the command line.
+pub(crate) fn by_name(name: &str) -> Result<&'static Step, String> {
+    let names = || STEPS.map(|step| step.name).join(", ");
+    STEPS.iter().find(|step| step.name == name).ok_or_else(|| format!("the steps are {}", names()))
+}
+
+/// Runs them up to the first that fails, and says how long each took.
+pub(crate) fn run(steps: &[&Step]) -> ExitCode {
+    // First of all: what is missing should be known before a quarter of an hour of tests.
+    let packages: Vec<_> = steps.iter().flat_map(|step| step.packages).copied().collect();
+    if let Err(reason) = debian::install(&packages) {
+        println!("FAILED packages: {reason}");
+        return ExitCode::FAILURE;
+    }
+    let mut report = String::new();
+    let start = Instant::now();
+    for step in steps {
+        println!("==> {}: {}", step.name, step.line());
+        let start = Instant::now();
+        let result = step.run();
+        let seconds = start.elapsed().as_secs_f32();
+        if let Err(reason) = result {
+            println!("{report}FAILED {} after {seconds:.1} s: {} ({reason})", step.name, step.line());
+            return ExitCode::FAILURE;
+        }
+        report += &format!("ok     {:<12} {seconds:>7.1} s\n", step.name);
+    }
+    println!("{report}all    {:>20.1} s", start.elapsed().as_secs_f32());
+    ExitCode::SUCCESS
+}
