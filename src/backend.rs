@@ -18,6 +18,8 @@ use crate::policy::LockPolicy;
 use crate::value::Value;
 use crate::version::Version;
 
+#[cfg(feature = "postgres")]
+pub(crate) mod postgres;
 #[cfg(feature = "sqlite")]
 pub(crate) mod sqlite;
 
@@ -116,7 +118,14 @@ pub(crate) trait Backend: Debug + Send + Sync {
 
     /// The SQLite behind it.
     #[cfg(feature = "sqlite")]
-    fn as_sqlite(&self) -> Option<&sqlite::Sqlite>;
+    fn as_sqlite(&self) -> Option<&sqlite::Sqlite> {
+        None
+    }
+    /// The PostgreSQL behind it.
+    #[cfg(feature = "postgres")]
+    fn as_postgres(&self) -> Option<&postgres::Postgres> {
+        None
+    }
 }
 
 /// A transaction under way. Dropping it rolls back.
@@ -165,5 +174,12 @@ pub(crate) trait BackendTransaction: Send {
 
     /// The SQLite connection it runs on, for the user's own statements.
     #[cfg(feature = "sqlite")]
-    fn as_sqlite(&mut self) -> Option<&mut sqlx::SqliteConnection>;
+    fn as_sqlite(&mut self) -> Option<&mut sqlx::SqliteConnection> {
+        None
+    }
+    /// The PostgreSQL connection it runs on, for the user's own statements.
+    #[cfg(feature = "postgres")]
+    fn as_postgres(&mut self) -> Option<&mut sqlx::PgConnection> {
+        None
+    }
 }

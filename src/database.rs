@@ -42,6 +42,11 @@ impl Database {
             let backend = Arc::new(crate::backend::sqlite::Sqlite::open(url, clock).await?);
             return Ok(Database { backend });
         }
+        #[cfg(feature = "postgres")]
+        if url.starts_with("postgres:") || url.starts_with("postgresql:") {
+            let backend = Arc::new(crate::backend::postgres::Postgres::open(url, clock).await?);
+            return Ok(Database { backend });
+        }
         let _ = clock;
         Err(DatabaseError::Unsupported(
             "this build knows the databases `sqlite://file`; start the URL with one of these",
@@ -89,14 +94,39 @@ impl Database {
         let sqlite = self.backend.as_sqlite().ok_or(DatabaseError::Unsupported("this database is not SQLite"))?;
         Ok(sqlite.readers())
     }
+}
 
-    /// Applies the application's own migrations, as made by `sqlx::migrate!`. Their ledger is sqlx's usual table;
-    /// tenure keeps its own apart.
+/// The application's own statements on PostgreSQL, through sqlx.
+#[cfg(feature = "postgres")]
+impl Database {
+    /// The pool, for the application's own queries. Writing that belongs to an aggregate's save needs its transaction:
+    /// [`Transaction::postgres`].
     ///
     /// # Errors
-    /// [`DatabaseError::Schema`] when the file was written by a newer release of the application.
+    /// [`DatabaseError::Unsupported`] when this is not PostgreSQL.
+    pub fn postgres(&self) -> Result<&sqlx::PgPool, DatabaseError> {
+        let postgres = self.backend.as_postgres();
+        Ok(postgres.ok_or(DatabaseError::Unsupported("this database is not PostgreSQL"))?.pool())
+    }
+}
+
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+impl Database {
+    /// Applies the application's own migrations, as made by `sqlx::migrate!` for this kind of database. Their ledger is
+    /// sqlx's usual table; tenure keeps its own apart.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Schema`] when the tables were written by a newer release of the application.
     pub async fn migrate(&self, migrator: &sqlx::migrate::Migrator) -> Result<(), DatabaseError> {
-        let sqlite = self.backend.as_sqlite().ok_or(DatabaseError::Unsupported("this database is not SQLite"))?;
-        sqlite.migrate(migrator).await
+        #[cfg(feature = "sqlite")]
+        if let Some(sqlite) = self.backend.as_sqlite() {
+            return sqlite.migrate(migrator).await;
+        }
+        #[cfg(feature = "postgres")]
+        if let Some(postgres) = self.backend.as_postgres() {
+            return postgres.migrate(migrator).await;
+        }
+        let _ = migrator;
+        Err(DatabaseError::Unsupported("this database has no migrations"))
     }
 }

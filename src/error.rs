@@ -27,6 +27,21 @@ pub enum DatabaseError {
         /// How long the wait was.
         waited: Duration,
     },
+    /// Two transactions waited for each other, and this one was chosen to give way. Nothing of it was kept.
+    #[error("two transactions waited for each other, and this one gave way; run it again as a whole")]
+    Deadlock,
+    /// The database could not order this transaction among others. Nothing of it was kept.
+    #[error("the database could not order this transaction among others; run it again as a whole")]
+    SerializationFailure,
+    /// There was no connection to be had.
+    #[error("{0}; try again in a moment, or allow more connections")]
+    Busy(&'static str),
+    /// The connection broke. Nothing of the transaction was kept.
+    #[error("the connection to the database was lost: {0}; run the transaction again as a whole")]
+    ConnectionLost(String),
+    /// The database's user lacks a right.
+    #[error("the database refused this user a right: {0}; grant it, or connect as another user")]
+    NotPermitted(String),
     /// An earlier statement of this transaction failed, so nothing of it can be committed any more.
     #[error("the transaction had failed before: {0}; roll it back and run it again as a whole")]
     Poisoned(Box<DatabaseError>),
@@ -65,7 +80,11 @@ impl DatabaseError {
     /// Whether the same work, done again as a whole, may succeed.
     pub fn is_retryable(&self) -> bool {
         match self {
-            DatabaseError::LockTimeout { .. } => true,
+            DatabaseError::LockTimeout { .. }
+            | DatabaseError::Deadlock
+            | DatabaseError::SerializationFailure
+            | DatabaseError::Busy(_)
+            | DatabaseError::ConnectionLost(_) => true,
             DatabaseError::Poisoned(first) => first.is_retryable(),
             _ => false,
         }
@@ -74,7 +93,13 @@ impl DatabaseError {
     /// The HTTP status that says it.
     pub fn status(&self) -> u16 {
         match self {
-            DatabaseError::LockTimeout { .. } | DatabaseError::Unreachable { .. } | DatabaseError::ReadOnly => 503,
+            DatabaseError::LockTimeout { .. }
+            | DatabaseError::Deadlock
+            | DatabaseError::SerializationFailure
+            | DatabaseError::Busy(_)
+            | DatabaseError::ConnectionLost(_)
+            | DatabaseError::Unreachable { .. }
+            | DatabaseError::ReadOnly => 503,
             DatabaseError::Unsupported(_) => 501,
             DatabaseError::Poisoned(first) => first.status(),
             _ => 500,

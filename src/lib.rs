@@ -32,7 +32,7 @@ pub use manager::LockManager;
 pub use policy::{InvalidPolicy, LockPolicy};
 pub use repository::Repository;
 /// The sqlx whose pools and connections stand in this crate's API.
-#[cfg(feature = "sqlite")]
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub use sqlx;
 pub use tenure_derive::{Aggregate, Entity, ValueObject};
 pub use transaction::Transaction;

@@ -88,6 +88,22 @@ impl Transaction {
     }
 }
 
+/// The application's own statements in the same transaction.
+#[cfg(feature = "postgres")]
+impl Transaction {
+    /// The connection it runs on. Do not end the transaction through it. An error of your own statement aborts the
+    /// transaction in the server, and the commit then fails, also if you swallowed it.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Unsupported`] when this is not PostgreSQL, [`DatabaseError::Poisoned`] when something had failed.
+    pub fn postgres(&mut self) -> Result<&mut sqlx::PgConnection, DatabaseError> {
+        if let Some(first) = &self.poisoned {
+            return Err(DatabaseError::Poisoned(Box::new(first.clone())));
+        }
+        self.inner.as_postgres().ok_or(DatabaseError::Unsupported("this database is not PostgreSQL"))
+    }
+}
+
 impl std::fmt::Debug for Transaction {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Transaction").field("poisoned", &self.poisoned).field("author", &self.author).finish()

@@ -72,6 +72,7 @@ macro_rules! conformance {
                 an_update_of_nothing_is_not_found,
                 of_many_saves_on_the_same_version_one_wins,
                 no_increment_is_lost_among_many,
+                of_many_optimistic_increments_those_that_are_told_so_are_counted,
                 a_save_under_the_lease_keeps_it,
                 a_save_that_releases_frees_the_key_with_the_commit,
                 a_refused_save_keeps_the_lease,

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::value::Value;
-use tenure::{Error, Loaded, LockError, LockId, LockKey, LockManager, Repository, Side, UpdateError, Version, Why};
+use tenure::{
+    Error, Loaded, LockError, LockId, LockKey, LockManager, LockMode, Repository, Side, UpdateError, Version, Why,
+};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
@@ -106,8 +108,12 @@ pub async fn of_many_saves_on_the_same_version_one_wins(t: &TestDb) {
     }
     let outcomes = saves.join_all().await;
     let won = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
-    let conflicts = outcomes.into_iter().filter_map(|outcome| outcome.err()).filter(|error| {
-        matches!(error, UpdateError::Failed(Error::VersionConflict(conflict)) if conflict.actual == Some(version(2)))
+    // Whoever looked after the winner's commit sees a conflict; whoever looked before lost the race at the same moment.
+    let conflicts = outcomes.into_iter().filter_map(Result::err).filter(|error| match error {
+        UpdateError::Failed(Error::VersionConflict(conflict) | Error::OptimisticLockingFailure(conflict)) => {
+            conflict.actual == Some(version(2))
+        }
+        _ => false,
     });
     assert_eq!((won, conflicts.count()), (1, SAVES - 1));
     assert_eq!(t.stored(&no).await.1, version(2));
@@ -128,13 +134,41 @@ pub async fn no_increment_is_lost_among_many(t: &TestDb) {
                     counter.count += 1;
                     Ok::<_, AlreadyShipped>(())
                 };
-                counters.update(&name).run(add).await.unwrap();
+                counters.update(&name).locking(LockMode::PessimisticWrite).run(add).await.unwrap();
             }
         });
     }
     workers.join_all().await;
     let counter = t.counters.get(&name).await.unwrap().unwrap();
     assert_eq!((counter.count, counter.version()), (WORKERS * EACH, version(WORKERS * EACH + 1)));
+}
+
+pub async fn of_many_optimistic_increments_those_that_are_told_so_are_counted(t: &TestDb) {
+    let name = counter(t).await;
+    let elsewhere = Repository::<Counter>::new(&t.another_process().await);
+    let mut workers = JoinSet::new();
+    for worker in 0..8 {
+        let counters = if worker % 2 == 0 { t.counters.clone() } else { elsewhere.clone() };
+        let name = name.clone();
+        workers.spawn(async move {
+            let mut counted = 0;
+            for _ in 0..20 {
+                let add = |counter: &mut Counter| {
+                    counter.count += 1;
+                    Ok::<_, AlreadyShipped>(())
+                };
+                match counters.update(&name).run(add).await {
+                    Ok(_) => counted += 1,
+                    Err(UpdateError::Failed(Error::OptimisticLockingFailure(_))) => {}
+                    Err(error) => panic!("{error:?}"),
+                }
+            }
+            counted
+        });
+    }
+    let counted: i64 = workers.join_all().await.into_iter().sum();
+    let counter = t.counters.get(&name).await.unwrap().unwrap();
+    assert_eq!((counter.count, counter.version()), (counted, version(counted + 1)));
 }
 
 pub async fn a_save_under_the_lease_keeps_it(t: &TestDb) {

@@ -40,7 +40,9 @@ function write(form, values) {
 	}
 }
 
-const differ = (a, b) => Object.keys(a).some((name) => name in b && `${a[name]}` !== `${b[name]}`);
+// Only what is in both: rows may have been added or removed since.
+const differ = (a, b) =>
+	Object.keys(a).some((name) => a[name].some((value, i) => i in (b[name] ?? []) && `${value}` !== `${b[name][i]}`));
 
 /** What was typed since the server sent the form, if anything; some of it may have been put back by the browser. */
 function typed(form) {
@@ -188,9 +190,9 @@ function keepLease(form) {
 		navigator.sendBeacon(release, body({ mode: "parting" }));
 		until(Math.min(left(), PARTING_MS));
 	});
-	// At the window, so that whoever else may stop the submit has done so.
+	// At the window, so that whoever else may stop the submit has done so. A form to leave by has the same lock id.
 	addEventListener("submit", (event) => {
-		if (event.target !== form || event.defaultPrevented) return;
+		if (event.defaultPrevented || event.target.elements.lid?.value !== form.elements.lid.value) return;
 		if (state === "saving") return event.preventDefault();
 		quiet();
 		show("saving");

@@ -19,6 +19,8 @@ pub(super) struct Row {
     pub(super) side: Side,
     /// The choice between the two, if the form has a field for it.
     pub(super) choice: Option<Choice>,
+    /// Whether it is a line of the order, which may be there or not.
+    is_line: bool,
     /// Whether it is a line that somebody else took away, so that mine has nothing to change any more.
     pub(super) gone: bool,
 }
@@ -36,6 +38,16 @@ pub(super) struct Choice {
 }
 
 impl Row {
+    /// The value of one of its cells. What is not there and what is empty is said, not left blank.
+    pub(super) fn shown(&self, cell: &Cell, t: &Lang) -> Html {
+        match cell.0.as_deref() {
+            None if self.is_line => Html::dim(t.no_line()),
+            None => Html::dim(t.absent_value()),
+            Some("") => Html::dim(t.empty_value()),
+            Some(text) => Html::typed(text),
+        }
+    }
+
     /// Whether only the other side changed it: then there is nothing to decide.
     pub(super) fn is_theirs(&self) -> bool {
         self.side == Side::Theirs
@@ -111,6 +123,7 @@ fn row(t: Lang, conflict: &VersionConflict, field: &FieldConflict, typed: &Field
         mine: cell(&field.mine),
         side: field.side(),
         choice: (in_form && (line.is_none() || field.now.is_some())).then_some(choice),
+        is_line: line.is_some(),
         gone: line.is_some() && field.opened.is_some() && field.now.is_none(),
     }
 }
@@ -132,6 +145,7 @@ pub(super) fn typed_rows(t: Lang, order: &Order, typed: &Fields) -> Vec<Row> {
         mine: Cell(mine),
         side,
         choice,
+        is_line: line_of(path).is_some(),
         gone,
     };
     let now = Fields::of_shipping(order.shipping());

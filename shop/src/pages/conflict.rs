@@ -54,8 +54,9 @@ impl ConflictPage {
         }
     }
 
-    fn is_note(&self) -> bool {
-        self.apply.what == What::SaveNote
+    /// Whether a lease has to be given back when mine is dropped.
+    fn leaves_lease(&self) -> bool {
+        self.holder.is_some()
     }
 
     /// Whether there is anything that could be done again.

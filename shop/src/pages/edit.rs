@@ -17,7 +17,7 @@ use super::input::{
     Input, LineInput, Mistake, Style, line_inputs, mistake_of, new_line_inputs, read_lines, read_shipping,
     shipping_inputs,
 };
-use super::order::number;
+use super::order::{fresh_lid, number};
 use super::posted::{Answer, Posted};
 use super::refusal::{self, Attempt, What};
 use super::{order_url, see};
@@ -35,6 +35,8 @@ struct EditPage {
     version: Version,
     now: Version,
     lid: String,
+    /// The secret of the lease that [Edit again with my text] takes when this one is lost.
+    next_lid: String,
     since: When,
     until: When,
     left: String,
@@ -48,7 +50,6 @@ struct EditPage {
     mistakes: Vec<Mistake>,
     /// Whether the form holds text that was typed before it was drawn.
     returned: bool,
-    dirty: bool,
     rows: Vec<Row>,
 }
 
@@ -70,7 +71,7 @@ pub(super) async fn explain(session: Session, visit: Visit, Path(no): Path<Strin
 /// sending it again (a reload, [Keep editing]) finds the same lease.
 pub(super) async fn open(State(shop): State<Shop>, Path(no): Path<String>, form: Posted) -> Answer {
     let no = number(&form.visit.frame, &no)?;
-    let id = form.lock_id()?;
+    let id = form.next_lock_id()?;
     let Posted { visit, fields } = form;
     let editing = shop.open_for_edit(&visit.member, &no, id).await;
     Ok(form_or_refusal(&shop, visit, &no, &fields, editing, Vec::new()).await)
@@ -170,7 +171,9 @@ fn form(visit: Visit, no: &OrderNo, fields: &Fields, editing: &Editing<Order>, m
     let own = Fields::of_shipping(order.shipping()).with_lines(order.lines());
     let typed = if is_blank { &own } else { fields };
     let style = Style { t, mistakes: &mistakes, own: !visit.member.is_operator(), readonly: false };
-    let is_known = |line_no| typed.lines().any(|typed| typed == line_no);
+    // Text from the shipping form knows nothing of lines.
+    let knows_lines = typed.lines().next().is_some();
+    let is_known = |line_no| !knows_lines || typed.lines().any(|typed| typed == line_no);
     let is_gone = |line_no: &u32| order.lines().iter().all(|line| line.line_no() != *line_no);
     let goes_on = fields.has("more") || fields.has("keep");
     let gone = typed.lines().filter(is_gone).map(|line_no| (quantity(line_no), typed.text(&quantity(line_no)).to_owned()));
@@ -180,6 +183,7 @@ fn form(visit: Visit, no: &OrderNo, fields: &Fields, editing: &Editing<Order>, m
         version,
         now,
         lid: lease.id().reveal(),
+        next_lid: fresh_lid(),
         since: frame.at(lease.since),
         until: frame.at(frame.now + SignedDuration::try_from(lease.remaining).unwrap_or_default()).with_zone(),
         left: left(t, lease.remaining),
@@ -190,7 +194,6 @@ fn form(visit: Visit, no: &OrderNo, fields: &Fields, editing: &Editing<Order>, m
         new_lines: new_line_inputs(style, typed),
         gone_lines: gone.collect(),
         returned: !is_blank && !goes_on && mistakes.is_empty(),
-        dirty: !is_blank,
         rows: if version == now { Vec::new() } else { compare::typed_rows(t, order, typed) },
         f: frame.state(if mistakes.is_empty() { "OE-1" } else { "OE-17" }),
         mistakes,

@@ -50,6 +50,16 @@ impl Flash {
         session.remove(KEY).await.ok().flatten()
     }
 
+    /// The forms that were finished with it. Their drafts are of no use any more.
+    pub(super) fn finished(&self) -> &'static [&'static str] {
+        match self {
+            Flash::Saved { .. } | Flash::Unchanged { .. } => &["edit", "shipping"],
+            Flash::Left => &["edit"],
+            Flash::NoteSaved { .. } => &["note"],
+            _ => &[],
+        }
+    }
+
     /// In words.
     pub(super) fn text(self, t: Lang) -> Html {
         match self {

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::time::SystemTime;
 
 use askama::Template;
-use axum::extract::{FromRequestParts, OriginalUri};
+use axum::extract::FromRequestParts;
 use axum::http::header::{ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_LANGUAGE, COOKIE, SET_COOKIE, VARY};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
@@ -32,10 +32,14 @@ pub(crate) struct Frame {
     pub(crate) member: Option<Member>,
     /// What the redirect before this page has to say.
     pub(crate) flash: Option<Html>,
+    /// Which forms the person has finished: the script drops the drafts that it kept of them.
+    pub(crate) finished: &'static [&'static str],
     /// The moment at which the page is drawn.
     pub(crate) now: Timestamp,
     /// The address of the page in the other language. Pages that answer a form have none: they cannot be asked for again.
     pub(crate) other_language: Option<String>,
+    /// The path that was asked for.
+    path: String,
     /// Whether the language was chosen with this very request, and has to be remembered.
     chosen: bool,
 }
@@ -52,8 +56,7 @@ pub(crate) struct Visit {
 impl Frame {
     /// Without what waits in the session: for answers to forms.
     pub(crate) fn bare(parts: &Parts) -> Frame {
-        // Nested routers see a shortened address; people see the original one.
-        let uri = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |OriginalUri(uri)| uri);
+        let uri = &parts.uri;
         let (query, cookie) = (query_value(uri, "lang"), cookie(&parts.headers, Lang::COOKIE));
         let accept = parts.headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
         let t = Lang::negotiate(query, cookie, accept);
@@ -63,6 +66,8 @@ impl Frame {
             csrf: parts.extensions.get().map(CsrfToken::to_string).unwrap_or_default(),
             member: parts.extensions.get().cloned(),
             flash: None,
+            finished: &[],
+            path: uri.path().to_owned(),
             now: Timestamp::now(),
             other_language: is_safe(&parts.method).then(|| in_language(uri, t.other())),
             chosen: query.is_some_and(|code| code.parse::<Lang>().is_ok()),
@@ -93,6 +98,11 @@ impl Frame {
     /// Whether that is the person who looks.
     pub(crate) fn is_me(&self, owner: &tenure::Owner) -> bool {
         self.member.as_ref().is_some_and(|member| member.id().as_str() == owner.id)
+    }
+
+    /// Whether the page is in that part of the shop.
+    pub(crate) fn is_in(&self, part: &str) -> bool {
+        self.path.starts_with(part)
     }
 
     /// The address of the style sheet.
@@ -129,7 +139,9 @@ impl FromRequestParts<Shop> for Frame {
         if is_safe(&parts.method)
             && let Ok(session) = Session::from_request_parts(parts, shop).await
         {
-            frame.flash = Flash::take(&session).await.map(|flash| flash.text(frame.t));
+            let flash = Flash::take(&session).await;
+            frame.finished = flash.as_ref().map(Flash::finished).unwrap_or_default();
+            frame.flash = flash.map(|flash| flash.text(frame.t));
         }
         Ok(frame)
     }
@@ -144,6 +156,13 @@ impl FromRequestParts<Shop> for Visit {
             Ok(frame) => Ok(Visit { frame, member }),
             Err(never) => match never {},
         }
+    }
+}
+
+/// Templates hand over what they have by reference.
+impl<T: IntoTimestamp + Copy> IntoTimestamp for &T {
+    fn into_timestamp(self) -> Timestamp {
+        (*self).into_timestamp()
     }
 }
 

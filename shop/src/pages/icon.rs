@@ -1,5 +1,6 @@
 //! Icons. They never stand alone: a word next to them says the same.
 
+use std::borrow::Borrow;
 use std::fmt;
 
 use askama::filters::HtmlSafe;
@@ -12,8 +13,8 @@ pub(crate) struct Icon(pub(crate) &'static str);
 
 impl Icon {
     /// The one of a state.
-    pub(crate) fn of(state: OrderState) -> Icon {
-        Icon(match state {
+    pub(crate) fn of(state: impl Borrow<OrderState>) -> Icon {
+        Icon(match state.borrow() {
             OrderState::PaymentWaiting => "card",
             OrderState::Preparing => "box",
             OrderState::Shipped => "out",

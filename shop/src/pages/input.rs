@@ -5,6 +5,7 @@ use std::fmt;
 use askama::Template;
 use askama::filters::HtmlSafe;
 
+use super::icon::Icon;
 use super::fields::{Fields, NEW_LINE, SHIPPING, quantity};
 use crate::domain::{Address, LineChange, Money, Order, OrderError, OrderLine, Receiver, ShippingInfo};
 use crate::texts::{Html, Lang, field_label};
@@ -62,7 +63,7 @@ impl Input {
     }
 
     /// An input whose name repeats on the page.
-    fn with_id(
+    pub(crate) fn with_id(
         id: String,
         name: &str,
         label: impl Into<Html>,
@@ -86,11 +87,6 @@ impl Input {
         }
     }
 
-    /// With another id than its name.
-    pub(crate) fn id(self, id: String) -> Input {
-        Input { id, ..self }
-    }
-
     /// With a hint under its label.
     pub(crate) fn hint(self, hint: &'static str) -> Input {
         Input { hint, ..self }
@@ -101,12 +97,34 @@ impl Input {
         Input { autocomplete, ..self }
     }
 
+    fn is(&self, kind: Kind) -> bool {
+        self.kind == kind
+    }
+
+    /// The ids of the texts that describe it.
+    fn described_by(&self) -> String {
+        let hint = (!self.hint.is_empty()).then(|| format!("{}-hint", self.id));
+        let mistake = self.mistake.is_some().then(|| format!("{}-mistake", self.id));
+        hint.into_iter().chain(mistake).collect::<Vec<_>>().join(" ")
+    }
+
     /// To be read and copied only.
     pub(crate) fn readonly(self, readonly: bool) -> Input {
         Input { readonly, ..self }
     }
 }
 
+impl Kind {
+    fn input_type(self) -> &'static str {
+        match self {
+            Kind::Password => "password",
+            Kind::Phone => "tel",
+            _ => "text",
+        }
+    }
+}
+
+/// As the style sheet knows it.
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -126,8 +144,8 @@ pub(crate) struct Style<'a> {
     pub(crate) t: Lang,
     /// What is wrong with what was typed.
     pub(crate) mistakes: &'a [Mistake],
-    /// Whether the browser may offer what it knows of the person who types. Not to operators: they write down where
-    /// others live.
+    /// Whether it is the person's own order. Then the browser may offer what it knows of them; operators write down
+    /// where others live.
     pub(crate) own: bool,
     /// Whether the form is only there to be read and copied.
     pub(crate) readonly: bool,
@@ -148,7 +166,7 @@ pub(crate) fn shipping_inputs(style: Style<'_>, typed: &Fields) -> Vec<Input> {
         let (kind, hint, optional, autocomplete) = about(name);
         let autocomplete = if style.own { autocomplete } else { "off" };
         let input = Input::new(name, field_label(t, name), typed.text(name), kind, style.mistakes);
-        Input { optional, ..input.hint(hint).autocomplete(autocomplete).readonly(style.readonly) }
+        Input { optional, ..input.hint(if style.readonly { "" } else { hint }).autocomplete(autocomplete).readonly(style.readonly) }
     };
     SHIPPING.into_iter().map(input).collect()
 }
@@ -177,10 +195,11 @@ pub(crate) fn line_inputs(style: Style<'_>, order: &Order, typed: &Fields) -> Ve
     order.lines().iter().map(input).collect()
 }
 
-/// The inputs of the lines that are added: those that were typed, and an empty one if another is wanted.
+/// The inputs of the lines that are added: those that were typed, and an empty one if another is wanted. Customers are
+/// not offered any: a price is nothing that they could know.
 pub(crate) fn new_line_inputs(style: Style<'_>, typed: &Fields) -> Vec<[Input; 3]> {
     let mut rows = new_lines(typed);
-    if !style.readonly && (rows.is_empty() || typed.has("more")) {
+    if !style.readonly && !style.own && (rows.is_empty() || typed.has("more")) {
         rows.push([""; 3]);
     }
     let labels = [style.t.product(), style.t.price_in_won(), style.t.quantity()];

@@ -10,7 +10,7 @@ use super::fields::Fields;
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
 use super::order::fresh_lid;
-use super::problem::ProblemPage;
+use super::problem::{ProblemPage, typed};
 use super::refusal::{self, Attempt, What};
 use super::order_url;
 use crate::domain::Order;
@@ -31,6 +31,7 @@ struct LockedPage {
     again: Fields,
     /// What was typed, for the edit form if the person moves their editing here.
     carried: Fields,
+    typed: Vec<(Html, String)>,
     seen: Option<Version>,
     fresh_lid: String,
 }
@@ -88,7 +89,6 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, holder
         _ => "LP-1",
     };
     let page = LockedPage {
-        f: frame.state(state),
         url: order_url(attempt.no),
         is_me,
         what: attempt.what,
@@ -96,9 +96,11 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, holder
         action: attempt.action(),
         again: attempt.fields.again(),
         carried: attempt.fields.carried(),
+        typed: typed(frame.t, attempt.fields),
         seen: attempt.seen,
         fresh_lid: fresh_lid(),
         holder,
+        f: frame.state(state),
     };
     let mut response = page.f.answer(StatusCode::LOCKED, &page);
     response.headers_mut().insert(RETRY_AFTER, page.holder.remaining.as_secs().max(1).into());

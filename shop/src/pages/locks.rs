@@ -42,6 +42,14 @@ pub(super) struct Asked {
 }
 
 impl LocksPage {
+    fn shows(&self, kind: &str) -> bool {
+        self.kind == Some(kind)
+    }
+
+    fn filter(&self, kind: &str) -> String {
+        if kind.is_empty() { "/locks".to_owned() } else { format!("/locks?type={kind}") }
+    }
+
     fn kind_label(&self, kind: &str) -> &'static str {
         if kind == "Note" { self.f.t.type_note() } else { self.f.t.type_order() }
     }
@@ -70,7 +78,8 @@ impl LocksPage {
     /// The field for the reason. Its id is that of the row, because every row has one.
     fn reason(&self, holder: &Holder) -> Input {
         let (value, mistakes) = if self.is_open(holder) { (&*self.reason, &*self.mistakes) } else { ("", &[][..]) };
-        Input::new("reason", self.f.t.reason_label(), value, Kind::Text, mistakes).id(reason_id(&holder.key, holder.generation))
+        let id = reason_id(&holder.key, holder.generation);
+        Input::with_id(id, "reason", self.f.t.reason_label(), value, Kind::Text, mistakes)
     }
 }
 

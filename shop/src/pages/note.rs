@@ -13,7 +13,7 @@ use super::flash::Flash;
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
 use super::input::{Input, Kind, Mistake};
-use super::order::number;
+use super::order::{fresh_lid, number};
 use super::posted::{Answer, Posted};
 use super::refusal::{self, Attempt, What};
 use super::{conflict, order_url, problem, see};
@@ -29,11 +29,11 @@ struct NotePage {
     /// The version of the note, or 0 when there is none yet.
     version: i64,
     lid: String,
+    next_lid: String,
     expires_in_ms: u128,
     others: Vec<Holder>,
     input: Input,
     mistakes: Vec<Mistake>,
-    dirty: bool,
 }
 
 /// GET /orders/{no}/note/edit: looking never takes a lock.
@@ -45,7 +45,7 @@ pub(super) async fn explain(visit: Visit, Path(no): Path<String>) -> Answer {
 /// POST /orders/{no}/note/edit
 pub(super) async fn open(State(shop): State<Shop>, Path(no): Path<String>, form: Posted) -> Answer {
     let no = number(&form.visit.frame, &no)?;
-    let id = form.lock_id()?;
+    let id = form.next_lock_id()?;
     let Posted { visit, fields } = form;
     let editing = shop.open_note(&visit.member, &no, id).await;
     Ok(form_or_refusal(&shop, visit, &no, &fields, editing, Vec::new()).await)
@@ -156,10 +156,10 @@ fn form(visit: Visit, no: &OrderNo, fields: &Fields, editing: &EditingNote, mist
         url: order_url(no),
         version,
         lid: lease.id().reveal(),
+        next_lid: fresh_lid(),
         expires_in_ms: lease.remaining.as_millis(),
         others: editing.others.clone(),
         input,
-        dirty: typed.is_some(),
         mistakes,
     };
     let status = if page.mistakes.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
-use super::{order_url, refusal};
+use super::refusal;
 use crate::domain::OrderState;
 use crate::use_cases::{OrderFilter, OrderPage, Shop};
 
@@ -30,6 +30,10 @@ pub(super) struct Asked {
 }
 
 impl OrdersPage {
+    fn shows(&self, state: &OrderState) -> bool {
+        self.state == Some(*state)
+    }
+
     fn url(&self, state: Option<&OrderState>, page: u32) -> String {
         let state = state.map(|state| format!("state={}", state.code()));
         let page = (page > 1).then(|| format!("page={page}"));

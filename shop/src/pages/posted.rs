@@ -119,6 +119,14 @@ impl Posted {
         self.parse("lid")
     }
 
+    /// The secret of the lease that is to be taken: a fresh one when the form's own lease was lost.
+    ///
+    /// # Errors
+    /// The page that says that the form is incomplete.
+    pub(crate) fn next_lock_id(&self) -> Result<LockId, Stop> {
+        if self.fields.has("next-lid") { self.parse("next-lid") } else { self.lock_id() }
+    }
+
     /// A hidden field.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ use tenure_web::csrf::CsrfRejection;
 
 use super::fields::{Fields, NEW_LINE, REMOVE, SHIPPING};
 use super::frame::Frame;
+use super::icon::Icon;
 use super::order_url;
 use crate::domain::{OrderError, OrderNo, Role};
 use crate::texts::{Html, Lang, field_label};
@@ -72,7 +73,7 @@ impl ProblemPage {
 }
 
 /// What somebody typed, in words: only fields that people fill in, and never a password.
-fn typed(t: Lang, fields: &Fields) -> Vec<(Html, String)> {
+pub(super) fn typed(t: Lang, fields: &Fields) -> Vec<(Html, String)> {
     let free = |name: &str| SHIPPING.contains(&name) || NEW_LINE.contains(&name) || ["text", "reason"].contains(&name);
     let typed = fields.iter().filter(|(name, value)| {
         !value.is_empty() && (free(name) || (name.starts_with("quantity-") && *value != REMOVE))

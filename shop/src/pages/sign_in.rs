@@ -10,6 +10,7 @@ use tower_sessions::Session;
 use super::fields::Fields;
 use super::flash::Flash;
 use super::frame::Frame;
+use super::icon::Icon;
 use super::input::{Input, Kind, Mistake};
 use super::posted::{Answer, Posted, PostedByAnybody};
 use super::{problem, refusal, see};

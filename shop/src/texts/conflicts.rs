@@ -23,6 +23,7 @@ texts! {
     when_opened(version): "When you opened (version {version})", "열었을 때(버전 {version})";
     now_version(version): "Now (version {version})", "현재(버전 {version})";
     now_by(version, name, time): "Now (version {version}, {name} {time})", "현재(버전 {version}, {name} {time})";
+    now_short: "Now", "현재";
     yours: "Yours", "내 변경";
     changed_mark: "changed", "변경됨";
     empty_value: "(empty)", "(비어 있음)";
@@ -40,5 +41,4 @@ texts! {
     gone_line: "This product is not in the order any more. Add it again if it is still wanted.", "주문에서 빠진 상품입니다. 필요하면 다시 추가하세요.";
     gone_title: "It is not there any more", "더 이상 없습니다";
     gone_what: "It was deleted after you had opened it, so nothing could be saved.", "열어 두신 사이에 삭제되어 저장할 수 없습니다.";
-    race_again: "It changed once more at that very moment; this is the latest state.", "바로 그 순간 한 번 더 바뀌었습니다. 최신 상태를 보여 드립니다.";
 }

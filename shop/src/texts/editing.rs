@@ -20,7 +20,6 @@ texts! {
     keep_editing: "Keep editing", "계속 수정";
     save_and_finish: "Save and finish", "저장하고 끝내기";
     leave: "Leave without saving", "저장하지 않고 나가기";
-    remove_line(product): "Remove {product}", "{product} 빼기";
     remove: "Remove", "빼기";
     add_products: "Add a product", "상품 추가";
     price_in_won: "Price in won", "단가(원)";
@@ -42,15 +41,26 @@ texts! {
     js_broken:
         "{name} ended your editing: “{reason}”. Nothing that you typed is lost.",
         "{name} 님이 편집을 종료했습니다(“{reason}”). 입력한 내용은 그대로 있습니다.";
+    js_taken:
+        "{name} is editing now. Nothing that you typed is lost.",
+        "지금은 {name} 님이 수정하고 있습니다. 입력한 내용은 그대로 있습니다.";
     js_expired:
-        "Your time has run out by the clock of this device. Checking whether you can go on …",
-        "이 기기의 시계로는 편집 시간이 끝났습니다. 계속할 수 있는지 확인하고 있습니다…";
+        "Your time has run out. Nothing that you typed is lost.",
+        "편집 시간이 끝났습니다. 입력한 내용은 그대로 있습니다.";
+    js_signed_out:
+        "You are signed out. Sign in again in another tab; your reservation is safe until {time}.",
+        "로그인이 풀렸습니다. 다른 탭에서 다시 로그인하세요. {time}까지는 다른 사람이 수정할 수 없습니다.";
     js_resumed:
         "You were away, and nobody changed the order. You can go on.",
         "자리를 비운 동안 변경된 내용이 없습니다. 계속 수정하세요.";
     js_warn:
-        "Your reservation ends in less than two minutes. It is renewed as soon as there is a connection.",
-        "2분 안에 편집 시간이 끝납니다. 연결되면 자동으로 늘어납니다.";
+        "Your reservation ends at {time}, unless the connection comes back before.",
+        "연결이 돌아오지 않으면 {time}에 편집 시간이 끝납니다.";
+    draft_found:
+        "There is text that you typed earlier and did not save.",
+        "전에 입력하고 저장하지 않은 내용이 있습니다.";
+    draft_restore: "Put it into the form", "양식에 다시 채우기";
+    draft_discard: "Drop it", "버리기";
     time_left: "Time left", "남은 시간";
     edit_again: "Edit again with my text", "내 내용으로 다시 수정";
 

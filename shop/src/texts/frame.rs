@@ -15,7 +15,6 @@ texts! {
     operator: "Operator", "운영자";
     all_times: "All times are Korean time (KST, UTC+9).", "모든 시각은 한국 표준시(KST)입니다.";
     as_of(time): "As of {time}", "{time} 기준";
-    notice: "Notice", "알림";
 
     login: "Sign-in name", "아이디";
     password: "Password", "비밀번호";

@@ -1,5 +1,7 @@
 //! Words for what the domain and the library name in their own way: states, commands, fields, values and refusals.
 
+use std::borrow::Borrow;
+
 use tenure::value::Value;
 use tenure::{Change, Owner};
 
@@ -55,7 +57,6 @@ texts! {
     reason: "Reason", "사유";
     line_field(line, field): "Line {line}: {field}", "{line}번 상품 {field}";
     line_quantity(product): "Quantity of {product}", "{product} 수량";
-    line_no(line): "Line {line}", "{line}번 상품";
     won(amount): "₩{amount}", "{amount}원";
 
     wrong_empty(label): "{label}: fill this in.", "{label}: 입력해 주세요.";
@@ -104,8 +105,8 @@ texts! {
 
 impl Lang {
     /// A state of an order.
-    pub(crate) fn order_state(self, state: OrderState) -> &'static str {
-        match state {
+    pub(crate) fn order_state(self, state: impl Borrow<OrderState>) -> &'static str {
+        match state.borrow() {
             OrderState::PaymentWaiting => self.payment_waiting(),
             OrderState::Preparing => self.preparing(),
             OrderState::Shipped => self.shipped(),
@@ -116,16 +117,16 @@ impl Lang {
     }
 
     /// A role.
-    pub(crate) fn role(self, role: Role) -> &'static str {
-        match role {
+    pub(crate) fn role(self, role: impl Borrow<Role>) -> &'static str {
+        match role.borrow() {
             Role::Customer => self.customer(),
             Role::Operator => self.operator(),
         }
     }
 
     /// An amount of money, with the sign of the currency.
-    pub(crate) fn money(self, amount: Money) -> Html {
-        self.won(amount)
+    pub(crate) fn money(self, amount: impl Borrow<Money>) -> Html {
+        self.won(*amount.borrow())
     }
 
     /// What a change was for, in a list.

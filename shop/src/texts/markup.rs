@@ -34,6 +34,18 @@ impl Html {
     }
 }
 
+impl Html {
+    /// A remark, less loud than the text around it.
+    pub(crate) fn dim(text: &str) -> Html {
+        Html(format!(r#"<span class="dim">{}</span>"#, Html::text(text)))
+    }
+
+    /// A value as somebody typed it, line by line.
+    pub(crate) fn typed(text: &str) -> Html {
+        Html(format!(r#"<span class="typed">{}</span>"#, Html::text(text)))
+    }
+}
+
 impl Display for Html {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

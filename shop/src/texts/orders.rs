@@ -11,7 +11,6 @@ texts! {
     orderer: "Customer", "주문자";
     placed: "Placed", "주문 시각";
     editing: "Editing", "편집";
-    nobody_edits: "Nobody is editing", "편집 중인 사람 없음";
     orders_one: "1 order", "주문 1건";
     orders_many(count): "{count} orders", "주문 {count}건";
     page_of(page, pages): "Page {page} of {pages}", "{pages}쪽 중 {page}쪽";
@@ -63,13 +62,6 @@ texts! {
 
     history_heading: "History", "변경 기록";
     no_history: "No change has been recorded yet.", "아직 기록된 변경이 없습니다.";
-    version: "Version", "버전";
-    when: "When", "시각";
-    by_whom: "Who", "변경한 사람";
-    what_changed: "What", "내용";
-    demo_author: "Demo data", "체험용 데이터";
-    pieces(count): "{count}", "{count}개";
-    times(price, count): "{price} × {count}", "{price} × {count}";
 }
 
 impl Lang {

@@ -3,11 +3,9 @@
 use super::texts;
 
 texts! {
-    nothing_saved: "Nothing was saved.", "저장된 내용은 없습니다.";
     what_you_typed: "What you typed", "입력한 내용";
     still_here: "It is kept here, so that you can copy it.", "복사할 수 있도록 여기에 남겨 두었습니다.";
     to_orders: "To the list of orders", "주문 목록으로";
-    to_order(no): "To order {no}", "주문 {no} 보기";
     back_to_order: "Back to the order", "주문으로 돌아가기";
     try_again: "Try again", "다시 시도";
     see_order: "See the order", "주문 보기";

@@ -68,9 +68,10 @@ async fn a_late_save_after_somebody_took_over_changes_nothing_and_loses_nothing(
     park.submit(parks).await.is(200);
     let reopened = minji.submit(again).await;
     reopened.is(200).says("세종대로 9").says("불량 확인");
-    let save = reopened.form(SAVE);
-    assert_eq!((save.value("version"), save.value("message")), ("2", "it's \"me\" & <you>"));
-    minji.submit(save).await.is(200);
+    // Her text keeps the version that it was typed on, so saving it compares first.
+    let compared = minji.submit(reopened.form(SAVE)).await;
+    compared.is(409).says("불량 확인").says("it's \"me\" & <you>");
+    minji.submit(compared.form(SAVE)).await.is(200);
     let (order, version) = server.order(ORDER).await;
     assert_eq!((order.shipping().address().line1.as_str(), version), ("세종대로 9", 3));
 }

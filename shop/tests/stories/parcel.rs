@@ -46,7 +46,7 @@ async fn the_operator_is_first_and_the_customers_address_comes_too_late_but_is_n
 #[tokio::test]
 async fn of_two_forms_the_second_sees_three_states_and_applies_its_own_on_top() {
     let server = Server::start().await;
-    let (here, there) = (server.sign_in("minji").await, server.sign_in("minji").await);
+    let (here, there) = (server.sign_in("park").await, server.sign_in("minji").await);
     let opened = here.get(SHIPPING).await.form(SHIPPING);
     let was = opened.value("address.line1").to_owned();
     let second = there.get(SHIPPING).await.form(SHIPPING).with("address.line1", "한강대로 2").with("message", "문 앞에");

@@ -181,8 +181,9 @@ impl Page {
         let document = Html::parse_document(&self.html);
         let main = document.select(&selector("main")).next().unwrap_or_else(|| panic!("no main in {}", self.html));
         let words: Vec<_> = main.text().flat_map(str::split_whitespace).collect();
-        let typed = main.select(&selector("input:not([type=hidden])")).filter_map(|field| field.attr("value"));
-        format!("{} | {}", words.join(" "), typed.collect::<Vec<_>>().join(" | "))
+        let fields = selector("input:not([type=hidden])");
+        let typed: Vec<_> = main.select(&fields).filter_map(|field| field.attr("value")).collect();
+        format!("{} | {}", words.join(" "), typed.join(" | "))
     }
 
     pub fn says(&self, words: &str) -> &Self {

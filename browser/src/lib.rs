@@ -1,0 +1,21 @@
+//! People with browsers, in the reference shop: the harness of the stories in `tests/`.
+//!
+//! A [`Story`] opens a shop of its own: a free port, a database in a temporary directory, a clock that the story moves.
+//! Each [`Person`] in it has a headless Chromium with a new profile. Nothing outlives the story, not even one that fails.
+//!
+//! Nothing here sleeps for a fixed time: every step waits for what a person would wait for, up to [`PATIENCE`].
+//! With `TENURE_SCREENSHOTS=directory`, [`Person::photo`] leaves pictures there, and so does every step that fails.
+
+mod driver;
+mod person;
+mod story;
+
+use std::time::Duration;
+
+pub use person::Person;
+pub use story::{ORDER, Story};
+pub use thirtyfour::Key;
+
+/// How long people wait for something to happen before the story has failed. It is generous, because machines are slow
+/// while they compile, and free, because nobody waits longer than needed.
+pub const PATIENCE: Duration = Duration::from_secs(20);

@@ -1,0 +1,206 @@
+//! What a person can do in a browser, and what they see.
+
+use std::env;
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use thirtyfour::error::WebDriverResult;
+use thirtyfour::extensions::query::ElementQueryable;
+use thirtyfour::{By, Key, WebDriver, WebElement};
+use tokio::time::{Instant, sleep};
+
+use crate::{ORDER, PATIENCE};
+
+/// Somebody with a browser of their own.
+///
+/// Elements are named by CSS selectors. A step that cannot be done panics, and says what the page looked like.
+pub struct Person {
+    web: WebDriver,
+    base: String,
+    // After the browser, which writes into it until it is closed.
+    _profile: TempDir,
+}
+
+impl Person {
+    pub(crate) fn new(web: WebDriver, base: String, profile: TempDir) -> Person {
+        Person { web, base, _profile: profile }
+    }
+
+    /// Goes to a page of the shop.
+    pub async fn goes_to(&self, path: &str) {
+        self.done("goes to a page", self.web.goto(format!("{}{path}", self.base)).await).await;
+    }
+
+    /// Signs in, as the page of the demo accounts explains.
+    pub async fn sign_in(&self, login: &str) {
+        self.goes_to("/sign-in").await;
+        self.types("#login", login).await;
+        self.types("#password", shop::seed::DEMO_PASSWORD).await;
+        self.clicks("main form .main").await;
+        self.sees("main[data-state]:not([data-state=sign-in])").await;
+    }
+
+    /// Opens [`ORDER`] for editing, with the button on its page, and waits for the form.
+    pub async fn edits_the_order(&self) {
+        self.goes_to(&format!("/orders/{ORDER}")).await;
+        self.clicks("form[action$='/edit'] button").await;
+        self.sees("main[data-state=OE-1] form[data-tenure-state=held]").await;
+    }
+
+    /// Lets the hearts of the forms that are opened from now on beat this often, instead of once in a minute.
+    pub async fn has_a_quick_heart(&self) {
+        // The attribute is changed as soon as the form is there: before any module runs.
+        let source = "new MutationObserver(() => document.querySelectorAll('[data-heartbeat-ms]')
+            .forEach((form) => (form.dataset.heartbeatMs = 500))).observe(document, { childList: true, subtree: true })";
+        self.browser_is_told("Page.addScriptToEvaluateOnNewDocument", json!({ "source": source })).await;
+    }
+
+    /// Loses the connection, or gets it back.
+    pub async fn is_online(&self, online: bool) {
+        let conditions = json!({ "offline": !online, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1 });
+        self.browser_is_told("Network.emulateNetworkConditions", conditions).await;
+    }
+
+    /// Uses a screen of this size, in CSS pixels, with this many real pixels to each of them.
+    pub async fn has_a_screen_of(&self, width: u32, height: u32, scale: u32) {
+        let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": scale, "mobile": false });
+        self.browser_is_told("Emulation.setDeviceMetricsOverride", metrics).await;
+    }
+
+    /// Clicks on an element, as soon as it is there.
+    pub async fn clicks(&self, css: &str) {
+        let element = self.sees(css).await;
+        self.done(&format!("clicks {css}"), element.click().await).await;
+    }
+
+    /// Replaces what is in a field.
+    pub async fn types(&self, css: &str, text: &str) {
+        let field = self.sees(css).await;
+        let typed = async {
+            field.clear().await?;
+            field.send_keys(text).await
+        };
+        self.done(&format!("types into {css}"), typed.await).await;
+    }
+
+    /// Presses keys, wherever the focus is.
+    pub async fn presses(&self, keys: impl Into<thirtyfour::TypingData>) {
+        self.done("presses keys", self.web.action_chain().send_keys(keys).perform().await).await;
+    }
+
+    /// Presses Tab until the focus is on that element: the way there for people who use no mouse.
+    pub async fn tabs_to(&self, css: &str) {
+        self.sees(css).await;
+        let is_there = format!("document.activeElement.matches({})", quoted(css));
+        for _ in 0..100 {
+            self.presses(Key::Tab).await;
+            if self.finds(&is_there).await {
+                return;
+            }
+        }
+        self.fails(&format!("never gets to {css} with the Tab key")).await;
+    }
+
+    /// Is not signed in any more, without having left the page.
+    pub async fn loses_the_session(&self) {
+        self.done("loses the session", self.web.delete_all_cookies().await).await;
+    }
+
+    /// Loads the page again.
+    pub async fn reloads(&self) {
+        self.done("reloads", self.web.refresh().await).await;
+    }
+
+    /// Goes one page back.
+    pub async fn goes_back(&self) {
+        self.done("goes back", self.web.back().await).await;
+    }
+
+    /// Looks at another tab for a moment, and comes back to this one.
+    pub async fn looks_away_and_back(&self) {
+        let looked = self.web.in_new_tab(|| async { Ok(()) }).await;
+        self.done("looks at another tab", looked).await;
+    }
+
+    /// Waits until an element is there to be seen.
+    pub async fn sees(&self, css: &str) -> WebElement {
+        let found =
+            self.web.query(By::Css(css)).wait(PATIENCE, Duration::from_millis(20)).and_displayed().first().await;
+        self.done(&format!("looks for {css}"), found).await
+    }
+
+    /// Waits until this is true of the page: a JavaScript expression.
+    pub async fn waits_until(&self, expression: &str) {
+        let end = Instant::now() + PATIENCE;
+        while !self.finds::<bool>(expression).await {
+            if Instant::now() > end {
+                self.fails(&format!("waited in vain for {expression}")).await;
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// What a JavaScript expression is on this page.
+    pub async fn finds<T: DeserializeOwned>(&self, expression: &str) -> T {
+        let found = async { self.web.execute(format!("return {expression}"), Vec::new()).await?.convert::<T>() };
+        self.done(&format!("looks at {expression}"), found.await).await
+    }
+
+    /// The text of an element, as it is shown.
+    pub async fn reads(&self, css: &str) -> String {
+        let element = self.sees(css).await;
+        self.done(&format!("reads {css}"), element.text().await).await
+    }
+
+    /// What is in a field.
+    pub async fn value(&self, css: &str) -> String {
+        self.finds(&format!("document.querySelector({}).value", quoted(css))).await
+    }
+
+    /// Takes a picture of what is on the screen, if pictures are wanted.
+    pub async fn photo(&self, name: &str) {
+        let Some(directory) = env::var_os("TENURE_SCREENSHOTS").map(PathBuf::from) else { return };
+        let png = self.done("takes a picture", self.web.screenshot_as_png().await).await;
+        std::fs::create_dir_all(&directory).expect("the directory for pictures");
+        std::fs::write(directory.join(format!("{name}.png")), png).expect("a picture is written");
+    }
+
+    /// What the browser complained about: scripts that failed, and what the page's content policy forbade. Answers with
+    /// an error status are not among it, for being refused is what many stories are about.
+    pub async fn complaints(&self) -> Vec<String> {
+        let log = self.done("reads the browser's log", self.web.browser_log().await).await;
+        let severe = log.into_iter().filter(|entry| entry.level == "SEVERE").map(|entry| entry.message);
+        severe.filter(|message| !message.contains("Failed to load resource")).collect()
+    }
+
+    async fn browser_is_told(&self, command: &str, parameters: Value) {
+        self.done(command, self.web.cdp().send_raw(command, parameters).await).await;
+    }
+
+    async fn done<T>(&self, what: &str, result: WebDriverResult<T>) -> T {
+        match result {
+            Ok(value) => value,
+            Err(error) => self.fails_with(what, error).await,
+        }
+    }
+
+    async fn fails(&self, what: &str) {
+        self.fails_with(what, "it did not happen").await
+    }
+
+    async fn fails_with(&self, what: &str, why: impl Display) -> ! {
+        let address = self.web.current_url().await.map(|url| url.to_string()).unwrap_or_default();
+        let page = self.web.execute("return document.body.innerText", Vec::new()).await;
+        let page = page.and_then(|text| text.convert::<String>()).unwrap_or_default();
+        panic!("{what}: {why}\n--- {address}\n{page}\n---");
+    }
+}
+
+/// As a JavaScript string.
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}

@@ -1,0 +1,85 @@
+//! A shop for one story, and what is behind its pages.
+
+use std::future::pending;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tenure::{Database, Holder, LockKey, LockManager, ManualClock};
+use tokio::net::TcpListener;
+
+use crate::driver::Driver;
+use crate::person::Person;
+
+/// An order of the customer `minji`, paid and not yet shipped.
+pub const ORDER: &str = "2026-000300";
+
+/// A shop of its own for one story: every story starts with the same orders and nobody in the shop.
+pub struct Story {
+    /// The shop's clock. It stands still until the story moves it.
+    pub clock: ManualClock,
+    locks: LockManager,
+    base: String,
+    driver: Driver,
+    // The last to go: the database is in it.
+    _directory: TempDir,
+}
+
+impl Story {
+    /// Opens the shop.
+    pub async fn begin() -> Story {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let clock = ManualClock::new();
+        let url = format!("sqlite://{}", directory.path().join("shop.db").display());
+        let db = Database::connect_with_clock(&url, clock.clone()).await.expect("a new database");
+        let shop = shop::open(db).await.expect("the demo data");
+        let locks = shop.locks().clone();
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let base = format!("http://{}", listener.local_addr().expect("its own address"));
+        // It ends with the runtime of the test.
+        tokio::spawn(shop::serve(listener, shop, false, pending()));
+        Story { clock, locks, base, driver: Driver::start(), _directory: directory }
+    }
+
+    /// Somebody with a browser, reading English, who has not signed in.
+    pub async fn visitor(&self) -> Person {
+        self.reader_of("en").await
+    }
+
+    /// Somebody with a browser, reading `en` or `ko`, who has not signed in.
+    pub async fn reader_of(&self, language: &str) -> Person {
+        let profile = tempfile::tempdir().expect("a temporary directory");
+        let web = self.driver.browser(profile.path(), language).await;
+        Person::new(web, self.base.clone(), profile)
+    }
+
+    /// Somebody with a browser who is signed in: the customer `minji`, the operators `park` and `olivia`.
+    pub async fn person(&self, login: &str) -> Person {
+        let person = self.visitor().await;
+        person.sign_in(login).await;
+        person
+    }
+
+    /// Who is editing [`ORDER`], as the database has it.
+    pub async fn holder(&self) -> Option<Holder> {
+        let holders = self.locks.holders(&LockKey::new("Order", ORDER)).await.expect("the shop's database");
+        holders.into_iter().next()
+    }
+
+    /// How long the editing of [`ORDER`] lasts without another sign of life; nothing when nobody edits it.
+    pub async fn remaining(&self) -> Duration {
+        self.holder().await.map_or(Duration::ZERO, |holder| holder.remaining)
+    }
+
+    /// Waits until that time is one that the story expects.
+    pub async fn until_remaining(&self, what: &str, is_expected: impl Fn(Duration) -> bool) {
+        let end = tokio::time::Instant::now() + crate::PATIENCE;
+        loop {
+            let remaining = self.remaining().await;
+            if is_expected(remaining) {
+                return;
+            }
+            assert!(tokio::time::Instant::now() < end, "{what}: the lease has {remaining:?} left");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}

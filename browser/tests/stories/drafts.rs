@@ -1,0 +1,92 @@
+//! Nothing typed is ever lost: not by a save that is refused, nor by leaving the page.
+
+use std::time::Duration;
+
+use browser::{ORDER, Story};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_typed_is_lost_when_the_save_is_refused_because_of_a_mistake() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.edits_the_order().await;
+    park.types("[name=message]", "Third floor, no lift").await;
+    park.types("[name='receiver.name']", "").await;
+    park.clicks("[data-tenure-save]").await;
+    park.sees("main[data-state=OE-17] form[data-tenure-state=held]").await;
+    assert_eq!(park.value("[name=message]").await, "Third floor, no lift");
+    assert!(story.holder().await.is_some(), "whoever corrects a mistake must not find the order taken");
+    park.photo("mistake").await;
+    park.types("[name='receiver.name']", "Lee").await;
+    park.clicks("[data-tenure-save]").await;
+    park.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    assert_eq!(park.reads("dd.typed").await, "Third floor, no lift");
+    assert!(story.holder().await.is_none(), "saving frees the order");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_typed_is_lost_when_somebody_else_saved_first() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    let park = story.person("park").await;
+    park.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    park.types("[name=message]", "As the operator wants it").await;
+    park.clicks("main form .main").await;
+    park.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    minji.types("[name=message]", "As the customer wants it").await;
+    minji.clicks("main form .main").await;
+    minji.waits_until("document.title && !/\\/shipping$/.test(document.referrer) || document.body.innerText.includes('As the operator wants it')").await;
+    let page: String = minji.finds("document.body.innerText").await;
+    assert!(page.contains("As the customer wants it") && page.contains("As the operator wants it"), "{page}");
+    minji.photo("conflict").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_typed_is_lost_when_the_lease_was_gone_by_the_time_of_saving() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.edits_the_order().await;
+    park.types("[name=message]", "Written before lunch").await;
+    story.clock.advance(Duration::from_secs(301));
+    let olivia = story.person("olivia").await;
+    olivia.edits_the_order().await;
+    park.clicks("[data-tenure-save]").await;
+    park.sees("main[data-state]:not([data-state=OE-1])").await;
+    assert!(park.finds::<String>("document.querySelector('main').innerHTML").await.contains("Written before lunch"));
+    park.photo("lost").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_typed_and_left_is_offered_when_the_form_is_opened_again() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.edits_the_order().await;
+    let saved = park.value("[name=message]").await;
+    park.types("[name=message]", "Half a sentence").await;
+    park.goes_to("/orders").await;
+    park.edits_the_order().await;
+    assert_eq!(park.value("[name=message]").await, saved, "a draft is offered, not forced on anybody");
+    park.photo("draft").await;
+    park.clicks("[data-tenure-draft-restore]").await;
+    assert_eq!(park.value("[name=message]").await, "Half a sentence");
+    park.clicks("[data-tenure-save]").await;
+    park.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    assert_eq!(park.reads("dd.typed").await, "Half a sentence");
+    park.edits_the_order().await;
+    assert!(
+        park.finds::<bool>("document.querySelector('[data-tenure-draft]').hidden").await,
+        "saved is no draft any more"
+    );
+    assert_eq!(park.complaints().await, [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_double_click_on_save_saves_once() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.edits_the_order().await;
+    park.types("[name=message]", "Once is enough").await;
+    park.finds::<Option<bool>>("(document.querySelector('[data-tenure-save]').click(), document.querySelector('[data-tenure-save]').click(), null)").await;
+    park.waits_until(&format!("location.pathname === '/orders/{ORDER}' && document.querySelector('dd.typed')")).await;
+    assert_eq!(park.reads("dd.typed").await, "Once is enough");
+}

@@ -1,0 +1,113 @@
+//! A lease that is lost: the form says so, lets nobody type in vain, and keeps what was typed.
+
+use std::time::Duration;
+
+use browser::{ORDER, Person, Story};
+
+const TTL: Duration = Duration::from_secs(300);
+
+/// Olivia ends the editing of the order, as operators can.
+async fn olivia_ends_the_editing(story: &Story, reason: &str) {
+    let olivia = story.person("olivia").await;
+    olivia.goes_to("/locks").await;
+    olivia.photo("locks").await;
+    olivia.clicks("details.confirm summary").await;
+    olivia.types("details.confirm [name=reason]", reason).await;
+    olivia.photo("locks-end").await;
+    olivia.clicks("details.confirm .danger").await;
+    olivia.waits_until("!document.querySelector('details.confirm')").await;
+}
+
+/// Everything is still there, to be read and copied; nothing can be typed; there is one way to go on.
+async fn sees_that_the_lease_is_lost(person: &Person, text: &str) -> String {
+    person.sees("form[data-tenure-state=lost]").await;
+    assert_eq!(person.value("[name=message]").await, text);
+    for state in ["field.readOnly", "!field.disabled", "field.matches(':read-only')"] {
+        assert!(person.finds::<bool>(&format!("((field) => {state})(document.querySelector('[name=message]'))")).await);
+    }
+    person.presses("more").await;
+    assert_eq!(person.value("[name=message]").await, text);
+    assert!(person.finds::<bool>("document.querySelector('[data-tenure-save]').hidden").await);
+    person.sees("[data-tenure-again]").await;
+    person.sees("[data-tenure-banner][role=alert]").await;
+    person.reads("[data-tenure-status]").await
+}
+
+async fn edits_again_and_saves(person: &Person, text: &str) {
+    person.clicks("[data-tenure-again]").await;
+    person.sees("main[data-state=OE-1] form[data-tenure-state=held]").await;
+    assert_eq!(person.value("[name=message]").await, text);
+    person.clicks("[data-tenure-save]").await;
+    person.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    assert_eq!(person.reads("dd.typed").await, text);
+    assert_eq!(person.complaints().await, [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_lease_makes_the_fields_readonly_and_keeps_the_text() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.has_a_quick_heart().await;
+    park.edits_the_order().await;
+    park.types("[name=message]", "Leave it with the neighbour").await;
+    olivia_ends_the_editing(&story, "The parcel goes out now").await;
+    let said = sees_that_the_lease_is_lost(&park, "Leave it with the neighbour").await;
+    assert!(said.contains("Olivia Reed") && said.contains("The parcel goes out now"), "{said}");
+    park.photo("broken").await;
+    edits_again_and_saves(&park, "Leave it with the neighbour").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lease_that_ran_out_while_away_is_noticed_on_coming_back_before_anything_can_be_typed() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.edits_the_order().await;
+    park.types("[name=message]", "Written before lunch").await;
+    story.clock.advance(TTL + Duration::from_secs(1));
+    park.looks_away_and_back().await;
+    sees_that_the_lease_is_lost(&park, "Written before lunch").await;
+    edits_again_and_saves(&park, "Written before lunch").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_lost_the_order_to_somebody_else_is_told_to_whom() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.edits_the_order().await;
+    park.types("[name=message]", "Written before lunch").await;
+    story.clock.advance(TTL + Duration::from_secs(1));
+    let olivia = story.person("olivia").await;
+    olivia.edits_the_order().await;
+    park.looks_away_and_back().await;
+    let said = sees_that_the_lease_is_lost(&park, "Written before lunch").await;
+    assert!(said.contains("Olivia Reed"), "{said}");
+    park.photo("taken").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn boxes_and_choices_of_a_lost_form_cannot_be_changed_either() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.edits_the_order().await;
+    let is_ticked = "document.querySelector('[type=checkbox]').checked";
+    assert!(!park.finds::<bool>(is_ticked).await);
+    story.clock.advance(TTL + Duration::from_secs(1));
+    park.looks_away_and_back().await;
+    park.sees("form[data-tenure-state=lost]").await;
+    park.clicks(".tick").await;
+    assert!(!park.finds::<bool>(is_ticked).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_is_signed_out_meanwhile_is_told_and_goes_on_after_signing_in_again() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.has_a_quick_heart().await;
+    park.edits_the_order().await;
+    park.types("[name=message]", "Written all morning").await;
+    park.loses_the_session().await;
+    park.waits_until("/signed out/i.test(document.querySelector('[data-tenure-status]').innerText)").await;
+    assert_eq!(park.value("[name=message]").await, "Written all morning");
+    assert!(story.holder().await.is_some(), "the lease is kept until its time is up");
+    park.photo("signed-out").await;
+}

@@ -1,0 +1,121 @@
+//! A form that is open keeps its lease, and one that is left gives it back.
+
+use std::time::Duration;
+
+use browser::Story;
+
+const MINUTE: Duration = Duration::from_secs(60);
+const FULL: Duration = Duration::from_secs(300);
+/// What a page that was left leaves of its lease.
+const GRACE: Duration = Duration::from_secs(10);
+
+async fn generation(story: &Story) -> i64 {
+    story.holder().await.expect("somebody edits the order").generation
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_edit_form_beats_and_keeps_its_lease() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.has_a_quick_heart().await;
+    park.edits_the_order().await;
+    park.photo("edit").await;
+    let generation_at_first = generation(&story).await;
+    for _ in 0..3 {
+        story.clock.advance(4 * MINUTE);
+        story.until_remaining("a beat", |left| left == FULL).await;
+    }
+    assert_eq!(generation(&story).await, generation_at_first);
+    park.sees("form[data-tenure-state=held]").await;
+    assert!(!park.finds::<bool>("document.querySelector('[name=message]').readOnly").await);
+    assert_eq!(park.complaints().await, [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn beats_do_not_take_the_focus_from_the_field_in_which_somebody_writes() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.has_a_quick_heart().await;
+    park.edits_the_order().await;
+    park.types("[name=message]", "Ring ").await;
+    story.clock.advance(MINUTE);
+    story.until_remaining("a beat", |left| left == FULL).await;
+    park.presses("twice").await;
+    assert_eq!(park.value("[name=message]").await, "Ring twice");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn leaving_the_page_frees_the_order_within_the_parting_grace() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.edits_the_order().await;
+    park.clicks("header .brand").await;
+    story.until_remaining("a farewell", |left| left <= GRACE).await;
+    story.clock.advance(GRACE + Duration::from_millis(1));
+    let olivia = story.person("olivia").await;
+    olivia.edits_the_order().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn going_back_to_a_form_that_was_just_left_keeps_the_lease() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.has_a_quick_heart().await;
+    park.edits_the_order().await;
+    let generation_at_first = generation(&story).await;
+    park.clicks("header .brand").await;
+    story.until_remaining("a farewell", |left| left <= GRACE).await;
+    park.goes_back().await;
+    park.sees("form[data-tenure-state=held]").await;
+    story.until_remaining("a beat after coming back", |left| left == FULL).await;
+    assert_eq!(generation(&story).await, generation_at_first);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reloaded_edit_form_keeps_its_lease() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.has_a_quick_heart().await;
+    park.edits_the_order().await;
+    let generation_at_first = generation(&story).await;
+    for _ in 0..3 {
+        park.reloads().await;
+        park.sees("form[data-tenure-state=held]").await;
+        // The farewell of the page before, and the first beat of this one, are both behind us.
+        park.waits_until(
+            "performance.getEntriesByType('resource').filter((e) => /keep-alive/.test(e.name)).length > 1",
+        )
+        .await;
+        story.clock.advance(MINUTE);
+        story.until_remaining("a beat after reloading", |left| left == FULL).await;
+    }
+    assert_eq!(generation(&story).await, generation_at_first);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn leaving_without_saving_frees_the_order_at_once_and_asks_nothing() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.edits_the_order().await;
+    park.types("[name=message]", "Never mind").await;
+    park.clicks("[form=leave]").await;
+    park.sees("main[data-state]:not([data-state=OE-1])").await;
+    story.until_remaining("the end of the lease", |left| left.is_zero()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_connection_typing_goes_on_and_the_form_recovers_by_itself() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.has_a_quick_heart().await;
+    park.edits_the_order().await;
+    park.is_online(false).await;
+    park.sees("form[data-tenure-state=offline]").await;
+    park.types("[name=message]", "Typed in a tunnel").await;
+    assert!(park.reads("[data-tenure-status]").await.starts_with("No connection."));
+    park.photo("offline").await;
+    park.is_online(true).await;
+    park.sees("form[data-tenure-state=held]").await;
+    assert_eq!(park.value("[name=message]").await, "Typed in a tunnel");
+    assert!(park.reads("[data-tenure-status]").await.contains("go on"));
+}

@@ -1,0 +1,174 @@
+//! PostgreSQL: row locks, READ COMMITTED, the server's clock.
+//!
+//! Leases are held to the end of a saving transaction by a `FOR KEY SHARE` lock on their row: heartbeats pass, takeovers
+//! wait. Waits end through `lock_timeout`, set for the transaction only and shrunk from lock to lock.
+
+mod connect;
+mod connection;
+mod errors;
+mod leases;
+mod lock;
+mod revision;
+mod rows;
+mod statements;
+mod transaction;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sqlx::PgPool;
+
+use crate::backend::{Attempt, Backend, BackendTransaction, LockRequest, Proof, Stored};
+use crate::clock::ManualClock;
+use crate::conflict::Change;
+use crate::error::DatabaseError;
+use crate::lease::{Holder, LockKey, NoLock, Owner};
+use crate::lock_mode::Wait;
+use crate::mapping::Mapping;
+use crate::value::Value;
+
+use connection::OpenTransaction;
+use transaction::PgTransaction;
+
+/// A PostgreSQL database.
+#[derive(Debug)]
+pub(crate) struct Postgres {
+    pool: PgPool,
+    time: Time,
+}
+
+/// The server's own clock, or that of a test.
+#[derive(Debug, Clone)]
+struct Time(Option<ManualClock>);
+
+impl Time {
+    /// What statements are given as the time: nothing, so that they ask the server.
+    fn given(&self) -> Option<i64> {
+        self.0.as_ref().map(ManualClock::millis)
+    }
+}
+
+impl Postgres {
+    /// The pool, for the user's own queries.
+    pub(crate) fn pool(&self) -> &PgPool {
+        &self.pool
+    }
+
+    /// Applies the application's own migrations.
+    pub(crate) async fn migrate(&self, migrator: &sqlx::migrate::Migrator) -> Result<(), DatabaseError> {
+        migrator.run(&self.pool).await.map_err(connect::migration_failed)
+    }
+
+    async fn write(&self, wait: Wait) -> Result<OpenTransaction, DatabaseError> {
+        OpenTransaction::begin(&self.pool, wait).await
+    }
+}
+
+#[async_trait]
+impl Backend for Postgres {
+    async fn begin(&self, wait: Wait) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
+        Ok(Box::new(PgTransaction::new(self.write(wait).await?, self.time.clone())))
+    }
+
+    async fn load(&self, mapping: &Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
+        let mut transaction = OpenTransaction::read(&self.pool).await?;
+        let stored = rows::load(transaction.connection(), mapping, id, statements::RowLock::None).await?;
+        transaction.commit().await?;
+        Ok(stored)
+    }
+
+    async fn changes(&self, key: &LockKey, limit: u32) -> Result<Vec<Change>, DatabaseError> {
+        let mut reader = self.pool.acquire().await.map_err(errors::classify)?;
+        revision::changes(&mut reader, key, limit).await
+    }
+
+    async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {
+        if request.policy.exclusive {
+            // Read first: the upsert locks the row before it looks at it, so a refusal would wait for somebody's save.
+            let mut reader = self.pool.acquire().await.map_err(errors::classify)?;
+            if let Some(holder) = leases::held_by_other(&mut reader, request, self.time.given()).await? {
+                return Ok(Attempt::Held(holder));
+            }
+        }
+        let mut transaction = self.write(Wait::default()).await?;
+        let attempt = lock::take(transaction.connection(), request, self.time.given()).await;
+        let attempt = transaction.timed(attempt)?;
+        match attempt {
+            Attempt::Granted(_) => transaction.commit().await?,
+            _ => transaction.rollback().await?,
+        }
+        Ok(attempt)
+    }
+
+    async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        let mut reader = self.pool.acquire().await.map_err(errors::classify)?;
+        leases::check(&mut reader, proof, self.time.given()).await
+    }
+
+    async fn keep_alive(&self, proofs: &[Proof]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
+        let mut transaction = self.write(Wait::default()).await?;
+        let mut answers: Vec<Option<Result<Holder, NoLock>>> = vec![None; proofs.len()];
+        // In one order for all callers, or two sets of heartbeats could deadlock.
+        let mut order: Vec<usize> = (0..proofs.len()).collect();
+        order.sort_by_key(|&at| proofs[at].lock);
+        for at in order {
+            answers[at] = Some(lock::keep_alive(transaction.connection(), &proofs[at], self.time.given()).await?);
+        }
+        transaction.commit().await?;
+        Ok(answers.into_iter().flatten().collect())
+    }
+
+    async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        let mut transaction = self.write(Wait::default()).await?;
+        let answer = lock::extend(transaction.connection(), proof, by, self.time.given()).await?;
+        transaction.commit().await?;
+        Ok(answer)
+    }
+
+    async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        let mut transaction = self.write(Wait::default()).await?;
+        let answer = lock::expire_within(transaction.connection(), proof, within, self.time.given()).await?;
+        transaction.commit().await?;
+        Ok(answer)
+    }
+
+    async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        let mut transaction = self.write(Wait::default()).await?;
+        let answer = lock::release(transaction.connection(), proof, self.time.given()).await?;
+        transaction.commit().await?;
+        Ok(answer)
+    }
+
+    async fn break_lock(
+        &self,
+        key: &LockKey,
+        generation: i64,
+        by: &Owner,
+        reason: &str,
+    ) -> Result<Option<Holder>, DatabaseError> {
+        let mut transaction = self.write(Wait::default()).await?;
+        let now = self.time.given();
+        let broken = lock::break_lock(transaction.connection(), key, generation, by, reason, now).await;
+        let broken = transaction.timed(broken)?;
+        transaction.commit().await?;
+        Ok(broken)
+    }
+
+    async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {
+        let mut reader = self.pool.acquire().await.map_err(errors::classify)?;
+        leases::holders(&mut reader, key, self.time.given()).await
+    }
+
+    async fn held(&self, kind: Option<&str>, limit: u32) -> Result<Vec<Holder>, DatabaseError> {
+        let mut reader = self.pool.acquire().await.map_err(errors::classify)?;
+        leases::held(&mut reader, kind, limit, self.time.given()).await
+    }
+
+    async fn close(&self) {
+        self.pool.close().await;
+    }
+
+    fn as_postgres(&self) -> Option<&Postgres> {
+        Some(self)
+    }
+}

@@ -1,0 +1,119 @@
+//! A transaction that cannot outlive its owner, and whose waits end at one deadline.
+
+use std::time::{Duration, Instant};
+
+use sqlx::pool::PoolConnection;
+use sqlx::{AssertSqlSafe, PgConnection, PgPool, Postgres};
+
+use super::errors::classify;
+use crate::error::DatabaseError;
+use crate::lock_mode::Wait;
+
+/// A transaction under way. However its owner goes away (an error, a panic, a request whose browser hung up in the
+/// middle of `begin`), it is rolled back before anybody else gets the connection.
+///
+/// sqlx's own transaction is not enough: in 0.9.0 a `begin` that is cancelled leaves an open transaction behind.
+pub(super) struct OpenTransaction {
+    /// `None` once it has ended.
+    connection: Option<PoolConnection<Postgres>>,
+    asked: Instant,
+    budget: Duration,
+    /// What `lock_timeout` was last set to.
+    timeout: Duration,
+}
+
+impl OpenTransaction {
+    /// Begins, with a budget for everything that has to be waited for: first for a connection, then for locks.
+    pub(super) async fn begin(pool: &PgPool, wait: Wait) -> Result<Self, DatabaseError> {
+        // A lock timeout of 0 would be none at all; a millisecond is as good as not waiting.
+        let (asked, budget) = (Instant::now(), wait.budget().max(Duration::from_millis(1)));
+        let connection = pool.acquire().await.map_err(classify)?;
+        let timeout = budget.saturating_sub(asked.elapsed()).max(Duration::from_millis(1));
+        let begin = format!("begin isolation level read committed; set local lock_timeout = {}", millis_up(timeout));
+        // From here on dropping this rolls back, also in the middle of BEGIN.
+        let mut transaction = OpenTransaction { connection: Some(connection), asked, budget, timeout };
+        sqlx::raw_sql(AssertSqlSafe(begin)).execute(transaction.connection()).await.map_err(classify)?;
+        Ok(transaction)
+    }
+
+    /// Several reads that see one moment.
+    pub(super) async fn read(pool: &PgPool) -> Result<Self, DatabaseError> {
+        let connection = Some(pool.acquire().await.map_err(classify)?);
+        let (asked, budget, timeout) = (Instant::now(), Duration::MAX, Duration::MAX);
+        let mut transaction = OpenTransaction { connection, asked, budget, timeout };
+        let begin = sqlx::raw_sql("begin isolation level repeatable read read only");
+        begin.execute(transaction.connection()).await.map_err(classify)?;
+        Ok(transaction)
+    }
+
+    /// The connection it runs on.
+    pub(super) fn connection(&mut self) -> &mut PgConnection {
+        self.connection.as_mut().expect("a transaction has its connection until it has ended, and ending consumes it")
+    }
+
+    /// The connection, for a statement that may have to wait for a lock: `lock_timeout` counts per lock, so it is set
+    /// to what is left of the budget once earlier waits have used some of it up.
+    pub(super) async fn waiting(&mut self) -> Result<&mut PgConnection, DatabaseError> {
+        let left = self.budget.saturating_sub(self.asked.elapsed()).max(Duration::from_millis(1));
+        if self.timeout.saturating_sub(left) > Duration::from_millis(20) {
+            let set = format!("set local lock_timeout = {}", millis_up(left));
+            sqlx::raw_sql(AssertSqlSafe(set)).execute(self.connection()).await.map_err(classify)?;
+            self.timeout = left;
+        }
+        Ok(self.connection())
+    }
+
+    /// Fills in how long the wait was.
+    pub(super) fn timed<T>(&self, result: Result<T, DatabaseError>) -> Result<T, DatabaseError> {
+        result.map_err(|error| match error {
+            DatabaseError::LockTimeout { .. } => DatabaseError::LockTimeout { waited: self.asked.elapsed() },
+            error => error,
+        })
+    }
+
+    /// Commits. PostgreSQL answers COMMIT of an aborted transaction with ROLLBACK, and the driver says `Ok`; so a
+    /// statement goes before it, in the same round trip, which fails where the transaction is aborted.
+    pub(super) async fn commit(mut self) -> Result<(), DatabaseError> {
+        match sqlx::raw_sql("select 1; commit").execute(self.connection()).await {
+            Ok(_) => {
+                self.connection = None;
+                Ok(())
+            }
+            // The server said no: it has rolled back. Without its answer nobody knows.
+            Err(error) if error.as_database_error().is_some() => Err(classify(error)),
+            Err(error) => Err(DatabaseError::CommitUnknown(error.to_string())),
+        }
+    }
+
+    /// Rolls back and waits until it is done.
+    pub(super) async fn rollback(mut self) -> Result<(), DatabaseError> {
+        let rolled_back = sqlx::raw_sql("rollback").execute(self.connection()).await;
+        if rolled_back.is_ok() {
+            self.connection = None;
+        }
+        rolled_back.map(drop).map_err(classify)
+    }
+}
+
+/// Whole milliseconds, rounded up: a wait does not end before its time.
+fn millis_up(duration: Duration) -> u128 {
+    duration.as_micros().div_ceil(1000)
+}
+
+impl Drop for OpenTransaction {
+    fn drop(&mut self) {
+        let Some(mut connection) = self.connection.take() else { return };
+        match tokio::runtime::Handle::try_current() {
+            // The connection stays taken until the rollback is done, so the next owner finds it clean. A statement that
+            // is still waiting for a lock ends at its own timeout first.
+            Ok(runtime) => drop(runtime.spawn(async move {
+                if let Err(error) = sqlx::raw_sql("rollback").execute(&mut *connection).await {
+                    tracing::warn!(%error, "a rollback failed; the connection is closed");
+                    connection.detach();
+                }
+            })),
+            // Without a runtime nothing can be awaited: a closed connection rolls back as well.
+            Err(_) => drop(connection.detach()),
+        }
+    }
+}

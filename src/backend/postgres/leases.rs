@@ -1,0 +1,200 @@
+//! Reading leases: who holds what, and why a lock id holds nothing.
+//!
+//! Time is the server's, read by `tenure_now` when the row is at hand; `$1` is the time that a test gives, or null.
+
+use sqlx::postgres::PgRow;
+use sqlx::{PgConnection, Row};
+
+use super::errors::classify;
+use crate::backend::{LockHash, LockRequest, Proof};
+use crate::clock::from_millis;
+use crate::error::DatabaseError;
+use crate::lease::{Holder, LockKey, NoLock, Owner, Why};
+
+/// A row of the lock table.
+pub(super) struct StoredLease {
+    pub holder: Holder,
+    pub lock: Vec<u8>,
+    pub alive: bool,
+    ended: bool,
+    expires_at: i64,
+}
+
+/// Reads a row of the lock table, with the time as a column `now`.
+pub(super) fn lease(row: &PgRow) -> Result<StoredLease, DatabaseError> {
+    let text = |column| row.try_get::<String, _>(column).map_err(classify);
+    let number = |column| row.try_get::<i64, _>(column).map_err(classify);
+    let (expires_at, ended) = (number("expires_at")?, row.try_get::<bool, _>("ended").map_err(classify)?);
+    let remaining = expires_at.saturating_sub(number("now")?);
+    Ok(StoredLease {
+        holder: Holder {
+            key: LockKey::new(text("kind")?, text("id")?),
+            owner: Owner::new(text("owner_id")?, text("owner_name")?),
+            generation: number("generation")?,
+            since: from_millis(number("since")?),
+            last_active: from_millis(number("last_active")?),
+            remaining: std::time::Duration::from_millis(u64::try_from(remaining).unwrap_or(0)),
+        },
+        lock: row.try_get("lock_hash").map_err(classify)?,
+        alive: remaining > 0 && !ended,
+        ended,
+        expires_at,
+    })
+}
+
+/// Who is named in two columns, if anybody is.
+pub(super) fn owner(row: &PgRow, id: &str, name: &str) -> Result<Option<Owner>, DatabaseError> {
+    let id: Option<String> = row.try_get(id).map_err(classify)?;
+    let name: Option<String> = row.try_get(name).map_err(classify)?;
+    Ok(id.zip(name).map(|(id, name)| Owner { id, name }))
+}
+
+/// The holder of the exclusive lock, if it is not the one who asks.
+pub(super) async fn held_by_other(
+    connection: &mut PgConnection,
+    request: &LockRequest,
+    now: Option<i64>,
+) -> Result<Option<Holder>, DatabaseError> {
+    let lease = exclusive(connection, &request.key, now).await?;
+    Ok(lease.filter(|lease| lease.lock != request.lock).map(|lease| lease.holder))
+}
+
+const EXCLUSIVE: &str = "
+    select *, tenure_now($1) as now from tenure_lock where kind = $2 and id = $3 and slot = ''";
+
+/// As [`exclusive`], and keeps it so to the end of the transaction.
+pub(super) async fn hold_exclusive(
+    connection: &mut PgConnection,
+    key: &LockKey,
+    now: Option<i64>,
+) -> Result<Option<StoredLease>, DatabaseError> {
+    exclusive_by(HOLD_EXCLUSIVE, connection, key, now).await
+}
+
+const HOLD_EXCLUSIVE: &str = "
+    select *, tenure_now($1) as now from tenure_lock where kind = $2 and id = $3 and slot = '' for key share";
+
+/// The live exclusive lease on a key.
+pub(super) async fn exclusive(
+    connection: &mut PgConnection,
+    key: &LockKey,
+    now: Option<i64>,
+) -> Result<Option<StoredLease>, DatabaseError> {
+    exclusive_by(EXCLUSIVE, connection, key, now).await
+}
+
+async fn exclusive_by(
+    select: &'static str,
+    connection: &mut PgConnection,
+    key: &LockKey,
+    now: Option<i64>,
+) -> Result<Option<StoredLease>, DatabaseError> {
+    let select = sqlx::query(select).bind(now).bind(key.kind()).bind(key.id());
+    let row = select.fetch_optional(connection).await.map_err(classify)?;
+    Ok(row.as_ref().map(lease).transpose()?.filter(|lease| lease.alive))
+}
+
+const BY_LOCK_ID: &str = "select *, tenure_now($1) as now from tenure_lock where lock_hash = $2";
+
+/// Whether the lock id that is shown holds a lease, and why not.
+pub(super) async fn check(
+    connection: &mut PgConnection,
+    proof: &Proof,
+    now: Option<i64>,
+) -> Result<Result<Holder, NoLock>, DatabaseError> {
+    check_by(BY_LOCK_ID, connection, proof, now).await
+}
+
+/// The share of the key keeps takeovers (which change it) waiting to the end of the transaction, and lets heartbeats
+/// (which do not) pass.
+const HOLD_BY_LOCK_ID: &str = "
+    select *, tenure_now($1) as now from tenure_lock where lock_hash = $2 for key share";
+
+/// As [`check`], and holds the lease to the end of the transaction.
+pub(super) async fn hold(
+    connection: &mut PgConnection,
+    proof: &Proof,
+    now: Option<i64>,
+) -> Result<Result<Holder, NoLock>, DatabaseError> {
+    check_by(HOLD_BY_LOCK_ID, connection, proof, now).await
+}
+
+async fn check_by(
+    select: &'static str,
+    connection: &mut PgConnection,
+    proof: &Proof,
+    now: Option<i64>,
+) -> Result<Result<Holder, NoLock>, DatabaseError> {
+    let select = sqlx::query(select).bind(now).bind(&proof.lock[..]);
+    let row = select.fetch_optional(&mut *connection).await.map_err(classify)?;
+    let (key, owner_id, why) = match row.as_ref().map(lease).transpose()? {
+        Some(lease) if lease.alive && proof.owner.as_ref().is_none_or(|owner| *owner == lease.holder.owner.id) => {
+            return Ok(Ok(lease.holder));
+        }
+        Some(lease) if lease.alive => (lease.holder.key, lease.holder.owner.id, Why::NotYours),
+        Some(lease) if !lease.ended => {
+            let at = from_millis(lease.expires_at);
+            (lease.holder.key, lease.holder.owner.id, Why::Expired { at })
+        }
+        _ => match ended(connection, &proof.lock).await? {
+            Some(ended) => ended,
+            None => return Ok(Err(NoLock { key: None, why: Why::Unknown, held_now: None })),
+        },
+    };
+    // To a stranger, how somebody else's lease ended is nobody's business.
+    let why = if proof.owner.as_ref().is_none_or(|owner| *owner == owner_id) { why } else { Why::NotYours };
+    let held_now = exclusive(connection, &key, now).await?.map(|lease| lease.holder);
+    Ok(Err(NoLock { key: Some(key), why, held_now }))
+}
+
+const ENDED: &str = "
+    select kind, id, owner_id, ended_at, how, by_id, by_name, reason from tenure_lock_history where lock_hash = $1";
+
+/// What the history says about a lock id: of what, whose, and how it ended.
+async fn ended(
+    connection: &mut PgConnection,
+    lock: &LockHash,
+) -> Result<Option<(LockKey, String, Why)>, DatabaseError> {
+    let row = sqlx::query(ENDED).bind(&lock[..]).fetch_optional(connection).await.map_err(classify)?;
+    let Some(row) = row else { return Ok(None) };
+    let text = |column| row.try_get::<String, _>(column).map_err(classify);
+    let at = from_millis(row.try_get("ended_at").map_err(classify)?);
+    let why = match (text("how")?.as_str(), owner(&row, "by_id", "by_name")?) {
+        ("released", _) => Why::Released { at },
+        ("broken", Some(by)) => Why::Broken { by, at, reason: text("reason")? },
+        _ => Why::Expired { at },
+    };
+    Ok(Some((LockKey::new(text("kind")?, text("id")?), text("owner_id")?, why)))
+}
+
+const HOLDERS: &str = "
+    select *, tenure_now($1) as now from tenure_lock
+     where kind = $2 and id = $3 and not ended and expires_at > tenure_now($1) order by since, generation";
+
+/// Everybody who holds the key, exclusively or not, the longest-held first.
+pub(super) async fn holders(
+    connection: &mut PgConnection,
+    key: &LockKey,
+    now: Option<i64>,
+) -> Result<Vec<Holder>, DatabaseError> {
+    let select = sqlx::query(HOLDERS).bind(now).bind(key.kind()).bind(key.id());
+    let rows = select.fetch_all(connection).await.map_err(classify)?;
+    rows.iter().map(|row| lease(row).map(|lease| lease.holder)).collect()
+}
+
+const HELD: &str = "
+    select *, tenure_now($1) as now from tenure_lock
+     where ($2::text is null or kind = $2) and not ended and expires_at > tenure_now($1)
+     order by since, kind, id limit $3";
+
+/// Everything that is held, of one type or of all, the longest-held first.
+pub(super) async fn held(
+    connection: &mut PgConnection,
+    kind: Option<&str>,
+    limit: u32,
+    now: Option<i64>,
+) -> Result<Vec<Holder>, DatabaseError> {
+    let select = sqlx::query(HELD).bind(now).bind(kind).bind(i64::from(limit));
+    let rows = select.fetch_all(connection).await.map_err(classify)?;
+    rows.iter().map(|row| lease(row).map(|lease| lease.holder)).collect()
+}

@@ -1,0 +1,181 @@
+//! Aggregates as rows: load, insert, save, delete. Root first, always.
+
+use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::{AssertSqlSafe, PgConnection, Postgres, Row as _};
+
+use super::errors::classify;
+use super::statements::{self, RowLock};
+use crate::backend::{Saved, Stored};
+use crate::diff::Diff;
+use crate::error::DatabaseError;
+use crate::mapping::{Column, Mapping, MappingError, Row, Rows, Table};
+use crate::value::{Kind, Value};
+use crate::version::Version;
+
+type Query<'q> = sqlx::query::Query<'q, Postgres, PgArguments>;
+
+/// Loads an aggregate: the root, locked as asked, then its children by statements of their own. (One join would return
+/// the new root with the old children after it had to wait.)
+pub(super) async fn load(
+    connection: &mut PgConnection,
+    mapping: &Mapping,
+    id: &[Value],
+    lock: RowLock,
+) -> Result<Option<Stored>, DatabaseError> {
+    let select = query(statements::select_root(mapping, lock), id);
+    let Some(row) = select.fetch_optional(&mut *connection).await.map_err(classify)? else { return Ok(None) };
+    let version = row.try_get::<i64, _>(0).map_err(classify)?;
+    let version = Version::new(version).map_err(|error| misfit(&mapping.root, &mapping.version, &error))?;
+    let root = read(&mapping.root, &row, 1)?;
+    let mut children = Vec::with_capacity(mapping.children.len());
+    for table in &mapping.children {
+        let select = query(statements::select_children(mapping, table), id);
+        let rows = select.fetch_all(&mut *connection).await.map_err(classify)?;
+        children.push(rows.iter().map(|row| read(table, row, 0)).collect::<Result<_, _>>()?);
+    }
+    Ok(Some(Stored { version, rows: Rows { root, children } }))
+}
+
+/// Loads without a lock, at READ COMMITTED, where every statement sees another moment: if somebody saved in between, the
+/// version has moved, and the aggregate is loaded again.
+pub(super) async fn load_whole(
+    connection: &mut PgConnection,
+    mapping: &Mapping,
+    id: &[Value],
+) -> Result<Option<Stored>, DatabaseError> {
+    loop {
+        let Some(stored) = load(connection, mapping, id, RowLock::None).await? else { return Ok(None) };
+        if mapping.children.is_empty() {
+            return Ok(Some(stored));
+        }
+        let select = query(statements::select_root(mapping, RowLock::None), id);
+        let row = select.fetch_optional(&mut *connection).await.map_err(classify)?;
+        let now = row.map(|row| row.try_get::<i64, _>(0)).transpose().map_err(classify)?;
+        if now == Some(stored.version.number()) {
+            return Ok(Some(stored));
+        }
+    }
+}
+
+/// Inserts a new aggregate as version 1; `false` if there is one with this id.
+pub(super) async fn insert(
+    connection: &mut PgConnection,
+    mapping: &Mapping,
+    rows: &Rows,
+) -> Result<bool, DatabaseError> {
+    let insert = query(statements::insert_root(mapping), &rows.root).bind(Version::FIRST.number());
+    if insert.execute(&mut *connection).await.map_err(classify)?.rows_affected() == 0 {
+        return Ok(false);
+    }
+    for (table, children) in mapping.children.iter().zip(&rows.children) {
+        for child in children {
+            insert_child(connection, mapping, table, &rows.root, child).await?;
+        }
+    }
+    Ok(true)
+}
+
+/// Writes the difference if the version is still the one that was loaded.
+pub(super) async fn save(
+    connection: &mut PgConnection,
+    mapping: &Mapping,
+    old: &Stored,
+    new: &Rows,
+) -> Result<Saved, DatabaseError> {
+    let diff = Diff::between(mapping, &old.rows, new);
+    let id = &new.root[..mapping.root.key];
+    let changed = diff.root.iter().map(|&index| &new.root[index]);
+    let update = query(statements::update_root(mapping, &diff.root), changed.chain(id)).bind(old.version.number());
+    if update.execute(&mut *connection).await.map_err(classify)?.rows_affected() == 0 {
+        // With a lock, or it might show the state from before whoever we waited for.
+        return Ok(Saved::Stale(load(connection, mapping, id, RowLock::Share).await?));
+    }
+    for (table, child) in mapping.children.iter().zip(&diff.children) {
+        // Deleted first, so that a new child may take over a unique value of one that is gone.
+        for key in &child.deleted {
+            let delete = query(statements::delete_child(mapping, table), id.iter().chain(*key));
+            delete.execute(&mut *connection).await.map_err(classify)?;
+        }
+        for (row, changed) in &child.updated {
+            let values = changed.iter().map(|&index| &row[index]).chain(id).chain(&row[..table.key]);
+            let update = query(statements::update_child(mapping, table, changed), values);
+            update.execute(&mut *connection).await.map_err(classify)?;
+        }
+        for row in &child.inserted {
+            insert_child(connection, mapping, table, &new.root, row).await?;
+        }
+    }
+    Ok(Saved::Done)
+}
+
+/// Deletes an aggregate if the version is still the one that was loaded.
+pub(super) async fn delete(
+    connection: &mut PgConnection,
+    mapping: &Mapping,
+    old: &Stored,
+) -> Result<Saved, DatabaseError> {
+    let id = &old.rows.root[..mapping.root.key];
+    // The root is locked and its version checked before the children go, so that a refusal has written nothing.
+    let now = load(connection, mapping, id, RowLock::Update).await?;
+    if now.as_ref().is_none_or(|now| now.version != old.version) {
+        return Ok(Saved::Stale(now));
+    }
+    for table in &mapping.children {
+        let delete = query(statements::delete_children(mapping, table), id);
+        delete.execute(&mut *connection).await.map_err(classify)?;
+    }
+    query(statements::delete_root(mapping), id).execute(&mut *connection).await.map_err(classify)?;
+    Ok(Saved::Done)
+}
+
+async fn insert_child(
+    connection: &mut PgConnection,
+    mapping: &Mapping,
+    table: &Table,
+    root: &Row,
+    child: &Row,
+) -> Result<(), DatabaseError> {
+    let insert = query(statements::insert_child(mapping, table), root[..mapping.root.key].iter().chain(child));
+    insert.execute(connection).await.map(drop).map_err(classify)
+}
+
+fn query<'q, 'v>(sql: String, values: impl IntoIterator<Item = &'v Value>) -> Query<'q> {
+    values.into_iter().fold(sqlx::query(AssertSqlSafe(sql)), bind)
+}
+
+/// The driver remembers a statement by its text together with the types of its first binds, so NULL needs its type.
+fn bind<'q>(query: Query<'q>, value: &Value) -> Query<'q> {
+    match value {
+        Value::Null(Kind::Bool) => query.bind(None::<bool>),
+        Value::Null(Kind::Integer | Kind::Timestamp) => query.bind(None::<i64>),
+        Value::Null(Kind::Real) => query.bind(None::<f64>),
+        Value::Null(Kind::Text) => query.bind(None::<String>),
+        Value::Null(Kind::Bytes) => query.bind(None::<Vec<u8>>),
+        Value::Bool(value) => query.bind(*value),
+        Value::Integer(value) | Value::Timestamp(value) => query.bind(*value),
+        Value::Real(value) => query.bind(*value),
+        Value::Text(value) => query.bind(value.clone()),
+        Value::Bytes(value) => query.bind(value.clone()),
+    }
+}
+
+fn read(table: &Table, row: &PgRow, first: usize) -> Result<Row, DatabaseError> {
+    let column = |(index, column)| read_column(row, first + index, column).map_err(|error| misfit(table, "", &error));
+    table.columns.iter().enumerate().map(column).collect()
+}
+
+fn read_column(row: &PgRow, index: usize, column: &Column) -> Result<Value, sqlx::Error> {
+    let value = match column.kind {
+        Kind::Bool => row.try_get::<Option<bool>, _>(index)?.map(Value::Bool),
+        Kind::Integer => row.try_get::<Option<i64>, _>(index)?.map(Value::Integer),
+        Kind::Real => row.try_get::<Option<f64>, _>(index)?.map(Value::Real),
+        Kind::Text => row.try_get::<Option<String>, _>(index)?.map(Value::Text),
+        Kind::Bytes => row.try_get::<Option<Vec<u8>>, _>(index)?.map(Value::Bytes),
+        Kind::Timestamp => row.try_get::<Option<i64>, _>(index)?.map(Value::Timestamp),
+    };
+    Ok(value.unwrap_or(Value::Null(column.kind)))
+}
+
+fn misfit(table: &Table, column: &str, error: &dyn std::error::Error) -> DatabaseError {
+    MappingError::new(&table.name, column, error.to_string()).into()
+}

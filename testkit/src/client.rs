@@ -1,0 +1,51 @@
+//! SQL through the server's own client program, so that no test depends on a driver to prepare its database.
+
+use std::path::PathBuf;
+
+use crate::error::StartError;
+use crate::kind::{Address, Kind};
+use crate::programs;
+
+/// The client program, and where it connects.
+#[derive(Debug)]
+pub(crate) struct Client {
+    program: PathBuf,
+    address: Address,
+}
+
+impl Client {
+    /// For the server that somebody else runs at this address.
+    pub(crate) fn new(address: Address) -> Result<Self, StartError> {
+        Ok(Client { program: programs::find(address.kind.client(), address.kind)?, address })
+    }
+
+    /// For a server of ours.
+    pub(crate) fn local(kind: Kind, port: u16) -> Result<Self, StartError> {
+        Self::new(Address::local(kind, port))
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.address.port
+    }
+
+    pub(crate) fn url(&self, database: &str) -> String {
+        self.address.url(database)
+    }
+
+    /// Runs it and returns what it printed, without the last line break.
+    pub(crate) fn query(&self, database: &str, sql: &str) -> Result<String, StartError> {
+        programs::run(programs::cleaned(&mut self.address.client(&self.program, database, sql)))
+    }
+
+    /// Where the server that answers keeps its data.
+    pub(crate) fn data_folder(&self) -> Result<String, StartError> {
+        self.query(self.address.kind.system_database(), self.address.kind.whose_data())
+    }
+
+    pub(crate) fn create_database(&self, name: &str) -> Result<(), StartError> {
+        let plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
+        assert!(!name.is_empty() && name.chars().all(plain), "{name:?}: database names are made of a-z, 0-9 and _");
+        let kind = self.address.kind;
+        self.query(kind.system_database(), &kind.create_database(name)).map(drop)
+    }
+}

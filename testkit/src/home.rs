@@ -1,0 +1,91 @@
+//! The temporary folder of one server, and the user who owns it.
+
+use std::fs::{self, File};
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::error::StartError;
+use crate::kind::Kind;
+use crate::programs;
+
+/// How many lines of the log an error shows.
+const SHOWN: usize = 20;
+
+/// A folder that is removed when dropped, and the user of everything that runs in it.
+#[derive(Debug)]
+pub struct Home {
+    folder: PathBuf,
+    /// User and group; none when we need not change ours.
+    account: Option<(u32, u32)>,
+    /// Removes the folder if the watchdog did not.
+    _owner: TempDir,
+}
+
+impl Home {
+    /// A new folder. Neither server wants to be run by root, so for root it belongs to `user`.
+    pub(crate) fn new(user: &'static str, kind: Kind) -> Result<Self, StartError> {
+        let account = if rustix::process::geteuid().is_root() { Some(account(user, kind)?) } else { None };
+        let owner = tempfile::Builder::new().prefix("tenure-").tempdir();
+        let owner = owner.map_err(StartError::system("make a temporary folder"))?;
+        // As the server will see it, whatever links lead there.
+        let folder = owner.path().canonicalize().map_err(StartError::system("find the temporary folder"))?;
+        if let Some((user, group)) = account {
+            chown(&folder, Some(user), Some(group)).map_err(StartError::system("give the folder away"))?;
+        }
+        Ok(Home { folder, account, _owner: owner })
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Where the server keeps its data.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+
+    /// A file for a program to read.
+    pub(crate) fn write(&self, name: &str, text: &str) -> Result<PathBuf, StartError> {
+        let path = self.folder.join(name);
+        fs::write(&path, text).map_err(StartError::system(format!("write {}", path.display())))?;
+        Ok(path)
+    }
+
+    /// A program, about to run here as that user.
+    pub(crate) fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        programs::cleaned(&mut command).current_dir(&self.folder).env("HOME", &self.folder).env("TMPDIR", &self.folder);
+        if let Some((user, group)) = self.account {
+            // This also leaves root's other groups.
+            command.uid(user).gid(group);
+        }
+        command
+    }
+
+    /// What the server writes goes here, after what it wrote before.
+    pub(crate) fn log(&self) -> Result<File, StartError> {
+        let file = File::options().create(true).append(true).open(self.folder.join("log"));
+        file.map_err(StartError::system("open the server's log"))
+    }
+
+    /// The end of the log.
+    pub(crate) fn last_words(&self) -> String {
+        let bytes = fs::read(self.folder.join("log")).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let lines: Vec<_> = text.lines().collect();
+        lines[lines.len().saturating_sub(SHOWN)..].join("\n")
+    }
+}
+
+/// The ids of a user and of their group. `id` knows them wherever they are kept.
+fn account(user: &'static str, kind: Kind) -> Result<(u32, u32), StartError> {
+    let id = |option| {
+        let printed = programs::run(Command::new("id").args([option, user])).ok()?;
+        printed.parse().ok()
+    };
+    id("-u").zip(id("-g")).ok_or(StartError::NoUser { user, kind })
+}

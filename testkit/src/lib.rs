@@ -1,0 +1,61 @@
+//! Throw-away PostgreSQL and MariaDB servers for the tests.
+//!
+//! A test that needs a database asks for an empty one of its own:
+//!
+//! ```no_run
+//! let url = testkit::new_database(testkit::Kind::Postgres);
+//! // postgres://tenure:secret@127.0.0.1:24601/tenure_1f3a_0_18c2…
+//! ```
+//!
+//! Under `cargo xtask test` the servers are already running, and `TENURE_POSTGRES_URL` and `TENURE_MYSQL_URL` say where.
+//! Otherwise the first test that asks starts one, and all tests of the process share it. To keep servers running
+//! between runs, `cargo run -p testkit` starts both and prints the two variables.
+//!
+//! A test that kills its server, or changes its settings, starts one for itself:
+//!
+//! ```no_run
+//! let server = testkit::Postgres::builder().setting("deadlock_timeout", "50ms").start()?;
+//! server.create_database("shop")?;
+//! server.kill(); // every process of it, at once, as a power cut would
+//! server.restart()?; // on the same port, with the data that had been committed
+//! # Ok::<(), testkit::StartError>(())
+//! ```
+//!
+//! # What they are like
+//!
+//! - **Durable**, as in production: every commit is flushed to the disk before it is acknowledged.
+//! - **Alone**: in a new temporary folder, on a free port of 127.0.0.1, with none of the machine's configuration. Their
+//!   clocks show UTC.
+//! - **Not root**: started by root, they run as the user that Debian's package made for them.
+//! - **Gone afterwards**, with their folder: when dropped, when the test panics, and, because somebody watches the
+//!   process (`watchdog.rs`), also when the whole test program is killed.
+//! - **Required**: where the programs are missing, the tests fail and name Debian's package. None is skipped.
+//!
+//! Calls block, for a second or two at most: tests may call them from asynchronous code. Linux only, as it reads `/proc`.
+//!
+//! What `initdb` and `mariadb-install-db` write is *not* flushed; that saves seconds. A test that cuts the power, and not
+//! only the process, has to run `sync` once before.
+
+mod client;
+mod engine;
+mod error;
+mod home;
+mod kind;
+mod mariadb;
+mod port;
+mod postgres;
+mod process;
+mod programs;
+mod server;
+mod shared;
+mod watchdog;
+
+pub use error::StartError;
+pub use kind::Kind;
+pub use mariadb::MariaDb;
+pub use postgres::Postgres;
+pub use server::{Builder, Server};
+pub use shared::{mariadb, new_database, postgres, server_url};
+
+/// The database that every server has from its start.
+pub const DATABASE: &str = "tenure";

@@ -1,0 +1,77 @@
+//! PostgreSQL.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use rustix::process::Signal;
+
+use crate::engine::Engine;
+use crate::error::StartError;
+use crate::home::Home;
+use crate::kind::Kind;
+use crate::programs;
+use crate::server::Server;
+
+/// A throw-away PostgreSQL server.
+pub type Postgres = Server<Programs>;
+
+/// PostgreSQL's own, stated all the same: a test of durability should not hang on a default.
+const SETTINGS: [&str; 6] = [
+    "fsync=on",
+    "synchronous_commit=on",
+    "full_page_writes=on",
+    "listen_addresses=127.0.0.1",
+    // A socket's path must be short, and that of a temporary folder may be long.
+    "unix_socket_directories=",
+    // Otherwise a killed server leaves files in /dev/shm.
+    "dynamic_shared_memory_type=mmap",
+];
+
+/// Where PostgreSQL's programs are.
+#[derive(Debug)]
+pub struct Programs {
+    initdb: PathBuf,
+    postgres: PathBuf,
+}
+
+impl Engine for Programs {
+    const KIND: Kind = Kind::Postgres;
+    const USER: &'static str = "postgres";
+    /// A "fast" shutdown: sessions are ended.
+    const STOP: Signal = Signal::INT;
+    /// An "immediate" one: no checkpoint.
+    const DISCARD: Signal = Signal::QUIT;
+
+    fn find() -> Result<Self, StartError> {
+        let find = |program| programs::find(program, Kind::Postgres);
+        Ok(Programs { initdb: find("initdb")?, postgres: find("postgres")? })
+    }
+
+    fn install(&self, home: &Home) -> Result<(), StartError> {
+        let password = home.write("password", "secret\n")?;
+        let mut command = home.command(&self.initdb);
+        command.args(["--no-sync", "--encoding=UTF8", "--locale=C.UTF-8", "--auth=scram-sha-256", "--username=tenure"]);
+        command.arg("--pwfile").arg(password).arg("--pgdata").arg(home.data());
+        programs::run(&mut command).map(drop)
+    }
+
+    fn serve(&self, home: &Home, port: u16, settings: &[(String, String)]) -> Command {
+        let mut command = home.command(&self.postgres);
+        command.arg("-D").arg(home.data()).arg("-p").arg(port.to_string());
+        let settings = settings.iter().map(|(name, value)| format!("{name}={value}"));
+        for setting in SETTINGS.map(String::from).into_iter().chain(settings) {
+            command.arg("-c").arg(setting);
+        }
+        command
+    }
+
+    fn bury(&self, home: &Home) {
+        // Each server owns a few bytes of System V shared memory. A killed one leaves them, and the system has only so
+        // many; the seventh line of this file, which an orderly end removes, says which they are.
+        let Ok(text) = fs::read_to_string(home.data().join("postmaster.pid")) else { return };
+        if let Some(id) = text.lines().nth(6).and_then(|line| line.split_whitespace().nth(1)) {
+            let _ = programs::run(Command::new("ipcrm").args(["-m", id]));
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Finding the servers' programs, and running those that end by themselves.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, fs};
+
+use crate::error::StartError;
+use crate::kind::Kind;
+
+/// Where this program is.
+pub(crate) fn find(program: &str, kind: Kind) -> Result<PathBuf, StartError> {
+    let debian = if kind == Kind::Postgres { debian_postgres() } else { Vec::new() };
+    let folders = debian.into_iter().chain(env::split_paths(&search_path()).collect::<Vec<_>>());
+    let mut places = folders.map(|folder| folder.join(program));
+    places.find(|place| place.is_file()).ok_or_else(|| StartError::Missing { program: program.into(), kind })
+}
+
+/// Debian keeps one folder per major version, and none of them in PATH. The newest comes first.
+fn debian_postgres() -> Vec<PathBuf> {
+    let folders = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let version = |folder: &PathBuf| folder.file_name()?.to_str()?.parse::<f32>().ok();
+    let mut found: Vec<_> = folders.filter_map(|entry| Some((version(&entry.path())?, entry.path()))).collect();
+    found.sort_by(|one, other| other.0.total_cmp(&one.0));
+    found.into_iter().map(|(_, folder)| folder.join("bin")).collect()
+}
+
+/// PATH, and the folders for administrators, which others on Debian do not have in theirs. mariadbd is in one.
+pub(crate) fn search_path() -> OsString {
+    let mut path = env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+    path.push(":/usr/local/sbin:/usr/sbin:/sbin");
+    path
+}
+
+/// Takes away all that could make one machine differ from another: PGHOST, LANG, TZ and so on.
+pub(crate) fn cleaned(command: &mut Command) -> &mut Command {
+    command.env_clear().env("PATH", search_path()).env("LC_ALL", "C").env("TZ", "UTC").stdin(Stdio::null())
+}
+
+/// Runs it to its end and returns what it printed, without the last line break.
+pub(crate) fn run(command: &mut Command) -> Result<String, StartError> {
+    let program = Path::new(command.get_program()).display().to_string();
+    let output = command.output().map_err(StartError::system(format!("start {program}")))?;
+    let printed = String::from_utf8_lossy(&output.stdout).trim_end().to_owned();
+    if output.status.success() {
+        return Ok(printed);
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
+    Err(StartError::Program { program, output: [printed, said, output.status.to_string()].join("\n") })
+}

@@ -1,0 +1,219 @@
+//! One throw-away server, of either kind.
+
+use std::marker::PhantomData;
+use std::net::TcpStream;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::client::Client;
+use crate::engine::Engine;
+use crate::error::StartError;
+use crate::home::Home;
+use crate::process::{Process, within};
+use crate::watchdog::Watchdog;
+use crate::{DATABASE, port};
+
+/// A start takes about a second. But other tests may keep the disk busy, and after a kill there is a log to replay.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Only another program that takes the same port at the same moment makes a second try necessary.
+const TRIES: usize = 5;
+
+/// A server in a temporary folder, on a port of 127.0.0.1. Dropping it ends it and removes the folder.
+///
+/// All methods take `&self` and block, so that the tests of a program can share it.
+#[derive(Debug)]
+pub struct Server<E: Engine> {
+    engine: E,
+    home: Home,
+    client: Client,
+    settings: Vec<(String, String)>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    process: Option<Process>,
+    watchdog: Watchdog,
+}
+
+/// A server that is not started yet.
+#[derive(Debug)]
+pub struct Builder<E> {
+    settings: Vec<(String, String)>,
+    engine: PhantomData<E>,
+}
+
+impl<E: Engine> Builder<E> {
+    /// Changes a setting of the server, by the name it has in the server's configuration.
+    pub fn setting(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.settings.push((name.into(), value.into()));
+        self
+    }
+
+    /// Starts it, and waits until it answers.
+    pub fn start(self) -> Result<Server<E>, StartError> {
+        let engine = E::find()?;
+        let client = Client::local(E::KIND, port::free())?;
+        let home = Home::new(E::USER, E::KIND)?;
+        let watchdog = Watchdog::new(home.folder(), E::DISCARD).map_err(StartError::system("start /bin/sh"))?;
+        let state = Mutex::new(State { process: None, watchdog });
+        let mut server = Server { engine, home, client, settings: self.settings, state };
+        server.engine.install(&server.home)?;
+        let mut tries = 1;
+        loop {
+            let result = server.launch(&mut server.state());
+            match result {
+                // It may have ended because somebody else has the port by now.
+                Err(StartError::Exited { .. }) if tries < TRIES && !port::is_free(server.client.port()) => tries += 1,
+                Err(error) => return Err(error),
+                Ok(()) => break,
+            }
+            server.client = Client::local(E::KIND, port::free())?;
+        }
+        server.client.create_database(DATABASE)?;
+        Ok(server)
+    }
+}
+
+impl<E: Engine> Server<E> {
+    /// Starts one with durable settings, and waits until it answers.
+    pub fn start() -> Result<Self, StartError> {
+        Self::builder().start()
+    }
+
+    /// For one with other settings.
+    pub fn builder() -> Builder<E> {
+        Builder { settings: Vec::new(), engine: PhantomData }
+    }
+
+    /// The URL of one of its databases, such as [`DATABASE`].
+    pub fn url(&self, database: &str) -> String {
+        self.client.url(database)
+    }
+
+    /// Makes an empty database. Its name is of `a-z`, `0-9` and `_`.
+    pub fn create_database(&self, name: &str) -> Result<(), StartError> {
+        self.client.create_database(name)
+    }
+
+    /// Runs SQL with the server's own client program, and returns what it prints: bare values, one row a line.
+    pub fn query(&self, database: &str, sql: &str) -> Result<String, StartError> {
+        self.client.query(database, sql)
+    }
+
+    /// The folder with its data, and with its log in `log`.
+    pub fn folder(&self) -> &Path {
+        self.home.folder()
+    }
+
+    /// The id of its first process, the parent of any others; none after [`kill`](Self::kill) and [`stop`](Self::stop).
+    pub fn process(&self) -> Option<u32> {
+        self.state().process.as_ref().map(Process::id)
+    }
+
+    /// Kills all its processes with SIGKILL, as a crash of the machine would end them. None is left when this returns.
+    pub fn kill(&self) {
+        let mut state = self.state();
+        if let Some(mut process) = state.process.take() {
+            process.kill();
+            state.watchdog.forget();
+        }
+    }
+
+    /// Shuts it down in good order, and keeps its data for [`restart`](Self::restart).
+    ///
+    /// # Panics
+    ///
+    /// If it does not come to its end.
+    pub fn stop(&self) {
+        drop(self.stopped());
+    }
+
+    /// Starts it again on the same port with the same data, and waits until it answers. Stops it first if it still runs.
+    ///
+    /// # Panics
+    ///
+    /// If it still ran, and does not come to its end.
+    pub fn restart(&self) -> Result<(), StartError> {
+        let mut state = self.stopped();
+        self.launch(&mut state)
+    }
+
+    fn stopped(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state();
+        assert!(state.end(E::STOP), "the server did not stop; it had written:\n{}", self.home.last_words());
+        state
+    }
+
+    /// A test that panicked meanwhile is no reason to keep the server from the others.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn launch(&self, state: &mut State) -> Result<(), StartError> {
+        let mut command = self.engine.serve(&self.home, self.client.port(), &self.settings);
+        let log = self.home.log()?;
+        command.stdout(log.try_clone().map_err(StartError::system("share the server's log"))?).stderr(log);
+        let mut process = Process::spawn(&mut command).map_err(StartError::system("start the server"))?;
+        let watched = state.watchdog.watch(process.id()).map_err(StartError::system("tell the watchdog"));
+        if let Err(error) = watched.and_then(|()| self.wait_for(&mut process)) {
+            process.kill();
+            state.watchdog.forget();
+            return Err(error);
+        }
+        state.process = Some(process);
+        Ok(())
+    }
+
+    /// Waits until it answers for itself: the port may be somebody else's, with the same password.
+    fn wait_for(&self, process: &mut Process) -> Result<(), StartError> {
+        let mut status = None;
+        let mut answer = "nobody listens".to_owned();
+        let ready = || {
+            status = process.ended();
+            if status.is_some() {
+                return true;
+            }
+            // A client program for every look would keep a core busy.
+            if TcpStream::connect(("127.0.0.1", self.client.port())).is_err() {
+                return false;
+            }
+            match self.client.data_folder() {
+                Ok(folder) if Path::new(&folder) == self.home.data() => return true,
+                Ok(folder) => answer = format!("the port belongs to the server of {folder}"),
+                Err(error) => answer = error.to_string(),
+            }
+            false
+        };
+        let in_time = within(PATIENCE, ready);
+        let log = || self.home.last_words();
+        match status {
+            Some(status) => Err(StartError::Exited { status: status.to_string(), log: log() }),
+            None if in_time => Ok(()),
+            None => Err(StartError::NotReady { waited: PATIENCE, answer, log: log() }),
+        }
+    }
+}
+
+impl State {
+    /// Ends the process, with violence if need be. Whether the signal was enough.
+    fn end(&mut self, signal: Signal) -> bool {
+        let Some(mut process) = self.process.take() else { return true };
+        let in_time = process.end_by(signal, PATIENCE);
+        process.kill();
+        self.watchdog.forget();
+        in_time
+    }
+}
+
+impl<E: Engine> Drop for Server<E> {
+    fn drop(&mut self) {
+        self.state().end(E::DISCARD);
+        self.engine.bury(&self.home);
+        // The watchdog then removes the folder.
+    }
+}

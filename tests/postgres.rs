@@ -1,0 +1,19 @@
+//! The conformance suite on PostgreSQL: one server for all tests, random keys, a clock per test.
+
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
+
+mod conformance;
+
+use conformance::support::TestDb;
+use tenure::{Database, ManualClock};
+
+async fn open() -> TestDb {
+    let url = std::env::var("TENURE_POSTGRES_URL")
+        .expect("TENURE_POSTGRES_URL names a server; `cargo xtask test` starts one");
+    let clock = ManualClock::new();
+    let db = Database::connect_with_clock(&url, clock.clone()).await.unwrap();
+    db.migrate(&sqlx::migrate!("tests/tables/postgres")).await.unwrap();
+    TestDb::new(db, url, clock, ())
+}
+
+conformance!(crate::open);
