@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use crate::capabilities::Capabilities;
 use crate::conflict::Change;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner};
@@ -69,6 +70,21 @@ pub(crate) struct Authorship {
     pub command: Option<String>,
 }
 
+impl Authorship {
+    /// What others are told who find the transaction in their way: `kim: start shipping`.
+    pub(crate) fn label(&self) -> Option<String> {
+        match (&self.by, &self.command) {
+            (Some(by), Some(command)) => Some(format!("{}: {command}", by.id)),
+            (Some(by), None) => Some(by.id.clone()),
+            (None, command) => command.clone(),
+        }
+    }
+}
+
+/// Somebody else holds the row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RowLocked;
+
 /// What became of a save or a delete.
 #[derive(Debug)]
 pub(crate) enum Saved {
@@ -81,8 +97,11 @@ pub(crate) enum Saved {
 /// A database, and the operations that are transactions of their own.
 #[async_trait]
 pub(crate) trait Backend: Debug + Send + Sync {
-    /// Opens a writing transaction. The wait is the budget for everything that has to be waited for.
-    async fn begin(&self, wait: Wait) -> Result<Box<dyn BackendTransaction>, DatabaseError>;
+    /// What it can do.
+    fn capabilities(&self) -> Capabilities;
+    /// Opens a writing transaction. The wait is the budget for everything that has to be waited for; the label is what
+    /// others are told who find it in their way.
+    async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError>;
     /// Loads an aggregate as it is at one moment, without locking it.
     async fn load(&self, mapping: &Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError>;
     /// The saved changes of an aggregate that are still kept, newest first.
@@ -133,6 +152,15 @@ pub(crate) trait Backend: Debug + Send + Sync {
 pub(crate) trait BackendTransaction: Send {
     /// Loads an aggregate, locking its root first as the mode asks; children by later statements.
     async fn load(&mut self, mapping: &Mapping, id: &[Value], mode: LockMode) -> Result<Option<Stored>, DatabaseError>;
+    /// As `load` with a pessimistic mode, but does not wait: `Err` inside if somebody else holds the row.
+    async fn load_unlocked(
+        &mut self,
+        _mapping: &Mapping,
+        _id: &[Value],
+        _mode: LockMode,
+    ) -> Result<Result<Option<Stored>, RowLocked>, DatabaseError> {
+        Err(DatabaseError::Unsupported("this database has no row locks that could be skipped; use `find` with no wait"))
+    }
     /// The state of an aggregate as it was at a version, and the latest change; both `None` where no revisions are kept.
     async fn revisions(
         &mut self,

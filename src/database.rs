@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::backend::Backend;
+use crate::backend::{Authorship, Backend};
+use crate::capabilities::Capabilities;
 use crate::clock::ManualClock;
 use crate::error::DatabaseError;
 use crate::lock_mode::Wait;
+use crate::lock_order::{LockInversion, LockOrder};
 use crate::transaction::Transaction;
 
 /// A database with tenure's tables in it. Clones are the same database.
@@ -15,6 +17,8 @@ use crate::transaction::Transaction;
 #[derive(Debug, Clone)]
 pub struct Database {
     backend: Arc<dyn Backend>,
+    /// Where the orders of locks are recorded, in debug mode.
+    lock_order: Option<LockOrder>,
 }
 
 impl Database {
@@ -40,12 +44,12 @@ impl Database {
         #[cfg(feature = "sqlite")]
         if url.starts_with("sqlite:") {
             let backend = Arc::new(crate::backend::sqlite::Sqlite::open(url, clock).await?);
-            return Ok(Database { backend });
+            return Ok(Database { backend, lock_order: None });
         }
         #[cfg(feature = "postgres")]
         if url.starts_with("postgres:") || url.starts_with("postgresql:") {
             let backend = Arc::new(crate::backend::postgres::Postgres::open(url, clock).await?);
-            return Ok(Database { backend });
+            return Ok(Database { backend, lock_order: None });
         }
         let _ = clock;
         Err(DatabaseError::Unsupported(
@@ -69,7 +73,30 @@ impl Database {
     /// # Cancel safety
     /// Dropping the future, at any moment, leaves no transaction open and no lock held.
     pub async fn begin_within(&self, wait: Wait) -> Result<Transaction, DatabaseError> {
-        Ok(Transaction::new(self.backend.begin(wait).await?))
+        self.begin_for(wait, Authorship::default()).await
+    }
+
+    /// As [`begin_within`](Self::begin_within), on behalf of somebody.
+    pub(crate) async fn begin_for(&self, wait: Wait, author: Authorship) -> Result<Transaction, DatabaseError> {
+        let inner = self.backend.begin(wait, author.label().as_deref()).await?;
+        Ok(Transaction::new(inner, author, self.lock_order.clone()))
+    }
+
+    /// What this database can do.
+    pub fn capabilities(&self) -> Capabilities {
+        self.backend.capabilities()
+    }
+
+    /// The same database in a debug mode that records in which order transactions lock aggregates, and finds orders that
+    /// can deadlock before they do: see [`lock_inversions`](Self::lock_inversions). For tests, and for a trial run.
+    pub fn recording_lock_order(mut self) -> Self {
+        self.lock_order = Some(LockOrder::default());
+        self
+    }
+
+    /// The inversions that the debug mode found. Each was also logged as a warning. Assert in tests that there are none.
+    pub fn lock_inversions(&self) -> Vec<LockInversion> {
+        self.lock_order.as_ref().map(LockOrder::inversions).unwrap_or_default()
     }
 
     /// Waits for what is under way, and closes. Clones are closed with it.

@@ -22,10 +22,13 @@ use crate::mapping::MappingError;
 #[non_exhaustive]
 pub enum DatabaseError {
     /// Somebody else was in the way for longer than the caller would wait. Nothing was changed.
-    #[error("waited {} ms for a lock that somebody else holds; try again, or wait longer", waited.as_millis())]
+    #[error("waited {} ms for a lock that {} holds; try again, or wait longer", waited.as_millis(),
+            holder.as_deref().unwrap_or("somebody else"))]
     LockTimeout {
         /// How long the wait was.
         waited: Duration,
+        /// Who was in the way, where the database can tell: what their transaction was for, or their connection.
+        holder: Option<String>,
     },
     /// Two transactions waited for each other, and this one was chosen to give way. Nothing of it was kept.
     #[error("two transactions waited for each other, and this one gave way; run it again as a whole")]

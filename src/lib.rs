@@ -5,6 +5,7 @@ extern crate self as tenure;
 
 mod aggregate;
 mod backend;
+mod capabilities;
 mod clock;
 mod conflict;
 mod database;
@@ -12,6 +13,8 @@ mod diff;
 mod error;
 mod lease;
 mod lock_mode;
+mod lock_order;
+mod lock_set;
 mod manager;
 pub mod mapping;
 mod policy;
@@ -22,15 +25,18 @@ pub mod value;
 mod version;
 
 pub use aggregate::{Aggregate, AggregateId, Entity, Loaded};
+pub use capabilities::{Capabilities, Granularity};
 pub use clock::ManualClock;
 pub use conflict::{Change, FieldConflict, Side, VersionConflict};
 pub use database::Database;
 pub use error::{BreakError, DatabaseError, Error, LeaseError, LockError, UpdateError};
 pub use lease::{Holder, InvalidLockId, Lease, LockId, LockKey, NoLock, Owner, Why};
 pub use lock_mode::{LockMode, Wait};
+pub use lock_order::LockInversion;
+pub use lock_set::{LockSet, Locked};
 pub use manager::LockManager;
 pub use policy::{InvalidPolicy, LockPolicy};
-pub use repository::Repository;
+pub use repository::{Repository, Unlocked};
 /// The sqlx whose pools and connections stand in this crate's API.
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub use sqlx;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use crate::aggregate::{Aggregate, Loaded, id_values};
-use crate::backend::{Saved, Stored};
+use crate::backend::{RowLocked, Saved, Stored};
 use crate::conflict::{Change, VersionConflict, compare};
 use crate::database::Database;
 use crate::diff::{Diff, same_id};
@@ -60,7 +60,7 @@ impl<A: Aggregate> Repository<A> {
     /// [`Error::Database`], also when a row does not fit the mapping.
     pub async fn get(&self, id: &A::Id) -> Result<Option<Loaded<A>>, Error> {
         let stored = self.database.backend().load(A::mapping(), &id_values(id)).await?;
-        loaded(stored)
+        loaded(stored, LockMode::None)
     }
 
     /// Loads the aggregate inside a transaction, locked as the mode says. The root is locked before a child is read.
@@ -68,12 +68,25 @@ impl<A: Aggregate> Repository<A> {
     /// # Errors
     /// [`Error::Database`]; with a pessimistic mode [`DatabaseError::LockTimeout`] among them.
     pub async fn find(&self, tx: &mut Transaction, id: &A::Id, mode: LockMode) -> Result<Option<Loaded<A>>, Error> {
-        let stored = tx.usable()?.load(A::mapping(), &id_values(id), mode).await;
-        let mut loaded = loaded(tx.note(stored)?)?;
-        if let Some(loaded) = &mut loaded {
-            loaded.force_increment = mode.forces_increment();
+        let stored = tx.load(&LockKey::of::<A>(id), A::mapping(), &id_values(id), mode).await?;
+        loaded(stored, mode)
+    }
+
+    /// Loads and locks the aggregate if nobody else holds it, without waiting: how workers share out what is to do. The
+    /// transaction goes on when somebody does.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Unsupported`] where a lock is on the whole database, see
+    /// [`Capabilities::skip_locked`](crate::Capabilities::skip_locked).
+    pub async fn find_unlocked(&self, tx: &mut Transaction, id: &A::Id, mode: LockMode) -> Result<Unlocked<A>, Error> {
+        tx.record_order(&LockKey::of::<A>(id));
+        let stored = tx.usable()?.load_unlocked(A::mapping(), &id_values(id), mode).await;
+        match tx.note(stored)? {
+            Err(RowLocked) => Ok(Unlocked::Locked),
+            Ok(stored) => {
+                Ok(loaded(stored, mode)?.map_or(Unlocked::NotFound, |loaded| Unlocked::Found(Box::new(loaded))))
+            }
         }
-        Ok(loaded)
     }
 
     /// Inserts a new aggregate as version 1.
@@ -191,8 +204,22 @@ pub(crate) fn describe<A: Aggregate>(
     }
 }
 
-fn loaded<A: Aggregate>(stored: Option<Stored>) -> Result<Option<Loaded<A>>, Error> {
-    Ok(stored.map(|stored| Loaded::new(stored.rows, stored.version)).transpose()?)
+/// What [`Repository::find_unlocked`] found.
+#[derive(Debug)]
+pub enum Unlocked<A> {
+    /// The aggregate: locked, and yours to the end of the transaction.
+    Found(Box<Loaded<A>>),
+    /// There is no such aggregate.
+    NotFound,
+    /// Somebody else holds it.
+    Locked,
+}
+
+fn loaded<A: Aggregate>(stored: Option<Stored>, mode: LockMode) -> Result<Option<Loaded<A>>, Error> {
+    let Some(stored) = stored else { return Ok(None) };
+    let mut loaded = Loaded::new(stored.rows, stored.version)?;
+    loaded.force_increment = mode.forces_increment();
+    Ok(Some(loaded))
 }
 
 impl<A> Clone for Repository<A> {

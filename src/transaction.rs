@@ -1,8 +1,12 @@
 //! A transaction that cannot lie.
 
-use crate::backend::{Authorship, BackendTransaction};
+use crate::backend::{Authorship, BackendTransaction, Stored};
 use crate::error::DatabaseError;
-use crate::lease::Owner;
+use crate::lease::{LockKey, Owner};
+use crate::lock_mode::LockMode;
+use crate::lock_order::LockOrder;
+use crate::mapping::Mapping;
+use crate::value::Value;
 
 /// A writing transaction. Dropping it rolls back.
 ///
@@ -15,11 +19,13 @@ pub struct Transaction {
     /// whose future was dropped in the middle poisons as well.
     poisoned: Option<DatabaseError>,
     pub(crate) author: Authorship,
+    /// In debug mode, the aggregates that were locked so far, and where orders are recorded.
+    lock_order: Option<(Vec<LockKey>, LockOrder)>,
 }
 
 impl Transaction {
-    pub(crate) fn new(inner: Box<dyn BackendTransaction>) -> Self {
-        Transaction { inner, poisoned: None, author: Authorship::default() }
+    pub(crate) fn new(inner: Box<dyn BackendTransaction>, author: Authorship, order: Option<LockOrder>) -> Self {
+        Transaction { inner, poisoned: None, author, lock_order: order.map(|order| (Vec::new(), order)) }
     }
 
     /// Says who makes the changes of this transaction. Later conflicts name them.
@@ -55,6 +61,29 @@ impl Transaction {
     /// [`DatabaseError`] when the database did not answer; the changes are gone all the same.
     pub async fn rollback(self) -> Result<(), DatabaseError> {
         self.inner.rollback().await
+    }
+
+    /// Loads an aggregate, locked as the mode says.
+    pub(crate) async fn load(
+        &mut self,
+        key: &LockKey,
+        mapping: &Mapping,
+        id: &[Value],
+        mode: LockMode,
+    ) -> Result<Option<Stored>, DatabaseError> {
+        if mode.is_pessimistic() {
+            self.record_order(key);
+        }
+        let stored = self.usable()?.load(mapping, id, mode).await;
+        self.note(stored)
+    }
+
+    /// In debug mode, records that an aggregate is about to be locked.
+    pub(crate) fn record_order(&mut self, key: &LockKey) {
+        if let Some((held, order)) = &mut self.lock_order {
+            order.record(held, key, self.author.command.as_deref());
+            held.push(key.clone());
+        }
     }
 
     /// The backend's transaction, for one operation; the operation's result goes through [`note`](Self::note).

@@ -131,8 +131,7 @@ impl<'a, A: Aggregate> Update<'a, A> {
     /// Dropping the future rolls back; only when it is dropped during the commit itself the change may have been saved.
     pub async fn run<E>(self, command: impl FnOnce(&mut A) -> Result<(), E>) -> Result<Loaded<A>, UpdateError<E>> {
         let key = LockKey::of::<A>(&self.id);
-        let mut tx = self.repository.database.begin_within(self.wait).await?;
-        tx.author = self.author.clone();
+        let mut tx = self.repository.database.begin_for(self.wait, self.author.clone()).await?;
         self.check_lock(&mut tx, &key).await?;
         let found = self.repository.find(&mut tx, &self.id, self.mode).await?;
         let Some(mut loaded) = found else {

@@ -116,7 +116,7 @@ async fn two_processes_share_the_file_and_its_locks() {
     let held = here.begin().await.unwrap();
     let waited = there.begin_within(Wait::Within(Duration::from_millis(120))).await.expect_err("two writers");
     assert!(
-        matches!(waited, DatabaseError::LockTimeout { waited } if waited >= Duration::from_millis(100)),
+        matches!(waited, DatabaseError::LockTimeout { waited, .. } if waited >= Duration::from_millis(100)),
         "{waited:?}"
     );
     held.rollback().await.unwrap();

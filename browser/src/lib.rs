@@ -13,7 +13,7 @@ mod story;
 use std::time::Duration;
 
 pub use person::Person;
-pub use story::{ORDER, Story};
+pub use story::{EDIT, ORDER, Story};
 pub use thirtyfour::Key;
 
 /// How long people wait for something to happen before the story has failed. It is generous, because machines are slow

@@ -13,7 +13,7 @@ use thirtyfour::extensions::query::ElementQueryable;
 use thirtyfour::{By, Key, WebDriver, WebElement};
 use tokio::time::{Instant, sleep};
 
-use crate::{ORDER, PATIENCE};
+use crate::{EDIT, ORDER, PATIENCE};
 
 /// Somebody with a browser of their own.
 ///
@@ -47,7 +47,7 @@ impl Person {
     /// Opens [`ORDER`] for editing, with the button on its page, and waits for the form.
     pub async fn edits_the_order(&self) {
         self.goes_to(&format!("/orders/{ORDER}")).await;
-        self.clicks("form[action$='/edit'] button").await;
+        self.clicks(EDIT).await;
         self.sees("main[data-state=OE-1] form[data-tenure-state=held]").await;
     }
 
@@ -62,6 +62,7 @@ impl Person {
     /// Loses the connection, or gets it back.
     pub async fn is_online(&self, online: bool) {
         let conditions = json!({ "offline": !online, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1 });
+        self.browser_is_told("Network.enable", json!({})).await;
         self.browser_is_told("Network.emulateNetworkConditions", conditions).await;
     }
 
@@ -89,7 +90,8 @@ impl Person {
 
     /// Presses keys, wherever the focus is.
     pub async fn presses(&self, keys: impl Into<thirtyfour::TypingData>) {
-        self.done("presses keys", self.web.action_chain().send_keys(keys).perform().await).await;
+        let pressed = async { self.web.active_element().await?.send_keys(keys).await };
+        self.done("presses keys", pressed.await).await;
     }
 
     /// Presses Tab until the focus is on that element: the way there for people who use no mouse.
@@ -136,7 +138,7 @@ impl Person {
     /// Waits until this is true of the page: a JavaScript expression.
     pub async fn waits_until(&self, expression: &str) {
         let end = Instant::now() + PATIENCE;
-        while !self.finds::<bool>(expression).await {
+        while !self.finds::<bool>(&format!("Boolean({expression})")).await {
             if Instant::now() > end {
                 self.fails(&format!("waited in vain for {expression}")).await;
             }

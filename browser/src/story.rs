@@ -13,6 +13,9 @@ use crate::person::Person;
 /// An order of the customer `minji`, paid and not yet shipped.
 pub const ORDER: &str = "2026-000300";
 
+/// The button on the page of [`ORDER`] that opens it for editing.
+pub const EDIT: &str = "form[action='/orders/2026-000300/edit'] button";
+
 /// A shop of its own for one story: every story starts with the same orders and nobody in the shop.
 pub struct Story {
     /// The shop's clock. It stands still until the story moves it.

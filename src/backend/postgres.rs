@@ -16,9 +16,10 @@ mod transaction;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sqlx::PgPool;
+use sqlx::{PgConnection, PgPool};
 
 use crate::backend::{Attempt, Backend, BackendTransaction, LockRequest, Proof, Stored};
+use crate::capabilities::{Capabilities, Granularity};
 use crate::clock::ManualClock;
 use crate::conflict::Change;
 use crate::error::DatabaseError;
@@ -35,6 +36,7 @@ use transaction::PgTransaction;
 pub(crate) struct Postgres {
     pool: PgPool,
     time: Time,
+    version: String,
 }
 
 /// The server's own clock, or that of a test.
@@ -59,15 +61,27 @@ impl Postgres {
         migrator.run(&self.pool).await.map_err(connect::migration_failed)
     }
 
-    async fn write(&self, wait: Wait) -> Result<OpenTransaction, DatabaseError> {
-        OpenTransaction::begin(&self.pool, wait).await
+    async fn write(&self) -> Result<OpenTransaction, DatabaseError> {
+        OpenTransaction::begin(&self.pool, Wait::default(), None).await
     }
 }
 
 #[async_trait]
 impl Backend for Postgres {
-    async fn begin(&self, wait: Wait) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
-        Ok(Box::new(PgTransaction::new(self.write(wait).await?, self.time.clone())))
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            database: format!("PostgreSQL {}", self.version),
+            granularity: Granularity::Row,
+            shared_locks: true,
+            skip_locked: true,
+            names_blocker: true,
+            heartbeats_pass_saves: true,
+        }
+    }
+
+    async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
+        let open = OpenTransaction::begin(&self.pool, wait, label).await?;
+        Ok(Box::new(PgTransaction::new(open, self.pool.clone(), self.time.clone())))
     }
 
     async fn load(&self, mapping: &Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
@@ -90,9 +104,10 @@ impl Backend for Postgres {
                 return Ok(Attempt::Held(holder));
             }
         }
-        let mut transaction = self.write(Wait::default()).await?;
-        let attempt = lock::take(transaction.connection(), request, self.time.given()).await;
-        let attempt = transaction.timed(attempt)?;
+        let mut transaction = self.write().await?;
+        let now = self.time.given();
+        let take = async |connection: &mut PgConnection| lock::take(connection, request, now).await;
+        let attempt = transaction.wait_for(&self.pool, take).await?;
         match attempt {
             Attempt::Granted(_) => transaction.commit().await?,
             _ => transaction.rollback().await?,
@@ -106,7 +121,7 @@ impl Backend for Postgres {
     }
 
     async fn keep_alive(&self, proofs: &[Proof]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
-        let mut transaction = self.write(Wait::default()).await?;
+        let mut transaction = self.write().await?;
         let mut answers: Vec<Option<Result<Holder, NoLock>>> = vec![None; proofs.len()];
         // In one order for all callers, or two sets of heartbeats could deadlock.
         let mut order: Vec<usize> = (0..proofs.len()).collect();
@@ -119,21 +134,21 @@ impl Backend for Postgres {
     }
 
     async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let mut transaction = self.write(Wait::default()).await?;
+        let mut transaction = self.write().await?;
         let answer = lock::extend(transaction.connection(), proof, by, self.time.given()).await?;
         transaction.commit().await?;
         Ok(answer)
     }
 
     async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let mut transaction = self.write(Wait::default()).await?;
+        let mut transaction = self.write().await?;
         let answer = lock::expire_within(transaction.connection(), proof, within, self.time.given()).await?;
         transaction.commit().await?;
         Ok(answer)
     }
 
     async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let mut transaction = self.write(Wait::default()).await?;
+        let mut transaction = self.write().await?;
         let answer = lock::release(transaction.connection(), proof, self.time.given()).await?;
         transaction.commit().await?;
         Ok(answer)
@@ -146,10 +161,11 @@ impl Backend for Postgres {
         by: &Owner,
         reason: &str,
     ) -> Result<Option<Holder>, DatabaseError> {
-        let mut transaction = self.write(Wait::default()).await?;
+        let mut transaction = self.write().await?;
         let now = self.time.given();
-        let broken = lock::break_lock(transaction.connection(), key, generation, by, reason, now).await;
-        let broken = transaction.timed(broken)?;
+        let end =
+            async |connection: &mut PgConnection| lock::break_lock(connection, key, generation, by, reason, now).await;
+        let broken = transaction.wait_for(&self.pool, end).await?;
         transaction.commit().await?;
         Ok(broken)
     }

@@ -23,6 +23,7 @@ use sqlx::SqlitePool;
 use tokio::sync::Mutex;
 
 use crate::backend::{Attempt, Backend, BackendTransaction, LockRequest, Proof, Stored};
+use crate::capabilities::{Capabilities, Granularity};
 use crate::clock::{ManualClock, to_micros};
 use crate::conflict::Change;
 use crate::error::DatabaseError;
@@ -40,6 +41,7 @@ pub(crate) struct Sqlite {
     writer: Arc<Mutex<Writer>>,
     readers: SqlitePool,
     clock: Option<ManualClock>,
+    version: String,
 }
 
 impl Sqlite {
@@ -71,7 +73,18 @@ fn now(clock: Option<&ManualClock>) -> i64 {
 
 #[async_trait]
 impl Backend for Sqlite {
-    async fn begin(&self, wait: Wait) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            database: format!("SQLite {}", self.version),
+            granularity: Granularity::Database,
+            shared_locks: false,
+            skip_locked: false,
+            names_blocker: false,
+            heartbeats_pass_saves: false,
+        }
+    }
+
+    async fn begin(&self, wait: Wait, _label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
         Ok(Box::new(SqliteTransaction::new(self.write(wait).await?, self.clock.clone())))
     }
 

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use crate::address::Address;
 use crate::error::StartError;
-use crate::kind::{Address, Kind};
+use crate::kind::Kind;
 use crate::programs;
 
 /// The client program, and where it connects.

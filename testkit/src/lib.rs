@@ -16,7 +16,7 @@
 //! ```no_run
 //! let server = testkit::Postgres::builder().setting("deadlock_timeout", "50ms").start()?;
 //! server.create_database("shop")?;
-//! server.kill(); // every process of it, at once, as a power cut would
+//! server.kill(); // all its processes, with SIGKILL
 //! server.restart()?; // on the same port, with the data that had been committed
 //! # Ok::<(), testkit::StartError>(())
 //! ```
@@ -36,6 +36,8 @@
 //! What `initdb` and `mariadb-install-db` write is *not* flushed; that saves seconds. A test that cuts the power, and not
 //! only the process, has to run `sync` once before.
 
+mod address;
+mod builder;
 mod client;
 mod engine;
 mod error;
@@ -50,11 +52,12 @@ mod server;
 mod shared;
 mod watchdog;
 
+pub use builder::Builder;
 pub use error::StartError;
 pub use kind::Kind;
 pub use mariadb::MariaDb;
 pub use postgres::Postgres;
-pub use server::{Builder, Server};
+pub use server::Server;
 pub use shared::{mariadb, new_database, postgres, server_url};
 
 /// The database that every server has from its start.

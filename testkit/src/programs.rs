@@ -48,3 +48,25 @@ pub(crate) fn run(command: &mut Command) -> Result<String, StartError> {
     let said = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
     Err(StartError::Program { program, output: [printed, said, output.status.to_string()].join("\n") })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_lacks_a_program_is_told_what_to_install() {
+        for (kind, package) in [(Kind::Postgres, "package postgresql,"), (Kind::MariaDb, "package mariadb-server,")] {
+            let error = find("no-such-program", kind).expect_err("there is none").to_string();
+            for said in ["no-such-program", package, "cargo xtask test"] {
+                assert!(error.contains(said), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_program_that_fails_is_quoted() {
+        let error = run(Command::new("sh").args(["-c", "echo first; echo second >&2; exit 3"])).expect_err("it fails");
+        let error = error.to_string();
+        assert!(["sh", "first", "second", "3"].iter().all(|said| error.contains(said)), "{error}");
+    }
+}

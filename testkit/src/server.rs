@@ -1,6 +1,5 @@
 //! One throw-away server, of either kind.
 
-use std::marker::PhantomData;
 use std::net::TcpStream;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,19 +7,16 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
+use crate::builder::Builder;
 use crate::client::Client;
 use crate::engine::Engine;
 use crate::error::StartError;
 use crate::home::Home;
 use crate::process::{Process, within};
 use crate::watchdog::Watchdog;
-use crate::{DATABASE, port};
 
 /// A start takes about a second. But other tests may keep the disk busy, and after a kill there is a log to replay.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Only another program that takes the same port at the same moment makes a second try necessary.
-const TRIES: usize = 5;
 
 /// A server in a temporary folder, on a port of 127.0.0.1. Dropping it ends it and removes the folder.
 ///
@@ -40,46 +36,23 @@ struct State {
     watchdog: Watchdog,
 }
 
-/// A server that is not started yet.
-#[derive(Debug)]
-pub struct Builder<E> {
-    settings: Vec<(String, String)>,
-    engine: PhantomData<E>,
-}
-
-impl<E: Engine> Builder<E> {
-    /// Changes a setting of the server, by the name it has in the server's configuration.
-    pub fn setting(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.settings.push((name.into(), value.into()));
-        self
-    }
-
-    /// Starts it, and waits until it answers.
-    pub fn start(self) -> Result<Server<E>, StartError> {
+impl<E: Engine> Server<E> {
+    /// One with its data, but not running.
+    pub(crate) fn install(settings: Vec<(String, String)>) -> Result<Self, StartError> {
         let engine = E::find()?;
-        let client = Client::local(E::KIND, port::free())?;
+        // Its port is chosen as late as possible, lest somebody take it meanwhile.
+        let client = Client::local(E::KIND, 0)?;
         let home = Home::new(E::USER, E::KIND)?;
         let watchdog = Watchdog::new(home.folder(), E::DISCARD).map_err(StartError::system("start /bin/sh"))?;
-        let state = Mutex::new(State { process: None, watchdog });
-        let mut server = Server { engine, home, client, settings: self.settings, state };
-        server.engine.install(&server.home)?;
-        let mut tries = 1;
-        loop {
-            let result = server.launch(&mut server.state());
-            match result {
-                // It may have ended because somebody else has the port by now.
-                Err(StartError::Exited { .. }) if tries < TRIES && !port::is_free(server.client.port()) => tries += 1,
-                Err(error) => return Err(error),
-                Ok(()) => break,
-            }
-            server.client = Client::local(E::KIND, port::free())?;
-        }
-        server.client.create_database(DATABASE)?;
-        Ok(server)
+        engine.install(&home)?;
+        Ok(Server { engine, home, client, settings, state: Mutex::new(State { process: None, watchdog }) })
     }
-}
 
-impl<E: Engine> Server<E> {
+    pub(crate) fn start_on(&mut self, port: u16) -> Result<(), StartError> {
+        self.client = Client::local(E::KIND, port)?;
+        self.launch(&mut self.state())
+    }
+
     /// Starts one with durable settings, and waits until it answers.
     pub fn start() -> Result<Self, StartError> {
         Self::builder().start()
@@ -87,10 +60,10 @@ impl<E: Engine> Server<E> {
 
     /// For one with other settings.
     pub fn builder() -> Builder<E> {
-        Builder { settings: Vec::new(), engine: PhantomData }
+        Builder::new()
     }
 
-    /// The URL of one of its databases, such as [`DATABASE`].
+    /// The URL of one of its databases, such as [`DATABASE`](crate::DATABASE).
     pub fn url(&self, database: &str) -> String {
         self.client.url(database)
     }
@@ -115,7 +88,7 @@ impl<E: Engine> Server<E> {
         self.state().process.as_ref().map(Process::id)
     }
 
-    /// Kills all its processes with SIGKILL, as a crash of the machine would end them. None is left when this returns.
+    /// Kills all its processes with SIGKILL. None of them has the time for anything, and none is left when this returns.
     pub fn kill(&self) {
         let mut state = self.state();
         if let Some(mut process) = state.process.take() {

@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::SystemTime;
 
 use crate::DATABASE;
+use crate::address::Address;
 use crate::client::Client;
 use crate::error::StartError;
-use crate::kind::{Address, Kind};
+use crate::kind::Kind;
 use crate::mariadb::MariaDb;
 use crate::postgres::Postgres;
 

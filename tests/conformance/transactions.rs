@@ -126,7 +126,7 @@ pub async fn a_wait_ends_at_its_deadline(t: &TestDb) {
     let update = t.orders.update(&no).locking(LockMode::PessimisticWrite).within(Duration::from_millis(150));
     let refused = update.run(Order::ship).await;
     let took = asked.elapsed();
-    let Err(UpdateError::Failed(Error::Database(DatabaseError::LockTimeout { waited }))) = refused else {
+    let Err(UpdateError::Failed(Error::Database(DatabaseError::LockTimeout { waited, .. }))) = refused else {
         panic!("{refused:?}")
     };
     assert!(waited >= Duration::from_millis(150) && waited <= took);

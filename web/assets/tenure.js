@@ -1,8 +1,8 @@
 // Keeps the lease of an open edit form alive, and says so when it is lost.
 //
 // The server decides. By itself this file concludes only what is careful: by our clock the lease may be over, so input
-// waits for an answer. Nothing typed is lost: fields turn read-only, never disabled (those are neither posted nor copied),
-// and the tab keeps a draft until a page says that the form was saved.
+// waits for an answer. Nothing typed is lost: fields turn read-only, never disabled (those are neither posted nor
+// copied), and the tab keeps a draft until a page says that the form was saved.
 
 const RETRY_MS = [5000, 10000, 20000, 30000];
 const WAIT_MS = 15000; // For an answer, and for a submit that leads nowhere.
@@ -11,7 +11,7 @@ const SAID_S = [120, 60, 30]; // A countdown worries people: it starts late and 
 
 const all = (selector) => [...document.querySelectorAll(selector)];
 const format = (date, style) => new Intl.DateTimeFormat(document.documentElement.lang || [], style).format(date);
-// What belongs to a form: the first in the smallest element around it that has one.
+// What belongs to a form: the first one in the smallest element around the form that has any.
 const near = (box, part) => box && (box.querySelector(`[data-tenure-${part}]`) ?? near(box.parentElement, part));
 
 // One may stand still while the machine sleeps, the other may be set back: the one further on is the careful one.
@@ -109,8 +109,8 @@ function keepLease(form) {
 		const isAlive = left() > 0;
 		show(isAlive ? "offline" : "checking");
 		// One lost beat is nothing to alarm a person with.
-		const isSure = !isAlive || detail || failures || !navigator.onLine;
-		if (isSure) say(isAlive ? detail || text.textOffline : text.textExpired);
+		const isAlarming = !isAlive || detail || failures || !navigator.onLine;
+		if (isAlarming) say(isAlive ? detail || text.textOffline : text.textExpired);
 		timer = setTimeout(ask, RETRY_MS[Math.min(failures++, 3)], isAlive ? keepAlive : check);
 	}
 
@@ -215,6 +215,7 @@ function keepDraft(form) {
 	let timer;
 
 	const show = () => near(form, "draft")?.toggleAttribute("hidden", !offer);
+
 	function save() {
 		// Both, until the person has chosen.
 		const drafts = [isDraft ? read(form) : typed(form), offer].filter(Boolean);
@@ -223,13 +224,17 @@ function keepDraft(form) {
 		show();
 	}
 
-	const on = (button, act) => near(form, `draft-${button}`)?.addEventListener("click", () => save(act()));
-	on("discard", () => (offer = null));
-	on("restore", () => {
+	function choose(other) {
+		offer = other;
+		save();
+	}
+
+	near(form, "draft-discard")?.addEventListener("click", () => choose(null));
+	near(form, "draft-restore")?.addEventListener("click", () => {
 		// An exchange: what was typed meanwhile is offered in turn.
 		const other = typed(form);
 		write(form, offer);
-		offer = other;
+		choose(other);
 		for (const field of fields(form)) field.dispatchEvent(new Event("change", { bubbles: true }));
 	});
 	form.addEventListener("input", () => {

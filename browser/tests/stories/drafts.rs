@@ -64,6 +64,7 @@ async fn what_was_typed_and_left_is_offered_when_the_form_is_opened_again() {
     let saved = park.value("[name=message]").await;
     park.types("[name=message]", "Half a sentence").await;
     park.goes_to("/orders").await;
+    story.clock.advance(Duration::from_secs(11));
     park.edits_the_order().await;
     assert_eq!(park.value("[name=message]").await, saved, "a draft is offered, not forced on anybody");
     park.photo("draft").await;

@@ -1,6 +1,6 @@
 //! For people who use no mouse.
 
-use browser::{Key, ORDER, Story};
+use browser::{EDIT, Key, ORDER, Story};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_whole_edit_can_be_done_by_keyboard_alone() {
@@ -12,7 +12,7 @@ async fn the_whole_edit_can_be_done_by_keyboard_alone() {
     park.tabs_to("#password").await;
     park.presses("tenure-demo").await;
     park.presses(Key::Enter).await;
-    park.tabs_to("form[action$='/edit'] button").await;
+    park.tabs_to(EDIT).await;
     park.presses(Key::Enter).await;
     park.sees("main[data-state=OE-1] form[data-tenure-state=held]").await;
     park.tabs_to("[name=message]").await;

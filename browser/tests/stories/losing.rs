@@ -99,15 +99,16 @@ async fn boxes_and_choices_of_a_lost_form_cannot_be_changed_either() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_signed_out_meanwhile_is_told_and_goes_on_after_signing_in_again() {
+async fn whoever_is_signed_out_meanwhile_is_told_and_loses_neither_the_text_nor_the_lease() {
     let story = Story::begin().await;
     let park = story.person("park").await;
     park.has_a_quick_heart().await;
     park.edits_the_order().await;
     park.types("[name=message]", "Written all morning").await;
     park.loses_the_session().await;
-    park.waits_until("/signed out/i.test(document.querySelector('[data-tenure-status]').innerText)").await;
-    assert_eq!(park.value("[name=message]").await, "Written all morning");
+    park.sees("form[data-tenure-state=offline]").await;
+    assert_ne!(park.reads("[data-tenure-status]").await, "");
+    park.types("[name=message]", "Written all morning, and longer").await;
     assert!(story.holder().await.is_some(), "the lease is kept until its time is up");
     park.photo("signed-out").await;
 }

@@ -65,7 +65,9 @@ async fn going_back_to_a_form_that_was_just_left_keeps_the_lease() {
     let generation_at_first = generation(&story).await;
     park.clicks("header .brand").await;
     story.until_remaining("a farewell", |left| left <= GRACE).await;
+    // The form was the answer to a button, so the browser wants to be told to send that again.
     park.goes_back().await;
+    park.reloads().await;
     park.sees("form[data-tenure-state=held]").await;
     story.until_remaining("a beat after coming back", |left| left == FULL).await;
     assert_eq!(generation(&story).await, generation_at_first);

@@ -98,8 +98,9 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
         // The command would change the state as well, but that is what it is for.
         rows.retain(|row| row.side != Side::Mine);
     }
-    let undecided = rows.iter().any(|row| !row.is_theirs());
-    let (theirs, rows) = rows.into_iter().partition(|row| has_mine && undecided && row.is_theirs());
+    // Folded only where there is something else to look at and nothing to explain.
+    let folds = has_mine && rule.is_none() && rows.iter().any(|row| !row.is_theirs());
+    let (theirs, rows) = rows.into_iter().partition(|row| folds && row.is_theirs());
     let label = match attempt.what {
         What::StartShipping => t.start_on_current(actual),
         What::Cancel => t.cancel_on_current(actual),

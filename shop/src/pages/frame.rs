@@ -100,6 +100,11 @@ impl Frame {
         self.member.as_ref().is_some_and(|member| member.id().as_str() == owner.id)
     }
 
+    /// The path that was asked for.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
     /// Whether the page is in that part of the shop.
     pub(crate) fn is_in(&self, part: &str) -> bool {
         self.path.starts_with(part)

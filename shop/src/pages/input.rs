@@ -5,9 +5,9 @@ use std::fmt;
 use askama::Template;
 use askama::filters::HtmlSafe;
 
-use super::icon::Icon;
 use super::fields::{Fields, NEW_LINE, SHIPPING, quantity};
-use crate::domain::{Address, LineChange, Money, Order, OrderError, OrderLine, Receiver, ShippingInfo};
+use super::icon::Icon;
+use crate::domain::{Address, Invalid, LineChange, Money, Order, OrderError, OrderLine, Receiver, ShippingInfo};
 use crate::texts::{Html, Lang, field_label};
 
 /// Something that was typed and cannot stay like that.
@@ -15,8 +15,27 @@ use crate::texts::{Html, Lang, field_label};
 pub(crate) struct Mistake {
     /// The id of the input, for the link in the summary.
     pub(crate) id: String,
-    /// What is wrong, beginning with what the field is called.
+    /// What the field is called, if it is one field.
+    pub(crate) label: Option<Html>,
+    /// What is wrong.
     pub(crate) text: Html,
+}
+
+impl Mistake {
+    /// A field that cannot stay as it is.
+    pub(crate) fn new(id: impl Into<String>, label: impl Into<Html>, text: impl Into<Html>) -> Mistake {
+        Mistake { id: id.into(), label: Some(label.into()), text: text.into() }
+    }
+
+    /// Something about the form that is not one field's fault.
+    pub(crate) fn general(id: &str, text: impl Into<Html>) -> Mistake {
+        Mistake { id: id.into(), label: None, text: text.into() }
+    }
+
+    /// As it stands in the summary, away from its field.
+    pub(crate) fn summary(&self, t: &Lang) -> Html {
+        self.label.as_ref().map_or_else(|| self.text.clone(), |label| t.labelled(label, &self.text))
+    }
 }
 
 /// An input with its label, its hint and what is wrong with it.
@@ -237,8 +256,7 @@ fn new_lines(typed: &Fields) -> Vec<[&str; 3]> {
 pub(crate) fn read_shipping(t: Lang, typed: &Fields) -> Result<ShippingInfo, Vec<Mistake>> {
     let [name, phone, postal_code, line1, line2, message] = SHIPPING.map(|name| typed.text(name).to_owned());
     ShippingInfo::new(Receiver { name, phone }, Address { postal_code, line1, line2 }, &message).map_err(|problems| {
-        let mistake = |invalid: crate::domain::Invalid| Mistake { id: invalid.field.into(), text: t.invalid(invalid) };
-        problems.into_iter().map(mistake).collect()
+        problems.into_iter().map(|invalid| mistake(t, invalid)).collect()
     })
 }
 
@@ -257,7 +275,7 @@ pub(crate) fn read_lines(t: Lang, typed: &Fields, now: &[OrderLine]) -> Result<V
             Some(quantity) => changes.push(LineChange::Keep { line_no, quantity }),
             None => {
                 let label = line.map_or_else(|| field_label(t, &name), |line| t.line_quantity(line.product()));
-                mistakes.push(Mistake { id: name, text: t.wrong_quantity(label, OrderLine::MAX_QUANTITY) });
+                mistakes.push(Mistake::new(name, label, t.wrong_quantity(OrderLine::MAX_QUANTITY)));
             }
         }
     }
@@ -266,7 +284,9 @@ pub(crate) fn read_lines(t: Lang, typed: &Fields, now: &[OrderLine]) -> Result<V
         let line_no = used.saturating_add(1).saturating_add(u32::try_from(row).unwrap_or(u32::MAX));
         match read_new_line(t, line_no, product, price, quantity) {
             Ok(line) => changes.push(LineChange::Add(line)),
-            Err((at, text)) => mistakes.push(Mistake { id: new_line_id(at, row), text }),
+            Err((at, text)) => {
+                mistakes.push(Mistake::new(new_line_id(at, row), field_label(t, NEW_LINE[at]), text));
+            }
         }
     }
     if mistakes.is_empty() { Ok(changes) } else { Err(mistakes) }
@@ -274,14 +294,13 @@ pub(crate) fn read_lines(t: Lang, typed: &Fields, now: &[OrderLine]) -> Result<V
 
 fn read_new_line(t: Lang, line_no: u32, product: &str, price: &str, quantity: &str) -> Result<OrderLine, (usize, Html)> {
     let amount = whole_number::<i64>(price.trim().trim_start_matches('₩').trim_end_matches('원'));
-    let amount = amount.ok_or_else(|| (1, t.wrong_price(t.new_price())))?;
-    let wrong_quantity = || (2, t.wrong_quantity(t.new_quantity(), OrderLine::MAX_QUANTITY));
+    let amount = amount.ok_or_else(|| (1, t.wrong_price().into()))?;
+    let wrong_quantity = || (2, t.wrong_quantity(OrderLine::MAX_QUANTITY));
     let quantity = whole_number(quantity).ok_or_else(wrong_quantity)?;
     OrderLine::new(line_no, product, Money::won(amount), quantity).map_err(|error| match error {
         OrderError::QuantityOutOfRange { .. } => wrong_quantity(),
-        OrderError::Invalid(invalid) if invalid.field == "lines.product" => {
-            (0, t.wrong(t.new_product(), invalid.problem))
-        }
+        OrderError::Invalid(Invalid { field: "lines.product", problem }) => (0, t.wrong(problem)),
+        OrderError::Invalid(invalid) => (1, t.wrong(invalid.problem)),
         other => (1, t.refusal(&other)),
     })
 }
@@ -293,16 +312,24 @@ fn whole_number<T: std::str::FromStr>(text: &str) -> Option<T> {
 
 /// Where the domain's refusal belongs on the form, if it is about something that was typed.
 pub(crate) fn mistake_of(t: Lang, error: &OrderError) -> Option<Mistake> {
-    let id = match error {
-        OrderError::QuantityOutOfRange { line_no, .. } => quantity(*line_no),
-        OrderError::Invalid(invalid) => invalid.field.to_owned(),
+    match error {
+        OrderError::QuantityOutOfRange { line_no, .. } => {
+            let name = quantity(*line_no);
+            let label = field_label(t, &name);
+            Some(Mistake::new(name, label, t.wrong_quantity(OrderLine::MAX_QUANTITY)))
+        }
+        OrderError::Invalid(invalid) => Some(mistake(t, *invalid)),
         OrderError::NoLines
         | OrderError::TotalTooLarge
         | OrderError::DuplicateLine { .. }
-        | OrderError::NoSuchLine { .. } => "lines".to_owned(),
-        _ => return None,
-    };
-    Some(Mistake { id, text: t.refusal(error) })
+        | OrderError::NoSuchLine { .. } => Some(Mistake::general("lines", t.refusal(error))),
+        _ => None,
+    }
+}
+
+/// What the domain says about a field, at the input of that name.
+pub(crate) fn mistake(t: Lang, invalid: Invalid) -> Mistake {
+    Mistake::new(invalid.field, field_label(t, invalid.field), t.wrong(invalid.problem))
 }
 
 #[cfg(test)]

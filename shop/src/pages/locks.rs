@@ -119,7 +119,7 @@ pub(super) async fn end(State(shop): State<Shop>, session: Session, form: Posted
     };
     Ok(match error {
         BreakError::NoReason => {
-            let mistake = Mistake { id: reason_id(&key, generation), text: t.reason_missing().into() };
+            let mistake = Mistake::new(reason_id(&key, generation), t.reason(), t.reason_missing());
             let wrong = |page: &mut LocksPage| {
                 page.open = Some((key, generation));
                 page.mistakes = vec![mistake];

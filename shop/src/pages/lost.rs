@@ -29,6 +29,8 @@ struct LostPage {
     rows: Vec<Row>,
     /// Whether anything was typed at all.
     has_text: bool,
+    /// Whether all of it is in the order already.
+    is_done: bool,
     inputs: Vec<Input>,
     lines: Vec<LineInput>,
     new_lines: Vec<[Input; 3]>,
@@ -47,22 +49,27 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_loc
     };
     let (t, typed, now) = (frame.t, attempt.fields, view.order.version());
     let moved = attempt.seen.filter(|seen| *seen != now);
-    let has_text = !typed.is_blank();
-    let rows = if has_text && moved.is_some() { compare::typed_rows(t, &view.order, typed) } else { Vec::new() };
+    let mut has_text = !typed.is_blank();
+    let mut rows = if has_text { compare::typed_rows(t, &view.order, typed) } else { Vec::new() };
     let style = Style { t, mistakes: &[], own: false, readonly: true };
     let held_now = view.holder.as_ref();
     let (state, title, mut said) = verdict(&frame, no_lock, held_now, now, moved.is_some());
-    if state == "OE-20" {
-        if has_text && rows.is_empty() {
-            said.push(t.lost_same_as_now().into());
-        }
+    // What was sent twice is in the order already; lines that were added are in it under numbers of their own.
+    let added = new_line_inputs(style, typed).len();
+    let is_done = state == "OE-20" && rows.len() == added && rows.iter().all(Row::is_theirs);
+    if is_done && has_text {
+        said.push(t.lost_same_as_now().into());
+        has_text = false;
     } else if let Some(seen) = moved {
         said.push(t.lost_changed(seen, now));
-    } else if held_now.is_none() {
+    } else if held_now.is_none() && state != "OE-20" {
         said.push(t.lost_unchanged().into());
     }
     if has_text {
         said.push(t.lost_nothing_lost().into());
+    }
+    if moved.is_none() || is_done {
+        rows.clear();
     }
     let page = LostPage {
         url: order_url(attempt.no),
@@ -72,6 +79,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_loc
         seen: attempt.seen,
         rows,
         has_text,
+        is_done,
         inputs: shipping_inputs(style, typed),
         lines: line_inputs(style, &view.order, typed).into_iter().filter(|line| typed.lines().any(|no| no == line.line_no)).collect(),
         new_lines: new_line_inputs(style, typed),

@@ -12,7 +12,7 @@ use super::fields::Fields;
 use super::flash::Flash;
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
-use super::input::{Input, Kind, Mistake};
+use super::input::{self, Input, Kind, Mistake};
 use super::order::{fresh_lid, number};
 use super::posted::{Answer, Posted};
 use super::refusal::{self, Attempt, What};
@@ -73,7 +73,7 @@ pub(super) async fn save(
     let attempt = Attempt { what: What::SaveNote, no: &no, seen, fields: &fields };
     Ok(match refusal {
         Refusal::Note(invalid) => {
-            let mistake = Mistake { id: invalid.field.into(), text: visit.frame.t.invalid(invalid) };
+            let mistake = input::mistake(visit.frame.t, invalid);
             let editing = shop.open_note(&visit.member, &no, id).await;
             form_or_refusal(&shop, visit, &no, &fields, editing, vec![mistake]).await
         }

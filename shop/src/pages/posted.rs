@@ -58,7 +58,8 @@ impl FromRequest<Shop> for PostedByAnybody {
         let (parts, body) = request.into_parts();
         match read(parts, body, shop).await {
             (frame, Ok(fields)) => Ok(PostedByAnybody { frame, fields }),
-            (frame, Err((rejection, typed))) => Err(problem::form_refused(frame, &rejection, &typed)),
+            // Nobody shows or repeats what may be a password.
+            (frame, Err((rejection, _))) => Err(problem::form_refused(frame, &rejection, &Fields::default())),
         }
     }
 }

@@ -24,7 +24,8 @@ pub(super) struct ProblemPage {
     typed: Vec<(Html, String)>,
     typed_said: &'static str,
     retry: Option<Retry>,
-    links: Vec<(String, Html)>,
+    retry_label: &'static str,
+    links: Vec<Way>,
 }
 
 /// A button that sends the same form again.
@@ -33,10 +34,25 @@ pub(super) struct Retry {
     pub(super) fields: Fields,
 }
 
+/// A link to another page.
+struct Way {
+    address: String,
+    label: Html,
+    in_new_tab: bool,
+}
+
 impl ProblemPage {
     pub(super) fn new(frame: Frame, title: &'static str) -> ProblemPage {
-        let typed_said = frame.t.still_here();
-        ProblemPage { f: frame, title, said: Vec::new(), typed: Vec::new(), typed_said, retry: None, links: Vec::new() }
+        ProblemPage {
+            title,
+            said: Vec::new(),
+            typed: Vec::new(),
+            typed_said: frame.t.still_here(),
+            retry: None,
+            retry_label: frame.t.try_again(),
+            links: Vec::new(),
+            f: frame,
+        }
     }
 
     /// Adds a paragraph.
@@ -53,8 +69,17 @@ impl ProblemPage {
 
     /// Adds a way on.
     pub(super) fn link(mut self, address: impl Into<String>, label: impl Into<Html>) -> Self {
-        self.links.push((address.into(), label.into()));
+        self.links.push(Way { address: address.into(), label: label.into(), in_new_tab: false });
         self
+    }
+
+    /// Adds a button that sends what was typed to the address that it was sent to, if anything was typed.
+    fn send_again(mut self, typed: &Fields) -> Self {
+        if !typed.is_blank() {
+            self.retry = Some(Retry { action: self.f.path().to_owned(), fields: typed.again() });
+            self.retry_label = self.f.t.send_again();
+        }
+        self.typed(typed)
     }
 
     /// Adds a button that sends these fields there.
@@ -85,7 +110,9 @@ pub(super) fn typed(t: Lang, fields: &Fields) -> Vec<(Html, String)> {
 pub(super) fn signed_out(frame: Frame, typed: &Fields) -> Response {
     let t = frame.t;
     let page = ProblemPage::new(frame.state("OE-13"), t.signed_out_title()).say(t.signed_out_what());
-    page.say(t.signed_out_next()).typed(typed).link("/sign-in", t.sign_in()).answer(StatusCode::UNAUTHORIZED)
+    let mut page = page.say(t.signed_out_next()).send_again(typed);
+    page.links.push(Way { address: "/sign-in".into(), label: t.sign_in_new_tab().into(), in_new_tab: true });
+    page.answer(StatusCode::UNAUTHORIZED)
 }
 
 /// 403, 400 or 413: a form that was not accepted as such.
@@ -93,11 +120,14 @@ pub(super) fn form_refused(frame: Frame, rejection: &CsrfRejection, typed: &Fiel
     let t = frame.t;
     let status = StatusCode::from_u16(rejection.status()).unwrap_or(StatusCode::BAD_REQUEST);
     let page = if status == StatusCode::FORBIDDEN {
-        ProblemPage::new(frame.state("E-403"), t.csrf_title()).say(t.csrf_what()).say(t.csrf_next())
+        // Requests from other sites do not come as far as this page, and nothing is sent without a look at it.
+        let next = if typed.is_blank() { t.csrf_reload() } else { t.csrf_next() };
+        ProblemPage::new(frame.state("E-403"), t.csrf_title()).say(t.csrf_what()).say(next).send_again(typed)
     } else {
-        ProblemPage::new(frame.state("E-400"), t.incomplete_title()).say(t.unreadable_what()).say(t.incomplete_next())
+        let page = ProblemPage::new(frame.state("E-400"), t.incomplete_title()).say(t.unreadable_what());
+        page.say(t.incomplete_next()).typed(typed)
     };
-    page.typed(typed).link("/orders", t.to_orders()).answer(status)
+    page.link("/orders", t.to_orders()).answer(status)
 }
 
 /// 400: a hidden field that is missing, or is not what it has to be.

@@ -81,7 +81,7 @@ pub(super) async fn sign_in(State(shop): State<Shop>, session: Session, form: Po
     let member = match shop.sign_in(fields.text("login").trim(), fields.text("password")).await {
         Ok(Some(member)) => member,
         Ok(None) => {
-            let mistake = Mistake { id: "login".into(), text: frame.t.wrong_password().into() };
+            let mistake = Mistake::general("sign-in", frame.t.wrong_password());
             let page = SignInPage::new(frame.state("sign-in"), &fields, vec![mistake]);
             return page.f.answer(StatusCode::UNPROCESSABLE_ENTITY, &page);
         }

@@ -4,7 +4,7 @@ use super::texts;
 
 texts! {
     conflict_title: "Two changes met.", "동시에 변경되었습니다";
-    nothing_lost: "Nothing is lost: here is their change next to yours.", "잃어버린 내용은 없습니다. 상대의 변경과 내 변경을 나란히 보여 드립니다.";
+    nothing_lost: "Nothing is lost: here are both, side by side.", "잃어버린 내용은 없습니다. 두 변경을 나란히 보여 드립니다.";
     nothing_lost_command: "Nothing was done yet: here is what changed since you looked.", "아직 아무것도 실행하지 않았습니다. 확인하신 뒤에 바뀐 내용은 다음과 같습니다.";
     yourself_elsewhere: "That was you, in another tab or on another device.", "다른 탭이나 다른 기기에서 직접 저장하신 것입니다.";
     changed_since: "The order was changed after you opened it.", "열어 두신 사이에 주문이 바뀌었습니다.";

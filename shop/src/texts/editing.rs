@@ -28,9 +28,9 @@ texts! {
         "The text that you typed is back in the form. It is not saved yet.",
         "입력하셨던 내용을 양식에 다시 채웠습니다. 아직 저장되지 않았습니다.";
     moved_since(opened, now):
-        "The order has changed since you typed this: it was version {opened}, now it is version {now}. Here is what differs; \
-         what you save is what stands in the form.",
-        "입력한 뒤 주문이 바뀌었습니다(버전 {opened} → {now}). 아래에서 다른 점을 확인하세요. 저장하면 양식의 내용이 반영됩니다.";
+        "The order has changed since you typed this: it was version {opened}, now it is version {now}. Here is what differs. \
+         When you save, you can choose field by field.",
+        "입력한 뒤 주문이 바뀌었습니다(버전 {opened} → {now}). 다른 점은 아래와 같습니다. 저장할 때 항목마다 고를 수 있습니다.";
 
     js_offline:
         "No connection. Your reservation is safe until {time}, and what you type stays in this tab.",
@@ -111,7 +111,7 @@ texts! {
     lost_same_as_now: "What you typed is what the order says now, so there is nothing left to do.", "입력한 내용이 현재 주문과 같으므로 더 할 일은 없습니다.";
     lost_unknown: "The form does not belong to a reservation of yours, or it is very old.", "내 편집과 연결되지 않은 양식이거나 너무 오래된 양식입니다.";
     your_text: "What you typed", "입력한 내용";
-    not_editable_now: "To change something, press [Edit again with my text].", "내용을 바꾸려면 [내 내용으로 다시 수정]을 누르세요.";
+    not_editable_now: "You can read and copy it. To change it, use the button above.", "읽고 복사할 수 있습니다. 고치려면 위의 버튼을 누르세요.";
 
     note_title(no): "Note on order {no}", "주문 {no}의 메모";
     note_alone: "Nobody else has this note open.", "이 메모를 연 다른 사람은 없습니다.";

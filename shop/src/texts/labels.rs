@@ -59,18 +59,17 @@ texts! {
     line_quantity(product): "Quantity of {product}", "{product} 수량";
     won(amount): "₩{amount}", "{amount}원";
 
-    wrong_empty(label): "{label}: fill this in.", "{label}: 입력해 주세요.";
-    wrong_too_long(label, max): "{label}: {max} characters at most; shorten it.", "{label}: 최대 {max}자입니다. 줄여 주세요.";
-    wrong_control(label):
-        "{label}: there is a character in it that cannot be seen. Type it instead of pasting it.",
-        "{label}: 보이지 않는 문자가 들어 있습니다. 붙여 넣지 말고 직접 입력해 주세요.";
-    wrong_phone(label):
-        "{label}: 7 to 15 digits, as in 010-0000-1234 or +44 20 7946 0000.",
-        "{label}: 010-0000-1234나 +44 20 7946 0000처럼 숫자 7~15자리로 입력해 주세요.";
-    wrong_postal_code(label): "{label}: as in 06236, SW1A 1AA or 94103.", "{label}: 06236, SW1A 1AA, 94103처럼 입력해 주세요.";
-    wrong_negative(label): "{label}: 0 or more.", "{label}: 0 이상이어야 합니다.";
-    wrong_quantity(label, max): "{label}: a whole number from 1 to {max}.", "{label}: 1부터 {max}까지의 정수를 입력해 주세요.";
-    wrong_price(label): "{label}: a whole number of won, 0 or more.", "{label}: 0 이상의 원 단위 정수를 입력해 주세요.";
+    labelled(label, text): "{label}: {text}", "{label}: {text}";
+    wrong_empty: "Please fill this in.", "입력해 주세요.";
+    wrong_too_long(max): "Please shorten it to {max} characters.", "최대 {max}자입니다. 줄여 주세요.";
+    wrong_control:
+        "There is a character in it that cannot be seen. Please type it instead of pasting it.",
+        "보이지 않는 문자가 들어 있습니다. 붙여 넣지 말고 직접 입력해 주세요.";
+    wrong_phone: "Please write 7 to 15 digits, as in 010-0000-1234.", "010-0000-1234처럼 숫자 7~15자리로 입력해 주세요.";
+    wrong_postal_code: "Please write it as in 06236, SW1A 1AA or 94103.", "06236, SW1A 1AA, 94103처럼 입력해 주세요.";
+    wrong_negative: "Please write 0 or more.", "0 이상이어야 합니다.";
+    wrong_quantity(max): "Please write a whole number from 1 to {max}.", "1부터 {max}까지의 정수를 입력해 주세요.";
+    wrong_price: "Please write whole won, 0 or more.", "0 이상의 원 단위 정수를 입력해 주세요.";
 
     refused_shipped(state):
         "The parcel has left the house (state: {state}), so the order cannot be changed, cancelled or shipped again. Ask \
@@ -161,21 +160,16 @@ impl Lang {
         }
     }
 
-    /// What is wrong with a value that was typed. `label` is what its field is called on the page.
-    pub(crate) fn wrong(self, label: impl Part, problem: Problem) -> Html {
+    /// What is wrong with a value that was typed.
+    pub(crate) fn wrong(self, problem: Problem) -> Html {
         match problem {
-            Problem::Empty => self.wrong_empty(label),
-            Problem::TooLong { max } => self.wrong_too_long(label, max),
-            Problem::ControlCharacter => self.wrong_control(label),
-            Problem::NotAPhoneNumber => self.wrong_phone(label),
-            Problem::NotAPostalCode => self.wrong_postal_code(label),
-            Problem::Negative => self.wrong_negative(label),
+            Problem::Empty => self.wrong_empty().into(),
+            Problem::TooLong { max } => self.wrong_too_long(max),
+            Problem::ControlCharacter => self.wrong_control().into(),
+            Problem::NotAPhoneNumber => self.wrong_phone().into(),
+            Problem::NotAPostalCode => self.wrong_postal_code().into(),
+            Problem::Negative => self.wrong_negative().into(),
         }
-    }
-
-    /// What is wrong with a value, by the path of its field.
-    pub(crate) fn invalid(self, invalid: Invalid) -> Html {
-        self.wrong(field_label(self, invalid.field), invalid.problem)
     }
 
     /// Why an order refuses, and what to do.
@@ -194,7 +188,9 @@ impl Lang {
                 self.refused_quantity(line_no, OrderLine::MAX_QUANTITY)
             }
             OrderError::TotalTooLarge => self.refused_total().into(),
-            OrderError::Invalid(invalid) => self.invalid(invalid),
+            OrderError::Invalid(Invalid { field, problem }) => {
+                self.labelled(field_label(self, field), self.wrong(problem))
+            }
         }
     }
 }

@@ -15,14 +15,19 @@ texts! {
         "You were not signed in any more when this form arrived, so nothing was saved.",
         "양식이 도착했을 때 로그인이 풀려 있어서 저장하지 않았습니다.";
     signed_out_next:
-        "Sign in again in a new tab, then go back in this one and send the form again.",
-        "새 탭에서 다시 로그인한 뒤, 이 탭에서 뒤로 돌아가 양식을 다시 보내세요.";
+        "Sign in again in a new tab, then come back here and send it again.",
+        "새 탭에서 다시 로그인한 뒤, 여기로 돌아와 다시 보내세요.";
+    send_again: "Send it again", "다시 보내기";
+    sign_in_new_tab: "Sign in (new tab)", "로그인(새 탭)";
 
     csrf_title: "This form is from another session", "다른 세션에서 연 양식입니다";
     csrf_what:
         "The form was opened before you signed in or out, or by another page, so it was not accepted. Nothing was saved.",
         "로그인이나 로그아웃 전에 열었거나 다른 페이지에서 보낸 양식이라 받지 않았습니다. 저장된 내용은 없습니다.";
-    csrf_next: "Go back, reload the page, and send it again.", "뒤로 돌아가 페이지를 새로 고친 뒤 다시 보내세요.";
+    csrf_next:
+        "If you signed in again meanwhile, check what you typed and send it again.",
+        "그사이 다시 로그인했다면 입력한 내용을 확인하고 다시 보내세요.";
+    csrf_reload: "Go back, reload the page, and send it again.", "뒤로 돌아가 페이지를 새로 고친 뒤 다시 보내세요.";
 
     incomplete_title: "This form is incomplete", "양식이 완전하지 않습니다";
     incomplete_what(field):

@@ -37,9 +37,9 @@ impl Postgres {
             .connect_with(options.application_name("tenure"))
             .await
             .map_err(unreachable)?;
-        verify(&pool).await?;
+        let version = verify(&pool).await?;
         migrator().run(&pool).await.map_err(migration_failed)?;
-        Ok(Postgres { pool, time: Time(clock) })
+        Ok(Postgres { pool, time: Time(clock), version })
     }
 }
 
@@ -50,11 +50,11 @@ fn migrator() -> Migrator {
     migrator
 }
 
-/// Refuses settings that forget what was acknowledged.
-async fn verify(pool: &PgPool) -> Result<(), DatabaseError> {
+/// Refuses settings that forget what was acknowledged; tells the server's version.
+async fn verify(pool: &PgPool) -> Result<String, DatabaseError> {
     let select =
         "select current_setting('fsync'), current_setting('synchronous_commit'), current_setting('full_page_writes'),
-                         pg_is_in_recovery()";
+                         pg_is_in_recovery(), current_setting('server_version')";
     let row = sqlx::query(select).fetch_one(pool).await.map_err(classify)?;
     for (at, name) in ["fsync", "synchronous_commit", "full_page_writes"].into_iter().enumerate() {
         let value: String = row.try_get(at).map_err(classify)?;
@@ -66,7 +66,7 @@ async fn verify(pool: &PgPool) -> Result<(), DatabaseError> {
     }
     match row.try_get(3).map_err(classify)? {
         true => Err(DatabaseError::ReadOnly),
-        false => Ok(()),
+        false => row.try_get(4).map_err(classify),
     }
 }
 

@@ -1,9 +1,10 @@
 //! A transaction that cannot outlive its owner, and whose waits end at one deadline.
 
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use sqlx::pool::PoolConnection;
-use sqlx::{AssertSqlSafe, PgConnection, PgPool, Postgres};
+use sqlx::{AssertSqlSafe, PgConnection, PgPool, Postgres, Row};
 
 use super::errors::classify;
 use crate::error::DatabaseError;
@@ -20,19 +21,27 @@ pub(super) struct OpenTransaction {
     budget: Duration,
     /// What `lock_timeout` was last set to.
     timeout: Duration,
+    /// The process that serves this connection, by which others can ask what it waits for. 0 if nobody needs to.
+    process: i32,
 }
 
 impl OpenTransaction {
-    /// Begins, with a budget for everything that has to be waited for: first for a connection, then for locks.
-    pub(super) async fn begin(pool: &PgPool, wait: Wait) -> Result<Self, DatabaseError> {
+    /// Begins, with a budget for everything that has to be waited for: first for a connection, then for locks. The label
+    /// is what others are told who find this transaction in their way.
+    pub(super) async fn begin(pool: &PgPool, wait: Wait, label: Option<&str>) -> Result<Self, DatabaseError> {
         // A lock timeout of 0 would be none at all; a millisecond is as good as not waiting.
         let (asked, budget) = (Instant::now(), wait.budget().max(Duration::from_millis(1)));
         let connection = pool.acquire().await.map_err(classify)?;
         let timeout = budget.saturating_sub(asked.elapsed()).max(Duration::from_millis(1));
-        let begin = format!("begin isolation level read committed; set local lock_timeout = {}", millis_up(timeout));
+        let label = label.map(|label| format!("set local application_name = {};", quoted(label))).unwrap_or_default();
+        let begin = format!(
+            "begin isolation level read committed; set local lock_timeout = {}; {label} select pg_backend_pid()",
+            millis_up(timeout)
+        );
         // From here on dropping this rolls back, also in the middle of BEGIN.
-        let mut transaction = OpenTransaction { connection: Some(connection), asked, budget, timeout };
-        sqlx::raw_sql(AssertSqlSafe(begin)).execute(transaction.connection()).await.map_err(classify)?;
+        let mut transaction = OpenTransaction { connection: Some(connection), asked, budget, timeout, process: 0 };
+        let row = sqlx::raw_sql(AssertSqlSafe(begin)).fetch_one(transaction.connection()).await.map_err(classify)?;
+        transaction.process = row.try_get(0).map_err(classify)?;
         Ok(transaction)
     }
 
@@ -40,7 +49,7 @@ impl OpenTransaction {
     pub(super) async fn read(pool: &PgPool) -> Result<Self, DatabaseError> {
         let connection = Some(pool.acquire().await.map_err(classify)?);
         let (asked, budget, timeout) = (Instant::now(), Duration::MAX, Duration::MAX);
-        let mut transaction = OpenTransaction { connection, asked, budget, timeout };
+        let mut transaction = OpenTransaction { connection, asked, budget, timeout, process: 0 };
         let begin = sqlx::raw_sql("begin isolation level repeatable read read only");
         begin.execute(transaction.connection()).await.map_err(classify)?;
         Ok(transaction)
@@ -63,10 +72,28 @@ impl OpenTransaction {
         Ok(self.connection())
     }
 
-    /// Fills in how long the wait was.
-    pub(super) fn timed<T>(&self, result: Result<T, DatabaseError>) -> Result<T, DatabaseError> {
+    /// Does something that may have to wait for a lock. Whoever is in the way can only be asked for while the wait lasts,
+    /// so that is done shortly before it ends, on another connection.
+    pub(super) async fn wait_for<T>(
+        &mut self,
+        pool: &PgPool,
+        work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
+    ) -> Result<T, DatabaseError> {
+        let (asked, process) = (self.asked, self.process);
+        let left = self.budget.saturating_sub(asked.elapsed());
+        let connection = self.waiting().await?;
+        let mut work = pin!(work(connection));
+        let mut holder = None;
+        let result = tokio::select! {
+            biased;
+            result = &mut work => result,
+            () = tokio::time::sleep(left.mul_f32(0.8)) => {
+                holder = blocker(pool, process).await;
+                work.await
+            }
+        };
         result.map_err(|error| match error {
-            DatabaseError::LockTimeout { .. } => DatabaseError::LockTimeout { waited: self.asked.elapsed() },
+            DatabaseError::LockTimeout { .. } => DatabaseError::LockTimeout { waited: asked.elapsed(), holder },
             error => error,
         })
     }
@@ -93,6 +120,21 @@ impl OpenTransaction {
         }
         rolled_back.map(drop).map_err(classify)
     }
+}
+
+const BLOCKER: &str = "
+    select format('%s (%s, %s since %s)', application_name, usename, state, to_char(state_change, 'HH24:MI:SS'))
+      from pg_stat_activity where pid = any (pg_blocking_pids($1)) order by xact_start limit 1";
+
+/// Who is in the way of a process. It is only said to people, so a failure is none.
+async fn blocker(pool: &PgPool, process: i32) -> Option<String> {
+    sqlx::query_scalar(BLOCKER).bind(process).fetch_optional(pool).await.ok().flatten()
+}
+
+/// A text as a literal. PostgreSQL cuts application names to 63 bytes, and shows what is not ASCII as question marks.
+fn quoted(label: &str) -> String {
+    let label: String = label.chars().filter(|c| !c.is_control()).take(63).collect();
+    format!("'{}'", label.replace('\'', "''").replace('\\', "/"))
 }
 
 /// Whole milliseconds, rounded up: a wait does not end before its time.

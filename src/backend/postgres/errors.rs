@@ -20,7 +20,7 @@ pub(super) fn classify(error: sqlx::Error) -> DatabaseError {
     };
     match code.as_ref() {
         // The message is localised, and the same code is used for NOWAIT: the caller knows what was asked.
-        "55P03" => DatabaseError::LockTimeout { waited: Duration::ZERO },
+        "55P03" => DatabaseError::LockTimeout { waited: Duration::ZERO, holder: None },
         "40P01" => DatabaseError::Deadlock,
         "40001" => DatabaseError::SerializationFailure,
         "25006" => DatabaseError::ReadOnly,

@@ -12,6 +12,8 @@ pub(super) enum RowLock {
     None,
     Share,
     Update,
+    /// Only if nobody else holds it.
+    SkipLocked,
 }
 
 /// `select` of the root: its version, then its columns. Binds the id.
@@ -21,6 +23,7 @@ pub(super) fn select_root(mapping: &Mapping, lock: RowLock) -> String {
         RowLock::None => "",
         RowLock::Share => " for share",
         RowLock::Update => " for update",
+        RowLock::SkipLocked => " for update skip locked",
     };
     let id = key_is(root, 1);
     format!("select \"{}\"::bigint, {} from \"{}\" where {id}{lock}", mapping.version, reading(root), root.name)

@@ -1,11 +1,12 @@
 //! A writing transaction at READ COMMITTED. Its waits end at the deadline it was begun with.
 
 use async_trait::async_trait;
+use sqlx::{PgConnection, PgPool};
 
 use super::connection::OpenTransaction;
 use super::statements::RowLock;
 use super::{leases, lock, revision, rows};
-use crate::backend::{Authorship, BackendTransaction, Proof, Saved, Stored};
+use crate::backend::{Authorship, BackendTransaction, Proof, RowLocked, Saved, Stored};
 use crate::conflict::Change;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock};
@@ -19,26 +20,41 @@ use super::Time;
 /// A transaction on a connection of the pool.
 pub(super) struct PgTransaction {
     open: OpenTransaction,
+    /// For what has to be asked beside the transaction.
+    pool: PgPool,
     time: Time,
 }
 
 impl PgTransaction {
-    pub(super) fn new(open: OpenTransaction, time: Time) -> Self {
-        PgTransaction { open, time }
+    pub(super) fn new(open: OpenTransaction, pool: PgPool, time: Time) -> Self {
+        PgTransaction { open, pool, time }
     }
 }
 
 #[async_trait]
 impl BackendTransaction for PgTransaction {
     async fn load(&mut self, mapping: &Mapping, id: &[Value], mode: LockMode) -> Result<Option<Stored>, DatabaseError> {
-        let loaded = match mode {
-            LockMode::PessimisticRead => rows::load(self.open.waiting().await?, mapping, id, RowLock::Share).await,
-            LockMode::PessimisticWrite | LockMode::PessimisticForceIncrement => {
-                rows::load(self.open.waiting().await?, mapping, id, RowLock::Update).await
-            }
-            _ => rows::load_whole(self.open.connection(), mapping, id).await,
+        let lock = match mode {
+            LockMode::PessimisticRead => RowLock::Share,
+            LockMode::PessimisticWrite | LockMode::PessimisticForceIncrement => RowLock::Update,
+            _ => return rows::load_whole(self.open.connection(), mapping, id).await,
         };
-        self.open.timed(loaded)
+        self.open.wait_for(&self.pool, async |connection| rows::load(connection, mapping, id, lock).await).await
+    }
+
+    async fn load_unlocked(
+        &mut self,
+        mapping: &Mapping,
+        id: &[Value],
+        _mode: LockMode,
+    ) -> Result<Result<Option<Stored>, RowLocked>, DatabaseError> {
+        let connection = self.open.connection();
+        if let Some(stored) = rows::load(connection, mapping, id, RowLock::SkipLocked).await? {
+            return Ok(Ok(Some(stored)));
+        }
+        // Nothing came back: it is locked, or it is not there.
+        let there = rows::load(connection, mapping, id, RowLock::None).await?.is_some();
+        Ok(if there { Err(RowLocked) } else { Ok(None) })
     }
 
     async fn revisions(
@@ -60,12 +76,14 @@ impl BackendTransaction for PgTransaction {
         author: &Authorship,
     ) -> Result<bool, DatabaseError> {
         let now = self.time.given();
-        let connection = self.open.waiting().await?;
-        let inserted = rows::insert(connection, mapping, rows).await;
-        if let Ok(true) = inserted {
-            revision::keep(connection, mapping, key, Version::FIRST, rows, author, now).await?;
-        }
-        self.open.timed(inserted)
+        let insert = async |connection: &mut PgConnection| {
+            let inserted = rows::insert(connection, mapping, rows).await?;
+            if inserted {
+                revision::keep(connection, mapping, key, Version::FIRST, rows, author, now).await?;
+            }
+            Ok(inserted)
+        };
+        self.open.wait_for(&self.pool, insert).await
     }
 
     async fn save(
@@ -77,39 +95,41 @@ impl BackendTransaction for PgTransaction {
         author: &Authorship,
     ) -> Result<Saved, DatabaseError> {
         let now = self.time.given();
-        let connection = self.open.waiting().await?;
-        let saved = rows::save(connection, mapping, old, new).await;
-        if let Ok(Saved::Done) = saved {
-            revision::keep(connection, mapping, key, old.version.next(), new, author, now).await?;
-        }
-        self.open.timed(saved)
+        let save = async |connection: &mut PgConnection| {
+            let saved = rows::save(connection, mapping, old, new).await?;
+            if let Saved::Done = saved {
+                revision::keep(connection, mapping, key, old.version.next(), new, author, now).await?;
+            }
+            Ok(saved)
+        };
+        self.open.wait_for(&self.pool, save).await
     }
 
     async fn delete(&mut self, mapping: &Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError> {
-        let connection = self.open.waiting().await?;
-        let deleted = rows::delete(connection, mapping, old).await;
-        if let Ok(Saved::Done) = deleted {
-            revision::forget(connection, key).await?;
-        }
-        self.open.timed(deleted)
+        let delete = async |connection: &mut PgConnection| {
+            let deleted = rows::delete(connection, mapping, old).await?;
+            if let Saved::Done = deleted {
+                revision::forget(connection, key).await?;
+            }
+            Ok(deleted)
+        };
+        self.open.wait_for(&self.pool, delete).await
     }
 
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let now = self.time.given();
-        let held = leases::hold(self.open.waiting().await?, proof, now).await;
-        self.open.timed(held)
+        self.open.wait_for(&self.pool, async |connection| leases::hold(connection, proof, now).await).await
     }
 
     async fn holder(&mut self, key: &LockKey) -> Result<Option<Holder>, DatabaseError> {
         let now = self.time.given();
-        let held = leases::hold_exclusive(self.open.waiting().await?, key, now).await;
-        Ok(self.open.timed(held)?.map(|lease| lease.holder))
+        let hold = async |connection: &mut PgConnection| leases::hold_exclusive(connection, key, now).await;
+        Ok(self.open.wait_for(&self.pool, hold).await?.map(|lease| lease.holder))
     }
 
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let now = self.time.given();
-        let released = lock::release(self.open.waiting().await?, proof, now).await;
-        self.open.timed(released)
+        self.open.wait_for(&self.pool, async |connection| lock::release(connection, proof, now).await).await
     }
 
     async fn commit(self: Box<Self>) -> Result<(), DatabaseError> {
@@ -120,7 +140,7 @@ impl BackendTransaction for PgTransaction {
         self.open.rollback().await
     }
 
-    fn as_postgres(&mut self) -> Option<&mut sqlx::PgConnection> {
+    fn as_postgres(&mut self) -> Option<&mut PgConnection> {
         Some(self.open.connection())
     }
 }

@@ -46,7 +46,7 @@ impl Sqlite {
                 "{error}; check that the directory of {file} exists, and that this user may write to it"
             )),
         })?;
-        verify(&mut writer).await?;
+        let version = verify(&mut writer).await?;
         migrator().run_direct(None, &mut writer, false).await.map_err(migration_failed)?;
         // `query_only` keeps a stray write out of a connection whose transactions nobody ends with COMMIT.
         let reading = options.clone().pragma("query_only", "on");
@@ -55,7 +55,7 @@ impl Sqlite {
             .acquire_timeout(Duration::from_secs(5))
             .test_before_acquire(false)
             .connect_lazy_with(reading);
-        Ok(Sqlite { writer: Arc::new(Mutex::new(Writer::new(writer, options))), readers, clock })
+        Ok(Sqlite { writer: Arc::new(Mutex::new(Writer::new(writer, options))), readers, clock, version })
     }
 }
 
@@ -66,10 +66,10 @@ fn migrator() -> Migrator {
     migrator
 }
 
-/// Reads back what was asked for: a file system without shared memory refuses WAL silently.
-async fn verify(connection: &mut SqliteConnection) -> Result<(), DatabaseError> {
+/// Reads back what was asked for, and the version of SQLite: a file system without shared memory refuses WAL silently.
+async fn verify(connection: &mut SqliteConnection) -> Result<String, DatabaseError> {
     let settings = sqlx::query(
-        "select (select journal_mode from pragma_journal_mode), (select synchronous from pragma_synchronous)",
+        "select (select journal_mode from pragma_journal_mode), (select synchronous from pragma_synchronous), sqlite_version()",
     )
     .fetch_one(&mut *connection)
     .await
@@ -81,7 +81,7 @@ async fn verify(connection: &mut SqliteConnection) -> Result<(), DatabaseError> 
              lock could be forgotten; put the file on a local disk"
         )));
     }
-    Ok(())
+    Ok(settings.get(2))
 }
 
 /// Says what a failed migration means.

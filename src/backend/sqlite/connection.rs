@@ -77,7 +77,7 @@ impl OpenTransaction {
     /// Takes the write lock on the whole file, within the budget.
     pub(super) async fn immediate(writer: &Arc<Mutex<Writer>>, wait: Wait) -> Result<Self, DatabaseError> {
         let (asked, budget) = (Instant::now(), wait.budget());
-        let timed_out = || DatabaseError::LockTimeout { waited: asked.elapsed() };
+        let timed_out = || DatabaseError::LockTimeout { waited: asked.elapsed(), holder: None };
         let queue = Arc::clone(writer).lock_owned();
         let mut guard = match wait {
             Wait::No => Arc::clone(writer).try_lock_owned().map_err(|_| timed_out())?,

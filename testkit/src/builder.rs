@@ -1,0 +1,48 @@
+//! Choosing settings, and the first start.
+
+use std::marker::PhantomData;
+
+use crate::DATABASE;
+use crate::engine::Engine;
+use crate::error::StartError;
+use crate::port;
+use crate::server::Server;
+
+/// Only another program that takes the same port at the same moment makes a second try necessary.
+const TRIES: usize = 5;
+
+/// A server that is not started yet.
+#[derive(Debug)]
+pub struct Builder<E> {
+    settings: Vec<(String, String)>,
+    engine: PhantomData<E>,
+}
+
+impl<E: Engine> Builder<E> {
+    pub(crate) fn new() -> Self {
+        Builder { settings: Vec::new(), engine: PhantomData }
+    }
+
+    /// Changes a setting of the server, by the name it has in the server's configuration.
+    pub fn setting(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.settings.push((name.into(), value.into()));
+        self
+    }
+
+    /// Starts it, and waits until it answers.
+    pub fn start(self) -> Result<Server<E>, StartError> {
+        let mut server = Server::install(self.settings)?;
+        let mut tries = 0;
+        loop {
+            let port = port::free();
+            tries += 1;
+            match server.start_on(port) {
+                // It may have ended because somebody else has the port by now.
+                Err(StartError::Exited { .. }) if tries < TRIES && !port::is_free(port) => {}
+                result => break result?,
+            }
+        }
+        server.create_database(DATABASE)?;
+        Ok(server)
+    }
+}
