@@ -17,3 +17,4 @@ async fn open() -> TestDb {
 }
 
 conformance!(crate::open);
+conformance!(crate::open, with row locks);

@@ -1,9 +1,9 @@
 //! What a person can do in a browser, and what they see.
 
-use std::env;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::time::Duration;
+use std::{env, fs, thread};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -166,9 +166,10 @@ impl Person {
     /// Takes a picture of what is on the screen, if pictures are wanted.
     pub async fn photo(&self, name: &str) {
         let Some(directory) = env::var_os("TENURE_SCREENSHOTS").map(PathBuf::from) else { return };
-        let png = self.done("takes a picture", self.web.screenshot_as_png().await).await;
-        std::fs::create_dir_all(&directory).expect("the directory for pictures");
-        std::fs::write(directory.join(format!("{name}.png")), png).expect("a picture is written");
+        // A page that cannot be photographed is no reason to fail; the step that comes next may say more about it.
+        let Ok(png) = self.web.screenshot_as_png().await else { return };
+        fs::create_dir_all(&directory).expect("the directory for pictures");
+        fs::write(directory.join(format!("{name}.png")), png).expect("a picture is written");
     }
 
     /// What the browser complained about: scripts that failed, and what the page's content policy forbade. Answers with
@@ -195,6 +196,9 @@ impl Person {
     }
 
     async fn fails_with(&self, what: &str, why: impl Display) -> ! {
+        // The thread has the name of the test.
+        let story = thread::current().name().unwrap_or_default().replace("::", "-");
+        self.photo(&format!("failed-{story}")).await;
         let address = self.web.current_url().await.map(|url| url.to_string()).unwrap_or_default();
         let page = self.web.execute("return document.body.innerText", Vec::new()).await;
         let page = page.and_then(|text| text.convert::<String>()).unwrap_or_default();

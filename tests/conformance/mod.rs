@@ -6,6 +6,9 @@ pub mod leases;
 pub mod locking;
 pub mod order;
 pub mod repository;
+#[allow(dead_code, reason = "SQLite has no row locks")]
+pub mod row_locks;
+pub mod several;
 pub mod support;
 pub mod transactions;
 pub mod updates;
@@ -81,6 +84,11 @@ macro_rules! conformance {
                 a_lease_that_expires_during_the_save_is_held_to_its_end,
                 an_update_that_respects_locks_is_refused_while_somebody_edits,
                 an_update_may_go_on_after_the_person_saw_who_edits;
+            several:
+                lock_all_locks_each_once_and_gives_each_once,
+                transfers_in_opposite_directions_with_lock_all_never_deadlock,
+                locks_in_opposite_orders_are_reported_in_debug_mode_before_they_bite,
+                what_the_database_cannot_do_is_refused_by_name;
             transactions:
                 dropping_a_transaction_rolls_it_back,
                 after_an_error_nothing_can_be_committed,
@@ -89,6 +97,24 @@ macro_rules! conformance {
                 a_save_that_is_cancelled_at_any_moment_is_all_or_nothing,
                 a_wait_ends_at_its_deadline,
                 no_wait_does_not_wait;
+        }
+    };
+    // What only databases with row locks can be asked.
+    ($open:path, with row locks) => {
+        $crate::conformance! { $open;
+            row_locks:
+                readers_share_a_row_and_a_writer_waits_for_both,
+                a_row_that_somebody_holds_is_skipped_and_the_transaction_goes_on,
+                one_budget_counts_for_all_rows_that_are_waited_for,
+                others_go_on_while_one_row_is_locked,
+                a_pessimistic_load_after_a_wait_sees_the_new_root_with_its_new_children,
+                an_optimistic_load_is_never_torn,
+                a_save_that_had_to_wait_is_told_who_won,
+                of_two_inserts_of_one_id_at_once_one_is_told_that_it_exists,
+                a_refused_try_lock_does_not_wait_for_a_save_under_the_lease,
+                a_takeover_and_a_break_wait_for_a_save_under_the_lease,
+                opposite_orders_end_within_the_deadline_and_one_succeeds_when_it_runs_again,
+                two_saves_with_children_queue_and_do_not_deadlock;
         }
     };
     ($open:path; $($room:ident: $($case:ident),+;)+) => {

@@ -49,6 +49,15 @@ impl TestDb {
         no
     }
 
+    /// Inserts a counter under a random name.
+    pub async fn counter(&self, count: i64) -> String {
+        let name = random();
+        let mut tx = self.db.begin().await.unwrap();
+        self.counters.insert(&mut tx, Counter { name: name.clone(), count }).await.unwrap();
+        tx.commit().await.unwrap();
+        name
+    }
+
     /// The order as it is in the database.
     pub async fn stored(&self, no: &str) -> (Order, Version) {
         let order = self.orders.get(&no.to_owned()).await.unwrap().unwrap();

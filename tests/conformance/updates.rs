@@ -66,7 +66,7 @@ pub async fn a_stale_version_is_refused_before_the_command_and_shows_all_three_s
 }
 
 pub async fn a_conflict_without_revisions_says_that_the_opened_state_is_not_known(t: &TestDb) {
-    let name = counter(t).await;
+    let name = t.counter(0).await;
     let add = |counter: &mut Counter| {
         counter.count += 1;
         Ok::<_, AlreadyShipped>(())
@@ -122,7 +122,7 @@ pub async fn of_many_saves_on_the_same_version_one_wins(t: &TestDb) {
 pub async fn no_increment_is_lost_among_many(t: &TestDb) {
     const WORKERS: i64 = 8;
     const EACH: i64 = 25;
-    let name = counter(t).await;
+    let name = t.counter(0).await;
     let elsewhere = Repository::<Counter>::new(&t.another_process().await);
     let mut workers = JoinSet::new();
     for worker in 0..WORKERS {
@@ -144,7 +144,7 @@ pub async fn no_increment_is_lost_among_many(t: &TestDb) {
 }
 
 pub async fn of_many_optimistic_increments_those_that_are_told_so_are_counted(t: &TestDb) {
-    let name = counter(t).await;
+    let name = t.counter(0).await;
     let elsewhere = Repository::<Counter>::new(&t.another_process().await);
     let mut workers = JoinSet::new();
     for worker in 0..8 {
@@ -273,12 +273,4 @@ pub async fn an_update_may_go_on_after_the_person_saw_who_edits(t: &TestDb) {
     let refused = t.orders.update(&no).unless_locked_except(lease.generation).run(Order::ship).await;
     assert!(matches!(failed(refused), Error::AlreadyLocked(_)));
     assert!(matches!(t.locks.try_lock(&key, &lee()).await, Err(LockError::AlreadyLocked(_))));
-}
-
-async fn counter(t: &TestDb) -> String {
-    let name = random();
-    let mut tx = t.db.begin().await.unwrap();
-    t.counters.insert(&mut tx, Counter { name: name.clone(), count: 0 }).await.unwrap();
-    tx.commit().await.unwrap();
-    name
 }

@@ -15,8 +15,8 @@ texts! {
     edit_title(no): "Edit order {no}", "주문 {no} 수정";
     you_edit_since(time): "You have been editing since {time}. Others can read the order.", "{time}부터 내가 수정 중입니다. 다른 사람은 볼 수만 있습니다.";
     save_before(time, left):
-        "Save before {time} ({left}). Each press on [Keep editing] gives you more time.",
-        "{time} 전에 저장하세요(남은 시간 {left}). [계속 수정]을 누를 때마다 시간이 늘어납니다.";
+        "Save before {time} ({left}), or press [Keep editing].",
+        "{time} 전에 저장하거나 [계속 수정]을 누르세요(남은 시간 {left}).";
     keep_editing: "Keep editing", "계속 수정";
     save_and_finish: "Save and finish", "저장하고 끝내기";
     leave: "Leave without saving", "저장하지 않고 나가기";

@@ -50,8 +50,9 @@ texts! {
         "You can read the order meanwhile. A change of yours would have to wait until the editing is over.",
         "그동안 주문을 볼 수 있습니다. 수정은 편집이 끝난 뒤에 할 수 있습니다.";
     you_edit_elsewhere:
-        "The edit form is open in another tab or on another device. What was typed there stays there.",
-        "다른 탭이나 다른 기기에 수정 양식이 열려 있습니다. 그곳에 입력한 내용은 그곳에 남습니다.";
+        "The edit form is open in another tab or on another device, or was closed a moment ago. What was typed there stays \
+         there.",
+        "다른 탭이나 다른 기기에 수정 양식이 열려 있거나 방금 닫혔습니다. 그곳에 입력한 내용은 그곳에 남습니다.";
     move_here: "Move editing here", "여기로 가져오기";
 
     note_heading: "Internal note", "내부 메모";

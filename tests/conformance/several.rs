@@ -1,0 +1,89 @@
+//! Several aggregates in one transaction.
+
+use tenure::{DatabaseError, Error, Granularity, LockMode, LockSet, Repository};
+use tokio::task::JoinSet;
+
+use super::order::{Counter, Order};
+use super::support::{TestDb, random, version};
+
+pub async fn lock_all_locks_each_once_and_gives_each_once(t: &TestDb) {
+    let (one, two, name) = (t.order().await, t.order().await, t.counter(0).await);
+    let missing = random();
+    let set = LockSet::new().and::<Order>(&two).and::<Counter>(&name).and::<Order>(&one).and::<Order>(&two);
+    let mut tx = t.db.begin().await.unwrap();
+    let mut locked = tx.lock_all(set.and::<Order>(&missing), LockMode::PessimisticWrite).await.unwrap();
+    assert!(locked.take::<Order>(&missing).unwrap().is_none());
+    assert_eq!(locked.take::<Counter>(&name).unwrap().unwrap().count, 0);
+    let mut order = locked.take::<Order>(&two).unwrap().unwrap();
+    assert!(locked.take::<Order>(&two).unwrap().is_none());
+    order.ship().unwrap();
+    t.orders.save(&mut tx, &mut order).await.unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!((t.stored(&two).await.1, t.stored(&one).await.1), (version(2), version(1)));
+}
+
+/// Money from A to B, and at the same time from B to A.
+pub async fn transfers_in_opposite_directions_with_lock_all_never_deadlock(t: &TestDb) {
+    const EACH: i64 = 15;
+    let (a, b) = (t.counter(1_000).await, t.counter(1_000).await);
+    let mut transfers = JoinSet::new();
+    for worker in 0..6 {
+        let (db, counters) = (t.db.clone(), t.counters.clone());
+        let (from, to) = if worker % 2 == 0 { (a.clone(), b.clone()) } else { (b.clone(), a.clone()) };
+        transfers.spawn(async move {
+            for _ in 0..EACH {
+                let mut tx = db.begin().await.unwrap();
+                let set = LockSet::new().and::<Counter>(&from).and::<Counter>(&to);
+                let mut locked = tx.lock_all(set, LockMode::PessimisticWrite).await.unwrap();
+                for (name, change) in [(&from, -1), (&to, 1)] {
+                    let mut counter = locked.take::<Counter>(name).unwrap().unwrap();
+                    counter.count += change;
+                    counters.save(&mut tx, &mut counter).await.unwrap();
+                }
+                tx.commit().await.unwrap();
+            }
+        });
+    }
+    transfers.join_all().await;
+    for name in [a, b] {
+        let counter = t.counters.get(&name).await.unwrap().unwrap();
+        assert_eq!((counter.count, counter.version()), (1_000, version(6 * EACH + 1)));
+    }
+}
+
+pub async fn locks_in_opposite_orders_are_reported_in_debug_mode_before_they_bite(t: &TestDb) {
+    let db = t.db.clone().recording_lock_order();
+    let (orders, counters) = (Repository::<Order>::new(&db), Repository::<Counter>::new(&db));
+    let (no, name) = (t.order().await, t.counter(0).await);
+    for (command, order_first) in [("ship", true), ("restock", false)] {
+        assert_eq!(db.lock_inversions(), []);
+        let mut tx = db.begin().await.unwrap();
+        tx.command(command);
+        if order_first {
+            orders.find(&mut tx, &no, LockMode::PessimisticWrite).await.unwrap();
+        }
+        counters.find(&mut tx, &name, LockMode::PessimisticWrite).await.unwrap();
+        if !order_first {
+            orders.find(&mut tx, &no, LockMode::PessimisticWrite).await.unwrap();
+        }
+        tx.rollback().await.unwrap();
+    }
+    let found = db.lock_inversions();
+    assert_eq!((found.len(), found[0].first.as_str(), found[0].then.as_str()), (1, "Counter", "Order"));
+    assert_eq!(found[0].seen_before_in.as_deref(), Some("ship"));
+    assert_eq!(t.db.lock_inversions(), []);
+}
+
+pub async fn what_the_database_cannot_do_is_refused_by_name(t: &TestDb) {
+    let can = t.db.capabilities();
+    let no = t.order().await;
+    let mut tx = t.db.begin().await.unwrap();
+    let found = t.orders.find_unlocked(&mut tx, &no, LockMode::PessimisticWrite).await;
+    match found {
+        Ok(found) => assert!(can.skip_locked && matches!(found, tenure::Unlocked::Found(_))),
+        Err(Error::Database(DatabaseError::Unsupported(why))) => assert!(!can.skip_locked && why.contains("find")),
+        Err(error) => panic!("{error}"),
+    }
+    assert_eq!(can.granularity == Granularity::Row, can.skip_locked);
+    assert!(can.database.contains(' '), "{}", can.database);
+}
