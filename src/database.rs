@@ -5,15 +5,53 @@ use std::sync::Arc;
 use crate::backend::{Authorship, Backend};
 use crate::capabilities::Capabilities;
 use crate::clock::ManualClock;
+use crate::diagnosis::Diagnosis;
 use crate::error::DatabaseError;
 use crate::lock_mode::Wait;
 use crate::lock_order::{LockInversion, LockOrder};
 use crate::transaction::Transaction;
 
+/// How to connect, where the defaults are not wanted.
+#[derive(Debug, Clone, Default)]
+pub struct ConnectOptions {
+    pub(crate) clock: Option<ManualClock>,
+    pub(crate) volatile: bool,
+}
+
+impl ConnectOptions {
+    /// The database's own clock; settings that lose acknowledged locks are refused.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Goes by a clock that a test moves by hand, instead of the database's.
+    #[must_use]
+    pub fn going_by(mut self, clock: ManualClock) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// Accepts settings with which the database may forget, in a crash, a lock that it said was granted. Whoever holds it
+    /// then finds out at the latest when they save. For databases whose contents nobody would miss.
+    #[must_use]
+    pub fn accepting_volatile_settings(mut self) -> Self {
+        self.volatile = true;
+        self
+    }
+}
+
+/// A URL that no backend of this build knows.
+fn unknown() -> DatabaseError {
+    DatabaseError::Unsupported(
+        "this build does not know that kind of database; `sqlite://file` needs the feature `sqlite`, \
+         `postgres://user@host/database` the feature `postgres`",
+    )
+}
+
 /// A database with tenure's tables in it. Clones are the same database.
 ///
-/// `sqlite://shop.db` is a file, made if it is missing. Other databases follow; a URL of one that this build does not
-/// know is refused by name.
+/// `sqlite://shop.db` is a file, made if it is missing; `postgres://…` is a server. A URL of a database that this build
+/// does not know is refused by name.
 #[derive(Debug, Clone)]
 pub struct Database {
     backend: Arc<dyn Backend>,
@@ -29,32 +67,45 @@ impl Database {
     /// [`DatabaseError::Schema`] when a newer release wrote it or its settings would lose locks,
     /// [`DatabaseError::Unsupported`] for a URL of another database.
     pub async fn connect(url: &str) -> Result<Self, DatabaseError> {
-        Self::open(url, None).await
+        Self::connect_with(url, ConnectOptions::new()).await
     }
 
-    /// As [`connect`](Self::connect), with a clock that a test moves by hand instead of the database's own.
+    /// As [`connect`](Self::connect), with options.
     ///
     /// # Errors
     /// As [`connect`](Self::connect).
-    pub async fn connect_with_clock(url: &str, clock: ManualClock) -> Result<Self, DatabaseError> {
-        Self::open(url, Some(clock)).await
-    }
-
-    async fn open(url: &str, clock: Option<ManualClock>) -> Result<Self, DatabaseError> {
+    pub async fn connect_with(url: &str, options: ConnectOptions) -> Result<Self, DatabaseError> {
         #[cfg(feature = "sqlite")]
         if url.starts_with("sqlite:") {
-            let backend = Arc::new(crate::backend::sqlite::Sqlite::open(url, clock).await?);
-            return Ok(Database { backend, lock_order: None });
+            return Ok(Self::new(crate::backend::sqlite::Sqlite::open(url, options).await?));
         }
         #[cfg(feature = "postgres")]
         if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-            let backend = Arc::new(crate::backend::postgres::Postgres::open(url, clock).await?);
-            return Ok(Database { backend, lock_order: None });
+            return Ok(Self::new(crate::backend::postgres::Postgres::open(url, options).await?));
         }
-        let _ = clock;
-        Err(DatabaseError::Unsupported(
-            "this build knows the databases `sqlite://file`; start the URL with one of these",
-        ))
+        let _ = options;
+        Err(unknown())
+    }
+
+    /// What can be said about a database without changing anything in it: settings, clock, schema. No tables are made.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect), but settings and schema are told, not refused.
+    pub async fn diagnose(url: &str) -> Result<Diagnosis, DatabaseError> {
+        #[cfg(feature = "sqlite")]
+        if url.starts_with("sqlite:") {
+            return crate::backend::sqlite::diagnose(url).await;
+        }
+        #[cfg(feature = "postgres")]
+        if url.starts_with("postgres:") || url.starts_with("postgresql:") {
+            return crate::backend::postgres::diagnose(url).await;
+        }
+        Err(unknown())
+    }
+
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
+    fn new(backend: impl Backend + 'static) -> Self {
+        Database { backend: Arc::new(backend), lock_order: None }
     }
 
     /// Opens a writing transaction, waiting for others at most [`Wait::default`].

@@ -5,13 +5,13 @@
 mod conformance;
 
 use conformance::support::TestDb;
-use tenure::{Database, ManualClock};
+use tenure::{ConnectOptions, Database, ManualClock};
 
 async fn open() -> TestDb {
     let url = std::env::var("TENURE_POSTGRES_URL")
         .expect("TENURE_POSTGRES_URL names a server; `cargo xtask test` starts one");
     let clock = ManualClock::new();
-    let db = Database::connect_with_clock(&url, clock.clone()).await.unwrap();
+    let db = Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap();
     db.migrate(&sqlx::migrate!("tests/tables/postgres")).await.unwrap();
     TestDb::new(db, url, clock, ())
 }

@@ -5,7 +5,7 @@
 mod conformance;
 
 use conformance::support::TestDb;
-use tenure::{Database, ManualClock};
+use tenure::{ConnectOptions, Database, ManualClock};
 
 const TABLES: &str = "
     create table test_order (no text primary key, state text not null, ship_to_line1 text not null,
@@ -19,7 +19,7 @@ async fn open() -> TestDb {
     let directory = tempfile::tempdir().unwrap();
     let clock = ManualClock::new();
     let url = format!("sqlite://{}/test.db", directory.path().display());
-    let db = Database::connect_with_clock(&url, clock.clone()).await.unwrap();
+    let db = Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap();
     let mut tx = db.begin().await.unwrap();
     sqlx::raw_sql(TABLES).execute(tx.sqlite().unwrap()).await.unwrap();
     tx.commit().await.unwrap();

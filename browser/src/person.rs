@@ -66,6 +66,13 @@ impl Person {
         self.browser_is_told("Network.emulateNetworkConditions", conditions).await;
     }
 
+    /// Is where no heartbeat gets through, while everything else does; or gets away from there.
+    pub async fn is_where_no_beat_gets_through(&self, there: bool) {
+        let blocked: &[&str] = if there { &["*/tenure/keep-alive", "*/tenure/check"] } else { &[] };
+        self.browser_is_told("Network.enable", json!({})).await;
+        self.browser_is_told("Network.setBlockedURLs", json!({ "urls": blocked })).await;
+    }
+
     /// Uses a screen of this size, in CSS pixels, with this many real pixels to each of them.
     pub async fn has_a_screen_of(&self, width: u32, height: u32, scale: u32) {
         let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": scale, "mobile": false });

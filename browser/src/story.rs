@@ -4,7 +4,7 @@ use std::future::pending;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use tenure::{Database, Holder, LockKey, LockManager, ManualClock};
+use tenure::{ConnectOptions, Database, Holder, LockKey, LockManager, ManualClock};
 use tokio::net::TcpListener;
 
 use crate::driver::Driver;
@@ -33,7 +33,8 @@ impl Story {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let clock = ManualClock::new();
         let url = format!("sqlite://{}", directory.path().join("shop.db").display());
-        let db = Database::connect_with_clock(&url, clock.clone()).await.expect("a new database");
+        let db =
+            Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.expect("a new database");
         let shop = shop::open(db).await.expect("the demo data");
         let locks = shop.locks().clone();
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");

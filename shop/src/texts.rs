@@ -17,6 +17,8 @@ mod markup;
 mod moment;
 mod orders;
 mod problems;
+mod refusals;
+mod words;
 
 pub(crate) use labels::{field_label, line_of, shown};
 pub(crate) use language::Lang;

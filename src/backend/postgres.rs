@@ -28,6 +28,7 @@ use crate::lock_mode::Wait;
 use crate::mapping::Mapping;
 use crate::value::Value;
 
+pub(crate) use connect::diagnose;
 use connection::OpenTransaction;
 use transaction::PgTransaction;
 
@@ -66,17 +67,21 @@ impl Postgres {
     }
 }
 
+fn capabilities(version: &str) -> Capabilities {
+    Capabilities {
+        database: format!("PostgreSQL {version}"),
+        granularity: Granularity::Row,
+        shared_locks: true,
+        skip_locked: true,
+        names_blocker: true,
+        heartbeats_pass_saves: true,
+    }
+}
+
 #[async_trait]
 impl Backend for Postgres {
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            database: format!("PostgreSQL {}", self.version),
-            granularity: Granularity::Row,
-            shared_locks: true,
-            skip_locked: true,
-            names_blocker: true,
-            heartbeats_pass_saves: true,
-        }
+        capabilities(&self.version)
     }
 
     async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {

@@ -32,6 +32,7 @@ use crate::lock_mode::Wait;
 use crate::mapping::Mapping;
 use crate::value::Value;
 
+pub(crate) use connect::diagnose;
 use connection::{OpenTransaction, Writer};
 use transaction::SqliteTransaction;
 
@@ -66,6 +67,17 @@ impl Sqlite {
     }
 }
 
+fn capabilities(version: String) -> Capabilities {
+    Capabilities {
+        database: format!("SQLite {version}"),
+        granularity: Granularity::Database,
+        shared_locks: false,
+        skip_locked: false,
+        names_blocker: false,
+        heartbeats_pass_saves: false,
+    }
+}
+
 /// SQLite runs inside this process, so its clock is this host's clock; a test may give another.
 fn now(clock: Option<&ManualClock>) -> i64 {
     clock.map_or_else(|| to_micros(SystemTime::now()) / 1000, ManualClock::millis)
@@ -74,14 +86,7 @@ fn now(clock: Option<&ManualClock>) -> i64 {
 #[async_trait]
 impl Backend for Sqlite {
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            database: format!("SQLite {}", self.version),
-            granularity: Granularity::Database,
-            shared_locks: false,
-            skip_locked: false,
-            names_blocker: false,
-            heartbeats_pass_saves: false,
-        }
+        capabilities(self.version.clone())
     }
 
     async fn begin(&self, wait: Wait, _label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use tenure::{Database, LockId, LockKey, LockManager, LockMode, LockPolicy, ManualClock, Owner, Repository, Version};
+use tenure::{
+    ConnectOptions, Database, LockId, LockKey, LockManager, LockMode, LockPolicy, ManualClock, Owner, Repository,
+    Version,
+};
 
 use super::order::{Counter, Order};
 
@@ -36,7 +39,7 @@ impl TestDb {
 
     /// The same database as another process sees it: with connections of its own.
     pub async fn another_process(&self) -> Database {
-        Database::connect_with_clock(&self.url, self.clock.clone()).await.unwrap()
+        Database::connect_with(&self.url, ConnectOptions::new().going_by(self.clock.clone())).await.unwrap()
     }
 
     /// Inserts an order under a random number.

@@ -126,7 +126,7 @@ function keepLease(form) {
 	}
 
 	function say(words = "", name = "", reason = "") {
-		const facts = { name, reason, time: format(Date.now() + left(), { timeStyle: "short" }) };
+		const facts = { name, reason, time: format(Date.now() + left(), { timeStyle: "short", timeZone: text.timeZone }) };
 		status.textContent = words.replace(/\{(\w+)\}/g, (_, fact) => facts[fact]);
 		banner.hidden = false;
 		return (hasSpoken = true);

@@ -1,9 +1,12 @@
 //! The steps of `cargo xtask test`: what each runs, and running them one after the other.
 
+use std::any::Any;
 use std::env;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
+
+use testkit::{DATABASE, Kind, MariaDb, Postgres, StartError};
 
 use crate::debian;
 
@@ -17,17 +20,31 @@ pub(crate) struct Step {
     environment: &'static [(&'static str, &'static str)],
     /// What it needs from Debian.
     packages: &'static [&'static str],
+    /// Which throw-away database servers run meanwhile. Where they are stands in its environment.
+    servers: &'static [Kind],
 }
 
 /// All of them, the quick ones first.
-pub(crate) const STEPS: [Step; 6] = [
+pub(crate) const STEPS: [Step; 9] = [
     Step::new("fmt", &["fmt", "--all", "--check"]),
-    Step::new("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
-    Step { environment: &[("RUSTDOCFLAGS", "-D warnings")], ..Step::new("doc", &["doc", "--workspace", "--no-deps"]) },
+    Step::new("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
+    Step {
+        environment: &[("RUSTDOCFLAGS", "-D warnings")],
+        ..Step::new("doc", &["doc", "--workspace", "--no-deps", "--all-features"])
+    },
     // The default members, with the examples in their documentation.
     Step::new("test", &["test"]),
     // The library for those who bring a backend of their own. Its tests need one, so it is only compiled.
     Step::new("no-backend", &["check", "--package", "tenure", "--no-default-features"]),
+    Step {
+        servers: &[Kind::Postgres],
+        ..Step::new("postgres", &["test", "--package", "tenure", "--features", "postgres", "--test", "postgres*"])
+    },
+    Step { servers: &[Kind::Postgres], ..Step::new("server", &["test", "--package", "tenure-server"]) },
+    Step {
+        packages: &[Kind::Postgres.package(), Kind::MariaDb.package()],
+        ..Step::new("testkit", &["test", "--package", "testkit"])
+    },
     // The Korean pages need a Korean font, or their screenshots show boxes.
     Step {
         packages: &["chromium", "chromium-driver", "fonts-noto-cjk"],
@@ -37,13 +54,18 @@ pub(crate) const STEPS: [Step; 6] = [
 
 impl Step {
     const fn new(name: &'static str, cargo: &'static [&'static str]) -> Self {
-        Step { name, cargo, environment: &[], packages: &[] }
+        Step { name, cargo, environment: &[], packages: &[], servers: &[] }
     }
 
     /// What it runs, as one would type it.
     pub(crate) fn line(&self) -> String {
         let environment = self.environment.iter().map(|(name, value)| format!("{name}='{value}' "));
-        format!("{}cargo {}", environment.collect::<String>(), self.cargo.join(" "))
+        let servers = self.servers.iter().map(|kind| format!("{}=… ", kind.variable()));
+        format!("{}cargo {}", environment.chain(servers).collect::<String>(), self.cargo.join(" "))
+    }
+
+    fn packages(&self) -> impl Iterator<Item = &'static str> {
+        self.packages.iter().copied().chain(self.servers.iter().map(|kind| kind.package()))
     }
 
     fn run(&self) -> Result<(), String> {
@@ -52,12 +74,32 @@ impl Step {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let mut command = Command::new(cargo);
         command.args(self.cargo).envs(self.environment.iter().copied()).current_dir(root);
+        let mut running = Vec::new();
+        for kind in self.servers {
+            let (url, server) = start(*kind).map_err(|error| error.to_string())?;
+            command.env(kind.variable(), url);
+            running.push(server);
+        }
         match command.status() {
             Ok(status) if status.success() => Ok(()),
             Ok(status) => Err(status.to_string()),
             Err(error) => Err(format!("cargo could not be started: {error}")),
         }
     }
+}
+
+/// Starts a server: its URL, and what ends it when it is dropped.
+fn start(kind: Kind) -> Result<(String, Box<dyn Any>), StartError> {
+    Ok(match kind {
+        Kind::Postgres => {
+            let server = Postgres::start()?;
+            (server.url(DATABASE), Box::new(server))
+        }
+        Kind::MariaDb => {
+            let server = MariaDb::start()?;
+            (server.url(DATABASE), Box::new(server))
+        }
+    })
 }
 
 /// The step with this name, for the command line.
@@ -69,7 +111,9 @@ pub(crate) fn by_name(name: &str) -> Result<&'static Step, String> {
 /// Runs them up to the first that fails, and says how long each took.
 pub(crate) fn run(steps: &[&Step]) -> ExitCode {
     // First of all: what is missing should be known before a quarter of an hour of tests.
-    let packages: Vec<_> = steps.iter().flat_map(|step| step.packages).copied().collect();
+    let mut packages: Vec<_> = steps.iter().flat_map(|step| step.packages()).collect();
+    packages.sort_unstable();
+    packages.dedup();
     if let Err(reason) = debian::install(&packages) {
         println!("FAILED packages: {reason}");
         return ExitCode::FAILURE;

@@ -47,6 +47,7 @@ async fn nothing_typed_is_lost_when_the_lease_was_gone_by_the_time_of_saving() {
     let park = story.person("park").await;
     park.edits_the_order().await;
     park.types("[name=message]", "Written before lunch").await;
+    park.is_where_no_beat_gets_through(true).await;
     story.clock.advance(Duration::from_secs(301));
     let olivia = story.person("olivia").await;
     olivia.edits_the_order().await;

@@ -75,9 +75,11 @@ async fn whoever_lost_the_order_to_somebody_else_is_told_to_whom() {
     let park = story.person("park").await;
     park.edits_the_order().await;
     park.types("[name=message]", "Written before lunch").await;
+    park.is_where_no_beat_gets_through(true).await;
     story.clock.advance(TTL + Duration::from_secs(1));
     let olivia = story.person("olivia").await;
     olivia.edits_the_order().await;
+    park.is_where_no_beat_gets_through(false).await;
     park.looks_away_and_back().await;
     let said = sees_that_the_lease_is_lost(&park, "Written before lunch").await;
     assert!(said.contains("Olivia Reed"), "{said}");

@@ -34,12 +34,7 @@ pub(super) async fn start_shipping(
 }
 
 /// POST /orders/{no}/cancel
-pub(super) async fn cancel(
-    State(shop): State<Shop>,
-    session: Session,
-    Path(no): Path<String>,
-    form: Posted,
-) -> Answer {
+pub(super) async fn cancel(State(shop): State<Shop>, session: Session, Path(no): Path<String>, form: Posted) -> Answer {
     let no = number(&form.visit.frame, &no)?;
     let seen = form.version()?;
     let Posted { visit, fields } = form;

@@ -130,9 +130,9 @@ fn row(t: Lang, conflict: &VersionConflict, field: &FieldConflict, typed: &Field
 
 /// What a field is called; the quantity of a product by the product's name.
 fn label(t: Lang, path: &str, order: Option<&Order>) -> Html {
-    let line = line_of(path).filter(|(_, field)| *field == "quantity").and_then(|(line_no, _)| {
-        order?.lines().iter().find(|line| line.line_no() == line_no)
-    });
+    let line = line_of(path)
+        .filter(|(_, field)| *field == "quantity")
+        .and_then(|(line_no, _)| order?.lines().iter().find(|line| line.line_no() == line_no));
     line.map_or_else(|| field_label(t, path), |line| t.line_quantity(line.product()))
 }
 
@@ -163,7 +163,8 @@ pub(super) fn typed_rows(t: Lang, order: &Order, typed: &Fields) -> Vec<Row> {
     let numbers: BTreeSet<u32> = typed.lines().chain(order.lines().iter().map(|line| line.line_no())).collect();
     for line_no in numbers {
         let name = quantity(line_no);
-        let theirs = order.lines().iter().find(|line| line.line_no() == line_no).map(|line| line.quantity().to_string());
+        let theirs =
+            order.lines().iter().find(|line| line.line_no() == line_no).map(|line| line.quantity().to_string());
         let mine = typed.get(&name).filter(|_| !typed.removes(line_no)).map(|text| text.trim().to_owned());
         if theirs == mine {
             continue;

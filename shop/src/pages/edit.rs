@@ -11,14 +11,13 @@ use tower_sessions::Session;
 use super::compare::{self, Row};
 use super::fields::{Fields, quantity};
 use super::flash::Flash;
+use super::form::{LineInput, Style, line_inputs, new_line_inputs, shipping_inputs};
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
-use super::input::{
-    Input, LineInput, Mistake, Style, line_inputs, mistake_of, new_line_inputs, read_lines, read_shipping,
-    shipping_inputs,
-};
+use super::input::{Input, Mistake};
 use super::order::{fresh_lid, number};
 use super::posted::{Answer, Posted};
+use super::read::{mistake_of, read_lines, read_shipping};
 use super::refusal::{self, Attempt, What};
 use super::{order_url, see};
 use crate::domain::{Order, OrderNo};
@@ -87,12 +86,7 @@ pub(super) async fn move_here(State(shop): State<Shop>, Path(no): Path<String>, 
 }
 
 /// POST /orders/{no}/edit/save
-pub(super) async fn save(
-    State(shop): State<Shop>,
-    session: Session,
-    Path(no): Path<String>,
-    form: Posted,
-) -> Answer {
+pub(super) async fn save(State(shop): State<Shop>, session: Session, Path(no): Path<String>, form: Posted) -> Answer {
     let no = number(&form.visit.frame, &no)?;
     let (id, seen) = (form.lock_id()?, form.version()?);
     let Posted { visit, fields } = form;
@@ -121,12 +115,7 @@ pub(super) async fn save(
 }
 
 /// POST /orders/{no}/edit/leave
-pub(super) async fn leave(
-    State(shop): State<Shop>,
-    session: Session,
-    Path(no): Path<String>,
-    form: Posted,
-) -> Answer {
+pub(super) async fn leave(State(shop): State<Shop>, session: Session, Path(no): Path<String>, form: Posted) -> Answer {
     let no = number(&form.visit.frame, &no)?;
     let id = form.lock_id()?;
     match shop.leave(&form.visit.member, &id).await {
@@ -138,7 +127,14 @@ pub(super) async fn leave(
     }
 }
 
-async fn refused(shop: &Shop, visit: Visit, no: &OrderNo, seen: Version, fields: &Fields, refusal: Refusal) -> Response {
+async fn refused(
+    shop: &Shop,
+    visit: Visit,
+    no: &OrderNo,
+    seen: Version,
+    fields: &Fields,
+    refusal: Refusal,
+) -> Response {
     let attempt = Attempt { what: What::SaveEdit, no, seen: Some(seen), fields };
     refusal::page(shop, visit, attempt, refusal).await
 }
@@ -176,7 +172,8 @@ fn form(visit: Visit, no: &OrderNo, fields: &Fields, editing: &Editing<Order>, m
     let is_known = |line_no| !knows_lines || typed.lines().any(|typed| typed == line_no);
     let is_gone = |line_no: &u32| order.lines().iter().all(|line| line.line_no() != *line_no);
     let goes_on = fields.has("more") || fields.has("keep");
-    let gone = typed.lines().filter(is_gone).map(|line_no| (quantity(line_no), typed.text(&quantity(line_no)).to_owned()));
+    let gone =
+        typed.lines().filter(is_gone).map(|line_no| (quantity(line_no), typed.text(&quantity(line_no)).to_owned()));
     let page = EditPage {
         no: no.clone(),
         url: order_url(no),

@@ -11,7 +11,8 @@ pub(crate) const NEW_LINE: [&str; 3] = ["new-product", "new-price", "new-quantit
 pub(crate) const REMOVE: &str = "remove";
 
 /// What belongs to one page and not to what was typed: never carried on to the next page.
-const OF_THE_PAGE: [&str; 10] = ["csrf", "lid", "next-lid", "version", "generation", "anyway", "edit-first", "more", "keep", "password"];
+const OF_THE_PAGE: [&str; 10] =
+    ["csrf", "lid", "next-lid", "version", "generation", "anyway", "edit-first", "more", "keep", "password"];
 
 /// The fields of a form.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -138,7 +139,13 @@ mod tests {
 
     #[test]
     fn a_line_goes_by_its_check_box_or_by_the_word_in_its_quantity() {
-        let typed = fields(&[("quantity-1", "2"), ("quantity-3", REMOVE), ("quantity-x", "1"), ("quantity-4", "1"), ("remove-4", "on")]);
+        let typed = fields(&[
+            ("quantity-1", "2"),
+            ("quantity-3", REMOVE),
+            ("quantity-x", "1"),
+            ("quantity-4", "1"),
+            ("remove-4", "on"),
+        ]);
         assert_eq!(typed.lines().collect::<Vec<_>>(), [1, 3, 4]);
         assert_eq!([1, 3, 4].map(|line| typed.removes(line)), [false, true, true]);
     }

@@ -28,7 +28,10 @@ impl Icon {
 impl fmt::Display for Icon {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.0;
-        write!(f, r##"<svg class="icon" aria-hidden="true" focusable="false"><use href="/assets/icons.svg#{name}"/></svg>"##)
+        write!(
+            f,
+            r##"<svg class="icon" aria-hidden="true" focusable="false"><use href="/assets/icons.svg#{name}"/></svg>"##
+        )
     }
 }
 

@@ -1,14 +1,12 @@
-//! The fields of forms: how they are drawn, and what they mean once they are sent.
+//! One input of a form: its label, its hint, what was typed, and what is wrong with that.
 
 use std::fmt;
 
 use askama::Template;
 use askama::filters::HtmlSafe;
 
-use super::fields::{Fields, NEW_LINE, SHIPPING, quantity};
 use super::icon::Icon;
-use crate::domain::{Address, Invalid, LineChange, Money, Order, OrderError, OrderLine, Receiver, ShippingInfo};
-use crate::texts::{Html, Lang, field_label};
+use crate::texts::{Html, Lang};
 
 /// Something that was typed and cannot stay like that.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,6 +125,11 @@ impl Input {
         hint.into_iter().chain(mistake).collect::<Vec<_>>().join(" ")
     }
 
+    /// With a remark that it may be left empty.
+    pub(crate) fn optional(self, optional: &'static str) -> Input {
+        Input { optional, ..self }
+    }
+
     /// To be read and copied only.
     pub(crate) fn readonly(self, readonly: bool) -> Input {
         Input { readonly, ..self }
@@ -153,260 +156,5 @@ impl fmt::Display for Kind {
             Kind::Number => "number",
             Kind::Password => "password",
         })
-    }
-}
-
-/// How a form is drawn.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Style<'a> {
-    /// In which language.
-    pub(crate) t: Lang,
-    /// What is wrong with what was typed.
-    pub(crate) mistakes: &'a [Mistake],
-    /// Whether it is the person's own order. Then the browser may offer what it knows of them; operators write down
-    /// where others live.
-    pub(crate) own: bool,
-    /// Whether the form is only there to be read and copied.
-    pub(crate) readonly: bool,
-}
-
-/// The inputs that say where an order goes.
-pub(crate) fn shipping_inputs(style: Style<'_>, typed: &Fields) -> Vec<Input> {
-    let t = style.t;
-    let about = |name| match name {
-        "receiver.name" => (Kind::Text, "", "", "shipping name"),
-        "receiver.phone" => (Kind::Phone, t.hint_phone(), "", "shipping tel"),
-        "address.postal_code" => (Kind::Code, "", "", "shipping postal-code"),
-        "address.line1" => (Kind::Text, "", "", "shipping address-line1"),
-        "address.line2" => (Kind::Text, "", t.optional(), "shipping address-line2"),
-        _ => (Kind::Lines, "", t.optional(), "off"),
-    };
-    let input = |name: &'static str| {
-        let (kind, hint, optional, autocomplete) = about(name);
-        let autocomplete = if style.own { autocomplete } else { "off" };
-        let input = Input::new(name, field_label(t, name), typed.text(name), kind, style.mistakes);
-        Input { optional, ..input.hint(if style.readonly { "" } else { hint }).autocomplete(autocomplete).readonly(style.readonly) }
-    };
-    SHIPPING.into_iter().map(input).collect()
-}
-
-/// A line of an order in a form.
-pub(crate) struct LineInput {
-    pub(crate) line_no: u32,
-    pub(crate) product: String,
-    pub(crate) price: Html,
-    pub(crate) quantity: Input,
-    pub(crate) removed: bool,
-}
-
-/// The lines of the order, with the quantities that were typed. A line that the form did not know yet has its own.
-pub(crate) fn line_inputs(style: Style<'_>, order: &Order, typed: &Fields) -> Vec<LineInput> {
-    let input = |line: &OrderLine| {
-        let (name, removed) = (quantity(line.line_no()), typed.removes(line.line_no()));
-        let own = line.quantity().to_string();
-        // A line that goes has the word for it in its field; the number it had is what comes back when it stays.
-        let value = typed.get(&name).filter(|_| !removed).unwrap_or(&own);
-        let label = style.t.line_quantity(line.product());
-        let quantity = Input::new(&name, label, value, Kind::Number, style.mistakes).readonly(style.readonly);
-        let (product, price) = (line.product().to_owned(), style.t.money(line.price()));
-        LineInput { line_no: line.line_no(), product, price, quantity, removed }
-    };
-    order.lines().iter().map(input).collect()
-}
-
-/// The inputs of the lines that are added: those that were typed, and an empty one if another is wanted. Customers are
-/// not offered any: a price is nothing that they could know.
-pub(crate) fn new_line_inputs(style: Style<'_>, typed: &Fields) -> Vec<[Input; 3]> {
-    let mut rows = new_lines(typed);
-    if !style.readonly && !style.own && (rows.is_empty() || typed.has("more")) {
-        rows.push([""; 3]);
-    }
-    let labels = [style.t.product(), style.t.price_in_won(), style.t.quantity()];
-    let kinds = [Kind::Text, Kind::Number, Kind::Number];
-    let input = |row: usize, values: [&str; 3], at: usize| {
-        let id = new_line_id(at, row);
-        let input = Input::with_id(id, NEW_LINE[at], labels[at], values[at], kinds[at], style.mistakes);
-        input.readonly(style.readonly)
-    };
-    let inputs = |(row, values)| [0, 1, 2].map(|at| input(row, values, at));
-    rows.into_iter().enumerate().map(inputs).collect()
-}
-
-fn new_line_id(at: usize, row: usize) -> String {
-    format!("{}-{}", NEW_LINE[at], row + 1)
-}
-
-/// The lines that somebody began to add; a row without product and price is none.
-fn new_lines(typed: &Fields) -> Vec<[&str; 3]> {
-    let [mut products, mut prices, mut quantities] = NEW_LINE.map(|name| typed.all(name));
-    let mut rows = Vec::new();
-    while let (Some(product), Some(price)) = (products.next(), prices.next()) {
-        let quantity = quantities.next().unwrap_or_default();
-        if !product.trim().is_empty() || !price.trim().is_empty() {
-            rows.push([product, price, quantity]);
-        }
-    }
-    rows
-}
-
-/// What the fields say about where the order goes.
-///
-/// # Errors
-/// Every field that cannot stay like that.
-pub(crate) fn read_shipping(t: Lang, typed: &Fields) -> Result<ShippingInfo, Vec<Mistake>> {
-    let [name, phone, postal_code, line1, line2, message] = SHIPPING.map(|name| typed.text(name).to_owned());
-    ShippingInfo::new(Receiver { name, phone }, Address { postal_code, line1, line2 }, &message).map_err(|problems| {
-        problems.into_iter().map(|invalid| mistake(t, invalid)).collect()
-    })
-}
-
-/// What the fields say about the lines of an order that has these lines now.
-///
-/// # Errors
-/// Every field that cannot stay like that.
-pub(crate) fn read_lines(t: Lang, typed: &Fields, now: &[OrderLine]) -> Result<Vec<LineChange>, Vec<Mistake>> {
-    let (mut changes, mut mistakes) = (Vec::new(), Vec::new());
-    for line_no in typed.lines().filter(|line_no| !typed.removes(*line_no)) {
-        let name = quantity(line_no);
-        let line = now.iter().find(|line| line.line_no() == line_no);
-        // The domain knows how many are possible; a line that is not there any more it refuses later, by its number.
-        let possible = |quantity| line.is_none_or(|line| line.clone().with_quantity(quantity).is_ok());
-        match whole_number(typed.text(&name)).filter(|quantity| possible(*quantity)) {
-            Some(quantity) => changes.push(LineChange::Keep { line_no, quantity }),
-            None => {
-                let label = line.map_or_else(|| field_label(t, &name), |line| t.line_quantity(line.product()));
-                mistakes.push(Mistake::new(name, label, t.wrong_quantity(OrderLine::MAX_QUANTITY)));
-            }
-        }
-    }
-    let used = typed.lines().chain(now.iter().map(OrderLine::line_no)).max().unwrap_or(0);
-    for (row, [product, price, quantity]) in new_lines(typed).into_iter().enumerate() {
-        let line_no = used.saturating_add(1).saturating_add(u32::try_from(row).unwrap_or(u32::MAX));
-        match read_new_line(t, line_no, product, price, quantity) {
-            Ok(line) => changes.push(LineChange::Add(line)),
-            Err((at, text)) => {
-                mistakes.push(Mistake::new(new_line_id(at, row), field_label(t, NEW_LINE[at]), text));
-            }
-        }
-    }
-    if mistakes.is_empty() { Ok(changes) } else { Err(mistakes) }
-}
-
-fn read_new_line(t: Lang, line_no: u32, product: &str, price: &str, quantity: &str) -> Result<OrderLine, (usize, Html)> {
-    let amount = whole_number::<i64>(price.trim().trim_start_matches('₩').trim_end_matches('원'));
-    let amount = amount.ok_or_else(|| (1, t.wrong_price().into()))?;
-    let wrong_quantity = || (2, t.wrong_quantity(OrderLine::MAX_QUANTITY));
-    let quantity = whole_number(quantity).ok_or_else(wrong_quantity)?;
-    OrderLine::new(line_no, product, Money::won(amount), quantity).map_err(|error| match error {
-        OrderError::QuantityOutOfRange { .. } => wrong_quantity(),
-        OrderError::Invalid(Invalid { field: "lines.product", problem }) => (0, t.wrong(problem)),
-        OrderError::Invalid(invalid) => (1, t.wrong(invalid.problem)),
-        other => (1, t.refusal(&other)),
-    })
-}
-
-/// A whole number as people write it: `12,300` and ` 12300 ` alike.
-fn whole_number<T: std::str::FromStr>(text: &str) -> Option<T> {
-    text.trim().replace(',', "").parse().ok()
-}
-
-/// Where the domain's refusal belongs on the form, if it is about something that was typed.
-pub(crate) fn mistake_of(t: Lang, error: &OrderError) -> Option<Mistake> {
-    match error {
-        OrderError::QuantityOutOfRange { line_no, .. } => {
-            let name = quantity(*line_no);
-            let label = field_label(t, &name);
-            Some(Mistake::new(name, label, t.wrong_quantity(OrderLine::MAX_QUANTITY)))
-        }
-        OrderError::Invalid(invalid) => Some(mistake(t, *invalid)),
-        OrderError::NoLines
-        | OrderError::TotalTooLarge
-        | OrderError::DuplicateLine { .. }
-        | OrderError::NoSuchLine { .. } => Some(Mistake::general("lines", t.refusal(error))),
-        _ => None,
-    }
-}
-
-/// What the domain says about a field, at the input of that name.
-pub(crate) fn mistake(t: Lang, invalid: Invalid) -> Mistake {
-    Mistake::new(invalid.field, field_label(t, invalid.field), t.wrong(invalid.problem))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn fields(pairs: &[(&str, &str)]) -> Fields {
-        Fields::sent(pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect())
-    }
-
-    fn line(line_no: u32, quantity: u32) -> OrderLine {
-        OrderLine::new(line_no, "tea", Money::won(1_000), quantity).expect("a line")
-    }
-
-    fn ids(mistakes: Vec<Mistake>) -> Vec<String> {
-        mistakes.into_iter().map(|mistake| mistake.id).collect()
-    }
-
-    #[test]
-    fn lines_are_kept_removed_and_added_by_their_fields() {
-        let typed = fields(&[
-            ("quantity-1", "2"),
-            ("quantity-2", "1"),
-            ("remove-2", "on"),
-            ("new-product", "cup"),
-            ("new-price", "₩12,300"),
-            ("new-quantity", "3"),
-            ("new-product", ""),
-            ("new-price", " "),
-            ("new-quantity", "1"),
-        ]);
-        let changes = read_lines(Lang::En, &typed, &[line(1, 1), line(2, 1)]).expect("valid");
-        let cup = OrderLine::new(3, "cup", Money::won(12_300), 3).expect("a line");
-        assert_eq!(changes, [LineChange::Keep { line_no: 1, quantity: 2 }, LineChange::Add(cup)]);
-    }
-
-    #[test]
-    fn a_new_line_gets_a_number_that_no_line_has_or_had() {
-        let typed = fields(&[("quantity-7", "1"), ("remove-7", "on"), ("new-product", "cup"), ("new-price", "1"), ("new-quantity", "1")]);
-        let changes = read_lines(Lang::En, &typed, &[line(1, 1), line(4, 1)]).expect("valid");
-        assert!(matches!(&changes[..], [LineChange::Add(line)] if line.line_no() == 8), "{changes:?}");
-    }
-
-    #[test]
-    fn every_field_that_is_wrong_is_named_by_its_id() {
-        let typed = fields(&[
-            ("quantity-1", "0"),
-            ("quantity-2", "many"),
-            ("new-product", ""),
-            ("new-price", "5"),
-            ("new-quantity", "1"),
-            ("new-product", "cup"),
-            ("new-price", "free"),
-            ("new-quantity", "1"),
-            ("new-product", "cup"),
-            ("new-price", "5"),
-            ("new-quantity", "1000"),
-        ]);
-        let mistakes = read_lines(Lang::Ko, &typed, &[line(1, 1), line(2, 1)]).expect_err("all of it is wrong");
-        assert_eq!(ids(mistakes), ["quantity-1", "quantity-2", "new-product-1", "new-price-2", "new-quantity-3"]);
-        let mistakes = read_shipping(Lang::En, &fields(&[("address.line1", "1 Road")])).expect_err("incomplete");
-        assert_eq!(ids(mistakes), ["receiver.name", "receiver.phone", "address.postal_code"]);
-    }
-
-    #[test]
-    fn a_form_that_was_not_touched_is_no_change() {
-        let order_lines = [line(1, 2), line(3, 4)];
-        let typed = Fields::default().with_lines(&order_lines);
-        let kept = [LineChange::Keep { line_no: 1, quantity: 2 }, LineChange::Keep { line_no: 3, quantity: 4 }];
-        assert_eq!(read_lines(Lang::En, &typed, &order_lines).expect("valid"), kept);
-    }
-
-    #[test]
-    fn refusals_about_the_form_find_their_place_and_others_do_not() {
-        let place = |error| mistake_of(Lang::En, &error).map(|mistake| mistake.id);
-        assert_eq!(place(OrderError::NoLines).as_deref(), Some("lines"));
-        assert_eq!(place(OrderError::QuantityOutOfRange { line_no: 3, quantity: 0 }).as_deref(), Some("quantity-3"));
-        assert_eq!(place(OrderError::AlreadyCancelled), None);
     }
 }

@@ -142,8 +142,7 @@ fn list(
     status: StatusCode,
 ) -> Response {
     let f = visit.frame.state(state);
-    let mut page =
-        LocksPage { f, kind, held, notice: None, open: None, mistakes: Vec::new(), reason: String::new() };
+    let mut page = LocksPage { f, kind, held, notice: None, open: None, mistakes: Vec::new(), reason: String::new() };
     with(&mut page);
     page.f.answer(status, &page)
 }

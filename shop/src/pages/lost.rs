@@ -7,9 +7,10 @@ use tenure::{Holder, NoLock, Version, Why};
 
 use super::compare::{self, Row};
 use super::fields::Fields;
+use super::form::{LineInput, Style, line_inputs, new_line_inputs, shipping_inputs};
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
-use super::input::{Input, LineInput, Style, line_inputs, new_line_inputs, shipping_inputs};
+use super::input::Input;
 use super::order::fresh_lid;
 use super::order_url;
 use super::refusal::{self, Attempt};
@@ -71,6 +72,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_loc
     if moved.is_none() || is_done {
         rows.clear();
     }
+    let is_typed = |line: &LineInput| typed.lines().any(|line_no| line_no == line.line_no);
     let page = LostPage {
         url: order_url(attempt.no),
         title,
@@ -81,7 +83,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_loc
         has_text,
         is_done,
         inputs: shipping_inputs(style, typed),
-        lines: line_inputs(style, &view.order, typed).into_iter().filter(|line| typed.lines().any(|no| no == line.line_no)).collect(),
+        lines: line_inputs(style, &view.order, typed).into_iter().filter(is_typed).collect(),
         new_lines: new_line_inputs(style, typed),
         carried: typed.carried(),
         lid: fresh_lid(),
@@ -103,9 +105,7 @@ fn verdict(
     let other = held_now.filter(|holder| !frame.is_me(&holder.owner));
     let held = other.map(|holder| t.lost_held(&holder.owner, frame.at(holder.since)));
     let (state, title, why) = match &no_lock.why {
-        Why::Broken { by, at, .. } if frame.is_me(by) => {
-            ("OE-12", t.lost_title_moved(), t.lost_moved(frame.at(*at)))
-        }
+        Why::Broken { by, at, .. } if frame.is_me(by) => ("OE-12", t.lost_title_moved(), t.lost_moved(frame.at(*at))),
         Why::Broken { by, at, reason } => {
             ("OE-11", t.lost_title_broken(), t.lost_broken(by, frame.at(*at), reason.as_str()))
         }

@@ -12,11 +12,11 @@ use super::fields::Fields;
 use super::flash::Flash;
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
-use super::input::{self, Input, Kind, Mistake};
+use super::input::{Input, Kind, Mistake};
 use super::order::{fresh_lid, number};
 use super::posted::{Answer, Posted};
 use super::refusal::{self, Attempt, What};
-use super::{conflict, order_url, problem, see};
+use super::{conflict, order_url, problem, read, see};
 use crate::domain::{Note, OrderNo};
 use crate::use_cases::{EditingNote, Refusal, Shop};
 
@@ -52,12 +52,7 @@ pub(super) async fn open(State(shop): State<Shop>, Path(no): Path<String>, form:
 }
 
 /// POST /orders/{no}/note/save
-pub(super) async fn save(
-    State(shop): State<Shop>,
-    session: Session,
-    Path(no): Path<String>,
-    form: Posted,
-) -> Answer {
+pub(super) async fn save(State(shop): State<Shop>, session: Session, Path(no): Path<String>, form: Posted) -> Answer {
     let no = number(&form.visit.frame, &no)?;
     let id = form.lock_id()?;
     // Version 0 is that of a note that was not there yet. A field that is missing is a mistake, and not that.
@@ -73,7 +68,7 @@ pub(super) async fn save(
     let attempt = Attempt { what: What::SaveNote, no: &no, seen, fields: &fields };
     Ok(match refusal {
         Refusal::Note(invalid) => {
-            let mistake = input::mistake(visit.frame.t, invalid);
+            let mistake = read::mistake(visit.frame.t, invalid);
             let editing = shop.open_note(&visit.member, &no, id).await;
             form_or_refusal(&shop, visit, &no, &fields, editing, vec![mistake]).await
         }

@@ -3,11 +3,12 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use axum::response::Response;
 use tenure::LockId;
 
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
-use super::posted::{Answer, Stop};
+use super::posted::Answer;
 use super::{order_url, problem, refusal};
 use crate::domain::{Order, OrderNo, OrderState};
 use crate::use_cases::{OrderView, Shop};
@@ -40,9 +41,9 @@ impl OrderPage {
 /// The number in the address.
 ///
 /// # Errors
-/// The page that says that there is no such order: a text that is no number belongs to none.
-pub(super) fn number(frame: &Frame, no: &str) -> Result<OrderNo, Stop> {
-    OrderNo::new(no).map_err(|_| problem::no_such_order(frame.clone(), no).into())
+/// The page that says that no order has such a number, and why.
+pub(super) fn number(frame: &Frame, no: &str) -> Result<OrderNo, Response> {
+    OrderNo::new(no).map_err(|invalid| problem::no_order_number(frame.clone(), invalid))
 }
 
 /// A secret for a form that is being drawn.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use tenure::{LockId, Version};
 use tenure_web::csrf::{CsrfForm, CsrfRejection};
 
@@ -82,25 +82,8 @@ async fn read(parts: Parts, body: Body, shop: &Shop) -> (Frame, Result<Fields, (
     }
 }
 
-/// An answer that comes instead of the one that was asked for. It is on the heap, because answers are large and handlers
-/// that pass one on would be as well.
-#[derive(Debug)]
-pub(crate) struct Stop(Box<Response>);
-
-impl From<Response> for Stop {
-    fn from(answer: Response) -> Stop {
-        Stop(Box::new(answer))
-    }
-}
-
-impl IntoResponse for Stop {
-    fn into_response(self) -> Response {
-        *self.0
-    }
-}
-
-/// What handlers of forms give: a page, or a page instead of it.
-pub(crate) type Answer = Result<Response, Stop>;
+/// What handlers give: a page, or a page instead of it.
+pub(crate) type Answer = Result<Response, Response>;
 
 impl Posted {
     /// The version that the person saw.
@@ -108,7 +91,7 @@ impl Posted {
     /// # Errors
     /// The page that says that the form is incomplete. A version that is missing never means "whichever": that would
     /// switch the check off.
-    pub(crate) fn version(&self) -> Result<Version, Stop> {
+    pub(crate) fn version(&self) -> Result<Version, Response> {
         self.parse("version")
     }
 
@@ -116,7 +99,7 @@ impl Posted {
     ///
     /// # Errors
     /// The page that says that the form is incomplete.
-    pub(crate) fn lock_id(&self) -> Result<LockId, Stop> {
+    pub(crate) fn lock_id(&self) -> Result<LockId, Response> {
         self.parse("lid")
     }
 
@@ -124,7 +107,7 @@ impl Posted {
     ///
     /// # Errors
     /// The page that says that the form is incomplete.
-    pub(crate) fn next_lock_id(&self) -> Result<LockId, Stop> {
+    pub(crate) fn next_lock_id(&self) -> Result<LockId, Response> {
         if self.fields.has("next-lid") { self.parse("next-lid") } else { self.lock_id() }
     }
 
@@ -132,8 +115,8 @@ impl Posted {
     ///
     /// # Errors
     /// The page that says that the form is incomplete, and which field it is.
-    pub(crate) fn parse<T: FromStr>(&self, name: &'static str) -> Result<T, Stop> {
+    pub(crate) fn parse<T: FromStr>(&self, name: &'static str) -> Result<T, Response> {
         let value = self.fields.text(name).parse();
-        value.map_err(|_| problem::incomplete_form(self.visit.frame.clone(), name, &self.fields).into())
+        value.map_err(|_| problem::incomplete_form(self.visit.frame.clone(), name, &self.fields))
     }
 }

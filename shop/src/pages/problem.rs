@@ -11,7 +11,7 @@ use super::fields::{Fields, NEW_LINE, REMOVE, SHIPPING};
 use super::frame::Frame;
 use super::icon::Icon;
 use super::order_url;
-use crate::domain::{OrderError, OrderNo, Role};
+use crate::domain::{Invalid, OrderError, OrderNo, Role};
 use crate::texts::{Html, Lang, field_label};
 
 /// A page that says what did not happen.
@@ -158,7 +158,16 @@ pub(super) fn not_found(frame: Frame) -> Response {
 /// 404: an order that is not there, or not for this person to see. The two look alike.
 pub(super) fn no_such_order(frame: Frame, no: &str) -> Response {
     let t = frame.t;
-    let page = ProblemPage::new(frame.state("LP-18"), t.no_order_title()).say(t.no_order_what(no)).say(t.other_account());
+    let page =
+        ProblemPage::new(frame.state("LP-18"), t.no_order_title()).say(t.no_order_what(no)).say(t.other_account());
+    page.link("/orders", t.to_orders()).answer(StatusCode::NOT_FOUND)
+}
+
+/// 404: a text that is the number of no order.
+pub(super) fn no_order_number(frame: Frame, invalid: Invalid) -> Response {
+    let t = frame.t;
+    let why = t.labelled(t.order_no(), t.wrong(invalid.problem));
+    let page = ProblemPage::new(frame.state("LP-18"), t.no_order_title()).say(why);
     page.link("/orders", t.to_orders()).answer(StatusCode::NOT_FOUND)
 }
 

@@ -9,11 +9,13 @@ use tower_sessions::Session;
 
 use super::fields::Fields;
 use super::flash::Flash;
+use super::form::{Style, shipping_inputs};
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
-use super::input::{Input, Mistake, Style, read_shipping, shipping_inputs};
+use super::input::{Input, Mistake};
 use super::order::number;
 use super::posted::{Answer, Posted};
+use super::read::read_shipping;
 use super::refusal::{self, Attempt, What};
 use super::{order_url, see};
 use crate::domain::OrderNo;
@@ -47,12 +49,7 @@ pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Path(no): Path<
 }
 
 /// POST /orders/{no}/shipping
-pub(super) async fn save(
-    State(shop): State<Shop>,
-    session: Session,
-    Path(no): Path<String>,
-    form: Posted,
-) -> Answer {
+pub(super) async fn save(State(shop): State<Shop>, session: Session, Path(no): Path<String>, form: Posted) -> Answer {
     let no = number(&form.visit.frame, &no)?;
     let version = form.version()?;
     let Posted { visit, fields } = form;
@@ -84,8 +81,7 @@ fn page(
     mistakes: Vec<Mistake>,
 ) -> Response {
     let wrong = !mistakes.is_empty();
-    let style =
-        Style { t: visit.frame.t, mistakes: &mistakes, own: !visit.member.is_operator(), readonly: false };
+    let style = Style { t: visit.frame.t, mistakes: &mistakes, own: !visit.member.is_operator(), readonly: false };
     let inputs = shipping_inputs(style, typed);
     let frame = visit.frame.state(if wrong { "OE-17" } else { "shipping" });
     let page = ShippingPage { f: frame, url: order_url(&no), no, version, holder, inputs, mistakes };

@@ -100,7 +100,7 @@ pub(super) async fn sign_in(State(shop): State<Shop>, session: Session, form: Po
 pub(super) async fn sign_out(session: Session, form: Posted) -> Answer {
     if let Err(error) = session::end(&session).await {
         tracing::error!(error = &error as &dyn std::error::Error, "a session could not be ended");
-        return Err(problem::failed(form.visit.frame).into());
+        return Err(problem::failed(form.visit.frame));
     }
     Flash::SignedOut.leave(&session).await;
     Ok(see("/sign-in"))
@@ -120,7 +120,9 @@ mod tests {
     #[test]
     fn after_signing_in_people_stay_here() {
         assert_eq!(here("/orders/7?lang=ko"), "/orders/7?lang=ko");
-        for elsewhere in ["", "//evil.example", "/\\evil.example", "https://evil.example", "/a\r\nb", "/sign-out", "/x\\y"] {
+        for elsewhere in
+            ["", "//evil.example", "/\\evil.example", "https://evil.example", "/a\r\nb", "/sign-out", "/x\\y"]
+        {
             assert_eq!(here(elsewhere), "/orders", "{elsewhere:?}");
         }
     }

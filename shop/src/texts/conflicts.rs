@@ -5,16 +5,20 @@ use super::texts;
 texts! {
     conflict_title: "Two changes met.", "동시에 변경되었습니다";
     nothing_lost: "Nothing is lost: here are both, side by side.", "잃어버린 내용은 없습니다. 두 변경을 나란히 보여 드립니다.";
-    nothing_lost_command: "Nothing was done yet: here is what changed since you looked.", "아직 아무것도 실행하지 않았습니다. 확인하신 뒤에 바뀐 내용은 다음과 같습니다.";
+    nothing_lost_command:
+        "Nothing was done yet: here is what changed since you looked.",
+        "아직 아무것도 실행하지 않았습니다. 확인하신 뒤에 바뀐 내용은 다음과 같습니다.";
     yourself_elsewhere: "That was you, in another tab or on another device.", "다른 탭이나 다른 기기에서 직접 저장하신 것입니다.";
     changed_since: "The order was changed after you opened it.", "열어 두신 사이에 주문이 바뀌었습니다.";
     note_changed_since: "The note was changed after you opened it.", "열어 두신 사이에 메모가 바뀌었습니다.";
     disjoint: "The two changes are about different fields, so both can be kept.", "서로 다른 항목을 바꿨으므로 둘 다 살릴 수 있습니다.";
-    overlap: "Both changed the same field. Choose what is to stay; yours is chosen for you.", "같은 항목을 둘 다 바꿨습니다. 남길 값을 고르세요. 내 값이 선택되어 있습니다.";
+    overlap:
+        "Both changed the same field. Choose what is to stay; yours is chosen for you.",
+        "같은 항목을 둘 다 바꿨습니다. 남길 값을 고르세요. 내 값이 선택되어 있습니다.";
     identical: "Both changes say the same, so there is nothing left to do.", "두 변경의 내용이 같아서 더 할 일이 없습니다.";
     opened_unknown:
-        "What the order looked like when you opened it is not known any more, so only its present state and your text are \
-         compared.",
+        "What the order looked like when you opened it is not known any more, so only its present state and your \
+         text are compared.",
         "처음 열었을 때의 내용은 더 이상 남아 있지 않아, 현재 내용과 입력한 내용만 비교합니다.";
     note_opened_unknown:
         "There was no note when you opened the form, so only its present text and yours are compared.",
@@ -29,7 +33,9 @@ texts! {
     empty_value: "(empty)", "(비어 있음)";
     absent_value: "–", "–";
     no_line: "(not in the order)", "(주문에 없음)";
-    only_theirs(count): "Fields that only the other side changed ({count}) – their values stay", "상대만 바꾼 항목({count}개) – 바뀐 값이 유지됩니다";
+    only_theirs(count):
+        "Fields that only the other side changed ({count}) – their values stay",
+        "상대만 바꾼 항목({count}개) – 바뀐 값이 유지됩니다";
     apply_mine: "Apply mine on top", "내 변경을 덧씌워 저장";
     apply_hint(version): "Saves the chosen values on top of version {version}.", "선택한 값을 버전 {version} 위에 저장합니다.";
     edit_mine_first: "Edit mine first", "먼저 내 내용 고치기";
@@ -38,7 +44,9 @@ texts! {
     cancel_on_current(version): "Cancel the order as it is in version {version}", "버전 {version} 상태에서 주문 취소";
     leave_as_is: "Leave the order as it is", "주문 그대로 두기";
     cannot_apply: "Yours cannot be applied on top.", "내 변경은 덧씌울 수 없습니다.";
-    gone_line: "This product is not in the order any more. Add it again if it is still wanted.", "주문에서 빠진 상품입니다. 필요하면 다시 추가하세요.";
+    gone_line:
+        "This product is not in the order any more. Add it again if it is still wanted.",
+        "주문에서 빠진 상품입니다. 필요하면 다시 추가하세요.";
     gone_title: "It is not there any more", "더 이상 없습니다";
     gone_what: "It was deleted after you had opened it, so nothing could be saved.", "열어 두신 사이에 삭제되어 저장할 수 없습니다.";
 }

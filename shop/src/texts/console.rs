@@ -21,16 +21,17 @@ texts! {
     generation: "Generation", "세대";
     actions: "Actions", "작업";
     nobody_is_editing: "Nobody is editing.", "편집 중인 사람이 없습니다.";
-    nobody_is_editing_more: "As soon as somebody opens an order or a note for editing, it stands here.", "누군가 주문이나 메모를 수정하려고 열면 여기에 표시됩니다.";
+    nobody_is_editing_more:
+        "As soon as somebody opens an order or a note for editing, it stands here.",
+        "누군가 주문이나 메모를 수정하려고 열면 여기에 표시됩니다.";
     locks_one: "1 lock", "잠금 1개";
     locks_many(count): "{count} locks", "잠금 {count}개";
     end_lease: "End this lock", "이 잠금 해제";
     end_this(what): "End the lock on: {what}", "잠금 해제: {what}";
     end_consequence(name):
-        "{name} will not be able to save, and will be told your name and the reason. What was typed stays in that form, to be \
-         copied. This cannot be undone.",
-        "{name} 님은 저장할 수 없게 되며, 해제한 사람과 사유를 전달받습니다. 입력한 내용은 그 양식에 남아 복사할 수 있습니다. \
-         되돌릴 수 없습니다.";
+        "{name} will not be able to save, and will be told your name and the reason. What was typed stays in that \
+         form, to be copied. This cannot be undone.",
+        "{name} 님은 저장할 수 없게 되며, 해제한 사람과 사유를 전달받습니다. 입력한 내용은 그 양식에 남아 복사할 수 있습니다. 되돌릴 수 없습니다.";
     reason_label: "Reason (the holder will read it)", "사유(편집하던 사람에게 전달됩니다)";
     reason_missing: "Give a reason: the holder is going to read it.", "사유를 입력하세요. 편집하던 사람이 읽게 됩니다.";
     holder_changed:

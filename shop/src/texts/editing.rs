@@ -5,7 +5,8 @@ use super::texts;
 texts! {
     change_shipping_title(no): "Change the shipping details of order {no}", "주문 {no}의 배송 정보 변경";
     change_shipping_hint:
-        "Nothing is reserved while you type. If somebody changes the order meanwhile, you will see both changes side by side.",
+        "Nothing is reserved while you type. If somebody changes the order meanwhile, you will see both changes \
+         side by side.",
         "입력하는 동안 주문을 잠그지 않습니다. 그사이 다른 사람이 바꾸면 두 변경을 나란히 보여 드립니다.";
     hint_phone: "For example 010-0000-1234 or +44 20 7946 0000", "예: 010-0000-1234, +44 20 7946 0000";
     optional: "(optional)", "(선택)";
@@ -13,7 +14,9 @@ texts! {
     do_not_save: "Back without saving", "저장하지 않고 돌아가기";
 
     edit_title(no): "Edit order {no}", "주문 {no} 수정";
-    you_edit_since(time): "You have been editing since {time}. Others can read the order.", "{time}부터 내가 수정 중입니다. 다른 사람은 볼 수만 있습니다.";
+    you_edit_since(time):
+        "You have been editing since {time}. Others can read the order.",
+        "{time}부터 내가 수정 중입니다. 다른 사람은 볼 수만 있습니다.";
     save_before(time, left):
         "Save before {time} ({left}), or press [Keep editing].",
         "{time} 전에 저장하거나 [계속 수정]을 누르세요(남은 시간 {left}).";
@@ -28,8 +31,8 @@ texts! {
         "The text that you typed is back in the form. It is not saved yet.",
         "입력하셨던 내용을 양식에 다시 채웠습니다. 아직 저장되지 않았습니다.";
     moved_since(opened, now):
-        "The order has changed since you typed this: it was version {opened}, now it is version {now}. Here is what differs. \
-         When you save, you can choose field by field.",
+        "The order has changed since you typed this: it was version {opened}, now it is version {now}. Here is what \
+         differs. When you save, you can choose field by field.",
         "입력한 뒤 주문이 바뀌었습니다(버전 {opened} → {now}). 다른 점은 아래와 같습니다. 저장할 때 항목마다 고를 수 있습니다.";
 
     js_offline:
@@ -41,24 +44,16 @@ texts! {
     js_broken:
         "{name} ended your editing: “{reason}”. Nothing that you typed is lost.",
         "{name} 님이 편집을 종료했습니다(“{reason}”). 입력한 내용은 그대로 있습니다.";
-    js_taken:
-        "{name} is editing now. Nothing that you typed is lost.",
-        "지금은 {name} 님이 수정하고 있습니다. 입력한 내용은 그대로 있습니다.";
-    js_expired:
-        "Your time has run out. Nothing that you typed is lost.",
-        "편집 시간이 끝났습니다. 입력한 내용은 그대로 있습니다.";
+    js_taken: "{name} is editing now. Nothing that you typed is lost.", "지금은 {name} 님이 수정하고 있습니다. 입력한 내용은 그대로 있습니다.";
+    js_expired: "Your time has run out. Nothing that you typed is lost.", "편집 시간이 끝났습니다. 입력한 내용은 그대로 있습니다.";
     js_signed_out:
         "You are signed out. Sign in again in another tab; your reservation is safe until {time}.",
         "로그인이 풀렸습니다. 다른 탭에서 다시 로그인하세요. {time}까지는 다른 사람이 수정할 수 없습니다.";
-    js_resumed:
-        "You were away, and nobody changed the order. You can go on.",
-        "자리를 비운 동안 변경된 내용이 없습니다. 계속 수정하세요.";
+    js_resumed: "You were away, and nobody changed the order. You can go on.", "자리를 비운 동안 변경된 내용이 없습니다. 계속 수정하세요.";
     js_warn:
         "Your reservation ends at {time}, unless the connection comes back before.",
         "연결이 돌아오지 않으면 {time}에 편집 시간이 끝납니다.";
-    draft_found:
-        "There is text that you typed earlier and did not save.",
-        "전에 입력하고 저장하지 않은 내용이 있습니다.";
+    draft_found: "There is text that you typed earlier and did not save.", "전에 입력하고 저장하지 않은 내용이 있습니다.";
     draft_restore: "Put it into the form", "양식에 다시 채우기";
     draft_discard: "Drop it", "버리기";
     time_left: "Time left", "남은 시간";
@@ -80,7 +75,9 @@ texts! {
         "Moving ends the other tab’s editing. What was typed there can be copied there, but not saved.",
         "가져오면 다른 탭의 편집이 끝납니다. 그 탭에 입력한 내용은 복사할 수 있지만 저장할 수는 없습니다.";
     raced_title: "Somebody was quicker", "간발의 차이로 다른 사람이 먼저 시작했습니다";
-    raced_what: "Somebody began to edit the order at the same moment. Try again in a moment.", "같은 순간에 다른 사람이 수정을 시작했습니다. 잠시 후 다시 시도하세요.";
+    raced_what:
+        "Somebody began to edit the order at the same moment. Try again in a moment.",
+        "같은 순간에 다른 사람이 수정을 시작했습니다. 잠시 후 다시 시도하세요.";
     order_as_it_is: "The order as it is now", "현재 주문 내용";
 
     ship_locked_title: "Somebody is editing this order right now", "지금 수정 중인 주문입니다";
@@ -88,7 +85,8 @@ texts! {
         "{name} has been editing this order since {time}. If you start shipping now, those changes will be refused.",
         "{name} 님이 {time}부터 이 주문을 수정하고 있습니다. 지금 배송을 시작하면 그 수정은 저장되지 않습니다.";
     ship_locked_self(time):
-        "You have been editing this order since {time}, in another tab. If you start shipping now, those changes will be refused.",
+        "You have been editing this order since {time}, in another tab. If you start shipping now, those changes \
+         will be refused.",
         "{time}부터 다른 탭에서 내가 이 주문을 수정하고 있습니다. 지금 배송을 시작하면 그 수정은 저장되지 않습니다.";
     look_again: "Look again", "다시 확인";
     ship_anyway(name): "Start anyway – the changes of {name} will be refused", "그래도 배송 시작 – {name} 님의 수정은 저장되지 않음";
@@ -100,23 +98,48 @@ texts! {
     lost_title_moved: "You continued in another tab", "다른 탭에서 이어서 수정 중입니다";
     lost_title_finished: "This form was already finished", "이미 끝난 양식입니다";
     lost_title_unknown: "This form cannot be saved", "저장할 수 없는 양식입니다";
-    lost_nothing_lost: "Nothing was saved, and nothing that you typed is lost: it is all below.", "저장하지 않았지만 입력한 내용은 아래에 모두 남아 있습니다.";
-    lost_lapsed(time): "Your reservation ended at {time}, because no sign of life came from the form.", "양식에서 활동 신호가 오지 않아 {time}에 편집 시간이 끝났습니다.";
-    lost_unchanged: "Nobody has changed the order meanwhile. You can go on where you were.", "그사이 주문을 바꾼 사람은 없습니다. 이어서 수정할 수 있습니다.";
-    lost_changed(opened, now): "Meanwhile the order was changed: you had opened version {opened}, now it is version {now}. Compare before you go on.", "그사이 주문이 바뀌었습니다. 열었던 것은 버전 {opened}, 지금은 버전 {now}입니다. 비교한 뒤 계속하세요.";
-    lost_held(name, time): "{name} has been editing since {time}. You can go on when that is over.", "{name} 님이 {time}부터 수정하고 있습니다. 끝난 뒤에 이어서 수정할 수 있습니다.";
-    lost_broken(name, time, reason): "{name} ended your editing at {time}: “{reason}”. If you have questions, ask there.", "{time}에 {name} 님이 편집을 종료했습니다(“{reason}”). 궁금한 점은 {name} 님에게 문의하세요.";
-    lost_moved(time): "At {time} you moved the editing of this order to another tab. The form there is the one that can be saved.", "{time}에 이 주문의 편집을 다른 탭으로 옮겼습니다. 저장은 그 탭에서 할 수 있습니다.";
-    lost_finished(time, version): "You saved or left this form at {time}. The order is version {version} now.", "{time}에 이 양식을 저장했거나 닫았습니다. 주문은 현재 버전 {version}입니다.";
-    lost_same_as_now: "What you typed is what the order says now, so there is nothing left to do.", "입력한 내용이 현재 주문과 같으므로 더 할 일은 없습니다.";
-    lost_unknown: "The form does not belong to a reservation of yours, or it is very old.", "내 편집과 연결되지 않은 양식이거나 너무 오래된 양식입니다.";
+    lost_nothing_lost:
+        "Nothing was saved, and nothing that you typed is lost: it is all below.",
+        "저장하지 않았지만 입력한 내용은 아래에 모두 남아 있습니다.";
+    lost_lapsed(time):
+        "Your reservation ended at {time}, because no sign of life came from the form.",
+        "양식에서 활동 신호가 오지 않아 {time}에 편집 시간이 끝났습니다.";
+    lost_unchanged:
+        "Nobody has changed the order meanwhile. You can go on where you were.",
+        "그사이 주문을 바꾼 사람은 없습니다. 이어서 수정할 수 있습니다.";
+    lost_changed(opened, now):
+        "Meanwhile the order was changed: you had opened version {opened}, now it is version {now}. Compare before \
+         you go on.",
+        "그사이 주문이 바뀌었습니다. 열었던 것은 버전 {opened}, 지금은 버전 {now}입니다. 비교한 뒤 계속하세요.";
+    lost_held(name, time):
+        "{name} has been editing since {time}. You can go on when that is over.",
+        "{name} 님이 {time}부터 수정하고 있습니다. 끝난 뒤에 이어서 수정할 수 있습니다.";
+    lost_broken(name, time, reason):
+        "{name} ended your editing at {time}: “{reason}”. If you have questions, ask there.",
+        "{time}에 {name} 님이 편집을 종료했습니다(“{reason}”). 궁금한 점은 {name} 님에게 문의하세요.";
+    lost_moved(time):
+        "At {time} you moved the editing of this order to another tab. The form there is the one that can be saved.",
+        "{time}에 이 주문의 편집을 다른 탭으로 옮겼습니다. 저장은 그 탭에서 할 수 있습니다.";
+    lost_finished(time, version):
+        "You saved or left this form at {time}. The order is version {version} now.",
+        "{time}에 이 양식을 저장했거나 닫았습니다. 주문은 현재 버전 {version}입니다.";
+    lost_same_as_now:
+        "What you typed is what the order says now, so there is nothing left to do.",
+        "입력한 내용이 현재 주문과 같으므로 더 할 일은 없습니다.";
+    lost_unknown:
+        "The form does not belong to a reservation of yours, or it is very old.",
+        "내 편집과 연결되지 않은 양식이거나 너무 오래된 양식입니다.";
     your_text: "What you typed", "입력한 내용";
-    not_editable_now: "You can read and copy it. To change it, use the button above.", "읽고 복사할 수 있습니다. 고치려면 위의 버튼을 누르세요.";
+    not_editable_now:
+        "You can read and copy it. To change it, use the button above.",
+        "읽고 복사할 수 있습니다. 고치려면 위의 버튼을 누르세요.";
 
     note_title(no): "Note on order {no}", "주문 {no}의 메모";
     note_alone: "Nobody else has this note open.", "이 메모를 연 다른 사람은 없습니다.";
     note_others: "Both of you can save; if your changes meet, you will be told.", "둘 다 저장할 수 있으며, 변경이 겹치면 알려 드립니다.";
     note_other(name, time): "{name} also has this open since {time}.", "{name} 님도 {time}부터 이 메모를 열어 두었습니다.";
-    note_other_self(time): "You also have this open in another tab, since {time}.", "{time}부터 다른 탭에서도 이 메모를 열어 두었습니다.";
+    note_other_self(time):
+        "You also have this open in another tab, since {time}.",
+        "{time}부터 다른 탭에서도 이 메모를 열어 두었습니다.";
     note_hint: "Up to 4,000 characters.", "최대 4,000자까지 쓸 수 있습니다.";
 }

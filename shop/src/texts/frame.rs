@@ -21,10 +21,9 @@ texts! {
     sign_in_to_go_on: "Sign in to see and change orders.", "로그인하면 주문을 보고 수정할 수 있습니다.";
     demo_accounts: "Accounts for trying out", "체험용 계정";
     demo_hint:
-        "Everything here is invented. To see two people meet on one order, sign in with a second account in a private \
-         window or in another browser.",
-        "이곳의 모든 내용은 가상입니다. 두 사람이 한 주문에서 만나는 모습을 보려면 시크릿 창이나 다른 브라우저에서 \
-         두 번째 계정으로 로그인하세요.";
+        "Everything here is invented. To see two people meet on one order, sign in with a second account in a \
+         private window or in another browser.",
+        "이곳의 모든 내용은 가상입니다. 두 사람이 한 주문에서 만나는 모습을 보려면 시크릿 창이나 다른 브라우저에서 두 번째 계정으로 로그인하세요.";
     demo_password(password): "Every password is <code>{password}</code>.", "비밀번호는 모두 <code>{password}</code>입니다.";
     use_account(login): "Use {login}", "{login} 계정 쓰기";
     wrong_password:

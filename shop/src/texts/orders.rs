@@ -36,13 +36,11 @@ texts! {
     start_shipping: "Start shipping", "배송 시작";
     cancel_order: "Cancel the order", "주문 취소";
     cancel_question: "Cancel this order for good?", "이 주문을 정말 취소할까요?";
-    cancel_consequence:
-        "A cancelled order cannot be taken up again.",
-        "취소한 주문은 되돌릴 수 없습니다.";
+    cancel_consequence: "A cancelled order cannot be taken up again.", "취소한 주문은 되돌릴 수 없습니다.";
     cancel_yes: "Yes, cancel the order", "네, 주문을 취소합니다";
     not_changeable_shipped:
-        "The order has been shipped, so it cannot be changed any more. Ask the carrier to redirect the parcel, or have it \
-         returned.",
+        "The order has been shipped, so it cannot be changed any more. Ask the carrier to redirect the parcel, or \
+         have it returned.",
         "이미 발송되어 더는 수정할 수 없습니다. 택배사에 배송지 변경을 요청하거나 반품을 신청하세요.";
     not_changeable_cancelled: "The order was cancelled, so it cannot be changed any more.", "취소된 주문이라 더는 수정할 수 없습니다.";
     waits_for_payment: "Shipping can start when the order is paid.", "결제가 끝나면 배송을 시작할 수 있습니다.";
@@ -50,8 +48,8 @@ texts! {
         "You can read the order meanwhile. A change of yours would have to wait until the editing is over.",
         "그동안 주문을 볼 수 있습니다. 수정은 편집이 끝난 뒤에 할 수 있습니다.";
     you_edit_elsewhere:
-        "The edit form is open in another tab or on another device, or was closed a moment ago. What was typed there stays \
-         there.",
+        "The edit form is open in another tab or on another device, or was closed a moment ago. What was typed \
+         there stays there.",
         "다른 탭이나 다른 기기에 수정 양식이 열려 있거나 방금 닫혔습니다. 그곳에 입력한 내용은 그곳에 남습니다.";
     move_here: "Move editing here", "여기로 가져오기";
 

@@ -22,7 +22,8 @@ texts! {
 
     csrf_title: "This form is from another session", "다른 세션에서 연 양식입니다";
     csrf_what:
-        "The form was opened before you signed in or out, or by another page, so it was not accepted. Nothing was saved.",
+        "The form was opened before you signed in or out, or by another page, so it was not accepted. Nothing was \
+         saved.",
         "로그인이나 로그아웃 전에 열었거나 다른 페이지에서 보낸 양식이라 받지 않았습니다. 저장된 내용은 없습니다.";
     csrf_next:
         "If you signed in again meanwhile, check what you typed and send it again.",
@@ -49,14 +50,13 @@ texts! {
         "고객만 할 수 있는 일입니다. 고객 계정으로 로그인하세요.";
 
     not_found_title: "There is no such page", "없는 페이지입니다";
-    not_found_what:
-        "The address leads nowhere: it was mistyped, or the page has moved.",
-        "주소가 잘못되었거나 페이지가 옮겨졌습니다.";
+    not_found_what: "The address leads nowhere: it was mistyped, or the page has moved.", "주소가 잘못되었거나 페이지가 옮겨졌습니다.";
     no_order_title: "There is no such order", "없는 주문입니다";
     no_order_what(no):
         "There is no order {no} among those that you may see. Check the number.",
         "볼 수 있는 주문 가운데 {no}번 주문이 없습니다. 번호를 확인하세요.";
-    other_account: "Is it the order of another account? Sign out, and sign in with that one.",
+    other_account:
+        "Is it the order of another account? Sign out, and sign in with that one.",
         "다른 계정의 주문인가요? 로그아웃한 뒤 그 계정으로 로그인하세요.";
 
     wrong_method_title: "This address is not for looking at", "직접 열 수 없는 주소입니다";
@@ -66,10 +66,9 @@ texts! {
 
     busy_title: "Please try again in a moment", "잠시 후 다시 시도해 주세요";
     busy_what:
-        "The shop could not do it just now, because too much is going on or the database does not answer. Nothing was saved, \
-         and nothing that you typed is lost.",
-        "지금 요청이 몰렸거나 데이터베이스가 응답하지 않아 처리하지 못했습니다. 저장된 내용은 없지만, 입력한 내용은 그대로 \
-         남아 있습니다.";
+        "The shop could not do it just now, because too much is going on or the database does not answer. Nothing \
+         was saved, and nothing that you typed is lost.",
+        "지금 요청이 몰렸거나 데이터베이스가 응답하지 않아 처리하지 못했습니다. 저장된 내용은 없지만, 입력한 내용은 그대로 남아 있습니다.";
     busy_next: "Wait a few seconds, then try again.", "몇 초 뒤에 다시 시도하세요.";
 
     unknown_title: "We do not know whether it was saved", "저장되었는지 알 수 없습니다";
@@ -87,10 +86,12 @@ texts! {
         "다시 시도해 주세요. 계속되면 무엇을 하던 중이었는지와 시각을 알려 주세요.";
 
     refused_title: "The order does not allow this any more", "지금은 할 수 없는 일입니다";
-    refused_text_kept: "What you typed was not saved. It is kept here, so that you can copy it.",
+    refused_text_kept:
+        "What you typed was not saved. It is kept here, so that you can copy it.",
         "입력한 내용은 저장되지 않았습니다. 복사할 수 있도록 아래에 남겨 두었습니다.";
 
     there_are_mistakes: "Please check the form", "양식을 확인해 주세요";
-    nothing_saved_yet: "Nothing was saved yet. Everything that you typed is still here.",
+    nothing_saved_yet:
+        "Nothing was saved yet. Everything that you typed is still here.",
         "아직 저장하지 않았습니다. 입력한 내용은 모두 그대로 있습니다.";
 }

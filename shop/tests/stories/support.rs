@@ -8,7 +8,7 @@ use scraper::{Html, Selector};
 use shop::domain::{Address, MemberId, Money, Order, OrderLine, OrderNo, Receiver, ShippingInfo};
 use shop::seed::DEMO_PASSWORD;
 use tempfile::TempDir;
-use tenure::{Database, LockManager, ManualClock, Repository};
+use tenure::{ConnectOptions, Database, LockManager, ManualClock, Repository};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
@@ -30,7 +30,7 @@ impl Server {
         let directory = tempfile::tempdir().unwrap();
         let clock = ManualClock::new();
         let url = format!("sqlite://{}/shop.db", directory.path().display());
-        let db = Database::connect_with_clock(&url, clock.clone()).await.unwrap();
+        let db = Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap();
         let shop = shop::open(db.clone()).await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());

@@ -1,73 +1,112 @@
 //! Connecting: the settings that keep acknowledged locks are verified, the schema is brought up to date.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{PgPool, Row};
+use sqlx::{Connection, PgConnection, PgPool, Row};
 
 use super::errors::classify;
 use super::{Postgres, Time};
-use crate::clock::ManualClock;
+use crate::clock::to_micros;
+use crate::database::ConnectOptions;
+use crate::diagnosis::{Diagnosis, Setting};
 use crate::error::DatabaseError;
 
 /// Connections per process. Two cores' worth of PostgreSQL backends are busy with far fewer.
 const CONNECTIONS: u32 = 10;
 
+/// How long to wait for a connection.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 impl Postgres {
     /// Connects and migrates tenure's own tables.
-    pub(crate) async fn open(url: &str, clock: Option<ManualClock>) -> Result<Self, DatabaseError> {
-        let options: PgConnectOptions = url.parse().map_err(|error: sqlx::Error| DatabaseError::Unreachable {
-            url: "postgres://…".into(),
-            problem: format!("the URL is not understood: {error}"),
-        })?;
-        let shown = format!(
-            "postgres://{}@{}:{}/{}",
-            options.get_username(),
-            options.get_host(),
-            options.get_port(),
-            options.get_database().unwrap_or_default()
-        );
-        let unreachable =
-            |error: sqlx::Error| DatabaseError::Unreachable { url: shown.clone(), problem: advice(&error) };
-        let pool = PgPoolOptions::new()
-            .max_connections(CONNECTIONS)
-            .acquire_timeout(Duration::from_secs(5))
-            .test_before_acquire(false)
-            .connect_with(options.application_name("tenure"))
-            .await
-            .map_err(unreachable)?;
-        let version = verify(&pool).await?;
-        migrator().run(&pool).await.map_err(migration_failed)?;
-        Ok(Postgres { pool, time: Time(clock), version })
-    }
-}
-
-/// tenure's tables have a ledger of their own, so that the application's migrations stay the application's.
-fn migrator() -> Migrator {
-    let mut migrator = sqlx::migrate!("migrations/postgres");
-    migrator.dangerous_set_table_name("_tenure_migrations");
-    migrator
-}
-
-/// Refuses settings that forget what was acknowledged; tells the server's version.
-async fn verify(pool: &PgPool) -> Result<String, DatabaseError> {
-    let select =
-        "select current_setting('fsync'), current_setting('synchronous_commit'), current_setting('full_page_writes'),
-                         pg_is_in_recovery(), current_setting('server_version')";
-    let row = sqlx::query(select).fetch_one(pool).await.map_err(classify)?;
-    for (at, name) in ["fsync", "synchronous_commit", "full_page_writes"].into_iter().enumerate() {
-        let value: String = row.try_get(at).map_err(classify)?;
-        if value == "off" {
-            return Err(DatabaseError::Schema(format!(
-                "{name} is off: the server may forget a lock after it said it was granted; set {name} = on"
-            )));
+    pub(crate) async fn open(url: &str, connect: ConnectOptions) -> Result<Self, DatabaseError> {
+        let pool = pool(url).await?;
+        let (version, settings) = look(&pool).await?;
+        if let Some(bad) = settings.iter().find(|setting| !setting.good && !connect.volatile) {
+            return Err(DatabaseError::Schema(bad.to_string()));
         }
+        migrator().run(&pool).await.map_err(migration_failed)?;
+        Ok(Postgres { pool, time: Time(connect.clock), version })
     }
-    match row.try_get(3).map_err(classify)? {
-        true => Err(DatabaseError::ReadOnly),
-        false => row.try_get(4).map_err(classify),
+}
+
+/// Looks at a database without changing it.
+pub(crate) async fn diagnose(url: &str) -> Result<Diagnosis, DatabaseError> {
+    let pool = pool(url).await?;
+    let (version, settings) = look(&pool).await?;
+    let asked = SystemTime::now();
+    let clock = "select (extract(epoch from clock_timestamp()) * 1000000)::bigint";
+    let clock: i64 = sqlx::query_scalar(clock).fetch_one(&pool).await.map_err(classify)?;
+    let here = (to_micros(asked) + to_micros(SystemTime::now())) / 2;
+    let ledger: Option<String> = sqlx::query_scalar("select to_regclass('_tenure_migrations')::text")
+        .fetch_one(&pool)
+        .await
+        .map_err(classify)?;
+    let applied = match ledger {
+        Some(_) => sqlx::query_scalar("select version from _tenure_migrations where success order by version")
+            .fetch_all(&pool)
+            .await
+            .map_err(classify)?,
+        None => Vec::new(),
+    };
+    pool.close().await;
+    Ok(Diagnosis {
+        capabilities: super::capabilities(&version),
+        settings,
+        clock_ahead_ms: (clock - here) / 1000,
+        applied,
+        known: migrator().iter().map(|migration| migration.version).collect(),
+    })
+}
+
+async fn pool(url: &str) -> Result<PgPool, DatabaseError> {
+    let options: PgConnectOptions = url.parse().map_err(|error: sqlx::Error| DatabaseError::Unreachable {
+        url: "postgres://…".into(),
+        problem: format!("the URL is not understood: {error}"),
+    })?;
+    // Without the password.
+    let shown = format!(
+        "postgres://{}@{}:{}/{}",
+        options.get_username(),
+        options.get_host(),
+        options.get_port(),
+        options.get_database().unwrap_or_default()
+    );
+    let unreachable = |problem| DatabaseError::Unreachable { url: shown.clone(), problem };
+    let options = options.application_name("tenure");
+    // One connection first: a pool would try again for seconds and then only say that it gave up.
+    let first = tokio::time::timeout(PATIENCE, PgConnection::connect_with(&options)).await;
+    match first {
+        Ok(Ok(connection)) => connection.close().await.map_err(classify)?,
+        Ok(Err(error)) => return Err(unreachable(advice(&error))),
+        Err(_) => return Err(unreachable("no answer within 5 s; check host and port, and the way there".into())),
     }
+    let pool = PgPoolOptions::new()
+        .max_connections(CONNECTIONS)
+        .acquire_timeout(PATIENCE)
+        .test_before_acquire(false)
+        .connect_lazy_with(options);
+    Ok(pool)
+}
+
+const SETTINGS: &str = "
+    select current_setting('server_version'), current_setting('fsync'), current_setting('synchronous_commit'),
+           current_setting('full_page_writes'), case when pg_is_in_recovery() then 'on' else 'off' end";
+
+/// The server's version, and the settings that decide whether it keeps what it acknowledged.
+async fn look(pool: &PgPool) -> Result<(String, Vec<Setting>), DatabaseError> {
+    let row = sqlx::query(SETTINGS).fetch_one(pool).await.map_err(classify)?;
+    let text = |at: usize| row.try_get::<String, _>(at).map_err(classify);
+    let forgets = "In a crash the server may forget a lock after it said that it was granted.";
+    let settings = vec![
+        Setting::new("fsync", text(1)?, "on", forgets),
+        Setting::new("synchronous_commit", text(2)?, "not off", forgets),
+        Setting::new("full_page_writes", text(3)?, "on", "A power cut may tear pages of the lock table."),
+        Setting::new("in recovery", text(4)?, "off", "This is a standby: connect to the primary."),
+    ];
+    Ok((text(0)?, settings))
 }
 
 fn advice(error: &sqlx::Error) -> String {

@@ -11,7 +11,8 @@ use tokio::sync::Mutex;
 use super::Sqlite;
 use super::connection::Writer;
 use super::errors::classify;
-use crate::clock::ManualClock;
+use crate::database::ConnectOptions;
+use crate::diagnosis::{Diagnosis, Setting};
 use crate::error::DatabaseError;
 
 /// Readers beside the one writer. More do not help: they share the page cache and two of them fill a core.
@@ -19,7 +20,7 @@ const READERS: u32 = 4;
 
 impl Sqlite {
     /// Opens the file, creating it if it is missing, and migrates tenure's own tables.
-    pub(crate) async fn open(url: &str, clock: Option<ManualClock>) -> Result<Self, DatabaseError> {
+    pub(crate) async fn open(url: &str, connect: ConnectOptions) -> Result<Self, DatabaseError> {
         let unreachable = |problem: String| DatabaseError::Unreachable { url: url.to_owned(), problem };
         if url.contains(":memory:") || url.contains("mode=memory") {
             return Err(unreachable(
@@ -55,8 +56,40 @@ impl Sqlite {
             .acquire_timeout(Duration::from_secs(5))
             .test_before_acquire(false)
             .connect_lazy_with(reading);
-        Ok(Sqlite { writer: Arc::new(Mutex::new(Writer::new(writer, options))), readers, clock, version })
+        Ok(Sqlite {
+            writer: Arc::new(Mutex::new(Writer::new(writer, options))),
+            readers,
+            clock: connect.clock,
+            version,
+        })
     }
+}
+
+/// Looks at a file without changing it.
+pub(crate) async fn diagnose(url: &str) -> Result<Diagnosis, DatabaseError> {
+    let unreachable = |problem: String| DatabaseError::Unreachable { url: url.to_owned(), problem };
+    let options: SqliteConnectOptions = url.parse().map_err(|error: sqlx::Error| unreachable(error.to_string()))?;
+    let connection = SqliteConnection::connect_with(&options.create_if_missing(false).read_only(true)).await;
+    let mut connection = connection.map_err(|error| unreachable(format!("{}; check the path", classify(error))))?;
+    let row = sqlx::query("select sqlite_version(), (select journal_mode from pragma_journal_mode)");
+    let row = row.fetch_one(&mut connection).await.map_err(classify)?;
+    let journal: String = row.get(1);
+    let ledger = "select exists (select 1 from sqlite_schema where name = '_tenure_migrations')";
+    let applied = match sqlx::query_scalar::<_, bool>(ledger).fetch_one(&mut connection).await.map_err(classify)? {
+        true => sqlx::query_scalar("select version from _tenure_migrations where success order by version")
+            .fetch_all(&mut connection)
+            .await
+            .map_err(classify)?,
+        false => Vec::new(),
+    };
+    Ok(Diagnosis {
+        capabilities: super::capabilities(row.get(0)),
+        // Synchronous is a setting of the connection, which tenure makes and verifies itself.
+        settings: vec![Setting::new("journal_mode", journal, "wal", "It is set when tenure opens the file.")],
+        clock_ahead_ms: 0,
+        applied,
+        known: migrator().iter().map(|migration| migration.version).collect(),
+    })
 }
 
 /// tenure's tables have a ledger of their own, so that the application's migrations stay the application's.

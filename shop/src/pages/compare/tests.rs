@@ -98,7 +98,12 @@ fn a_line_that_i_took_away_can_be_chosen_back() {
 
 #[test]
 fn without_the_state_as_opened_what_was_typed_is_compared_with_now() {
-    let typed = fields(&[("receiver.name", "이준호"), ("address.postal_code", " 06236 "), ("quantity-1", "2"), ("quantity-9", "1")]);
+    let typed = fields(&[
+        ("receiver.name", "이준호"),
+        ("address.postal_code", " 06236 "),
+        ("quantity-1", "2"),
+        ("quantity-9", "1"),
+    ]);
     let rows = rows(Lang::En, &conflict(vec![], false), &typed, Some(&order(&[(1, 1), (2, 1)])));
     let told: Vec<_> = rows.iter().map(|row| (row.label.to_string(), row.side, row.gone)).collect();
     let expected = [

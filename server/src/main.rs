@@ -1,0 +1,45 @@
+//! The program `tenure`: look after a database that tenure uses.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use tenure::Database;
+
+/// Look after a database that tenure uses.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Say what a database is, what it can do, and whether its settings keep acknowledged locks. Nothing is changed in it.
+    /// The exit status is 0 if it is healthy, 1 if it is not, 2 if it could not be looked at.
+    Doctor {
+        /// The database: sqlite://file, postgres://user:password@host/database
+        #[arg(long, env = "DATABASE_URL")]
+        database_url: String,
+    },
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    match Arguments::parse().command {
+        Command::Doctor { database_url } => doctor(&database_url).await,
+    }
+}
+
+async fn doctor(database_url: &str) -> ExitCode {
+    match Database::diagnose(database_url).await {
+        Ok(diagnosis) => {
+            println!("{diagnosis}");
+            if diagnosis.is_healthy() { ExitCode::SUCCESS } else { ExitCode::from(1) }
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What the doctor says, and what it exits with.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::process::{Command, Output};
+
+use tenure::Database;
+
+fn doctor(url: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tenure")).args(["doctor", "--database-url", url]).output().unwrap()
+}
+
+fn says(output: &Output, words: &str) {
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains(words), "{words:?} is not in:\n{text}");
+}
+
+#[tokio::test]
+async fn a_healthy_database_is_told_on_one_screen_with_exit_status_0() {
+    let directory = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}/shop.db", directory.path().display());
+    Database::connect(&url).await.unwrap().close().await;
+    let output = doctor(&url);
+    assert_eq!(output.status.code(), Some(0));
+    says(&output, "SQLite 3.");
+    says(&output, "up to date (1)");
+    says(&output, "healthy");
+    assert!(String::from_utf8_lossy(&output.stdout).lines().count() <= 24);
+}
+
+#[tokio::test]
+async fn a_newer_schema_is_not_healthy_and_exits_with_1() {
+    let directory = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}/shop.db", directory.path().display());
+    let db = Database::connect(&url).await.unwrap();
+    let mut tx = db.begin().await.unwrap();
+    let newer = "insert into _tenure_migrations values (9999, 'from the future', current_timestamp, true, x'00', 0)";
+    tenure::sqlx::query(newer).execute(tx.sqlite().unwrap()).await.unwrap();
+    tx.commit().await.unwrap();
+    db.close().await;
+    let output = doctor(&url);
+    assert_eq!(output.status.code(), Some(1));
+    says(&output, "NEWER than this release");
+}
+
+#[test]
+fn what_cannot_be_opened_is_named_and_exits_with_2_and_nothing_is_made() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("shop.db");
+    let output = doctor(&format!("sqlite://{}", file.display()));
+    assert_eq!(output.status.code(), Some(2));
+    says(&output, "shop.db");
+    assert!(!file.exists());
+    assert_eq!(doctor("oracle://host/db").status.code(), Some(2));
+}
