@@ -1,8 +1,8 @@
 //! The shop's pages: they translate between forms and use cases, and decide nothing.
 //!
 //! A page is drawn by a template in `templates/`, with the words of [`texts`](crate::texts). Every page works without
-//! scripts. What a form needs travels in hidden fields: `csrf`, the `version` that the person saw, and `lid`, the secret
-//! of a lease. A GET never takes a lock. What was typed is on every page that refuses it.
+//! scripts. What a form needs travels in hidden fields: `csrf`, the `version` that the person saw, and `lid`, the
+//! secret of a lease. A GET never takes a lock. What was typed is on every page that refuses it.
 
 mod assets;
 mod commands;

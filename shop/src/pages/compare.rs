@@ -109,7 +109,7 @@ fn row(t: Lang, conflict: &VersionConflict, field: &FieldConflict, typed: &Field
         };
     }
     if line.is_some() && field.opened.is_none() && field.now.is_some() {
-        // A line of theirs that is new. If mine has the same number it is another product, and gets a number of its own.
+        // A new line of theirs. If mine has the same number it is another product, and gets a number of its own.
         field.mine = None;
     }
     let cell = |value: &Option<Value>| Cell(value.as_ref().map(|value| shown(t, &field.path, value)));

@@ -66,8 +66,8 @@ pub(super) async fn explain(session: Session, visit: Visit, Path(no): Path<Strin
     Ok(see(&order_url(&no)))
 }
 
-/// POST /orders/{no}/edit: takes the lease and draws the form. The page that sends this made the lease's secret, so that
-/// sending it again (a reload, [Keep editing]) finds the same lease.
+/// POST /orders/{no}/edit: takes the lease and draws the form. The page that sends this made the lease's secret, so
+/// that sending it again (a reload, [Keep editing]) finds the same lease.
 pub(super) async fn open(State(shop): State<Shop>, Path(no): Path<String>, form: Posted) -> Answer {
     let no = number(&form.visit.frame, &no)?;
     let id = form.next_lock_id()?;

@@ -36,7 +36,7 @@ pub(crate) struct Frame {
     pub(crate) finished: &'static [&'static str],
     /// The moment at which the page is drawn.
     pub(crate) now: Timestamp,
-    /// The address of the page in the other language. Pages that answer a form have none: they cannot be asked for again.
+    /// The address of the page in the other language. Answers to forms have none: they cannot be asked for again.
     pub(crate) other_language: Option<String>,
     /// The path that was asked for.
     path: String,

@@ -92,8 +92,8 @@ pub(super) async fn leave(State(shop): State<Shop>, Path(no): Path<String>, form
     }
 }
 
-/// Two people wrote, and nothing is known of the text as it was opened: maybe there was none. Then the note as it is now
-/// is compared with what was typed.
+/// Two people wrote, and nothing is known of the text as it was opened: maybe there was none. Then the note as it is
+/// now is compared with what was typed.
 async fn met(shop: &Shop, visit: Visit, attempt: Attempt<'_>, known: Option<VersionConflict>) -> Response {
     let view = match shop.order(&visit.member, attempt.no).await {
         Ok(view) => view,

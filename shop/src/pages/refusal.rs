@@ -1,4 +1,5 @@
-//! From a refusal of a use case to the page that explains it: one place, so that the same refusal always looks the same.
+//! From a refusal of a use case to the page that explains it: in one place, so that the same refusal always looks the
+//! same.
 
 use axum::response::Response;
 use tenure::{BreakError, Error, LeaseError, LockError, Version};

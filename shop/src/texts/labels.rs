@@ -37,8 +37,8 @@ impl Lang {
     }
 }
 
-/// What a field is called, by the path in a conflict (`shipping.address.line1`, `lines[2].quantity`) or by its name in a
-/// form (`address.line1`, `quantity-2`). A path that nobody thought of is shown as it is.
+/// What a field is called, by the path in a conflict (`shipping.address.line1`, `lines[2].quantity`) or by its name in
+/// a form (`address.line1`, `quantity-2`). A path that nobody thought of is shown as it is.
 pub(crate) fn field_label(t: Lang, path: &str) -> Html {
     if let Some((line, field)) = line_of(path) {
         return t.line_field(line, field_label(t, field));

@@ -91,6 +91,13 @@ async fn pool(url: &str) -> Result<PgPool, DatabaseError> {
     Ok(pool)
 }
 
+/// tenure's tables have a ledger of their own, so that the application's migrations stay the application's.
+fn migrator() -> Migrator {
+    let mut migrator = sqlx::migrate!("migrations/postgres");
+    migrator.dangerous_set_table_name("_tenure_migrations");
+    migrator
+}
+
 const SETTINGS: &str = "
     select current_setting('server_version'), current_setting('fsync'), current_setting('synchronous_commit'),
            current_setting('full_page_writes'), case when pg_is_in_recovery() then 'on' else 'off' end";

@@ -26,8 +26,11 @@ fn number(number: i64) -> Option<Value> {
     Some(Value::Integer(number))
 }
 
-fn conflict(fields: Vec<(&str, Option<Value>, Option<Value>, Option<Value>)>, known: bool) -> VersionConflict {
-    let field = |(path, opened, now, mine): (&str, _, _, _)| FieldConflict { path: path.into(), opened, now, mine };
+/// A path, and its value as it was opened, as it is now, and as it was typed.
+type Field<'a> = (&'a str, Option<Value>, Option<Value>, Option<Value>);
+
+fn conflict(fields: Vec<Field<'_>>, known: bool) -> VersionConflict {
+    let field = |(path, opened, now, mine): Field<'_>| FieldConflict { path: path.into(), opened, now, mine };
     VersionConflict {
         aggregate: "Order".into(),
         id: "7".into(),
