@@ -36,22 +36,25 @@ mod tests {
 
     use super::{Member, Note, Order};
 
-    const MIGRATION: &str = include_str!("../migrations/sqlite/0001_shop.sql");
+    const MIGRATIONS: [&str; 2] =
+        [include_str!("../migrations/sqlite/0001_shop.sql"), include_str!("../migrations/postgres/0001_shop.sql")];
 
-    /// The columns of a table in the migration: a line each, the name first.
-    fn columns_in_migration(table: &str) -> Vec<&'static str> {
-        let (_, body) = MIGRATION.split_once(&format!("create table {table} (\n")).expect("the table is created");
+    /// The columns of a table in a migration: a line each, the name first.
+    fn columns_in(migration: &'static str, table: &str) -> Vec<&'static str> {
+        let (_, body) = migration.split_once(&format!("create table {table} (\n")).expect("the table is created");
         let (body, _) = body.split_once("\n)").expect("the table ends");
         let words = body.lines().filter_map(|line| line.split_whitespace().next());
         words.filter(|word| !["--", "primary", "check"].contains(word)).collect()
     }
 
     fn assert_columns(mapping: &Mapping) {
-        let root = mapping.root.columns.iter().map(|column| column.name.as_str()).chain([mapping.version.as_str()]);
-        assert_eq!(columns_in_migration(&mapping.root.name), root.collect::<Vec<_>>());
-        for child in &mapping.children {
-            let columns = child.owner.iter().chain(child.columns.iter().map(|column| &column.name));
-            assert_eq!(columns_in_migration(&child.name), columns.collect::<Vec<_>>());
+        for migration in MIGRATIONS {
+            let root = mapping.root.columns.iter().map(|column| column.name.as_str()).chain([mapping.version.as_str()]);
+            assert_eq!(columns_in(migration, &mapping.root.name), root.collect::<Vec<_>>());
+            for child in &mapping.children {
+                let columns = child.owner.iter().chain(child.columns.iter().map(|column| &column.name));
+                assert_eq!(columns_in(migration, &child.name), columns.collect::<Vec<_>>());
+            }
         }
     }
 

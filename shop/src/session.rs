@@ -73,7 +73,10 @@ pub async fn identify(State(shop): State<Shop>, session: Session, mut request: R
     }
 }
 
-async fn recall(shop: &Shop, session: &Session) -> Result<(CsrfToken, Option<Member>), Box<dyn std::error::Error + Send + Sync>> {
+async fn recall(
+    shop: &Shop,
+    session: &Session,
+) -> Result<(CsrfToken, Option<Member>), Box<dyn std::error::Error + Send + Sync>> {
     let token = match session.get::<String>(CSRF).await? {
         Some(token) => CsrfToken::from_session(token),
         None => {

@@ -42,7 +42,10 @@ pub fn app(shop: Shop, secure_cookies: bool) -> Router {
         // Pages show what is true now. A page that was left may still come back from the browser's memory; the script
         // then asks before it lets anybody type.
         .layer(header(CACHE_CONTROL, "no-store"))
-        .layer(header(CONTENT_SECURITY_POLICY, "default-src 'self'; frame-ancestors 'none'; form-action 'self'; base-uri 'none'"))
+        .layer(header(
+            CONTENT_SECURITY_POLICY,
+            "default-src 'self'; frame-ancestors 'none'; form-action 'self'; base-uri 'none'",
+        ))
         .layer(header(REFERRER_POLICY, "same-origin"))
         .layer(header(X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, Duration::from_secs(30)))

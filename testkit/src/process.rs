@@ -51,7 +51,7 @@ impl Process {
         // Stopped, it cannot have more children while we count them.
         let _ = kill_process(root, Signal::STOP);
         within(BURIAL, || stat(root).is_none_or(|stat| "TZX".contains(stat.state)));
-        let children: Vec<Pid> = Vec::new();
+        let children = descendants(root);
         for pid in children.iter().copied().chain([root]) {
             let _ = kill_process(pid, Signal::KILL);
         }

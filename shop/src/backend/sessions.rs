@@ -4,14 +4,13 @@
 
 use async_trait::async_trait;
 use sha2::{Digest, Sha256};
-use sqlx::Row;
 use tenure::{Database, DatabaseError};
 use time::OffsetDateTime;
 use tower_sessions::SessionStore;
 use tower_sessions::session::{Id, Record};
 use tower_sessions::session_store::{Error, Result};
 
-use super::failed;
+use super::{failed, on, postgres, sqlite};
 
 /// The sessions of everybody's browsers.
 #[derive(Debug, Clone)]
@@ -30,37 +29,23 @@ impl Sessions {
     /// # Errors
     /// [`DatabaseError`] when the database failed; they stay, and are still not accepted.
     pub async fn sweep(&self) -> std::result::Result<(), DatabaseError> {
-        let mut tx = self.db.begin().await?;
-        let delete = sqlx::query("delete from sign_in where expires_at <= ?").bind(now());
-        delete.execute(tx.sqlite()?).await.map_err(failed)?;
-        tx.commit().await
+        on!(self.db, sweep_sessions(&self.db, now()))
     }
 
     async fn write(&self, record: &Record) -> std::result::Result<(), DatabaseError> {
         let data = serde_json::to_string(&record.data).map_err(|error| failed(sqlx::Error::Encode(error.into())))?;
-        let mut tx = self.db.begin().await?;
-        let upsert = sqlx::query(
-            "insert into sign_in (id, data, expires_at) values (?, ?, ?)
-             on conflict (id) do update set data = excluded.data, expires_at = excluded.expires_at",
-        )
-        .bind(hash(&record.id))
-        .bind(data)
-        .bind(record.expiry_date.unix_timestamp());
-        upsert.execute(tx.sqlite()?).await.map_err(failed)?;
-        tx.commit().await
+        let (id, expires_at) = (hash(&record.id), record.expiry_date.unix_timestamp());
+        on!(self.db, write_session(&self.db, &id, &data, expires_at))
     }
 
     async fn read(&self, id: &Id) -> std::result::Result<Option<Record>, DatabaseError> {
-        let select = sqlx::query("select data, expires_at from sign_in where id = ? and expires_at > ?");
-        let row = select.bind(hash(id)).bind(now()).fetch_optional(self.db.sqlite()?).await.map_err(failed)?;
-        let Some(row) = row else { return Ok(None) };
-        let data: String = row.try_get("data").map_err(failed)?;
-        let expires_at: i64 = row.try_get("expires_at").map_err(failed)?;
+        let Some(stored) = on!(self.db, read_session(&self.db, &hash(id), now()))? else { return Ok(None) };
+        let unreadable = |error: Box<dyn std::error::Error + Send + Sync>| failed(sqlx::Error::Decode(error));
         Ok(Some(Record {
             id: *id,
-            data: serde_json::from_str(&data).map_err(|error| failed(sqlx::Error::Decode(error.into())))?,
-            expiry_date: OffsetDateTime::from_unix_timestamp(expires_at)
-                .map_err(|error| failed(sqlx::Error::Decode(error.into())))?,
+            data: serde_json::from_str(&stored.data).map_err(|error| unreadable(error.into()))?,
+            expiry_date: OffsetDateTime::from_unix_timestamp(stored.expires_at)
+                .map_err(|error| unreadable(error.into()))?,
         }))
     }
 }
@@ -84,13 +69,7 @@ impl SessionStore for Sessions {
     }
 
     async fn delete(&self, id: &Id) -> Result<()> {
-        let delete = async {
-            let mut tx = self.db.begin().await?;
-            let delete = sqlx::query("delete from sign_in where id = ?").bind(hash(id));
-            delete.execute(tx.sqlite()?).await.map_err(failed)?;
-            tx.commit().await
-        };
-        delete.await.map_err(backend)
+        on!(self.db, delete_session(&self.db, &hash(id))).map_err(backend)
     }
 }
 

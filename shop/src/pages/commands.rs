@@ -1,10 +1,10 @@
 //! Commands without fields: start shipping, cancel. They carry the version that the person saw.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use tower_sessions::Session;
 
 use super::flash::Flash;
-use super::order::number;
+use super::order::Number;
 use super::posted::{Answer, Posted};
 use super::refusal::{self, Attempt, What};
 use super::{order_url, see};
@@ -14,10 +14,9 @@ use crate::use_cases::Shop;
 pub(super) async fn start_shipping(
     State(shop): State<Shop>,
     session: Session,
-    Path(no): Path<String>,
+    Number(no): Number,
     form: Posted,
 ) -> Answer {
-    let no = number(&form.visit.frame, &no)?;
     let seen = form.version()?;
     let anyway = if form.fields.has("anyway") { Some(form.parse("anyway")?) } else { None };
     let Posted { visit, fields } = form;
@@ -34,8 +33,7 @@ pub(super) async fn start_shipping(
 }
 
 /// POST /orders/{no}/cancel
-pub(super) async fn cancel(State(shop): State<Shop>, session: Session, Path(no): Path<String>, form: Posted) -> Answer {
-    let no = number(&form.visit.frame, &no)?;
+pub(super) async fn cancel(State(shop): State<Shop>, session: Session, Number(no): Number, form: Posted) -> Answer {
     let seen = form.version()?;
     let Posted { visit, fields } = form;
     match shop.cancel(&visit.member, &no, seen).await {

@@ -1,7 +1,7 @@
 //! Editing a whole order under a lease: open the form, go on in it, move it here, save it, leave it.
 
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use jiff::SignedDuration;
@@ -15,7 +15,7 @@ use super::form::{LineInput, Style, line_inputs, new_line_inputs, shipping_input
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
 use super::input::{Input, Mistake};
-use super::order::{fresh_lid, number};
+use super::order::{Number, fresh_lid};
 use super::posted::{Answer, Posted};
 use super::read::{mistake_of, read_lines, read_shipping};
 use super::refusal::{self, Attempt, What};
@@ -60,16 +60,14 @@ impl EditPage {
 }
 
 /// GET /orders/{no}/edit: looking never takes a lock, so there is nothing to show here.
-pub(super) async fn explain(session: Session, visit: Visit, Path(no): Path<String>) -> Answer {
-    let no = number(&visit.frame, &no)?;
+pub(super) async fn explain(session: Session, Number(no): Number) -> Response {
     Flash::PressEdit.leave(&session).await;
-    Ok(see(&order_url(&no)))
+    see(&order_url(&no))
 }
 
 /// POST /orders/{no}/edit: takes the lease and draws the form. The page that sends this made the lease's secret, so
 /// that sending it again (a reload, [Keep editing]) finds the same lease.
-pub(super) async fn open(State(shop): State<Shop>, Path(no): Path<String>, form: Posted) -> Answer {
-    let no = number(&form.visit.frame, &no)?;
+pub(super) async fn open(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
     let id = form.next_lock_id()?;
     let Posted { visit, fields } = form;
     let editing = shop.open_for_edit(&visit.member, &no, id).await;
@@ -77,8 +75,7 @@ pub(super) async fn open(State(shop): State<Shop>, Path(no): Path<String>, form:
 }
 
 /// POST /orders/{no}/edit/move-here: ends the person's own lease in another tab, and takes a new one.
-pub(super) async fn move_here(State(shop): State<Shop>, Path(no): Path<String>, form: Posted) -> Answer {
-    let no = number(&form.visit.frame, &no)?;
+pub(super) async fn move_here(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
     let (id, generation) = (form.lock_id()?, form.parse("generation")?);
     let Posted { visit, fields } = form;
     let editing = shop.move_here(&visit.member, &no, generation, id).await;
@@ -86,8 +83,7 @@ pub(super) async fn move_here(State(shop): State<Shop>, Path(no): Path<String>, 
 }
 
 /// POST /orders/{no}/edit/save
-pub(super) async fn save(State(shop): State<Shop>, session: Session, Path(no): Path<String>, form: Posted) -> Answer {
-    let no = number(&form.visit.frame, &no)?;
+pub(super) async fn save(State(shop): State<Shop>, session: Session, Number(no): Number, form: Posted) -> Answer {
     let (id, seen) = (form.lock_id()?, form.version()?);
     let Posted { visit, fields } = form;
     let view = match shop.order(&visit.member, &no).await {
@@ -115,8 +111,7 @@ pub(super) async fn save(State(shop): State<Shop>, session: Session, Path(no): P
 }
 
 /// POST /orders/{no}/edit/leave
-pub(super) async fn leave(State(shop): State<Shop>, session: Session, Path(no): Path<String>, form: Posted) -> Answer {
-    let no = number(&form.visit.frame, &no)?;
+pub(super) async fn leave(State(shop): State<Shop>, session: Session, Number(no): Number, form: Posted) -> Answer {
     let id = form.lock_id()?;
     match shop.leave(&form.visit.member, &id).await {
         Ok(()) => {

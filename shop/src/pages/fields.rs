@@ -14,13 +14,16 @@ pub(crate) const REMOVE: &str = "remove";
 const OF_THE_PAGE: [&str; 10] =
     ["csrf", "lid", "next-lid", "version", "generation", "anyway", "edit-first", "more", "keep", "password"];
 
+/// Fields as they are sent.
+pub(crate) type Pairs = Vec<(String, String)>;
+
 /// The fields of a form.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Fields(Vec<(String, String)>);
+pub(crate) struct Fields(Pairs);
 
 impl Fields {
     /// What a browser sent. Line breaks arrive as `\r\n` whatever was typed; here they are plain.
-    pub(crate) fn sent(pairs: Vec<(String, String)>) -> Fields {
+    pub(crate) fn sent(pairs: Pairs) -> Fields {
         let plain = |text: String| text.replace("\r\n", "\n");
         Fields(pairs.into_iter().map(|(name, value)| (name, plain(value))).collect())
     }

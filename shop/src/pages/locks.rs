@@ -4,10 +4,10 @@ use askama::Template;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use serde::Deserialize;
 use tenure::{BreakError, Holder, LockKey};
 use tower_sessions::Session;
 
+use super::fields::{Fields, Pairs};
 use super::flash::Flash;
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
@@ -32,13 +32,6 @@ struct LocksPage {
     open: Option<(LockKey, i64)>,
     mistakes: Vec<Mistake>,
     reason: String,
-}
-
-/// What the address asks for.
-#[derive(Debug, Deserialize)]
-pub(super) struct Asked {
-    #[serde(rename = "type", default)]
-    kind: String,
 }
 
 impl LocksPage {
@@ -88,8 +81,9 @@ fn reason_id(key: &LockKey, generation: i64) -> String {
 }
 
 /// GET /locks
-pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Query(asked): Query<Asked>) -> Response {
-    let kind = KINDS.into_iter().find(|kind| *kind == asked.kind);
+pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Query(asked): Query<Pairs>) -> Response {
+    let asked = Fields::sent(asked);
+    let kind = KINDS.into_iter().find(|kind| *kind == asked.text("type"));
     match shop.held(&visit.member, kind).await {
         Ok(held) => {
             let state = if held.is_empty() { "AC-3" } else { "AC-1" };

@@ -1,7 +1,7 @@
 //! The operators' note: whoever opens it is told who else has it open; the version decides when it is saved.
 
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use tenure::value::Value;
@@ -13,7 +13,7 @@ use super::flash::Flash;
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
 use super::input::{Input, Kind, Mistake};
-use super::order::{fresh_lid, number};
+use super::order::{Number, fresh_lid};
 use super::posted::{Answer, Posted};
 use super::refusal::{self, Attempt, What};
 use super::{conflict, order_url, problem, read, see};
@@ -37,14 +37,12 @@ struct NotePage {
 }
 
 /// GET /orders/{no}/note/edit: looking never takes a lock.
-pub(super) async fn explain(visit: Visit, Path(no): Path<String>) -> Answer {
-    let no = number(&visit.frame, &no)?;
-    Ok(see(&order_url(&no)))
+pub(super) async fn explain(Number(no): Number) -> Response {
+    see(&order_url(&no))
 }
 
 /// POST /orders/{no}/note/edit
-pub(super) async fn open(State(shop): State<Shop>, Path(no): Path<String>, form: Posted) -> Answer {
-    let no = number(&form.visit.frame, &no)?;
+pub(super) async fn open(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
     let id = form.next_lock_id()?;
     let Posted { visit, fields } = form;
     let editing = shop.open_note(&visit.member, &no, id).await;
@@ -52,8 +50,7 @@ pub(super) async fn open(State(shop): State<Shop>, Path(no): Path<String>, form:
 }
 
 /// POST /orders/{no}/note/save
-pub(super) async fn save(State(shop): State<Shop>, session: Session, Path(no): Path<String>, form: Posted) -> Answer {
-    let no = number(&form.visit.frame, &no)?;
+pub(super) async fn save(State(shop): State<Shop>, session: Session, Number(no): Number, form: Posted) -> Answer {
     let id = form.lock_id()?;
     // Version 0 is that of a note that was not there yet. A field that is missing is a mistake, and not that.
     let seen: Option<Version> = if form.fields.text("version") == "0" { None } else { Some(form.version()?) };
@@ -83,8 +80,7 @@ pub(super) async fn save(State(shop): State<Shop>, session: Session, Path(no): P
 }
 
 /// POST /orders/{no}/note/leave
-pub(super) async fn leave(State(shop): State<Shop>, Path(no): Path<String>, form: Posted) -> Answer {
-    let no = number(&form.visit.frame, &no)?;
+pub(super) async fn leave(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
     let id = form.lock_id()?;
     match shop.leave(&form.visit.member, &id).await {
         Ok(()) => Ok(see(&order_url(&no))),

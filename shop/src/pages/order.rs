@@ -1,14 +1,14 @@
 //! An order: what it says, what can be done with it, who is editing it, who changed it.
 
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::extract::{FromRequestParts, Path, State};
 use axum::http::StatusCode;
+use axum::http::request::Parts;
 use axum::response::Response;
 use tenure::LockId;
 
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
-use super::posted::Answer;
 use super::{order_url, problem, refusal};
 use crate::domain::{Order, OrderNo, OrderState};
 use crate::use_cases::{OrderView, Shop};
@@ -38,12 +38,21 @@ impl OrderPage {
     }
 }
 
-/// The number in the address.
-///
-/// # Errors
-/// The page that says that no order has such a number, and why.
-pub(super) fn number(frame: &Frame, no: &str) -> Result<OrderNo, Response> {
-    OrderNo::new(no).map_err(|invalid| problem::no_order_number(frame.clone(), invalid))
+/// The number in the address. A text that is no number is that of no order, and the page about it says why.
+pub(super) struct Number(pub(super) OrderNo);
+
+impl FromRequestParts<Shop> for Number {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, shop: &Shop) -> Result<Number, Response> {
+        match Path::<String>::from_request_parts(parts, shop).await {
+            Ok(Path(no)) => {
+                OrderNo::new(no).map(Number).map_err(|why| problem::no_order_number(Frame::bare(parts), why))
+            }
+            // Not even text.
+            Err(_) => Err(problem::not_found(Frame::bare(parts))),
+        }
+    }
 }
 
 /// A secret for a form that is being drawn.
@@ -52,11 +61,10 @@ pub(super) fn fresh_lid() -> String {
 }
 
 /// GET /orders/{no}
-pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Path(no): Path<String>) -> Answer {
-    let no = number(&visit.frame, &no)?;
+pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Number(no): Number) -> Response {
     let view = match shop.order(&visit.member, &no).await {
         Ok(view) => view,
-        Err(refusal) => return Ok(refusal::plain(visit.frame, refusal)),
+        Err(refusal) => return refusal::plain(visit.frame, refusal),
     };
     let state = match &view.holder {
         Some(holder) if visit.frame.is_me(&holder.owner) => "OV-3",
@@ -66,5 +74,5 @@ pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Path(no): Path<
     };
     let (url, edit_lid, note_lid) = (order_url(&no), fresh_lid(), fresh_lid());
     let page = OrderPage { f: visit.frame.state(state), view, url, edit_lid, note_lid };
-    Ok(page.f.answer(StatusCode::OK, &page))
+    page.f.answer(StatusCode::OK, &page)
 }

@@ -4,8 +4,8 @@ use askama::Template;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use serde::Deserialize;
 
+use super::fields::{Fields, Pairs};
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
 use super::refusal;
@@ -18,15 +18,6 @@ struct OrdersPage {
     f: Frame,
     list: OrderPage,
     state: Option<OrderState>,
-}
-
-/// What the address asks for. What cannot be understood is left out: a list is always an answer.
-#[derive(Debug, Deserialize)]
-pub(super) struct Asked {
-    #[serde(default)]
-    state: String,
-    #[serde(default)]
-    page: String,
 }
 
 impl OrdersPage {
@@ -43,9 +34,11 @@ impl OrdersPage {
 }
 
 /// GET /orders
-pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Query(asked): Query<Asked>) -> Response {
-    let state = OrderState::from_code(&asked.state);
-    let filter = OrderFilter { state, page: asked.page.parse().unwrap_or(1) };
+pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Query(asked): Query<Pairs>) -> Response {
+    // What cannot be understood is left out: a list is always an answer.
+    let asked = Fields::sent(asked);
+    let state = OrderState::from_code(asked.text("state"));
+    let filter = OrderFilter { state, page: asked.text("page").parse().unwrap_or(1) };
     match shop.orders(&visit.member, &filter).await {
         Ok(list) => {
             let empty = if state.is_some() { "OL-11" } else { "OL-10" };

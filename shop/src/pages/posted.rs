@@ -9,13 +9,11 @@ use axum::response::Response;
 use tenure::{LockId, Version};
 use tenure_web::csrf::{CsrfForm, CsrfRejection};
 
-use super::fields::Fields;
+use super::fields::{Fields, Pairs};
 use super::frame::{Frame, Visit};
 use super::problem;
 use crate::session::SignedIn;
 use crate::use_cases::Shop;
-
-type Pairs = Vec<(String, String)>;
 
 /// A form of somebody who is signed in. If it is refused before any use case sees it, the page that says so still shows
 /// what was typed.

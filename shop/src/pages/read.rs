@@ -1,7 +1,5 @@
 //! What a form means once it is sent: values for the domain, or every field that cannot stay as it is.
 
-use std::str::FromStr;
-
 use super::fields::{Fields, NEW_LINE, SHIPPING, quantity};
 use super::input::Mistake;
 use crate::domain::{Address, Invalid, LineChange, Money, OrderError, OrderLine, Receiver, ShippingInfo};
@@ -28,7 +26,7 @@ pub(crate) fn read_lines(t: Lang, typed: &Fields, now: &[OrderLine]) -> Result<V
         let line = now.iter().find(|line| line.line_no() == line_no);
         // The domain knows how many are possible; a line that is not there any more it refuses later, by its number.
         let possible = |quantity| line.is_none_or(|line| line.clone().with_quantity(quantity).is_ok());
-        match whole_number(typed.text(&name)).filter(|quantity| possible(*quantity)) {
+        match typed.text(&name).trim().parse().ok().filter(|quantity| possible(*quantity)) {
             Some(quantity) => changes.push(LineChange::Keep { line_no, quantity }),
             None => {
                 let label = line.map_or_else(|| field_label(t, &name), |line| t.line_quantity(line.product()));
@@ -56,11 +54,10 @@ fn read_new_line(
     price: &str,
     quantity: &str,
 ) -> Result<OrderLine, (usize, Html)> {
-    let amount = whole_number::<i64>(price.trim().trim_start_matches('₩').trim_end_matches('원'));
-    let amount = amount.ok_or_else(|| (1, t.wrong_price().into()))?;
+    let amount = won(price).ok_or_else(|| (1, t.wrong_price().into()))?;
     let wrong_quantity = || (2, t.wrong_quantity(OrderLine::MAX_QUANTITY));
-    let quantity = whole_number(quantity).ok_or_else(wrong_quantity)?;
-    OrderLine::new(line_no, product, Money::won(amount), quantity).map_err(|error| match error {
+    let quantity = quantity.trim().parse().map_err(|_| wrong_quantity())?;
+    OrderLine::new(line_no, product, amount, quantity).map_err(|error| match error {
         OrderError::QuantityOutOfRange { .. } => wrong_quantity(),
         OrderError::Invalid(Invalid { field: "lines.product", problem }) => (0, t.wrong(problem)),
         OrderError::Invalid(invalid) => (1, t.wrong(invalid.problem)),
@@ -68,9 +65,16 @@ fn read_new_line(
     })
 }
 
-/// A whole number as people write it: `12,300` and ` 12300 ` alike.
-fn whole_number<T: FromStr>(text: &str) -> Option<T> {
-    text.trim().replace(',', "").parse().ok()
+/// An amount as people write it: `12300`, `₩12,300` or `12,300원`. A comma that does not set off three digits may be
+/// meant as a decimal point, and is refused.
+fn won(text: &str) -> Option<Money> {
+    let digits = text.trim().trim_start_matches('₩').trim_end_matches('원').trim();
+    let mut groups = digits.split(',');
+    let is_grouped = groups.next().is_some_and(|first| !first.is_empty()) && groups.all(|group| group.len() == 3);
+    if !is_grouped {
+        return None;
+    }
+    digits.replace(',', "").parse().ok().map(Money::won)
 }
 
 /// Where the domain's refusal belongs on the form, if it is about something that was typed.
@@ -179,6 +183,16 @@ mod tests {
         assert_eq!(ids(mistakes), ["quantity-1", "quantity-2", "new-product-1", "new-price-2", "new-quantity-3"]);
         let mistakes = read_shipping(Lang::En, &fields(&[("address.line1", "1 Road")])).expect_err("incomplete");
         assert_eq!(ids(mistakes), ["receiver.name", "receiver.phone", "address.postal_code"]);
+    }
+
+    #[test]
+    fn an_amount_is_read_as_people_write_it_and_not_guessed() {
+        for text in ["12300", " 12,300 ", "₩12,300", "12,300원", "0"] {
+            assert!(won(text).is_some_and(|amount| [0, 12_300].contains(&amount.as_won())), "{text}");
+        }
+        for text in ["", "12,3", "1,5", ",300", "12.5", "free", "1 000"] {
+            assert_eq!(won(text), None, "{text}");
+        }
     }
 
     #[test]

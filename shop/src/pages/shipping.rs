@@ -1,9 +1,9 @@
 //! Changing where an order goes: an optimistic form. It reserves nothing; its version decides when it is saved.
 
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use tenure::{Holder, Version};
 use tower_sessions::Session;
 
@@ -13,7 +13,7 @@ use super::form::{Style, shipping_inputs};
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
 use super::input::{Input, Mistake};
-use super::order::number;
+use super::order::Number;
 use super::posted::{Answer, Posted};
 use super::read::read_shipping;
 use super::refusal::{self, Attempt, What};
@@ -34,23 +34,21 @@ struct ShippingPage {
 }
 
 /// GET /orders/{no}/shipping
-pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Path(no): Path<String>) -> Answer {
-    let no = number(&visit.frame, &no)?;
+pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Number(no): Number) -> Response {
     let view = match shop.order(&visit.member, &no).await {
         Ok(view) => view,
-        Err(refusal) => return Ok(refusal::plain(visit.frame, refusal)),
+        Err(refusal) => return refusal::plain(visit.frame, refusal),
     };
     if !view.order.is_changeable() {
         // The order's own page says why.
-        return Ok(see(&order_url(&no)));
+        return see(&order_url(&no));
     }
     let typed = Fields::of_shipping(view.order.shipping());
-    Ok(page(visit, no, view.order.version(), view.holder, &typed, Vec::new()))
+    page(visit, no, view.order.version(), view.holder, &typed, Vec::new())
 }
 
 /// POST /orders/{no}/shipping
-pub(super) async fn save(State(shop): State<Shop>, session: Session, Path(no): Path<String>, form: Posted) -> Answer {
-    let no = number(&form.visit.frame, &no)?;
+pub(super) async fn save(State(shop): State<Shop>, session: Session, Number(no): Number, form: Posted) -> Answer {
     let version = form.version()?;
     let Posted { visit, fields } = form;
     if fields.has("edit-first") {
@@ -86,5 +84,5 @@ fn page(
     let frame = visit.frame.state(if wrong { "OE-17" } else { "shipping" });
     let page = ShippingPage { f: frame, url: order_url(&no), no, version, holder, inputs, mistakes };
     let status = if wrong { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-    page.f.answer(status, &page).into_response()
+    page.f.answer(status, &page)
 }

@@ -4,10 +4,9 @@ use askama::Template;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use serde::Deserialize;
 use tower_sessions::Session;
 
-use super::fields::Fields;
+use super::fields::{Fields, Pairs};
 use super::flash::Flash;
 use super::frame::Frame;
 use super::icon::Icon;
@@ -30,15 +29,6 @@ struct SignInPage {
     mistakes: Vec<Mistake>,
     next: String,
     accounts: Vec<(String, &'static str, Role)>,
-}
-
-/// Where to go afterwards, and which account to fill in.
-#[derive(Debug, Deserialize)]
-pub(super) struct Asked {
-    #[serde(default)]
-    next: String,
-    #[serde(rename = "as", default)]
-    login: String,
 }
 
 impl SignInPage {
@@ -66,11 +56,11 @@ impl SignInPage {
     }
 }
 
-/// GET /sign-in
-pub(super) async fn show(frame: Frame, Query(asked): Query<Asked>) -> Response {
-    let mut typed = Fields::default();
-    typed.set("login", &asked.login);
-    typed.set("next", &asked.next);
+/// GET /sign-in: `next` is where to go afterwards, `as` the account to fill in.
+pub(super) async fn show(frame: Frame, Query(asked): Query<Pairs>) -> Response {
+    let mut typed = Fields::sent(asked);
+    let login = typed.text("as").to_owned();
+    typed.set("login", &login);
     let page = SignInPage::new(frame.state("sign-in"), &typed, Vec::new());
     page.f.answer(StatusCode::OK, &page)
 }

@@ -8,7 +8,7 @@ use crate::backend;
 use crate::domain::{Member, MemberId, Money, Note, Order, OrderNo, OrderState};
 
 /// Orders on one page of the list.
-pub const PAGE_SIZE: u32 = 25;
+const PAGE_SIZE: u32 = 25;
 /// How many changes an order's page shows.
 const CHANGES_SHOWN: u32 = 20;
 /// How many leases the list looks at; more people than that do not edit at once.

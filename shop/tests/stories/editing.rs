@@ -56,7 +56,8 @@ async fn a_closed_tab_frees_the_order_within_the_time_to_live() {
 async fn a_late_save_after_somebody_took_over_changes_nothing_and_loses_nothing() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
-    let lunch = minji.edit(ORDER).await.form(SAVE).with("address.line1", "세종대로 9").with("message", "it's \"me\" & <you>");
+    let lunch =
+        minji.edit(ORDER).await.form(SAVE).with("address.line1", "세종대로 9").with("message", "it's \"me\" & <you>");
     server.clock.advance(TTL);
     let parks = park.edit(ORDER).await.is(200).form(SAVE).with("message", "불량 확인");
     let refused = minji.submit(lunch).await;
@@ -160,7 +161,13 @@ async fn a_second_tab_is_told_that_it_is_oneself_and_can_move_the_editing_here()
 async fn a_form_that_is_not_valid_keeps_the_lease_and_what_was_typed() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
-    let form = minji.edit(ORDER).await.form(SAVE).with("receiver.name", " ").with("message", "keep me").with("quantity-1", "0");
+    let form = minji
+        .edit(ORDER)
+        .await
+        .form(SAVE)
+        .with("receiver.name", " ")
+        .with("message", "keep me")
+        .with("quantity-1", "0");
     let invalid = minji.submit(form).await;
     assert_eq!(invalid.is(422).state(), "OE-17");
     let form = invalid.form(SAVE);

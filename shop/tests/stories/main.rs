@@ -7,5 +7,5 @@ mod editing;
 mod notes;
 mod parcel;
 mod sign_in;
-mod support;
 mod supervision;
+mod support;

@@ -23,7 +23,10 @@ async fn the_customer_is_first_and_the_operator_has_to_look_again() {
     // The page offers to do it on what is there now.
     park.submit(refused.form(START)).await.is(200);
     let (order, version) = server.order(ORDER).await;
-    assert_eq!((order.state(), order.shipping().address().line1.as_str(), version), (OrderState::Shipped, "세종대로 9", 3));
+    assert_eq!(
+        (order.state(), order.shipping().address().line1.as_str(), version),
+        (OrderState::Shipped, "세종대로 9", 3)
+    );
 }
 
 #[tokio::test]
@@ -49,7 +52,8 @@ async fn of_two_forms_the_second_sees_three_states_and_applies_its_own_on_top() 
     let (here, there) = (server.sign_in("park").await, server.sign_in("minji").await);
     let opened = here.get(SHIPPING).await.form(SHIPPING);
     let was = opened.value("address.line1").to_owned();
-    let second = there.get(SHIPPING).await.form(SHIPPING).with("address.line1", "한강대로 2").with("message", "문 앞에");
+    let second =
+        there.get(SHIPPING).await.form(SHIPPING).with("address.line1", "한강대로 2").with("message", "문 앞에");
     here.submit(opened.with("address.line1", "세종대로 9")).await.is(200);
     let conflict = there.submit(second).await;
     conflict.is(409).says(&was).says("세종대로 9").says("한강대로 2").says("문 앞에");
@@ -58,7 +62,10 @@ async fn of_two_forms_the_second_sees_three_states_and_applies_its_own_on_top() 
     assert_eq!(apply.value("version"), "2");
     there.submit(apply).await.is(200);
     let (order, version) = server.order(ORDER).await;
-    assert_eq!((order.shipping().address().line1.as_str(), order.shipping().message(), version), ("한강대로 2", "문 앞에", 3));
+    assert_eq!(
+        (order.shipping().address().line1.as_str(), order.shipping().message(), version),
+        ("한강대로 2", "문 앞에", 3)
+    );
 }
 
 #[tokio::test]
@@ -72,7 +79,8 @@ async fn of_two_saves_at_the_same_moment_exactly_one_wins() {
             barrier.wait().await;
             browser.submit(form).await.status.as_u16()
         };
-        let mut statuses = <[u16; 2]>::from(tokio::join!(save(&here, format!("a {round}")), save(&there, format!("b {round}"))));
+        let mut statuses =
+            <[u16; 2]>::from(tokio::join!(save(&here, format!("a {round}")), save(&there, format!("b {round}"))));
         statuses.sort_unstable();
         assert_eq!((statuses, server.order(ORDER).await.1), ([200, 409], round + 1));
     }

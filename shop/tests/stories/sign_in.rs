@@ -32,7 +32,8 @@ async fn sign_in_does_not_lead_to_another_site() {
     let server = Server::start().await;
     for next in ["https://evil.example/", "//evil.example/", "/\\evil.example/", "javascript:alert(1)"] {
         let browser = server.browser();
-        let form = browser.get("/sign-in").await.form("/sign-in").with("login", "minji").with("password", "tenure-demo");
+        let form =
+            browser.get("/sign-in").await.form("/sign-in").with("login", "minji").with("password", "tenure-demo");
         let page = browser.submit(form.with("next", next)).await;
         assert_eq!((page.status.as_u16(), page.path.as_str()), (200, "/orders"), "{next}");
     }

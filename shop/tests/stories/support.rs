@@ -29,7 +29,11 @@ impl Server {
     pub async fn start() -> Server {
         let directory = tempfile::tempdir().unwrap();
         let clock = ManualClock::new();
-        let url = format!("sqlite://{}/shop.db", directory.path().display());
+        let url = match std::env::var("SHOP_STORIES_ON").as_deref() {
+            Err(_) | Ok("sqlite") => format!("sqlite://{}/shop.db", directory.path().display()),
+            Ok("postgres") => new_postgres_database().await,
+            Ok(other) => panic!("SHOP_STORIES_ON={other}: the stories are told on sqlite and postgres"),
+        };
         let db = Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap();
         let shop = shop::open(db.clone()).await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -77,6 +81,19 @@ impl Server {
         let held = LockManager::new(&self.db).held(None, 100).await.unwrap();
         held.into_iter().map(|holder| (holder.owner.id, holder.generation)).collect()
     }
+}
+
+/// A database of its own on the server that `TENURE_POSTGRES_URL` names.
+async fn new_postgres_database() -> String {
+    use sqlx::Connection;
+    let url = std::env::var("TENURE_POSTGRES_URL")
+        .expect("TENURE_POSTGRES_URL names a server; `cargo xtask test` starts one");
+    let name = format!("shop_{}", &tenure::LockId::random().reveal()[..16]);
+    let mut server = sqlx::PgConnection::connect(&url).await.unwrap();
+    let create = sqlx::AssertSqlSafe(format!("create database {name}"));
+    sqlx::raw_sql(create).execute(&mut server).await.unwrap();
+    let (server, _) = url.rsplit_once('/').expect("the URL names a database");
+    format!("{server}/{name}")
 }
 
 impl Drop for Server {
@@ -127,10 +144,13 @@ impl Browser {
 
 /// The path of an order's page, whatever its number is made of.
 pub fn order_path(no: &str) -> String {
-    let escaped: String = no.bytes().map(|byte| match byte {
-        byte if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) => char::from(byte).to_string(),
-        byte => format!("%{byte:02X}"),
-    }).collect();
+    let escaped: String = no
+        .bytes()
+        .map(|byte| match byte {
+            byte if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) => char::from(byte).to_string(),
+            byte => format!("%{byte:02X}"),
+        })
+        .collect();
     format!("/orders/{escaped}")
 }
 

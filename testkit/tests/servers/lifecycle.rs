@@ -46,10 +46,10 @@ macro_rules! lifecycle {
                     let worker = scope.spawn(|| query($work));
                     soon("it works", || query($workers).is_ok_and(|count| count == "1"));
                     server.kill();
+                    assert_eq!(processes_in(server.folder()), []);
                     assert!(worker.join().expect("no panic").is_err(), "nobody can have answered");
                 });
                 assert_eq!(server.process(), None);
-                assert_eq!(processes_in(server.folder()), []);
                 assert!(TcpStream::connect(("127.0.0.1", port(&url))).is_err(), "nobody listens");
                 server.restart().expect("it starts again");
                 assert_ne!(server.process(), Some(first));
@@ -88,12 +88,12 @@ macro_rules! lifecycle {
 lifecycle! {
     postgres: testkit::Postgres,
     // Too busy to notice that its parent has died, so it has to be killed as well.
-    work: "DO 'BEGIN LOOP END LOOP; END'",
+    work: "DO 'BEGIN WHILE clock_timestamp() < now() + interval ''20 s'' LOOP END LOOP; END'",
     workers: "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'DO %'"
 }
 
 lifecycle! {
     mariadb: testkit::MariaDb,
-    work: "SELECT SLEEP(600)",
-    workers: "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%SLEEP(600)'"
+    work: "SELECT SLEEP(20)",
+    workers: "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%SLEEP(20)'"
 }

@@ -1,0 +1,63 @@
+//! Who is in the way.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sqlx::Row;
+
+use super::connection::Connections;
+use super::deadline::Flavour;
+use super::session::Statement;
+
+/// What the transactions of this process are for, by the number of their connection. The server has no place for it, so
+/// of other processes only the connection can be told.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Labels(Arc<Mutex<HashMap<i64, String>>>);
+
+impl Labels {
+    /// Says what the transaction on a connection is for, until the label is dropped.
+    pub(super) fn put(&self, connection: i64, label: &str) -> Label {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(connection, label.to_owned());
+        Label { connection, labels: self.clone() }
+    }
+
+    fn get(&self, connection: i64) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&connection).cloned()
+    }
+}
+
+/// An entry, which goes when this is dropped.
+pub(super) struct Label {
+    connection: i64,
+    labels: Labels,
+}
+
+impl Drop for Label {
+    fn drop(&mut self) {
+        self.labels.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.connection);
+    }
+}
+
+/// These tables are refreshed ten times a second, so that a shorter wait may not be in them.
+const BLOCKER: &str = "
+    select cast(of.id as signed), convert(of.user using utf8mb4), convert(of.host using utf8mb4),
+           if(of.command = 'Sleep', 'idle', 'busy'), cast(of.time as signed)
+      from information_schema.innodb_trx as asking
+      join information_schema.innodb_lock_waits as waits on waits.requesting_trx_id = asking.trx_id
+      join information_schema.innodb_trx as holding on holding.trx_id = waits.blocking_trx_id
+      join information_schema.processlist as of on of.id = holding.trx_mysql_thread_id
+     where asking.trx_mysql_thread_id = ? order by holding.trx_started limit 1";
+
+/// Who is in the way of a connection. It is only said to people, so a failure is none: the user may lack the right PROCESS.
+/// On MySQL a transaction that asks again and again waits for nobody in between.
+pub(super) async fn blocker(connections: &Connections, connection: i64) -> Option<String> {
+    if connections.flavour == Flavour::MySql {
+        return None;
+    }
+    let mut session = connections.acquire().await.ok()?;
+    let row = session.fetch_optional(Statement::new(BLOCKER).bind(connection)).await.ok()??;
+    let text = |at: usize| row.try_get::<String, _>(at).ok();
+    let (id, seconds): (i64, i64) = (row.try_get(0).ok()?, row.try_get(4).ok()?);
+    let what = connections.labels.get(id).unwrap_or_else(|| format!("connection {id}"));
+    Some(format!("{what} ({}@{}, {} for {seconds} s)", text(1)?, text(2)?, text(3)?))
+}

@@ -1,0 +1,120 @@
+//! A transaction that cannot outlive its owner, and whose waits end at one deadline.
+
+use std::pin::pin;
+
+use sqlx::{MySqlPool, Row};
+
+use super::blocker::{Label, Labels, blocker};
+use super::deadline::{Deadline, Flavour};
+use super::errors::{classify, classify_commit};
+use super::session::Session;
+use crate::error::DatabaseError;
+use crate::lock_mode::Wait;
+
+/// Where connections come from. Clones are the same.
+#[derive(Debug, Clone)]
+pub(super) struct Connections {
+    pub pool: MySqlPool,
+    pub flavour: Flavour,
+    /// What the transactions of this process are for.
+    pub labels: Labels,
+}
+
+impl Connections {
+    /// A connection, for statements that are transactions of their own.
+    pub(super) async fn acquire(&self) -> Result<Session, DatabaseError> {
+        Session::acquire(&self.pool, self.flavour).await
+    }
+}
+
+/// A transaction under way. However its owner goes away (an error, a panic, a request whose browser hung up in the
+/// middle of `begin`), it is rolled back before anybody else gets the connection: the [`Session`] sees to that.
+pub(super) struct OpenTransaction {
+    session: Session,
+    connections: Connections,
+    /// The number of the connection, by which others can ask what it waits for. 0 if nobody needs to.
+    connection: i64,
+    /// What others are told; it goes with the transaction.
+    _label: Option<Label>,
+}
+
+impl OpenTransaction {
+    /// Begins, with a budget for everything that has to be waited for: first for a connection, then for locks. The label
+    /// is what others are told who find this transaction in their way.
+    ///
+    /// Autocommit is off as long as it lasts. After a deadlock the server has no transaction any more, and with
+    /// autocommit whatever statement comes next would be there for good. So it begins another, which is not committed.
+    pub(super) async fn begin(
+        connections: &Connections,
+        wait: Wait,
+        label: Option<&str>,
+    ) -> Result<Self, DatabaseError> {
+        let mut deadline = Deadline::start(wait);
+        let mut session = connections.acquire().await?;
+        let settings = deadline.tell(connections.flavour);
+        let begin = format!(
+            "set autocommit = 0, {settings}; start transaction; savepoint tenure; select cast(connection_id() as signed)"
+        );
+        let row = session.begin(begin, Some(deadline)).await.map_err(classify)?;
+        let connection = row.try_get(0).map_err(classify)?;
+        let _label = label.map(|label| connections.labels.put(connection, label));
+        Ok(OpenTransaction { session, connections: connections.clone(), connection, _label })
+    }
+
+    /// Several reads that see one moment.
+    pub(super) async fn read(connections: &Connections) -> Result<Self, DatabaseError> {
+        let mut session = connections.acquire().await?;
+        let begin = "set transaction isolation level repeatable read; \
+                     start transaction with consistent snapshot, read only; select 1";
+        session.begin(begin.to_owned(), None).await.map_err(classify)?;
+        Ok(OpenTransaction { session, connections: connections.clone(), connection: 0, _label: None })
+    }
+
+    /// The connection it runs on.
+    pub(super) fn session(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
+    /// Does something that may have to wait for a lock. Whoever is in the way can only be asked for while the wait lasts,
+    /// so that is done shortly before it ends, on another connection.
+    pub(super) async fn wait_for<T>(
+        &mut self,
+        work: impl AsyncFnOnce(&mut Session) -> Result<T, DatabaseError>,
+    ) -> Result<T, DatabaseError> {
+        let (connections, connection) = (&self.connections, self.connection);
+        let left = self.session.deadline().map(Deadline::left).unwrap_or_default();
+        let mut holder = None;
+        let result = {
+            let mut work = pin!(work(&mut self.session));
+            tokio::select! {
+                biased;
+                result = &mut work => result,
+                () = tokio::time::sleep(left.mul_f32(0.8)) => {
+                    // When no connection is free to ask on, the deadline still holds.
+                    let asked = tokio::time::timeout(left.mul_f32(0.15), blocker(connections, connection)).await;
+                    holder = asked.ok().flatten();
+                    work.await
+                }
+            }
+        };
+        result.map_err(|error| match error {
+            DatabaseError::LockTimeout { .. } => {
+                let waited = self.session.deadline().map(Deadline::waited).unwrap_or_default();
+                DatabaseError::LockTimeout { waited, holder }
+            }
+            error => error,
+        })
+    }
+
+    /// Commits; fails if it is not the transaction any more that was begun.
+    pub(super) async fn commit(mut self) -> Result<(), DatabaseError> {
+        let commit = self.session.flavour().commit();
+        self.session.end(commit).await.map_err(classify_commit)
+    }
+
+    /// Rolls back and waits until it is done.
+    pub(super) async fn rollback(mut self) -> Result<(), DatabaseError> {
+        let roll_back = self.session.flavour().roll_back();
+        self.session.end(roll_back).await.map_err(classify)
+    }
+}

@@ -1,0 +1,174 @@
+//! How a wait is limited to the millisecond, and in what MariaDB and MySQL differ.
+
+use std::time::{Duration, Instant};
+
+use crate::lock_mode::Wait;
+
+/// What the server is. They part ways in how a wait for a lock is limited, and in the names of a few settings.
+///
+/// MySQL 8 could not be run where this was written: what is said of it here comes from its manual and from the notes in
+/// `shared/reference/orm.md`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flavour {
+    MariaDb,
+    MySql,
+}
+
+impl Flavour {
+    /// How a statement begins whose waits end at the deadline. The numbers are variables of the session, so that the text
+    /// is always the same and is prepared once.
+    ///
+    /// MySQL has no such thing. There the root row is asked for with NOWAIT until it is free, and whatever else has to be
+    /// waited for ends at the next whole second.
+    pub(super) fn limit(self) -> &'static str {
+        match self {
+            Flavour::MariaDb => {
+                "set statement max_statement_time = @tenure_wait, innodb_lock_wait_timeout = @tenure_patience, \
+                 lock_wait_timeout = @tenure_patience for "
+            }
+            Flavour::MySql => "",
+        }
+    }
+
+    /// Ends a transaction by rolling it back, and whatever `begin` had set. Harmless where there is none.
+    pub(super) fn roll_back(self) -> &'static str {
+        match self {
+            Flavour::MariaDb => "rollback; set autocommit = 1",
+            Flavour::MySql => {
+                "rollback; set autocommit = 1, innodb_lock_wait_timeout = default, lock_wait_timeout = default"
+            }
+        }
+    }
+
+    /// Commits, if it is still the transaction that was begun: after a deadlock the server has none any more, begins
+    /// another with the next statement, and would commit that. The savepoint went with the one that it belonged to.
+    pub(super) fn commit(self) -> &'static str {
+        match self {
+            Flavour::MariaDb => "release savepoint tenure; commit; set autocommit = 1",
+            Flavour::MySql => {
+                "release savepoint tenure; commit; \
+                 set autocommit = 1, innodb_lock_wait_timeout = default, lock_wait_timeout = default"
+            }
+        }
+    }
+}
+
+/// How a row is locked when it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RowLock {
+    None,
+    Share,
+    Update,
+    /// Only if nobody else holds it.
+    SkipLocked,
+}
+
+impl RowLock {
+    /// Whether it may have to wait.
+    pub(super) fn waits(self) -> bool {
+        matches!(self, RowLock::Share | RowLock::Update)
+    }
+
+    /// How a `select` ends that takes this lock. MariaDB has no FOR SHARE, and MySQL no NOWAIT for the older spelling.
+    pub(super) fn clause(self, flavour: Flavour) -> &'static str {
+        match (self, flavour) {
+            (RowLock::None, _) => "",
+            (RowLock::Share, Flavour::MariaDb) => " lock in share mode",
+            (RowLock::Share, Flavour::MySql) => " for share nowait",
+            (RowLock::Update, Flavour::MariaDb) => " for update",
+            (RowLock::Update, Flavour::MySql) => " for update nowait",
+            (RowLock::SkipLocked, _) => " for update skip locked",
+        }
+    }
+}
+
+/// When all waits of a transaction have to be over.
+#[derive(Debug)]
+pub(super) struct Deadline {
+    asked: Instant,
+    budget: Duration,
+    /// What the server was last told is left.
+    told: Duration,
+}
+
+impl Deadline {
+    /// A limit below this is none: the server counts the statement's own work as well. Then a lock is had at once or not.
+    const SHORTEST: Duration = Duration::from_millis(5);
+
+    /// The time starts now: waiting for a connection counts.
+    pub(super) fn start(wait: Wait) -> Self {
+        Deadline { asked: Instant::now(), budget: wait.budget(), told: Duration::ZERO }
+    }
+
+    pub(super) fn waited(&self) -> Duration {
+        self.asked.elapsed()
+    }
+
+    pub(super) fn left(&self) -> Duration {
+        self.budget.saturating_sub(self.waited())
+    }
+
+    /// The settings that limit the next wait to what is left, for a `set`.
+    pub(super) fn tell(&mut self, flavour: Flavour) -> String {
+        self.told = self.left();
+        match flavour {
+            // What cannot wait is refused by InnoDB, at once. What can is ended by the timer, to the microsecond; InnoDB's
+            // own limit of 50 seconds then stands out of the way.
+            Flavour::MariaDb if self.told < Self::SHORTEST => "@tenure_wait = 0, @tenure_patience = 0".into(),
+            Flavour::MariaDb => format!("@tenure_wait = {:.6}, @tenure_patience = 3700", self.told.as_secs_f64()),
+            Flavour::MySql => {
+                let seconds = whole_seconds(self.told);
+                format!("innodb_lock_wait_timeout = {seconds}, lock_wait_timeout = {seconds}")
+            }
+        }
+    }
+
+    /// As [`tell`](Self::tell), if so much of the budget is used up that it makes a difference: telling is a round trip.
+    pub(super) fn shrink(&mut self, flavour: Flavour) -> Option<String> {
+        let left = self.left();
+        let matters = match flavour {
+            Flavour::MariaDb => self.told.saturating_sub(left) > Duration::from_millis(20).max(left / 50),
+            Flavour::MySql => whole_seconds(left) < whole_seconds(self.told),
+        };
+        matters.then(|| self.tell(flavour))
+    }
+
+    /// How long to wait before a row that somebody holds is asked for again; `None` when the time is up. It is random, so
+    /// that those who wait do not come back together.
+    pub(super) fn pause(&self) -> Option<Duration> {
+        let left = self.left();
+        let random = getrandom::u32().unwrap_or(0) % 15_000;
+        (!left.is_zero()).then(|| Duration::from_micros(u64::from(5_000 + random)).min(left))
+    }
+}
+
+/// MySQL's limit knows no less than one second.
+fn whole_seconds(duration: Duration) -> u64 {
+    duration.as_millis().div_ceil(1000).max(1).try_into().unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mariadb_is_told_microseconds_and_no_wait_is_no_time_at_all() {
+        let told = Deadline::start(Wait::Within(Duration::from_millis(250))).tell(Flavour::MariaDb);
+        assert!(told.starts_with("@tenure_wait = 0.24") || told.starts_with("@tenure_wait = 0.25"), "{told}");
+        assert_eq!(Deadline::start(Wait::No).tell(Flavour::MariaDb), "@tenure_wait = 0, @tenure_patience = 0");
+    }
+
+    #[test]
+    fn mysql_is_told_whole_seconds_rounded_up() {
+        for (millis, seconds) in [(0, 1), (1, 1), (1_000, 1), (1_500, 2)] {
+            let told = Deadline::start(Wait::Within(Duration::from_millis(millis))).tell(Flavour::MySql);
+            assert_eq!(told, format!("innodb_lock_wait_timeout = {seconds}, lock_wait_timeout = {seconds}"));
+        }
+    }
+
+    #[test]
+    fn whoever_has_no_time_left_does_not_ask_again() {
+        assert_eq!(Deadline::start(Wait::No).pause(), None);
+        assert!(Deadline::start(Wait::Within(Duration::from_secs(1))).pause().is_some());
+    }
+}

@@ -1,0 +1,80 @@
+//! What the error numbers of MariaDB and MySQL mean. (Their SQLSTATEs mean little: a lock timeout is HY000, "general".)
+//! Numbers: <https://mariadb.com/kb/en/mariadb-error-codes/> and
+//! <https://dev.mysql.com/doc/mysql-errors/8.0/en/server-error-reference.html>.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::mysql::MySqlDatabaseError;
+
+use crate::error::DatabaseError;
+
+/// The server's number of an error, if it was the server's.
+pub(super) fn number(error: &sqlx::Error) -> Option<u16> {
+    let error = error.as_database_error()?.try_downcast_ref::<MySqlDatabaseError>()?;
+    Some(error.number())
+}
+
+/// The meaning of a driver error. After 1213 and 1020 the server has no transaction any more; after the others it is still
+/// there, without the statement. Either way the caller rolls back.
+pub(super) fn classify(error: sqlx::Error) -> DatabaseError {
+    if let sqlx::Error::PoolTimedOut = error {
+        return DatabaseError::Busy("no connection of the pool became free in time");
+    }
+    let Some(number) = number(&error) else {
+        return match error {
+            sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => {
+                DatabaseError::ConnectionLost(error.to_string())
+            }
+            error => DatabaseError::Other(Arc::new(error)),
+        };
+    };
+    match number {
+        // MariaDB's NOWAIT and lock wait; MySQL's NOWAIT; MariaDB's limit for the statement, which nobody but us sets.
+        1205 | 3572 | 1969 => DatabaseError::LockTimeout { waited: Duration::ZERO, holder: None },
+        1213 => DatabaseError::Deadlock,
+        // MariaDB's innodb_snapshot_isolation.
+        1020 => DatabaseError::SerializationFailure,
+        // Duplicates; null or no value; foreign keys; checks (MySQL 3819, MariaDB 4025); what does not fit its column.
+        1022 | 1062 | 1169 | 1586 | 1048 | 1364 | 1216 | 1217 | 1451 | 1452 | 1557 | 1761 | 1762 | 3819 | 4025 | 1264
+        | 1265 | 1292 | 1366 | 1406 | 1441 | 3140 | 3730 => DatabaseError::Constraint(error.to_string()),
+        1290 | 1792 | 1836 => DatabaseError::ReadOnly,
+        1044 | 1045 | 1142 | 1143 | 1227 | 1370 => DatabaseError::NotPermitted(error.to_string()),
+        1040 | 1203 | 1226 => DatabaseError::Busy("the server has no connection left"),
+        // Shut down, killed, or cut off on the way.
+        1053 | 1077 | 1079 | 1080 | 1152 | 1158..=1161 | 1184 | 1927 | 2006 | 2013 | 3169 => {
+            DatabaseError::ConnectionLost(error.to_string())
+        }
+        _ => DatabaseError::Other(Arc::new(error)),
+    }
+}
+
+/// The meaning of an error at COMMIT.
+pub(super) fn classify_commit(error: sqlx::Error) -> DatabaseError {
+    match number(&error) {
+        // "SAVEPOINT tenure does not exist": the transaction had ended before.
+        Some(1305) => DatabaseError::Poisoned(Box::new(DatabaseError::Unsupported(
+            "a statement of the application's own had ended it: by a deadlock, which rolls back, or by a COMMIT or a \
+             change of a table, which commits",
+        ))),
+        // Killed: before the commit, or after it and before the answer. (1317 is KILL QUERY.)
+        Some(1317) => DatabaseError::CommitUnknown(error.to_string()),
+        // The server said no, as Galera does with 1213.
+        Some(_) => match classify(error) {
+            DatabaseError::ConnectionLost(how) => DatabaseError::CommitUnknown(how),
+            error => error,
+        },
+        // Without its answer nobody knows.
+        None => DatabaseError::CommitUnknown(error.to_string()),
+    }
+}
+
+/// Whether somebody was in the way for too long.
+pub(super) fn is_timeout(error: &sqlx::Error) -> bool {
+    matches!(number(error), Some(1205 | 3572 | 1969))
+}
+
+/// Whether a row with this key is there already.
+pub(super) fn is_duplicate(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(|error| error.is_unique_violation())
+}

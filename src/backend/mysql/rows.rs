@@ -1,0 +1,187 @@
+//! Aggregates as rows: load, insert, save, delete. Root first, always.
+//!
+//! Whether two ids are the same is for the collation of the application's own column to say.
+
+use sqlx::Row as _;
+use sqlx::mysql::MySqlRow;
+
+use super::deadline::{Flavour, RowLock};
+use super::errors::{classify, is_duplicate};
+use super::session::{Session, Statement};
+use super::statements;
+use crate::backend::{Saved, Stored};
+use crate::diff::Diff;
+use crate::error::DatabaseError;
+use crate::mapping::{Column, Mapping, MappingError, Row, Rows, Table};
+use crate::value::{Kind, Value};
+use crate::version::Version;
+
+/// Loads an aggregate: the root, locked as asked, then its children by statements of their own. (One join would return
+/// the new root with the old children after it had to wait.)
+pub(super) async fn load(
+    session: &mut Session,
+    mapping: &Mapping,
+    id: &[Value],
+    lock: RowLock,
+) -> Result<Option<Stored>, DatabaseError> {
+    let select = query(statements::select_root(mapping), id);
+    let Some(row) = session.fetch_locked(select, lock).await.map_err(classify)? else { return Ok(None) };
+    let version = row.try_get::<i64, _>(0).map_err(classify)?;
+    let version = Version::new(version).map_err(|error| misfit(&mapping.root, &mapping.version, &error))?;
+    let root = read(&mapping.root, &row, 1)?;
+    let mut children = Vec::with_capacity(mapping.children.len());
+    for table in &mapping.children {
+        let select = query(statements::select_children(mapping, table), id);
+        let rows = session.fetch_all(select).await.map_err(classify)?;
+        children.push(rows.iter().map(|row| read(table, row, 0)).collect::<Result<_, _>>()?);
+    }
+    Ok(Some(Stored { version, rows: Rows { root, children } }))
+}
+
+/// Loads without a lock, at READ COMMITTED, where every statement sees another moment: if somebody saved in between, the
+/// version has moved, and the aggregate is loaded again.
+pub(super) async fn load_whole(
+    session: &mut Session,
+    mapping: &Mapping,
+    id: &[Value],
+) -> Result<Option<Stored>, DatabaseError> {
+    loop {
+        let Some(stored) = load(session, mapping, id, RowLock::None).await? else { return Ok(None) };
+        if mapping.children.is_empty() {
+            return Ok(Some(stored));
+        }
+        let select = query(statements::select_root(mapping), id);
+        let row = session.fetch_optional(select).await.map_err(classify)?;
+        let now = row.map(|row| row.try_get::<i64, _>(0)).transpose().map_err(classify)?;
+        if now == Some(stored.version.number()) {
+            return Ok(Some(stored));
+        }
+    }
+}
+
+/// Inserts a new aggregate as version 1; `false` if there is one with this id.
+pub(super) async fn insert(session: &mut Session, mapping: &Mapping, rows: &Rows) -> Result<bool, DatabaseError> {
+    let id = &rows.root[..mapping.root.key];
+    ask_first(session, mapping, id).await?;
+    let insert = query(statements::insert_root(mapping), &rows.root).bind(Version::FIRST.number());
+    if let Err(error) = session.write(insert).await {
+        // Only the id may be taken; another unique column is the table's own rule. The transaction goes on.
+        let taken = is_duplicate(&error) && load(session, mapping, id, RowLock::None).await?.is_some();
+        return if taken { Ok(false) } else { Err(classify(error)) };
+    }
+    for (table, children) in mapping.children.iter().zip(&rows.children) {
+        for child in children {
+            insert_child(session, mapping, table, &rows.root, child).await?;
+        }
+    }
+    Ok(true)
+}
+
+/// Writes the difference if the version is still the one that was loaded.
+pub(super) async fn save(
+    session: &mut Session,
+    mapping: &Mapping,
+    old: &Stored,
+    new: &Rows,
+) -> Result<Saved, DatabaseError> {
+    let diff = Diff::between(mapping, &old.rows, new);
+    let id = &new.root[..mapping.root.key];
+    ask_first(session, mapping, id).await?;
+    let changed = diff.root.iter().map(|&index| &new.root[index]);
+    let update = query(statements::update_root(mapping, &diff.root), changed.chain(id)).bind(old.version.number());
+    if session.write(update).await.map_err(classify)? == 0 {
+        // With a lock, or it might show the state from before whoever we waited for.
+        return Ok(Saved::Stale(load(session, mapping, id, RowLock::Share).await?));
+    }
+    for (table, child) in mapping.children.iter().zip(&diff.children) {
+        // Deleted first, so that a new child may take over a unique value of one that is gone.
+        for key in &child.deleted {
+            let delete = query(statements::delete_child(mapping, table), id.iter().chain(*key));
+            session.write(delete).await.map_err(classify)?;
+        }
+        for (row, changed) in &child.updated {
+            let values = changed.iter().map(|&index| &row[index]).chain(id).chain(&row[..table.key]);
+            let update = query(statements::update_child(mapping, table, changed), values);
+            session.write(update).await.map_err(classify)?;
+        }
+        for row in &child.inserted {
+            insert_child(session, mapping, table, &new.root, row).await?;
+        }
+    }
+    Ok(Saved::Done)
+}
+
+/// Deletes an aggregate if the version is still the one that was loaded.
+pub(super) async fn delete(session: &mut Session, mapping: &Mapping, old: &Stored) -> Result<Saved, DatabaseError> {
+    let id = &old.rows.root[..mapping.root.key];
+    // The root is locked and its version checked before the children go, so that a refusal has written nothing.
+    let now = load(session, mapping, id, RowLock::Update).await?;
+    if now.as_ref().is_none_or(|now| now.version != old.version) {
+        return Ok(Saved::Stale(now));
+    }
+    for table in &mapping.children {
+        session.write(query(statements::delete_children(mapping, table), id)).await.map_err(classify)?;
+    }
+    session.write(query(statements::delete_root(mapping), id)).await.map_err(classify)?;
+    Ok(Saved::Done)
+}
+
+async fn insert_child(
+    session: &mut Session,
+    mapping: &Mapping,
+    table: &Table,
+    root: &Row,
+    child: &Row,
+) -> Result<(), DatabaseError> {
+    let insert = query(statements::insert_child(mapping, table), root[..mapping.root.key].iter().chain(child));
+    session.write(insert).await.map(drop).map_err(classify)
+}
+
+/// On MySQL only a locking read can wait for less than a second, so the root is locked by one before it is written. On
+/// MariaDB every statement can.
+async fn ask_first(session: &mut Session, mapping: &Mapping, id: &[Value]) -> Result<(), DatabaseError> {
+    if session.flavour() == Flavour::MySql {
+        let select = query(statements::select_root(mapping), id);
+        session.fetch_locked(select, RowLock::Update).await.map_err(classify)?;
+    }
+    Ok(())
+}
+
+fn query<'v>(sql: String, values: impl IntoIterator<Item = &'v Value>) -> Statement {
+    values.into_iter().fold(Statement::new(sql), bind)
+}
+
+fn bind(statement: Statement, value: &Value) -> Statement {
+    match value {
+        Value::Null(Kind::Bool | Kind::Integer | Kind::Timestamp) => statement.bind(None::<i64>),
+        Value::Null(Kind::Real) => statement.bind(None::<f64>),
+        Value::Null(Kind::Text) => statement.bind(None::<&str>),
+        Value::Null(Kind::Bytes) => statement.bind(None::<&[u8]>),
+        Value::Bool(value) => statement.bind(*value),
+        Value::Integer(value) | Value::Timestamp(value) => statement.bind(*value),
+        Value::Real(value) => statement.bind(*value),
+        Value::Text(value) => statement.bind(value.as_str()),
+        Value::Bytes(value) => statement.bind(&value[..]),
+    }
+}
+
+fn read(table: &Table, row: &MySqlRow, first: usize) -> Result<Row, DatabaseError> {
+    let column = |(index, column)| read_column(row, first + index, column).map_err(|error| misfit(table, "", &error));
+    table.columns.iter().enumerate().map(column).collect()
+}
+
+fn read_column(row: &MySqlRow, index: usize, column: &Column) -> Result<Value, sqlx::Error> {
+    let value = match column.kind {
+        Kind::Bool => row.try_get::<Option<i64>, _>(index)?.map(|value| Value::Bool(value != 0)),
+        Kind::Integer => row.try_get::<Option<i64>, _>(index)?.map(Value::Integer),
+        Kind::Real => row.try_get::<Option<f64>, _>(index)?.map(Value::Real),
+        Kind::Text => row.try_get::<Option<String>, _>(index)?.map(Value::Text),
+        Kind::Bytes => row.try_get::<Option<Vec<u8>>, _>(index)?.map(Value::Bytes),
+        Kind::Timestamp => row.try_get::<Option<i64>, _>(index)?.map(Value::Timestamp),
+    };
+    Ok(value.unwrap_or(Value::Null(column.kind)))
+}
+
+fn misfit(table: &Table, column: &str, error: &dyn std::error::Error) -> DatabaseError {
+    MappingError::new(&table.name, column, error.to_string()).into()
+}

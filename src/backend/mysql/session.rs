@@ -1,0 +1,226 @@
+//! A connection whose statements are never cut in the middle, and whose waits end at one deadline.
+//!
+//! sqlx's MySQL connection does not survive a statement that is dropped half-way: after a cut in PREPARE it takes what is
+//! left of the answer for the answer to the next statement. So a statement runs to its end even if nobody waits for it
+//! any more, and only then the connection is cleaned up.
+
+use std::borrow::Cow;
+
+use sqlx::mysql::{MySqlArguments, MySqlRow};
+use sqlx::pool::PoolConnection;
+use sqlx::query::Query;
+use sqlx::{Arguments, AssertSqlSafe, Connection, Encode, MySql, MySqlConnection, MySqlPool, Type};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+use super::deadline::{Deadline, Flavour, RowLock};
+use super::errors::{classify, is_timeout};
+use super::underway::{Running, Underway, clean_up};
+use crate::error::DatabaseError;
+
+/// A statement with its values. Unlike sqlx's own it can be run again.
+#[derive(Clone)]
+pub(super) struct Statement {
+    sql: Cow<'static, str>,
+    arguments: MySqlArguments,
+}
+
+impl Statement {
+    pub(super) fn new(sql: impl Into<Cow<'static, str>>) -> Self {
+        Statement { sql: sql.into(), arguments: MySqlArguments::default() }
+    }
+
+    pub(super) fn bind<'t, T: Encode<'t, MySql> + Type<MySql>>(mut self, value: T) -> Self {
+        self.arguments.add(value).expect("numbers, texts and bytes are encoded by copying them");
+        self
+    }
+
+    fn between(mut self, before: &str, after: &str) -> Self {
+        self.sql = format!("{before}{}{after}", self.sql).into();
+        self
+    }
+
+    fn query(self) -> Query<'static, MySql, MySqlArguments> {
+        sqlx::query_with(AssertSqlSafe(self.sql), self.arguments)
+    }
+}
+
+/// A connection of the pool, in or outside of a transaction.
+pub(super) struct Session {
+    /// `None` while a statement is under way.
+    connection: Option<PoolConnection<MySql>>,
+    /// Where the connection comes back from a statement whose caller went away.
+    returned: Option<oneshot::Receiver<PoolConnection<MySql>>>,
+    flavour: Flavour,
+    deadline: Option<Deadline>,
+    /// Whether there may be a transaction on it.
+    open: bool,
+    /// Whether the application had the connection in its hands since our last statement.
+    lent: bool,
+    runtime: Handle,
+}
+
+impl Session {
+    /// Takes a connection from the pool.
+    pub(super) async fn acquire(pool: &MySqlPool, flavour: Flavour) -> Result<Self, DatabaseError> {
+        let connection = Some(pool.acquire().await.map_err(classify)?);
+        let runtime = Handle::current();
+        Ok(Session { connection, returned: None, flavour, deadline: None, open: false, lent: false, runtime })
+    }
+
+    pub(super) fn flavour(&self) -> Flavour {
+        self.flavour
+    }
+
+    /// The deadline of its waits; none outside of a writing transaction.
+    pub(super) fn deadline(&self) -> Option<&Deadline> {
+        self.deadline.as_ref()
+    }
+
+    /// Begins what [`end`](Self::end) ends, and reads the row that comes with it. From here on dropping the session rolls
+    /// back, also in the middle of this.
+    pub(super) async fn begin(&mut self, sql: String, deadline: Option<Deadline>) -> Result<MySqlRow, sqlx::Error> {
+        (self.open, self.deadline) = (true, deadline);
+        self.run(|mut connection| {
+            Box::pin(async move {
+                let rows = sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(&mut *connection).await;
+                (connection, rows.and_then(|rows| rows.into_iter().next().ok_or(sqlx::Error::RowNotFound)))
+            })
+        })
+        .await
+    }
+
+    /// Commits or rolls back. After an error there may still be a transaction, and dropping the session rolls it back.
+    pub(super) async fn end(&mut self, sql: &'static str) -> Result<(), sqlx::Error> {
+        self.raw(sql.to_owned()).await?;
+        self.open = false;
+        Ok(())
+    }
+
+    async fn raw(&mut self, sql: String) -> Result<(), sqlx::Error> {
+        self.run(|mut connection| {
+            Box::pin(async move {
+                let done = sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection).await;
+                (connection, done.map(drop))
+            })
+        })
+        .await
+    }
+
+    /// Reads rows.
+    pub(super) async fn fetch_all(&mut self, statement: Statement) -> Result<Vec<MySqlRow>, sqlx::Error> {
+        self.run(|mut connection| {
+            Box::pin(async move {
+                let rows = statement.query().fetch_all(&mut *connection).await;
+                (connection, rows)
+            })
+        })
+        .await
+    }
+
+    /// Reads a row, if it is there.
+    pub(super) async fn fetch_optional(&mut self, statement: Statement) -> Result<Option<MySqlRow>, sqlx::Error> {
+        Ok(self.fetch_all(statement).await?.into_iter().next())
+    }
+
+    /// Reads a row, if it is there, and locks it as asked.
+    pub(super) async fn fetch_locked(
+        &mut self,
+        statement: Statement,
+        lock: RowLock,
+    ) -> Result<Option<MySqlRow>, sqlx::Error> {
+        let before = if lock.waits() { self.limited().await? } else { "" };
+        let statement = statement.between(before, lock.clause(self.flavour));
+        loop {
+            let row = self.fetch_optional(statement.clone()).await;
+            // MariaDB waits by itself, up to the deadline. MySQL only knows whole seconds, so it is asked again and again.
+            let again = self.flavour == Flavour::MySql && row.as_ref().is_err_and(is_timeout);
+            match self.deadline.as_ref().filter(|_| again).and_then(Deadline::pause) {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => return row,
+            }
+        }
+    }
+
+    /// Writes, and may have to wait for somebody else's transaction: how many rows were found. (Also those that did not
+    /// have to be changed, because sqlx asks for that.)
+    pub(super) async fn write(&mut self, statement: Statement) -> Result<u64, sqlx::Error> {
+        let statement = statement.between(self.limited().await?, "");
+        self.run(|mut connection| {
+            Box::pin(async move {
+                let done = statement.query().execute(&mut *connection).await;
+                (connection, done.map(|done| done.rows_affected()))
+            })
+        })
+        .await
+    }
+
+    /// Limits the next wait to what is left of the budget: how a statement that may have to wait begins.
+    async fn limited(&mut self) -> Result<&'static str, sqlx::Error> {
+        let flavour = self.flavour;
+        let Some(deadline) = &mut self.deadline else { return Ok("") };
+        if let Some(settings) = deadline.shrink(flavour) {
+            self.raw(format!("set {settings}")).await?;
+        }
+        Ok(flavour.limit())
+    }
+
+    /// The connection, for the application's own statements; nobody else's is under way then.
+    pub(super) fn lend(&mut self) -> Option<&mut MySqlConnection> {
+        self.lent = true;
+        self.connection.as_deref_mut()
+    }
+
+    async fn run<T: Send + 'static>(
+        &mut self,
+        statement: impl FnOnce(PoolConnection<MySql>) -> Running<T>,
+    ) -> Result<T, sqlx::Error> {
+        // A statement of the application's own may have been dropped half-way. Then what comes is not the answer to this
+        // ping, and nothing that follows would be the answer to its question.
+        if std::mem::take(&mut self.lent) {
+            self.to_the_end(|mut connection| {
+                Box::pin(async move {
+                    let pong = connection.ping().await;
+                    (connection, pong)
+                })
+            })
+            .await?;
+        }
+        self.to_the_end(statement).await
+    }
+
+    /// Gives the connection away for one statement, and takes it back after it.
+    async fn to_the_end<T: Send + 'static>(
+        &mut self,
+        statement: impl FnOnce(PoolConnection<MySql>) -> Running<T>,
+    ) -> Result<T, sqlx::Error> {
+        let connection = match (self.connection.take(), self.returned.take()) {
+            (Some(connection), _) => connection,
+            // The caller of the statement before this one went away. It is waited for.
+            (None, Some(returned)) => returned.await.map_err(|_| sqlx::Error::WorkerCrashed)?,
+            (None, None) => return Err(sqlx::Error::WorkerCrashed),
+        };
+        let (give_back, returned) = oneshot::channel();
+        self.returned = Some(returned);
+        let underway = Underway::new(statement(connection), give_back, self.flavour, self.runtime.clone());
+        let (connection, answer) = underway.await;
+        (self.connection, self.returned) = (Some(connection), None);
+        answer
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let returned = self.returned.as_mut().and_then(|returned| {
+            // From here on whoever finishes the statement cleans up after it; unless it has just been given back.
+            returned.close();
+            returned.try_recv().ok()
+        });
+        let Some(connection) = self.connection.take().or(returned) else { return };
+        // A connection needs the runtime to get back into the pool, also when this is dropped outside of it.
+        let _runtime = self.runtime.enter();
+        if self.open || self.lent {
+            self.runtime.spawn(clean_up(connection, self.lent, self.flavour));
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! SQL text for a mapping. Names come from [`Mapping::validate`]d mappings and are quoted; values are always bound.
+//!
+//! Every column is read through a cast to the kind of its mapping, so that an `int`, a `bigint unsigned` and a `decimal`
+//! are all numbers, and instants travel as microseconds. How a root is locked is not written here: that is for whoever
+//! runs the statement, because it depends on how long may be waited.
+
+use crate::mapping::{Column, Mapping, Table};
+use crate::value::Kind;
+
+/// `select` of the root: its version, then its columns. Binds the id.
+pub(super) fn select_root(mapping: &Mapping) -> String {
+    let root = &mapping.root;
+    let id = key_is(root);
+    format!("select cast(`{}` as signed), {} from `{}` where {id}", mapping.version, reading(root), root.name)
+}
+
+/// `select` of all children of one root in one collection, in the order of their keys. Binds the root's id.
+pub(super) fn select_children(mapping: &Mapping, child: &Table) -> String {
+    let key = child.columns[..child.key].iter().map(|column| match column.kind {
+        // By bytes, as every other database and the language itself do.
+        Kind::Text => format!("cast(convert(`{}` using utf8mb4) as binary)", column.name),
+        _ => format!("`{}`", column.name),
+    });
+    let (key, owner) = (key.collect::<Vec<_>>().join(", "), owner_is(mapping, child));
+    format!("select {} from `{}` where {owner} order by {key}", reading(child), child.name)
+}
+
+/// `insert` of the root; binds its columns, then the version.
+pub(super) fn insert_root(mapping: &Mapping) -> String {
+    let (root, version) = (&mapping.root, &mapping.version);
+    let (names, values) = (names(&root.columns), places(&root.columns));
+    format!("insert into `{}` ({names}, `{version}`) values ({values}, ?)", root.name)
+}
+
+/// `insert` of one child; binds the root's id, then its columns.
+pub(super) fn insert_child(mapping: &Mapping, child: &Table) -> String {
+    let owner = child.owner.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let id = places(&mapping.root.columns[..mapping.root.key]);
+    let (names, values) = (names(&child.columns), places(&child.columns));
+    format!("insert into `{}` ({owner}, {names}) values ({id}, {values})", child.name)
+}
+
+/// `update` of the root if the version is the expected one; binds the changed columns, the id, the version.
+pub(super) fn update_root(mapping: &Mapping, changed: &[usize]) -> String {
+    let (root, version) = (&mapping.root, &mapping.version);
+    let set: String = assign(root, changed).into_iter().map(|set| set + ", ").collect();
+    let id = key_is(root);
+    format!("update `{}` set {set}`{version}` = `{version}` + 1 where {id} and `{version}` = ?", root.name)
+}
+
+/// `update` of one child; binds the changed columns, the root's id, the key.
+pub(super) fn update_child(mapping: &Mapping, child: &Table, changed: &[usize]) -> String {
+    let set = assign(child, changed).join(", ");
+    format!("update `{}` set {set} where {} and {}", child.name, owner_is(mapping, child), key_is(child))
+}
+
+/// `delete` of one child; binds the root's id, the key.
+pub(super) fn delete_child(mapping: &Mapping, child: &Table) -> String {
+    format!("delete from `{}` where {} and {}", child.name, owner_is(mapping, child), key_is(child))
+}
+
+/// `delete` of all children of one root in one collection; binds the root's id.
+pub(super) fn delete_children(mapping: &Mapping, child: &Table) -> String {
+    format!("delete from `{}` where {}", child.name, owner_is(mapping, child))
+}
+
+/// `delete` of the root; binds the id.
+pub(super) fn delete_root(mapping: &Mapping) -> String {
+    format!("delete from `{}` where {}", mapping.root.name, key_is(&mapping.root))
+}
+
+fn names(columns: &[Column]) -> String {
+    columns.iter().map(|column| format!("`{}`", column.name)).collect::<Vec<_>>().join(", ")
+}
+
+fn reading(table: &Table) -> String {
+    let read = |column: &Column| match column.kind {
+        // A number, because there are no booleans.
+        Kind::Bool => format!("cast(`{}` as signed)", column.name),
+        Kind::Integer => format!("cast(`{}` as signed)", column.name),
+        // As a cast, but MySQL has that only since 8.0.17.
+        Kind::Real => format!("`{}` + 0e0", column.name),
+        Kind::Text => format!("convert(`{}` using utf8mb4)", column.name),
+        Kind::Bytes => format!("cast(`{}` as binary)", column.name),
+        Kind::Timestamp => format!("timestampdiff(microsecond, {EPOCH}, `{}`)", column.name),
+    };
+    table.columns.iter().map(read).collect::<Vec<_>>().join(", ")
+}
+
+/// In UTC, as the session is: a `timestamp` column is turned into it, a `datetime` column holds it.
+const EPOCH: &str = "timestamp'1970-01-01 00:00:00'";
+
+/// The place of a bound value; the driver says what type it is with every execution.
+fn place(column: &Column) -> String {
+    match column.kind {
+        Kind::Timestamp => format!("timestampadd(microsecond, ?, {EPOCH})"),
+        _ => "?".into(),
+    }
+}
+
+fn places(columns: &[Column]) -> String {
+    columns.iter().map(place).collect::<Vec<_>>().join(", ")
+}
+
+fn assign(table: &Table, changed: &[usize]) -> Vec<String> {
+    let assign = |&index: &usize| {
+        let column = &table.columns[index];
+        format!("`{}` = {}", column.name, place(column))
+    };
+    changed.iter().map(assign).collect()
+}
+
+fn key_is(table: &Table) -> String {
+    let is = |column: &Column| format!("`{}` = {}", column.name, place(column));
+    table.columns[..table.key].iter().map(is).collect::<Vec<_>>().join(" and ")
+}
+
+fn owner_is(mapping: &Mapping, child: &Table) -> String {
+    let id = &mapping.root.columns[..mapping.root.key];
+    let is = |(name, column): (&String, &Column)| format!("`{name}` = {}", place(column));
+    child.owner.iter().zip(id).map(is).collect::<Vec<_>>().join(" and ")
+}

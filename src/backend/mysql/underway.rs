@@ -1,0 +1,87 @@
+//! A statement that is under way runs to its end, whoever waits for it.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use sqlx::pool::PoolConnection;
+use sqlx::{AssertSqlSafe, Connection, MySql};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+use super::deadline::Flavour;
+
+/// How long a connection that was lent may take to give a sign of life before it is closed.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
+
+/// What a statement gives back: the connection, and its answer.
+pub(super) type Done<T> = (PoolConnection<MySql>, Result<T, sqlx::Error>);
+
+/// A statement with the connection that it runs on.
+pub(super) type Running<T> = Pin<Box<dyn Future<Output = Done<T>> + Send>>;
+
+/// Polls a statement where it is awaited. If that is dropped, the rest runs in the background: then the connection goes
+/// back to its session, or, if that is gone as well, is cleaned up.
+pub(super) struct Underway<T: Send + 'static> {
+    /// `None` when it is done.
+    running: Option<Running<T>>,
+    give_back: Option<oneshot::Sender<PoolConnection<MySql>>>,
+    flavour: Flavour,
+    runtime: Handle,
+}
+
+impl<T: Send + 'static> Underway<T> {
+    pub(super) fn new(
+        running: Running<T>,
+        give_back: oneshot::Sender<PoolConnection<MySql>>,
+        flavour: Flavour,
+        runtime: Handle,
+    ) -> Self {
+        Underway { running: Some(running), give_back: Some(give_back), flavour, runtime }
+    }
+}
+
+impl<T: Send + 'static> Future for Underway<T> {
+    type Output = Done<T>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let running = self.running.as_mut().expect("a future is not polled again after it was ready");
+        let done = ready!(running.as_mut().poll(context));
+        self.running = None;
+        Poll::Ready(done)
+    }
+}
+
+impl<T: Send + 'static> Drop for Underway<T> {
+    fn drop(&mut self) {
+        let (Some(running), Some(give_back)) = (self.running.take(), self.give_back.take()) else { return };
+        let flavour = self.flavour;
+        // Also when this is dropped outside of the runtime, or while it shuts down.
+        let _runtime = self.runtime.enter();
+        self.runtime.spawn(async move {
+            let (connection, _) = running.await;
+            if let Err(connection) = give_back.send(connection) {
+                clean_up(connection, false, flavour).await;
+            }
+        });
+    }
+}
+
+/// Rolls back, so that the next owner of the connection finds it clean. The connection stays taken meanwhile. (A
+/// statement that still waited for a lock has ended at its deadline before.)
+pub(super) async fn clean_up(mut connection: PoolConnection<MySql>, lent: bool, flavour: Flavour) {
+    // Whether the application's last statement on it came to its end is not known.
+    let alive = match lent {
+        true => tokio::time::timeout(SIGN_OF_LIFE, connection.ping()).await.is_ok_and(|pong| pong.is_ok()),
+        false => true,
+    };
+    if alive {
+        match sqlx::raw_sql(AssertSqlSafe(flavour.roll_back())).execute(&mut *connection).await {
+            Ok(_) => return,
+            Err(error) => tracing::warn!(%error, "a rollback failed; the connection is closed"),
+        }
+    }
+    // The server rolls back when it notices.
+    drop(connection.detach());
+}
