@@ -17,7 +17,7 @@ struct Pinned {
 }
 
 fn url() -> String {
-    std::env::var("TENURE_POSTGRES_URL").expect("TENURE_POSTGRES_URL names a server; `cargo xtask test` starts one")
+    testkit::server_url(testkit::Kind::Postgres)
 }
 
 async fn pinned() -> (Database, Repository<Pinned>, String) {

@@ -31,7 +31,7 @@ impl Server {
         let clock = ManualClock::new();
         let url = match std::env::var("SHOP_STORIES_ON").as_deref() {
             Err(_) | Ok("sqlite") => format!("sqlite://{}/shop.db", directory.path().display()),
-            Ok("postgres") => new_postgres_database().await,
+            Ok("postgres") => testkit::new_database(testkit::Kind::Postgres),
             Ok(other) => panic!("SHOP_STORIES_ON={other}: the stories are told on sqlite and postgres"),
         };
         let db = Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap();
@@ -81,19 +81,6 @@ impl Server {
         let held = LockManager::new(&self.db).held(None, 100).await.unwrap();
         held.into_iter().map(|holder| (holder.owner.id, holder.generation)).collect()
     }
-}
-
-/// A database of its own on the server that `TENURE_POSTGRES_URL` names.
-async fn new_postgres_database() -> String {
-    use sqlx::Connection;
-    let url = std::env::var("TENURE_POSTGRES_URL")
-        .expect("TENURE_POSTGRES_URL names a server; `cargo xtask test` starts one");
-    let name = format!("shop_{}", &tenure::LockId::random().reveal()[..16]);
-    let mut server = sqlx::PgConnection::connect(&url).await.unwrap();
-    let create = sqlx::AssertSqlSafe(format!("create database {name}"));
-    sqlx::raw_sql(create).execute(&mut server).await.unwrap();
-    let (server, _) = url.rsplit_once('/').expect("the URL names a database");
-    format!("{server}/{name}")
 }
 
 impl Drop for Server {

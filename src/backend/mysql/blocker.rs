@@ -40,12 +40,12 @@ impl Drop for Label {
 
 /// These tables are refreshed ten times a second, so that a shorter wait may not be in them.
 const BLOCKER: &str = "
-    select cast(of.id as signed), convert(of.user using utf8mb4), convert(of.host using utf8mb4),
-           if(of.command = 'Sleep', 'idle', 'busy'), cast(of.time as signed)
+    select cast(who.id as signed), convert(who.user using utf8mb4), convert(who.host using utf8mb4),
+           if(who.command = 'Sleep', 'idle', 'busy'), cast(who.time as signed)
       from information_schema.innodb_trx as asking
       join information_schema.innodb_lock_waits as waits on waits.requesting_trx_id = asking.trx_id
       join information_schema.innodb_trx as holding on holding.trx_id = waits.blocking_trx_id
-      join information_schema.processlist as of on of.id = holding.trx_mysql_thread_id
+      join information_schema.processlist as who on who.id = holding.trx_mysql_thread_id
      where asking.trx_mysql_thread_id = ? order by holding.trx_started limit 1";
 
 /// Who is in the way of a connection. It is only said to people, so a failure is none: the user may lack the right PROCESS.

@@ -16,6 +16,8 @@ use crate::error::DatabaseError;
 /// Connections per process. Two cores' worth of PostgreSQL backends are busy with far fewer.
 const CONNECTIONS: u32 = 10;
 
+/// How long a connection may have been idle without being asked whether it lives.
+const IDLE: Duration = Duration::from_secs(1);
 /// How long to wait for a connection.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -27,7 +29,11 @@ impl Postgres {
         if let Some(bad) = settings.iter().find(|setting| !setting.good && !connect.volatile) {
             return Err(DatabaseError::Schema(bad.to_string()));
         }
-        migrator().run(&pool).await.map_err(migration_failed)?;
+        // Where nothing is left to do, the user needs no right to make tables.
+        let known: Vec<i64> = migrator().iter().map(|migration| migration.version).collect();
+        if applied(&pool).await? != known {
+            migrator().run(&pool).await.map_err(migration_failed)?;
+        }
         Ok(Postgres { pool, time: Time(connect.clock), version })
     }
 }
@@ -40,17 +46,7 @@ pub(crate) async fn diagnose(url: &str) -> Result<Diagnosis, DatabaseError> {
     let clock = "select (extract(epoch from clock_timestamp()) * 1000000)::bigint";
     let clock: i64 = sqlx::query_scalar(clock).fetch_one(&pool).await.map_err(classify)?;
     let here = (to_micros(asked) + to_micros(SystemTime::now())) / 2;
-    let ledger: Option<String> = sqlx::query_scalar("select to_regclass('_tenure_migrations')::text")
-        .fetch_one(&pool)
-        .await
-        .map_err(classify)?;
-    let applied = match ledger {
-        Some(_) => sqlx::query_scalar("select version from _tenure_migrations where success order by version")
-            .fetch_all(&pool)
-            .await
-            .map_err(classify)?,
-        None => Vec::new(),
-    };
+    let applied = applied(&pool).await?;
     pool.close().await;
     Ok(Diagnosis {
         capabilities: super::capabilities(&version),
@@ -59,6 +55,17 @@ pub(crate) async fn diagnose(url: &str) -> Result<Diagnosis, DatabaseError> {
         applied,
         known: migrator().iter().map(|migration| migration.version).collect(),
     })
+}
+
+/// The numbers of the migrations that were applied.
+async fn applied(pool: &PgPool) -> Result<Vec<i64>, DatabaseError> {
+    let ledger = "select to_regclass('_tenure_migrations')::text";
+    let ledger: Option<String> = sqlx::query_scalar(ledger).fetch_one(pool).await.map_err(classify)?;
+    if ledger.is_none() {
+        return Ok(Vec::new());
+    }
+    let applied = "select version from _tenure_migrations where success order by version";
+    sqlx::query_scalar(applied).fetch_all(pool).await.map_err(classify)
 }
 
 async fn pool(url: &str) -> Result<PgPool, DatabaseError> {
@@ -86,7 +93,17 @@ async fn pool(url: &str) -> Result<PgPool, DatabaseError> {
     let pool = PgPoolOptions::new()
         .max_connections(CONNECTIONS)
         .acquire_timeout(PATIENCE)
+        // A connection that was in use a moment ago is not asked whether it lives; one that lay idle may have died with the
+        // server.
         .test_before_acquire(false)
+        .before_acquire(|connection, metadata| {
+            Box::pin(async move {
+                if metadata.idle_for < IDLE {
+                    return Ok(true);
+                }
+                connection.ping().await.map(|()| true)
+            })
+        })
         .connect_lazy_with(options);
     Ok(pool)
 }

@@ -1,0 +1,222 @@
+//! MariaDB and MySQL: row locks of InnoDB, READ COMMITTED, the server's clock.
+//!
+//! Leases are held to the end of a saving transaction by a shared lock on their row: takeovers wait, and so do heartbeats.
+//! On MariaDB waits end through `max_statement_time`, set for each statement that may wait and shrunk from lock to lock;
+//! MySQL, which only knows whole seconds, is asked again and again. Nothing here was run on MySQL.
+
+mod blocker;
+mod connect;
+mod connection;
+mod deadline;
+mod errors;
+mod leases;
+mod lock;
+mod revision;
+mod rows;
+mod session;
+mod statements;
+mod transaction;
+mod underway;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sqlx::MySqlPool;
+
+use crate::backend::{Attempt, Backend, BackendTransaction, LockRequest, Proof, Stored};
+use crate::capabilities::{Capabilities, Granularity};
+use crate::clock::ManualClock;
+use crate::conflict::Change;
+use crate::error::DatabaseError;
+use crate::lease::{Holder, LockKey, NoLock, Owner};
+use crate::lock_mode::Wait;
+use crate::mapping::Mapping;
+use crate::value::Value;
+
+pub(crate) use connect::diagnose;
+use connection::{Connections, OpenTransaction};
+use deadline::{Flavour, RowLock};
+use session::Session;
+use transaction::MySqlTransaction;
+
+/// A MariaDB or MySQL database.
+#[derive(Debug)]
+pub(crate) struct MySql {
+    connections: Connections,
+    time: Time,
+    version: String,
+}
+
+/// The server's own clock, or that of a test.
+#[derive(Debug, Clone)]
+struct Time(Option<ManualClock>);
+
+impl Time {
+    /// What statements are given as the time: nothing, so that they ask the server.
+    fn given(&self) -> Option<i64> {
+        self.0.as_ref().map(ManualClock::millis)
+    }
+}
+
+impl MySql {
+    /// The pool, for the user's own queries.
+    pub(crate) fn pool(&self) -> &MySqlPool {
+        &self.connections.pool
+    }
+
+    /// Applies the application's own migrations.
+    pub(crate) async fn migrate(&self, migrator: &sqlx::migrate::Migrator) -> Result<(), DatabaseError> {
+        connect::migrate(&self.connections.pool, migrator).await
+    }
+
+    /// Runs an operation in a transaction of its own, and commits it if its answer is to be kept.
+    ///
+    /// When InnoDB chose it to give way to another transaction, nothing of it is left, so it is done again. The
+    /// application's units of work are not: only it knows whether they may be.
+    async fn alone<T>(
+        &self,
+        keep: fn(&T) -> bool,
+        operation: impl AsyncFn(&mut Session) -> Result<T, DatabaseError>,
+    ) -> Result<T, DatabaseError> {
+        let mut attempt = 1;
+        loop {
+            match self.once(keep, &operation).await {
+                Err(DatabaseError::Deadlock | DatabaseError::SerializationFailure) if attempt < ATTEMPTS => {
+                    tokio::time::sleep(deadline::jitter() * attempt).await;
+                    attempt += 1;
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    async fn once<T>(
+        &self,
+        keep: fn(&T) -> bool,
+        operation: &impl AsyncFn(&mut Session) -> Result<T, DatabaseError>,
+    ) -> Result<T, DatabaseError> {
+        let mut transaction = OpenTransaction::begin(&self.connections, Wait::default(), None).await?;
+        let answer = transaction.wait_for(operation).await?;
+        match keep(&answer) {
+            true => transaction.commit().await?,
+            false => transaction.rollback().await?,
+        }
+        Ok(answer)
+    }
+}
+
+/// How often one of our own operations is tried.
+const ATTEMPTS: u32 = 8;
+
+fn capabilities(flavour: Flavour, version: &str) -> Capabilities {
+    let name = match flavour {
+        Flavour::MariaDb => "MariaDB",
+        Flavour::MySql => "MySQL",
+    };
+    Capabilities {
+        database: format!("{name} {version}"),
+        granularity: Granularity::Row,
+        shared_locks: true,
+        skip_locked: true,
+        names_blocker: flavour == Flavour::MariaDb,
+        heartbeats_pass_saves: false,
+    }
+}
+
+#[async_trait]
+impl Backend for MySql {
+    fn capabilities(&self) -> Capabilities {
+        capabilities(self.connections.flavour, &self.version)
+    }
+
+    async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
+        let open = OpenTransaction::begin(&self.connections, wait, label).await?;
+        Ok(Box::new(MySqlTransaction::new(open, self.time.clone())))
+    }
+
+    async fn load(&self, mapping: &Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
+        let mut transaction = OpenTransaction::read(&self.connections).await?;
+        let stored = rows::load(transaction.session(), mapping, id, RowLock::None).await?;
+        transaction.rollback().await?;
+        Ok(stored)
+    }
+
+    async fn changes(&self, key: &LockKey, limit: u32) -> Result<Vec<Change>, DatabaseError> {
+        let mut reader = self.connections.acquire().await?;
+        revision::changes(&mut reader, key, limit).await
+    }
+
+    async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {
+        if request.policy.exclusive {
+            // Read first: the upsert locks the row before it looks at it, so a refusal would wait for somebody's save.
+            let mut reader = self.connections.acquire().await?;
+            if let Some(holder) = leases::held_by_other(&mut reader, request, self.time.given()).await? {
+                return Ok(Attempt::Held(holder));
+            }
+        }
+        let granted = |attempt: &Attempt| matches!(attempt, Attempt::Granted(_));
+        self.alone(granted, async |session| lock::take(session, request, self.time.given()).await).await
+    }
+
+    async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        let mut reader = self.connections.acquire().await?;
+        leases::check(&mut reader, proof, self.time.given()).await
+    }
+
+    async fn keep_alive(&self, proofs: &[Proof]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
+        // In one order for all callers, or two sets of heartbeats could deadlock.
+        let mut order: Vec<usize> = (0..proofs.len()).collect();
+        order.sort_by_key(|&at| proofs[at].lock);
+        let keep = async |session: &mut Session| {
+            let mut answers: Vec<Option<Result<Holder, NoLock>>> = vec![None; proofs.len()];
+            for &at in &order {
+                answers[at] = Some(lock::keep_alive(session, &proofs[at], self.time.given()).await?);
+            }
+            Ok(answers.into_iter().flatten().collect())
+        };
+        self.alone(|_| true, keep).await
+    }
+
+    async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        self.alone(|_| true, async |session| lock::extend(session, proof, by, self.time.given()).await).await
+    }
+
+    async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        self.alone(|_| true, async |session| lock::expire_within(session, proof, within, self.time.given()).await).await
+    }
+
+    async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        self.alone(|_| true, async |session| lock::release(session, proof, self.time.given()).await).await
+    }
+
+    async fn break_lock(
+        &self,
+        key: &LockKey,
+        generation: i64,
+        by: &Owner,
+        reason: &str,
+    ) -> Result<Option<Holder>, DatabaseError> {
+        let end = async |session: &mut Session| {
+            lock::break_lock(session, key, generation, by, reason, self.time.given()).await
+        };
+        self.alone(|_| true, end).await
+    }
+
+    async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {
+        let mut reader = self.connections.acquire().await?;
+        leases::holders(&mut reader, key, self.time.given()).await
+    }
+
+    async fn held(&self, kind: Option<&str>, limit: u32) -> Result<Vec<Holder>, DatabaseError> {
+        let mut reader = self.connections.acquire().await?;
+        leases::held(&mut reader, kind, limit, self.time.given()).await
+    }
+
+    async fn close(&self) {
+        self.connections.pool.close().await;
+    }
+
+    fn as_mysql(&self) -> Option<&MySql> {
+        Some(self)
+    }
+}

@@ -1,0 +1,284 @@
+//! Taking, keeping and ending leases. Every function runs inside a transaction. The row is locked first, so that the time
+//! is read after any wait, and then one statement changes it.
+
+use std::time::Duration;
+
+use super::deadline::{Flavour, RowLock};
+use super::errors::{classify, is_duplicate};
+use super::leases::{self, StoredLease, clock};
+use super::session::{Session, Statement};
+use crate::backend::{Attempt, LockRequest, Proof};
+use crate::clock::millis;
+use crate::error::DatabaseError;
+use crate::lease::{Holder, LockKey, NoLock, Owner, Why};
+
+/// Beyond every limit, and leaves room to add.
+const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
+/// The row is taken over if its lease has ended, or kept if the same lock id asks again. There is no WHERE to an update
+/// of a duplicate, so it is decided first, once, after the row is locked, and written down as the verdict: 1 taken over,
+/// 2 kept, 0 refused. Assignments are made from left to right, and those that follow go by it. (Also the row of another
+/// key can be the duplicate, by the lock id; that is refused.)
+const TAKE: &str = concat!(
+    "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name,
+                              since, last_active, expires_at, ttl, hard_until)
+     select asked.kind, asked.id, asked.slot,
+            1 + coalesce((select max(other.generation) from tenure_lock as other
+                           where other.kind = asked.kind and other.id = asked.id), 0),
+            asked.lock_hash, asked.owner_id, asked.owner_name, ",
+    clock!("asked.given"), ", ", clock!("asked.given"), ", ", clock!("asked.given"), " + asked.ttl, asked.ttl, ",
+    clock!("asked.given"), " + asked.most
+       from (select cast(? as signed) as given, cast(? as binary) as kind, cast(? as binary) as id,
+                    cast(? as binary) as slot, cast(? as binary) as lock_hash, convert(? using utf8mb4) as owner_id,
+                    convert(? using utf8mb4) as owner_name, cast(? as signed) as ttl, cast(? as signed) as most) as asked
+      where not exists (select 1 from tenure_lock_history as past where past.lock_hash = asked.lock_hash)
+         on duplicate key update
+            tenure_lock.verdict = case
+                when tenure_lock.lock_hash <> asked.lock_hash
+                then tenure_lock.ended or tenure_lock.expires_at <= ", clock!("asked.given"), "
+                when tenure_lock.kind = asked.kind and tenure_lock.id = asked.id and tenure_lock.slot = asked.slot
+                 and cast(tenure_lock.owner_id as binary) = cast(asked.owner_id as binary)
+                 and not tenure_lock.ended and tenure_lock.expires_at > ", clock!("asked.given"), "
+                then 2 else 0 end,
+            tenure_lock.generation  = tenure_lock.generation + (tenure_lock.verdict = 1),
+            tenure_lock.last_active = if(tenure_lock.verdict > 0, ", clock!("asked.given"), ", tenure_lock.last_active),
+            tenure_lock.since       = if(tenure_lock.verdict = 1, tenure_lock.last_active, tenure_lock.since),
+            tenure_lock.hard_until  = if(tenure_lock.verdict = 1,
+                                         tenure_lock.last_active + asked.most, tenure_lock.hard_until),
+            tenure_lock.expires_at  = case tenure_lock.verdict
+                when 1 then tenure_lock.last_active + asked.ttl
+                when 2 then greatest(tenure_lock.expires_at,
+                                     least(tenure_lock.last_active + asked.ttl, tenure_lock.hard_until))
+                else tenure_lock.expires_at end,
+            tenure_lock.lock_hash   = if(tenure_lock.verdict > 0, asked.lock_hash, tenure_lock.lock_hash),
+            tenure_lock.owner_id    = if(tenure_lock.verdict > 0, asked.owner_id, tenure_lock.owner_id),
+            tenure_lock.owner_name  = if(tenure_lock.verdict > 0, asked.owner_name, tenure_lock.owner_name),
+            tenure_lock.ttl         = if(tenure_lock.verdict > 0, asked.ttl, tenure_lock.ttl),
+            tenure_lock.ended       = tenure_lock.ended and tenure_lock.verdict = 0"
+);
+
+/// Takes the lock if it is free or its lease has run out, and records how the lease before it ended.
+///
+/// A lock id that had its lease already gets nothing: that is a request that came twice.
+pub(super) async fn take(
+    session: &mut Session,
+    request: &LockRequest,
+    now: Option<i64>,
+) -> Result<Attempt, DatabaseError> {
+    let slot: &[u8] = if request.policy.exclusive { &[] } else { &request.lock };
+    if session.flavour() == Flavour::MySql {
+        // There only a locking read can wait for less than a second.
+        leases::in_slot(session, &request.key, slot, RowLock::Update, now).await?;
+    }
+    record_expired(session, request, now).await?;
+    let take = Statement::new(TAKE)
+        .bind(now)
+        .bind(request.key.kind().as_bytes())
+        .bind(request.key.id().as_bytes())
+        .bind(slot)
+        .bind(&request.lock[..])
+        .bind(request.owner.id.as_str())
+        .bind(request.owner.name.as_str())
+        .bind(millis(request.policy.ttl))
+        .bind(millis(request.policy.limit));
+    match session.write(take).await {
+        Ok(_) => {}
+        // Lock ids are unique over all keys: this one holds another aggregate.
+        Err(error) if is_duplicate(&error) => return Ok(other_aggregate(request)),
+        Err(error) => return Err(classify(error)),
+    }
+    // What is there now is the winner. A number of affected rows would not tell: the driver has unchanged rows counted.
+    let winner = leases::in_slot(session, &request.key, slot, RowLock::None, now).await?;
+    match winner {
+        Some(lease) if lease.alive() && lease.is_proven_by(&proof(request)) => Ok(Attempt::Granted(lease.into_holder())),
+        _ => refused(session, request, now).await,
+    }
+}
+
+/// Why nothing was granted.
+async fn refused(session: &mut Session, request: &LockRequest, now: Option<i64>) -> Result<Attempt, DatabaseError> {
+    match leases::check(session, &proof(request), now).await? {
+        Ok(holder) if holder.key == request.key => Ok(Attempt::Granted(holder)),
+        Ok(_) => Ok(other_aggregate(request)),
+        Err(NoLock { why: Why::Unknown, .. }) => Ok(Attempt::Lost),
+        Err(no_lock) => Ok(Attempt::Used(no_lock)),
+    }
+}
+
+fn proof(request: &LockRequest) -> Proof {
+    Proof { lock: request.lock, owner: Some(request.owner.id.clone()) }
+}
+
+fn other_aggregate(request: &LockRequest) -> Attempt {
+    Attempt::Used(NoLock { key: Some(request.key.clone()), why: Why::OtherAggregate, held_now: None })
+}
+
+/// A lease that was recorded already is left as it was.
+const RECORD_EXPIRED: &str = concat!(
+    "insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, since, ended_at, how)
+     select lease.lock_hash, lease.kind, lease.id, lease.generation, lease.owner_id, lease.owner_name, lease.since,
+            lease.expires_at, 'expired'
+       from tenure_lock as lease
+      where lease.kind = ? and lease.id = ? and not lease.ended and lease.expires_at <= ", clock!("?"), "
+        and lease.lock_hash <> ?
+         on duplicate key update tenure_lock_history.lock_hash = tenure_lock_history.lock_hash"
+);
+
+/// Of the advisory leases that have ended only the highest generation is still needed. (MySQL does not delete from a
+/// table that it reads, unless what is read is a table of its own.)
+const SWEEP_ADVISORY: &str = concat!(
+    "delete from tenure_lock
+      where kind = ? and id = ? and slot <> '' and (ended or expires_at <= ", clock!("?"), ")
+        and generation < (select newest.generation from
+                          (select max(generation) as generation from tenure_lock where kind = ? and id = ?) as newest)"
+);
+
+/// Writes down that leases on this key ran out, before their rows are overwritten.
+async fn record_expired(
+    session: &mut Session,
+    request: &LockRequest,
+    now: Option<i64>,
+) -> Result<(), DatabaseError> {
+    let (kind, id) = (request.key.kind().as_bytes(), request.key.id().as_bytes());
+    let record = Statement::new(RECORD_EXPIRED).bind(kind).bind(id).bind(now).bind(&request.lock[..]);
+    session.write(record).await.map_err(classify)?;
+    if !request.policy.exclusive {
+        let sweep = Statement::new(SWEEP_ADVISORY).bind(kind).bind(id).bind(now).bind(kind).bind(id);
+        session.write(sweep).await.map_err(classify)?;
+    }
+    Ok(())
+}
+
+/// Sets the expiry to now + ttl, within the absolute limit; never backwards.
+pub(super) async fn keep_alive(
+    session: &mut Session,
+    proof: &Proof,
+    now: Option<i64>,
+) -> Result<Result<Holder, NoLock>, DatabaseError> {
+    change(session, proof, now, |lease| lease.keep_until(lease.now + lease.ttl)).await
+}
+
+/// Adds to the expiry, within now + ttl and the absolute limit; never backwards.
+pub(super) async fn extend(
+    session: &mut Session,
+    proof: &Proof,
+    by: Duration,
+    now: Option<i64>,
+) -> Result<Result<Holder, NoLock>, DatabaseError> {
+    let by = millis(by.min(CENTURY));
+    change(session, proof, now, |lease| lease.keep_until((lease.expires_at + by).min(lease.now + lease.ttl))).await
+}
+
+/// Brings the expiry forward; a sign of life within that time sets it back.
+pub(super) async fn expire_within(
+    session: &mut Session,
+    proof: &Proof,
+    within: Duration,
+    now: Option<i64>,
+) -> Result<Result<Holder, NoLock>, DatabaseError> {
+    let within = millis(within.min(CENTURY));
+    change(session, proof, now, |lease| lease.expires_at = lease.expires_at.min(lease.now + within)).await
+}
+
+/// Frees a live lease and records it.
+pub(super) async fn release(
+    session: &mut Session,
+    proof: &Proof,
+    now: Option<i64>,
+) -> Result<Result<Holder, NoLock>, DatabaseError> {
+    change(session, proof, now, |lease| lease.ended = true).await
+}
+
+impl StoredLease {
+    fn keep_until(&mut self, until: i64) {
+        self.last_active = self.now;
+        self.expires_at = self.expires_at.max(until.min(self.hard_until));
+    }
+}
+
+const CHANGE: &str = "
+    update tenure_lock set last_active = ?, expires_at = ?, ended = ? where kind = ? and id = ? and slot = ?";
+
+/// Changes the lease that a lock id holds, if it is alive: its row is locked, so what is decided here stays true until it
+/// is written. Otherwise answers why it holds none.
+async fn change(
+    session: &mut Session,
+    proof: &Proof,
+    now: Option<i64>,
+    change: impl FnOnce(&mut StoredLease),
+) -> Result<Result<Holder, NoLock>, DatabaseError> {
+    let found = leases::by_lock_id(session, proof, RowLock::Update, now).await?;
+    let Some(mut lease) = found.filter(|lease| lease.alive() && lease.is_proven_by(proof)) else {
+        return leases::check(session, proof, now).await;
+    };
+    change(&mut lease);
+    let key = &lease.holder.key;
+    let update = Statement::new(CHANGE)
+        .bind(lease.last_active)
+        .bind(lease.expires_at)
+        .bind(lease.ended)
+        .bind(key.kind().as_bytes())
+        .bind(key.id().as_bytes())
+        .bind(&lease.slot[..]);
+    session.write(update).await.map_err(classify)?;
+    if lease.ended {
+        record_ended(session, &lease, "released", None).await?;
+    }
+    Ok(Ok(lease.into_holder()))
+}
+
+/// Where the lease of a generation is. Without a lock, because looking for it would wait for every row of the key.
+const SLOT: &str = "select slot from tenure_lock where kind = ? and id = ? and generation = ?";
+
+/// The lock id is rotated, so that nothing that was made for it is valid any more.
+const END: &str = "
+    update tenure_lock set ended = 1, lock_hash = unhex(sha2(concat(lock_hash, 'broken'), 256))
+     where kind = ? and id = ? and slot = ?";
+
+/// Ends the live lease of that generation, and records who did it and why. Takes the row first: whoever saves under this
+/// lease is waited for.
+pub(super) async fn break_lock(
+    session: &mut Session,
+    key: &LockKey,
+    generation: i64,
+    by: &Owner,
+    reason: &str,
+    now: Option<i64>,
+) -> Result<Option<Holder>, DatabaseError> {
+    let (kind, id) = (key.kind().as_bytes(), key.id().as_bytes());
+    let slot = Statement::new(SLOT).bind(kind).bind(id).bind(generation);
+    let Some(row) = session.fetch_optional(slot).await.map_err(classify)? else { return Ok(None) };
+    let slot: Vec<u8> = sqlx::Row::try_get(&row, 0).map_err(classify)?;
+    let found = leases::in_slot(session, key, &slot, RowLock::Update, now).await?;
+    let same = |lease: &StoredLease| lease.holder.generation == generation && lease.alive();
+    let Some(lease) = found.filter(same) else { return Ok(None) };
+    record_ended(session, &lease, "broken", Some((by, reason))).await?;
+    session.write(Statement::new(END).bind(kind).bind(id).bind(&slot[..])).await.map_err(classify)?;
+    Ok(Some(lease.into_holder()))
+}
+
+const RECORD_ENDED: &str = "
+    insert into tenure_lock_history
+           (lock_hash, kind, id, generation, owner_id, owner_name, since, ended_at, how, by_id, by_name, reason)
+    select lease.lock_hash, lease.kind, lease.id, lease.generation, lease.owner_id, lease.owner_name, lease.since,
+           ?, ?, ?, ?, ?
+      from tenure_lock as lease where lease.kind = ? and lease.id = ? and lease.slot = ?";
+
+async fn record_ended(
+    session: &mut Session,
+    lease: &StoredLease,
+    how: &str,
+    broken: Option<(&Owner, &str)>,
+) -> Result<(), DatabaseError> {
+    let key = &lease.holder.key;
+    let record = Statement::new(RECORD_ENDED)
+        .bind(lease.now)
+        .bind(how)
+        .bind(broken.map(|(by, _)| by.id.as_str()))
+        .bind(broken.map(|(by, _)| by.name.as_str()))
+        .bind(broken.map(|(_, reason)| reason))
+        .bind(key.kind().as_bytes())
+        .bind(key.id().as_bytes())
+        .bind(&lease.slot[..]);
+    session.write(record).await.map(drop).map_err(classify)
+}

@@ -1,0 +1,175 @@
+//! What goes wrong with a server, what is said about it, and that it goes on when the server comes back.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::time::Duration;
+
+use tenure::{
+    Aggregate, ConnectOptions, Database, DatabaseError, Error, LockError, LockKey, LockManager, LockMode, Owner,
+    Repository, UpdateError, Version, Wait,
+};
+use testkit::{DATABASE, Postgres};
+
+#[derive(Aggregate, Debug)]
+#[aggregate(table = "account")]
+struct Account {
+    #[aggregate(id)]
+    id: String,
+    balance: i64,
+}
+
+const TABLE: &str = "create table account (id text primary key, balance bigint not null, version bigint not null)";
+
+async fn open(server: &Postgres) -> (Database, Repository<Account>) {
+    let db = Database::connect(&server.url(DATABASE)).await.unwrap();
+    let accounts = Repository::new(&db);
+    let mut tx = db.begin().await.unwrap();
+    sqlx::raw_sql(TABLE).execute(tx.postgres().unwrap()).await.unwrap();
+    accounts.insert(&mut tx, Account { id: "a".into(), balance: 0 }).await.unwrap();
+    tx.commit().await.unwrap();
+    (db, accounts)
+}
+
+fn deposit(account: &mut Account) -> Result<(), std::convert::Infallible> {
+    account.balance += 1;
+    Ok(())
+}
+
+async fn refused(url: &str) -> String {
+    match Database::connect(url).await {
+        Err(error @ (DatabaseError::Unreachable { .. } | DatabaseError::Schema(_))) => error.to_string(),
+        other => panic!("expected a refusal, found {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_killed_in_the_middle_keeps_what_was_acknowledged_and_is_used_again_when_it_is_back() {
+    let server = Postgres::start().unwrap();
+    let (db, accounts) = open(&server).await;
+    let (locks, key) = (LockManager::new(&db), LockKey::new("Account", "a"));
+    let lease = locks.try_lock(&key, &Owner::new("kim", "Kim")).await.unwrap();
+    let mut acknowledged = 0;
+    for _ in 0..20 {
+        acknowledged += i64::from(accounts.update(&"a".into()).run(deposit).await.is_ok());
+    }
+    let mut half_done = db.begin().await.unwrap();
+    let mut account = accounts.find(&mut half_done, &"a".into(), LockMode::PessimisticWrite).await.unwrap().unwrap();
+    account.balance += 1_000;
+    accounts.save(&mut half_done, &mut account).await.unwrap();
+    server.kill();
+    let lost = half_done.commit().await.unwrap_err();
+    assert!(matches!(lost, DatabaseError::CommitUnknown(_) | DatabaseError::ConnectionLost(_)), "{lost:?}");
+    let down = accounts.update(&"a".into()).run(deposit).await.unwrap_err();
+    assert!(matches!(&down, UpdateError::Failed(error) if error.status() == 503 && error.is_retryable()), "{down:?}");
+    server.restart().unwrap();
+    // Connections of before are dead. Each is noticed once, and replaced; none blocks the program.
+    let mut tries = 0;
+    let saved = loop {
+        match accounts.update(&"a".into()).run(deposit).await {
+            Ok(saved) => break saved,
+            Err(UpdateError::Failed(error)) if error.is_retryable() && tries < 20 => tries += 1,
+            Err(error) => panic!("after {tries} tries: {error:?}"),
+        }
+    };
+    assert_eq!((saved.balance, saved.version().number()), (acknowledged + 1, acknowledged + 2));
+    let held = loop {
+        match locks.try_lock(&key, &Owner::new("lee", "Lee")).await {
+            Err(LockError::AlreadyLocked(holder)) => break holder,
+            Err(LockError::Database(error)) if error.is_retryable() && tries < 20 => tries += 1,
+            other => panic!("after {tries} tries: {other:?}"),
+        }
+    };
+    assert_eq!((held.owner.id.as_str(), held.generation), ("kim", lease.generation));
+}
+
+#[tokio::test]
+async fn wrong_addresses_passwords_and_databases_are_told_apart() {
+    let server = Postgres::start().unwrap();
+    let url = server.url(DATABASE);
+    assert!(refused(&server.url("nowhere")).await.contains("create it"));
+    let wrong = url.replace(":secret@", ":wrong@");
+    let said = refused(&wrong).await;
+    assert!(said.contains("check the user and the password") && !said.contains(":wrong@"), "{said}");
+    assert!(refused("postgres://tenure@127.0.0.1:1/tenure").await.contains("check host and port"));
+    assert!(refused("postgres://tenure@host.invalid/tenure").await.contains("check host and port"));
+}
+
+#[tokio::test]
+async fn settings_that_lose_acknowledged_locks_are_refused_unless_told_otherwise() {
+    for (setting, value) in [("fsync", "off"), ("synchronous_commit", "off"), ("full_page_writes", "off")] {
+        let server = Postgres::builder().setting(setting, value).start().unwrap();
+        let said = refused(&server.url(DATABASE)).await;
+        assert!(said.contains(setting) && said.contains("accepting_volatile_settings"), "{said}");
+        let diagnosis = Database::diagnose(&server.url(DATABASE)).await.unwrap();
+        assert!(!diagnosis.is_healthy() && diagnosis.to_string().contains("BAD"), "{diagnosis}");
+        let options = ConnectOptions::new().accepting_volatile_settings();
+        Database::connect_with(&server.url(DATABASE), options).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn when_no_connection_is_left_it_says_so_and_goes_on_when_there_is_one() {
+    let server = Postgres::builder().setting("max_connections", "13").start().unwrap();
+    let (db, accounts) = open(&server).await;
+    let mut held = Vec::new();
+    for _ in 0..9 {
+        held.push(db.begin().await.unwrap());
+    }
+    // The pool allows ten connections; the tenth may already be beyond what the server has left.
+    let tenth = db.begin_within(Wait::Within(Duration::from_millis(200))).await;
+    let eleventh = accounts.update(&"a".into()).within(Duration::from_millis(200)).run(deposit).await;
+    if tenth.is_ok() {
+        let Err(UpdateError::Failed(error)) = eleventh else { panic!("an eleventh of ten connections") };
+        assert!(error.status() == 503 && error.to_string().contains("connection"), "{error}");
+    }
+    drop((held, tenth));
+    let update = accounts.update(&"a".into()).run(deposit).await.unwrap();
+    assert!(update.version() > Version::FIRST);
+}
+
+#[tokio::test]
+async fn a_table_without_rights_is_named_and_the_next_transaction_works() {
+    let server = Postgres::start().unwrap();
+    let (db, accounts) = open(&server).await;
+    server.query(DATABASE, "create role clerk login password 'secret'").unwrap();
+    server.query(DATABASE, "grant all on all tables in schema public to clerk").unwrap();
+    server.query(DATABASE, "revoke update on account from clerk").unwrap();
+    let as_clerk = server.url(DATABASE).replace("tenure:secret@", "clerk:secret@");
+    let clerks = Database::connect(&as_clerk).await.unwrap();
+    let refused = Repository::<Account>::new(&clerks).update(&"a".into()).run(deposit).await;
+    let Err(UpdateError::Failed(Error::Database(DatabaseError::NotPermitted(what)))) = refused else {
+        panic!("{refused:?}")
+    };
+    assert!(what.contains("account"), "{what}");
+    let balance = Repository::<Account>::new(&clerks).get(&"a".into()).await.unwrap().unwrap().balance;
+    assert_eq!(balance, 0);
+    accounts.update(&"a".into()).run(deposit).await.unwrap();
+    db.close().await;
+}
+
+#[tokio::test]
+async fn a_statement_that_takes_too_long_for_the_server_undoes_all_of_its_transaction() {
+    let server = Postgres::start().unwrap();
+    let (db, accounts) = open(&server).await;
+    let mut tx = db.begin().await.unwrap();
+    let mut account = accounts.find(&mut tx, &"a".into(), LockMode::PessimisticWrite).await.unwrap().unwrap();
+    account.balance = 7;
+    accounts.save(&mut tx, &mut account).await.unwrap();
+    let slow = "set local statement_timeout = '50ms'; select pg_sleep(5)";
+    assert!(sqlx::raw_sql(slow).execute(tx.postgres().unwrap()).await.is_err());
+    assert!(tx.commit().await.is_err());
+    assert_eq!(accounts.get(&"a".into()).await.unwrap().unwrap().balance, 0);
+}
+
+#[tokio::test]
+async fn a_schema_of_a_newer_release_is_refused_and_an_older_one_is_brought_up_to_date() {
+    let server = Postgres::start().unwrap();
+    let older = Database::diagnose(&server.url(DATABASE)).await.unwrap();
+    assert!(older.is_healthy() && older.applied.is_empty(), "{older}");
+    open(&server).await.0.close().await;
+    let newer = "insert into _tenure_migrations values (9999, 'from the future', now(), true, '', 0)";
+    server.query(DATABASE, newer).unwrap();
+    let said = refused(&server.url(DATABASE)).await;
+    assert!(said.contains("migration 9999") && said.contains("newer release"), "{said}");
+    assert!(!Database::diagnose(&server.url(DATABASE)).await.unwrap().is_healthy());
+}
