@@ -19,6 +19,8 @@ use crate::policy::LockPolicy;
 use crate::value::Value;
 use crate::version::Version;
 
+#[cfg(feature = "mysql")]
+pub(crate) mod mysql;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
 #[cfg(feature = "sqlite")]
@@ -145,6 +147,11 @@ pub(crate) trait Backend: Debug + Send + Sync {
     fn as_postgres(&self) -> Option<&postgres::Postgres> {
         None
     }
+    /// The MariaDB or MySQL behind it.
+    #[cfg(feature = "mysql")]
+    fn as_mysql(&self) -> Option<&mysql::MySql> {
+        None
+    }
 }
 
 /// A transaction under way. Dropping it rolls back.
@@ -208,6 +215,11 @@ pub(crate) trait BackendTransaction: Send {
     /// The PostgreSQL connection it runs on, for the user's own statements.
     #[cfg(feature = "postgres")]
     fn as_postgres(&mut self) -> Option<&mut sqlx::PgConnection> {
+        None
+    }
+    /// The MariaDB or MySQL connection it runs on, for the user's own statements.
+    #[cfg(feature = "mysql")]
+    fn as_mysql(&mut self) -> Option<&mut sqlx::MySqlConnection> {
         None
     }
 }

@@ -44,14 +44,14 @@ impl ConnectOptions {
 fn unknown() -> DatabaseError {
     DatabaseError::Unsupported(
         "this build does not know that kind of database; `sqlite://file` needs the feature `sqlite`, \
-         `postgres://user@host/database` the feature `postgres`",
+         `postgres://user@host/database` the feature `postgres`, `mysql://user@host/database` the feature `mysql`",
     )
 }
 
 /// A database with tenure's tables in it. Clones are the same database.
 ///
-/// `sqlite://shop.db` is a file, made if it is missing; `postgres://…` is a server. A URL of a database that this build
-/// does not know is refused by name.
+/// `sqlite://shop.db` is a file, made if it is missing; `postgres://…` and `mysql://…` are servers. A URL of a database that
+/// this build does not know is refused by name.
 #[derive(Debug, Clone)]
 pub struct Database {
     backend: Arc<dyn Backend>,
@@ -83,6 +83,10 @@ impl Database {
         if url.starts_with("postgres:") || url.starts_with("postgresql:") {
             return Ok(Self::new(crate::backend::postgres::Postgres::open(url, options).await?));
         }
+        #[cfg(feature = "mysql")]
+        if url.starts_with("mysql:") || url.starts_with("mariadb:") {
+            return Ok(Self::new(crate::backend::mysql::MySql::open(url, options).await?));
+        }
         let _ = options;
         Err(unknown())
     }
@@ -100,10 +104,14 @@ impl Database {
         if url.starts_with("postgres:") || url.starts_with("postgresql:") {
             return crate::backend::postgres::diagnose(url).await;
         }
+        #[cfg(feature = "mysql")]
+        if url.starts_with("mysql:") || url.starts_with("mariadb:") {
+            return crate::backend::mysql::diagnose(url).await;
+        }
         Err(unknown())
     }
 
-    #[cfg(any(feature = "sqlite", feature = "postgres"))]
+    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     fn new(backend: impl Backend + 'static) -> Self {
         Database { backend: Arc::new(backend), lock_order: None }
     }
@@ -188,7 +196,21 @@ impl Database {
     }
 }
 
-#[cfg(any(feature = "sqlite", feature = "postgres"))]
+/// The application's own statements on MariaDB and MySQL, through sqlx.
+#[cfg(feature = "mysql")]
+impl Database {
+    /// The pool, for the application's own queries. Writing that belongs to an aggregate's save needs its transaction:
+    /// [`Transaction::mysql`].
+    ///
+    /// # Errors
+    /// [`DatabaseError::Unsupported`] when this is neither MariaDB nor MySQL.
+    pub fn mysql(&self) -> Result<&sqlx::MySqlPool, DatabaseError> {
+        let mysql = self.backend.as_mysql();
+        Ok(mysql.ok_or(DatabaseError::Unsupported("this database is neither MariaDB nor MySQL"))?.pool())
+    }
+}
+
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 impl Database {
     /// Applies the application's own migrations, as made by `sqlx::migrate!` for this kind of database. Their ledger is
     /// sqlx's usual table; tenure keeps its own apart.
@@ -203,6 +225,10 @@ impl Database {
         #[cfg(feature = "postgres")]
         if let Some(postgres) = self.backend.as_postgres() {
             return postgres.migrate(migrator).await;
+        }
+        #[cfg(feature = "mysql")]
+        if let Some(mysql) = self.backend.as_mysql() {
+            return mysql.migrate(migrator).await;
         }
         let _ = migrator;
         Err(DatabaseError::Unsupported("this database has no migrations"))

@@ -40,7 +40,7 @@ pub use manager::LockManager;
 pub use policy::{InvalidPolicy, LockPolicy};
 pub use repository::{Repository, Unlocked};
 /// The sqlx whose pools and connections stand in this crate's API.
-#[cfg(any(feature = "sqlite", feature = "postgres"))]
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub use sqlx;
 pub use tenure_derive::{Aggregate, Entity, ValueObject};
 pub use transaction::Transaction;

@@ -133,6 +133,24 @@ impl Transaction {
     }
 }
 
+/// The application's own statements in the same transaction.
+#[cfg(feature = "mysql")]
+impl Transaction {
+    /// The connection it runs on. Do not end the transaction through it. A deadlock in your own statement rolls all of it
+    /// back in the server, and the commit then fails, also if you swallowed it. Your own statements wait for locks as
+    /// long as the server says (`innodb_lock_wait_timeout`), not to the deadline of the transaction.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Unsupported`] when this is neither MariaDB nor MySQL, [`DatabaseError::Poisoned`] when something
+    /// had failed.
+    pub fn mysql(&mut self) -> Result<&mut sqlx::MySqlConnection, DatabaseError> {
+        if let Some(first) = &self.poisoned {
+            return Err(DatabaseError::Poisoned(Box::new(first.clone())));
+        }
+        self.inner.as_mysql().ok_or(DatabaseError::Unsupported("this database is neither MariaDB nor MySQL"))
+    }
+}
+
 impl std::fmt::Debug for Transaction {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Transaction").field("poisoned", &self.poisoned).field("author", &self.author).finish()

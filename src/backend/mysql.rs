@@ -66,7 +66,7 @@ impl MySql {
 
     /// Applies the application's own migrations.
     pub(crate) async fn migrate(&self, migrator: &sqlx::migrate::Migrator) -> Result<(), DatabaseError> {
-        connect::migrate(&self.connections.pool, migrator).await
+        connect::migrate(&self.connections.pool, migrator, None).await
     }
 
     /// Runs an operation in a transaction of its own, and commits it if its answer is to be kept.

@@ -54,9 +54,12 @@ impl ConflictPage {
         }
     }
 
-    /// Whether a lease has to be given back when mine is dropped.
-    fn leaves_lease(&self) -> bool {
-        self.holder.is_some()
+    /// Where a lease has to be given back when mine is dropped.
+    fn leave(&self) -> Option<String> {
+        match self.apply.what {
+            What::SaveNote => Some(format!("{}/note/leave", self.url)),
+            _ => self.holder.as_ref().map(|_| format!("{}/edit/leave", self.url)),
+        }
     }
 
     /// Whether there is anything that could be done again.

@@ -7,6 +7,7 @@ use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::mysql::{MySqlConnectOptions, MySqlPoolOptions};
 use sqlx::{Connection, Executor, MySqlConnection, MySqlPool, Row};
 
+use super::blocker::Labels;
 use super::connection::Connections;
 use super::deadline::Flavour;
 use super::errors::{classify, number};
@@ -19,6 +20,8 @@ use crate::error::DatabaseError;
 /// Connections per process. Two cores' worth of threads are busy with far fewer.
 const CONNECTIONS: u32 = 10;
 
+/// How long a connection may have been idle without being asked whether it lives.
+const IDLE: Duration = Duration::from_secs(1);
 /// How long to wait for a connection.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -34,15 +37,238 @@ impl MySql {
     /// Connects and migrates tenure's own tables.
     pub(crate) async fn open(url: &str, connect: ConnectOptions) -> Result<Self, DatabaseError> {
         let pool = pool(url).await?;
-        let Server { flavour, version, settings, read_only } = look(&pool).await?;
-        if let Some(bad) = settings.iter().find(|setting| !setting.good && !connect.volatile) {
+        let server = look(&pool).await?;
+        server.usable()?;
+        if let Some(bad) = server.settings.iter().find(|setting| !setting.good && !connect.volatile) {
             return Err(DatabaseError::Schema(bad.to_string()));
         }
-        if read_only {
+        // Where nothing is left to do, the user needs no right to make tables.
+        let known: Vec<i64> = migrator().iter().map(|migration| migration.version).collect();
+        if applied(&pool).await? != known {
+            migrate(&pool, &migrator(), Some(INTERRUPTED)).await?;
+        }
+        let connections = Connections { pool, flavour: server.flavour, labels: Labels::default() };
+        Ok(MySql { connections, time: Time(connect.clock), version: server.version })
+    }
+}
+
+/// Looks at a database without changing it.
+pub(crate) async fn diagnose(url: &str) -> Result<Diagnosis, DatabaseError> {
+    let pool = pool(url).await?;
+    let server = look(&pool).await?;
+    let asked = SystemTime::now();
+    let clock = "select cast(unix_timestamp(sysdate(6)) * 1000000 as signed)";
+    let clock: i64 = sqlx::query_scalar(clock).fetch_one(&pool).await.map_err(classify)?;
+    let here = (to_micros(asked) + to_micros(SystemTime::now())) / 2;
+    let applied = applied(&pool).await?;
+    pool.close().await;
+    Ok(Diagnosis {
+        capabilities: super::capabilities(server.flavour, &server.version),
+        settings: server.settings,
+        clock_ahead_ms: (clock - here) / 1000,
+        applied,
+        known: migrator().iter().map(|migration| migration.version).collect(),
+    })
+}
+
+/// The numbers of the migrations that were applied.
+async fn applied(pool: &MySqlPool) -> Result<Vec<i64>, DatabaseError> {
+    let ledger = "select count(*) from information_schema.tables
+                   where table_schema = database() and table_name = '_tenure_migrations'";
+    let ledger: i64 = sqlx::query_scalar(ledger).fetch_one(pool).await.map_err(classify)?;
+    if ledger == 0 {
+        return Ok(Vec::new());
+    }
+    let applied = "select version from _tenure_migrations where success order by version";
+    sqlx::query_scalar(applied).fetch_all(pool).await.map_err(classify)
+}
+
+async fn pool(url: &str) -> Result<MySqlPool, DatabaseError> {
+    let options: MySqlConnectOptions = url.parse().map_err(|error: sqlx::Error| DatabaseError::Unreachable {
+        url: "mysql://…".into(),
+        problem: format!("the URL is not understood: {error}"),
+    })?;
+    // Without the password.
+    let shown = format!(
+        "mysql://{}@{}:{}/{}",
+        options.get_username(),
+        options.get_host(),
+        options.get_port(),
+        options.get_database().unwrap_or_default()
+    );
+    let unreachable = |problem| DatabaseError::Unreachable { url: shown.clone(), problem };
+    if options.get_database().is_none_or(str::is_empty) {
+        return Err(unreachable("the URL names no database; add one: mysql://user@host/database".into()));
+    }
+    // One connection first: a pool would try again for seconds and then only say that it gave up.
+    let first = tokio::time::timeout(PATIENCE, MySqlConnection::connect_with(&options)).await;
+    match first {
+        Ok(Ok(connection)) => connection.close().await.map_err(classify)?,
+        Ok(Err(error)) => return Err(unreachable(advice(&error))),
+        Err(_) => return Err(unreachable("no answer within 5 s; check host and port, and the way there".into())),
+    }
+    let pool = MySqlPoolOptions::new()
+        .max_connections(CONNECTIONS)
+        .acquire_timeout(PATIENCE)
+        // A connection that was in use a moment ago is not asked whether it lives; one that lay idle may have died with the
+        // server.
+        .test_before_acquire(false)
+        .before_acquire(|connection, metadata| {
+            Box::pin(async move {
+                if metadata.idle_for < IDLE {
+                    return Ok(true);
+                }
+                connection.ping().await.map(|()| true)
+            })
+        })
+        .after_connect(|connection, _| Box::pin(async move { connection.execute(SESSION).await.map(drop) }))
+        .connect_lazy_with(options);
+    Ok(pool)
+}
+
+/// tenure's tables have a ledger of their own, so that the application's migrations stay the application's.
+fn migrator() -> Migrator {
+    let mut migrator = sqlx::migrate!("migrations/mysql");
+    migrator.dangerous_set_table_name("_tenure_migrations");
+    migrator
+}
+
+/// Our migrations can be done again: what they make they only make if it is missing.
+const INTERRUPTED: &str = "delete from _tenure_migrations where not success";
+
+/// One process at a time. sqlx means to see to that itself, but asks for its lock in a way that MariaDB answers with null
+/// at once. Changes of tables are not part of a transaction here, so one that was interrupted is there in halves.
+pub(super) async fn migrate(
+    pool: &MySqlPool,
+    migrator: &Migrator,
+    interrupted: Option<&'static str>,
+) -> Result<(), DatabaseError> {
+    let mut connection = pool.acquire().await.map_err(classify)?;
+    // However this ends, the lock goes with the connection.
+    connection.close_on_drop();
+    let lock = "select get_lock(concat('tenure.', md5(database())), 60)";
+    let locked: Option<i64> = sqlx::query_scalar(lock).fetch_one(&mut *connection).await.map_err(classify)?;
+    if locked != Some(1) {
+        return Err(DatabaseError::Busy("another process is still making the tables"));
+    }
+    let done = match (migrator.run_direct(None, &mut *connection, false).await, interrupted) {
+        (Err(MigrateError::Dirty(_)), Some(repair)) => {
+            sqlx::query(repair).execute(&mut *connection).await.map_err(classify)?;
+            migrator.run_direct(None, &mut *connection, false).await
+        }
+        (done, _) => done,
+    };
+    done.map_err(migration_failed)?;
+    let unlock = sqlx::query("select release_lock(concat('tenure.', md5(database())))");
+    unlock.execute(&mut *connection).await.map(drop).map_err(classify)
+}
+
+/// What there is to know about a server.
+struct Server {
+    flavour: Flavour,
+    version: String,
+    /// What decides whether it keeps what it acknowledged.
+    settings: Vec<Setting>,
+    read_only: bool,
+    isolation: String,
+}
+
+impl Server {
+    /// What no option can make acceptable.
+    fn usable(&self) -> Result<(), DatabaseError> {
+        let oldest = match self.flavour {
+            Flavour::MariaDb => (10, 6),
+            Flavour::MySql => (8, 0),
+        };
+        let mut numbers = self.version.split('.').map(|number| number.parse().unwrap_or(0));
+        if (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) < oldest {
+            return Err(DatabaseError::Unsupported("this server is too old: MariaDB 10.6 or MySQL 8.0 is the oldest"));
+        }
+        if self.read_only {
             return Err(DatabaseError::ReadOnly);
         }
-        migrate(&pool, &migrator()).await?;
-        let connections = Connections { pool, flavour, labels: Default::default() };
-        Ok(MySql { connections, time: Time(connect.clock), version })
+        match self.isolation.as_str() {
+            "READ-COMMITTED" => Ok(()),
+            other => Err(DatabaseError::Schema(format!(
+                "transactions run at {other} although READ COMMITTED was set; a proxy may be in between: connect to the \
+                 server itself"
+            ))),
+        }
+    }
+}
+
+/// The server's version, and the settings that decide whether it keeps what it acknowledged.
+async fn look(pool: &MySqlPool) -> Result<Server, DatabaseError> {
+    let rows = sqlx::raw_sql("show session variables").fetch_all(pool).await.map_err(classify)?;
+    let mut variables = HashMap::new();
+    for row in rows {
+        let pair: (String, String) = (row.try_get(0).map_err(classify)?, row.try_get(1).map_err(classify)?);
+        variables.insert(pair.0, pair.1.to_uppercase());
+    }
+    // A variable that this server does not have is empty.
+    let value = |name: &str| variables.get(name).cloned().unwrap_or_default();
+    let is = |name: &str, wanted: &str| value(name) == wanted;
+    let version = value("version");
+    let forgets = "In a crash the server may forget a lock after it said that it was granted.";
+    let setting = |name, wanted, good, risk| Setting { name, value: value(name), wanted, good, risk };
+    let mut settings = vec![
+        setting(
+            "innodb_flush_log_at_trx_commit",
+            "1, by `set global innodb_flush_log_at_trx_commit = 1` and in my.cnf",
+            is("innodb_flush_log_at_trx_commit", "1"),
+            forgets,
+        ),
+        setting(
+            "innodb_doublewrite",
+            "on, in my.cnf",
+            !is("innodb_doublewrite", "OFF") && !is("innodb_doublewrite", "DETECT_ONLY"),
+            "A power cut may tear pages of the lock table.",
+        ),
+    ];
+    if is("log_bin", "ON") {
+        // After a crash InnoDB undoes what the binary log does not have.
+        let wanted = "1, by `set global sync_binlog = 1` and in my.cnf";
+        settings.push(setting("sync_binlog", wanted, is("sync_binlog", "1"), forgets));
+        let wanted = "row or mixed, by `set global binlog_format = 'ROW'` and in my.cnf";
+        let refuses = "READ COMMITTED cannot be logged as statements: the server refuses every write.";
+        settings.push(setting("binlog_format", wanted, !is("binlog_format", "STATEMENT"), refuses));
+    }
+    let read_only = ["read_only", "super_read_only", "innodb_read_only"];
+    let read_only = read_only.into_iter().find(|name| !["", "OFF", "0"].contains(&value(name).as_str()));
+    let replica = "This may be a replica: connect to the primary.";
+    settings.push(setting(read_only.unwrap_or("read_only"), "off", read_only.is_none(), replica));
+    Ok(Server {
+        flavour: if version.contains("MARIADB") { Flavour::MariaDb } else { Flavour::MySql },
+        version: version.split('-').next().unwrap_or_default().to_owned(),
+        settings,
+        read_only: read_only.is_some(),
+        // MariaDB before 11.1 only has the older name.
+        isolation: variables.get("transaction_isolation").unwrap_or(&value("tx_isolation")).clone(),
+    })
+}
+
+fn advice(error: &sqlx::Error) -> String {
+    match number(error) {
+        Some(1045 | 1698) => format!("{error}; check the user and the password in the URL"),
+        Some(1044) => format!("{error}; check the database in the URL, or grant this user the right to it"),
+        Some(1049) => format!("{error}; create it, or name another in the URL"),
+        Some(1040 | 1203 | 1226) => format!("{error}; close other connections, or raise max_connections"),
+        Some(1129 | 1130) => format!("{error}; allow this host to connect"),
+        _ => format!("{error}; check host and port, and that the server is running"),
+    }
+}
+
+/// Says what a failed migration means.
+pub(super) fn migration_failed(error: MigrateError) -> DatabaseError {
+    match error {
+        MigrateError::VersionMissing(number) => DatabaseError::Schema(format!(
+            "it has migration {number}, which this release does not know; start the newer release that wrote it, or \
+             restore a backup from before the upgrade"
+        )),
+        MigrateError::VersionMismatch(number) => DatabaseError::Schema(format!(
+            "migration {number} was applied with other contents; the database belongs to another build"
+        )),
+        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => classify(error),
+        error => DatabaseError::Schema(error.to_string()),
     }
 }

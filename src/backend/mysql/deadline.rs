@@ -137,9 +137,13 @@ impl Deadline {
     /// that those who wait do not come back together.
     pub(super) fn pause(&self) -> Option<Duration> {
         let left = self.left();
-        let random = getrandom::u32().unwrap_or(0) % 15_000;
-        (!left.is_zero()).then(|| Duration::from_micros(u64::from(5_000 + random)).min(left))
+        (!left.is_zero()).then(|| jitter().min(left))
     }
+}
+
+/// 5 to 20 ms.
+pub(super) fn jitter() -> Duration {
+    Duration::from_micros(u64::from(5_000 + getrandom::u32().unwrap_or(0) % 15_000))
 }
 
 /// MySQL's limit knows no less than one second.

@@ -1,0 +1,20 @@
+//! The conformance suite on MariaDB: one server for all tests, random keys, a clock per test.
+
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
+
+mod conformance;
+
+use conformance::support::TestDb;
+use tenure::{ConnectOptions, Database, ManualClock};
+
+async fn open() -> TestDb {
+    let url =
+        std::env::var("TENURE_MYSQL_URL").expect("TENURE_MYSQL_URL names a server; `cargo xtask test` starts one");
+    let clock = ManualClock::new();
+    let db = Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap();
+    db.migrate(&sqlx::migrate!("tests/tables/mysql")).await.unwrap();
+    TestDb::new(db, url, clock, ())
+}
+
+conformance!(crate::open);
+conformance!(crate::open, with row locks);
