@@ -29,6 +29,11 @@ impl LockPolicy {
         LockPolicy { exclusive: false, ..Self::exclusive() }
     }
 
+    /// Whether there is one holder at a time.
+    pub const fn is_exclusive(&self) -> bool {
+        self.exclusive
+    }
+
     /// Sets how long a lease lasts without a sign of life.
     ///
     /// # Errors

@@ -8,8 +8,7 @@ use conformance::support::TestDb;
 use tenure::{ConnectOptions, Database, ManualClock};
 
 async fn open() -> TestDb {
-    let url =
-        std::env::var("TENURE_MYSQL_URL").expect("TENURE_MYSQL_URL names a server; `cargo xtask test` starts one");
+    let url = testkit::server_url(testkit::Kind::MariaDb);
     let clock = ManualClock::new();
     let db = Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap();
     db.migrate(&sqlx::migrate!("tests/tables/mysql")).await.unwrap();

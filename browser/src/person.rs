@@ -66,11 +66,10 @@ impl Person {
         self.browser_is_told("Network.emulateNetworkConditions", conditions).await;
     }
 
-    /// Is where no heartbeat gets through, while everything else does; or gets away from there.
-    pub async fn is_where_no_beat_gets_through(&self, there: bool) {
-        let blocked: &[&str] = if there { &["*/tenure/keep-alive", "*/tenure/check"] } else { &[] };
+    /// Is where no heartbeat gets through from now on, while everything else does.
+    pub async fn sends_no_heartbeats(&self) {
         self.browser_is_told("Network.enable", json!({})).await;
-        self.browser_is_told("Network.setBlockedURLs", json!({ "urls": blocked })).await;
+        self.browser_is_told("Network.setBlockedURLs", json!({ "urls": ["*/tenure/keep-alive"] })).await;
     }
 
     /// Uses a screen of this size, in CSS pixels, with this many real pixels to each of them.

@@ -70,30 +70,10 @@ impl MySql {
     }
 
     /// Runs an operation in a transaction of its own, and commits it if its answer is to be kept.
-    ///
-    /// When InnoDB chose it to give way to another transaction, nothing of it is left, so it is done again. The
-    /// application's units of work are not: only it knows whether they may be.
     async fn alone<T>(
         &self,
         keep: fn(&T) -> bool,
-        operation: impl AsyncFn(&mut Session) -> Result<T, DatabaseError>,
-    ) -> Result<T, DatabaseError> {
-        let mut attempt = 1;
-        loop {
-            match self.once(keep, &operation).await {
-                Err(DatabaseError::Deadlock | DatabaseError::SerializationFailure) if attempt < ATTEMPTS => {
-                    tokio::time::sleep(deadline::jitter() * attempt).await;
-                    attempt += 1;
-                }
-                outcome => return outcome,
-            }
-        }
-    }
-
-    async fn once<T>(
-        &self,
-        keep: fn(&T) -> bool,
-        operation: &impl AsyncFn(&mut Session) -> Result<T, DatabaseError>,
+        operation: impl AsyncFnOnce(&mut Session) -> Result<T, DatabaseError>,
     ) -> Result<T, DatabaseError> {
         let mut transaction = OpenTransaction::begin(&self.connections, Wait::default(), None).await?;
         let answer = transaction.wait_for(operation).await?;
@@ -107,6 +87,23 @@ impl MySql {
 
 /// How often one of our own operations is tried.
 const ATTEMPTS: u32 = 8;
+
+/// Does it again when InnoDB chose it to give way to another transaction: nothing of it is left then. The application's
+/// units of work are not done again, because only it knows whether they may be.
+macro_rules! again {
+    ($operation:expr) => {{
+        let mut attempt = 1;
+        loop {
+            match $operation {
+                Err(DatabaseError::Deadlock | DatabaseError::SerializationFailure) if attempt < ATTEMPTS => {
+                    tokio::time::sleep(deadline::jitter() * attempt).await;
+                    attempt += 1;
+                }
+                outcome => break outcome,
+            }
+        }
+    }};
+}
 
 fn capabilities(flavour: Flavour, version: &str) -> Capabilities {
     let name = match flavour {
@@ -154,8 +151,9 @@ impl Backend for MySql {
                 return Ok(Attempt::Held(holder));
             }
         }
+        let now = self.time.given();
         let granted = |attempt: &Attempt| matches!(attempt, Attempt::Granted(_));
-        self.alone(granted, async |session| lock::take(session, request, self.time.given()).await).await
+        again!(self.alone(granted, async |session| lock::take(session, request, now).await).await)
     }
 
     async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
@@ -167,26 +165,32 @@ impl Backend for MySql {
         // In one order for all callers, or two sets of heartbeats could deadlock.
         let mut order: Vec<usize> = (0..proofs.len()).collect();
         order.sort_by_key(|&at| proofs[at].lock);
-        let keep = async |session: &mut Session| {
-            let mut answers: Vec<Option<Result<Holder, NoLock>>> = vec![None; proofs.len()];
-            for &at in &order {
-                answers[at] = Some(lock::keep_alive(session, &proofs[at], self.time.given()).await?);
-            }
-            Ok(answers.into_iter().flatten().collect())
-        };
-        self.alone(|_| true, keep).await
+        let now = self.time.given();
+        again!({
+            let keep = async |session: &mut Session| {
+                let mut answers: Vec<Option<Result<Holder, NoLock>>> = vec![None; proofs.len()];
+                for &at in &order {
+                    answers[at] = Some(lock::keep_alive(session, &proofs[at], now).await?);
+                }
+                Ok(answers.into_iter().flatten().collect())
+            };
+            self.alone(|_| true, keep).await
+        })
     }
 
     async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        self.alone(|_| true, async |session| lock::extend(session, proof, by, self.time.given()).await).await
+        let now = self.time.given();
+        again!(self.alone(|_| true, async |session| lock::extend(session, proof, by, now).await).await)
     }
 
     async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        self.alone(|_| true, async |session| lock::expire_within(session, proof, within, self.time.given()).await).await
+        let now = self.time.given();
+        again!(self.alone(|_| true, async |session| lock::expire_within(session, proof, within, now).await).await)
     }
 
     async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        self.alone(|_| true, async |session| lock::release(session, proof, self.time.given()).await).await
+        let now = self.time.given();
+        again!(self.alone(|_| true, async |session| lock::release(session, proof, now).await).await)
     }
 
     async fn break_lock(
@@ -196,10 +200,12 @@ impl Backend for MySql {
         by: &Owner,
         reason: &str,
     ) -> Result<Option<Holder>, DatabaseError> {
-        let end = async |session: &mut Session| {
-            lock::break_lock(session, key, generation, by, reason, self.time.given()).await
-        };
-        self.alone(|_| true, end).await
+        let now = self.time.given();
+        again!({
+            let end =
+                async |session: &mut Session| lock::break_lock(session, key, generation, by, reason, now).await;
+            self.alone(|_| true, end).await
+        })
     }
 
     async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {

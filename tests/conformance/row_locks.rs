@@ -13,8 +13,16 @@ use super::support::{TTL, TestDb, kim, lee, random, version};
 
 /// Starts something that has to wait, and makes sure that it does.
 async fn waiting<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+    waiting_for(Duration::from_millis(150), work).await
+}
+
+/// Starts something that has to wait at least that long.
+async fn waiting_for<T: Send + 'static>(
+    at_least: Duration,
+    work: impl Future<Output = T> + Send + 'static,
+) -> JoinHandle<T> {
     let mut task = tokio::spawn(work);
-    assert!(tokio::time::timeout(Duration::from_millis(150), &mut task).await.is_err(), "it did not wait");
+    assert!(tokio::time::timeout(at_least, &mut task).await.is_err(), "it did not wait");
     task
 }
 
@@ -65,9 +73,9 @@ pub async fn one_budget_counts_for_all_rows_that_are_waited_for(t: &TestDb) {
     t.orders.find(&mut second, &two, LockMode::PessimisticWrite).await.unwrap();
     let (orders, db) = (t.orders.clone(), t.db.clone());
     let (a, b) = (one.clone(), two.clone());
-    let waiter = waiting(async move {
+    let waiter = waiting_for(Duration::from_millis(600), async move {
         let asked = Instant::now();
-        let mut tx = db.begin_within(Wait::Within(Duration::from_millis(600))).await.unwrap();
+        let mut tx = db.begin_within(Wait::Within(Duration::from_millis(900))).await.unwrap();
         orders.find(&mut tx, &a, LockMode::PessimisticWrite).await.unwrap();
         let refused = orders.find(&mut tx, &b, LockMode::PessimisticWrite).await.unwrap_err();
         (refused, asked.elapsed())
@@ -76,7 +84,7 @@ pub async fn one_budget_counts_for_all_rows_that_are_waited_for(t: &TestDb) {
     first.rollback().await.unwrap();
     let (refused, took) = waiter.await.unwrap();
     assert!(timed_out(&refused), "{refused}");
-    assert!((Duration::from_millis(590)..Duration::from_millis(1_100)).contains(&took), "waited {took:?} of 600 ms");
+    assert!((Duration::from_millis(890)..Duration::from_millis(1_350)).contains(&took), "waited {took:?} of 900 ms");
     second.rollback().await.unwrap();
 }
 

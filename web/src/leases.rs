@@ -61,6 +61,8 @@ struct Alive {
     expires_in_ms: u64,
     generation: i64,
     owner: Name,
+    /// Who else has it open, where the type is advisory.
+    others: Vec<Name>,
 }
 
 #[derive(Serialize)]
@@ -69,13 +71,25 @@ struct Name {
     name: String,
 }
 
-impl From<Lease> for Alive {
-    fn from(lease: Lease) -> Self {
-        Alive {
+impl From<&Owner> for Name {
+    fn from(owner: &Owner) -> Self {
+        Name { id: owner.id.clone(), name: owner.name.clone() }
+    }
+}
+
+impl Alive {
+    async fn new(locks: &LockManager, lease: &Lease) -> Result<Self, Problem> {
+        let mut others = Vec::new();
+        if !locks.policy(lease.key.kind()).is_exclusive() {
+            others = locks.holders(&lease.key).await?;
+        }
+        let others = others.iter().filter(|other| other.generation != lease.generation);
+        Ok(Alive {
             expires_in_ms: u64::try_from(lease.remaining.as_millis()).unwrap_or(u64::MAX),
             generation: lease.generation,
-            owner: Name { id: lease.owner.id.clone(), name: lease.owner.name.clone() },
-        }
+            owner: Name::from(&lease.owner),
+            others: others.map(|other| Name::from(&other.owner)).collect(),
+        })
     }
 }
 
@@ -89,7 +103,7 @@ async fn keep_alive(
     let (locks, id) = (acting(&locks, owner)?, lock_id(&form)?);
     let mut answers = locks.keep_alive(std::slice::from_ref(&id)).await?;
     match answers.pop() {
-        Some(Ok(lease)) => Ok(Json(lease.into())),
+        Some(Ok(lease)) => Ok(Json(Alive::new(&locks, &lease).await?)),
         Some(Err(no_lock)) => Err(no_lock.into()),
         None => Err(unknown()),
     }
@@ -100,8 +114,9 @@ async fn check(
     owner: SignedIn,
     CsrfForm(form): CsrfForm<LeaseForm>,
 ) -> Result<Json<Alive>, Problem> {
-    let lease = acting(&locks, owner)?.check_lock(&lock_id(&form)?).await?;
-    Ok(Json(lease.into()))
+    let locks = acting(&locks, owner)?;
+    let lease = locks.check_lock(&lock_id(&form)?).await?;
+    Ok(Json(Alive::new(&locks, &lease).await?))
 }
 
 async fn release(

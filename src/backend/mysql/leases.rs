@@ -35,7 +35,6 @@ macro_rules! select_lease {
         )
     };
 }
-pub(super) use select_lease;
 
 /// A row of the lock table.
 pub(super) struct StoredLease {

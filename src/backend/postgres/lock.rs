@@ -189,13 +189,12 @@ pub(super) async fn release(
     answer(connection, proof, released, now).await
 }
 
-/// Takes the row first: whoever saves under this lease is waited for.
-const BREAK: &str = "
+/// Takes the row as a takeover would: whoever saves under this lease is waited for.
+const HOLD: &str = "
     select *, tenure_now($1) as now from tenure_lock
      where kind = $2 and id = $3 and generation = $4 and not ended and expires_at > tenure_now($1) for update";
 
-/// The lock id is rotated, so that nothing that was made for it is valid any more.
-const END: &str = "update tenure_lock set ended = true, lock_hash = sha256(lock_hash || 'broken') where lock_hash = $1";
+const BREAK: &str = "update tenure_lock set ended = true where lock_hash = $1";
 
 /// Ends the live lease of that generation, and records who did it and why.
 pub(super) async fn break_lock(
@@ -206,11 +205,11 @@ pub(super) async fn break_lock(
     reason: &str,
     now: Option<i64>,
 ) -> Result<Option<Holder>, DatabaseError> {
-    let broken = sqlx::query(BREAK).bind(now).bind(key.kind()).bind(key.id()).bind(generation);
+    let broken = sqlx::query(HOLD).bind(now).bind(key.kind()).bind(key.id()).bind(generation);
     let Some(row) = broken.fetch_optional(&mut *connection).await.map_err(classify)? else { return Ok(None) };
     record_ended(connection, &row, "broken", Some((by, reason)), now).await?;
     let broken = lease(&row)?;
-    sqlx::query(END).bind(&broken.lock).execute(connection).await.map_err(classify)?;
+    sqlx::query(BREAK).bind(&broken.lock).execute(connection).await.map_err(classify)?;
     Ok(Some(broken.holder))
 }
 
