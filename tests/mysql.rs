@@ -3,6 +3,12 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 mod conformance;
+/// What goes wrong with a server.
+#[path = "mysql/faults.rs"]
+mod faults;
+/// What is relied on in the server, and promised there beyond the suite.
+#[path = "mysql/server.rs"]
+mod server;
 
 use conformance::support::TestDb;
 use tenure::{ConnectOptions, Database, ManualClock};

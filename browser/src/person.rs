@@ -66,10 +66,11 @@ impl Person {
         self.browser_is_told("Network.emulateNetworkConditions", conditions).await;
     }
 
-    /// Is where no heartbeat gets through from now on, while everything else does.
-    pub async fn sends_no_heartbeats(&self) {
+    /// Is where heartbeats do not get through, while everything else does; or gets away from there.
+    pub async fn gets_heartbeats_through(&self, through: bool) {
+        let blocked: &[&str] = if through { &[] } else { &["*/tenure/keep-alive"] };
         self.browser_is_told("Network.enable", json!({})).await;
-        self.browser_is_told("Network.setBlockedURLs", json!({ "urls": ["*/tenure/keep-alive"] })).await;
+        self.browser_is_told("Network.setBlockedURLs", json!({ "urls": blocked })).await;
     }
 
     /// Uses a screen of this size, in CSS pixels, with this many real pixels to each of them.

@@ -4,6 +4,7 @@
 //! A file per database, with the same functions in the same order. This is the only room of the shop that asks which
 //! database it is.
 
+mod mysql;
 mod postgres;
 mod sessions;
 mod sqlite;
@@ -23,9 +24,12 @@ pub use sessions::Sessions;
 /// Which of the files answers.
 macro_rules! on {
     ($db:expr, $function:ident ( $($argument:expr),* )) => {
-        match $db.postgres() {
-            Ok(_) => postgres::$function($($argument),*).await,
-            Err(_) => sqlite::$function($($argument),*).await,
+        if $db.postgres().is_ok() {
+            postgres::$function($($argument),*).await
+        } else if $db.mysql().is_ok() {
+            mysql::$function($($argument),*).await
+        } else {
+            sqlite::$function($($argument),*).await
         }
     };
 }

@@ -12,7 +12,7 @@ pub struct Config {
     #[arg(long, env = "LISTEN", default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,
 
-    /// The database: sqlite://file (made if it is missing), or postgres://user:password@host/database.
+    /// The database: sqlite://file (made if it is missing), or postgres:// and mysql://user:password@host/database.
     #[arg(long, env = "DATABASE_URL", default_value = "sqlite://shop.db")]
     pub database_url: String,
 

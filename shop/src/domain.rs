@@ -44,7 +44,7 @@ mod tests {
         let (_, body) = migration.split_once(&format!("create table {table} (\n")).expect("the table is created");
         let (body, _) = body.split_once("\n)").expect("the table ends");
         let words = body.lines().filter_map(|line| line.split_whitespace().next());
-        words.filter(|word| !["--", "primary", "check"].contains(word)).collect()
+        words.filter(|word| !["--", "primary", "foreign", "check"].contains(word)).collect()
     }
 
     fn assert_columns(mapping: &Mapping) {

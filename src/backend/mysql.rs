@@ -152,8 +152,11 @@ impl Backend for MySql {
             }
         }
         let now = self.time.given();
-        let granted = |attempt: &Attempt| matches!(attempt, Attempt::Granted(_));
-        again!(self.alone(granted, async |session| lock::take(session, request, now).await).await)
+        let take = async |session: &mut Session| lock::take(session, request, now).await;
+        match again!(self.alone(Option::is_some, take).await)? {
+            Some(holder) => Ok(Attempt::Granted(holder)),
+            None => lock::refused(&mut self.connections.acquire().await?, request, now).await,
+        }
     }
 
     async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {

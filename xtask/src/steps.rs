@@ -25,7 +25,7 @@ pub(crate) struct Step {
 }
 
 /// All of them, the quick ones first.
-pub(crate) const STEPS: [Step; 9] = [
+pub(crate) const STEPS: [Step; 12] = [
     Step::new("fmt", &["fmt", "--all", "--check"]),
     Step::new("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
     Step {
@@ -39,6 +39,20 @@ pub(crate) const STEPS: [Step; 9] = [
     Step {
         servers: &[Kind::Postgres],
         ..Step::new("postgres", &["test", "--package", "tenure", "--features", "postgres", "--test", "postgres*"])
+    },
+    Step {
+        servers: &[Kind::MariaDb],
+        ..Step::new("mysql", &["test", "--package", "tenure", "--features", "mysql", "--test", "mysql*"])
+    },
+    Step {
+        environment: &[("SHOP_STORIES_ON", "postgres")],
+        servers: &[Kind::Postgres],
+        ..Step::new("shop-postgres", &["test", "--package", "shop", "--test", "stories"])
+    },
+    Step {
+        environment: &[("SHOP_STORIES_ON", "mysql")],
+        servers: &[Kind::MariaDb],
+        ..Step::new("shop-mysql", &["test", "--package", "shop", "--test", "stories"])
     },
     Step { servers: &[Kind::Postgres], ..Step::new("server", &["test", "--package", "tenure-server"]) },
     Step {

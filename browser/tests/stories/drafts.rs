@@ -47,7 +47,7 @@ async fn nothing_typed_is_lost_when_the_lease_was_gone_by_the_time_of_saving() {
     let park = story.person("park").await;
     park.edits_the_order().await;
     park.types("[name=message]", "Written before lunch").await;
-    park.sends_no_heartbeats().await;
+    park.gets_heartbeats_through(false).await;
     story.clock.advance(Duration::from_secs(301));
     let olivia = story.person("olivia").await;
     olivia.edits_the_order().await;

@@ -64,10 +64,11 @@ async fn a_lease_that_ran_out_while_away_is_noticed_on_coming_back_before_anythi
     park.edits_the_order().await;
     park.types("[name=message]", "Written before lunch").await;
     // So it cannot be a heartbeat that notices.
-    park.sends_no_heartbeats().await;
+    park.gets_heartbeats_through(false).await;
     story.clock.advance(TTL + Duration::from_secs(1));
     park.looks_away_and_back().await;
     sees_that_the_lease_is_lost(&park, "Written before lunch").await;
+    park.gets_heartbeats_through(true).await;
     edits_again_and_saves(&park, "Written before lunch").await;
 }
 
@@ -77,7 +78,7 @@ async fn whoever_lost_the_order_to_somebody_else_is_told_to_whom() {
     let park = story.person("park").await;
     park.edits_the_order().await;
     park.types("[name=message]", "Written before lunch").await;
-    park.sends_no_heartbeats().await;
+    park.gets_heartbeats_through(false).await;
     story.clock.advance(TTL + Duration::from_secs(1));
     let olivia = story.person("olivia").await;
     olivia.edits_the_order().await;
@@ -94,7 +95,7 @@ async fn boxes_and_choices_of_a_lost_form_cannot_be_changed_either() {
     park.edits_the_order().await;
     let is_ticked = "document.querySelector('[type=checkbox]').checked";
     assert!(!park.finds::<bool>(is_ticked).await);
-    park.sends_no_heartbeats().await;
+    park.gets_heartbeats_through(false).await;
     story.clock.advance(TTL + Duration::from_secs(1));
     park.looks_away_and_back().await;
     park.sees("form[data-tenure-state=lost]").await;

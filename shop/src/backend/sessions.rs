@@ -10,7 +10,7 @@ use tower_sessions::SessionStore;
 use tower_sessions::session::{Id, Record};
 use tower_sessions::session_store::{Error, Result};
 
-use super::{failed, on, postgres, sqlite};
+use super::{failed, mysql, on, postgres, sqlite};
 
 /// The sessions of everybody's browsers.
 #[derive(Debug, Clone)]

@@ -32,7 +32,8 @@ impl Server {
         let url = match std::env::var("SHOP_STORIES_ON").as_deref() {
             Err(_) | Ok("sqlite") => format!("sqlite://{}/shop.db", directory.path().display()),
             Ok("postgres") => testkit::new_database(testkit::Kind::Postgres),
-            Ok(other) => panic!("SHOP_STORIES_ON={other}: the stories are told on sqlite and postgres"),
+            Ok("mysql") => testkit::new_database(testkit::Kind::MariaDb),
+            Ok(other) => panic!("SHOP_STORIES_ON={other}: the stories are told on sqlite, postgres and mysql"),
         };
         let db = Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap();
         let shop = shop::open(db.clone()).await.unwrap();

@@ -86,10 +86,9 @@ impl OpenTransaction {
         let mut holder = None;
         let result = {
             let mut work = pin!(work(&mut self.session));
-            tokio::select! {
-                biased;
-                result = &mut work => result,
-                () = tokio::time::sleep(left.mul_f32(0.8)) => {
+            match tokio::time::timeout(left.mul_f32(0.8), &mut work).await {
+                Ok(result) => result,
+                Err(_) => {
                     // When no connection is free to ask on, the deadline still holds.
                     let asked = tokio::time::timeout(left.mul_f32(0.15), blocker(connections, connection)).await;
                     holder = asked.ok().flatten();

@@ -157,7 +157,7 @@ pub(super) async fn hold(
     proof: &Proof,
     now: Option<i64>,
 ) -> Result<Result<Holder, NoLock>, DatabaseError> {
-    let found = by_lock_id(session, proof, RowLock::Share, now).await?;
+    let found = by_lock_id(session, proof, RowLock::Update, now).await?;
     judge(session, proof, found, now).await
 }
 

@@ -57,14 +57,15 @@ const TAKE: &str = concat!(
             tenure_lock.ended       = tenure_lock.ended and tenure_lock.verdict = 0"
 );
 
-/// Takes the lock if it is free or its lease has run out, and records how the lease before it ended.
+/// Takes the lock if it is free or its lease has run out, and records how the lease before it ended. `None`: it was not
+/// to be had, and [`refused`] says why when the row is not locked any more, because others are waiting for it.
 ///
 /// A lock id that had its lease already gets nothing: that is a request that came twice.
 pub(super) async fn take(
     session: &mut Session,
     request: &LockRequest,
     now: Option<i64>,
-) -> Result<Attempt, DatabaseError> {
+) -> Result<Option<Holder>, DatabaseError> {
     let slot: &[u8] = if request.policy.exclusive { &[] } else { &request.lock };
     if session.flavour() == Flavour::MySql {
         // There only a locking read can wait for less than a second.
@@ -84,22 +85,27 @@ pub(super) async fn take(
     match session.write(take).await {
         Ok(_) => {}
         // Lock ids are unique over all keys: this one holds another aggregate.
-        Err(error) if is_duplicate(&error) => return Ok(other_aggregate(request)),
+        Err(error) if is_duplicate(&error) => return Ok(None),
         Err(error) => return Err(classify(error)),
     }
     // What is there now is the winner. A number of affected rows would not tell: the driver has unchanged rows counted.
     let winner = leases::in_slot(session, &request.key, slot, RowLock::None, now).await?;
-    match winner {
-        Some(lease) if lease.alive() && lease.is_proven_by(&proof(request)) => Ok(Attempt::Granted(lease.into_holder())),
-        _ => refused(session, request, now).await,
-    }
+    let granted = winner.filter(|lease| lease.alive() && lease.is_proven_by(&proof(request)));
+    Ok(granted.map(StoredLease::into_holder))
 }
 
 /// Why nothing was granted.
-async fn refused(session: &mut Session, request: &LockRequest, now: Option<i64>) -> Result<Attempt, DatabaseError> {
+pub(super) async fn refused(
+    session: &mut Session,
+    request: &LockRequest,
+    now: Option<i64>,
+) -> Result<Attempt, DatabaseError> {
     match leases::check(session, &proof(request), now).await? {
         Ok(holder) if holder.key == request.key => Ok(Attempt::Granted(holder)),
-        Ok(_) => Ok(other_aggregate(request)),
+        Ok(_) => {
+            let used = NoLock { key: Some(request.key.clone()), why: Why::OtherAggregate, held_now: None };
+            Ok(Attempt::Used(used))
+        }
         Err(NoLock { why: Why::Unknown, .. }) => Ok(Attempt::Lost),
         Err(no_lock) => Ok(Attempt::Used(no_lock)),
     }
@@ -107,10 +113,6 @@ async fn refused(session: &mut Session, request: &LockRequest, now: Option<i64>)
 
 fn proof(request: &LockRequest) -> Proof {
     Proof { lock: request.lock, owner: Some(request.owner.id.clone()) }
-}
-
-fn other_aggregate(request: &LockRequest) -> Attempt {
-    Attempt::Used(NoLock { key: Some(request.key.clone()), why: Why::OtherAggregate, held_now: None })
 }
 
 /// A lease that was recorded already is left as it was.
@@ -230,10 +232,7 @@ async fn change(
 /// Where the lease of a generation is. Without a lock, because looking for it would wait for every row of the key.
 const SLOT: &str = "select slot from tenure_lock where kind = ? and id = ? and generation = ?";
 
-/// The lock id is rotated, so that nothing that was made for it is valid any more.
-const END: &str = "
-    update tenure_lock set ended = 1, lock_hash = unhex(sha2(concat(lock_hash, 'broken'), 256))
-     where kind = ? and id = ? and slot = ?";
+const BREAK: &str = "update tenure_lock set ended = 1 where kind = ? and id = ? and slot = ?";
 
 /// Ends the live lease of that generation, and records who did it and why. Takes the row first: whoever saves under this
 /// lease is waited for.
@@ -253,7 +252,7 @@ pub(super) async fn break_lock(
     let same = |lease: &StoredLease| lease.holder.generation == generation && lease.alive();
     let Some(lease) = found.filter(same) else { return Ok(None) };
     record_ended(session, &lease, "broken", Some((by, reason))).await?;
-    session.write(Statement::new(END).bind(kind).bind(id).bind(&slot[..])).await.map_err(classify)?;
+    session.write(Statement::new(BREAK).bind(kind).bind(id).bind(&slot[..])).await.map_err(classify)?;
     Ok(Some(lease.into_holder()))
 }
 

@@ -1,0 +1,71 @@
+//! The shop's statements on MySQL and MariaDB.
+
+use tenure::{Database, DatabaseError};
+
+use super::{Listed, StoredSession, failed};
+
+pub(super) async fn migrate(db: &Database) -> Result<(), DatabaseError> {
+    db.migrate(&sqlx::migrate!("migrations/mysql")).await
+}
+
+const COUNT_ORDERS: &str = "select count(*) from orders where (? is null or orderer = ?) and (? is null or state = ?)";
+
+pub(super) async fn count_orders(
+    db: &Database,
+    orderer: Option<&str>,
+    state: Option<&str>,
+) -> Result<i64, DatabaseError> {
+    let count = sqlx::query_scalar(COUNT_ORDERS).bind(orderer).bind(orderer).bind(state).bind(state);
+    count.fetch_one(db.mysql()?).await.map_err(failed)
+}
+
+const LIST_ORDERS: &str = "
+    select no, orderer_name, state, total,
+           timestampdiff(microsecond, '1970-01-01', placed_at) as placed_at from orders
+     where (? is null or orderer = ?) and (? is null or state = ?)
+     order by orders.placed_at desc, no desc limit ? offset ?";
+
+pub(super) async fn list_orders(
+    db: &Database,
+    orderer: Option<&str>,
+    state: Option<&str>,
+    limit: i64,
+    offset: i64,
+) -> Result<Vec<Listed>, DatabaseError> {
+    let list = sqlx::query_as(LIST_ORDERS).bind(orderer).bind(orderer).bind(state).bind(state).bind(limit).bind(offset);
+    list.fetch_all(db.mysql()?).await.map_err(failed)
+}
+
+pub(super) async fn has_members(db: &Database) -> Result<bool, DatabaseError> {
+    sqlx::query_scalar("select exists (select 1 from member)").fetch_one(db.mysql()?).await.map_err(failed)
+}
+
+const WRITE_SESSION: &str = "
+    insert into sign_in (id, data, expires_at) values (?, ?, ?)
+        on duplicate key update data = values(data), expires_at = values(expires_at)";
+
+pub(super) async fn write_session(db: &Database, id: &str, data: &str, expires_at: i64) -> Result<(), DatabaseError> {
+    let mut tx = db.begin().await?;
+    let upsert = sqlx::query(WRITE_SESSION).bind(id).bind(data).bind(expires_at);
+    upsert.execute(tx.mysql()?).await.map_err(failed)?;
+    tx.commit().await
+}
+
+pub(super) async fn read_session(db: &Database, id: &str, now: i64) -> Result<Option<StoredSession>, DatabaseError> {
+    let select = sqlx::query_as("select data, expires_at from sign_in where id = ? and expires_at > ?");
+    select.bind(id).bind(now).fetch_optional(db.mysql()?).await.map_err(failed)
+}
+
+pub(super) async fn delete_session(db: &Database, id: &str) -> Result<(), DatabaseError> {
+    let mut tx = db.begin().await?;
+    let delete = sqlx::query("delete from sign_in where id = ?").bind(id);
+    delete.execute(tx.mysql()?).await.map_err(failed)?;
+    tx.commit().await
+}
+
+pub(super) async fn sweep_sessions(db: &Database, now: i64) -> Result<(), DatabaseError> {
+    let mut tx = db.begin().await?;
+    let delete = sqlx::query("delete from sign_in where expires_at <= ?").bind(now);
+    delete.execute(tx.mysql()?).await.map_err(failed)?;
+    tx.commit().await
+}

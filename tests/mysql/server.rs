@@ -1,0 +1,345 @@
+//! What the code relies on in MariaDB itself and in the driver, and what it promises there beyond the suite. If a new
+//! version behaves differently, these fail and say in which point.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant, SystemTime};
+
+use sqlx::{Connection, MySqlConnection, MySqlPool, Row};
+use tenure::{
+    Aggregate, Database, DatabaseError, Error, LockError, LockKey, LockManager, LockMode, LockPolicy, Owner, Repository,
+    UpdateError, Wait,
+};
+use tokio::sync::Barrier;
+use tokio::time::timeout;
+
+#[derive(Aggregate, Debug, Clone)]
+#[aggregate(table = "pinned")]
+struct Pinned {
+    #[aggregate(id)]
+    id: String,
+    count: i64,
+}
+
+const TABLE: &str = "
+    create table if not exists pinned (id varchar(64) primary key, count integer not null, version bigint not null,
+                                       tag varchar(8) unique) engine = InnoDB";
+
+fn url() -> String {
+    testkit::server_url(testkit::Kind::MariaDb)
+}
+
+async fn pinned() -> (Database, Repository<Pinned>, String) {
+    let db = Database::connect(&url()).await.unwrap();
+    sqlx::raw_sql(TABLE).execute(db.mysql().unwrap()).await.unwrap();
+    let pins = Repository::new(&db);
+    let id = insert(&db, &pins).await;
+    (db, pins, id)
+}
+
+async fn insert(db: &Database, pins: &Repository<Pinned>) -> String {
+    let id = tenure::LockId::random().reveal()[..32].to_owned();
+    let mut tx = db.begin().await.unwrap();
+    pins.insert(&mut tx, Pinned { id: id.clone(), count: 0 }).await.unwrap();
+    tx.commit().await.unwrap();
+    id
+}
+
+fn add(pinned: &mut Pinned) -> Result<(), std::convert::Infallible> {
+    pinned.count += 1;
+    Ok(())
+}
+
+fn kim() -> Owner {
+    Owner::new("kim", "Kim")
+}
+
+/// Polls a future until it is pending for the `waits + 1`st time, and drops it then.
+async fn cut_after<F: Future>(waits: usize, future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    let mut left = waits;
+    std::future::poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending if left == 0 => Poll::Ready(None),
+        Poll::Pending => {
+            left -= 1;
+            Poll::Pending
+        }
+    })
+    .await
+}
+
+/// Of two transactions that wait for each other one is rolled back by the server. Its owner does not look, and goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_after_a_swallowed_deadlock_is_an_error_and_nothing_before_or_after_it_is_saved() {
+    let (db, pins, one) = pinned().await;
+    let two = insert(&db, &pins).await;
+    let barrier = Arc::new(Barrier::new(2));
+    let tag = |id: &str, what: &str| format!("update pinned set count = count + 1, tag = '{what}' where id = '{id}'");
+    let unit = async |first: &str, then: &str| {
+        let mut tx = db.begin().await.unwrap();
+        let own = async |tx: &mut tenure::Transaction, sql: String| {
+            sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(tx.mysql().unwrap()).await.is_ok()
+        };
+        assert!(own(&mut tx, tag(first, &first[..8])).await);
+        barrier.wait().await;
+        let survived = own(&mut tx, tag(then, &then[..8])).await;
+        let after = format!("insert into pinned values ('after {first}', 1, 1, null)");
+        assert!(own(&mut tx, after).await);
+        (survived, tx.commit().await)
+    };
+    let (forth, back) = tokio::join!(unit(&one, &two), unit(&two, &one));
+    let ((won, committed), (_, refused), loser) = if forth.0 { (forth, back, &two) } else { (back, forth, &one) };
+    assert!(won && committed.is_ok(), "{committed:?}");
+    assert!(matches!(&refused, Err(DatabaseError::Poisoned(_))), "{refused:?}");
+    let after = pins.get(&format!("after {loser}")).await.unwrap();
+    assert!(after.is_none(), "the statement after the deadlock was saved");
+    assert_eq!(pins.get(loser).await.unwrap().unwrap().count, 1);
+}
+
+#[tokio::test]
+async fn a_commit_after_ones_own_statement_ended_the_transaction_is_an_error() {
+    let (db, pins, id) = pinned().await;
+    for ends in ["commit", "rollback", "create table if not exists pinned_too (id int)"] {
+        let mut tx = db.begin().await.unwrap();
+        sqlx::raw_sql(ends).execute(tx.mysql().unwrap()).await.unwrap();
+        let mut one = pins.find(&mut tx, &id, LockMode::Optimistic).await.unwrap().unwrap();
+        one.count = 9;
+        pins.save(&mut tx, &mut one).await.unwrap();
+        assert!(matches!(tx.commit().await, Err(DatabaseError::Poisoned(_))));
+        assert_eq!(pins.get(&id).await.unwrap().unwrap().count, 0, "saved after {ends}");
+    }
+}
+
+/// Why statements run to their end in the background: sqlx takes what is left of a cut answer for the next answer.
+#[tokio::test]
+async fn the_driver_does_not_survive_a_cut_in_the_middle_of_a_statement() {
+    let mut garbled = 0;
+    for waits in 0..6 {
+        let mut connection = MySqlConnection::connect(&url()).await.unwrap();
+        let text = "select ? + 0, ? + 0, ? + 0";
+        let cut = sqlx::query(text).bind(1).bind(2).bind(3).fetch_one(&mut connection);
+        if cut_after(waits, cut).await.is_some() {
+            break;
+        }
+        let next = timeout(Duration::from_secs(1), sqlx::raw_sql("select 42").fetch_one(&mut connection)).await;
+        garbled += usize::from(!matches!(next, Ok(Ok(row)) if row.try_get::<i32, _>(0).is_ok_and(|n| n == 42)));
+    }
+    assert!(garbled > 0, "every cut was survived: `underway.rs` may go");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_statement_of_ones_own_that_was_cut_is_not_committed_and_its_connection_not_used_again() {
+    let (db, pins, id) = pinned().await;
+    let mut cuts = 0;
+    for waits in 0..8 {
+        let mut tx = db.begin().await.unwrap();
+        let sql = "update pinned set count = count + ? where id = ? and version > ?";
+        let own = sqlx::query(sql).bind(1).bind(&id).bind(0).execute(tx.mysql().unwrap());
+        if cut_after(waits, own).await.is_some() {
+            break;
+        }
+        cuts += 1;
+        let before = pins.get(&id).await.unwrap().unwrap().count;
+        // The server did it, or never heard of it. But what is said of the commit has to be true.
+        let committed = timeout(Duration::from_secs(15), tx.commit()).await.expect("the commit hangs").is_ok();
+        let after = pins.get(&id).await.unwrap().unwrap().count;
+        assert!(committed || after == before, "refused, but saved");
+    }
+    assert!(cuts > 0);
+    for _ in 0..30 {
+        pins.update(&id).run(add).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn operations_that_are_cut_at_any_moment_leave_no_transaction_behind() {
+    let (db, pins, id) = pinned().await;
+    let locks = LockManager::new(&db);
+    let key = LockKey::new("Pinned", &id);
+    for waits in 0..24 {
+        cut_after(waits, pins.update(&id).locking(LockMode::PessimisticWrite).run(add)).await;
+        cut_after(waits, pins.get(&id)).await;
+        if let Some(Ok(lease)) = cut_after(waits, locks.try_lock(&key, &kim())).await {
+            cut_after(waits, locks.keep_alive(std::slice::from_ref(lease.id()))).await;
+            cut_after(waits, locks.release_lock(lease.id())).await;
+        }
+    }
+    let pool = db.mysql().unwrap();
+    assert!(pool.size() > 0);
+    // Whatever they left behind would be on a connection of this pool, or wait for one.
+    let settings = "select cast(@@autocommit as signed) + cast(@@in_transaction as signed) * 10";
+    let mut connections = Vec::new();
+    for _ in 0..10 {
+        let mut connection = pool.acquire().await.unwrap();
+        let seen: i64 = sqlx::query_scalar(settings).fetch_one(&mut *connection).await.unwrap();
+        assert_eq!(seen, 1);
+        connections.push(connection);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_is_in_the_way_is_named_by_what_they_do() {
+    let (db, pins, id) = pinned().await;
+    let (holding, (finish, finished)) = (Arc::new(Barrier::new(2)), tokio::sync::oneshot::channel::<()>());
+    let (barrier, other, number) = (Arc::clone(&holding), pins.clone(), id.clone());
+    // The command is synchronous, so it blocks its thread while it holds the row.
+    let holder = tokio::spawn(async move {
+        let handle = tokio::runtime::Handle::current();
+        let update = other.update(&number).by(&kim()).command("count").locking(LockMode::PessimisticWrite);
+        let wait = move |pinned: &mut Pinned| {
+            tokio::task::block_in_place(|| {
+                handle.block_on(async {
+                    barrier.wait().await;
+                    let _ = finished.await;
+                })
+            });
+            add(pinned)
+        };
+        update.run(wait).await.map(drop)
+    });
+    holding.wait().await;
+    let update = pins.update(&id).locking(LockMode::PessimisticWrite).within(Duration::from_millis(600));
+    let refused = update.run(add).await;
+    finish.send(()).unwrap();
+    let Err(UpdateError::Failed(Error::Database(DatabaseError::LockTimeout { waited, holder: Some(named) }))) = refused
+    else {
+        panic!("{refused:?}")
+    };
+    assert!(named.starts_with("kim: count (") && waited >= Duration::from_millis(600), "{named} {waited:?}");
+    holder.await.unwrap().unwrap();
+    db.close().await;
+}
+
+#[tokio::test]
+async fn settings_of_a_transaction_do_not_reach_the_next_user_of_its_connection() {
+    let (db, pins, id) = pinned().await;
+    let settings = "select concat_ws(' ', @@autocommit, @@in_transaction, @@tx_isolation, @@time_zone,
+                                     @@max_statement_time, @@innodb_lock_wait_timeout, @@lock_wait_timeout)";
+    let pool: &MySqlPool = db.mysql().unwrap();
+    for _ in 0..3 {
+        let update = pins.update(&id).by(&kim()).command("count").within(Duration::from_millis(123));
+        update.run(add).await.unwrap();
+        pins.get(&id).await.unwrap();
+        drop(db.begin_within(Wait::Within(Duration::from_millis(77))).await.unwrap());
+        for _ in 0..4 {
+            let seen: String = sqlx::query_scalar(settings).fetch_one(pool).await.unwrap();
+            assert_eq!(seen, "1 0 READ-COMMITTED +00:00 0.000000 50 86400");
+        }
+    }
+}
+
+/// MariaDB's own time limit is whole seconds, and counts for every lock anew.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn deadlines_hold_to_some_milliseconds_for_loads_saves_inserts_and_leases() {
+    let (db, pins, id) = pinned().await;
+    let new = tenure::LockId::random().reveal()[..32].to_owned();
+    let mut holder = db.begin_within(Wait::Within(Duration::from_secs(60))).await.unwrap();
+    pins.find(&mut holder, &id, LockMode::PessimisticWrite).await.unwrap();
+    pins.insert(&mut holder, Pinned { id: new.clone(), count: 0 }).await.unwrap();
+    let mut late = Duration::ZERO;
+    for millis in [20, 90, 250, 400] {
+        let (budget, asked) = (Duration::from_millis(millis), Instant::now());
+        let mut tx = db.begin_within(Wait::Within(budget)).await.unwrap();
+        let load = pins.find(&mut tx, &id, LockMode::PessimisticRead).await.map(drop);
+        let loaded = asked.elapsed();
+        let asked = Instant::now();
+        let mut tx = db.begin_within(Wait::Within(budget)).await.unwrap();
+        let mut one = pins.find(&mut tx, &id, LockMode::Optimistic).await.unwrap().unwrap();
+        one.count += 1;
+        let save = pins.save(&mut tx, &mut one).await.map(drop);
+        let saved = asked.elapsed();
+        let asked = Instant::now();
+        let mut tx = db.begin_within(Wait::Within(budget)).await.unwrap();
+        let insert = pins.insert(&mut tx, Pinned { id: new.clone(), count: 0 }).await.map(drop);
+        let inserted = asked.elapsed();
+        for (refused, took) in [(load, loaded), (save, saved), (insert, inserted)] {
+            assert!(matches!(refused, Err(Error::Database(DatabaseError::LockTimeout { .. }))), "{refused:?}");
+            assert!(took >= budget, "{took:?} of {budget:?}");
+            late = late.max(took - budget);
+        }
+    }
+    // Generous, because the machine may be busy. Alone it is 1 to 2 ms.
+    assert!(late < Duration::from_millis(200), "late by {late:?}");
+    holder.rollback().await.unwrap();
+}
+
+/// The row is locked before the time is read: a lease that was waited for has its full time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lease_that_had_to_be_waited_for_has_its_full_time() {
+    let (db, _, id) = pinned().await;
+    let ttl = LockPolicy::SHORTEST_TTL;
+    let locks = LockManager::new(&db).with_policy("Pinned", LockPolicy::exclusive().ttl(ttl).unwrap());
+    let key = LockKey::new("Pinned", &id);
+    let first = locks.try_lock(&key, &kim()).await.unwrap();
+    let mut tx = db.begin().await.unwrap();
+    locks.guard(&mut tx, first.id()).await.unwrap();
+    tokio::time::sleep(ttl + Duration::from_millis(50)).await;
+    let (others, wanted) = (locks.clone(), key.clone());
+    let next = tokio::spawn(async move { others.try_lock(&wanted, &Owner::new("lee", "Lee")).await });
+    tokio::time::sleep(Duration::from_millis(1_200)).await;
+    assert!(!next.is_finished());
+    tx.commit().await.unwrap();
+    let lease = next.await.unwrap().unwrap();
+    assert_eq!(lease.generation, 2);
+    assert!(lease.remaining > ttl - Duration::from_millis(200), "{:?}", lease.remaining);
+    let since = SystemTime::now().duration_since(lease.since).unwrap_or_default();
+    assert!(since < Duration::from_millis(500), "since {since:?} ago");
+}
+
+/// A save that releases its lease, and the heartbeat of the same page, want the same row. Neither sees a deadlock.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn heartbeats_takeovers_and_releasing_saves_do_not_get_into_each_others_way() {
+    let (db, pins, id) = pinned().await;
+    let elsewhere = Database::connect(&url()).await.unwrap();
+    let (locks, others) = (LockManager::new(&db), LockManager::new(&elsewhere));
+    let key = LockKey::of::<Pinned>(&id);
+    let deadlocks = async || -> u64 {
+        let row = sqlx::raw_sql("show global status like 'Innodb_deadlocks'").fetch_one(db.mysql().unwrap()).await;
+        row.unwrap().try_get::<String, _>(1).unwrap().parse().unwrap()
+    };
+    let _ = deadlocks().await;
+    for _ in 0..40 {
+        let lease = locks.try_lock(&key, &kim()).await.unwrap();
+        let beat = async || others.keep_alive(std::slice::from_ref(lease.id())).await.map(drop);
+        let steal = async || match others.try_lock(&key, &Owner::new("lee", "Lee")).await {
+            Ok(stolen) => others.release_lock(stolen.id()).await.unwrap(),
+            Err(LockError::AlreadyLocked(_) | LockError::LockingFailed { .. }) => {}
+            Err(error) => panic!("{error}"),
+        };
+        let save = async || pins.update(&id).by(&kim()).releasing(lease.id()).run(add).await.map(drop);
+        let (saved, one, two, ()) = tokio::join!(save(), beat(), beat(), steal());
+        assert!(saved.is_ok() && one.is_ok() && two.is_ok(), "{saved:?} {one:?} {two:?}");
+    }
+    assert_eq!(pins.get(&id).await.unwrap().unwrap().count, 40);
+}
+
+#[tokio::test]
+async fn another_unique_column_that_is_taken_is_a_rule_of_the_table_and_not_an_id_that_exists() {
+    #[derive(Aggregate, Debug)]
+    #[aggregate(table = "pinned")]
+    struct Tagged {
+        #[aggregate(id)]
+        id: String,
+        count: i64,
+        tag: Option<String>,
+    }
+    let (db, _, id) = pinned().await;
+    let tagged = Repository::<Tagged>::new(&db);
+    let tag = Some(id[..8].to_owned());
+    let mut tx = db.begin().await.unwrap();
+    let new = |end: &str, tag: &Option<String>| Tagged { id: format!("{id}{end}"), count: 0, tag: tag.clone() };
+    tagged.insert(&mut tx, new("1", &tag)).await.unwrap();
+    tx.commit().await.unwrap();
+    let mut tx = db.begin().await.unwrap();
+    let exists = tagged.insert(&mut tx, new("1", &None)).await;
+    assert!(matches!(exists, Err(Error::AlreadyExists { .. })), "{exists:?}");
+    let refused = tagged.insert(&mut tx, new("2", &tag)).await;
+    assert!(matches!(refused, Err(Error::Database(DatabaseError::Constraint(_)))), "{refused:?}");
+    drop(tx);
+    let mut tx = db.begin().await.unwrap();
+    let too_long = tagged.insert(&mut tx, new("3", &Some("much too long".into()))).await;
+    assert!(matches!(too_long, Err(Error::Database(DatabaseError::Constraint(_)))), "{too_long:?}");
+}
