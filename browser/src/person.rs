@@ -135,6 +135,17 @@ impl Person {
         self.done("looks at another tab", looked).await;
     }
 
+    /// Does something that leads away from the page, and tells whether the browser asked first. (WebDriver agrees to
+    /// that question by itself.)
+    pub async fn is_asked_before(&self, leaving: impl Future<Output = ()>) -> bool {
+        let note =
+            "(addEventListener('beforeunload', (event) => (sessionStorage.asked = event.defaultPrevented)), null)";
+        self.finds::<()>(note).await;
+        leaving.await;
+        self.waits_until("sessionStorage.asked").await;
+        self.finds("[sessionStorage.asked === 'true', delete sessionStorage.asked][0]").await
+    }
+
     /// Waits until an element is there to be seen.
     pub async fn sees(&self, css: &str) -> WebElement {
         let found =

@@ -1,1 +1,247 @@
 //! What goes wrong with a server, what is said about it, and that it goes on when the server comes back.
+
+use std::time::Duration;
+
+use tenure::{
+    Aggregate, ConnectOptions, Database, DatabaseError, Error, LockError, LockKey, LockManager, LockMode, Owner,
+    Repository, UpdateError, Version, Wait,
+};
+use testkit::{DATABASE, MariaDb};
+use tokio::task::JoinSet;
+
+#[derive(Aggregate, Debug)]
+#[aggregate(table = "account")]
+struct Account {
+    #[aggregate(id)]
+    id: String,
+    balance: i64,
+}
+
+const TABLE: &str = "
+    create table account (id varchar(20) primary key, balance bigint not null, version bigint not null) engine = InnoDB";
+
+async fn open(server: &MariaDb) -> (Database, Repository<Account>) {
+    let db = Database::connect(&server.url(DATABASE)).await.unwrap();
+    let accounts = Repository::new(&db);
+    sqlx::raw_sql(TABLE).execute(db.mysql().unwrap()).await.unwrap();
+    let mut tx = db.begin().await.unwrap();
+    accounts.insert(&mut tx, Account { id: "a".into(), balance: 0 }).await.unwrap();
+    tx.commit().await.unwrap();
+    (db, accounts)
+}
+
+fn deposit(account: &mut Account) -> Result<(), std::convert::Infallible> {
+    account.balance += 1;
+    Ok(())
+}
+
+async fn refused(url: &str) -> String {
+    match Database::connect(url).await {
+        Err(error @ (DatabaseError::Unreachable { .. } | DatabaseError::Schema(_))) => error.to_string(),
+        other => panic!("expected a refusal, found {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_killed_in_the_middle_keeps_what_was_acknowledged_and_is_used_again_when_it_is_back() {
+    let server = MariaDb::start().unwrap();
+    let (db, accounts) = open(&server).await;
+    let (locks, key) = (LockManager::new(&db), LockKey::new("Account", "a"));
+    let lease = locks.try_lock(&key, &Owner::new("kim", "Kim")).await.unwrap();
+    let mut acknowledged = 0;
+    for _ in 0..20 {
+        acknowledged += i64::from(accounts.update(&"a".into()).run(deposit).await.is_ok());
+    }
+    let mut half_done = db.begin().await.unwrap();
+    let mut account = accounts.find(&mut half_done, &"a".into(), LockMode::PessimisticWrite).await.unwrap().unwrap();
+    account.balance += 1_000;
+    accounts.save(&mut half_done, &mut account).await.unwrap();
+    server.kill();
+    let lost = half_done.commit().await.unwrap_err();
+    assert!(matches!(lost, DatabaseError::CommitUnknown(_)), "{lost:?}");
+    let down = accounts.update(&"a".into()).run(deposit).await.unwrap_err();
+    assert!(matches!(&down, UpdateError::Failed(error) if error.status() == 503 && error.is_retryable()), "{down:?}");
+    server.restart().unwrap();
+    // Connections of before are dead. Each is noticed once, and replaced; none blocks the program.
+    let mut tries = 0;
+    let saved = loop {
+        match accounts.update(&"a".into()).run(deposit).await {
+            Ok(saved) => break saved,
+            Err(UpdateError::Failed(error)) if error.is_retryable() && tries < 20 => tries += 1,
+            Err(error) => panic!("after {tries} tries: {error:?}"),
+        }
+    };
+    assert_eq!((saved.balance, saved.version().number()), (acknowledged + 1, acknowledged + 2));
+    let held = loop {
+        match locks.try_lock(&key, &Owner::new("lee", "Lee")).await {
+            Err(LockError::AlreadyLocked(holder)) => break holder,
+            Err(LockError::Database(error)) if error.is_retryable() && tries < 20 => tries += 1,
+            other => panic!("after {tries} tries: {other:?}"),
+        }
+    };
+    assert_eq!((held.owner.id.as_str(), held.generation), ("kim", lease.generation));
+}
+
+#[tokio::test]
+async fn wrong_addresses_passwords_and_databases_are_told_apart() {
+    let server = MariaDb::start().unwrap();
+    let url = server.url(DATABASE);
+    assert!(refused(&server.url("nowhere")).await.contains("create it"));
+    assert!(refused(&server.url("")).await.contains("add one"));
+    let wrong = url.replace(":secret@", ":wrong@");
+    let said = refused(&wrong).await;
+    assert!(said.contains("check the user and the password") && !said.contains(":wrong@"), "{said}");
+    assert!(refused("mysql://tenure@127.0.0.1:1/tenure").await.contains("check host and port"));
+    assert!(refused("mysql://tenure@host.invalid/tenure").await.contains("check host and port"));
+}
+
+#[tokio::test]
+async fn settings_that_lose_acknowledged_locks_are_refused_unless_told_otherwise() {
+    let log: &[(&str, &str)] = &[("log-bin", "log"), ("sync-binlog", "0")];
+    let settings: [(&str, &[(&str, &str)]); 3] = [
+        ("innodb_flush_log_at_trx_commit", &[("innodb-flush-log-at-trx-commit", "2")]),
+        ("innodb_doublewrite", &[("innodb-doublewrite", "off")]),
+        ("sync_binlog", log),
+    ];
+    for (name, settings) in settings {
+        let server = settings.iter().fold(MariaDb::builder(), |server, (name, value)| server.setting(*name, *value));
+        let server = server.start().unwrap();
+        let said = refused(&server.url(DATABASE)).await;
+        assert!(said.contains(name) && said.contains("accepting_volatile_settings"), "{said}");
+        let diagnosis = Database::diagnose(&server.url(DATABASE)).await.unwrap();
+        assert!(!diagnosis.is_healthy() && diagnosis.to_string().contains("BAD"), "{diagnosis}");
+        let options = ConnectOptions::new().accepting_volatile_settings();
+        Database::connect_with(&server.url(DATABASE), options).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_only_reads_is_refused_as_such() {
+    let server = MariaDb::start().unwrap();
+    open(&server).await.0.close().await;
+    server.query(DATABASE, "set global read_only = on").unwrap();
+    let options = ConnectOptions::new().accepting_volatile_settings();
+    for options in [ConnectOptions::new(), options] {
+        let refused = Database::connect_with(&server.url(DATABASE), options).await;
+        assert!(matches!(refused, Err(DatabaseError::ReadOnly)), "{refused:?}");
+    }
+}
+
+/// Whatever the server's defaults are: every connection is set up for itself.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_with_unfavourable_defaults_is_used_as_any_other() {
+    let server = MariaDb::builder()
+        .setting("character-set-server", "latin1")
+        .setting("collation-server", "latin1_swedish_ci")
+        .setting("sql-mode", "ANSI_QUOTES,NO_BACKSLASH_ESCAPES")
+        .setting("transaction-isolation", "SERIALIZABLE")
+        .setting("innodb-snapshot-isolation", "on")
+        .setting("innodb-lock-wait-timeout", "1")
+        .setting("autocommit", "off")
+        .setting("default-time-zone", "+09:00")
+        .setting("log-bin", "log")
+        .setting("sync-binlog", "1")
+        .start()
+        .unwrap();
+    let (db, accounts) = open(&server).await;
+    let key = LockKey::new("계정", "주문 💐");
+    let locks = LockManager::new(&db);
+    let lease = locks.try_lock(&key, &Owner::new("김", "김민지 💐")).await.unwrap();
+    assert_eq!(locks.holders(&key).await.unwrap()[0].owner.name, "김민지 💐");
+    let age = lease.since.elapsed().map_or_else(|ahead| ahead.duration(), |age| age);
+    assert!(age < Duration::from_secs(60), "{age:?}");
+    // Longer than the server would wait by itself.
+    let mut holder = db.begin().await.unwrap();
+    accounts.find(&mut holder, &"a".into(), LockMode::PessimisticWrite).await.unwrap();
+    let waiting = accounts.clone();
+    let waiting = tokio::spawn(async move {
+        waiting.update(&"a".into()).locking(LockMode::PessimisticWrite).run(deposit).await.map(|saved| saved.balance)
+    });
+    tokio::time::sleep(Duration::from_millis(2_200)).await;
+    assert!(!waiting.is_finished());
+    holder.rollback().await.unwrap();
+    assert_eq!(waiting.await.unwrap().unwrap(), 1);
+}
+
+#[tokio::test]
+async fn when_no_connection_is_left_it_says_so_and_goes_on_when_there_is_one() {
+    let server = MariaDb::builder().setting("max-connections", "10").start().unwrap();
+    let (db, accounts) = open(&server).await;
+    let mut held = Vec::new();
+    for _ in 0..8 {
+        held.push(db.begin().await.unwrap());
+    }
+    let others: Vec<_> = {
+        let mut others = Vec::new();
+        while let Ok(other) = sqlx::MySqlPool::connect(&server.url(DATABASE)).await {
+            others.push(other);
+        }
+        others
+    };
+    let refused = Database::connect(&server.url(DATABASE)).await.unwrap_err();
+    assert!(refused.to_string().contains("close other connections"), "{refused}");
+    drop((held, others));
+    let update = accounts.update(&"a".into()).run(deposit).await.unwrap();
+    assert!(update.version() > Version::FIRST);
+}
+
+#[tokio::test]
+async fn a_table_without_rights_is_named_and_the_next_transaction_works() {
+    let server = MariaDb::start().unwrap();
+    let (db, accounts) = open(&server).await;
+    server.query(DATABASE, "create user clerk identified by 'secret'").unwrap();
+    let tables = ["tenure_lock", "tenure_lock_history", "tenure_revision", "_tenure_migrations"];
+    for table in tables {
+        server.query(DATABASE, &format!("grant select, insert, update, delete on {DATABASE}.{table} to clerk")).unwrap();
+    }
+    server.query(DATABASE, &format!("grant select, insert on {DATABASE}.account to clerk")).unwrap();
+    let as_clerk = server.url(DATABASE).replace("tenure:secret@", "clerk:secret@");
+    let clerks = Database::connect(&as_clerk).await.unwrap();
+    let refused = Repository::<Account>::new(&clerks).update(&"a".into()).run(deposit).await;
+    let Err(UpdateError::Failed(Error::Database(DatabaseError::NotPermitted(what)))) = refused else {
+        panic!("{refused:?}")
+    };
+    assert!(what.contains("account"), "{what}");
+    let balance = Repository::<Account>::new(&clerks).get(&"a".into()).await.unwrap().unwrap().balance;
+    assert_eq!(balance, 0);
+    // Without the right to see who is in the way, a wait ends as well, and nobody is named.
+    let mut holder = db.begin().await.unwrap();
+    accounts.find(&mut holder, &"a".into(), LockMode::PessimisticWrite).await.unwrap();
+    let mut tx = clerks.begin_within(Wait::Within(Duration::from_millis(150))).await.unwrap();
+    let insert = Repository::<Account>::new(&clerks).find(&mut tx, &"a".into(), LockMode::PessimisticRead).await;
+    assert!(matches!(insert, Err(Error::Database(_))), "{insert:?}");
+    drop(holder);
+    accounts.update(&"a".into()).run(deposit).await.unwrap();
+    db.close().await;
+}
+
+#[tokio::test]
+async fn a_schema_of_a_newer_release_is_refused_and_an_older_one_is_brought_up_to_date() {
+    let server = MariaDb::start().unwrap();
+    let older = Database::diagnose(&server.url(DATABASE)).await.unwrap();
+    assert!(older.is_healthy() && older.applied.is_empty(), "{older}");
+    open(&server).await.0.close().await;
+    let newer = "insert into _tenure_migrations values (9999, 'from the future', now(), true, '', 0)";
+    server.query(DATABASE, newer).unwrap();
+    let said = refused(&server.url(DATABASE)).await;
+    assert!(said.contains("migration 9999") && said.contains("newer release"), "{said}");
+    assert!(!Database::diagnose(&server.url(DATABASE)).await.unwrap().is_healthy());
+}
+
+/// Making tables is not a transaction here, and sqlx's own lock is none on MariaDB.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_that_start_at_once_on_an_empty_database_and_one_after_an_interruption_find_the_tables() {
+    let server = MariaDb::start().unwrap();
+    let mut starts = JoinSet::new();
+    for _ in 0..8 {
+        let url = server.url(DATABASE);
+        starts.spawn(async move { Database::connect(&url).await.map(drop) });
+    }
+    for started in starts.join_all().await {
+        started.unwrap();
+    }
+    server.query(DATABASE, "update _tenure_migrations set success = false; drop table tenure_revision").unwrap();
+    open(&server).await;
+    let tables = format!("select count(*) from information_schema.tables where table_schema = '{DATABASE}'");
+    assert_eq!(server.query(DATABASE, &tables).unwrap().trim(), "5");
+}

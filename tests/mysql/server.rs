@@ -116,18 +116,21 @@ async fn a_commit_after_ones_own_statement_ended_the_transaction_is_an_error() {
 /// Why statements run to their end in the background: sqlx takes what is left of a cut answer for the next answer.
 #[tokio::test]
 async fn the_driver_does_not_survive_a_cut_in_the_middle_of_a_statement() {
-    let mut garbled = 0;
-    for waits in 0..6 {
+    let mut garbled = false;
+    // A fast server may have answered before the cut.
+    for _ in 0..200 {
         let mut connection = MySqlConnection::connect(&url()).await.unwrap();
         let text = "select ? + 0, ? + 0, ? + 0";
-        let cut = sqlx::query(text).bind(1).bind(2).bind(3).fetch_one(&mut connection);
-        if cut_after(waits, cut).await.is_some() {
-            break;
+        if cut_after(0, sqlx::query(text).bind(1).bind(2).bind(3).fetch_one(&mut connection)).await.is_some() {
+            continue;
         }
         let next = timeout(Duration::from_secs(1), sqlx::raw_sql("select 42").fetch_one(&mut connection)).await;
-        garbled += usize::from(!matches!(next, Ok(Ok(row)) if row.try_get::<i32, _>(0).is_ok_and(|n| n == 42)));
+        garbled = !matches!(next, Ok(Ok(row)) if row.try_get::<i32, _>(0).is_ok_and(|n| n == 42));
+        if garbled {
+            break;
+        }
     }
-    assert!(garbled > 0, "every cut was survived: `underway.rs` may go");
+    assert!(garbled, "every cut was survived: `underway.rs` may go");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -216,7 +219,7 @@ async fn whoever_is_in_the_way_is_named_by_what_they_do() {
 #[tokio::test]
 async fn settings_of_a_transaction_do_not_reach_the_next_user_of_its_connection() {
     let (db, pins, id) = pinned().await;
-    let settings = "select concat_ws(' ', @@autocommit, @@in_transaction, @@tx_isolation, @@time_zone,
+    let settings = "select concat_ws(' ', cast(@@autocommit as signed), @@in_transaction, @@tx_isolation, @@time_zone,
                                      @@max_statement_time, @@innodb_lock_wait_timeout, @@lock_wait_timeout)";
     let pool: &MySqlPool = db.mysql().unwrap();
     for _ in 0..3 {
@@ -296,11 +299,6 @@ async fn heartbeats_takeovers_and_releasing_saves_do_not_get_into_each_others_wa
     let elsewhere = Database::connect(&url()).await.unwrap();
     let (locks, others) = (LockManager::new(&db), LockManager::new(&elsewhere));
     let key = LockKey::of::<Pinned>(&id);
-    let deadlocks = async || -> u64 {
-        let row = sqlx::raw_sql("show global status like 'Innodb_deadlocks'").fetch_one(db.mysql().unwrap()).await;
-        row.unwrap().try_get::<String, _>(1).unwrap().parse().unwrap()
-    };
-    let _ = deadlocks().await;
     for _ in 0..40 {
         let lease = locks.try_lock(&key, &kim()).await.unwrap();
         let beat = async || others.keep_alive(std::slice::from_ref(lease.id())).await.map(drop);

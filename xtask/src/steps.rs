@@ -14,8 +14,10 @@ use crate::debian;
 pub(crate) struct Step {
     /// What `--only` calls it.
     pub(crate) name: &'static str,
-    /// What cargo is given.
+    /// What cargo is given first.
     cargo: &'static [&'static str],
+    /// Which test programs it runs, if not all.
+    programs: &'static [&'static str],
     /// What its environment is given besides.
     environment: &'static [(&'static str, &'static str)],
     /// What it needs from Debian.
@@ -24,58 +26,68 @@ pub(crate) struct Step {
     servers: &'static [Kind],
 }
 
+/// What all steps below `test` build: one selection of packages and features, or cargo would build the drivers and the
+/// runtime anew for each.
+const EVERYTHING: [&str; 3] = ["test", "--workspace", "--all-features"];
+
 /// All of them, the quick ones first.
-pub(crate) const STEPS: [Step; 12] = [
+pub(crate) const STEPS: [Step; 11] = [
     Step::new("fmt", &["fmt", "--all", "--check"]),
     Step::new("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
     Step {
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
         ..Step::new("doc", &["doc", "--workspace", "--no-deps", "--all-features"])
     },
-    // The default members, with the examples in their documentation.
+    // What everybody runs: the default members, with the examples in their documentation, and no service.
     Step::new("test", &["test"]),
     // The library for those who bring a backend of their own. Its tests need one, so it is only compiled.
     Step::new("no-backend", &["check", "--package", "tenure", "--no-default-features"]),
-    Step {
-        servers: &[Kind::Postgres],
-        ..Step::new("postgres", &["test", "--package", "tenure", "--features", "postgres", "--test", "postgres*"])
-    },
-    Step {
-        servers: &[Kind::MariaDb],
-        ..Step::new("mysql", &["test", "--package", "tenure", "--features", "mysql", "--test", "mysql*"])
-    },
+    Step { servers: &[Kind::Postgres], ..Step::of_everything("postgres", &["postgres*"]) },
+    Step { servers: &[Kind::MariaDb], ..Step::of_everything("mysql", &["mysql*"]) },
     Step {
         environment: &[("SHOP_STORIES_ON", "postgres")],
         servers: &[Kind::Postgres],
-        ..Step::new("shop-postgres", &["test", "--package", "shop", "--test", "stories"])
+        ..Step::of_everything("shop-postgres", &["stories"])
     },
     Step {
         environment: &[("SHOP_STORIES_ON", "mysql")],
         servers: &[Kind::MariaDb],
-        ..Step::new("shop-mysql", &["test", "--package", "shop", "--test", "stories"])
+        ..Step::of_everything("shop-mysql", &["stories"])
     },
-    Step { servers: &[Kind::Postgres], ..Step::new("server", &["test", "--package", "tenure-server"]) },
     Step {
-        packages: &[Kind::Postgres.package(), Kind::MariaDb.package()],
-        ..Step::new("testkit", &["test", "--package", "testkit"])
+        servers: &[Kind::Postgres],
+        packages: &[Kind::MariaDb.package()],
+        ..Step::of_everything("programs", &["doctor", "servers"])
     },
     // The Korean pages need a Korean font, or their screenshots show boxes.
     Step {
         packages: &["chromium", "chromium-driver", "fonts-noto-cjk"],
-        ..Step::new("browser", &["test", "--package", "browser"])
+        ..Step::of_everything("browser", &["browser"])
     },
 ];
 
 impl Step {
     const fn new(name: &'static str, cargo: &'static [&'static str]) -> Self {
-        Step { name, cargo, environment: &[], packages: &[], servers: &[] }
+        Step { name, cargo, programs: &[], environment: &[], packages: &[], servers: &[] }
+    }
+
+    /// A step that runs these test programs, of whatever package.
+    const fn of_everything(name: &'static str, programs: &'static [&'static str]) -> Self {
+        Step { programs, ..Step::new(name, &EVERYTHING) }
+    }
+
+    /// What cargo is given.
+    fn arguments(&self) -> impl Iterator<Item = &'static str> {
+        let programs = self.programs.iter().flat_map(|program| ["--test", program]);
+        self.cargo.iter().copied().chain(programs)
     }
 
     /// What it runs, as one would type it.
     pub(crate) fn line(&self) -> String {
         let environment = self.environment.iter().map(|(name, value)| format!("{name}='{value}' "));
         let servers = self.servers.iter().map(|kind| format!("{}=… ", kind.variable()));
-        format!("{}cargo {}", environment.chain(servers).collect::<String>(), self.cargo.join(" "))
+        let cargo = self.arguments().collect::<Vec<_>>().join(" ");
+        format!("{}cargo {cargo}", environment.chain(servers).collect::<String>())
     }
 
     fn packages(&self) -> impl Iterator<Item = &'static str> {
@@ -87,7 +99,7 @@ impl Step {
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let mut command = Command::new(cargo);
-        command.args(self.cargo).envs(self.environment.iter().copied()).current_dir(root);
+        command.args(self.arguments()).envs(self.environment.iter().copied()).current_dir(root);
         let mut running = Vec::new();
         for kind in self.servers {
             let (url, server) = start(*kind).map_err(|error| error.to_string())?;
