@@ -1,8 +1,8 @@
 //! Who is signed in: a cookie, a session in the database, and what handlers get of it.
 
 use axum::extract::{FromRequestParts, Request, State};
+use axum::http::Method;
 use axum::http::request::Parts;
-use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use tenure_web::csrf::CsrfToken;
@@ -68,7 +68,7 @@ pub async fn identify(State(shop): State<Shop>, session: Session, mut request: R
         }
         Err(error) => {
             tracing::error!(%error, "the session could not be read");
-            StatusCode::SERVICE_UNAVAILABLE.into_response()
+            pages::unavailable(&request.into_parts().0)
         }
     }
 }

@@ -49,7 +49,7 @@ pub fn app(shop: Shop, secure_cookies: bool) -> Router {
         .layer(header(REFERRER_POLICY, "same-origin"))
         .layer(header(X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, Duration::from_secs(30)))
-        .layer(CatchPanicLayer::new())
+        .layer(CatchPanicLayer::custom(|_| pages::failed()))
         .layer(TraceLayer::new_for_http())
         .with_state(shop)
 }

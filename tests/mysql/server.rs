@@ -341,3 +341,89 @@ async fn another_unique_column_that_is_taken_is_a_rule_of_the_table_and_not_an_i
     let too_long = tagged.insert(&mut tx, new("3", &Some("much too long".into()))).await;
     assert!(matches!(too_long, Err(Error::Database(DatabaseError::Constraint(_)))), "{too_long:?}");
 }
+
+#[derive(Aggregate, Debug, Clone, PartialEq)]
+#[aggregate(table = "kinds")]
+struct Kinds {
+    #[aggregate(id, column = "")]
+    id: KindsId,
+    yes: bool,
+    no: Option<bool>,
+    small: u8,
+    large: i64,
+    money: i64,
+    ratio: f64,
+    text: Option<String>,
+    bytes: Vec<u8>,
+    stamp: Option<SystemTime>,
+    #[aggregate(children, table = "kinds_part", owner = "kinds_id, kinds_born")]
+    parts: Vec<Part>,
+}
+
+#[derive(tenure::ValueObject, Debug, Clone, PartialEq)]
+struct KindsId {
+    id: i64,
+    born: SystemTime,
+}
+
+impl std::fmt::Display for KindsId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {:?}", self.id, self.born)
+    }
+}
+
+#[derive(tenure::Entity, Debug, Clone, PartialEq)]
+struct Part {
+    #[aggregate(key)]
+    name: String,
+}
+
+const KINDS: &str = "
+    create table if not exists kinds (id bigint unsigned, born datetime(6), yes bit(1) not null, no boolean,
+        small tinyint unsigned not null, large bigint not null, money decimal(20, 0) not null, ratio float not null,
+        `text` enum ('red', '빨강'), bytes longblob not null, stamp timestamp(6) null, version smallint not null,
+        primary key (id, born)) engine = InnoDB character set = utf8mb4;
+    create table if not exists kinds_part (kinds_id bigint unsigned, kinds_born datetime(6),
+        name varchar(20) character set latin1 collate latin1_bin, primary key (kinds_id, kinds_born, name))
+        engine = InnoDB";
+
+#[tokio::test]
+async fn columns_of_any_width_hold_what_the_mapping_says_and_children_come_in_the_order_of_their_bytes() {
+    let (db, _, _) = pinned().await;
+    sqlx::raw_sql(KINDS).execute(db.mysql().unwrap()).await.unwrap();
+    let kinds = Repository::<Kinds>::new(&db);
+    let id = i64::from_str_radix(&tenure::LockId::random().reveal()[..12], 16).unwrap_or(7);
+    let at = |micros: u64| SystemTime::UNIX_EPOCH + Duration::from_micros(micros);
+    let before_1970 = SystemTime::UNIX_EPOCH - Duration::from_micros(1_234_567);
+    let part = |name: &str| Part { name: name.into() };
+    let key = KindsId { id, born: before_1970 };
+    let mut one = Kinds {
+        id: key.clone(),
+        yes: true,
+        no: None,
+        small: 255,
+        large: i64::MIN,
+        money: i64::MAX,
+        ratio: 0.5,
+        text: Some("빨강".into()),
+        bytes: vec![0, 255, 92, 39],
+        stamp: Some(at(1_700_000_000_123_456)),
+        parts: vec![part("B"), part("a"), part("ä"), part("z")],
+    };
+    one.parts.sort_by(|a, b| a.name.cmp(&b.name));
+    for round in 0..2 {
+        let mut tx = db.begin().await.unwrap();
+        if round == 0 {
+            kinds.insert(&mut tx, one.clone()).await.unwrap();
+        } else {
+            let mut stored = kinds.find(&mut tx, &key, LockMode::PessimisticWrite).await.unwrap().unwrap();
+            (one.yes, one.no, one.small, one.large, one.money) = (false, Some(true), 0, i64::MAX, i64::MIN);
+            (one.ratio, one.text, one.bytes, one.stamp) = (-0.25, None, vec![], None);
+            one.parts.remove(0);
+            *stored = one.clone();
+            kinds.save(&mut tx, &mut stored).await.unwrap();
+        }
+        tx.commit().await.unwrap();
+        assert_eq!(Kinds::clone(&*kinds.get(&key).await.unwrap().unwrap()), one);
+    }
+}

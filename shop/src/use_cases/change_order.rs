@@ -29,6 +29,7 @@ impl Shop {
         seen: Version,
         lines: Vec<LineChange>,
     ) -> Result<Version, Refusal> {
+        may_add(actor, &lines)?;
         let update = self.change(actor, no, seen, "change lines").await?.unless_locked();
         Ok(update.run(|order| order.change_lines(lines)).await?.version())
     }
@@ -69,5 +70,13 @@ impl Shop {
         // Whose order it is never changes, so this may be read before the transaction.
         self.order_of(actor, no).await?;
         Ok(self.orders.update(no).by(&actor.owner()).command(command).expecting(seen))
+    }
+}
+
+/// A new line names its price, so only operators add one; a customer would name their own.
+pub(super) fn may_add(actor: &Member, lines: &[LineChange]) -> Result<(), Refusal> {
+    match lines.iter().any(|line| matches!(line, LineChange::Add(_))) {
+        true => actor.must_be(Role::Operator),
+        false => Ok(()),
     }
 }

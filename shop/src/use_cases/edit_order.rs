@@ -2,6 +2,7 @@
 
 use tenure::{Lease, LeaseError, Loaded, LockError, LockId, LockKey, Version};
 
+use super::change_order::may_add;
 use super::{Refusal, Shop};
 use crate::domain::{LineChange, Member, Order, OrderError, OrderNo, OrderState, ShippingInfo};
 
@@ -64,6 +65,7 @@ impl Shop {
         info: ShippingInfo,
         lines: Vec<LineChange>,
     ) -> Result<Version, Refusal> {
+        may_add(actor, &lines)?;
         let update = self.change(actor, no, seen, "edit order").await?.releasing(id);
         let command = |order: &mut Order| {
             order.change_shipping_info(info)?;

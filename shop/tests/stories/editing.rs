@@ -179,16 +179,26 @@ async fn a_form_that_is_not_valid_keeps_the_lease_and_what_was_typed() {
 #[tokio::test]
 async fn the_last_line_cannot_be_removed_and_a_line_can_be_added() {
     let server = Server::start().await;
-    let minji = server.sign_in("minji").await;
+    let park = server.sign_in("park").await;
     let lines = server.order(ORDER).await.0.lines().len();
-    let form = minji.edit(ORDER).await.form(SAVE);
+    let form = park.edit(ORDER).await.form(SAVE);
     let emptied = (1..=lines).fold(form, |form, line| form.with(&format!("remove-{line}"), "on"));
-    let refused = minji.submit(emptied).await;
+    let refused = park.submit(emptied).await;
     assert!(refused.status.is_client_error(), "{}", refused.status);
     let form = refused.form(SAVE).with("new-product", "찻잔").with("new-price", "12000").with("new-quantity", "2");
-    minji.submit(form).await.is(200);
+    park.submit(form).await.is(200);
     let order = server.order(ORDER).await.0;
     assert_eq!((order.lines().len(), order.lines()[0].product(), order.total().as_won()), (1, "찻잔", 24_000));
+}
+
+#[tokio::test]
+async fn a_customer_cannot_add_a_line_at_a_price_of_their_own() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let form = minji.edit(ORDER).await.form(SAVE);
+    let cheap = form.with("new-product", "gold").with("new-price", "1").with("new-quantity", "1");
+    minji.submit(cheap).await.is(403);
+    assert_eq!(server.order(ORDER).await.1, 1);
 }
 
 #[tokio::test]
