@@ -28,7 +28,7 @@ async fn run(config: Config) -> Result<(), Box<dyn std::error::Error>> {
     let listener = TcpListener::bind(config.listen).await.map_err(|error| {
         format!("cannot listen on {}: {error}; choose another address with --listen", config.listen)
     })?;
-    greet(&listener.local_addr()?.to_string(), &config.database_url);
+    greet(&listener.local_addr()?.to_string(), &without_password(&config.database_url));
     serve(listener, shop, config.secure_cookies, stop_requested()).await?;
     println!("The shop is closed.");
     Ok(())
@@ -43,6 +43,15 @@ fn greet(address: &str, database_url: &str) {
         println!("  {:<10} {:?}, {name}", id.as_str(), role);
     }
     println!("\nStop it with Ctrl-C.");
+}
+
+/// The URL as it may be shown: `postgres://shop:secret@host/db` without the secret.
+fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    match rest.rsplit_once('@') {
+        Some((user, place)) => format!("{scheme}://{}@{place}", user.split(':').next().unwrap_or_default()),
+        None => url.to_owned(),
+    }
 }
 
 /// Ctrl-C, or the signal that service managers send.
@@ -60,4 +69,15 @@ async fn stop_requested() {
         }
     }
     let _ = interrupted.await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_password;
+
+    #[test]
+    fn a_password_is_not_shown() {
+        assert_eq!(without_password("postgres://shop:s3:cr@t@db.example/shop"), "postgres://shop@db.example/shop");
+        assert_eq!(without_password("sqlite://shop.db"), "sqlite://shop.db");
+    }
 }

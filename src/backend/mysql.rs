@@ -205,8 +205,7 @@ impl Backend for MySql {
     ) -> Result<Option<Holder>, DatabaseError> {
         let now = self.time.given();
         again!({
-            let end =
-                async |session: &mut Session| lock::break_lock(session, key, generation, by, reason, now).await;
+            let end = async |session: &mut Session| lock::break_lock(session, key, generation, by, reason, now).await;
             self.alone(|_| true, end).await
         })
     }

@@ -192,7 +192,9 @@ async fn a_table_without_rights_is_named_and_the_next_transaction_works() {
     server.query(DATABASE, "create user clerk identified by 'secret'").unwrap();
     let tables = ["tenure_lock", "tenure_lock_history", "tenure_revision", "_tenure_migrations"];
     for table in tables {
-        server.query(DATABASE, &format!("grant select, insert, update, delete on {DATABASE}.{table} to clerk")).unwrap();
+        server
+            .query(DATABASE, &format!("grant select, insert, update, delete on {DATABASE}.{table} to clerk"))
+            .unwrap();
     }
     server.query(DATABASE, &format!("grant select, insert on {DATABASE}.account to clerk")).unwrap();
     let as_clerk = server.url(DATABASE).replace("tenure:secret@", "clerk:secret@");

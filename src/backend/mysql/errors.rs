@@ -36,8 +36,8 @@ pub(super) fn classify(error: sqlx::Error) -> DatabaseError {
         // MariaDB's innodb_snapshot_isolation.
         1020 => DatabaseError::SerializationFailure,
         // Duplicates; null or no value; foreign keys; checks (MySQL 3819, MariaDB 4025); what does not fit its column.
-        1022 | 1062 | 1169 | 1586 | 1048 | 1364 | 1216 | 1217 | 1451 | 1452 | 1557 | 1761 | 1762 | 3819 | 4025 | 1264
-        | 1265 | 1292 | 1366 | 1406 | 1441 | 3140 | 3730 => DatabaseError::Constraint(error.to_string()),
+        1022 | 1062 | 1169 | 1586 | 1048 | 1364 | 1216 | 1217 | 1451 | 1452 | 1557 | 1761 | 1762 | 3819 | 4025
+        | 1264 | 1265 | 1292 | 1366 | 1406 | 1441 | 3140 | 3730 => DatabaseError::Constraint(error.to_string()),
         1290 | 1792 | 1836 => DatabaseError::ReadOnly,
         1044 | 1045 | 1142 | 1143 | 1227 | 1370 => DatabaseError::NotPermitted(error.to_string()),
         1040 | 1203 | 1226 => DatabaseError::Busy("the server has no connection left"),

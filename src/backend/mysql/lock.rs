@@ -121,7 +121,9 @@ const RECORD_EXPIRED: &str = concat!(
      select lease.lock_hash, lease.kind, lease.id, lease.generation, lease.owner_id, lease.owner_name, lease.since,
             lease.expires_at, 'expired'
        from tenure_lock as lease
-      where lease.kind = ? and lease.id = ? and not lease.ended and lease.expires_at <= ", clock!("?"), "
+      where lease.kind = ? and lease.id = ? and not lease.ended and lease.expires_at <= ",
+    clock!("?"),
+    "
         and lease.lock_hash <> ?
          on duplicate key update tenure_lock_history.lock_hash = tenure_lock_history.lock_hash"
 );
@@ -130,17 +132,15 @@ const RECORD_EXPIRED: &str = concat!(
 /// table that it reads, unless what is read is a table of its own.)
 const SWEEP_ADVISORY: &str = concat!(
     "delete from tenure_lock
-      where kind = ? and id = ? and slot <> '' and (ended or expires_at <= ", clock!("?"), ")
+      where kind = ? and id = ? and slot <> '' and (ended or expires_at <= ",
+    clock!("?"),
+    ")
         and generation < (select newest.generation from
                           (select max(generation) as generation from tenure_lock where kind = ? and id = ?) as newest)"
 );
 
 /// Writes down that leases on this key ran out, before their rows are overwritten.
-async fn record_expired(
-    session: &mut Session,
-    request: &LockRequest,
-    now: Option<i64>,
-) -> Result<(), DatabaseError> {
+async fn record_expired(session: &mut Session, request: &LockRequest, now: Option<i64>) -> Result<(), DatabaseError> {
     let (kind, id) = (request.key.kind().as_bytes(), request.key.id().as_bytes());
     let record = Statement::new(RECORD_EXPIRED).bind(kind).bind(id).bind(now).bind(&request.lock[..]);
     session.write(record).await.map_err(classify)?;

@@ -178,7 +178,7 @@ impl Session {
         // A statement of the application's own may have been dropped half-way. Then what comes is not the answer to this
         // ping, and nothing that follows would be the answer to its question.
         if std::mem::take(&mut self.lent) {
-            self.to_the_end(|mut connection| {
+            self.whole(|mut connection| {
                 Box::pin(async move {
                     let pong = connection.ping().await;
                     (connection, pong)
@@ -186,11 +186,11 @@ impl Session {
             })
             .await?;
         }
-        self.to_the_end(statement).await
+        self.whole(statement).await
     }
 
     /// Gives the connection away for one statement, and takes it back after it.
-    async fn to_the_end<T: Send + 'static>(
+    async fn whole<T: Send + 'static>(
         &mut self,
         statement: impl FnOnce(PoolConnection<MySql>) -> Running<T>,
     ) -> Result<T, sqlx::Error> {

@@ -37,7 +37,7 @@ fn code(error: &sqlx::Error) -> Option<i32> {
     error.as_database_error()?.code()?.parse().ok()
 }
 
-/// A driver error with a plain sentence before it.
+/// A driver error said in a plain sentence; the driver's own words are its source.
 #[derive(Debug, thiserror::Error)]
-#[error("{0} ({1})")]
+#[error("{0}")]
 struct Hint(&'static str, #[source] sqlx::Error);
