@@ -148,7 +148,7 @@ async fn a_server_with_unfavourable_defaults_is_used_as_any_other() {
     let locks = LockManager::new(&db);
     let lease = locks.try_lock(&key, &Owner::new("김", "김민지 💐")).await.unwrap();
     assert_eq!(locks.holders(&key).await.unwrap()[0].owner.name, "김민지 💐");
-    let age = lease.since.elapsed().map_or_else(|ahead| ahead.duration(), |age| age);
+    let age = lease.since.elapsed().unwrap_or_else(|ahead| ahead.duration());
     assert!(age < Duration::from_secs(60), "{age:?}");
     // Longer than the server would wait by itself.
     let mut holder = db.begin().await.unwrap();

@@ -236,7 +236,8 @@ async fn look(pool: &MySqlPool) -> Result<Server, DatabaseError> {
     let read_only = ["read_only", "super_read_only", "innodb_read_only"];
     let read_only = read_only.into_iter().find(|name| !["", "OFF", "0"].contains(&value(name).as_str()));
     let replica = "This may be a replica: connect to the primary.";
-    settings.push(setting(read_only.unwrap_or("read_only"), "off", read_only.is_none(), replica));
+    let is_read_only = read_only.map_or_else(|| "off".into(), value);
+    settings.push(Setting::new(read_only.unwrap_or("read_only"), is_read_only, "off", replica));
     Ok(Server {
         flavour: if version.contains("MARIADB") { Flavour::MariaDb } else { Flavour::MySql },
         version: version.split('-').next().unwrap_or_default().to_owned(),

@@ -6,8 +6,7 @@ use crate::lock_mode::Wait;
 
 /// What the server is. They part ways in how a wait for a lock is limited, and in the names of a few settings.
 ///
-/// MySQL 8 could not be run where this was written: what is said of it here comes from its manual and from the notes in
-/// `shared/reference/orm.md`.
+/// MySQL 8 could not be run where this was written: what is said of it here comes from its manual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flavour {
     MariaDb,
@@ -18,8 +17,8 @@ impl Flavour {
     /// How a statement begins whose waits end at the deadline. The numbers are variables of the session, so that the text
     /// is always the same and is prepared once.
     ///
-    /// MySQL has no such thing. There the root row is asked for with NOWAIT until it is free, and whatever else has to be
-    /// waited for ends at the next whole second.
+    /// MySQL has no such thing, only a limit of whole seconds. There a row is waited for while there are seconds to spare,
+    /// so that the server sees a deadlock, and then asked for with NOWAIT until it is free or the time is up.
     pub(super) fn limit(self) -> &'static str {
         match self {
             Flavour::MariaDb => {
@@ -69,15 +68,22 @@ impl RowLock {
         matches!(self, RowLock::Share | RowLock::Update)
     }
 
-    /// How a `select` ends that takes this lock. MariaDB has no FOR SHARE, and MySQL no NOWAIT for the older spelling.
-    pub(super) fn clause(self, flavour: Flavour) -> &'static str {
-        match (self, flavour) {
-            (RowLock::None, _) => "",
-            (RowLock::Share, Flavour::MariaDb) => " lock in share mode",
-            (RowLock::Share, Flavour::MySql) => " for share nowait",
-            (RowLock::Update, Flavour::MariaDb) => " for update",
-            (RowLock::Update, Flavour::MySql) => " for update nowait",
-            (RowLock::SkipLocked, _) => " for update skip locked",
+    /// How a `select` ends that takes this lock.
+    pub(super) fn clause(self) -> &'static str {
+        match self {
+            RowLock::None => "",
+            RowLock::Share => " lock in share mode",
+            RowLock::Update => " for update",
+            RowLock::SkipLocked => " for update skip locked",
+        }
+    }
+
+    /// As [`clause`](Self::clause), if it can be had at once. For MySQL, where NOWAIT goes with the newer spelling only,
+    /// which MariaDB does not have.
+    pub(super) fn clause_at_once(self) -> &'static str {
+        match self {
+            RowLock::Share => " for share nowait",
+            _ => " for update nowait",
         }
     }
 }
@@ -117,10 +123,15 @@ impl Deadline {
             Flavour::MariaDb if self.told < Self::SHORTEST => "@tenure_wait = 0, @tenure_patience = 0".into(),
             Flavour::MariaDb => format!("@tenure_wait = {:.6}, @tenure_patience = 3700", self.told.as_secs_f64()),
             Flavour::MySql => {
-                let seconds = whole_seconds(self.told);
+                let seconds = seconds_to_spare(self.told).max(1);
                 format!("innodb_lock_wait_timeout = {seconds}, lock_wait_timeout = {seconds}")
             }
         }
+    }
+
+    /// Whether so much is left that MySQL may be left to wait by itself.
+    pub(super) fn has_seconds_to_spare(&self) -> bool {
+        seconds_to_spare(self.left()) > 0
     }
 
     /// As [`tell`](Self::tell), if so much of the budget is used up that it makes a difference: telling is a round trip.
@@ -128,7 +139,7 @@ impl Deadline {
         let left = self.left();
         let matters = match flavour {
             Flavour::MariaDb => self.told.saturating_sub(left) > Duration::from_millis(20).max(left / 50),
-            Flavour::MySql => whole_seconds(left) < whole_seconds(self.told),
+            Flavour::MySql => seconds_to_spare(left) < seconds_to_spare(self.told),
         };
         matters.then(|| self.tell(flavour))
     }
@@ -146,9 +157,9 @@ pub(super) fn jitter() -> Duration {
     Duration::from_micros(u64::from(5_000 + getrandom::u32().unwrap_or(0) % 15_000))
 }
 
-/// MySQL's limit knows no less than one second.
-fn whole_seconds(duration: Duration) -> u64 {
-    duration.as_millis().div_ceil(1000).max(1).try_into().unwrap_or(u64::MAX)
+/// How long MySQL may wait by itself: it looks at its clock once a second, so that it may wait for a second longer.
+fn seconds_to_spare(left: Duration) -> u64 {
+    left.as_secs().saturating_sub(1)
 }
 
 #[cfg(test)]
@@ -163,10 +174,12 @@ mod tests {
     }
 
     #[test]
-    fn mysql_is_told_whole_seconds_rounded_up() {
-        for (millis, seconds) in [(0, 1), (1, 1), (1_000, 1), (1_500, 2)] {
-            let told = Deadline::start(Wait::Within(Duration::from_millis(millis))).tell(Flavour::MySql);
+    fn mysql_is_told_whole_seconds_and_one_less_than_are_left() {
+        for (millis, seconds, spare) in [(0, 1, false), (1_990, 1, false), (2_500, 1, true), (5_500, 4, true)] {
+            let mut deadline = Deadline::start(Wait::Within(Duration::from_millis(millis)));
+            let told = deadline.tell(Flavour::MySql);
             assert_eq!(told, format!("innodb_lock_wait_timeout = {seconds}, lock_wait_timeout = {seconds}"));
+            assert_eq!(deadline.has_seconds_to_spare(), spare);
         }
     }
 

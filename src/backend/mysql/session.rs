@@ -129,13 +129,22 @@ impl Session {
         statement: Statement,
         lock: RowLock,
     ) -> Result<Option<MySqlRow>, sqlx::Error> {
-        let before = if lock.waits() { self.limited().await? } else { "" };
-        let statement = statement.between(before, lock.clause(self.flavour));
+        if !lock.waits() {
+            return self.fetch_optional(statement.between("", lock.clause())).await;
+        }
+        let limit = self.limited().await?;
+        if self.flavour == Flavour::MariaDb || self.deadline.as_ref().is_some_and(Deadline::has_seconds_to_spare) {
+            let row = self.fetch_optional(statement.clone().between(limit, lock.clause())).await;
+            if self.flavour == Flavour::MariaDb || !row.as_ref().is_err_and(is_timeout) {
+                return row;
+            }
+        }
+        // MySQL's limit is of whole seconds, so for the last of them it is asked again and again.
+        let statement = statement.between("", lock.clause_at_once());
         loop {
             let row = self.fetch_optional(statement.clone()).await;
-            // MariaDB waits by itself, up to the deadline. MySQL only knows whole seconds, so it is asked again and again.
-            let again = self.flavour == Flavour::MySql && row.as_ref().is_err_and(is_timeout);
-            match self.deadline.as_ref().filter(|_| again).and_then(Deadline::pause) {
+            let refused = row.as_ref().is_err_and(is_timeout);
+            match self.deadline.as_ref().filter(|_| refused).and_then(Deadline::pause) {
                 Some(pause) => tokio::time::sleep(pause).await,
                 None => return row,
             }
