@@ -1,7 +1,7 @@
 //! Every word that people read, in Korean and in English.
 //!
-//! A text is a method of [`Lang`], so a page that asks for a text that is missing in one language does not compile. A
-//! text without parameters is a `&'static str`, which the template escapes. A text with parameters is [`Html`]: its
+//! A text is a method of `Lang`, so a page that asks for a text that is missing in one language does not compile. A
+//! text without parameters is a `&'static str`, which the template escapes. A text with parameters is `Html`: its
 //! parameters are escaped one by one, and a time among them becomes a `<time>` element.
 //!
 //! Korean particles depend on the last sound of the word before them. Where that word is a name or a number, a fixed

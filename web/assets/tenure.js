@@ -58,6 +58,7 @@ function keepLease(form) {
 	const text = texts.dataset;
 	const fixed = fields(form).filter((field) => field.readOnly);
 	let failures = 0;
+	let met = form.dataset.others ?? "";
 	let end, timer, flight, state, kept, hasBeaten, hasSpoken;
 
 	const until = (ms, from = clocks()) => (end = from.map((at) => at + ms));
@@ -89,8 +90,10 @@ function keepLease(form) {
 		if (code === 410) return lose(answer);
 		const isHeld = code === 200 && answer.expires_in_ms > 0;
 		if (isHeld) until(answer.expires_in_ms, sent);
-		if (isHeld && left() > 0) hold();
-		else doubt((code === 401 && text.textSignedOut) || (/40[13]/.test(code) && answer.detail));
+		if (isHeld && left() > 0) {
+			hold();
+			meet(answer.others);
+		} else doubt((code === 401 && text.textSignedOut) || (/40[13]/.test(code) && answer.detail));
 	}
 
 	function hold() {
@@ -102,6 +105,15 @@ function keepLease(form) {
 		const soon = hasBeaten ? left() / 2 : PARTING_MS / 2;
 		hasBeaten = true;
 		timer = setTimeout(ask, Math.max(500, Math.min(+heartbeatMs + jitter, soon)), keepAlive);
+	}
+
+	/** Where everybody may edit, everybody is told of those who came since. */
+	function meet(others = []) {
+		const names = others.map(({ name }) => name).join(", ");
+		if (names === met) return;
+		met = names;
+		say(names && text.textOthers, names);
+		hasSpoken = false; // Nothing was wrong, so nothing is over.
 	}
 
 	/** No answer, or none about the lease (signed out, database away): it lives on, by our clock. */

@@ -2,26 +2,31 @@
 //!
 //! | request | answer |
 //! |---|---|
-//! | `POST /keep-alive` `lid, csrf` | 200 with the time left; 410 with the reason when the lease has ended |
-//! | `POST /check` `lid, csrf` | the same, without prolonging anything |
-//! | `POST /release` `lid, csrf, mode` | 204, also when the lease had ended; `mode=parting` leaves it 10 s for a reload |
+//! | `POST /keep-alive` `lid` | 200 with the time left; 410 with the reason when the lease has ended |
+//! | `POST /check` `lid` | the same, without prolonging anything |
+//! | `POST /release` `lid, mode` | 204, also when the lease had ended; `mode=parting` leaves it 10 s for a reload |
 //! | `GET /tenure.js` | the script |
 //!
 //! Bodies are `application/x-www-form-urlencoded`, so that a beacon can send them as well. Who is signed in comes from the
-//! request's extensions, as an [`Owner`]; nobody keeps or ends a lease of somebody else.
+//! request's extensions, as an [`Owner`]; nobody keeps or ends a lease of somebody else, and whoever is signed out gets 401
+//! while the lease lives on: they can sign in again in another tab, and the form goes on beating.
+//!
+//! That is why these requests carry no token of the session, which a new sign-in changes. The lock id does what such a token
+//! does: it is a secret that only the page itself can send. (And `tower_http::csrf::CsrfLayer` stands before it.)
 
 use std::time::Duration;
 
-use axum::extract::{Extension, State};
+use axum::extract::rejection::FormRejection;
+use axum::extract::{Form, FromRequestParts};
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
 use tenure::{Lease, LeaseError, LockId, LockManager, Owner};
 
-use crate::csrf::CsrfForm;
 use crate::problem::Problem;
 
 /// How long a lease outlives the page that held it: enough to reload, or to come back with the Back button.
@@ -93,14 +98,26 @@ impl Alive {
     }
 }
 
-type SignedIn = Option<Extension<Owner>>;
+/// The locks, on behalf of whoever is signed in.
+struct Acting(LockManager);
 
-async fn keep_alive(
-    State(locks): State<LockManager>,
-    owner: SignedIn,
-    CsrfForm(form): CsrfForm<LeaseForm>,
-) -> Result<Json<Alive>, Problem> {
-    let (locks, id) = (acting(&locks, owner)?, lock_id(&form)?);
+impl FromRequestParts<LockManager> for Acting {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, locks: &LockManager) -> Result<Self, Problem> {
+        match parts.extensions.get::<Owner>() {
+            Some(owner) => Ok(Acting(locks.acting_for(owner))),
+            None => {
+                let detail = "You are signed out. Your lock stays until its time is up: sign in again in another tab, \
+                              then go on.";
+                Err(Problem::new(401, "session-expired", "Signed out").detail(detail).action("sign-in"))
+            }
+        }
+    }
+}
+
+async fn keep_alive(Acting(locks): Acting, form: LeaseFields) -> Result<Json<Alive>, Problem> {
+    let id = lock_id(form)?.0;
     let mut answers = locks.keep_alive(std::slice::from_ref(&id)).await?;
     match answers.pop() {
         Some(Ok(lease)) => Ok(Json(Alive::new(&locks, &lease).await?)),
@@ -109,23 +126,14 @@ async fn keep_alive(
     }
 }
 
-async fn check(
-    State(locks): State<LockManager>,
-    owner: SignedIn,
-    CsrfForm(form): CsrfForm<LeaseForm>,
-) -> Result<Json<Alive>, Problem> {
-    let locks = acting(&locks, owner)?;
-    let lease = locks.check_lock(&lock_id(&form)?).await?;
+async fn check(Acting(locks): Acting, form: LeaseFields) -> Result<Json<Alive>, Problem> {
+    let lease = locks.check_lock(&lock_id(form)?.0).await?;
     Ok(Json(Alive::new(&locks, &lease).await?))
 }
 
-async fn release(
-    State(locks): State<LockManager>,
-    owner: SignedIn,
-    CsrfForm(form): CsrfForm<LeaseForm>,
-) -> Result<StatusCode, Problem> {
-    let (locks, id) = (acting(&locks, owner)?, lock_id(&form)?);
-    let ended = match form.mode {
+async fn release(Acting(locks): Acting, form: LeaseFields) -> Result<StatusCode, Problem> {
+    let (id, mode) = lock_id(form)?;
+    let ended = match mode {
         Mode::Final => locks.release_lock(&id).await,
         Mode::Parting => locks.expire_within(&id, PARTING_GRACE).await.map(drop),
     };
@@ -136,22 +144,18 @@ async fn release(
     }
 }
 
+type LeaseFields = Result<Form<LeaseForm>, FormRejection>;
+
 async fn script() -> Response {
     let headers = [(CONTENT_TYPE, "text/javascript; charset=utf-8"), (CACHE_CONTROL, "no-cache")];
     (headers, include_str!("../assets/tenure.js")).into_response()
 }
 
-fn acting(locks: &LockManager, owner: SignedIn) -> Result<LockManager, Problem> {
-    let Some(Extension(owner)) = owner else {
-        let detail =
-            "You are signed out. Your lock stays until its time is up: sign in again in another tab, then go on.";
-        return Err(Problem::new(401, "session-expired", "Signed out").detail(detail).action("sign-in"));
-    };
-    Ok(locks.acting_for(&owner))
-}
-
-fn lock_id(form: &LeaseForm) -> Result<LockId, Problem> {
-    form.lid.parse().map_err(|_| unknown())
+fn lock_id(form: LeaseFields) -> Result<(LockId, Mode), Problem> {
+    let Form(form) = form.map_err(|rejection| {
+        Problem::new(rejection.status().as_u16(), "bad-form", "Refused").detail(rejection.body_text())
+    })?;
+    Ok((form.lid.parse().map_err(|_| unknown())?, form.mode))
 }
 
 fn unknown() -> Problem {

@@ -137,3 +137,19 @@ async fn without_a_connection_typing_goes_on_and_the_form_recovers_by_itself() {
     assert_eq!(park.value("[name=message]").await, "Typed in a tunnel");
     assert!(park.reads("[data-tenure-status]").await.contains("go on"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_who_have_a_note_open_are_told_of_each_other() {
+    let story = Story::begin().await;
+    let (park, olivia) = (story.person("park").await, story.person("olivia").await);
+    park.has_a_quick_heart().await;
+    for person in [&park, &olivia] {
+        person.goes_to("/orders/2026-000300").await;
+        person.clicks("form[action='/orders/2026-000300/note/edit'] button").await;
+        person.sees("form[action='/orders/2026-000300/note/save']").await;
+    }
+    assert!(olivia.reads("[data-tenure-banner]").await.contains("박서연"));
+    // He was there first, and hears of her with his next beat.
+    park.waits_until("document.querySelector('[data-tenure-status]').textContent.includes('Olivia Reed')").await;
+    assert_eq!(park.complaints().await, [""; 0]);
+}

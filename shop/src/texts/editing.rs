@@ -50,6 +50,9 @@ texts! {
         "You are signed out. Sign in again in another tab; your reservation is safe until {time}.",
         "로그인이 풀렸습니다. 다른 탭에서 다시 로그인하세요. {time}까지는 다른 사람이 수정할 수 없습니다.";
     js_resumed: "You were away, and nobody changed the order. You can go on.", "자리를 비운 동안 변경된 내용이 없습니다. 계속 수정하세요.";
+    js_others:
+        "{name} also has this open now. Both of you can save; if your changes meet, you will be told.",
+        "{name} 님도 지금 열어 두었습니다. 두 분 모두 저장할 수 있고, 변경 내용이 겹치면 알려 드립니다.";
     js_warn:
         "Your reservation ends at {time}, unless the connection comes back before.",
         "연결이 돌아오지 않으면 {time}에 편집 시간이 끝납니다.";

@@ -1,5 +1,7 @@
 //! Editing a whole order in a form, under an offline lock.
 
+use std::time::Duration;
+
 use tenure::{Lease, LeaseError, Loaded, LockError, LockId, LockKey, Version};
 
 use super::change_order::may_add;
@@ -15,13 +17,24 @@ pub struct Editing<A> {
     pub lease: Lease,
 }
 
+/// What a page that was left leaves of its lease: `tenure.js` asks for it.
+const PARTING_GRACE: Duration = Duration::from_secs(10);
+
 impl Shop {
     /// Takes the lock and opens the order for editing. The page makes the lock id, so that sending the page's request
     /// again (a reload, a lost answer) opens the same lease again.
     pub async fn open_for_edit(&self, actor: &Member, no: &OrderNo, id: LockId) -> Result<Editing<Order>, Refusal> {
         let order = self.order_of(actor, no).await?;
         must_be_changeable(&order)?;
-        let lease = self.locks.try_lock_as(&LockKey::of::<Order>(no), &actor.owner(), id).await?;
+        let key = LockKey::of::<Order>(no);
+        let lease = match self.locks.try_lock_as(&key, &actor.owner(), id.clone()).await {
+            // The page that held it was left a moment ago, and its parting grace is not over: nobody else is there.
+            Err(LockError::AlreadyLocked(own)) if own.owner == actor.owner() && own.remaining <= PARTING_GRACE => {
+                self.locks.break_lock(&key, own.generation, &actor.owner(), "opened again").await?;
+                self.locks.try_lock_as(&key, &actor.owner(), id).await?
+            }
+            lease => lease?,
+        };
         // The parting grace of a page that is only being reloaded ends here.
         let kept = self.locks.acting_for(&actor.owner()).keep_alive(std::slice::from_ref(lease.id())).await?;
         let lease = kept.into_iter().flatten().next().unwrap_or(lease);

@@ -137,6 +137,33 @@ async fn leaving_the_page_frees_the_order_after_the_parting_grace() {
 }
 
 #[tokio::test]
+async fn whoever_left_the_page_can_open_it_again_at_once() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let form = minji.edit(ORDER).await.form(SAVE);
+    minji.post("/tenure/release", &[("lid", form.value("lid")), ("mode", "parting")], &[]).await.is(204);
+    minji.edit(ORDER).await.is(200);
+    assert_eq!(server.held().await, [("minji".into(), 2)]);
+}
+
+#[tokio::test]
+async fn a_form_goes_on_beating_after_its_owner_signed_in_again_elsewhere() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let page = minji.edit(ORDER).await;
+    let lid = page.form(SAVE).value("lid").to_owned();
+    minji.submit(page.form("/sign-out")).await.is(200);
+    let refused = minji.post("/tenure/keep-alive", &[("lid", &lid)], &[]).await;
+    assert!(refused.is(401).html.contains("\"code\":\"session-expired\""), "{}", refused.html);
+    let sign_in = minji.get("/sign-in").await.form("/sign-in").with("login", "minji").with("password", "tenure-demo");
+    minji.submit(sign_in).await.is(200);
+    minji.post("/tenure/keep-alive", &[("lid", &lid)], &[]).await.is(200);
+    // From another site the lock id alone is worth nothing.
+    minji.post("/tenure/keep-alive", &[("lid", &lid)], &[("sec-fetch-site", "cross-site")]).await.is(403);
+    minji.post("/tenure/keep-alive", &[], &[]).await.is(422);
+}
+
+#[tokio::test]
 async fn leaving_by_the_button_frees_the_order_at_once() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;

@@ -152,6 +152,9 @@ pub(super) async fn check(
 
 /// As [`check`], and holds the lease to the end of the transaction: whoever takes it over or breaks it waits, but so does
 /// its heartbeat.
+///
+/// Not by a shared lock: if a heartbeat waits already when the same transaction releases the lease, which needs the row
+/// for itself, the two wait for each other. With heartbeats in a loop every save that released cost one of them.
 pub(super) async fn hold(
     session: &mut Session,
     proof: &Proof,

@@ -1,7 +1,10 @@
-//! Taking, keeping and ending leases. Every function runs inside a transaction. The row is locked first, so that the time
-//! is read after any wait, and then one statement changes it.
+//! Taking, keeping and ending leases. Every function runs inside a transaction. Taking is one statement, which decides
+//! after it has locked the row. For the rest the row is locked first, so that the time is read after any wait, and what is
+//! decided by it is still true when it is written.
 
 use std::time::Duration;
+
+use sqlx::Row;
 
 use super::deadline::{Flavour, RowLock};
 use super::errors::{classify, is_duplicate};
@@ -247,7 +250,7 @@ pub(super) async fn break_lock(
     let (kind, id) = (key.kind().as_bytes(), key.id().as_bytes());
     let slot = Statement::new(SLOT).bind(kind).bind(id).bind(generation);
     let Some(row) = session.fetch_optional(slot).await.map_err(classify)? else { return Ok(None) };
-    let slot: Vec<u8> = sqlx::Row::try_get(&row, 0).map_err(classify)?;
+    let slot: Vec<u8> = row.try_get(0).map_err(classify)?;
     let found = leases::in_slot(session, key, &slot, RowLock::Update, now).await?;
     let same = |lease: &StoredLease| lease.holder.generation == generation && lease.alive();
     let Some(lease) = found.filter(same) else { return Ok(None) };

@@ -203,12 +203,12 @@ impl Session {
         &mut self,
         statement: impl FnOnce(PoolConnection<MySql>) -> Running<T>,
     ) -> Result<T, sqlx::Error> {
-        let connection = match (self.connection.take(), self.returned.take()) {
-            (Some(connection), _) => connection,
-            // The caller of the statement before this one went away. It is waited for.
-            (None, Some(returned)) => returned.await.map_err(|_| sqlx::Error::WorkerCrashed)?,
-            (None, None) => return Err(sqlx::Error::WorkerCrashed),
-        };
+        // The caller of the statement before this one went away. It is waited for; if that wait is dropped as well, the
+        // receiver is still here.
+        if let (None, Some(returned)) = (&self.connection, &mut self.returned) {
+            self.connection = Some(returned.await.map_err(|_| sqlx::Error::WorkerCrashed)?);
+        }
+        let connection = self.connection.take().ok_or(sqlx::Error::WorkerCrashed)?;
         let (give_back, returned) = oneshot::channel();
         self.returned = Some(returned);
         let underway = Underway::new(statement(connection), give_back, self.flavour, self.runtime.clone());
