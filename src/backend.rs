@@ -83,6 +83,22 @@ impl Authorship {
     }
 }
 
+/// What an error did to the transaction that it happened in. [`Transaction`](crate::Transaction) lets none of them be
+/// committed: an operation is several statements, and half of one must not be. At COMMIT it makes the difference between
+/// "was not saved" and "nobody knows".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(dead_code, reason = "no database does all of them")]
+pub(crate) enum Effect {
+    /// Only the statement was undone; the transaction is still there, with its locks.
+    StatementUndone,
+    /// Nothing but a rollback is accepted any more.
+    Aborted,
+    /// The server has rolled it back; what is sent next runs outside of it.
+    Gone,
+    /// There was no answer, or one that does not tell.
+    Unknown,
+}
+
 /// Somebody else holds the row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RowLocked;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use sqlx::mysql::MySqlDatabaseError;
 
+use crate::backend::Effect;
 use crate::error::DatabaseError;
 
 /// The server's number of an error, if it was the server's.
@@ -49,6 +50,22 @@ pub(super) fn classify(error: sqlx::Error) -> DatabaseError {
     }
 }
 
+/// What a driver error did to its transaction.
+pub(super) fn effect(error: &sqlx::Error) -> Effect {
+    number(error).map_or(Effect::Unknown, effect_of)
+}
+
+/// A deadlock, a snapshot conflict and a full lock table roll everything back, and the connection is in autocommit again;
+/// most others undo their statement only.
+fn effect_of(number: u16) -> Effect {
+    match number {
+        1213 | 1020 | 1206 => Effect::Gone,
+        // Killed: before the commit, or after it and before the answer. (1317 is KILL QUERY.) Or cut off on the way.
+        1317 | 1053 | 1077 | 1079 | 1080 | 1152 | 1158..=1161 | 1184 | 1927 | 2006 | 2013 | 3169 => Effect::Unknown,
+        _ => Effect::StatementUndone,
+    }
+}
+
 /// The meaning of an error at COMMIT.
 pub(super) fn classify_commit(error: sqlx::Error) -> DatabaseError {
     match number(&error) {
@@ -57,15 +74,11 @@ pub(super) fn classify_commit(error: sqlx::Error) -> DatabaseError {
             "a statement of the application's own had ended it: by a deadlock, which rolls back, or by a COMMIT or a \
              change of a table, which commits",
         ))),
-        // Killed: before the commit, or after it and before the answer. (1317 is KILL QUERY.)
-        Some(1317) => DatabaseError::CommitUnknown(error.to_string()),
-        // The server said no, as Galera does with 1213.
-        Some(_) => match classify(error) {
-            DatabaseError::ConnectionLost(how) => DatabaseError::CommitUnknown(how),
-            error => error,
+        _ => match effect(&error) {
+            Effect::Unknown => DatabaseError::CommitUnknown(error.to_string()),
+            // The server said no, as Galera does with 1213.
+            _ => classify(error),
         },
-        // Without its answer nobody knows.
-        None => DatabaseError::CommitUnknown(error.to_string()),
     }
 }
 
@@ -77,4 +90,23 @@ pub(super) fn is_timeout(error: &sqlx::Error) -> bool {
 /// Whether a row with this key is there already.
 pub(super) fn is_duplicate(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(|error| error.is_unique_violation())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timeout_undoes_its_statement_and_a_deadlock_everything() {
+        for number in [1205, 3572, 1969, 1062, 1451, 1406, 1142] {
+            assert_eq!(effect_of(number), Effect::StatementUndone, "{number}");
+        }
+        for number in [1213, 1020, 1206] {
+            assert_eq!(effect_of(number), Effect::Gone, "{number}");
+        }
+        for number in [1317, 1927, 2013] {
+            assert_eq!(effect_of(number), Effect::Unknown, "{number}");
+        }
+        assert_eq!(effect(&sqlx::Error::WorkerCrashed), Effect::Unknown);
+    }
 }

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use sqlx::pool::PoolConnection;
 use sqlx::{AssertSqlSafe, PgConnection, PgPool, Postgres, Row};
 
-use super::errors::classify;
+use super::errors::{classify, effect};
+use crate::backend::Effect;
 use crate::error::DatabaseError;
 use crate::lock_mode::Wait;
 
@@ -106,9 +107,11 @@ impl OpenTransaction {
                 self.connection = None;
                 Ok(())
             }
-            // The server said no: it has rolled back. Without its answer nobody knows.
-            Err(error) if error.as_database_error().is_some() => Err(classify(error)),
-            Err(error) => Err(DatabaseError::CommitUnknown(error.to_string())),
+            Err(error) => match effect(&error) {
+                Effect::Unknown => Err(DatabaseError::CommitUnknown(error.to_string())),
+                // The server said no: it has rolled back.
+                _ => Err(classify(error)),
+            },
         }
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::backend::Effect;
 use crate::error::DatabaseError;
 
 /// The meaning of a driver error. Every one of them leaves the transaction it happened in aborted or gone.
@@ -33,7 +34,41 @@ pub(super) fn classify(error: sqlx::Error) -> DatabaseError {
     }
 }
 
+/// What a driver error did to its transaction.
+pub(super) fn effect(error: &sqlx::Error) -> Effect {
+    error.as_database_error().and_then(|error| error.code()).map_or(Effect::Unknown, |code| effect_of(&code))
+}
+
+/// Every error aborts the transaction; a session that ends takes it along. What a server that shuts down says at COMMIT
+/// may have come before or after it.
+fn effect_of(code: &str) -> Effect {
+    match code {
+        "57P01" | "57P02" | "57P03" => Effect::Unknown,
+        code if code.starts_with("08") => Effect::Unknown,
+        // idle_in_transaction_session_timeout, transaction_timeout.
+        "25P03" | "25P04" => Effect::Gone,
+        _ => Effect::Aborted,
+    }
+}
+
 /// Whether a row with this key is there already.
 pub(super) fn is_duplicate(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(|error| error.is_unique_violation())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_aborts_and_only_a_missing_answer_leaves_doubt() {
+        for code in ["55P03", "40P01", "40001", "57014", "25P02", "23505", "23503", "42501", "22012", "53300"] {
+            assert_eq!(effect_of(code), Effect::Aborted, "{code}");
+        }
+        assert_eq!(effect_of("25P03"), Effect::Gone);
+        for code in ["57P01", "57P02", "08006"] {
+            assert_eq!(effect_of(code), Effect::Unknown, "{code}");
+        }
+        assert_eq!(effect(&sqlx::Error::WorkerCrashed), Effect::Unknown);
+    }
 }

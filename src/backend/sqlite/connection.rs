@@ -8,7 +8,8 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, Connection, Sqlite, SqliteConnection, SqlitePool};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
-use super::errors::{classify, is_busy};
+use super::errors::{classify, effect, is_busy};
+use crate::backend::Effect;
 use crate::error::DatabaseError;
 use crate::lock_mode::Wait;
 
@@ -119,14 +120,17 @@ impl OpenTransaction {
         .expect("a transaction has its connection until it is committed or rolled back, and both consume it")
     }
 
-    /// Commits. After an error the outcome is unknown, and the transaction is rolled back if it is still there.
+    /// Commits. After an error the transaction is rolled back, if it is still there.
     pub(super) async fn commit(mut self) -> Result<(), DatabaseError> {
         match sqlx::raw_sql("commit").execute(self.connection()).await {
             Ok(_) => {
                 self.place = None;
                 Ok(())
             }
-            Err(error) => Err(DatabaseError::CommitUnknown(classify(error).to_string())),
+            Err(error) => match effect(&error) {
+                Effect::Unknown => Err(DatabaseError::CommitUnknown(classify(error).to_string())),
+                _ => Err(classify(error)),
+            },
         }
     }
 

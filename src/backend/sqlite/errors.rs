@@ -2,10 +2,16 @@
 
 use std::sync::Arc;
 
+use crate::backend::Effect;
 use crate::error::DatabaseError;
 
 const BUSY: i32 = 5;
+const NOMEM: i32 = 7;
 const READONLY: i32 = 8;
+const INTERRUPT: i32 = 9;
+const IOERR: i32 = 10;
+const CORRUPT: i32 = 11;
+const FULL: i32 = 13;
 const CANTOPEN: i32 = 14;
 const CONSTRAINT: i32 = 19;
 const CONSTRAINT_PRIMARYKEY: i32 = 1555;
@@ -20,6 +26,21 @@ pub(super) fn classify(error: sqlx::Error) -> DatabaseError {
         Some(CANTOPEN) => DatabaseError::Other(Arc::new(Hint("unable to open the database file", error))),
         Some(NOTADB) => DatabaseError::Other(Arc::new(Hint("the file is not a SQLite database", error))),
         _ => DatabaseError::Other(Arc::new(error)),
+    }
+}
+
+/// What a driver error did to its transaction.
+pub(super) fn effect(error: &sqlx::Error) -> Effect {
+    code(error).map_or(Effect::Unknown, |code| effect_of(code & 0xff))
+}
+
+/// After some errors SQLite may have rolled back by itself: <https://www.sqlite.org/lang_transaction.html>. Whether an
+/// input/output error at COMMIT came before or after the flush, nobody can say.
+fn effect_of(primary: i32) -> Effect {
+    match primary {
+        NOMEM | INTERRUPT | FULL => Effect::Gone,
+        IOERR | CORRUPT | CANTOPEN | NOTADB => Effect::Unknown,
+        _ => Effect::StatementUndone,
     }
 }
 
@@ -41,3 +62,18 @@ fn code(error: &sqlx::Error) -> Option<i32> {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Hint(&'static str, #[source] sqlx::Error);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_statement_leaves_the_transaction_and_a_full_disk_does_not() {
+        assert_eq!(effect_of(BUSY), Effect::StatementUndone);
+        assert_eq!(effect_of(CONSTRAINT), Effect::StatementUndone);
+        assert_eq!(effect_of(READONLY), Effect::StatementUndone);
+        assert_eq!(effect_of(FULL), Effect::Gone);
+        assert_eq!(effect_of(IOERR), Effect::Unknown);
+        assert_eq!(effect(&sqlx::Error::WorkerCrashed), Effect::Unknown);
+    }
+}
