@@ -31,7 +31,7 @@ pub(crate) struct Step {
 const EVERYTHING: [&str; 3] = ["test", "--workspace", "--all-features"];
 
 /// All of them, the quick ones first.
-pub(crate) const STEPS: [Step; 11] = [
+pub(crate) const STEPS: [Step; 13] = [
     Step::new("fmt", &["fmt", "--all", "--check"]),
     Step::new("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
     Step {
@@ -42,6 +42,9 @@ pub(crate) const STEPS: [Step; 11] = [
     Step::new("test", &["test"]),
     // The library for those who bring a backend of their own. Its tests need one, so it is only compiled.
     Step::new("no-backend", &["check", "--package", "tenure", "--no-default-features"]),
+    // And for those who want one server and no SQLite: together, the features hide what each of them lacks.
+    Step::new("only-postgres", &["check", "--package", "tenure", "--no-default-features", "--features", "postgres"]),
+    Step::new("only-mysql", &["check", "--package", "tenure", "--no-default-features", "--features", "mysql"]),
     Step { servers: &[Kind::Postgres], ..Step::of_everything("postgres", &["postgres*"]) },
     Step { servers: &[Kind::MariaDb], ..Step::of_everything("mysql", &["mysql*"]) },
     Step {
