@@ -293,11 +293,17 @@ async fn a_lease_that_had_to_be_waited_for_has_its_full_time() {
     assert!(since < Duration::from_millis(500), "since {since:?} ago");
 }
 
-/// A save that releases its lease, and the heartbeat of the same page, want the same row. Neither sees a deadlock.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn heartbeats_takeovers_and_releasing_saves_do_not_get_into_each_others_way() {
-    let (db, pins, id) = pinned().await;
-    let elsewhere = Database::connect(&url()).await.unwrap();
+    out_of_each_others_way(&url()).await;
+}
+
+/// A save that releases its lease, and the heartbeat of the same page, want the same row. Neither sees a deadlock.
+pub(crate) async fn out_of_each_others_way(url: &str) {
+    let (db, elsewhere) = (Database::connect(url).await.unwrap(), Database::connect(url).await.unwrap());
+    sqlx::raw_sql(TABLE).execute(db.mysql().unwrap()).await.unwrap();
+    let pins = Repository::new(&db);
+    let id = insert(&db, &pins).await;
     let (locks, others) = (LockManager::new(&db), LockManager::new(&elsewhere));
     let key = LockKey::of::<Pinned>(&id);
     for _ in 0..40 {

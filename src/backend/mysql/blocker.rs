@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use sqlx::Row;
 
@@ -38,7 +39,9 @@ impl Drop for Label {
     }
 }
 
-/// These tables are refreshed ten times a second, so that a shorter wait may not be in them.
+/// The server's tables of waits are refreshed ten times a second: a shorter wait may not be in them.
+pub(super) const SHORTEST: Duration = Duration::from_millis(100);
+
 const BLOCKER: &str = "
     select cast(who.id as signed), convert(who.user using utf8mb4), convert(who.host using utf8mb4),
            if(who.command = 'Sleep', 'idle', 'busy'), cast(who.time as signed)

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
 use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::mysql::{MySqlConnectOptions, MySqlPoolOptions};
+use sqlx::mysql::{MySqlConnectOptions, MySqlPoolOptions, MySqlRow};
 use sqlx::{Connection, Executor, MySqlConnection, MySqlPool, Row};
 
 use super::blocker::Labels;
@@ -27,21 +27,33 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What every connection is set to, whatever the server's defaults are. The mode refuses values that do not fit their
 /// column, instead of cutting them off.
-const SESSION: &str = "
-    set session transaction isolation level read committed;
-    set names utf8mb4;
-    set time_zone = '+00:00', autocommit = 1,
-        sql_mode = concat(@@sql_mode, ',STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION')";
+macro_rules! session {
+    ($more:literal) => {
+        concat!(
+            "set session transaction isolation level read committed;
+             set names utf8mb4;
+             set time_zone = '+00:00', autocommit = 1,
+                 sql_mode = concat(@@sql_mode, ',STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION')",
+            $more
+        )
+    };
+}
+
+const SESSION: &str = session!("");
+
+/// Newer versions of MariaDB have a snapshot for every statement that reads and locks, and refuse the statement with 1020
+/// if the row changed while it waited. At READ COMMITTED that is what waiting is for.
+const SESSION_WITHOUT_SNAPSHOTS: &str = session!(", innodb_snapshot_isolation = off");
 
 impl MySql {
     /// Connects and migrates tenure's own tables.
     pub(crate) async fn open(url: &str, connect: ConnectOptions) -> Result<Self, DatabaseError> {
-        let pool = pool(url).await?;
-        let server = look(&pool).await?;
+        let (options, server) = look(url).await?;
         server.usable()?;
         if let Some(bad) = server.settings.iter().find(|setting| !setting.good && !connect.volatile) {
             return Err(DatabaseError::Schema(bad.to_string()));
         }
+        let pool = pool(options, server.session);
         // Where nothing is left to do, the user needs no right to make tables.
         let known: Vec<i64> = migrator().iter().map(|migration| migration.version).collect();
         if applied(&pool).await? != known {
@@ -54,8 +66,8 @@ impl MySql {
 
 /// Looks at a database without changing it.
 pub(crate) async fn diagnose(url: &str) -> Result<Diagnosis, DatabaseError> {
-    let pool = pool(url).await?;
-    let server = look(&pool).await?;
+    let (options, server) = look(url).await?;
+    let pool = pool(options, server.session);
     let asked = SystemTime::now();
     let clock = "select cast(unix_timestamp(sysdate(6)) * 1000000 as signed)";
     let clock: i64 = sqlx::query_scalar(clock).fetch_one(&pool).await.map_err(classify)?;
@@ -83,31 +95,8 @@ async fn applied(pool: &MySqlPool) -> Result<Vec<i64>, DatabaseError> {
     sqlx::query_scalar(applied).fetch_all(pool).await.map_err(classify)
 }
 
-async fn pool(url: &str) -> Result<MySqlPool, DatabaseError> {
-    let options: MySqlConnectOptions = url.parse().map_err(|error: sqlx::Error| DatabaseError::Unreachable {
-        url: "mysql://…".into(),
-        problem: format!("the URL is not understood: {error}"),
-    })?;
-    // Without the password.
-    let shown = format!(
-        "mysql://{}@{}:{}/{}",
-        options.get_username(),
-        options.get_host(),
-        options.get_port(),
-        options.get_database().unwrap_or_default()
-    );
-    let unreachable = |problem| DatabaseError::Unreachable { url: shown.clone(), problem };
-    if options.get_database().is_none_or(str::is_empty) {
-        return Err(unreachable("the URL names no database; add one: mysql://user@host/database".into()));
-    }
-    // One connection first: a pool would try again for seconds and then only say that it gave up.
-    let first = tokio::time::timeout(PATIENCE, MySqlConnection::connect_with(&options)).await;
-    match first {
-        Ok(Ok(connection)) => connection.close().await.map_err(classify)?,
-        Ok(Err(error)) => return Err(unreachable(advice(&error))),
-        Err(_) => return Err(unreachable("no answer within 5 s; check host and port, and the way there".into())),
-    }
-    let pool = MySqlPoolOptions::new()
+fn pool(options: MySqlConnectOptions, session: &'static str) -> MySqlPool {
+    MySqlPoolOptions::new()
         .max_connections(CONNECTIONS)
         .acquire_timeout(PATIENCE)
         // A connection that was in use a moment ago is not asked whether it lives; one that lay idle may have died with the
@@ -121,9 +110,8 @@ async fn pool(url: &str) -> Result<MySqlPool, DatabaseError> {
                 connection.ping().await.map(|()| true)
             })
         })
-        .after_connect(|connection, _| Box::pin(async move { connection.execute(SESSION).await.map(drop) }))
-        .connect_lazy_with(options);
-    Ok(pool)
+        .after_connect(move |connection, _| Box::pin(async move { connection.execute(session).await.map(drop) }))
+        .connect_lazy_with(options)
 }
 
 /// tenure's tables have a ledger of their own, so that the application's migrations stay the application's.
@@ -171,6 +159,8 @@ struct Server {
     settings: Vec<Setting>,
     read_only: bool,
     isolation: String,
+    /// What every connection is set to.
+    session: &'static str,
 }
 
 impl Server {
@@ -197,9 +187,37 @@ impl Server {
     }
 }
 
-/// The server's version, and the settings that decide whether it keeps what it acknowledged.
-async fn look(pool: &MySqlPool) -> Result<Server, DatabaseError> {
-    let rows = sqlx::raw_sql("show session variables").fetch_all(pool).await.map_err(classify)?;
+/// How to get to the server, its version, and the settings that decide whether it keeps what it acknowledged.
+async fn look(url: &str) -> Result<(MySqlConnectOptions, Server), DatabaseError> {
+    let options: MySqlConnectOptions = url.parse().map_err(|error: sqlx::Error| DatabaseError::Unreachable {
+        url: "mysql://…".into(),
+        problem: format!("the URL is not understood: {error}"),
+    })?;
+    // Without the password.
+    let shown = format!(
+        "mysql://{}@{}:{}/{}",
+        options.get_username(),
+        options.get_host(),
+        options.get_port(),
+        options.get_database().unwrap_or_default()
+    );
+    let unreachable = |problem| DatabaseError::Unreachable { url: shown.clone(), problem };
+    if options.get_database().is_none_or(str::is_empty) {
+        return Err(unreachable("the URL names no database; add one: mysql://user@host/database".into()));
+    }
+    // Not through a pool: that would try again for seconds and then only say that it gave up.
+    let first = tokio::time::timeout(PATIENCE, MySqlConnection::connect_with(&options)).await;
+    let mut first = match first {
+        Ok(connected) => connected.map_err(|error| unreachable(advice(&error)))?,
+        Err(_) => return Err(unreachable("no answer within 5 s; check host and port, and the way there".into())),
+    };
+    first.execute(SESSION).await.map_err(classify)?;
+    let rows = sqlx::raw_sql("show session variables").fetch_all(&mut first).await.map_err(classify)?;
+    first.close().await.map_err(classify)?;
+    Ok((options, server(&rows)?))
+}
+
+fn server(rows: &[MySqlRow]) -> Result<Server, DatabaseError> {
     let mut variables = HashMap::new();
     for row in rows {
         let pair: (String, String) = (row.try_get(0).map_err(classify)?, row.try_get(1).map_err(classify)?);
@@ -245,6 +263,7 @@ async fn look(pool: &MySqlPool) -> Result<Server, DatabaseError> {
         read_only: read_only.is_some(),
         // MariaDB before 11.1 only has the older name.
         isolation: variables.get("transaction_isolation").unwrap_or(&value("tx_isolation")).clone(),
+        session: if variables.contains_key("innodb_snapshot_isolation") { SESSION_WITHOUT_SNAPSHOTS } else { SESSION },
     })
 }
 

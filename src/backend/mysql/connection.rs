@@ -1,10 +1,11 @@
 //! A transaction that cannot outlive its owner, and whose waits end at one deadline.
 
 use std::pin::pin;
+use std::time::Duration;
 
 use sqlx::{MySqlPool, Row};
 
-use super::blocker::{Label, Labels, blocker};
+use super::blocker::{Label, Labels, SHORTEST, blocker};
 use super::deadline::{Deadline, Flavour};
 use super::errors::{classify, classify_commit};
 use super::session::Session;
@@ -86,7 +87,9 @@ impl OpenTransaction {
         let mut holder = None;
         let result = {
             let mut work = pin!(work(&mut self.session));
-            match tokio::time::timeout(left.mul_f32(0.8), &mut work).await {
+            // Of shorter waits the server's tables know nothing.
+            let patience = if left < SHORTEST { Duration::MAX } else { left.mul_f32(0.8) };
+            match tokio::time::timeout(patience, &mut work).await {
                 Ok(result) => result,
                 Err(_) => {
                     // When no connection is free to ask on, the deadline still holds.

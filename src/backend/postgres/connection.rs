@@ -11,6 +11,9 @@ use crate::backend::Effect;
 use crate::error::DatabaseError;
 use crate::lock_mode::Wait;
 
+/// The shortest wait in which it is asked who is in the way.
+const WORTH_ASKING: Duration = Duration::from_millis(100);
+
 /// A transaction under way. However its owner goes away (an error, a panic, a request whose browser hung up in the
 /// middle of `begin`), it is rolled back before anybody else gets the connection.
 ///
@@ -88,8 +91,9 @@ impl OpenTransaction {
         let result = tokio::select! {
             biased;
             result = &mut work => result,
-            () = tokio::time::sleep(left.mul_f32(0.8)) => {
-                holder = blocker(pool, process).await;
+            // A short wait is over before anybody has answered.
+            () = tokio::time::sleep(left.mul_f32(0.8)), if left >= WORTH_ASKING => {
+                holder = tokio::time::timeout(left.mul_f32(0.2), blocker(pool, process)).await.ok().flatten();
                 work.await
             }
         };
