@@ -11,6 +11,7 @@ use async_trait::async_trait;
 
 use crate::capabilities::Capabilities;
 use crate::conflict::Change;
+use crate::diff::Diff;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner};
 use crate::lock_mode::{LockMode, Wait};
@@ -199,12 +200,13 @@ pub(crate) trait BackendTransaction: Send {
         rows: &Rows,
         author: &Authorship,
     ) -> Result<bool, DatabaseError>;
-    /// Writes what changed, root first, if the version is still that of `old`.
+    /// Writes what changed, root first, if the version is still the one that the difference was made from.
     async fn save(
         &mut self,
         mapping: &Mapping,
         key: &LockKey,
-        old: &Stored,
+        from: Version,
+        diff: &Diff<'_>,
         new: &Rows,
         author: &Authorship,
     ) -> Result<Saved, DatabaseError>;

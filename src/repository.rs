@@ -115,19 +115,19 @@ impl<A: Aggregate> Repository<A> {
             let what = "the id of a loaded aggregate was changed; insert a new aggregate instead";
             return Err(MappingError::new(&mapping.root.name, &mapping.root.columns[0].name, what).into());
         }
-        if !loaded.force_increment && Diff::between(mapping, &loaded.opened, &rows).is_empty() {
+        let diff = Diff::between(mapping, &loaded.opened, &rows);
+        if !loaded.force_increment && diff.is_empty() {
             return Ok(loaded.version);
         }
-        let key = LockKey::of::<A>(loaded.id());
-        let (old, author) = (loaded.stored(), tx.author.clone());
-        let saved = tx.usable()?.save(mapping, &key, &old, &rows, &author).await;
+        let (key, from, author) = (LockKey::of::<A>(loaded.id()), loaded.version, tx.author.clone());
+        let saved = tx.usable()?.save(mapping, &key, from, &diff, &rows, &author).await;
         match tx.note(saved)? {
             Saved::Done => {
-                loaded.saved(old.version.next(), rows);
+                loaded.saved(from.next(), rows);
                 Ok(loaded.version)
             }
             Saved::Stale(now) => {
-                let conflict = self.conflict(tx, &key, &old, now, Some(&rows)).await?;
+                let conflict = self.conflict(tx, &key, &loaded.stored(), now, Some(&rows)).await?;
                 Err(Error::OptimisticLockingFailure(Box::new(conflict)))
             }
         }

@@ -5,7 +5,7 @@
 //! | `POST /keep-alive` `lid` | 200 with the time left; 410 with the reason when the lease has ended |
 //! | `POST /check` `lid` | the same, without prolonging anything |
 //! | `POST /release` `lid, mode` | 204, also when the lease had ended; `mode=parting` leaves it 10 s for a reload |
-//! | `GET /tenure.js` | the script |
+//! | `GET` [`script`] | the script |
 //!
 //! Bodies are `application/x-www-form-urlencoded`, so that a beacon can send them as well. Who is signed in comes from the
 //! request's extensions, as an [`Owner`]; nobody keeps or ends a lease of somebody else, and whoever is signed out gets 401
@@ -32,14 +32,19 @@ use crate::problem::Problem;
 /// How long a lease outlives the page that held it: enough to reload, or to come back with the Back button.
 pub const PARTING_GRACE: Duration = Duration::from_secs(10);
 
-/// The routes, to be nested under a path of the application's choice.
+/// The routes but for the script, to be nested under a path of the application's choice.
 pub fn router<S: Clone + Send + Sync + 'static>(locks: LockManager) -> Router<S> {
     Router::new()
         .route("/keep-alive", post(keep_alive))
         .route("/check", post(check))
         .route("/release", post(release))
-        .route("/tenure.js", get(script))
         .with_state(locks)
+}
+
+/// The script, under this path: apart from the other routes, because it needs no session, and nobody should read one
+/// from a database to serve a file.
+pub fn script<S: Clone + Send + Sync + 'static>(path: &str) -> Router<S> {
+    Router::new().route(path, get(send_script))
 }
 
 #[derive(Deserialize)]
@@ -146,7 +151,7 @@ async fn release(Acting(locks): Acting, form: LeaseFields) -> Result<StatusCode,
 
 type LeaseFields = Result<Form<LeaseForm>, FormRejection>;
 
-async fn script() -> Response {
+async fn send_script() -> Response {
     let headers = [(CONTENT_TYPE, "text/javascript; charset=utf-8"), (CACHE_CONTROL, "no-cache")];
     (headers, include_str!("../assets/tenure.js")).into_response()
 }

@@ -1,8 +1,7 @@
 //! Editing a whole order in a form, under an offline lock.
 
-use std::time::Duration;
-
 use tenure::{Lease, LeaseError, Loaded, LockError, LockId, LockKey, Version};
+use tenure_web::leases::PARTING_GRACE;
 
 use super::change_order::may_add;
 use super::{Refusal, Shop};
@@ -16,9 +15,6 @@ pub struct Editing<A> {
     /// The lease.
     pub lease: Lease,
 }
-
-/// What a page that was left leaves of its lease: `tenure.js` asks for it.
-const PARTING_GRACE: Duration = Duration::from_secs(10);
 
 impl Shop {
     /// Takes the lock and opens the order for editing. The page makes the lock id, so that sending the page's request
@@ -35,9 +31,6 @@ impl Shop {
             }
             lease => lease?,
         };
-        // The parting grace of a page that is only being reloaded ends here.
-        let kept = self.locks.acting_for(&actor.owner()).keep_alive(std::slice::from_ref(lease.id())).await?;
-        let lease = kept.into_iter().flatten().next().unwrap_or(lease);
         // Loaded again, because somebody may have saved before the lock was ours.
         let aggregate = self.order_of(actor, no).await?;
         if let Err(refusal) = must_be_changeable(&aggregate) {

@@ -77,18 +77,18 @@ pub(super) async fn insert(session: &mut Session, mapping: &Mapping, rows: &Rows
     Ok(true)
 }
 
-/// Writes the difference if the version is still the one that was loaded.
+/// Writes the difference if the version is still the one that it was made from.
 pub(super) async fn save(
     session: &mut Session,
     mapping: &Mapping,
-    old: &Stored,
+    from: Version,
+    diff: &Diff<'_>,
     new: &Rows,
 ) -> Result<Saved, DatabaseError> {
-    let diff = Diff::between(mapping, &old.rows, new);
     let id = &new.root[..mapping.root.key];
     ask_first(session, mapping, id).await?;
     let changed = diff.root.iter().map(|&index| &new.root[index]);
-    let update = query(statements::update_root(mapping, &diff.root), changed.chain(id)).bind(old.version.number());
+    let update = query(statements::update_root(mapping, &diff.root), changed.chain(id)).bind(from.number());
     if session.write(update).await.map_err(classify)? == 0 {
         // With a lock, or it might show the state from before whoever we waited for.
         return Ok(Saved::Stale(load(session, mapping, id, RowLock::Share).await?));

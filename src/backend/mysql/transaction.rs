@@ -8,6 +8,7 @@ use super::session::Session;
 use super::{leases, lock, revision, rows};
 use crate::backend::{Authorship, BackendTransaction, Proof, RowLocked, Saved, Stored};
 use crate::conflict::Change;
+use crate::diff::Diff;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock};
 use crate::lock_mode::LockMode;
@@ -88,15 +89,16 @@ impl BackendTransaction for MySqlTransaction {
         &mut self,
         mapping: &Mapping,
         key: &LockKey,
-        old: &Stored,
+        from: Version,
+        diff: &Diff<'_>,
         new: &Rows,
         author: &Authorship,
     ) -> Result<Saved, DatabaseError> {
         let now = self.time.given();
         let save = async |session: &mut Session| {
-            let saved = rows::save(session, mapping, old, new).await?;
+            let saved = rows::save(session, mapping, from, diff, new).await?;
             if let Saved::Done = saved {
-                revision::keep(session, mapping, key, old.version.next(), new, author, now).await?;
+                revision::keep(session, mapping, key, from.next(), new, author, now).await?;
             }
             Ok(saved)
         };

@@ -75,17 +75,17 @@ pub(super) async fn insert(
     Ok(true)
 }
 
-/// Writes the difference if the version is still the one that was loaded.
+/// Writes the difference if the version is still the one that it was made from.
 pub(super) async fn save(
     connection: &mut PgConnection,
     mapping: &Mapping,
-    old: &Stored,
+    from: Version,
+    diff: &Diff<'_>,
     new: &Rows,
 ) -> Result<Saved, DatabaseError> {
-    let diff = Diff::between(mapping, &old.rows, new);
     let id = &new.root[..mapping.root.key];
     let changed = diff.root.iter().map(|&index| &new.root[index]);
-    let update = query(statements::update_root(mapping, &diff.root), changed.chain(id)).bind(old.version.number());
+    let update = query(statements::update_root(mapping, &diff.root), changed.chain(id)).bind(from.number());
     if update.execute(&mut *connection).await.map_err(classify)?.rows_affected() == 0 {
         // With a lock, or it might show the state from before whoever we waited for.
         return Ok(Saved::Stale(load(connection, mapping, id, RowLock::Share).await?));

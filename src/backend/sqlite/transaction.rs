@@ -8,6 +8,7 @@ use super::{leases, lock, revision, rows};
 use crate::backend::{Authorship, BackendTransaction, Proof, Saved, Stored};
 use crate::clock::ManualClock;
 use crate::conflict::Change;
+use crate::diff::Diff;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock};
 use crate::lock_mode::LockMode;
@@ -74,15 +75,16 @@ impl BackendTransaction for SqliteTransaction {
         &mut self,
         mapping: &Mapping,
         key: &LockKey,
-        old: &Stored,
+        from: Version,
+        diff: &Diff<'_>,
         new: &Rows,
         author: &Authorship,
     ) -> Result<Saved, DatabaseError> {
         let now = self.now();
         let connection = self.open.connection();
-        let saved = rows::save(connection, mapping, old, new).await?;
+        let saved = rows::save(connection, mapping, from, diff, new).await?;
         if let Saved::Done = saved {
-            revision::keep(connection, mapping, key, old.version.next(), new, author, now).await?;
+            revision::keep(connection, mapping, key, from.next(), new, author, now).await?;
         }
         Ok(saved)
     }
