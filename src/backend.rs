@@ -20,6 +20,8 @@ use crate::policy::LockPolicy;
 use crate::value::Value;
 use crate::version::Version;
 
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+mod migration;
 #[cfg(feature = "mysql")]
 pub(crate) mod mysql;
 #[cfg(feature = "postgres")]

@@ -18,7 +18,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use sqlx::{PgConnection, PgPool};
 
-use crate::backend::{Attempt, Backend, BackendTransaction, LockRequest, Proof, Stored};
+use crate::backend::{Attempt, Backend, BackendTransaction, LockRequest, Proof, Stored, migration};
 use crate::capabilities::{Capabilities, Granularity};
 use crate::clock::ManualClock;
 use crate::conflict::Change;
@@ -59,7 +59,7 @@ impl Postgres {
 
     /// Applies the application's own migrations.
     pub(crate) async fn migrate(&self, migrator: &sqlx::migrate::Migrator) -> Result<(), DatabaseError> {
-        migrator.run(&self.pool).await.map_err(connect::migration_failed)
+        migrator.run(&self.pool).await.map_err(|error| migration::failed(error, errors::classify))
     }
 
     async fn write(&self) -> Result<OpenTransaction, DatabaseError> {

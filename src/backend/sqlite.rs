@@ -22,7 +22,7 @@ use async_trait::async_trait;
 use sqlx::SqlitePool;
 use tokio::sync::Mutex;
 
-use crate::backend::{Attempt, Backend, BackendTransaction, LockRequest, Proof, Stored};
+use crate::backend::{Attempt, Backend, BackendTransaction, LockRequest, Proof, Stored, migration};
 use crate::capabilities::{Capabilities, Granularity};
 use crate::clock::{ManualClock, to_micros};
 use crate::conflict::Change;
@@ -54,7 +54,10 @@ impl Sqlite {
     /// Applies the application's own migrations.
     pub(crate) async fn migrate(&self, migrator: &sqlx::migrate::Migrator) -> Result<(), DatabaseError> {
         let mut writer = Arc::clone(&self.writer).lock_owned().await;
-        migrator.run_direct(None, writer.connection().await?, false).await.map_err(connect::migration_failed)
+        migrator
+            .run_direct(None, writer.connection().await?, false)
+            .await
+            .map_err(|error| migration::failed(error, errors::classify))
     }
 
     /// The database's time, in milliseconds since 1970. To be read after any wait: what was read before may be long ago.

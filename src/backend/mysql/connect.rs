@@ -12,6 +12,7 @@ use super::connection::Connections;
 use super::deadline::Flavour;
 use super::errors::{classify, number};
 use super::{MySql, Time};
+use crate::backend::migration;
 use crate::clock::to_micros;
 use crate::database::ConnectOptions;
 use crate::diagnosis::{Diagnosis, Setting};
@@ -146,7 +147,7 @@ pub(super) async fn migrate(
         }
         (done, _) => done,
     };
-    done.map_err(migration_failed)?;
+    done.map_err(|error| migration::failed(error, classify))?;
     let unlock = sqlx::query("select release_lock(concat('tenure.', md5(database())))");
     unlock.execute(&mut *connection).await.map(drop).map_err(classify)
 }
@@ -275,20 +276,5 @@ fn advice(error: &sqlx::Error) -> String {
         Some(1040 | 1203 | 1226) => format!("{error}; close other connections, or raise max_connections"),
         Some(1129 | 1130) => format!("{error}; allow this host to connect"),
         _ => format!("{error}; check host and port, and that the server is running"),
-    }
-}
-
-/// Says what a failed migration means.
-pub(super) fn migration_failed(error: MigrateError) -> DatabaseError {
-    match error {
-        MigrateError::VersionMissing(number) => DatabaseError::Schema(format!(
-            "it has migration {number}, which this release does not know; start the newer release that wrote it, or \
-             restore a backup from before the upgrade"
-        )),
-        MigrateError::VersionMismatch(number) => DatabaseError::Schema(format!(
-            "migration {number} was applied with other contents; the database belongs to another build"
-        )),
-        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => classify(error),
-        error => DatabaseError::Schema(error.to_string()),
     }
 }

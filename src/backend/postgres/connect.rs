@@ -2,12 +2,13 @@
 
 use std::time::{Duration, SystemTime};
 
-use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{Connection, PgConnection, PgPool, Row};
 
 use super::errors::classify;
 use super::{Postgres, Time};
+use crate::backend::migration;
 use crate::clock::to_micros;
 use crate::database::ConnectOptions;
 use crate::diagnosis::{Diagnosis, Setting};
@@ -32,7 +33,7 @@ impl Postgres {
         // Where nothing is left to do, the user needs no right to make tables.
         let known: Vec<i64> = migrator().iter().map(|migration| migration.version).collect();
         if applied(&pool).await? != known {
-            migrator().run(&pool).await.map_err(migration_failed)?;
+            migrator().run(&pool).await.map_err(|error| migration::failed(error, classify))?;
         }
         Ok(Postgres { pool, time: Time(connect.clock), version })
     }
@@ -140,20 +141,5 @@ fn advice(error: &sqlx::Error) -> String {
         Some("3D000") => format!("{error}; create it, or name another in the URL"),
         Some("53300") => format!("{error}; close other connections, or raise max_connections"),
         _ => format!("{error}; check host and port, and that the server is running"),
-    }
-}
-
-/// Says what a failed migration means.
-pub(super) fn migration_failed(error: MigrateError) -> DatabaseError {
-    match error {
-        MigrateError::VersionMissing(number) => DatabaseError::Schema(format!(
-            "it has migration {number}, which this release does not know; start the newer release that wrote it, or \
-             restore a backup from before the upgrade"
-        )),
-        MigrateError::VersionMismatch(number) => DatabaseError::Schema(format!(
-            "migration {number} was applied with other contents; the database belongs to another build"
-        )),
-        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => classify(error),
-        error => DatabaseError::Schema(error.to_string()),
     }
 }

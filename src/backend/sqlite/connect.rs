@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::migrate::Migrator;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Connection, Row, SqliteConnection};
 use tokio::sync::Mutex;
@@ -11,6 +11,7 @@ use tokio::sync::Mutex;
 use super::Sqlite;
 use super::connection::Writer;
 use super::errors::classify;
+use crate::backend::migration;
 use crate::database::ConnectOptions;
 use crate::diagnosis::{Diagnosis, Setting};
 use crate::error::DatabaseError;
@@ -48,7 +49,7 @@ impl Sqlite {
             )),
         })?;
         let version = verify(&mut writer).await?;
-        migrator().run_direct(None, &mut writer, false).await.map_err(migration_failed)?;
+        migrator().run_direct(None, &mut writer, false).await.map_err(|error| migration::failed(error, classify))?;
         // `query_only` keeps a stray write out of a connection whose transactions nobody ends with COMMIT.
         let reading = options.clone().pragma("query_only", "on");
         let readers = SqlitePoolOptions::new()
@@ -115,19 +116,4 @@ async fn verify(connection: &mut SqliteConnection) -> Result<String, DatabaseErr
         )));
     }
     Ok(settings.get(2))
-}
-
-/// Says what a failed migration means.
-pub(super) fn migration_failed(error: MigrateError) -> DatabaseError {
-    match error {
-        MigrateError::VersionMissing(number) => DatabaseError::Schema(format!(
-            "it has migration {number}, which this release does not know; start the newer release that wrote it, or \
-             restore a backup from before the upgrade"
-        )),
-        MigrateError::VersionMismatch(number) => DatabaseError::Schema(format!(
-            "migration {number} was applied with other contents; the file belongs to another build"
-        )),
-        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => classify(error),
-        error => DatabaseError::Schema(error.to_string()),
-    }
 }
