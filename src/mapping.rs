@@ -38,9 +38,13 @@ pub struct Table {
     /// For a child: the columns that name the root it belongs to, in the order of the root's id columns. Not among
     /// `columns`, because the child does not carry them. Empty for the root.
     pub owner: Vec<String>,
-    /// The columns of the row itself.
+    /// For a child of a child: the collection its parent is in, by its place in [`Mapping::children`], where parents come
+    /// before their children. `None` for the root and for what belongs to the root itself.
+    pub parent: Option<usize>,
+    /// The columns of the row itself. Those of a child of a child start with the columns of its parent's key.
     pub columns: Vec<Column>,
-    /// How many of `columns`, counted from the first, identify the row: the root's id, the child's key.
+    /// How many of `columns`, counted from the first, identify the row within its aggregate: the root's id; the child's
+    /// key, which for a child of a child starts with its parent's. 0 for a child that there is at most one of.
     pub key: usize,
 }
 
@@ -58,6 +62,38 @@ pub struct Mapping {
     /// How many past versions to keep, so that a conflict can say who changed what, and show the state as it was when
     /// the form was opened. 0: none are kept, and saving writes one row less.
     pub revisions: u32,
+    /// The root's columns that tell who changed the aggregate last, if it has such columns.
+    pub audit: Option<Audit>,
+}
+
+/// The columns of the root that every save fills in: who, when, what for. They are written by tenure and read by anybody;
+/// no field of the aggregate maps to them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Audit {
+    /// The id of who changed it ([`Owner::id`](crate::Owner)): text, may be null.
+    pub by: String,
+    /// Their name: text, may be null.
+    pub by_name: String,
+    /// When, by the database's clock: an instant, as a field of type [`SystemTime`](std::time::SystemTime) is stored.
+    pub at: String,
+    /// What for, in the words of the domain: text, may be null.
+    pub command: String,
+}
+
+impl Audit {
+    /// The columns `{prefix}_by`, `{prefix}_by_name`, `{prefix}_at` and `{prefix}_command`.
+    pub fn with_prefix(prefix: &str) -> Self {
+        Audit {
+            by: format!("{prefix}_by"),
+            by_name: format!("{prefix}_by_name"),
+            at: format!("{prefix}_at"),
+            command: format!("{prefix}_command"),
+        }
+    }
+
+    pub(crate) fn columns(&self) -> [&String; 4] {
+        [&self.by, &self.by_name, &self.at, &self.command]
+    }
 }
 
 impl Mapping {

@@ -264,7 +264,7 @@ struct Booking {
 
 #[test]
 fn a_composite_id_is_a_key_of_several_columns_and_has_as_many_owner_columns() {
-    let Mapping { name, root, version, children, revisions } = Seat::mapping();
+    let Mapping { name, root, version, children, revisions, .. } = Seat::mapping();
 
     assert_eq!((name.as_str(), version.as_str(), *revisions), ("theatre.seat", "seat_version", 0));
     assert_eq!(root.key, 2);

@@ -161,12 +161,14 @@ impl<'a> Root<'a> {
                             name: ::std::borrow::ToOwned::to_owned(#table),
                             path: ::std::string::String::new(),
                             owner: ::std::vec::Vec::new(),
+                            parent: ::core::option::Option::None,
                             columns: __columns,
                             key: #width,
                         },
                         version: ::std::borrow::ToOwned::to_owned(#version),
                         children: ::std::vec![#(#children),*],
                         revisions: #revisions,
+                        audit: ::core::option::Option::None,
                     };
                     if let ::core::result::Result::Err(__error) = __mapping.validate() {
                         ::core::panic!(#invalid, __error);

@@ -68,6 +68,7 @@ fn implementation(input: &DeriveInput, key: &TokenStream, fields: &[Field<'_>]) 
                     name: ::std::borrow::ToOwned::to_owned(__name),
                     path: ::std::borrow::ToOwned::to_owned(__path),
                     owner: __owner,
+                    parent: ::core::option::Option::None,
                     columns: __columns,
                     key: #key,
                 }
