@@ -72,6 +72,26 @@ pub(crate) enum Attempt {
     Used(NoLock),
 }
 
+/// One question to the lock table, which may share a round trip with others.
+#[derive(Debug, Clone)]
+pub(crate) enum LockOp {
+    Take(LockRequest),
+    Check(Proof),
+    KeepAlive(Proof),
+    Extend(Proof, Duration),
+    ExpireWithin(Proof, Duration),
+    Release(Proof),
+}
+
+/// The answer to it, where it can be given at once.
+#[derive(Debug, Clone)]
+pub(crate) enum LockAnswer {
+    /// The lease of whoever asked, as it is now.
+    Yours(Holder),
+    /// Asked for, and held by this lock.
+    Held { holder: Holder, lock: Vec<u8> },
+}
+
 /// Who changes an aggregate, and what for.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Authorship {
@@ -174,6 +194,12 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// Forgets operation ids that are older than this; how many.
     async fn forget_operations(&self, older_than: Duration) -> Result<u64, DatabaseError>;
 
+    /// Answers many questions in as few round trips and commits as can be, without waiting for anybody. `None`: that one
+    /// has to be asked alone, because it has to wait, or an answer takes an explanation. No two of them are about one key
+    /// or one lock id.
+    async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
+        Ok(ops.iter().map(|_| None).collect())
+    }
     /// Takes a lock if it is free or expired. One statement decides.
     async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError>;
     /// Who holds this lease, if it is alive.

@@ -7,6 +7,7 @@ extern crate self as tenure;
 
 mod aggregate;
 mod backend;
+mod batch;
 mod capabilities;
 mod clock;
 mod condition;
