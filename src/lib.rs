@@ -8,6 +8,7 @@ extern crate self as tenure;
 mod aggregate;
 mod backend;
 mod capabilities;
+pub mod children;
 mod clock;
 mod conflict;
 mod database;
@@ -29,6 +30,7 @@ mod version;
 
 pub use aggregate::{Aggregate, AggregateId, Entity, Loaded};
 pub use capabilities::{Capabilities, Granularity};
+pub use children::Children;
 pub use clock::ManualClock;
 pub use conflict::{Change, FieldConflict, Side, VersionConflict};
 pub use database::{ConnectOptions, Database};

@@ -33,7 +33,8 @@ impl Column {
 pub struct Table {
     /// The table's name.
     pub name: String,
-    /// The field's path for people: empty for the root, `lines` for the lines of an order.
+    /// The field's path for people: empty for the root, `lines` for the lines of an order. For a child of a child it is
+    /// relative to its parent: `parts`, shown as `lines[2].parts[7]`.
     pub path: String,
     /// For a child: the columns that name the root it belongs to, in the order of the root's id columns. Not among
     /// `columns`, because the child does not carry them. Empty for the root.
@@ -113,8 +114,8 @@ impl Mapping {
                     ));
                 }
             }
-            if table.key == 0 || table.key > table.columns.len() {
-                return Err(MappingError::new(&table.name, "", "the key must be one or more of the columns"));
+            if table.key > table.columns.len() {
+                return Err(MappingError::new(&table.name, "", "the key has more columns than the table"));
             }
             if let Some(column) = table.columns[..table.key].iter().find(|column| column.nullable) {
                 return Err(MappingError::new(&table.name, &column.name, "a column of the key must not be null"));
@@ -128,10 +129,44 @@ impl Mapping {
         if let Some(name) = twice(std::iter::once(&self.root).chain(&self.children).map(|table| &table.name)) {
             return Err(MappingError::new(name, "", "two collections share this table; give each its own"));
         }
+        self.validate_depth()?;
         match self.children.iter().find(|child| child.owner.len() != self.root.key) {
             Some(child) => Err(MappingError::new(&child.name, "", "a child needs one owner column per id column")),
             None => Ok(()),
         }
+    }
+
+    /// Checks who is whose child.
+    fn validate_depth(&self) -> Result<(), MappingError> {
+        if self.root.key == 0 || self.root.parent.is_some() {
+            let what = "the root needs an id of one or more columns, and is nobody's child";
+            return Err(MappingError::new(&self.root.name, "", what));
+        }
+        for (at, child) in self.children.iter().enumerate() {
+            if child.parent.is_some_and(|parent| parent >= at) {
+                return Err(MappingError::new(
+                    &child.name,
+                    "",
+                    "a parent's table must come before those of its children",
+                ));
+            }
+            let kinds = |table: &Table| table.columns[..table.key].iter().map(|column| column.kind).collect::<Vec<_>>();
+            let parent = child.parent.map(|parent| &self.children[parent]);
+            if let Some(parent) = parent.filter(|parent| !kinds(child).starts_with(&kinds(parent))) {
+                let what =
+                    format!("its key must start with the columns of the key of `{}`, of the same kinds", parent.name);
+                return Err(MappingError::new(&child.name, "", what));
+            }
+            if child.columns.len() == self.inherited(child) {
+                return Err(MappingError::new(&child.name, "", "a child needs a column of its own"));
+            }
+        }
+        Ok(())
+    }
+
+    /// How many of a table's columns are the key of the parent: 0 unless it is a child of a child.
+    pub(crate) fn inherited(&self, table: &Table) -> usize {
+        table.parent.map_or(0, |parent| self.children[parent].key)
     }
 }
 
@@ -174,11 +209,15 @@ pub struct Rows {
 
 /// What is stored and what the type expects do not fit: a schema that was changed by hand, or a mapping that was.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("table `{table}`, column `{column}`: {what}; compare the table with the mapping of the aggregate")]
+#[error("table `{table}`{}: {what}; compare the table with the mapping of the aggregate", in_column(.column))]
 pub struct MappingError {
     table: String,
     column: String,
     what: String,
+}
+
+fn in_column(column: &str) -> String {
+    if column.is_empty() { String::new() } else { format!(", column `{column}`") }
 }
 
 impl MappingError {
