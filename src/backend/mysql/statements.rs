@@ -22,7 +22,8 @@ pub(super) fn select_children(mapping: &Mapping, child: &Table) -> String {
         _ => format!("`{}`", column.name),
     });
     let (key, owner) = (key.collect::<Vec<_>>().join(", "), owner_is(mapping, child));
-    format!("select {} from `{}` where {owner} order by {key}", reading(child), child.name)
+    let order = if key.is_empty() { key } else { format!(" order by {key}") };
+    format!("select {} from `{}` where {owner}{order}", reading(child), child.name)
 }
 
 /// `insert` of the root; binds its columns, then the version.
@@ -51,12 +52,12 @@ pub(super) fn update_root(mapping: &Mapping, changed: &[usize]) -> String {
 /// `update` of one child; binds the changed columns, the root's id, the key.
 pub(super) fn update_child(mapping: &Mapping, child: &Table, changed: &[usize]) -> String {
     let set = assign(child, changed).join(", ");
-    format!("update `{}` set {set} where {} and {}", child.name, owner_is(mapping, child), key_is(child))
+    format!("update `{}` set {set} where {}", child.name, child_is(mapping, child))
 }
 
 /// `delete` of one child; binds the root's id, the key.
 pub(super) fn delete_child(mapping: &Mapping, child: &Table) -> String {
-    format!("delete from `{}` where {} and {}", child.name, owner_is(mapping, child), key_is(child))
+    format!("delete from `{}` where {}", child.name, child_is(mapping, child))
 }
 
 /// `delete` of all children of one root in one collection; binds the root's id.
@@ -119,4 +120,10 @@ fn owner_is(mapping: &Mapping, child: &Table) -> String {
     let id = &mapping.root.columns[..mapping.root.key];
     let is = |(name, column): (&String, &Column)| format!("`{name}` = {}", place(column));
     child.owner.iter().zip(id).map(is).collect::<Vec<_>>().join(" and ")
+}
+
+/// The owner, and the key if there is one.
+fn child_is(mapping: &Mapping, child: &Table) -> String {
+    let (owner, key) = (owner_is(mapping, child), key_is(child));
+    if key.is_empty() { owner } else { format!("{owner} and {key}") }
 }

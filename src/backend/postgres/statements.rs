@@ -37,7 +37,8 @@ pub(super) fn select_children(mapping: &Mapping, child: &Table) -> String {
         _ => format!("\"{}\"", column.name),
     });
     let (key, owner) = (key.collect::<Vec<_>>().join(", "), owner_is(mapping, child, 1));
-    format!("select {} from \"{}\" where {owner} order by {key}", reading(child), child.name)
+    let order = if key.is_empty() { key } else { format!(" order by {key}") };
+    format!("select {} from \"{}\" where {owner}{order}", reading(child), child.name)
 }
 
 /// `insert` of the root, nothing if the id is taken; binds its columns, then the version.
@@ -73,15 +74,12 @@ pub(super) fn update_root(mapping: &Mapping, changed: &[usize]) -> String {
 /// `update` of one child; binds the changed columns, the root's id, the key.
 pub(super) fn update_child(mapping: &Mapping, child: &Table, changed: &[usize]) -> String {
     let set = assign(child, changed).join(", ");
-    let owner = owner_is(mapping, child, changed.len() + 1);
-    let key = key_is(child, changed.len() + mapping.root.key + 1);
-    format!("update \"{}\" set {set} where {owner} and {key}", child.name)
+    format!("update \"{}\" set {set} where {}", child.name, child_is(mapping, child, changed.len() + 1))
 }
 
 /// `delete` of one child; binds the root's id, the key.
 pub(super) fn delete_child(mapping: &Mapping, child: &Table) -> String {
-    let (owner, key) = (owner_is(mapping, child, 1), key_is(child, mapping.root.key + 1));
-    format!("delete from \"{}\" where {owner} and {key}", child.name)
+    format!("delete from \"{}\" where {}", child.name, child_is(mapping, child, 1))
 }
 
 /// `delete` of all children of one root in one collection; binds the root's id.
@@ -143,4 +141,10 @@ fn owner_is(mapping: &Mapping, child: &Table, first: usize) -> String {
     let id = &mapping.root.columns[..mapping.root.key];
     let is = |((name, column), at): ((&String, &Column), usize)| format!("\"{name}\" = {}", place(column, at));
     child.owner.iter().zip(id).zip(first..).map(is).collect::<Vec<_>>().join(" and ")
+}
+
+/// The owner, and the key if there is one.
+fn child_is(mapping: &Mapping, child: &Table, first: usize) -> String {
+    let (owner, key) = (owner_is(mapping, child, first), key_is(child, first + mapping.root.key));
+    if key.is_empty() { owner } else { format!("{owner} and {key}") }
 }

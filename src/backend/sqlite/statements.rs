@@ -11,7 +11,8 @@ pub(super) fn select_root(mapping: &Mapping) -> String {
 /// `select` of all children of one root in one collection, in the order of their keys.
 pub(super) fn select_children(child: &Table) -> String {
     let key = list(child.columns[..child.key].iter().map(|column| &column.name));
-    format!("select {} from \"{}\" where {} order by {key}", columns(child), child.name, equal(&child.owner, " and "))
+    let order = if key.is_empty() { String::new() } else { format!(" order by {key}") };
+    format!("select {} from \"{}\" where {}{order}", columns(child), child.name, equal(&child.owner, " and "))
 }
 
 /// `insert` of the root; binds its columns, then the version.
