@@ -38,6 +38,10 @@ use crate::version::Version;
 ///
 /// assert_eq!(Order::mapping().root.columns[1].name, "ship_to_line1");
 /// ```
+///
+/// A field with `children` is one of the [`Children`](crate::Children) collections: a `Vec`, a `BTreeMap` or an `Option` of
+/// an [`Entity`], which may have such fields itself, to any depth. What the derive cannot map can be written by hand: see
+/// [`mapping`](crate::mapping).
 pub trait Aggregate: Sized + Send + Sync + 'static {
     /// Its identity.
     type Id: AggregateId;
@@ -64,7 +68,8 @@ pub trait AggregateId: ValueObject + Display + Clone + PartialEq + Send + Sync +
 
 impl<T: ValueObject + Display + Clone + PartialEq + Send + Sync + 'static> AggregateId for T {}
 
-/// A child inside an aggregate: a line of an order, a part of a line. It lives in one of the [`Children`] collections of
+/// A child inside an aggregate: a line of an order, a part of a line. It lives in one of the
+/// [`Children`](crate::Children) collections of
 /// the root or of another child.
 ///
 /// Derive it. `#[aggregate(key)]` marks the fields that tell one child from another within the same parent; without such

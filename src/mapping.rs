@@ -2,6 +2,107 @@
 //!
 //! A [`Mapping`] is data: a root table, and a table per child collection. `#[derive(Aggregate)]` writes it; a mapping
 //! written by hand has the same guarantees. It is not an ORM: whole aggregates by identity, nothing more.
+//!
+//! # By hand
+//!
+//! What the derive cannot map, you write: the tables, and the state as rows and back. Here a line is an enum with data, and
+//! only a set has parts. Where only a child is special and its collection is not, implement [`Entity`](crate::Entity) by
+//! hand and keep the rest; [`children`](crate::children) has what the derives use.
+//!
+//! ```
+//! use std::sync::LazyLock;
+//!
+//! use tenure::Aggregate;
+//! use tenure::mapping::{Column, Mapping, MappingError, Row, Rows, Table};
+//! use tenure::value::{Kind, Value};
+//!
+//! #[derive(Debug, PartialEq)]
+//! struct Order { no: i64, lines: Vec<Line> }
+//!
+//! #[derive(Debug, PartialEq)]
+//! enum Line {
+//!     Single(String),
+//!     Set(Vec<String>),
+//! }
+//!
+//! /// Rows of children start with the keys of their parents, then comes their own key: here the positions.
+//! static MAPPING: LazyLock<Mapping> = LazyLock::new(|| {
+//!     let column = |name: &str, kind| Column::new(name, name, kind);
+//!     let (line_no, part_no) = (column("line_no", Kind::Integer), column("part_no", Kind::Integer));
+//!     let product = column("product", Kind::Text);
+//!     let table = |name: &str, path: &str, parent, columns: Vec<Column>, key| {
+//!         let owner = if path.is_empty() { vec![] } else { vec!["order_no".into()] };
+//!         Table { name: name.into(), path: path.into(), owner, parent, columns, key }
+//!     };
+//!     let a_product_unless_a_set = Column { nullable: true, ..product.clone() };
+//!     let mapping = Mapping {
+//!         name: "Order".into(),
+//!         root: table("orders", "", None, vec![column("no", Kind::Integer)], 1),
+//!         version: "version".into(),
+//!         children: vec![
+//!             table("order_line", "lines", None, vec![line_no.clone(), a_product_unless_a_set], 1),
+//!             table("order_line_part", "parts", Some(0), vec![line_no, part_no, product], 2),
+//!         ],
+//!         revisions: 0,
+//!         audit: None,
+//!     };
+//!     mapping.validate().expect("the mapping is valid");
+//!     mapping
+//! });
+//!
+//! impl Aggregate for Order {
+//!     type Id = i64;
+//!
+//!     fn id(&self) -> &i64 { &self.no }
+//!
+//!     fn mapping() -> &'static Mapping { &MAPPING }
+//!
+//!     fn to_rows(&self) -> Rows {
+//!         let (mut lines, mut parts) = (vec![], vec![]);
+//!         for (line_no, line) in (1..).zip(&self.lines) {
+//!             let product = match line {
+//!                 Line::Single(product) => Value::Text(product.clone()),
+//!                 Line::Set(products) => {
+//!                     let part = |(part_no, product): (i64, &String)| -> Row {
+//!                         vec![Value::Integer(line_no), Value::Integer(part_no), Value::Text(product.clone())]
+//!                     };
+//!                     parts.extend((1..).zip(products).map(part));
+//!                     Value::Null(Kind::Text)
+//!                 }
+//!             };
+//!             lines.push(vec![Value::Integer(line_no), product]);
+//!         }
+//!         Rows { root: vec![Value::Integer(self.no)], children: vec![lines, parts] }
+//!     }
+//!
+//!     /// Rows from the database come in the order of their keys. A part without its line is for us to find.
+//!     fn from_rows(rows: &Rows) -> Result<Self, MappingError> {
+//!         let misfit = |table: &str| Err(MappingError::new(table, "", "the row is no line of an order"));
+//!         let [Value::Integer(no)] = rows.root[..] else { return misfit("orders") };
+//!         let (mut lines, mut parts) = (vec![], rows.children[1].iter().peekable());
+//!         for line in &rows.children[0] {
+//!             lines.push(match &line[..] {
+//!                 [_, Value::Text(product)] => Line::Single(product.clone()),
+//!                 [line_no, Value::Null(_)] => {
+//!                     let mut products = vec![];
+//!                     while let Some(part) = parts.next_if(|part| part[0] == *line_no) {
+//!                         let Value::Text(product) = &part[2] else { return misfit("order_line_part") };
+//!                         products.push(product.clone());
+//!                     }
+//!                     Line::Set(products)
+//!                 }
+//!                 _ => return misfit("order_line"),
+//!             });
+//!         }
+//!         if parts.next().is_some() { misfit("order_line_part") } else { Ok(Order { no, lines }) }
+//!     }
+//! }
+//!
+//! let set = Line::Set(vec!["cup".into(), "saucer".into()]);
+//! let order = Order { no: 17, lines: vec![Line::Single("tea".into()), set] };
+//! assert_eq!(Order::from_rows(&order.to_rows())?, order);
+//! # Ok::<(), MappingError>(())
+//! ```
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

@@ -3,6 +3,7 @@
 
 pub mod advisory;
 pub mod assembly;
+pub mod by_hand;
 pub mod children;
 pub mod leases;
 pub mod locking;
@@ -79,6 +80,8 @@ macro_rules! conformance {
                 a_list_keeps_its_order_when_its_head_is_removed,
                 a_row_without_its_parent_is_an_error_that_names_it,
                 a_conflict_names_the_field_of_a_child_of_a_child;
+            by_hand:
+                an_aggregate_mapped_by_hand_is_saved_with_children_of_children;
             updates:
                 the_version_that_was_seen_is_saved_upon,
                 a_stale_version_is_refused_before_the_command_and_shows_all_three_states,
