@@ -84,8 +84,8 @@ fn a_field_is_named_through_all_its_parents() {
 
 #[test]
 fn an_optional_child_needs_no_brackets() {
-    assert_eq!(changed(|order| order.invoice.as_mut().unwrap().number = 2), ["invoice.number"]);
-    let note = |order: &mut Order| order.invoice.as_mut().unwrap().note = Some(step("open"));
+    assert_eq!(changed(|order| order.invoice.as_mut().expect("an invoice").number = 2), ["invoice.number"]);
+    let note = |order: &mut Order| order.invoice.as_mut().expect("an invoice").note = Some(step("open"));
     assert_eq!(changed(note), ["invoice.note.text"]);
     assert_eq!(changed(|order| order.invoice = None), ["invoice.number", "invoice.note.text"]);
 }
