@@ -52,8 +52,9 @@ impl fmt::Display for VersionConflict {
 impl std::error::Error for VersionConflict {}
 
 impl VersionConflict {
-    /// Whether the two changes touched different fields, so that yours can be applied on top without undoing theirs.
-    pub fn is_disjoint(&self) -> bool {
+    /// Whether the two changes touched different fields, so that yours can be applied on top without undoing theirs: what
+    /// [`Merge::disjoint`](crate::Merge::disjoint) would do.
+    pub fn auto_mergeable(&self) -> bool {
         self.opened_known && self.mine_known && self.fields.iter().all(|field| field.side() != Side::Both)
     }
 }
@@ -113,6 +114,15 @@ impl FieldConflict {
     }
 }
 
+/// Where a field is stored.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Cell {
+    /// The child collection and the key of the row in it; `None` for the root.
+    pub(crate) child: Option<(usize, Vec<Value>)>,
+    /// The index of the column.
+    pub(crate) column: usize,
+}
+
 /// Compares three states field by field; fields that are the same in all the known ones are left out.
 pub(crate) fn compare(
     mapping: &Mapping,
@@ -120,10 +130,20 @@ pub(crate) fn compare(
     now: Option<&Rows>,
     mine: Option<&Rows>,
 ) -> Vec<FieldConflict> {
+    compare_cells(mapping, opened, now, mine).into_iter().map(|(_, field)| field).collect()
+}
+
+/// As [`compare`], with the place of each field.
+pub(crate) fn compare_cells(
+    mapping: &Mapping,
+    opened: Option<&Rows>,
+    now: Option<&Rows>,
+    mine: Option<&Rows>,
+) -> Vec<(Cell, FieldConflict)> {
     let mut fields = Vec::new();
     let known = [opened.is_some(), true, mine.is_some()];
     let roots = [opened, now, mine].map(|rows| rows.map(|rows| &rows.root));
-    compare_rows(&mapping.root, "", known, roots, 0, &mut fields);
+    compare_rows(&mapping.root, "", None, known, roots, 0, &mut fields);
     for (index, table) in mapping.children.iter().enumerate() {
         let collections = [opened, now, mine].map(|rows| rows.map_or(&[] as &[Row], |rows| &rows.children[index]));
         let mut keys: Vec<&[Value]> = Vec::new();
@@ -134,7 +154,8 @@ pub(crate) fn compare(
         }
         for key in keys {
             let rows = collections.map(|rows| rows.iter().find(|row| &row[..table.key] == key));
-            compare_rows(table, &path(mapping, table, key), known, rows, mapping.inherited(table), &mut fields);
+            let (path, child) = (path(mapping, table, key), Some((index, key)));
+            compare_rows(table, &path, child, known, rows, mapping.inherited(table), &mut fields);
         }
     }
     fields
@@ -154,10 +175,11 @@ fn path(mapping: &Mapping, table: &Table, key: &[Value]) -> String {
 fn compare_rows(
     table: &Table,
     path: &str,
+    child: Option<(usize, &[Value])>,
     known: [bool; 3],
     rows: [Option<&Row>; 3],
     first: usize,
-    fields: &mut Vec<FieldConflict>,
+    fields: &mut Vec<(Cell, FieldConflict)>,
 ) {
     for (index, column) in table.columns.iter().enumerate().skip(first) {
         let [opened, now, mine] = rows.map(|row| row.map(|row| row[index].clone()));
@@ -165,9 +187,10 @@ fn compare_rows(
         let mut seen = states.iter().zip(known).filter(|(_, known)| *known).map(|(state, _)| *state);
         let one = seen.next();
         if seen.any(|state| Some(state) != one) {
+            let cell = Cell { child: child.map(|(table, key)| (table, key.to_vec())), column: index };
             // A map's key and a position are no fields of the child: they are shown as the child itself.
             let between = if path.is_empty() || column.path.is_empty() { "" } else { "." };
-            fields.push(FieldConflict { path: format!("{path}{between}{}", column.path), opened, now, mine });
+            fields.push((cell, FieldConflict { path: format!("{path}{between}{}", column.path), opened, now, mine }));
         }
     }
 }
