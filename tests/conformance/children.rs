@@ -1,7 +1,7 @@
 //! Children of every kind, at any depth: maps, lists by position, optional children, children of children.
 
 use tenure::value::Value;
-use tenure::{Aggregate, Entity, Error, LockMode, Repository, UpdateError, Version};
+use tenure::{Aggregate, Entity, Error, LockMode, Merge, Repository, UpdateError, Version};
 
 use super::assembly::{Assembly, Invoice, Module, Seal, Size, Step, note};
 use super::support::{TestDb, random, version};
@@ -179,4 +179,23 @@ pub async fn a_conflict_names_the_field_of_a_child_of_a_child(t: &TestDb) {
         ]
     );
     assert_eq!((&conflict.fields[0].opened, &conflict.fields[0].mine), (&text("foot"), &text("leg")));
+}
+
+pub async fn fields_that_do_not_fit_together_are_not_merged(t: &TestDb) {
+    let (assemblies, mut expected) = inserted(t).await;
+    let theirs = |assembly: &mut Assembly| {
+        assembly.steps[2].text = "varnish".into();
+        Ok::<_, ()>(())
+    };
+    theirs(&mut expected).unwrap();
+    assemblies.update(&expected.id).run(theirs).await.unwrap();
+    let mine = |assembly: &mut Assembly| {
+        assembly.steps.clear();
+        Ok::<_, ()>(())
+    };
+    // Their third step without the first two would be no list.
+    let late = assemblies.update(&expected.id).expecting(Version::FIRST).merging(Merge::theirs()).run(mine).await;
+    let Err(UpdateError::Failed(Error::VersionConflict(conflict))) = late else { panic!("{late:?}") };
+    assert!(conflict.fields.iter().any(|field| field.path == "steps[2].text"), "{:?}", conflict.fields);
+    assert_eq!(*assemblies.get(&expected.id).await.unwrap().unwrap(), expected);
 }
