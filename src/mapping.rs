@@ -206,6 +206,7 @@ impl Mapping {
     pub fn validate(&self) -> Result<(), MappingError> {
         for table in std::iter::once(&self.root).chain(&self.children) {
             let names = table.owner.iter().chain(table.columns.iter().map(|column| &column.name));
+            let names = names.chain(self.audit.iter().flat_map(Audit::columns));
             for name in names.chain([&table.name, &self.version]) {
                 if !is_identifier(name) {
                     return Err(MappingError::new(
@@ -221,8 +222,10 @@ impl Mapping {
             if let Some(column) = table.columns[..table.key].iter().find(|column| column.nullable) {
                 return Err(MappingError::new(&table.name, &column.name, "a column of the key must not be null"));
             }
-            let version = (table.path.is_empty()).then_some(&self.version);
-            let names = table.owner.iter().chain(table.columns.iter().map(|column| &column.name)).chain(version);
+            let names = table.owner.iter().chain(table.columns.iter().map(|column| &column.name));
+            let own = [&self.version].into_iter().chain(self.audit.iter().flat_map(Audit::columns));
+            let own = own.filter(|_| table.path.is_empty());
+            let names = names.chain(own);
             if let Some(name) = twice(names) {
                 return Err(MappingError::new(&table.name, name, "two fields share this column; rename one of them"));
             }

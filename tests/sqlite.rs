@@ -13,6 +13,8 @@ const TABLES: &str = "
     create table test_order_line (order_no text not null references test_order (no), line_no integer not null,
         product text not null, quantity integer not null, primary key (order_no, line_no));
     create table test_counter (name text primary key, count integer not null, version integer not null);
+    create table test_note (id text primary key, board text not null, text text not null, pinned integer,
+        version integer not null, changed_by text, changed_by_name text, changed_at integer not null, changed_command text);
 ";
 
 async fn open() -> TestDb {

@@ -16,6 +16,8 @@ struct Root<'a> {
     table: String,
     version: String,
     revisions: u32,
+    /// The prefix of the audit columns, if there are any.
+    audit: Option<String>,
     /// The id first, then the others as they are declared: the order of the columns.
     fields: Vec<Field<'a>>,
     children: Vec<Collection<'a>>,
@@ -43,10 +45,11 @@ impl<'a> Root<'a> {
             table: text(options.identifier("table", errors), ""),
             version: text(options.identifier("version", errors), "version"),
             revisions: options.number("revisions", errors).unwrap_or(0),
+            audit: options.flag_or_identifier("audit", "changed", errors),
             fields: Vec::new(),
             children: Vec::new(),
         };
-        options.finish("an `Aggregate`", "there are `table`, `name`, `version` and `revisions`", errors);
+        options.finish("an `Aggregate`", "there are `table`, `name`, `version`, `revisions` and `audit`", errors);
         root
     }
 
@@ -133,6 +136,10 @@ impl<'a> Root<'a> {
     /// what is wrong; and its initializer could not say `Self`, as in a typed id `Id<Self>`.
     fn mapping(&self) -> TokenStream {
         let Root { ident, name, table, version, revisions, .. } = self;
+        let audit = match &self.audit {
+            Some(prefix) => quote!(::core::option::Option::Some(::tenure::mapping::Audit::with_prefix(#prefix))),
+            None => quote!(::core::option::Option::None),
+        };
         let columns = self.fields.iter().map(Field::columns);
         let width = self.fields[0].width();
         let adds = self.children.iter().map(Collection::add);
@@ -163,7 +170,7 @@ impl<'a> Root<'a> {
                         version: ::std::borrow::ToOwned::to_owned(#version),
                         children: ::std::vec::Vec::new(),
                         revisions: #revisions,
-                        audit: ::core::option::Option::None,
+                        audit: #audit,
                     };
                     let __mapping = __mapping.with_children(|__tables| {
                         #(#adds)*

@@ -41,6 +41,7 @@ use syn::DeriveInput;
 /// | `name = "Order"` | the aggregate's name in lock keys and messages; the struct's own name if not given |
 /// | `version = "version"` | the version column; `version` if not given. No field maps to it: `Loaded` carries it |
 /// | `revisions = 50` | how many past versions to keep; none if not given |
+/// | `audit`, `audit = "changed"` | the root has columns that tell who changed it last: `changed_by`, `changed_by_name`, `changed_at`, `changed_command` |
 ///
 /// | on a field | |
 /// |---|---|
