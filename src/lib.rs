@@ -9,6 +9,7 @@ mod aggregate;
 mod backend;
 mod batch;
 mod capabilities;
+pub mod children;
 mod clock;
 mod condition;
 mod conflict;
@@ -39,6 +40,7 @@ mod versions;
 
 pub use aggregate::{Aggregate, AggregateId, Entity, Loaded};
 pub use capabilities::{Capabilities, Granularity};
+pub use children::Children;
 pub use clock::ManualClock;
 pub use condition::Condition;
 pub use conflict::{Change, FieldConflict, Side, VersionConflict};

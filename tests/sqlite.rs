@@ -23,7 +23,9 @@ async fn open() -> TestDb {
     let url = format!("sqlite://{}/test.db", directory.path().display());
     let db = Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap();
     let mut tx = db.begin().await.unwrap();
-    sqlx::raw_sql(TABLES).execute(tx.sqlite().unwrap()).await.unwrap();
+    for tables in [TABLES, include_str!("tables/sqlite/0003_children.sql")] {
+        sqlx::raw_sql(tables).execute(tx.sqlite().unwrap()).await.unwrap();
+    }
     tx.commit().await.unwrap();
     TestDb::new(db, url, clock, directory)
 }

@@ -2,8 +2,11 @@
 //! per line; a test's name is the promise.
 
 pub mod advisory;
+pub mod assembly;
 pub mod audit;
 pub mod batches;
+pub mod by_hand;
+pub mod children;
 pub mod leases;
 pub mod locking;
 pub mod merging;
@@ -72,6 +75,19 @@ macro_rules! conformance {
                 a_loaded_aggregate_cannot_change_its_id,
                 ids_of_any_script_are_told_apart,
                 the_last_changes_are_kept_with_who_when_and_what_for;
+            children:
+                what_is_inserted_at_any_depth_is_read_back_whole,
+                a_change_at_any_depth_raises_the_version_by_one,
+                a_removed_child_takes_its_children_along,
+                a_deleted_aggregate_takes_children_of_any_depth_along,
+                a_child_moves_from_one_parent_to_another,
+                an_optional_child_comes_changes_and_goes,
+                a_list_keeps_its_order_when_its_head_is_removed,
+                a_row_without_its_parent_is_an_error_that_names_it,
+                a_conflict_names_the_field_of_a_child_of_a_child,
+                fields_that_do_not_fit_together_are_not_merged;
+            by_hand:
+                an_aggregate_mapped_by_hand_is_saved_with_children_of_children;
             updates:
                 the_version_that_was_seen_is_saved_upon,
                 a_stale_version_is_refused_before_the_command_and_shows_all_three_states,
