@@ -22,6 +22,8 @@ mod manager;
 pub mod mapping;
 mod policy;
 mod repository;
+#[cfg(feature = "sea-orm")]
+pub mod sea_orm;
 mod transaction;
 mod update;
 pub mod value;

@@ -14,6 +14,8 @@ mod leases;
 mod lock;
 mod revision;
 mod rows;
+#[cfg(feature = "sea-orm")]
+pub(super) mod sea_orm;
 mod session;
 mod statements;
 mod transaction;
