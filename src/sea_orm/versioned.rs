@@ -114,8 +114,8 @@ where
     Err(misfit::<A::Entity>(problem))
 }
 
-/// Why a row was not found with the version that was expected. Asked with a lock, or it might show the state from before
-/// whoever was waited for.
+/// Why a row was not found with the version that was expected. Asked with a lock, so that the answer stays true to the end
+/// of the transaction.
 async fn why<A>(model: A, conn: &SeaOrm<'_>, expected: Version) -> Result<Error, Error>
 where
     A: ActiveModelTrait<Entity: Versioned>,
