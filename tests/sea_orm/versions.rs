@@ -1,6 +1,6 @@
 //! Optimistic versions of entities.
 
-use sea_orm::{ActiveModelTrait, EntityTrait, IntoActiveModel, Set, Unchanged};
+use sea_orm::{ActiveModelTrait, EntityTrait, IntoActiveModel, QuerySelect, Set, Unchanged};
 use tenure::sea_orm::VersionedActiveModel;
 use tenure::{DatabaseError, Error, Version};
 
@@ -141,6 +141,9 @@ pub async fn a_key_of_two_columns_and_a_plain_integer_are_as_good(t: &TestDb) {
     let late = edited.update_versioned(&conn).await;
     let Err(Error::OptimisticLockingFailure(conflict)) = late else { panic!("{late:?}") };
     assert_eq!(conflict.id, format!("{}, tea's", one.warehouse));
+    // An `integer` can be read as a version as well as a `bigint`.
+    let read = stock::Entity::find_by_id((one.warehouse, one.product)).select_only().column(stock::Column::Version);
+    assert_eq!(read.into_tuple::<Version>().one(&conn).await.unwrap(), Some(version(2)));
     // What never was a version is none.
     let mut zero = now.into_active_model();
     (zero.version, zero.count) = (Unchanged(0), Set(8));
