@@ -30,6 +30,8 @@ mod migration;
 pub(crate) mod mysql;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
+#[cfg(feature = "sea-orm")]
+pub(crate) mod sea_orm;
 #[cfg(feature = "sqlite")]
 pub(crate) mod sqlite;
 
@@ -314,4 +316,7 @@ pub(crate) trait BackendTransaction: Send {
     fn as_mysql(&mut self) -> Option<&mut sqlx::MySqlConnection> {
         None
     }
+    /// The side of it that SeaORM sees.
+    #[cfg(feature = "sea-orm")]
+    fn as_sea_orm(&mut self) -> &mut dyn sea_orm::SeaOrmStatements;
 }

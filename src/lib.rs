@@ -30,6 +30,8 @@ mod policy;
 mod repeat;
 mod repository;
 mod retry;
+#[cfg(feature = "sea-orm")]
+pub mod sea_orm;
 mod transaction;
 mod update;
 mod update_all;

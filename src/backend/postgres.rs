@@ -12,6 +12,8 @@ mod lock;
 mod operation;
 mod revision;
 mod rows;
+#[cfg(feature = "sea-orm")]
+pub(super) mod sea_orm;
 mod statements;
 mod transaction;
 
