@@ -55,7 +55,7 @@ impl VersionConflict {
     /// Whether the two changes touched different fields, so that yours can be applied on top without undoing theirs: what
     /// [`Merge::disjoint`](crate::Merge::disjoint) would do.
     pub fn auto_mergeable(&self) -> bool {
-        self.opened_known && self.mine_known && self.fields.iter().all(|field| field.side() != Side::Both)
+        self.opened_known && self.mine_known && !self.fields.iter().any(|field| is_contested(field, &self.fields))
     }
 }
 
@@ -111,6 +111,20 @@ impl FieldConflict {
         } else {
             Side::Both
         }
+    }
+}
+
+/// Whether a field is for somebody to decide: both changed it, or they added it to something that you removed.
+pub(crate) fn is_contested<'f>(field: &FieldConflict, all: impl IntoIterator<Item = &'f FieldConflict>) -> bool {
+    let removed = |other: &FieldConflict| other.opened.is_some() && other.mine.is_none();
+    let inside = |other: &FieldConflict| {
+        let outer = other.path.rsplit_once('.').map_or("", |(outer, _)| outer);
+        !outer.is_empty() && field.path.strip_prefix(outer).is_some_and(|rest| rest.starts_with('.'))
+    };
+    match field.side() {
+        Side::Both => true,
+        Side::Theirs => field.opened.is_none() && all.into_iter().any(|other| removed(other) && inside(other)),
+        Side::Mine | Side::Same => false,
     }
 }
 

@@ -199,3 +199,24 @@ pub async fn fields_that_do_not_fit_together_are_not_merged(t: &TestDb) {
     assert!(conflict.fields.iter().any(|field| field.path == "steps[2].text"), "{:?}", conflict.fields);
     assert_eq!(*assemblies.get(&expected.id).await.unwrap().unwrap(), expected);
 }
+
+pub async fn what_they_added_to_a_child_that_i_removed_is_for_somebody_to_decide(t: &TestDb) {
+    let (assemblies, assembly) = inserted(t).await;
+    let add = |assembly: &mut Assembly| {
+        assembly.modules[0].parts[0].notes.insert("de".into(), note("Griff"));
+        Ok::<_, ()>(())
+    };
+    assemblies.update(&assembly.id).run(add).await.unwrap();
+    for remove in [(|assembly| drop(assembly.modules[0].parts.remove(0))) as fn(&mut Assembly), |assembly| {
+        drop(assembly.modules.remove(0))
+    }] {
+        let removed = assemblies.update(&assembly.id).expecting(Version::FIRST).merging(Merge::disjoint());
+        let refused = removed.run(|assembly| {
+            remove(assembly);
+            Ok::<_, ()>(())
+        });
+        let refused = refused.await;
+        let Err(UpdateError::Failed(Error::VersionConflict(conflict))) = refused else { panic!("{refused:?}") };
+        assert!(!conflict.auto_mergeable());
+    }
+}

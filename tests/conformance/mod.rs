@@ -85,7 +85,8 @@ macro_rules! conformance {
                 a_list_keeps_its_order_when_its_head_is_removed,
                 a_row_without_its_parent_is_an_error_that_names_it,
                 a_conflict_names_the_field_of_a_child_of_a_child,
-                fields_that_do_not_fit_together_are_not_merged;
+                fields_that_do_not_fit_together_are_not_merged,
+                what_they_added_to_a_child_that_i_removed_is_for_somebody_to_decide;
             by_hand:
                 an_aggregate_mapped_by_hand_is_saved_with_children_of_children;
             updates:

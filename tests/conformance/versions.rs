@@ -31,8 +31,8 @@ pub async fn a_token_travels_through_form_header_and_json(t: &TestDb) {
     let json = serde_json::to_string(&token).unwrap();
     assert_eq!(serde_json::from_str::<VersionToken<Order>>(&json).unwrap(), token);
     assert!(token.etag().bytes().all(|byte| byte.is_ascii_graphic()));
-    t.orders.update(&no).expecting(&token).run(Order::ship).await.unwrap();
-    let late = t.orders.update(&no).expecting(&token).run(Order::ship).await;
+    t.orders.update(&no).expecting(token).run(Order::ship).await.unwrap();
+    let late = t.orders.update(&no).expecting(token).run(Order::ship).await;
     assert!(matches!(late, Err(UpdateError::Failed(Error::VersionConflict(_)))), "{late:?}");
 }
 
