@@ -5,6 +5,7 @@
 //! through SQLite's busy handler for other processes. Durability is `synchronous=FULL`: an acknowledged lock survives a
 //! power cut.
 
+mod batch;
 mod connect;
 mod connection;
 mod errors;
@@ -25,7 +26,7 @@ use async_trait::async_trait;
 use sqlx::SqlitePool;
 use tokio::sync::Mutex;
 
-use crate::backend::{Attempt, Backend, BackendTransaction, LockRequest, Proof, Stored, migration};
+use crate::backend::{Attempt, Backend, BackendTransaction, LockAnswer, LockOp, LockRequest, Proof, Stored, migration};
 use crate::capabilities::{Capabilities, Granularity};
 use crate::clock::{ManualClock, millis, to_micros};
 use crate::conflict::Change;
@@ -132,6 +133,11 @@ impl Backend for Sqlite {
         let forgotten = operation::forget(transaction.connection(), before).await?;
         transaction.commit(None).await?;
         Ok(forgotten)
+    }
+
+    async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
+        let now = || self.now();
+        batch::Table { readers: &self.readers, writer: &self.writer, now: &now }.run(ops).await
     }
 
     async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {

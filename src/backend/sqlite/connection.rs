@@ -46,15 +46,51 @@ impl Writer {
         }
     }
 
+    /// The writer, for one statement that is a transaction of its own, within the budget.
+    pub(super) async fn alone(
+        writer: &Arc<Mutex<Writer>>,
+        wait: Wait,
+    ) -> Result<OwnedMutexGuard<Writer>, DatabaseError> {
+        let (mut guard, left) = Self::queue(writer, wait).await?;
+        guard.connection().await?;
+        guard.wait_at_most(left).await.map_err(classify)?;
+        Ok(guard)
+    }
+
+    /// The writer, when it is our turn, and what is left of the budget.
+    async fn queue(
+        writer: &Arc<Mutex<Writer>>,
+        wait: Wait,
+    ) -> Result<(OwnedMutexGuard<Writer>, Duration), DatabaseError> {
+        let (asked, budget) = (Instant::now(), wait.budget());
+        let timed_out = || DatabaseError::LockTimeout { waited: asked.elapsed(), holder: None };
+        let queue = Arc::clone(writer).lock_owned();
+        let guard = match wait {
+            Wait::No => Arc::clone(writer).try_lock_owned().map_err(|_| timed_out())?,
+            Wait::Within(_) => tokio::time::timeout(budget, queue).await.map_err(|_| timed_out())?,
+        };
+        // A wait that took (almost) nothing leaves the timeout as it is set already.
+        let left = budget.saturating_sub(asked.elapsed());
+        Ok((guard, if budget - left < Duration::from_millis(2) { budget } else { left }))
+    }
+
+    /// Sets how long other processes are waited for.
+    async fn wait_at_most(&mut self, within: Duration) -> Result<(), sqlx::Error> {
+        if self.busy_timeout == within {
+            return Ok(());
+        }
+        let set = format!("pragma busy_timeout = {}", within.as_millis());
+        let Some(connection) = self.connection.as_mut() else { return Err(sqlx::Error::WorkerCrashed) };
+        self.busy_timeout = Duration::MAX;
+        sqlx::raw_sql(AssertSqlSafe(set)).execute(connection).await?;
+        self.busy_timeout = within;
+        Ok(())
+    }
+
     /// Begins, waiting for other processes at most this long.
     async fn begin_immediate(&mut self, within: Duration) -> Result<(), sqlx::Error> {
-        let set = (self.busy_timeout != within).then(|| format!("pragma busy_timeout = {}", within.as_millis()));
+        self.wait_at_most(within).await?;
         let Some(connection) = self.connection.as_mut() else { return Err(sqlx::Error::WorkerCrashed) };
-        if let Some(set) = set {
-            self.busy_timeout = Duration::MAX;
-            sqlx::raw_sql(AssertSqlSafe(set)).execute(&mut *connection).await?;
-            self.busy_timeout = within;
-        }
         sqlx::raw_sql("begin immediate").execute(connection).await.map(drop)
     }
 }
@@ -77,20 +113,13 @@ pub(super) struct OpenTransaction {
 impl OpenTransaction {
     /// Takes the write lock on the whole file, within the budget.
     pub(super) async fn immediate(writer: &Arc<Mutex<Writer>>, wait: Wait) -> Result<Self, DatabaseError> {
-        let (asked, budget) = (Instant::now(), wait.budget());
+        let asked = Instant::now();
         let timed_out = || DatabaseError::LockTimeout { waited: asked.elapsed(), holder: None };
-        let queue = Arc::clone(writer).lock_owned();
-        let mut guard = match wait {
-            Wait::No => Arc::clone(writer).try_lock_owned().map_err(|_| timed_out())?,
-            Wait::Within(_) => tokio::time::timeout(budget, queue).await.map_err(|_| timed_out())?,
-        };
+        let (mut guard, left) = Writer::queue(writer, wait).await?;
         guard.connection().await?;
         // From here on the guard below rolls back if this future is dropped, also in the middle of BEGIN.
         let mut transaction = OpenTransaction { place: Some(Place::Writer(guard)) };
         let Some(Place::Writer(writer)) = &mut transaction.place else { return Err(timed_out()) };
-        // A wait that took (almost) nothing leaves the timeout as it is set already.
-        let left = budget.saturating_sub(asked.elapsed());
-        let left = if budget - left < Duration::from_millis(2) { budget } else { left };
         match writer.begin_immediate(left).await {
             Ok(()) => Ok(transaction),
             Err(error) if is_busy(&error) => {
