@@ -1,6 +1,9 @@
-//! The project's chores, in Rust so that they run wherever the project builds: `cargo xtask test` is what CI runs.
+//! The project's chores, in Rust so that they run wherever the project builds: `cargo xtask test` is what CI runs,
+//! `cargo xtask bench` measures.
 
+mod bench;
 mod debian;
+mod servers;
 mod steps;
 
 use std::process::ExitCode;
@@ -28,6 +31,12 @@ enum Chore {
         #[arg(long, conflicts_with = "only")]
         list: bool,
     },
+    /// Measure tenure beside hand-written code, with throw-away servers; `--list`, `--only SUBSTRING`, `--quick`
+    Bench {
+        /// What the program that measures is given
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+        options: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -42,5 +51,6 @@ fn main() -> ExitCode {
                 STEPS.iter().filter(|step| only.is_empty() || only.iter().any(|other| other.name == step.name));
             steps::run(&chosen.collect::<Vec<_>>())
         }
+        Chore::Bench { options } => bench::run(&options),
     }
 }

@@ -1,14 +1,12 @@
 //! The steps of `cargo xtask test`: what each runs, and running them one after the other.
 
-use std::any::Any;
-use std::env;
-use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::time::Instant;
 
-use testkit::{DATABASE, Kind, MariaDb, Postgres, StartError};
+use testkit::Kind;
 
 use crate::debian;
+use crate::servers::{cargo, root, start};
 
 /// One check.
 pub(crate) struct Step {
@@ -31,7 +29,7 @@ pub(crate) struct Step {
 const EVERYTHING: [&str; 3] = ["test", "--workspace", "--all-features"];
 
 /// All of them, the quick ones first.
-pub(crate) const STEPS: [Step; 15] = [
+pub(crate) const STEPS: [Step; 16] = [
     Step::new("fmt", &["fmt", "--all", "--check"]),
     Step::new("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
     Step {
@@ -40,6 +38,8 @@ pub(crate) const STEPS: [Step; 15] = [
     },
     // What everybody runs: the default members, with the examples in their documentation, and no service.
     Step::new("test", &["test"]),
+    // That what measures can be trusted to calculate.
+    Step::new("bench", &["test", "--workspace", "--all-features", "--bin", "bench"]),
     // The library for those who bring a backend of their own. Its tests need one, so it is only compiled.
     Step::new("no-backend", &["check", "--package", "tenure", "--no-default-features"]),
     // And for those who want one server and no SQLite: together, the features hide what each of them lacks.
@@ -102,11 +102,8 @@ impl Step {
     }
 
     fn run(&self) -> Result<(), String> {
-        // The cargo that runs us, or else the one on the path.
-        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let mut command = Command::new(cargo);
-        command.args(self.arguments()).envs(self.environment.iter().copied()).current_dir(root);
+        let mut command = cargo();
+        command.args(self.arguments()).envs(self.environment.iter().copied()).current_dir(root());
         let mut running = Vec::new();
         for kind in self.servers {
             let (url, server) = start(*kind).map_err(|error| error.to_string())?;
@@ -119,20 +116,6 @@ impl Step {
             Err(error) => Err(format!("cargo could not be started: {error}")),
         }
     }
-}
-
-/// Starts a server: its URL, and what ends it when it is dropped.
-fn start(kind: Kind) -> Result<(String, Box<dyn Any>), StartError> {
-    Ok(match kind {
-        Kind::Postgres => {
-            let server = Postgres::start()?;
-            (server.url(DATABASE), Box::new(server))
-        }
-        Kind::MariaDb => {
-            let server = MariaDb::start()?;
-            (server.url(DATABASE), Box::new(server))
-        }
-    })
 }
 
 /// The step with this name, for the command line.

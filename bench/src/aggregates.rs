@@ -1,0 +1,39 @@
+//! Aggregates: an order with five lines, through tenure and by hand.
+
+mod by_hand;
+mod operation;
+mod order;
+mod tables;
+mod tenure;
+
+pub(crate) use operation::Operation;
+
+use crate::Outcome;
+use crate::backend::{Backend, Databases};
+use crate::effort::Effort;
+use crate::report::{Figure, Report};
+use crate::rounds::duel;
+use crate::statements;
+
+/// The figures of each operation.
+pub(crate) const FIGURES: [&str; 3] = ["vs_by_hand", "statements", "statements_by_hand"];
+
+/// Measures one operation.
+pub(crate) async fn measure(
+    id: &str,
+    operation: Operation,
+    backend: Backend,
+    effort: &Effort,
+    databases: &Databases,
+    report: &mut Report,
+) -> Outcome<()> {
+    let mut tenure = tenure::Side::open(&databases.fresh(backend), backend, operation).await?;
+    let mut by_hand = by_hand::Side::open(&databases.fresh(backend), backend, operation).await?;
+    let duel = duel(effort, &mut tenure, &mut by_hand).await?;
+    let ratio = Figure::of_rounds(format!("{id}.vs_by_hand"), duel.ratio(), "ratio");
+    report.add(ratio.tenure(&duel.tenure()).other(&duel.other()))?;
+    let statements = statements::count(&mut tenure).await?;
+    report.add(Figure::new(format!("{id}.statements"), statements, "statements"))?;
+    let statements = statements::count(&mut by_hand).await?;
+    report.add(Figure::new(format!("{id}.statements_by_hand"), statements, "statements"))
+}

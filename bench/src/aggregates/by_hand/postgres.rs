@@ -1,0 +1,130 @@
+//! By hand, on PostgreSQL.
+
+use async_trait::async_trait;
+use sqlx::pool::PoolConnection;
+use sqlx::{PgConnection, PgPool, Postgres, QueryBuilder};
+
+use super::{LineRow, RootRow, Stored, conflict, stored};
+use crate::Outcome;
+use crate::aggregates::order::{CHANGED, Order};
+use crate::pools;
+
+const BEGIN: &str = "begin isolation level read committed; set local lock_timeout = 5000";
+const BEGIN_READING: &str = "begin isolation level repeatable read read only";
+const ROOT: &str = "select customer, street, zip, state, note, version from bench_order where no = $1";
+const ROOT_LOCKED: &str =
+    "select customer, street, zip, state, note, version from bench_order where no = $1 for update";
+const LINES: &str = "select line_no, product, quantity, cents from bench_line where order_no = $1 order by line_no";
+const INSERT_ROOT: &str = "
+    insert into bench_order (no, customer, street, zip, state, note, version) values ($1, $2, $3, $4, $5, $6, 1)
+        on conflict (no) do nothing";
+const INSERT_LINES: &str = "insert into bench_line (order_no, line_no, product, quantity, cents) ";
+const UPDATE_ROOT: &str = "update bench_order set note = $1, version = version + 1 where no = $2 and version = $3";
+const UPDATE_LINE: &str = "update bench_line set quantity = $1 where order_no = $2 and line_no = $3";
+const INCREMENT: &str = "update bench_order set version = version + 1 where no = $1 and version = $2";
+
+pub(super) struct ByHand {
+    pool: PgPool,
+}
+
+impl ByHand {
+    pub(super) async fn open(url: &str, tables: &'static str) -> Outcome<Self> {
+        let pool = pools::postgres::open(url).await?;
+        pools::postgres::make(&pool, tables).await?;
+        Ok(ByHand { pool })
+    }
+
+    async fn begin(&self, begin: &'static str) -> Outcome<PoolConnection<Postgres>> {
+        let mut connection = self.pool.acquire().await?;
+        sqlx::raw_sql(begin).execute(&mut *connection).await?;
+        Ok(connection)
+    }
+}
+
+async fn commit(connection: &mut PgConnection) -> Outcome<()> {
+    sqlx::raw_sql("commit").execute(connection).await?;
+    Ok(())
+}
+
+async fn load(connection: &mut PgConnection, root: &'static str, no: &str) -> Outcome<Stored> {
+    let root: RootRow = sqlx::query_as(root).bind(no).fetch_one(&mut *connection).await?;
+    let lines: Vec<LineRow> = sqlx::query_as(LINES).bind(no).fetch_all(connection).await?;
+    Ok(stored(no, root, lines))
+}
+
+async fn save(connection: &mut PgConnection, Stored { order, version }: &mut Stored) -> Outcome<()> {
+    let update = sqlx::query(UPDATE_ROOT).bind(&order.note).bind(&order.no).bind(*version);
+    if update.execute(&mut *connection).await?.rows_affected() == 0 {
+        return Err(conflict(&order.no));
+    }
+    let line = &order.lines[CHANGED];
+    let update = sqlx::query(UPDATE_LINE).bind(line.quantity).bind(&order.no).bind(line.line_no);
+    update.execute(connection).await?;
+    *version += 1;
+    Ok(())
+}
+
+#[async_trait]
+impl super::ByHand for ByHand {
+    async fn insert(&self, order: &Order) -> Outcome<()> {
+        let mut tx = self.begin(BEGIN).await?;
+        let root = sqlx::query(INSERT_ROOT).bind(&order.no).bind(&order.customer).bind(&order.street);
+        let root = root.bind(&order.zip).bind(&order.state).bind(&order.note);
+        if root.execute(&mut *tx).await?.rows_affected() == 0 {
+            return Err(conflict(&order.no));
+        }
+        let mut lines = QueryBuilder::new(INSERT_LINES);
+        lines.push_values(&order.lines, |mut row, line| {
+            row.push_bind(&order.no).push_bind(line.line_no).push_bind(&line.product);
+            row.push_bind(line.quantity).push_bind(line.cents);
+        });
+        lines.build().execute(&mut *tx).await?;
+        commit(&mut tx).await
+    }
+
+    async fn load(&self, no: &str) -> Outcome<Stored> {
+        let mut tx = self.begin(BEGIN_READING).await?;
+        let stored = load(&mut tx, ROOT, no).await?;
+        commit(&mut tx).await?;
+        Ok(stored)
+    }
+
+    async fn load_locked(&self, no: &str) -> Outcome<Stored> {
+        let mut tx = self.begin(BEGIN).await?;
+        let stored = load(&mut tx, ROOT_LOCKED, no).await?;
+        commit(&mut tx).await?;
+        Ok(stored)
+    }
+
+    async fn change(&self, no: &str, expected: Option<i64>, turn: usize) -> Outcome<Stored> {
+        let mut tx = self.begin(BEGIN).await?;
+        let mut stored = load(&mut tx, ROOT, no).await?;
+        if expected.is_some_and(|expected| expected != stored.version) {
+            return Err(conflict(no));
+        }
+        stored.order.change(turn);
+        save(&mut tx, &mut stored).await?;
+        commit(&mut tx).await?;
+        Ok(stored)
+    }
+
+    async fn force_increment(&self, no: &str) -> Outcome<Stored> {
+        let mut tx = self.begin(BEGIN).await?;
+        let mut stored = load(&mut tx, ROOT, no).await?;
+        let increment = sqlx::query(INCREMENT).bind(no).bind(stored.version);
+        if increment.execute(&mut *tx).await?.rows_affected() == 0 {
+            return Err(conflict(no));
+        }
+        commit(&mut tx).await?;
+        stored.version += 1;
+        Ok(stored)
+    }
+
+    async fn save_all(&self, orders: &mut [Stored]) -> Outcome<()> {
+        let mut tx = self.begin(BEGIN).await?;
+        for stored in orders {
+            save(&mut tx, stored).await?;
+        }
+        commit(&mut tx).await
+    }
+}

@@ -1,0 +1,133 @@
+//! By hand, on SQLite.
+
+use async_trait::async_trait;
+use sqlx::pool::PoolConnection;
+use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+use tokio::sync::MutexGuard;
+
+use super::{LineRow, RootRow, Stored, conflict, stored};
+use crate::Outcome;
+use crate::aggregates::order::{CHANGED, Order};
+use crate::pools::{self, sqlite::File};
+
+const BEGIN: &str = "begin immediate";
+const BEGIN_READING: &str = "begin";
+const ROOT: &str = "select customer, street, zip, state, note, version from bench_order where no = ?";
+const LINES: &str = "select line_no, product, quantity, cents from bench_line where order_no = ? order by line_no";
+const INSERT_ROOT: &str =
+    "insert into bench_order (no, customer, street, zip, state, note, version) values (?, ?, ?, ?, ?, ?, 1)";
+const INSERT_LINES: &str = "insert into bench_line (order_no, line_no, product, quantity, cents) ";
+const UPDATE_ROOT: &str = "update bench_order set note = ?, version = version + 1 where no = ? and version = ?";
+const UPDATE_LINE: &str = "update bench_line set quantity = ? where order_no = ? and line_no = ?";
+const INCREMENT: &str = "update bench_order set version = version + 1 where no = ? and version = ?";
+
+pub(super) struct ByHand {
+    file: File,
+}
+
+impl ByHand {
+    pub(super) async fn open(url: &str, tables: &'static str) -> Outcome<Self> {
+        let file = pools::sqlite::open(url).await?;
+        pools::sqlite::make(&file, tables).await?;
+        Ok(ByHand { file })
+    }
+
+    /// There are no row locks: whoever writes keeps all others from it.
+    async fn begin(&self) -> Outcome<MutexGuard<'_, SqliteConnection>> {
+        let mut connection = self.file.writer.lock().await;
+        sqlx::raw_sql(BEGIN).execute(&mut *connection).await?;
+        Ok(connection)
+    }
+
+    async fn begin_reading(&self) -> Outcome<PoolConnection<Sqlite>> {
+        let mut connection = self.file.readers.acquire().await?;
+        sqlx::raw_sql(BEGIN_READING).execute(&mut *connection).await?;
+        Ok(connection)
+    }
+}
+
+async fn commit(connection: &mut SqliteConnection) -> Outcome<()> {
+    sqlx::raw_sql("commit").execute(connection).await?;
+    Ok(())
+}
+
+async fn load(connection: &mut SqliteConnection, no: &str) -> Outcome<Stored> {
+    let root: RootRow = sqlx::query_as(ROOT).bind(no).fetch_one(&mut *connection).await?;
+    let lines: Vec<LineRow> = sqlx::query_as(LINES).bind(no).fetch_all(connection).await?;
+    Ok(stored(no, root, lines))
+}
+
+async fn save(connection: &mut SqliteConnection, Stored { order, version }: &mut Stored) -> Outcome<()> {
+    let update = sqlx::query(UPDATE_ROOT).bind(&order.note).bind(&order.no).bind(*version);
+    if update.execute(&mut *connection).await?.rows_affected() == 0 {
+        return Err(conflict(&order.no));
+    }
+    let line = &order.lines[CHANGED];
+    let update = sqlx::query(UPDATE_LINE).bind(line.quantity).bind(&order.no).bind(line.line_no);
+    update.execute(connection).await?;
+    *version += 1;
+    Ok(())
+}
+
+#[async_trait]
+impl super::ByHand for ByHand {
+    async fn insert(&self, order: &Order) -> Outcome<()> {
+        let mut tx = self.begin().await?;
+        let root = sqlx::query(INSERT_ROOT).bind(&order.no).bind(&order.customer).bind(&order.street);
+        let root = root.bind(&order.zip).bind(&order.state).bind(&order.note);
+        root.execute(&mut *tx).await?;
+        let mut lines = QueryBuilder::new(INSERT_LINES);
+        lines.push_values(&order.lines, |mut row, line| {
+            row.push_bind(&order.no).push_bind(line.line_no).push_bind(&line.product);
+            row.push_bind(line.quantity).push_bind(line.cents);
+        });
+        lines.build().execute(&mut *tx).await?;
+        commit(&mut tx).await
+    }
+
+    async fn load(&self, no: &str) -> Outcome<Stored> {
+        let mut tx = self.begin_reading().await?;
+        let stored = load(&mut tx, no).await?;
+        commit(&mut tx).await?;
+        Ok(stored)
+    }
+
+    async fn load_locked(&self, no: &str) -> Outcome<Stored> {
+        let mut tx = self.begin().await?;
+        let stored = load(&mut tx, no).await?;
+        commit(&mut tx).await?;
+        Ok(stored)
+    }
+
+    async fn change(&self, no: &str, expected: Option<i64>, turn: usize) -> Outcome<Stored> {
+        let mut tx = self.begin().await?;
+        let mut stored = load(&mut tx, no).await?;
+        if expected.is_some_and(|expected| expected != stored.version) {
+            return Err(conflict(no));
+        }
+        stored.order.change(turn);
+        save(&mut tx, &mut stored).await?;
+        commit(&mut tx).await?;
+        Ok(stored)
+    }
+
+    async fn force_increment(&self, no: &str) -> Outcome<Stored> {
+        let mut tx = self.begin().await?;
+        let mut stored = load(&mut tx, no).await?;
+        let increment = sqlx::query(INCREMENT).bind(no).bind(stored.version);
+        if increment.execute(&mut *tx).await?.rows_affected() == 0 {
+            return Err(conflict(no));
+        }
+        commit(&mut tx).await?;
+        stored.version += 1;
+        Ok(stored)
+    }
+
+    async fn save_all(&self, orders: &mut [Stored]) -> Outcome<()> {
+        let mut tx = self.begin().await?;
+        for stored in orders {
+            save(&mut tx, stored).await?;
+        }
+        commit(&mut tx).await
+    }
+}

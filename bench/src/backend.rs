@@ -1,0 +1,60 @@
+//! The three databases, and empty ones of each.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tempfile::TempDir;
+use testkit::Kind;
+
+use crate::Outcome;
+
+/// Which database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Backend {
+    Sqlite,
+    Postgres,
+    MySql,
+}
+
+impl Backend {
+    pub(crate) const ALL: [Backend; 3] = [Backend::Sqlite, Backend::Postgres, Backend::MySql];
+
+    /// As it stands in the ids of figures.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Backend::Sqlite => "sqlite",
+            Backend::Postgres => "postgres",
+            Backend::MySql => "mysql",
+        }
+    }
+}
+
+/// Makes empty databases. Files are gone when it is dropped; what is on a server goes with the server.
+#[derive(Debug)]
+pub(crate) struct Databases {
+    folder: TempDir,
+    made: AtomicU32,
+}
+
+impl Databases {
+    pub(crate) fn new() -> Outcome<Self> {
+        Ok(Databases { folder: tempfile::Builder::new().prefix("tenure-bench-").tempdir()?, made: AtomicU32::new(0) })
+    }
+
+    /// The URL of an empty database: each side of a comparison has its own, so that neither is in the other's way.
+    pub(crate) fn fresh(&self, backend: Backend) -> String {
+        match backend {
+            Backend::Sqlite => {
+                let number = self.made.fetch_add(1, Ordering::Relaxed);
+                format!("sqlite://{}/{number}.db", self.folder.path().display())
+            }
+            Backend::Postgres => testkit::new_database(Kind::Postgres),
+            Backend::MySql => testkit::new_database(Kind::MariaDb),
+        }
+    }
+
+    /// Where the files are.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+}

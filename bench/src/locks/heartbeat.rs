@@ -1,0 +1,145 @@
+//! Ten thousand open forms beat: together through tenure, and one by one by hand.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use tenure::LockId;
+
+use super::tenure::Tenure;
+use super::together::together;
+use super::verbs::Locks;
+use super::{single, witness};
+use crate::Outcome;
+use crate::backend::{Backend, Databases};
+use crate::effort::Effort;
+use crate::process::{Server, own_cpu};
+use crate::report::{Figure, Report};
+use crate::statistics::Spread;
+
+/// Callers that beat one by one.
+const CALLERS: usize = 16;
+/// Different leases that are kept one by one.
+const TICKETS: usize = 1_000;
+/// How long one by one may take in a round. The figure is a rate, so it need not be all of them.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What one side did: leases kept per second in each round, and how much work that was for the processors.
+#[derive(Debug, Default)]
+struct Side {
+    rates: Vec<f64>,
+    kept: usize,
+    cpu: f64,
+}
+
+impl Side {
+    /// The share of one core that 100,000 leases cost that beat once a minute.
+    fn core_share(&self) -> f64 {
+        self.cpu / self.kept as f64 * 100_000.0 / 60.0
+    }
+}
+
+/// Measures one database.
+pub(crate) async fn measure(
+    id: &str,
+    backend: Backend,
+    effort: &Effort,
+    databases: &Databases,
+    report: &mut Report,
+) -> Outcome<()> {
+    let [ours, theirs] = [databases.fresh(backend), databases.fresh(backend)];
+    let server = witness::server(backend, &theirs).await?;
+    let tenure = Tenure::open(&ours).await?;
+    match backend {
+        Backend::Sqlite => {
+            let single = single::sqlite::Single::open(&theirs).await?;
+            compare(id, effort, tenure, single, server, report).await
+        }
+        Backend::Postgres => {
+            let single = single::postgres::Single::open(&theirs).await?;
+            compare(id, effort, tenure, single, server, report).await
+        }
+        Backend::MySql => {
+            let single = single::mysql::Single::open(&theirs).await?;
+            compare(id, effort, tenure, single, server, report).await
+        }
+    }
+}
+
+async fn compare(
+    id: &str,
+    effort: &Effort,
+    tenure: Tenure,
+    single: impl Locks<Ticket = String>,
+    server: Option<Server>,
+    report: &mut Report,
+) -> Outcome<()> {
+    let leases = tenure.hold("form", effort.leases).await?;
+    let ids: Vec<LockId> = leases.iter().map(|lease| lease.id().clone()).collect();
+    let single = Arc::new(single);
+    let mut tickets = Vec::new();
+    for number in 0..TICKETS.min(effort.leases) {
+        tickets.push(single.try_lock(&number.to_string(), "kim").await?);
+    }
+    let tickets = Arc::new(tickets);
+    let (mut ours, mut theirs) = (Side::default(), Side::default());
+    for round in 0..=effort.rounds {
+        if round == 1 {
+            // The first round was to warm up.
+            (ours, theirs) = (Side::default(), Side::default());
+        }
+        beat(&mut ours, server, async {
+            for answer in tenure.locks.keep_alive(&ids).await? {
+                answer.map_err(|no_lock| format!("a lease did not stay alive: {no_lock:?}"))?;
+            }
+            Ok(ids.len())
+        })
+        .await?;
+        beat(&mut theirs, server, one_by_one(&single, &tickets, effort.leases)).await?;
+    }
+    let together = format!("{id}.leases{}", effort.leases);
+    let ratio = Spread::of_ratios(&ours.rates, &theirs.rates);
+    report.add(Figure::of_rounds(format!("{together}.vs_one_by_one"), ratio, "ratio"))?;
+    report.add(Figure::of_rounds(format!("{together}.per_second"), Spread::of(&ours.rates), "1/s"))?;
+    let by_hand = Spread::of(&theirs.rates);
+    report.add(Figure::of_rounds(format!("{together}.one_by_one_per_second"), by_hand, "1/s"))?;
+    let share = "core_share_per_100k_per_minute";
+    report.add(Figure::new(format!("{id}.{share}"), ours.core_share(), "cores"))?;
+    report.add(Figure::new(format!("{id}.{share}_one_by_one"), theirs.core_share(), "cores"))
+}
+
+/// Runs one side once, and adds up what it cost this process and the server.
+async fn beat(side: &mut Side, server: Option<Server>, work: impl Future<Output = Outcome<usize>>) -> Outcome<()> {
+    let cpu = || Outcome::Ok(own_cpu()? + server.map(Server::cpu).transpose()?.unwrap_or_default());
+    let (before, start) = (cpu()?, Instant::now());
+    let kept = work.await?;
+    side.rates.push(kept as f64 / start.elapsed().as_secs_f64());
+    side.cpu += cpu()? - before;
+    side.kept += kept;
+    Ok(())
+}
+
+/// One statement per lease, each a transaction of its own.
+async fn one_by_one<L: Locks<Ticket = String>>(
+    single: &Arc<L>,
+    tickets: &Arc<Vec<String>>,
+    leases: usize,
+) -> Outcome<usize> {
+    let (end, next) = (Instant::now() + PATIENCE, Arc::new(AtomicUsize::new(0)));
+    let kept = together(CALLERS, |_| {
+        let (single, tickets, next) = (Arc::clone(single), Arc::clone(tickets), Arc::clone(&next));
+        async move {
+            let mut kept = 0;
+            while Instant::now() < end {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= leases {
+                    break;
+                }
+                single.extend(&tickets[number % tickets.len()]).await?;
+                kept += 1;
+            }
+            Outcome::Ok(kept)
+        }
+    });
+    kept.await?.into_iter().sum()
+}

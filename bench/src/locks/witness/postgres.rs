@@ -1,0 +1,41 @@
+//! What PostgreSQL counts.
+
+use std::time::Duration;
+
+use sqlx::{Connection, PgConnection};
+
+use crate::Outcome;
+use crate::process::Server;
+
+/// The parent of whatever process serves a connection is the server's first.
+pub(super) async fn server(url: &str) -> Outcome<Server> {
+    let mut connection = PgConnection::connect(url).await?;
+    let process: i32 = sqlx::query_scalar("select pg_backend_pid()").fetch_one(&mut connection).await?;
+    connection.close().await?;
+    Server::of_child(u32::try_from(process)?)
+}
+
+/// Everybody else in this database.
+const OTHERS: &str = "
+    select count(*) from pg_stat_activity
+     where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'";
+
+const WRITTEN: &str = "
+    select coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::bigint from pg_stat_user_tables
+     where relname like 'tenure\\_%'";
+
+pub(in crate::locks) struct Witness(PgConnection);
+
+impl Witness {
+    pub(super) async fn open(url: &str) -> Outcome<Self> {
+        Ok(Witness(PgConnection::connect(url).await?))
+    }
+
+    /// A process tells what it did at the latest when it ends, so their ends are waited for.
+    pub(super) async fn rows_written(&mut self) -> Outcome<i64> {
+        while sqlx::query_scalar::<_, i64>(OTHERS).fetch_one(&mut self.0).await? > 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        Ok(sqlx::query_scalar(WRITTEN).fetch_one(&mut self.0).await?)
+    }
+}
