@@ -18,6 +18,7 @@ mod session;
 mod statements;
 mod transaction;
 mod underway;
+mod values;
 
 use std::time::Duration;
 

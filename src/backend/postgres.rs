@@ -12,6 +12,7 @@ mod revision;
 mod rows;
 mod statements;
 mod transaction;
+mod values;
 
 use std::time::Duration;
 

@@ -14,6 +14,7 @@ mod revision;
 mod rows;
 mod statements;
 mod transaction;
+mod values;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};

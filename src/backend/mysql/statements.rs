@@ -80,8 +80,10 @@ fn reading(table: &Table) -> String {
         Kind::Integer => format!("cast(`{}` as signed)", column.name),
         // As a cast, but MySQL has that only since 8.0.17.
         Kind::Real => format!("`{}` + 0e0", column.name),
-        Kind::Text => format!("convert(`{}` using utf8mb4)", column.name),
-        Kind::Bytes => format!("cast(`{}` as binary)", column.name),
+        Kind::Text | Kind::Json => format!("convert(`{}` using utf8mb4)", column.name),
+        // A UUID is one or the other: `uuid` of MariaDB, or `binary(16)`. Both give their 16 bytes.
+        Kind::Bytes | Kind::Uuid => format!("cast(`{}` as binary)", column.name),
+        Kind::Decimal | Kind::Date | Kind::DateTime | Kind::Time => format!("cast(`{}` as char)", column.name),
         Kind::Timestamp => format!("timestampdiff(microsecond, {EPOCH}, `{}`)", column.name),
     };
     table.columns.iter().map(read).collect::<Vec<_>>().join(", ")
@@ -94,6 +96,9 @@ const EPOCH: &str = "timestamp'1970-01-01 00:00:00'";
 fn place(column: &Column) -> String {
     match column.kind {
         Kind::Timestamp => format!("timestampadd(microsecond, ?, {EPOCH})"),
+        Kind::Date => "cast(? as date)".into(),
+        Kind::DateTime => "cast(? as datetime(6))".into(),
+        Kind::Time => "cast(? as time(6))".into(),
         _ => "?".into(),
     }
 }
