@@ -10,16 +10,20 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::capabilities::Capabilities;
+use crate::condition::Test;
 use crate::conflict::Change;
 use crate::diff::Diff;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner};
 use crate::lock_mode::{LockMode, Wait};
-use crate::mapping::{Mapping, Rows};
+use crate::mapping::{Mapping, Row, Rows};
+use crate::operation::OperationId;
 use crate::policy::LockPolicy;
-use crate::value::Value;
+use crate::value::{Kind, Value};
 use crate::version::Version;
 
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+mod condition;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod migration;
 #[cfg(feature = "mysql")]
@@ -76,6 +80,13 @@ pub(crate) struct Authorship {
 }
 
 impl Authorship {
+    /// What the audit columns are filled with, in their order; `at` is the time as the backend writes it.
+    pub(crate) fn audit(&self, at: Value) -> [Value; 4] {
+        let text = |text: Option<&String>| text.cloned().map_or(Value::Null(Kind::Text), Value::Text);
+        let by = self.by.as_ref();
+        [text(by.map(|by| &by.id)), text(by.map(|by| &by.name)), at, text(self.command.as_ref())]
+    }
+
     /// What others are told who find the transaction in their way: `kim: start shipping`.
     pub(crate) fn label(&self) -> Option<String> {
         match (&self.by, &self.command) {
@@ -106,6 +117,30 @@ pub(crate) enum Effect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RowLocked;
 
+/// What a save writes.
+#[derive(Debug)]
+pub(crate) struct Save<'a> {
+    pub mapping: &'static Mapping,
+    pub key: &'a LockKey,
+    /// The version that has to be stored now.
+    pub from: Version,
+    /// The version that is stored afterwards: the next one, or the same if this transaction has raised it already.
+    pub to: Version,
+    pub diff: &'a Diff<'a>,
+    pub rows: &'a Rows,
+    pub author: &'a Authorship,
+}
+
+/// A change of some columns of all roots that match.
+#[derive(Debug)]
+pub(crate) struct BulkChange<'a> {
+    pub mapping: &'static Mapping,
+    /// Columns of the root, by index, and their new values.
+    pub set: &'a [(usize, Value)],
+    pub when: &'a Test,
+    pub author: &'a Authorship,
+}
+
 /// What became of a save or a delete.
 #[derive(Debug)]
 pub(crate) enum Saved {
@@ -125,8 +160,19 @@ pub(crate) trait Backend: Debug + Send + Sync {
     async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError>;
     /// Loads an aggregate as it is at one moment, without locking it.
     async fn load(&self, mapping: &Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError>;
-    /// The saved changes of an aggregate that are still kept, newest first.
-    async fn changes(&self, key: &LockKey, limit: u32) -> Result<Vec<Change>, DatabaseError>;
+    /// The saved changes of an aggregate that are still known, newest first: its revisions, or its audit columns.
+    async fn changes(
+        &self,
+        mapping: &Mapping,
+        key: &LockKey,
+        id: &[Value],
+        limit: u32,
+    ) -> Result<Vec<Change>, DatabaseError>;
+    /// Whether the transaction that carried this operation id was committed. If it was not, it never will be: from now on
+    /// the id is taken.
+    async fn settle(&self, operation: &OperationId) -> Result<bool, DatabaseError>;
+    /// Forgets operation ids that are older than this; how many.
+    async fn forget_operations(&self, older_than: Duration) -> Result<u64, DatabaseError>;
 
     /// Takes a lock if it is free or expired. One statement decides.
     async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError>;
@@ -187,13 +233,17 @@ pub(crate) trait BackendTransaction: Send {
     ) -> Result<Result<Option<Stored>, RowLocked>, DatabaseError> {
         Err(DatabaseError::Unsupported("this database has no row locks that could be skipped; use `find` with no wait"))
     }
-    /// The state of an aggregate as it was at a version, and the latest change; both `None` where no revisions are kept.
-    async fn revisions(
+    /// The version of an aggregate, which stays what it is until the transaction ends.
+    async fn hold_version(&mut self, mapping: &Mapping, id: &[Value]) -> Result<Option<Version>, DatabaseError>;
+    /// The state of an aggregate as it was at a version; `None` where that is not kept.
+    async fn state_at(&mut self, mapping: &Mapping, key: &LockKey, at: Version) -> Result<Option<Rows>, DatabaseError>;
+    /// The latest change of an aggregate; `None` where neither revisions nor audit columns tell.
+    async fn latest_change(
         &mut self,
         mapping: &Mapping,
         key: &LockKey,
-        at: Version,
-    ) -> Result<(Option<Rows>, Option<Change>), DatabaseError>;
+        id: &[Value],
+    ) -> Result<Option<Change>, DatabaseError>;
     /// Writes a new aggregate as version 1. `false`: there is one with this id already.
     async fn insert(
         &mut self,
@@ -203,17 +253,13 @@ pub(crate) trait BackendTransaction: Send {
         author: &Authorship,
     ) -> Result<bool, DatabaseError>;
     /// Writes what changed, root first, if the version is still the one that the difference was made from.
-    async fn save(
-        &mut self,
-        mapping: &Mapping,
-        key: &LockKey,
-        from: Version,
-        diff: &Diff<'_>,
-        new: &Rows,
-        author: &Authorship,
-    ) -> Result<Saved, DatabaseError>;
+    async fn save(&mut self, save: &Save<'_>) -> Result<Saved, DatabaseError>;
     /// Deletes an aggregate if the version is still that one.
     async fn delete(&mut self, mapping: &Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError>;
+    /// The ids of the aggregates whose root matches, locked, in the order of their ids.
+    async fn lock_matching(&mut self, mapping: &Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError>;
+    /// Changes every root that matches and is not so already, and raises its version: how many.
+    async fn update_matching(&mut self, change: &BulkChange<'_>) -> Result<u64, DatabaseError>;
 
     /// Holds a lease to the end of the transaction: who takes over or breaks it waits.
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError>;
@@ -222,8 +268,8 @@ pub(crate) trait BackendTransaction: Send {
     /// Frees a live lease with the commit.
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError>;
 
-    /// Commits.
-    async fn commit(self: Box<Self>) -> Result<(), DatabaseError>;
+    /// Commits; with an operation id, that is written along, so that [`Backend::settle`] can tell.
+    async fn commit(self: Box<Self>, operation: Option<&OperationId>) -> Result<(), DatabaseError>;
     /// Rolls back, and waits until it is done.
     async fn rollback(self: Box<Self>) -> Result<(), DatabaseError>;
 

@@ -51,8 +51,9 @@ impl fmt::Display for VersionConflict {
 impl std::error::Error for VersionConflict {}
 
 impl VersionConflict {
-    /// Whether the two changes touched different fields, so that yours can be applied on top without undoing theirs.
-    pub fn is_disjoint(&self) -> bool {
+    /// Whether the two changes touched different fields, so that yours can be applied on top without undoing theirs: what
+    /// [`Merge::disjoint`](crate::Merge::disjoint) would do.
+    pub fn auto_mergeable(&self) -> bool {
         self.opened_known && self.mine_known && self.fields.iter().all(|field| field.side() != Side::Both)
     }
 }
@@ -112,6 +113,15 @@ impl FieldConflict {
     }
 }
 
+/// Where a field is stored.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Cell {
+    /// The child collection and the key of the row in it; `None` for the root.
+    pub(crate) child: Option<(usize, Vec<Value>)>,
+    /// The index of the column.
+    pub(crate) column: usize,
+}
+
 /// Compares three states field by field; fields that are the same in all the known ones are left out.
 pub(crate) fn compare(
     mapping: &Mapping,
@@ -119,10 +129,20 @@ pub(crate) fn compare(
     now: Option<&Rows>,
     mine: Option<&Rows>,
 ) -> Vec<FieldConflict> {
+    compare_cells(mapping, opened, now, mine).into_iter().map(|(_, field)| field).collect()
+}
+
+/// As [`compare`], with the place of each field.
+pub(crate) fn compare_cells(
+    mapping: &Mapping,
+    opened: Option<&Rows>,
+    now: Option<&Rows>,
+    mine: Option<&Rows>,
+) -> Vec<(Cell, FieldConflict)> {
     let mut fields = Vec::new();
     let known = [opened.is_some(), true, mine.is_some()];
     let roots = [opened, now, mine].map(|rows| rows.map(|rows| &rows.root));
-    compare_rows(&mapping.root, "", known, roots, &mut fields);
+    compare_rows(&mapping.root, "", None, known, roots, &mut fields);
     for (index, table) in mapping.children.iter().enumerate() {
         let collections = [opened, now, mine].map(|rows| rows.map_or(&[] as &[Row], |rows| &rows.children[index]));
         let mut keys: Vec<&[Value]> = Vec::new();
@@ -134,7 +154,7 @@ pub(crate) fn compare(
         for key in keys {
             let prefix = format!("{}[{}].", table.path, key.iter().map(Value::to_string).collect::<Vec<_>>().join(","));
             let rows = collections.map(|rows| rows.iter().find(|row| &row[..table.key] == key));
-            compare_rows(table, &prefix, known, rows, &mut fields);
+            compare_rows(table, &prefix, Some((index, key)), known, rows, &mut fields);
         }
     }
     fields
@@ -143,9 +163,10 @@ pub(crate) fn compare(
 fn compare_rows(
     table: &Table,
     prefix: &str,
+    child: Option<(usize, &[Value])>,
     known: [bool; 3],
     rows: [Option<&Row>; 3],
-    fields: &mut Vec<FieldConflict>,
+    fields: &mut Vec<(Cell, FieldConflict)>,
 ) {
     for (index, column) in table.columns.iter().enumerate() {
         let [opened, now, mine] = rows.map(|row| row.map(|row| row[index].clone()));
@@ -153,7 +174,8 @@ fn compare_rows(
         let mut seen = states.iter().zip(known).filter(|(_, known)| *known).map(|(state, _)| *state);
         let first = seen.next();
         if seen.any(|state| Some(state) != first) {
-            fields.push(FieldConflict { path: format!("{prefix}{}", column.path), opened, now, mine });
+            let cell = Cell { child: child.map(|(table, key)| (table, key.to_vec())), column: index };
+            fields.push((cell, FieldConflict { path: format!("{prefix}{}", column.path), opened, now, mine }));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A database, chosen by its URL.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::backend::{Authorship, Backend};
 use crate::capabilities::Capabilities;
@@ -57,6 +58,8 @@ pub struct Database {
     backend: Arc<dyn Backend>,
     /// Where the orders of locks are recorded, in debug mode.
     lock_order: Option<LockOrder>,
+    /// Whether commits carry an operation id.
+    resolving: bool,
 }
 
 impl Database {
@@ -113,7 +116,7 @@ impl Database {
 
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     fn new(backend: impl Backend + 'static) -> Self {
-        Database { backend: Arc::new(backend), lock_order: None }
+        Database { backend: Arc::new(backend), lock_order: None, resolving: false }
     }
 
     /// Opens a writing transaction, waiting for others at most [`Wait::default`].
@@ -138,7 +141,29 @@ impl Database {
     /// As [`begin_within`](Self::begin_within), on behalf of somebody.
     pub(crate) async fn begin_for(&self, wait: Wait, author: Authorship) -> Result<Transaction, DatabaseError> {
         let inner = self.backend.begin(wait, author.label().as_deref()).await?;
-        Ok(Transaction::new(inner, author, self.lock_order.clone()))
+        let resolver = self.resolving.then(|| Arc::clone(&self.backend));
+        Ok(Transaction::new(inner, author, self.lock_order.clone(), resolver))
+    }
+
+    /// The same database, whose transactions find out what became of a commit whose answer was lost. Each of them writes
+    /// an operation id along with its COMMIT, in the same round trip; if the answer is lost, the id is asked for until
+    /// the database answers, for 20 seconds at most. [`Transaction::commit`] then says `Ok` if it was committed after
+    /// all, or [`ConnectionLost`](DatabaseError::ConnectionLost), which may be tried again, if it was not and never will
+    /// be. Only when nobody answers it is [`CommitUnknown`](DatabaseError::CommitUnknown).
+    ///
+    /// The ids stay until [`forget_operations`](Self::forget_operations).
+    #[must_use]
+    pub fn resolving_commits(mut self) -> Self {
+        self.resolving = true;
+        self
+    }
+
+    /// Forgets operation ids that are older than this; how many. A day is plenty: nobody asks for longer than 20 seconds.
+    ///
+    /// # Errors
+    /// [`DatabaseError`].
+    pub async fn forget_operations(&self, older_than: Duration) -> Result<u64, DatabaseError> {
+        self.backend.forget_operations(older_than).await
     }
 
     /// What this database can do.

@@ -240,6 +240,14 @@ pub enum Error {
     /// It was changed since the person who sends this saw it. Nothing was saved; the conflict tells who changed what.
     #[error(transparent)]
     VersionConflict(Box<VersionConflict>),
+    /// The version that came along belongs to another aggregate. Nothing was looked at.
+    #[error("the version that came along is not one of {aggregate} {id}; load that one again, and send its own")]
+    ForeignVersionToken {
+        /// The type of the aggregate that was to be changed.
+        aggregate: String,
+        /// Its id.
+        id: String,
+    },
     /// Somebody else saved it at the same moment, between this transaction's load and save. Nothing was saved.
     #[error("lost the race at the same moment: {0}")]
     OptimisticLockingFailure(Box<VersionConflict>),
@@ -274,6 +282,7 @@ impl Error {
     pub fn status(&self) -> u16 {
         match self {
             Error::NotFound { .. } => 404,
+            Error::ForeignVersionToken { .. } => 400,
             Error::AlreadyExists { .. } | Error::VersionConflict(_) | Error::OptimisticLockingFailure(_) => 409,
             Error::AlreadyLocked(_) => 423,
             Error::NoLock(_) => 410,

@@ -4,17 +4,20 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use crate::aggregate::{Aggregate, Loaded, id_values};
-use crate::backend::{RowLocked, Saved, Stored};
-use crate::conflict::{Change, VersionConflict, compare};
+use crate::backend::{Saved, Stored};
+use crate::conflict::Change;
 use crate::database::Database;
 use crate::diff::{Diff, same_id};
 use crate::error::{DatabaseError, Error};
+use crate::explain::Opened;
 use crate::lease::LockKey;
 use crate::lock_mode::LockMode;
-use crate::mapping::{MappingError, Rows};
+use crate::mapping::MappingError;
 use crate::transaction::Transaction;
 use crate::update::Update;
+use crate::update_all::UpdateAll;
 use crate::version::Version;
+use crate::version_token::Expected;
 
 /// The aggregates of one type: whole, by identity.
 ///
@@ -72,6 +75,55 @@ impl<A: Aggregate> Repository<A> {
         loaded(stored, mode)
     }
 
+    /// Makes sure that an aggregate is still at the version that somebody saw, and stays so to the end of the transaction,
+    /// without changing it: when the change of one aggregate relies upon another.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::VersionConflict`] when it has changed; [`Error::ForeignVersionToken`];
+    /// [`Error::Database`]. Whoever is changing it is waited for.
+    pub async fn assert_unchanged(
+        &self,
+        tx: &mut Transaction,
+        id: &A::Id,
+        expected: impl Into<Expected<A>>,
+    ) -> Result<(), Error> {
+        let (mapping, key, expected) = (A::mapping(), LockKey::of::<A>(id), expected.into());
+        check_token(&key, &expected)?;
+        tx.record_order(&key);
+        let held = tx.usable()?.hold_version(mapping, &id_values(id)).await;
+        match tx.note(held)? {
+            Some(version) if version == expected.version => Ok(()),
+            None => Err(not_found(&key)),
+            Some(_) => {
+                let now = tx.load(&key, mapping, &id_values(id), LockMode::None).await?;
+                let opened = tx.opened_at(mapping, &key, expected.version).await?;
+                let conflict = tx.explain(mapping, &key, opened, now, None).await?;
+                Err(Error::VersionConflict(Box::new(conflict)))
+            }
+        }
+    }
+
+    /// Refuses unless what was loaded is the version that somebody saw: in a unit of work of your own, what
+    /// [`Update::expecting`] does.
+    ///
+    /// # Errors
+    /// [`Error::VersionConflict`] when it has changed since; [`Error::ForeignVersionToken`].
+    pub async fn expect_version(
+        &self,
+        tx: &mut Transaction,
+        loaded: &Loaded<A>,
+        expected: impl Into<Expected<A>>,
+    ) -> Result<(), Error> {
+        let (mapping, key, expected) = (A::mapping(), LockKey::of::<A>(loaded.id()), expected.into());
+        check_token(&key, &expected)?;
+        if loaded.matches_version(expected.version) {
+            return Ok(());
+        }
+        let opened = tx.opened_at(mapping, &key, expected.version).await?;
+        let conflict = tx.explain(mapping, &key, opened, Some(loaded.stored()), None).await?;
+        Err(Error::VersionConflict(Box::new(conflict)))
+    }
+
     /// Loads and locks the aggregate if nobody else holds it, without waiting: how workers share out what is to do. The
     /// transaction goes on when somebody does.
     ///
@@ -79,14 +131,14 @@ impl<A: Aggregate> Repository<A> {
     /// [`DatabaseError::Unsupported`] where a lock is on the whole database, see
     /// [`Capabilities::skip_locked`](crate::Capabilities::skip_locked).
     pub async fn find_unlocked(&self, tx: &mut Transaction, id: &A::Id, mode: LockMode) -> Result<Unlocked<A>, Error> {
-        tx.record_order(&LockKey::of::<A>(id));
-        let stored = tx.usable()?.load_unlocked(A::mapping(), &id_values(id), mode).await;
-        match tx.note(stored)? {
-            Err(RowLocked) => Ok(Unlocked::Locked),
-            Ok(stored) => {
-                Ok(loaded(stored, mode)?.map_or(Unlocked::NotFound, |loaded| Unlocked::Found(Box::new(loaded))))
-            }
+        let (mapping, key) = (A::mapping(), LockKey::of::<A>(id));
+        tx.record_order(&key);
+        let stored = tx.usable()?.load_unlocked(mapping, &id_values(id), mode).await;
+        let Ok(stored) = tx.note(stored)? else { return Ok(Unlocked::Locked) };
+        if let Some(stored) = &stored {
+            tx.loaded(&key, mapping, stored, mode);
         }
+        Ok(loaded(stored, mode)?.map_or(Unlocked::NotFound, |loaded| Unlocked::Found(Box::new(loaded))))
     }
 
     /// Inserts a new aggregate as version 1.
@@ -96,16 +148,15 @@ impl<A: Aggregate> Repository<A> {
     pub async fn insert(&self, tx: &mut Transaction, aggregate: A) -> Result<Loaded<A>, Error> {
         let (mapping, rows, key) = (A::mapping(), aggregate.to_rows(), LockKey::of::<A>(aggregate.id()));
         rows.check(mapping)?;
-        let author = tx.author.clone();
-        let inserted = tx.usable()?.insert(mapping, &key, &rows, &author).await;
-        if !tx.note(inserted)? {
+        if !tx.insert(mapping, &key, &rows).await? {
             return Err(Error::AlreadyExists { aggregate: mapping.name.clone(), id: key.id().to_owned() });
         }
         Ok(Loaded::new(rows, Version::FIRST)?)
     }
 
-    /// Writes what changed since it was loaded, root first, and raises the version by exactly one. When nothing
-    /// changed, and nothing forces an increment, it writes nothing and the version stays.
+    /// Writes what changed since it was loaded, root first, and raises the version by exactly one, however often the
+    /// transaction saves it. When nothing changed, and nothing forces an increment, it writes nothing and the version
+    /// stays.
     ///
     /// # Errors
     /// [`Error::OptimisticLockingFailure`] when somebody else saved it since it was loaded: nothing was written and the
@@ -121,18 +172,38 @@ impl<A: Aggregate> Repository<A> {
         if !loaded.force_increment && diff.is_empty() {
             return Ok(loaded.version);
         }
-        let (key, from, author) = (LockKey::of::<A>(loaded.id()), loaded.version, tx.author.clone());
-        let saved = tx.usable()?.save(mapping, &key, from, &diff, &rows, &author).await;
-        match tx.note(saved)? {
+        let (key, from) = (LockKey::of::<A>(loaded.id()), loaded.version);
+        let to = tx.version_after(&key, from);
+        match tx.write(mapping, &key, from, &diff, &rows).await? {
             Saved::Done => {
-                loaded.saved(from.next(), rows);
-                Ok(loaded.version)
+                loaded.saved(to, rows);
+                Ok(to)
             }
             Saved::Stale(now) => {
-                let conflict = self.conflict(tx, &key, &loaded.stored(), now, Some(&rows)).await?;
+                let opened = Opened { version: from, rows: Some(loaded.opened.clone()) };
+                let conflict = tx.explain(mapping, &key, opened, now, Some(&rows)).await?;
                 Err(Error::OptimisticLockingFailure(Box::new(conflict)))
             }
         }
+    }
+
+    /// Saves several, each as [`save`](Self::save) does, and says of each what became of it: one that lost a race is not
+    /// written and does not disturb the others, and the transaction can be committed with those that were. They are
+    /// written in the order of their ids, so two transactions that save overlapping sets never wait in a circle; the
+    /// results are in the order of `all`.
+    ///
+    /// After an error of the database nothing of the transaction can be committed any more, and every result that comes
+    /// after it says so.
+    pub async fn save_all(&self, tx: &mut Transaction, all: &mut [Loaded<A>]) -> Vec<Result<Version, Error>> {
+        let mut order: Vec<(LockKey, usize)> =
+            all.iter().enumerate().map(|(at, loaded)| (LockKey::of::<A>(loaded.id()), at)).collect();
+        order.sort();
+        let mut results = Vec::with_capacity(all.len());
+        for (_, at) in order {
+            results.push((at, self.save(tx, &mut all[at]).await));
+        }
+        results.sort_by_key(|(at, _)| *at);
+        results.into_iter().map(|(_, result)| result).collect()
     }
 
     /// Deletes the aggregate, if it is still the version that was loaded.
@@ -140,13 +211,12 @@ impl<A: Aggregate> Repository<A> {
     /// # Errors
     /// As [`save`](Self::save).
     pub async fn delete(&self, tx: &mut Transaction, loaded: Loaded<A>) -> Result<(), Error> {
-        let key = LockKey::of::<A>(loaded.id());
-        let old = loaded.stored();
-        let deleted = tx.usable()?.delete(A::mapping(), &key, &old).await;
-        match tx.note(deleted)? {
+        let (mapping, key, old) = (A::mapping(), LockKey::of::<A>(loaded.id()), loaded.stored());
+        match tx.delete(mapping, &key, &old).await? {
             Saved::Done => Ok(()),
             Saved::Stale(now) => {
-                let conflict = self.conflict(tx, &key, &old, now, None).await?;
+                let opened = Opened { version: old.version, rows: Some(old.rows) };
+                let conflict = tx.explain(mapping, &key, opened, now, None).await?;
                 Err(Error::OptimisticLockingFailure(Box::new(conflict)))
             }
         }
@@ -157,53 +227,31 @@ impl<A: Aggregate> Repository<A> {
         Update::new(self, id.clone())
     }
 
-    /// Who changed the aggregate, newest first, as far as its mapping keeps revisions.
+    /// Changes a field of every aggregate that meets a condition, and raises the version of each.
+    pub fn update_all<'t>(&self, tx: &'t mut Transaction) -> UpdateAll<'_, 't, A> {
+        UpdateAll::new(self, tx)
+    }
+
+    /// Who changed the aggregate, newest first, as far as its mapping keeps revisions; with audit columns alone, the
+    /// latest change.
     ///
     /// # Errors
     /// [`DatabaseError`].
     pub async fn changes(&self, id: &A::Id, limit: u32) -> Result<Vec<Change>, DatabaseError> {
-        self.database.backend().changes(&LockKey::of::<A>(id), limit).await
-    }
-
-    /// What differs between the state the change was made on, the state now, and the state after the change.
-    pub(crate) async fn conflict(
-        &self,
-        tx: &mut Transaction,
-        key: &LockKey,
-        opened: &Stored,
-        now: Option<Stored>,
-        mine: Option<&Rows>,
-    ) -> Result<VersionConflict, DatabaseError> {
-        let opened = Opened { version: opened.version, rows: Some(opened.rows.clone()) };
-        let revisions = tx.usable()?.revisions(A::mapping(), key, opened.version).await;
-        let (_, changed) = tx.note(revisions)?;
-        Ok(describe::<A>(key, &opened, now, mine, changed))
+        self.database.backend().changes(A::mapping(), &LockKey::of::<A>(id), &id_values(id), limit).await
     }
 }
 
-/// The state a change was made on; its rows are only known where revisions are kept.
-pub(crate) struct Opened {
-    pub(crate) version: Version,
-    pub(crate) rows: Option<Rows>,
+/// Refuses the version of another aggregate.
+pub(crate) fn check_token<A>(key: &LockKey, expected: &Expected<A>) -> Result<(), Error> {
+    match expected.fits(key) {
+        true => Ok(()),
+        false => Err(Error::ForeignVersionToken { aggregate: key.kind().to_owned(), id: key.id().to_owned() }),
+    }
 }
 
-pub(crate) fn describe<A: Aggregate>(
-    key: &LockKey,
-    opened: &Opened,
-    now: Option<Stored>,
-    mine: Option<&Rows>,
-    changed: Option<Change>,
-) -> VersionConflict {
-    VersionConflict {
-        aggregate: key.kind().to_owned(),
-        id: key.id().to_owned(),
-        expected: opened.version,
-        actual: now.as_ref().map(|now| now.version),
-        changed,
-        fields: compare(A::mapping(), opened.rows.as_ref(), now.as_ref().map(|now| &now.rows), mine),
-        opened_known: opened.rows.is_some(),
-        mine_known: mine.is_some(),
-    }
+pub(crate) fn not_found(key: &LockKey) -> Error {
+    Error::NotFound { aggregate: key.kind().to_owned(), id: key.id().to_owned() }
 }
 
 /// What [`Repository::find_unlocked`] found.

@@ -1,12 +1,19 @@
 //! A transaction that cannot lie.
 
-use crate::backend::{Authorship, BackendTransaction, Stored};
-use crate::error::DatabaseError;
+use std::sync::Arc;
+
+use crate::backend::{Authorship, Backend, BackendTransaction, Save, Saved, Stored};
+use crate::diff::Diff;
+use crate::error::{DatabaseError, Error};
+use crate::explain::Opened;
 use crate::lease::{LockKey, Owner};
 use crate::lock_mode::LockMode;
 use crate::lock_order::LockOrder;
-use crate::mapping::Mapping;
+use crate::mapping::{Mapping, Rows};
+use crate::operation::{OperationId, resolve};
 use crate::value::Value;
+use crate::version::Version;
+use crate::versions::{Versions, Watched};
 
 /// A writing transaction. Dropping it rolls back.
 ///
@@ -19,13 +26,23 @@ pub struct Transaction {
     /// whose future was dropped in the middle poisons as well.
     poisoned: Option<DatabaseError>,
     pub(crate) author: Authorship,
+    /// The versions it relies upon and those it has raised.
+    versions: Versions,
     /// In debug mode, the aggregates that were locked so far, and where orders are recorded.
     lock_order: Option<(Vec<LockKey>, LockOrder)>,
+    /// Whom to ask what became of a commit whose answer was lost, if that was wished for.
+    resolver: Option<Arc<dyn Backend>>,
 }
 
 impl Transaction {
-    pub(crate) fn new(inner: Box<dyn BackendTransaction>, author: Authorship, order: Option<LockOrder>) -> Self {
-        Transaction { inner, poisoned: None, author, lock_order: order.map(|order| (Vec::new(), order)) }
+    pub(crate) fn new(
+        inner: Box<dyn BackendTransaction>,
+        author: Authorship,
+        order: Option<LockOrder>,
+        resolver: Option<Arc<dyn Backend>>,
+    ) -> Self {
+        let lock_order = order.map(|order| (Vec::new(), order));
+        Transaction { inner, poisoned: None, author, versions: Versions::default(), lock_order, resolver }
     }
 
     /// Says who makes the changes of this transaction. Later conflicts name them.
@@ -40,19 +57,58 @@ impl Transaction {
         self
     }
 
-    /// Commits.
+    /// Commits, once the versions that it relies upon are known to hold to the end: what was loaded with
+    /// [`Optimistic`](LockMode::Optimistic) and not saved is still the version that was loaded, and what was loaded with
+    /// a mode that forces an increment, and was not saved, is raised now.
     ///
     /// # Errors
-    /// [`DatabaseError::Poisoned`] when something had failed before: nothing was committed.
-    /// [`DatabaseError::CommitUnknown`] when the database's answer was lost.
-    pub async fn commit(self) -> Result<(), DatabaseError> {
-        match self.poisoned {
-            Some(first) => {
-                self.inner.rollback().await?;
-                Err(DatabaseError::Poisoned(Box::new(first)))
-            }
-            None => self.inner.commit().await,
+    /// [`Error::OptimisticLockingFailure`] when one of those versions has moved. [`Error::Database`] with
+    /// [`DatabaseError::Poisoned`] when something had failed before, and with [`DatabaseError::CommitUnknown`] when the
+    /// database's answer was lost; with every other error nothing was committed.
+    pub async fn commit(mut self) -> Result<(), Error> {
+        if let Some(first) = self.poisoned {
+            self.inner.rollback().await?;
+            return Err(DatabaseError::Poisoned(Box::new(first)).into());
         }
+        // In the order of their keys, as every transaction does it.
+        for (key, watched) in std::mem::take(&mut self.versions.watched) {
+            if let Err(error) = self.answer_for(&key, watched).await {
+                self.inner.rollback().await?;
+                return Err(error);
+            }
+        }
+        let Some(resolver) = self.resolver else { return Ok(self.inner.commit(None).await?) };
+        let operation = OperationId::random()?;
+        match self.inner.commit(Some(&operation)).await {
+            Err(DatabaseError::CommitUnknown(cause)) => match resolve(&resolver, &operation).await {
+                Some(true) => Ok(()),
+                Some(false) => Err(DatabaseError::ConnectionLost(cause).into()),
+                None => Err(DatabaseError::CommitUnknown(cause).into()),
+            },
+            answer => Ok(answer?),
+        }
+    }
+
+    /// Makes sure that a version holds to the end of the transaction, or raises it.
+    async fn answer_for(&mut self, key: &LockKey, watched: Watched) -> Result<(), Error> {
+        let Watched { mapping, stored, raise } = watched;
+        let id = &stored.rows.root[..mapping.root.key];
+        let now = if raise {
+            let diff = Diff::between(mapping, &stored.rows, &stored.rows);
+            match self.write(mapping, key, stored.version, &diff, &stored.rows).await? {
+                Saved::Done => return Ok(()),
+                Saved::Stale(now) => now,
+            }
+        } else {
+            let held = self.usable()?.hold_version(mapping, id).await;
+            if self.note(held)? == Some(stored.version) {
+                return Ok(());
+            }
+            self.load(key, mapping, id, LockMode::PessimisticRead).await?
+        };
+        let opened = Opened { version: stored.version, rows: Some(stored.rows) };
+        let conflict = self.explain(mapping, key, opened, now, None).await?;
+        Err(Error::OptimisticLockingFailure(Box::new(conflict)))
     }
 
     /// Rolls back, and waits until it is done. (Dropping the transaction does the same in the background.)
@@ -67,7 +123,7 @@ impl Transaction {
     pub(crate) async fn load(
         &mut self,
         key: &LockKey,
-        mapping: &Mapping,
+        mapping: &'static Mapping,
         id: &[Value],
         mode: LockMode,
     ) -> Result<Option<Stored>, DatabaseError> {
@@ -75,7 +131,75 @@ impl Transaction {
             self.record_order(key);
         }
         let stored = self.usable()?.load(mapping, id, mode).await;
-        self.note(stored)
+        let stored = self.note(stored)?;
+        if let Some(stored) = &stored {
+            self.loaded(key, mapping, stored, mode);
+        }
+        Ok(stored)
+    }
+
+    /// Notes that an aggregate was loaded, and what the commit has to do about it.
+    pub(crate) fn loaded(&mut self, key: &LockKey, mapping: &'static Mapping, stored: &Stored, mode: LockMode) {
+        self.versions.loaded(key, mapping, stored, mode);
+    }
+
+    /// Writes a new aggregate. `false`: there is one with this id already.
+    pub(crate) async fn insert(
+        &mut self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        rows: &Rows,
+    ) -> Result<bool, DatabaseError> {
+        let author = self.author.clone();
+        let inserted = self.usable()?.insert(mapping, key, rows, &author).await;
+        let inserted = self.note(inserted)?;
+        if inserted {
+            self.versions.written(key, Version::FIRST);
+        }
+        Ok(inserted)
+    }
+
+    /// Writes a difference. The version rises once, however often the transaction saves the same aggregate.
+    pub(crate) async fn write(
+        &mut self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        from: Version,
+        diff: &Diff<'_>,
+        rows: &Rows,
+    ) -> Result<Saved, DatabaseError> {
+        let (author, to) = (self.author.clone(), self.versions.after(key, from));
+        let saved = self.usable()?.save(&Save { mapping, key, from, to, diff, rows, author: &author }).await;
+        let saved = self.note(saved)?;
+        if let Saved::Done = saved {
+            self.versions.written(key, to);
+        }
+        Ok(saved)
+    }
+
+    /// The version that an aggregate of this version has after it is saved.
+    pub(crate) fn version_after(&self, key: &LockKey, from: Version) -> Version {
+        self.versions.after(key, from)
+    }
+
+    /// Whether this transaction relies upon the aggregate's version, or has raised it.
+    pub(crate) fn knows(&self, key: &LockKey) -> bool {
+        self.versions.knows(key)
+    }
+
+    /// Deletes an aggregate.
+    pub(crate) async fn delete(
+        &mut self,
+        mapping: &Mapping,
+        key: &LockKey,
+        old: &Stored,
+    ) -> Result<Saved, DatabaseError> {
+        let deleted = self.usable()?.delete(mapping, key, old).await;
+        let deleted = self.note(deleted)?;
+        if let Saved::Done = deleted {
+            self.versions.deleted(key);
+        }
+        Ok(deleted)
     }
 
     /// In debug mode, records that an aggregate is about to be locked.

@@ -3,13 +3,19 @@
 use std::time::Duration;
 
 use crate::aggregate::{Aggregate, Loaded};
-use crate::backend::{Authorship, Proof, Stored};
+use crate::backend::{Authorship, Proof};
+use crate::database::Database;
 use crate::error::{Error, UpdateError};
 use crate::lease::{LockId, LockKey, NoLock, Owner, Why};
 use crate::lock_mode::{LockMode, Wait};
-use crate::repository::{Opened, Repository, describe};
+use crate::mapping::Rows;
+use crate::merge::Merge;
+use crate::repeat::RepeatableUpdate;
+use crate::repository::{Repository, check_token, not_found};
+use crate::retry::Retry;
 use crate::transaction::Transaction;
 use crate::version::Version;
+use crate::version_token::Expected;
 
 /// An update that is being described; [`run`](Update::run) does it.
 ///
@@ -21,7 +27,7 @@ use crate::version::Version;
 pub struct Update<'a, A: Aggregate> {
     repository: &'a Repository<A>,
     id: A::Id,
-    expecting: Option<Version>,
+    expecting: Option<Expected<A>>,
     mode: LockMode,
     wait: Wait,
     lock: Lock,
@@ -55,9 +61,11 @@ impl<'a, A: Aggregate> Update<'a, A> {
         }
     }
 
-    /// Refuses with [`Error::VersionConflict`] unless the aggregate is still this version: the one the person saw.
-    pub fn expecting(mut self, version: Version) -> Self {
-        self.expecting = Some(version);
+    /// Refuses with [`Error::VersionConflict`] unless the aggregate is still this version: the one the person saw, as a
+    /// [`VersionToken`](crate::VersionToken) or a bare [`Version`](crate::Version). A token of another aggregate is refused
+    /// with [`Error::ForeignVersionToken`].
+    pub fn expecting(mut self, seen: impl Into<Expected<A>>) -> Self {
+        self.expecting = Some(seen.into());
         self
     }
 
@@ -117,6 +125,16 @@ impl<'a, A: Aggregate> Update<'a, A> {
         self
     }
 
+    /// Lets the update be run again: see [`RepeatableUpdate::retrying`].
+    pub fn retrying(self, retry: Retry) -> RepeatableUpdate<'a, A> {
+        RepeatableUpdate::new(self).retrying(retry)
+    }
+
+    /// Lets the update go on where it meets somebody else's changes: see [`RepeatableUpdate::merging`].
+    pub fn merging(self, merge: Merge) -> RepeatableUpdate<'a, A> {
+        RepeatableUpdate::new(self).merging(merge)
+    }
+
     /// Does it. The command is synchronous, because the domain does no I/O.
     ///
     /// When the version is not the expected one, the command is not run on the aggregate. If the state as it was opened
@@ -125,30 +143,55 @@ impl<'a, A: Aggregate> Update<'a, A> {
     ///
     /// # Errors
     /// [`UpdateError::Refused`] with the domain's refusal, untouched; [`UpdateError::Failed`] with [`Error::NotFound`],
-    /// [`Error::VersionConflict`], [`Error::AlreadyLocked`], [`Error::NoLock`] or [`Error::Database`].
+    /// [`Error::VersionConflict`], [`Error::ForeignVersionToken`], [`Error::AlreadyLocked`], [`Error::NoLock`],
+    /// [`Error::OptimisticLockingFailure`] or [`Error::Database`].
     ///
     /// # Cancel safety
     /// Dropping the future rolls back; only when it is dropped during the commit itself the change may have been saved.
     pub async fn run<E>(self, command: impl FnOnce(&mut A) -> Result<(), E>) -> Result<Loaded<A>, UpdateError<E>> {
         let key = LockKey::of::<A>(&self.id);
-        let mut tx = self.repository.database.begin_for(self.wait, self.author.clone()).await?;
-        self.check_lock(&mut tx, &key).await?;
-        let found = self.repository.find(&mut tx, &self.id, self.mode).await?;
-        let Some(mut loaded) = found else {
-            let (aggregate, id) = (key.kind().to_owned(), key.id().to_owned());
-            return Err(Error::NotFound { aggregate, id }.into());
-        };
-        if let Some(seen) = self.expecting.filter(|seen| !loaded.matches_version(*seen)) {
-            return Err(refuse(&mut tx, &key, seen, loaded.stored(), command).await?.into());
+        let (mut tx, mut loaded) = self.load(&key).await?;
+        if let Some(seen) = self.outdated(&loaded) {
+            return Err(refuse(&mut tx, &key, seen, &loaded, command).await?.into());
         }
         command(&mut loaded).map_err(UpdateError::Refused)?;
-        self.repository.save(&mut tx, &mut loaded).await?;
+        self.save(tx, &mut loaded).await?;
+        Ok(loaded)
+    }
+
+    /// Begins: the offline lock is checked, the aggregate is loaded.
+    pub(crate) async fn load(&self, key: &LockKey) -> Result<(Transaction, Loaded<A>), Error> {
+        if let Some(expected) = &self.expecting {
+            check_token(key, expected)?;
+        }
+        let mut tx = self.repository.database.begin_for(self.wait, self.author.clone()).await?;
+        self.check_lock(&mut tx, key).await?;
+        let found = self.repository.find(&mut tx, &self.id, self.mode).await?;
+        Ok((tx, found.ok_or_else(|| not_found(key))?))
+    }
+
+    /// The version that the person saw, if it is not the one that was loaded.
+    pub(crate) fn outdated(&self, loaded: &Loaded<A>) -> Option<Version> {
+        self.expecting.map(|expected| expected.version).filter(|seen| !loaded.matches_version(*seen))
+    }
+
+    /// Ends: the aggregate is saved, the offline lock is freed if that was asked for, all of it is committed.
+    pub(crate) async fn save(&self, mut tx: Transaction, loaded: &mut Loaded<A>) -> Result<(), Error> {
+        self.repository.save(&mut tx, loaded).await?;
         if let Lock::Held { id, release: true } = &self.lock {
             let released = tx.usable()?.release_lock(&self.proof(id)).await;
             tx.note(released)?.map_err(|no_lock| Error::NoLock(Box::new(no_lock)))?;
         }
-        tx.commit().await?;
-        Ok(loaded)
+        tx.commit().await
+    }
+
+    /// The aggregate's lock key.
+    pub(crate) fn key(&self) -> LockKey {
+        LockKey::of::<A>(&self.id)
+    }
+
+    pub(crate) fn database(&self) -> &Database {
+        &self.repository.database
     }
 
     async fn check_lock(&self, tx: &mut Transaction, key: &LockKey) -> Result<(), Error> {
@@ -185,16 +228,18 @@ async fn refuse<A: Aggregate, E>(
     tx: &mut Transaction,
     key: &LockKey,
     seen: Version,
-    now: Stored,
+    loaded: &Loaded<A>,
     command: impl FnOnce(&mut A) -> Result<(), E>,
 ) -> Result<Error, Error> {
-    let revisions = tx.usable()?.revisions(A::mapping(), key, seen).await;
-    let (rows, changed) = tx.note(revisions)?;
-    let mine = rows.as_ref().and_then(|rows| {
-        let mut copy = A::from_rows(rows).ok()?;
-        command(&mut copy).ok()?;
-        Some(copy.to_rows())
-    });
-    let opened = Opened { version: seen, rows };
-    Ok(Error::VersionConflict(Box::new(describe::<A>(key, &opened, Some(now), mine.as_ref(), changed))))
+    let opened = tx.opened_at(A::mapping(), key, seen).await?;
+    let mine = opened.rows.as_ref().and_then(|rows| after(rows, command));
+    let conflict = tx.explain(A::mapping(), key, opened, Some(loaded.stored()), mine.as_ref()).await?;
+    Ok(Error::VersionConflict(Box::new(conflict)))
+}
+
+/// The state after the command; `None` where the domain refuses it.
+pub(crate) fn after<A: Aggregate, E>(rows: &Rows, command: impl FnOnce(&mut A) -> Result<(), E>) -> Option<Rows> {
+    let mut copy = A::from_rows(rows).ok()?;
+    command(&mut copy).ok()?;
+    Some(copy.to_rows())
 }

@@ -58,7 +58,10 @@ async fn a_server_that_is_killed_in_the_middle_keeps_what_was_acknowledged_and_i
     accounts.save(&mut half_done, &mut account).await.unwrap();
     server.kill();
     let lost = half_done.commit().await.unwrap_err();
-    assert!(matches!(lost, DatabaseError::CommitUnknown(_) | DatabaseError::ConnectionLost(_)), "{lost:?}");
+    assert!(
+        matches!(lost, Error::Database(DatabaseError::CommitUnknown(_) | DatabaseError::ConnectionLost(_))),
+        "{lost:?}"
+    );
     let down = accounts.update(&"a".into()).run(deposit).await.unwrap_err();
     assert!(matches!(&down, UpdateError::Failed(error) if error.status() == 503 && error.is_retryable()), "{down:?}");
     server.restart().unwrap();

@@ -3,7 +3,7 @@
 use argon2::Argon2;
 use argon2::password_hash::PasswordHasher;
 use jiff::Timestamp;
-use tenure::{Database, DatabaseError, Owner};
+use tenure::{Database, DatabaseError, Error, Owner};
 
 use crate::backend;
 use crate::domain::Member;
@@ -13,8 +13,8 @@ use crate::use_cases::Shop;
 /// Opens the shop in this database. A database without members is filled with demo people and orders, all or nothing.
 ///
 /// # Errors
-/// [`DatabaseError`] when the tables are of a newer release, or the database cannot be written.
-pub async fn open(db: Database) -> Result<Shop, DatabaseError> {
+/// [`Error::Database`] when the tables are of a newer release, or the database cannot be written.
+pub async fn open(db: Database) -> Result<Shop, Error> {
     backend::migrate(&db).await?;
     let shop = Shop::new(db);
     if !backend::has_members(&shop.db).await? {
@@ -25,18 +25,18 @@ pub async fn open(db: Database) -> Result<Shop, DatabaseError> {
     Ok(shop)
 }
 
-async fn fill(shop: &Shop, members: Vec<Member>) -> Result<(), DatabaseError> {
+async fn fill(shop: &Shop, members: Vec<Member>) -> Result<(), Error> {
     let mut tx = shop.db.begin().await?;
     tx.by(&Owner::new("seed", "Demo data")).command("place order");
     for member in members {
-        shop.members.insert(&mut tx, member).await.map_err(database)?;
+        shop.members.insert(&mut tx, member).await?;
     }
     for order in seed::orders(Timestamp::now()) {
-        shop.orders.insert(&mut tx, order).await.map_err(database)?;
+        shop.orders.insert(&mut tx, order).await?;
     }
     tx.command("write note");
     for note in seed::notes() {
-        shop.notes.insert(&mut tx, note).await.map_err(database)?;
+        shop.notes.insert(&mut tx, note).await?;
     }
     tx.commit().await
 }
@@ -47,12 +47,4 @@ fn hashed_members() -> Vec<Member> {
     let hash = hash.expect("a short password is hashed");
     let member = |(id, name, role, _)| Member::new(id, name, role, hash.clone()).expect("the demo people are valid");
     seed::members().into_iter().map(member).collect()
-}
-
-/// Demo data has no duplicates and no conflicts: what can fail is the database.
-fn database(error: tenure::Error) -> DatabaseError {
-    match error {
-        tenure::Error::Database(error) => error,
-        error => DatabaseError::Other(std::sync::Arc::new(error)),
-    }
 }

@@ -12,6 +12,7 @@ mod deadline;
 mod errors;
 mod leases;
 mod lock;
+mod operation;
 mod revision;
 mod rows;
 mod session;
@@ -33,6 +34,7 @@ use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner};
 use crate::lock_mode::Wait;
 use crate::mapping::Mapping;
+use crate::operation::OperationId;
 use crate::value::Value;
 
 pub(crate) use connect::diagnose;
@@ -80,7 +82,7 @@ impl MySql {
         let mut transaction = OpenTransaction::begin(&self.connections, Wait::default(), None).await?;
         let answer = transaction.wait_for(operation).await?;
         match keep(&answer) {
-            true => transaction.commit().await?,
+            true => transaction.commit(None).await?,
             false => transaction.rollback().await?,
         }
         Ok(answer)
@@ -144,9 +146,23 @@ impl Backend for MySql {
         Ok(stored)
     }
 
-    async fn changes(&self, key: &LockKey, limit: u32) -> Result<Vec<Change>, DatabaseError> {
+    async fn changes(
+        &self,
+        mapping: &Mapping,
+        key: &LockKey,
+        id: &[Value],
+        limit: u32,
+    ) -> Result<Vec<Change>, DatabaseError> {
         let mut reader = self.connections.acquire().await?;
-        revision::changes(&mut reader, key, limit).await
+        revision::changes(&mut reader, mapping, key, id, limit).await
+    }
+
+    async fn settle(&self, operation: &OperationId) -> Result<bool, DatabaseError> {
+        again!(self.alone(|_| true, async |session| operation::settle(session, operation).await).await)
+    }
+
+    async fn forget_operations(&self, older_than: Duration) -> Result<u64, DatabaseError> {
+        again!(self.alone(|_| true, async |session| operation::forget(session, older_than).await).await)
     }
 
     async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {

@@ -8,6 +8,7 @@ mod connection;
 mod errors;
 mod leases;
 mod lock;
+mod operation;
 mod revision;
 mod rows;
 mod statements;
@@ -27,6 +28,7 @@ use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner};
 use crate::lock_mode::Wait;
 use crate::mapping::Mapping;
+use crate::operation::OperationId;
 use crate::value::Value;
 
 pub(crate) use connect::diagnose;
@@ -93,13 +95,33 @@ impl Backend for Postgres {
     async fn load(&self, mapping: &Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
         let mut transaction = OpenTransaction::read(&self.pool).await?;
         let stored = rows::load(transaction.connection(), mapping, id, statements::RowLock::None).await?;
-        transaction.commit().await?;
+        transaction.commit(None).await?;
         Ok(stored)
     }
 
-    async fn changes(&self, key: &LockKey, limit: u32) -> Result<Vec<Change>, DatabaseError> {
+    async fn changes(
+        &self,
+        mapping: &Mapping,
+        key: &LockKey,
+        id: &[Value],
+        limit: u32,
+    ) -> Result<Vec<Change>, DatabaseError> {
         let mut reader = self.pool.acquire().await.map_err(errors::classify)?;
-        revision::changes(&mut reader, key, limit).await
+        revision::changes(&mut reader, mapping, key, id, limit).await
+    }
+
+    async fn settle(&self, operation: &OperationId) -> Result<bool, DatabaseError> {
+        let mut transaction = self.write().await?;
+        let committed = operation::settle(transaction.connection(), operation).await?;
+        transaction.commit(None).await?;
+        Ok(committed)
+    }
+
+    async fn forget_operations(&self, older_than: Duration) -> Result<u64, DatabaseError> {
+        let mut transaction = self.write().await?;
+        let forgotten = operation::forget(transaction.connection(), older_than).await?;
+        transaction.commit(None).await?;
+        Ok(forgotten)
     }
 
     async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {
@@ -115,7 +137,7 @@ impl Backend for Postgres {
         let take = async |connection: &mut PgConnection| lock::take(connection, request, now).await;
         let attempt = transaction.wait_for(&self.pool, take).await?;
         match attempt {
-            Attempt::Granted(_) => transaction.commit().await?,
+            Attempt::Granted(_) => transaction.commit(None).await?,
             _ => transaction.rollback().await?,
         }
         Ok(attempt)
@@ -135,28 +157,28 @@ impl Backend for Postgres {
         for at in order {
             answers[at] = Some(lock::keep_alive(transaction.connection(), &proofs[at], self.time.given()).await?);
         }
-        transaction.commit().await?;
+        transaction.commit(None).await?;
         Ok(answers.into_iter().flatten().collect())
     }
 
     async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let mut transaction = self.write().await?;
         let answer = lock::extend(transaction.connection(), proof, by, self.time.given()).await?;
-        transaction.commit().await?;
+        transaction.commit(None).await?;
         Ok(answer)
     }
 
     async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let mut transaction = self.write().await?;
         let answer = lock::expire_within(transaction.connection(), proof, within, self.time.given()).await?;
-        transaction.commit().await?;
+        transaction.commit(None).await?;
         Ok(answer)
     }
 
     async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let mut transaction = self.write().await?;
         let answer = lock::release(transaction.connection(), proof, self.time.given()).await?;
-        transaction.commit().await?;
+        transaction.commit(None).await?;
         Ok(answer)
     }
 
@@ -172,7 +194,7 @@ impl Backend for Postgres {
         let end =
             async |connection: &mut PgConnection| lock::break_lock(connection, key, generation, by, reason, now).await;
         let broken = transaction.wait_for(&self.pool, end).await?;
-        transaction.commit().await?;
+        transaction.commit(None).await?;
         Ok(broken)
     }
 

@@ -10,6 +10,7 @@ mod connection;
 mod errors;
 mod leases;
 mod lock;
+mod operation;
 mod revision;
 mod rows;
 mod statements;
@@ -25,12 +26,13 @@ use tokio::sync::Mutex;
 
 use crate::backend::{Attempt, Backend, BackendTransaction, LockRequest, Proof, Stored, migration};
 use crate::capabilities::{Capabilities, Granularity};
-use crate::clock::{ManualClock, to_micros};
+use crate::clock::{ManualClock, millis, to_micros};
 use crate::conflict::Change;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner};
 use crate::lock_mode::Wait;
 use crate::mapping::Mapping;
+use crate::operation::OperationId;
 use crate::value::Value;
 
 pub(crate) use connect::diagnose;
@@ -101,13 +103,34 @@ impl Backend for Sqlite {
         // Several statements must see one moment, so they read in one transaction.
         let mut transaction = OpenTransaction::read(&self.readers).await?;
         let stored = rows::load(transaction.connection(), mapping, id).await?;
-        transaction.commit().await?;
+        transaction.commit(None).await?;
         Ok(stored)
     }
 
-    async fn changes(&self, key: &LockKey, limit: u32) -> Result<Vec<Change>, DatabaseError> {
+    async fn changes(
+        &self,
+        mapping: &Mapping,
+        key: &LockKey,
+        id: &[Value],
+        limit: u32,
+    ) -> Result<Vec<Change>, DatabaseError> {
         let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
-        revision::changes(&mut reader, key, limit).await
+        revision::changes(&mut reader, mapping, key, id, limit).await
+    }
+
+    async fn settle(&self, operation: &OperationId) -> Result<bool, DatabaseError> {
+        let mut transaction = self.write(Wait::default()).await?;
+        let committed = operation::settle(transaction.connection(), operation, self.now()).await?;
+        transaction.commit(None).await?;
+        Ok(committed)
+    }
+
+    async fn forget_operations(&self, older_than: Duration) -> Result<u64, DatabaseError> {
+        let mut transaction = self.write(Wait::default()).await?;
+        let before = self.now().saturating_sub(millis(older_than));
+        let forgotten = operation::forget(transaction.connection(), before).await?;
+        transaction.commit(None).await?;
+        Ok(forgotten)
     }
 
     async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {
@@ -121,7 +144,7 @@ impl Backend for Sqlite {
         let mut transaction = self.write(Wait::default()).await?;
         let attempt = lock::take(transaction.connection(), request, self.now()).await?;
         match attempt {
-            Attempt::Granted(_) => transaction.commit().await?,
+            Attempt::Granted(_) => transaction.commit(None).await?,
             _ => transaction.rollback().await?,
         }
         Ok(attempt)
@@ -138,28 +161,28 @@ impl Backend for Sqlite {
         for proof in proofs {
             answers.push(lock::keep_alive(transaction.connection(), proof, self.now()).await?);
         }
-        transaction.commit().await?;
+        transaction.commit(None).await?;
         Ok(answers)
     }
 
     async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let mut transaction = self.write(Wait::default()).await?;
         let answer = lock::extend(transaction.connection(), proof, by, self.now()).await?;
-        transaction.commit().await?;
+        transaction.commit(None).await?;
         Ok(answer)
     }
 
     async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let mut transaction = self.write(Wait::default()).await?;
         let answer = lock::expire_within(transaction.connection(), proof, within, self.now()).await?;
-        transaction.commit().await?;
+        transaction.commit(None).await?;
         Ok(answer)
     }
 
     async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let mut transaction = self.write(Wait::default()).await?;
         let answer = lock::release(transaction.connection(), proof, self.now()).await?;
-        transaction.commit().await?;
+        transaction.commit(None).await?;
         Ok(answer)
     }
 
@@ -172,7 +195,7 @@ impl Backend for Sqlite {
     ) -> Result<Option<Holder>, DatabaseError> {
         let mut transaction = self.write(Wait::default()).await?;
         let broken = lock::break_lock(transaction.connection(), key, generation, by, reason, self.now()).await?;
-        transaction.commit().await?;
+        transaction.commit(None).await?;
         Ok(broken)
     }
 

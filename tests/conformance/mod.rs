@@ -80,7 +80,10 @@ macro_rules! conformance {
                 json_with_its_keys_in_another_order_is_no_change,
                 what_no_column_can_hold_is_refused_with_its_name,
                 an_aggregate_under_a_uuid_and_its_children_by_date_are_found_again,
-                a_conflict_compares_every_kind_with_the_state_that_was_kept;
+                a_conflict_compares_every_kind_with_the_state_that_was_kept,
+                a_change_of_many_finds_and_sets_every_kind,
+                a_condition_on_a_decimal_is_exact_or_refused,
+                what_cannot_be_compared_or_held_is_refused_in_a_change_of_many;
             updates:
                 the_version_that_was_seen_is_saved_upon,
                 a_stale_version_is_refused_before_the_command_and_shows_all_three_states,

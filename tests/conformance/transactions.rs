@@ -49,7 +49,7 @@ pub async fn after_an_error_nothing_can_be_committed(t: &TestDb) {
     assert!(matches!(next, Err(Error::Database(DatabaseError::Poisoned(_)))));
     let committed = tx.commit().await;
     assert!(
-        matches!(&committed, Err(DatabaseError::Poisoned(first)) if matches!(**first, DatabaseError::Constraint(_)))
+        matches!(&committed, Err(Error::Database(DatabaseError::Poisoned(first))) if matches!(**first, DatabaseError::Constraint(_)))
     );
     assert_eq!(t.stored(&no).await, (Order::new(&no), Version::FIRST));
 }
@@ -64,7 +64,7 @@ pub async fn an_operation_that_was_dropped_half_way_cannot_be_committed(t: &Test
         if cancelled_after(0, t.orders.save(&mut tx, &mut order)).await.is_some() {
             continue;
         }
-        assert!(matches!(tx.commit().await, Err(DatabaseError::Poisoned(_))));
+        assert!(matches!(tx.commit().await, Err(Error::Database(DatabaseError::Poisoned(_)))));
         return assert_eq!(t.stored(&no).await, (Order::new(&no), Version::FIRST));
     }
     panic!("of 1,000 saves none could be dropped half-way");

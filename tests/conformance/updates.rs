@@ -60,7 +60,7 @@ pub async fn a_stale_version_is_refused_before_the_command_and_shows_all_three_s
         (&text("Teheran-ro 1"), &text("Sejong-daero 9"), &text("Hangang-daero 2"))
     );
     assert_eq!((quantity.path.as_str(), quantity.side()), ("lines[1].quantity", Side::Mine));
-    assert!(!conflict.is_disjoint());
+    assert!(!conflict.auto_mergeable());
     let (stored, at) = t.stored(&no).await;
     assert_eq!((stored.ship_to.line1.as_str(), stored.lines[0].quantity, at), ("Sejong-daero 9", 1, version(2)));
 }

@@ -4,11 +4,11 @@
 
 use async_trait::async_trait;
 use sha2::{Digest, Sha256};
-use tenure::{Database, DatabaseError};
+use tenure::Database;
 use time::OffsetDateTime;
 use tower_sessions::SessionStore;
 use tower_sessions::session::{Id, Record};
-use tower_sessions::session_store::{Error, Result};
+use tower_sessions::session_store;
 
 use super::{failed, mysql, on, postgres, sqlite};
 
@@ -27,18 +27,18 @@ impl Sessions {
     /// Deletes those whose time is up.
     ///
     /// # Errors
-    /// [`DatabaseError`] when the database failed; they stay, and are still not accepted.
-    pub async fn sweep(&self) -> std::result::Result<(), DatabaseError> {
+    /// [`tenure::Error::Database`] when the database failed; they stay, and are still not accepted.
+    pub async fn sweep(&self) -> Result<(), tenure::Error> {
         on!(self.db, sweep_sessions(&self.db, now()))
     }
 
-    async fn write(&self, record: &Record) -> std::result::Result<(), DatabaseError> {
+    async fn write(&self, record: &Record) -> Result<(), tenure::Error> {
         let data = serde_json::to_string(&record.data).map_err(|error| failed(sqlx::Error::Encode(error.into())))?;
         let (id, expires_at) = (hash(&record.id), record.expiry_date.unix_timestamp());
         on!(self.db, write_session(&self.db, &id, &data, expires_at))
     }
 
-    async fn read(&self, id: &Id) -> std::result::Result<Option<Record>, DatabaseError> {
+    async fn read(&self, id: &Id) -> Result<Option<Record>, tenure::Error> {
         let Some(stored) = on!(self.db, read_session(&self.db, &hash(id), now()))? else { return Ok(None) };
         let unreadable = |error: Box<dyn std::error::Error + Send + Sync>| failed(sqlx::Error::Decode(error));
         Ok(Some(Record {
@@ -52,7 +52,7 @@ impl Sessions {
 
 #[async_trait]
 impl SessionStore for Sessions {
-    async fn create(&self, record: &mut Record) -> Result<()> {
+    async fn create(&self, record: &mut Record) -> session_store::Result<()> {
         // 128 random bits do not collide; if they did, the new session must not take over the old one.
         while self.read(&record.id).await.map_err(backend)?.is_some() {
             record.id = Id::default();
@@ -60,15 +60,15 @@ impl SessionStore for Sessions {
         self.write(record).await.map_err(backend)
     }
 
-    async fn save(&self, record: &Record) -> Result<()> {
+    async fn save(&self, record: &Record) -> session_store::Result<()> {
         self.write(record).await.map_err(backend)
     }
 
-    async fn load(&self, id: &Id) -> Result<Option<Record>> {
+    async fn load(&self, id: &Id) -> session_store::Result<Option<Record>> {
         self.read(id).await.map_err(backend)
     }
 
-    async fn delete(&self, id: &Id) -> Result<()> {
+    async fn delete(&self, id: &Id) -> session_store::Result<()> {
         on!(self.db, delete_session(&self.db, &hash(id))).map_err(backend)
     }
 }
@@ -81,6 +81,6 @@ fn now() -> i64 {
     OffsetDateTime::now_utc().unix_timestamp()
 }
 
-fn backend(error: DatabaseError) -> Error {
-    Error::Backend(error.to_string())
+fn backend(error: tenure::Error) -> session_store::Error {
+    session_store::Error::Backend(error.to_string())
 }

@@ -1,6 +1,6 @@
 //! The shop's statements on SQLite.
 
-use tenure::{Database, DatabaseError};
+use tenure::{Database, DatabaseError, Error};
 
 use super::{Listed, StoredSession, failed};
 
@@ -44,7 +44,7 @@ const WRITE_SESSION: &str = "
     insert into sign_in (id, data, expires_at) values (?, ?, ?)
         on conflict (id) do update set data = excluded.data, expires_at = excluded.expires_at";
 
-pub(super) async fn write_session(db: &Database, id: &str, data: &str, expires_at: i64) -> Result<(), DatabaseError> {
+pub(super) async fn write_session(db: &Database, id: &str, data: &str, expires_at: i64) -> Result<(), Error> {
     let mut tx = db.begin().await?;
     let upsert = sqlx::query(WRITE_SESSION).bind(id).bind(data).bind(expires_at);
     upsert.execute(tx.sqlite()?).await.map_err(failed)?;
@@ -56,14 +56,14 @@ pub(super) async fn read_session(db: &Database, id: &str, now: i64) -> Result<Op
     select.bind(id).bind(now).fetch_optional(db.sqlite()?).await.map_err(failed)
 }
 
-pub(super) async fn delete_session(db: &Database, id: &str) -> Result<(), DatabaseError> {
+pub(super) async fn delete_session(db: &Database, id: &str) -> Result<(), Error> {
     let mut tx = db.begin().await?;
     let delete = sqlx::query("delete from sign_in where id = ?").bind(id);
     delete.execute(tx.sqlite()?).await.map_err(failed)?;
     tx.commit().await
 }
 
-pub(super) async fn sweep_sessions(db: &Database, now: i64) -> Result<(), DatabaseError> {
+pub(super) async fn sweep_sessions(db: &Database, now: i64) -> Result<(), Error> {
     let mut tx = db.begin().await?;
     let delete = sqlx::query("delete from sign_in where expires_at <= ?").bind(now);
     delete.execute(tx.sqlite()?).await.map_err(failed)?;

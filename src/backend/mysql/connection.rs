@@ -8,9 +8,11 @@ use sqlx::{MySqlPool, Row};
 use super::blocker::{Label, Labels, SHORTEST, blocker};
 use super::deadline::{Deadline, Flavour};
 use super::errors::{classify, classify_commit};
+use super::operation;
 use super::session::Session;
 use crate::error::DatabaseError;
 use crate::lock_mode::Wait;
+use crate::operation::OperationId;
 
 /// Where connections come from. Clones are the same.
 #[derive(Debug, Clone)]
@@ -109,14 +111,15 @@ impl OpenTransaction {
     }
 
     /// Commits; fails if it is not the transaction any more that was begun.
-    pub(super) async fn commit(mut self) -> Result<(), DatabaseError> {
-        let commit = self.session.flavour().commit();
+    pub(super) async fn commit(mut self, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
+        let first = operation.map(operation::carried).unwrap_or_default();
+        let commit = format!("{first}{}", self.session.flavour().commit());
         self.session.end(commit).await.map_err(classify_commit)
     }
 
     /// Rolls back and waits until it is done.
     pub(super) async fn rollback(mut self) -> Result<(), DatabaseError> {
         let roll_back = self.session.flavour().roll_back();
-        self.session.end(roll_back).await.map_err(classify)
+        self.session.end(roll_back.to_owned()).await.map_err(classify)
     }
 }

@@ -6,19 +6,24 @@ use sqlx::mysql::MySqlRow;
 use super::errors::classify;
 use super::leases::owner;
 use super::session::{Session, Statement};
+use super::{statements, values};
 use crate::backend::Authorship;
 use crate::clock::from_millis;
 use crate::conflict::Change;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::mapping::{Mapping, MappingError, Rows};
+use crate::value::Value;
 use crate::version::Version;
 
 const KEEP: &str = "
     insert into tenure_revision (kind, id, version, state, changed_at, by_id, by_name, command, shape)
-    values (?, ?, ?, ?, coalesce(?, cast(unix_timestamp(sysdate(6)) * 1000 as signed)), ?, ?, ?, ?)";
+    values (?, ?, ?, ?, coalesce(?, cast(unix_timestamp(sysdate(6)) * 1000 as signed)), ?, ?, ?, ?)
+    on duplicate key update state = values(state), changed_at = values(changed_at), by_id = values(by_id),
+        by_name = values(by_name), command = values(command), shape = values(shape)";
 
-/// Keeps this version, and forgets those that are too old to be asked for.
+/// Keeps this version, in the place of what the same transaction had saved as it, and forgets those that are too old to
+/// be asked for.
 pub(super) async fn keep(
     session: &mut Session,
     mapping: &Mapping,
@@ -65,8 +70,19 @@ const CHANGES: &str = "
     select version, changed_at, by_id, by_name, command from tenure_revision
      where kind = ? and id = ? order by version desc limit ?";
 
-/// The changes that are kept, newest first.
-pub(super) async fn changes(session: &mut Session, key: &LockKey, limit: u32) -> Result<Vec<Change>, DatabaseError> {
+/// The changes that are kept, newest first. Where no revisions are, the audit columns tell the latest.
+pub(super) async fn changes(
+    session: &mut Session,
+    mapping: &Mapping,
+    key: &LockKey,
+    id: &[Value],
+    limit: u32,
+) -> Result<Vec<Change>, DatabaseError> {
+    if let (0, Some(audit)) = (mapping.revisions, &mapping.audit) {
+        let select = values::query(statements::select_audit(mapping, audit), id);
+        let row = session.fetch_optional(select).await.map_err(classify)?;
+        return row.iter().take(limit as usize).map(change).collect();
+    }
     let rows = session.fetch_all(of(CHANGES, key).bind(i64::from(limit))).await.map_err(classify)?;
     rows.iter().map(change).collect()
 }

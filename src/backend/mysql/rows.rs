@@ -8,12 +8,12 @@ use super::deadline::{Flavour, RowLock};
 use super::errors::{classify, is_duplicate};
 use super::session::Session;
 use super::statements;
-use super::values::{misfit, query, read};
-use crate::backend::{Saved, Stored};
-use crate::diff::Diff;
+use super::values::{bind, misfit, query, read};
+use crate::backend::{Authorship, BulkChange, Save, Saved, Stored};
+use crate::condition::Test;
 use crate::error::DatabaseError;
 use crate::mapping::{Mapping, Row, Rows, Table};
-use crate::value::Value;
+use crate::value::{Kind, Value};
 use crate::version::Version;
 
 /// Loads an aggregate: the root, locked as asked, then its children by statements of their own. (One join would return
@@ -60,10 +60,17 @@ pub(super) async fn load_whole(
 }
 
 /// Inserts a new aggregate as version 1; `false` if there is one with this id.
-pub(super) async fn insert(session: &mut Session, mapping: &Mapping, rows: &Rows) -> Result<bool, DatabaseError> {
+pub(super) async fn insert(
+    session: &mut Session,
+    mapping: &Mapping,
+    rows: &Rows,
+    author: &Authorship,
+    now: Option<i64>,
+) -> Result<bool, DatabaseError> {
     let id = &rows.root[..mapping.root.key];
     ask_first(session, mapping, id).await?;
-    let insert = query(statements::insert_root(mapping), &rows.root).bind(Version::FIRST.number());
+    let audit = audit(mapping, author, now);
+    let insert = query(statements::insert_root(mapping), rows.root.iter().chain(&audit)).bind(Version::FIRST.number());
     if let Err(error) = session.write(insert).await {
         // Only the id may be taken; another unique column is the table's own rule. The transaction goes on.
         let taken = is_duplicate(&error) && load(session, mapping, id, RowLock::None).await?.is_some();
@@ -78,34 +85,34 @@ pub(super) async fn insert(session: &mut Session, mapping: &Mapping, rows: &Rows
 }
 
 /// Writes the difference if the version is still the one that it was made from.
-pub(super) async fn save(
-    session: &mut Session,
-    mapping: &Mapping,
-    from: Version,
-    diff: &Diff<'_>,
-    new: &Rows,
-) -> Result<Saved, DatabaseError> {
-    let id = &new.root[..mapping.root.key];
+pub(super) async fn save(session: &mut Session, save: &Save<'_>, now: Option<i64>) -> Result<Saved, DatabaseError> {
+    let (mapping, root) = (save.mapping, &save.rows.root);
+    let id = &root[..mapping.root.key];
     ask_first(session, mapping, id).await?;
-    let changed = diff.root.iter().map(|&index| &new.root[index]);
-    let update = query(statements::update_root(mapping, &diff.root), changed.chain(id)).bind(from.number());
+    let audit = audit(mapping, save.author, now);
+    let changed = save.diff.root.iter().map(|&index| &root[index]);
+    let update = query(statements::update_root(mapping, &save.diff.root), changed.chain(&audit));
+    let update = id.iter().fold(update.bind(save.to.number()), bind).bind(save.from.number());
     if session.write(update).await.map_err(classify)? == 0 {
         // With a lock, or it might show the state from before whoever we waited for.
         return Ok(Saved::Stale(load(session, mapping, id, RowLock::Share).await?));
     }
-    for (table, child) in mapping.children.iter().zip(&diff.children) {
-        // Deleted first, so that a new child may take over a unique value of one that is gone.
+    // What is gone goes first, so that a new child may take over a unique value of it; the innermost before what they
+    // are in.
+    for (table, child) in mapping.children.iter().zip(&save.diff.children).rev() {
         for key in &child.deleted {
             let delete = query(statements::delete_child(mapping, table), id.iter().chain(*key));
             session.write(delete).await.map_err(classify)?;
         }
+    }
+    for (table, child) in mapping.children.iter().zip(&save.diff.children) {
         for (row, changed) in &child.updated {
             let values = changed.iter().map(|&index| &row[index]).chain(id).chain(&row[..table.key]);
             let update = query(statements::update_child(mapping, table, changed), values);
             session.write(update).await.map_err(classify)?;
         }
         for row in &child.inserted {
-            insert_child(session, mapping, table, &new.root, row).await?;
+            insert_child(session, mapping, table, root, row).await?;
         }
     }
     Ok(Saved::Done)
@@ -119,11 +126,52 @@ pub(super) async fn delete(session: &mut Session, mapping: &Mapping, old: &Store
     if now.as_ref().is_none_or(|now| now.version != old.version) {
         return Ok(Saved::Stale(now));
     }
-    for table in &mapping.children {
+    for table in mapping.children.iter().rev() {
         session.write(query(statements::delete_children(mapping, table), id)).await.map_err(classify)?;
     }
     session.write(query(statements::delete_root(mapping), id)).await.map_err(classify)?;
     Ok(Saved::Done)
+}
+
+/// The version of an aggregate, locked so that it stays.
+pub(super) async fn hold_version(
+    session: &mut Session,
+    mapping: &Mapping,
+    id: &[Value],
+) -> Result<Option<Version>, DatabaseError> {
+    let select = query(statements::select_version(mapping), id);
+    let row = session.fetch_locked(select, RowLock::Share).await.map_err(classify)?;
+    let number = row.map(|row| row.try_get::<i64, _>(0)).transpose().map_err(classify)?;
+    let version = |number| Version::new(number).map_err(|error| misfit(&mapping.root, &mapping.version, &error));
+    number.map(version).transpose()
+}
+
+/// The ids of the aggregates that match, locked.
+pub(super) async fn lock_matching(
+    session: &mut Session,
+    mapping: &Mapping,
+    when: &Test,
+) -> Result<Vec<Row>, DatabaseError> {
+    let (select, values) = statements::select_matching(mapping, when);
+    let rows = session.fetch_all_locked(query(select, &values), RowLock::Update).await.map_err(classify)?;
+    let id = Table { columns: mapping.root.columns[..mapping.root.key].to_vec(), ..mapping.root.clone() };
+    rows.iter().map(|row| read(&id, row, 0)).collect()
+}
+
+/// Changes all that match and raises their versions.
+pub(super) async fn update_matching(
+    session: &mut Session,
+    change: &BulkChange<'_>,
+    now: Option<i64>,
+) -> Result<u64, DatabaseError> {
+    let (update, values) = statements::update_matching(change, &audit(change.mapping, change.author, now));
+    session.write(query(update, &values)).await.map_err(classify)
+}
+
+/// The values of the audit columns, if there are any. Without a given time the server's is taken.
+fn audit(mapping: &Mapping, author: &Authorship, now: Option<i64>) -> Vec<Value> {
+    let at = now.map_or(Value::Null(Kind::Integer), Value::Integer);
+    mapping.audit.iter().flat_map(|_| author.audit(at.clone())).collect()
 }
 
 async fn insert_child(

@@ -91,8 +91,8 @@ impl Session {
     }
 
     /// Commits or rolls back. After an error there may still be a transaction, and dropping the session rolls it back.
-    pub(super) async fn end(&mut self, sql: &'static str) -> Result<(), sqlx::Error> {
-        self.raw(sql.to_owned()).await?;
+    pub(super) async fn end(&mut self, sql: String) -> Result<(), sqlx::Error> {
+        self.raw(sql).await?;
         self.open = false;
         Ok(())
     }
@@ -129,24 +129,33 @@ impl Session {
         statement: Statement,
         lock: RowLock,
     ) -> Result<Option<MySqlRow>, sqlx::Error> {
+        Ok(self.fetch_all_locked(statement, lock).await?.into_iter().next())
+    }
+
+    /// Reads rows, and locks them as asked.
+    pub(super) async fn fetch_all_locked(
+        &mut self,
+        statement: Statement,
+        lock: RowLock,
+    ) -> Result<Vec<MySqlRow>, sqlx::Error> {
         if !lock.waits() {
-            return self.fetch_optional(statement.between("", lock.clause())).await;
+            return self.fetch_all(statement.between("", lock.clause())).await;
         }
         let limit = self.limited().await?;
         if self.flavour == Flavour::MariaDb || self.deadline.as_ref().is_some_and(Deadline::has_seconds_to_spare) {
-            let row = self.fetch_optional(statement.clone().between(limit, lock.clause())).await;
-            if self.flavour == Flavour::MariaDb || !row.as_ref().is_err_and(is_timeout) {
-                return row;
+            let rows = self.fetch_all(statement.clone().between(limit, lock.clause())).await;
+            if self.flavour == Flavour::MariaDb || !rows.as_ref().is_err_and(is_timeout) {
+                return rows;
             }
         }
         // MySQL's limit is of whole seconds, so for the last of them it is asked again and again.
         let statement = statement.between("", lock.clause_at_once());
         loop {
-            let row = self.fetch_optional(statement.clone()).await;
-            let refused = row.as_ref().is_err_and(is_timeout);
+            let rows = self.fetch_all(statement.clone()).await;
+            let refused = rows.as_ref().is_err_and(is_timeout);
             match self.deadline.as_ref().filter(|_| refused).and_then(Deadline::pause) {
                 Some(pause) => tokio::time::sleep(pause).await,
-                None => return row,
+                None => return rows,
             }
         }
     }

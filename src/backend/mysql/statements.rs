@@ -4,8 +4,10 @@
 //! are all numbers, and instants travel as microseconds. How a root is locked is not written here: that is for whoever
 //! runs the statement, because it depends on how long may be waited.
 
-use crate::mapping::{Column, Mapping, Table};
-use crate::value::Kind;
+use crate::backend::{BulkChange, condition};
+use crate::condition::Test;
+use crate::mapping::{Audit, Column, Mapping, Table};
+use crate::value::{Kind, Value};
 
 /// `select` of the root: its version, then its columns. Binds the id.
 pub(super) fn select_root(mapping: &Mapping) -> String {
@@ -21,15 +23,18 @@ pub(super) fn select_children(mapping: &Mapping, child: &Table) -> String {
         Kind::Text => format!("cast(convert(`{}` using utf8mb4) as binary)", column.name),
         _ => format!("`{}`", column.name),
     });
-    let (key, owner) = (key.collect::<Vec<_>>().join(", "), owner_is(mapping, child));
-    format!("select {} from `{}` where {owner} order by {key}", reading(child), child.name)
+    let owner = child.owner.iter().map(|name| format!("`{name}`"));
+    let (order, owner) = (owner.chain(key).collect::<Vec<_>>().join(", "), owner_is(mapping, child));
+    format!("select {} from `{}` where {owner} order by {order}", reading(child), child.name)
 }
 
-/// `insert` of the root; binds its columns, then the version.
+/// `insert` of the root; binds its columns, the audit columns, the version.
 pub(super) fn insert_root(mapping: &Mapping) -> String {
     let (root, version) = (&mapping.root, &mapping.version);
     let (names, values) = (names(&root.columns), places(&root.columns));
-    format!("insert into `{}` ({names}, `{version}`) values ({values}, ?)", root.name)
+    let (audited, audit): (String, String) =
+        audit(mapping).map(|(name, place)| (format!("`{name}`, "), format!("{place}, "))).unzip();
+    format!("insert into `{}` ({names}, {audited}`{version}`) values ({values}, {audit}?)", root.name)
 }
 
 /// `insert` of one child; binds the root's id, then its columns.
@@ -40,23 +45,24 @@ pub(super) fn insert_child(mapping: &Mapping, child: &Table) -> String {
     format!("insert into `{}` ({owner}, {names}) values ({id}, {values})", child.name)
 }
 
-/// `update` of the root if the version is the expected one; binds the changed columns, the id, the version.
+/// `update` of the root if the version is the expected one; binds the changed columns, the audit columns, the version
+/// to be, the id, the expected version.
 pub(super) fn update_root(mapping: &Mapping, changed: &[usize]) -> String {
     let (root, version) = (&mapping.root, &mapping.version);
     let set: String = assign(root, changed).into_iter().map(|set| set + ", ").collect();
-    let id = key_is(root);
-    format!("update `{}` set {set}`{version}` = `{version}` + 1 where {id} and `{version}` = ?", root.name)
+    let (audit, id) = (assign_audit(mapping), key_is(root));
+    format!("update `{}` set {set}{audit}`{version}` = ? where {id} and `{version}` = ?", root.name)
 }
 
 /// `update` of one child; binds the changed columns, the root's id, the key.
 pub(super) fn update_child(mapping: &Mapping, child: &Table, changed: &[usize]) -> String {
     let set = assign(child, changed).join(", ");
-    format!("update `{}` set {set} where {} and {}", child.name, owner_is(mapping, child), key_is(child))
+    format!("update `{}` set {set} where {}", child.name, child_is(mapping, child))
 }
 
 /// `delete` of one child; binds the root's id, the key.
 pub(super) fn delete_child(mapping: &Mapping, child: &Table) -> String {
-    format!("delete from `{}` where {} and {}", child.name, owner_is(mapping, child), key_is(child))
+    format!("delete from `{}` where {}", child.name, child_is(mapping, child))
 }
 
 /// `delete` of all children of one root in one collection; binds the root's id.
@@ -67,6 +73,77 @@ pub(super) fn delete_children(mapping: &Mapping, child: &Table) -> String {
 /// `delete` of the root; binds the id.
 pub(super) fn delete_root(mapping: &Mapping) -> String {
     format!("delete from `{}` where {}", mapping.root.name, key_is(&mapping.root))
+}
+
+/// `select` of the version alone; binds the id.
+pub(super) fn select_version(mapping: &Mapping) -> String {
+    format!("select cast(`{}` as signed) from `{}` where {}", mapping.version, mapping.root.name, key_is(&mapping.root))
+}
+
+/// `select` of what the audit columns say, the time in milliseconds; binds the id.
+pub(super) fn select_audit(mapping: &Mapping, audit: &Audit) -> String {
+    let Audit { by, by_name, at, command } = audit;
+    let text = |name: &str, called: &str| format!("convert(`{name}` using utf8mb4) as {called}");
+    format!(
+        "select cast(`{}` as signed) as version, {}, {}, timestampdiff(microsecond, {EPOCH}, `{at}`) div 1000 as changed_at, \
+                {} from `{}` where {}",
+        mapping.version,
+        text(by, "by_id"),
+        text(by_name, "by_name"),
+        text(command, "command"),
+        mapping.root.name,
+        key_is(&mapping.root)
+    )
+}
+
+/// `select` of the ids of the roots that match, in their order; and the values to bind.
+pub(super) fn select_matching(mapping: &Mapping, when: &Test) -> (String, Vec<Value>) {
+    let (mut values, root) = (Vec::new(), &mapping.root);
+    let id = Table { columns: root.columns[..root.key].to_vec(), ..root.clone() };
+    let when = condition(mapping, when, &mut values);
+    (format!("select {} from `{}` where {when} order by {}", reading(&id), root.name, names(&id.columns)), values)
+}
+
+/// `update` of all roots that match and are not so already; and the values to bind.
+pub(super) fn update_matching(change: &BulkChange<'_>, audit: &[Value]) -> (String, Vec<Value>) {
+    let (mapping, root, version) = (change.mapping, &change.mapping.root, &change.mapping.version);
+    let columns: Vec<usize> = change.set.iter().map(|(column, _)| *column).collect();
+    let set: String = assign(root, &columns).into_iter().map(|set| set + ", ").collect();
+    let new = change.set.iter().map(|(_, value)| value.clone());
+    let mut values: Vec<Value> = new.clone().chain(audit.iter().cloned()).collect();
+    let when = condition(mapping, change.when, &mut values);
+    values.extend(new);
+    let differs = columns.iter().map(|&column| &root.columns[column]);
+    let differs = differs.map(|column| format!("not (`{}` <=> {})", column.name, operand(column)));
+    let differs = differs.collect::<Vec<_>>().join(" or ");
+    let update = format!(
+        "update `{}` set {set}{}`{version}` = `{version}` + 1 where {when} and ({differs})",
+        root.name,
+        assign_audit(mapping)
+    );
+    (update, values)
+}
+
+/// A condition; its values come after those that are there already.
+fn condition(mapping: &Mapping, when: &Test, values: &mut Vec<Value>) -> String {
+    condition::render(&mapping.root, when, '`', &mut |column, value| {
+        values.push(value.clone());
+        operand(column)
+    })
+}
+
+/// The audit columns and the places of their values.
+fn audit(mapping: &Mapping) -> impl Iterator<Item = (&String, String)> {
+    let place = |audit: &Audit, name: &String| match *name == audit.at {
+        true => format!("coalesce(timestampadd(microsecond, ? * 1000, {EPOCH}), sysdate(6))"),
+        false => "?".to_owned(),
+    };
+    let columns = mapping.audit.iter().flat_map(|audit| audit.columns().map(|name| (audit, name)));
+    columns.map(move |(audit, name)| (name, place(audit, name)))
+}
+
+fn assign_audit(mapping: &Mapping) -> String {
+    audit(mapping).map(|(name, place)| format!("`{name}` = {place}, ")).collect()
 }
 
 fn names(columns: &[Column]) -> String {
@@ -103,6 +180,15 @@ fn place(column: &Column) -> String {
     }
 }
 
+/// The place of a value that a column is compared with.
+fn operand(column: &Column) -> String {
+    match column.kind {
+        // Compared with a text it would be rounded to a floating-point number.
+        Kind::Decimal => "cast(? as decimal(65, 30))".into(),
+        _ => place(column),
+    }
+}
+
 fn places(columns: &[Column]) -> String {
     columns.iter().map(place).collect::<Vec<_>>().join(", ")
 }
@@ -118,6 +204,14 @@ fn assign(table: &Table, changed: &[usize]) -> Vec<String> {
 fn key_is(table: &Table) -> String {
     let is = |column: &Column| format!("`{}` = {}", column.name, place(column));
     table.columns[..table.key].iter().map(is).collect::<Vec<_>>().join(" and ")
+}
+
+fn child_is(mapping: &Mapping, child: &Table) -> String {
+    // A child that there is at most one of has no key of its own.
+    match child.key {
+        0 => owner_is(mapping, child),
+        _ => format!("{} and {}", owner_is(mapping, child), key_is(child)),
+    }
 }
 
 fn owner_is(mapping: &Mapping, child: &Table) -> String {

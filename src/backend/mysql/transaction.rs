@@ -6,13 +6,14 @@ use super::connection::OpenTransaction;
 use super::deadline::RowLock;
 use super::session::Session;
 use super::{leases, lock, revision, rows};
-use crate::backend::{Authorship, BackendTransaction, Proof, RowLocked, Saved, Stored};
+use crate::backend::{Authorship, BackendTransaction, BulkChange, Proof, RowLocked, Save, Saved, Stored};
+use crate::condition::Test;
 use crate::conflict::Change;
-use crate::diff::Diff;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock};
 use crate::lock_mode::LockMode;
-use crate::mapping::{Mapping, Rows};
+use crate::mapping::{Mapping, Row, Rows};
+use crate::operation::OperationId;
 use crate::value::Value;
 use crate::version::Version;
 
@@ -56,15 +57,21 @@ impl BackendTransaction for MySqlTransaction {
         Ok(if there { Err(RowLocked) } else { Ok(None) })
     }
 
-    async fn revisions(
+    async fn hold_version(&mut self, mapping: &Mapping, id: &[Value]) -> Result<Option<Version>, DatabaseError> {
+        self.open.wait_for(async |session| rows::hold_version(session, mapping, id).await).await
+    }
+
+    async fn state_at(&mut self, mapping: &Mapping, key: &LockKey, at: Version) -> Result<Option<Rows>, DatabaseError> {
+        revision::state(self.open.session(), mapping, key, at).await
+    }
+
+    async fn latest_change(
         &mut self,
         mapping: &Mapping,
         key: &LockKey,
-        at: Version,
-    ) -> Result<(Option<Rows>, Option<Change>), DatabaseError> {
-        let session = self.open.session();
-        let state = revision::state(session, mapping, key, at).await?;
-        Ok((state, revision::changes(session, key, 1).await?.pop()))
+        id: &[Value],
+    ) -> Result<Option<Change>, DatabaseError> {
+        Ok(revision::changes(self.open.session(), mapping, key, id, 1).await?.pop())
     }
 
     async fn insert(
@@ -76,7 +83,7 @@ impl BackendTransaction for MySqlTransaction {
     ) -> Result<bool, DatabaseError> {
         let now = self.time.given();
         let insert = async |session: &mut Session| {
-            let inserted = rows::insert(session, mapping, rows).await?;
+            let inserted = rows::insert(session, mapping, rows, author, now).await?;
             if inserted {
                 revision::keep(session, mapping, key, Version::FIRST, rows, author, now).await?;
             }
@@ -85,24 +92,17 @@ impl BackendTransaction for MySqlTransaction {
         self.open.wait_for(insert).await
     }
 
-    async fn save(
-        &mut self,
-        mapping: &Mapping,
-        key: &LockKey,
-        from: Version,
-        diff: &Diff<'_>,
-        new: &Rows,
-        author: &Authorship,
-    ) -> Result<Saved, DatabaseError> {
+    async fn save(&mut self, save: &Save<'_>) -> Result<Saved, DatabaseError> {
         let now = self.time.given();
-        let save = async |session: &mut Session| {
-            let saved = rows::save(session, mapping, from, diff, new).await?;
+        let write = async |session: &mut Session| {
+            let saved = rows::save(session, save, now).await?;
             if let Saved::Done = saved {
-                revision::keep(session, mapping, key, from.next(), new, author, now).await?;
+                let Save { mapping, key, to, rows, author, .. } = *save;
+                revision::keep(session, mapping, key, to, rows, author, now).await?;
             }
             Ok(saved)
         };
-        self.open.wait_for(save).await
+        self.open.wait_for(write).await
     }
 
     async fn delete(&mut self, mapping: &Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError> {
@@ -114,6 +114,15 @@ impl BackendTransaction for MySqlTransaction {
             Ok(deleted)
         };
         self.open.wait_for(delete).await
+    }
+
+    async fn lock_matching(&mut self, mapping: &Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError> {
+        self.open.wait_for(async |session| rows::lock_matching(session, mapping, when).await).await
+    }
+
+    async fn update_matching(&mut self, change: &BulkChange<'_>) -> Result<u64, DatabaseError> {
+        let now = self.time.given();
+        self.open.wait_for(async |session| rows::update_matching(session, change, now).await).await
     }
 
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
@@ -132,8 +141,8 @@ impl BackendTransaction for MySqlTransaction {
         self.open.wait_for(async |session| lock::release(session, proof, now).await).await
     }
 
-    async fn commit(self: Box<Self>) -> Result<(), DatabaseError> {
-        self.open.commit().await
+    async fn commit(self: Box<Self>, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
+        self.open.commit(operation).await
     }
 
     async fn rollback(self: Box<Self>) -> Result<(), DatabaseError> {

@@ -13,7 +13,7 @@ pub(super) fn query<'v>(sql: String, values: impl IntoIterator<Item = &'v Value>
     values.into_iter().fold(Statement::new(sql), bind)
 }
 
-fn bind(statement: Statement, value: &Value) -> Statement {
+pub(super) fn bind(statement: Statement, value: &Value) -> Statement {
     match value {
         // What is invalid is never saved, and as an id it is the id of nothing.
         Value::Null(kind) | Value::Invalid(kind, _) => match kind {

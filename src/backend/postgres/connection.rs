@@ -7,9 +7,11 @@ use sqlx::pool::PoolConnection;
 use sqlx::{AssertSqlSafe, PgConnection, PgPool, Postgres, Row};
 
 use super::errors::{classify, effect};
+use super::operation;
 use crate::backend::Effect;
 use crate::error::DatabaseError;
 use crate::lock_mode::Wait;
+use crate::operation::OperationId;
 
 /// The shortest wait in which it is asked who is in the way.
 const WORTH_ASKING: Duration = Duration::from_millis(100);
@@ -105,8 +107,10 @@ impl OpenTransaction {
 
     /// Commits. PostgreSQL answers COMMIT of an aborted transaction with ROLLBACK, and the driver says `Ok`; so a
     /// statement goes before it, in the same round trip, which fails where the transaction is aborted.
-    pub(super) async fn commit(mut self) -> Result<(), DatabaseError> {
-        match sqlx::raw_sql("select 1; commit").execute(self.connection()).await {
+    pub(super) async fn commit(mut self, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
+        let first = operation.map_or_else(|| "select 1".to_owned(), operation::carried);
+        let commit = format!("{first}; commit");
+        match sqlx::raw_sql(AssertSqlSafe(commit)).execute(self.connection()).await {
             Ok(_) => {
                 self.connection = None;
                 Ok(())

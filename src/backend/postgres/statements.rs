@@ -4,8 +4,10 @@
 //! all numbers. What has no type in the driver travels as text. Casts are on the side of the parameter, so that indexes are
 //! used.
 
-use crate::mapping::{Column, Mapping, Table};
-use crate::value::Kind;
+use crate::backend::{BulkChange, condition};
+use crate::condition::Test;
+use crate::mapping::{Audit, Column, Mapping, Table};
+use crate::value::{Kind, Value};
 
 /// How the root is locked when it is loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,17 +39,21 @@ pub(super) fn select_children(mapping: &Mapping, child: &Table) -> String {
         Kind::Text => format!("\"{}\" collate \"C\"", column.name),
         _ => format!("\"{}\"", column.name),
     });
-    let (key, owner) = (key.collect::<Vec<_>>().join(", "), owner_is(mapping, child, 1));
-    format!("select {} from \"{}\" where {owner} order by {key}", reading(child), child.name)
+    let owner = child.owner.iter().map(|name| format!("\"{name}\""));
+    let (order, owner) = (owner.chain(key).collect::<Vec<_>>().join(", "), owner_is(mapping, child, 1));
+    format!("select {} from \"{}\" where {owner} order by {order}", reading(child), child.name)
 }
 
-/// `insert` of the root, nothing if the id is taken; binds its columns, then the version.
+/// `insert` of the root, nothing if the id is taken; binds its columns, the audit columns, the version.
 pub(super) fn insert_root(mapping: &Mapping) -> String {
     let root = &mapping.root;
+    let (audited, audit) = audit(mapping, root.columns.len() + 1).into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
     let (names, values) = (names(&root.columns), places(&root.columns, 1));
-    let (version, id, last) = (&mapping.version, self::names(&root.columns[..root.key]), root.columns.len() + 1);
+    let (audited, audit) = (audited.concat(), audit.concat());
+    let (version, id) = (&mapping.version, self::names(&root.columns[..root.key]));
+    let last = root.columns.len() + audit_width(mapping) + 1;
     format!(
-        "insert into \"{}\" ({names}, \"{version}\") values ({values}, ${last}) on conflict ({id}) do nothing",
+        "insert into \"{}\" ({names}, {audited}\"{version}\") values ({values}, {audit}${last}) on conflict ({id}) do nothing",
         root.name
     )
 }
@@ -60,29 +66,26 @@ pub(super) fn insert_child(mapping: &Mapping, child: &Table) -> String {
     format!("insert into \"{}\" ({owner}, {}) values ({id}, {values})", child.name, names(&child.columns))
 }
 
-/// `update` of the root if the version is the expected one; binds the changed columns, the id, the version.
+/// `update` of the root if the version is the expected one; binds the changed columns, the audit columns, the version
+/// to be, the id, the expected version.
 pub(super) fn update_root(mapping: &Mapping, changed: &[usize]) -> String {
     let (root, version) = (&mapping.root, &mapping.version);
     let set: String = assign(root, changed).into_iter().map(|set| set + ", ").collect();
-    let (id, last) = (key_is(root, changed.len() + 1), changed.len() + root.key + 1);
-    format!(
-        "update \"{}\" set {set}\"{version}\" = \"{version}\" + 1 where {id} and \"{version}\" = ${last}",
-        root.name
-    )
+    let audit = assign_audit(mapping, changed.len() + 1);
+    let to = changed.len() + audit_width(mapping) + 1;
+    let (id, from) = (key_is(root, to + 1), to + root.key + 1);
+    format!("update \"{}\" set {set}{audit}\"{version}\" = ${to} where {id} and \"{version}\" = ${from}", root.name)
 }
 
 /// `update` of one child; binds the changed columns, the root's id, the key.
 pub(super) fn update_child(mapping: &Mapping, child: &Table, changed: &[usize]) -> String {
     let set = assign(child, changed).join(", ");
-    let owner = owner_is(mapping, child, changed.len() + 1);
-    let key = key_is(child, changed.len() + mapping.root.key + 1);
-    format!("update \"{}\" set {set} where {owner} and {key}", child.name)
+    format!("update \"{}\" set {set} where {}", child.name, child_is(mapping, child, changed.len() + 1))
 }
 
 /// `delete` of one child; binds the root's id, the key.
 pub(super) fn delete_child(mapping: &Mapping, child: &Table) -> String {
-    let (owner, key) = (owner_is(mapping, child, 1), key_is(child, mapping.root.key + 1));
-    format!("delete from \"{}\" where {owner} and {key}", child.name)
+    format!("delete from \"{}\" where {}", child.name, child_is(mapping, child, 1))
 }
 
 /// `delete` of all children of one root in one collection; binds the root's id.
@@ -93,6 +96,91 @@ pub(super) fn delete_children(mapping: &Mapping, child: &Table) -> String {
 /// `delete` of the root; binds the id.
 pub(super) fn delete_root(mapping: &Mapping) -> String {
     format!("delete from \"{}\" where {}", mapping.root.name, key_is(&mapping.root, 1))
+}
+
+/// `select` of the version alone, locked so that it stays; binds the id.
+pub(super) fn hold_version(mapping: &Mapping) -> String {
+    let root = &mapping.root;
+    format!("select \"{}\"::bigint from \"{}\" where {} for share", mapping.version, root.name, key_is(root, 1))
+}
+
+/// `select` of what the audit columns say, the time in milliseconds; binds the id.
+pub(super) fn select_audit(mapping: &Mapping, audit: &Audit) -> String {
+    let Audit { by, by_name, at, command } = audit;
+    let root = &mapping.root;
+    format!(
+        "select \"{}\"::bigint as version, \"{by}\"::text as by_id, \"{by_name}\"::text as by_name, \
+                (extract(epoch from \"{at}\") * 1000)::bigint as changed_at, \"{command}\"::text as command \
+           from \"{}\" where {}",
+        mapping.version,
+        root.name,
+        key_is(root, 1)
+    )
+}
+
+/// `select` of the ids of the roots that match, locked, in their order; and the values to bind.
+pub(super) fn lock_matching(mapping: &Mapping, when: &Test) -> (String, Vec<Value>) {
+    let (mut values, id) = (Vec::new(), Table { columns: id_columns(&mapping.root), ..mapping.root.clone() });
+    let when = condition(mapping, when, &mut values);
+    let select =
+        format!("select {} from \"{}\" where {when} order by {} for update", reading(&id), id.name, names(&id.columns));
+    (select, values)
+}
+
+/// `update` of all roots that match and are not so already; and the values to bind.
+pub(super) fn update_matching(change: &BulkChange<'_>, audit: &[Value]) -> (String, Vec<Value>) {
+    let (mapping, root, version) = (change.mapping, &change.mapping.root, &change.mapping.version);
+    let columns: Vec<usize> = change.set.iter().map(|(column, _)| *column).collect();
+    let set: String = assign(root, &columns).into_iter().map(|set| set + ", ").collect();
+    let audited = assign_audit(mapping, columns.len() + 1);
+    let mut values: Vec<Value> =
+        change.set.iter().map(|(_, value)| value.clone()).chain(audit.iter().cloned()).collect();
+    let when = condition(mapping, change.when, &mut values);
+    let differs = change.set.iter().map(|(column, value)| {
+        values.push(value.clone());
+        let column = &root.columns[*column];
+        // A column of type `json` has no equality.
+        let cast = if column.kind == Kind::Json { "::jsonb" } else { "" };
+        format!("\"{}\"{cast} is distinct from {}", column.name, place(column, values.len()))
+    });
+    let differs = differs.collect::<Vec<_>>().join(" or ");
+    let update = format!(
+        "update \"{}\" set {set}{audited}\"{version}\" = \"{version}\" + 1 where {when} and ({differs})",
+        root.name
+    );
+    (update, values)
+}
+
+/// A condition; its values come after those that are there already.
+fn condition(mapping: &Mapping, when: &Test, values: &mut Vec<Value>) -> String {
+    condition::render(&mapping.root, when, '"', &mut |column, value| {
+        values.push(value.clone());
+        place(column, values.len())
+    })
+}
+
+fn id_columns(root: &Table) -> Vec<Column> {
+    root.columns[..root.key].to_vec()
+}
+
+/// The audit columns and the places of their values, each with a comma after it.
+fn audit(mapping: &Mapping, first: usize) -> Vec<(String, String)> {
+    let Some(audit) = &mapping.audit else { return Vec::new() };
+    let place = |name: &String, at: usize| match *name == audit.at {
+        true => format!("('epoch'::timestamptz + tenure_now(${at}::bigint) * interval '1 millisecond'), "),
+        false => format!("${at}::text, "),
+    };
+    let columns = audit.columns().into_iter().zip(first..);
+    columns.map(|(name, at)| (format!("\"{name}\", "), place(name, at))).collect()
+}
+
+fn audit_width(mapping: &Mapping) -> usize {
+    mapping.audit.as_ref().map_or(0, |audit| audit.columns().len())
+}
+
+fn assign_audit(mapping: &Mapping, first: usize) -> String {
+    let assign = |(name, place): (String, String)| format!("{} = {place}", name.trim_end_matches(", "));
+    audit(mapping, first).into_iter().map(assign).collect()
 }
 
 fn names(columns: &[Column]) -> String {
@@ -149,6 +237,14 @@ fn assign(table: &Table, changed: &[usize]) -> Vec<String> {
 fn key_is(table: &Table, first: usize) -> String {
     let is = |(column, at): (&Column, usize)| format!("\"{}\" = {}", column.name, place(column, at));
     table.columns[..table.key].iter().zip(first..).map(is).collect::<Vec<_>>().join(" and ")
+}
+
+fn child_is(mapping: &Mapping, child: &Table, first: usize) -> String {
+    // A child that there is at most one of has no key of its own.
+    match child.key {
+        0 => owner_is(mapping, child, first),
+        _ => format!("{} and {}", owner_is(mapping, child, first), key_is(child, first + mapping.root.key)),
+    }
 }
 
 fn owner_is(mapping: &Mapping, child: &Table, first: usize) -> String {

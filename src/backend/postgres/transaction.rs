@@ -6,13 +6,14 @@ use sqlx::{PgConnection, PgPool};
 use super::connection::OpenTransaction;
 use super::statements::RowLock;
 use super::{leases, lock, revision, rows};
-use crate::backend::{Authorship, BackendTransaction, Proof, RowLocked, Saved, Stored};
+use crate::backend::{Authorship, BackendTransaction, BulkChange, Proof, RowLocked, Save, Saved, Stored};
+use crate::condition::Test;
 use crate::conflict::Change;
-use crate::diff::Diff;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock};
 use crate::lock_mode::LockMode;
-use crate::mapping::{Mapping, Rows};
+use crate::mapping::{Mapping, Row, Rows};
+use crate::operation::OperationId;
 use crate::value::Value;
 use crate::version::Version;
 
@@ -58,15 +59,21 @@ impl BackendTransaction for PgTransaction {
         Ok(if there { Err(RowLocked) } else { Ok(None) })
     }
 
-    async fn revisions(
+    async fn hold_version(&mut self, mapping: &Mapping, id: &[Value]) -> Result<Option<Version>, DatabaseError> {
+        self.open.wait_for(&self.pool, async |connection| rows::hold_version(connection, mapping, id).await).await
+    }
+
+    async fn state_at(&mut self, mapping: &Mapping, key: &LockKey, at: Version) -> Result<Option<Rows>, DatabaseError> {
+        revision::state(self.open.connection(), mapping, key, at).await
+    }
+
+    async fn latest_change(
         &mut self,
         mapping: &Mapping,
         key: &LockKey,
-        at: Version,
-    ) -> Result<(Option<Rows>, Option<Change>), DatabaseError> {
-        let connection = self.open.connection();
-        let state = revision::state(connection, mapping, key, at).await?;
-        Ok((state, revision::changes(connection, key, 1).await?.pop()))
+        id: &[Value],
+    ) -> Result<Option<Change>, DatabaseError> {
+        Ok(revision::changes(self.open.connection(), mapping, key, id, 1).await?.pop())
     }
 
     async fn insert(
@@ -78,7 +85,7 @@ impl BackendTransaction for PgTransaction {
     ) -> Result<bool, DatabaseError> {
         let now = self.time.given();
         let insert = async |connection: &mut PgConnection| {
-            let inserted = rows::insert(connection, mapping, rows).await?;
+            let inserted = rows::insert(connection, mapping, rows, author, now).await?;
             if inserted {
                 revision::keep(connection, mapping, key, Version::FIRST, rows, author, now).await?;
             }
@@ -87,24 +94,17 @@ impl BackendTransaction for PgTransaction {
         self.open.wait_for(&self.pool, insert).await
     }
 
-    async fn save(
-        &mut self,
-        mapping: &Mapping,
-        key: &LockKey,
-        from: Version,
-        diff: &Diff<'_>,
-        new: &Rows,
-        author: &Authorship,
-    ) -> Result<Saved, DatabaseError> {
+    async fn save(&mut self, save: &Save<'_>) -> Result<Saved, DatabaseError> {
         let now = self.time.given();
-        let save = async |connection: &mut PgConnection| {
-            let saved = rows::save(connection, mapping, from, diff, new).await?;
+        let write = async |connection: &mut PgConnection| {
+            let saved = rows::save(connection, save, now).await?;
             if let Saved::Done = saved {
-                revision::keep(connection, mapping, key, from.next(), new, author, now).await?;
+                let Save { mapping, key, to, rows, author, .. } = *save;
+                revision::keep(connection, mapping, key, to, rows, author, now).await?;
             }
             Ok(saved)
         };
-        self.open.wait_for(&self.pool, save).await
+        self.open.wait_for(&self.pool, write).await
     }
 
     async fn delete(&mut self, mapping: &Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError> {
@@ -116,6 +116,15 @@ impl BackendTransaction for PgTransaction {
             Ok(deleted)
         };
         self.open.wait_for(&self.pool, delete).await
+    }
+
+    async fn lock_matching(&mut self, mapping: &Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError> {
+        self.open.wait_for(&self.pool, async |connection| rows::lock_matching(connection, mapping, when).await).await
+    }
+
+    async fn update_matching(&mut self, change: &BulkChange<'_>) -> Result<u64, DatabaseError> {
+        let now = self.time.given();
+        self.open.wait_for(&self.pool, async |connection| rows::update_matching(connection, change, now).await).await
     }
 
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
@@ -134,8 +143,8 @@ impl BackendTransaction for PgTransaction {
         self.open.wait_for(&self.pool, async |connection| lock::release(connection, proof, now).await).await
     }
 
-    async fn commit(self: Box<Self>) -> Result<(), DatabaseError> {
-        self.open.commit().await
+    async fn commit(self: Box<Self>, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
+        self.open.commit(operation).await
     }
 
     async fn rollback(self: Box<Self>) -> Result<(), DatabaseError> {

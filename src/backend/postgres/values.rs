@@ -15,7 +15,7 @@ pub(super) fn query<'q, 'v>(sql: String, values: impl IntoIterator<Item = &'v Va
 }
 
 /// The driver remembers a statement by its text together with the types of its first binds, so NULL needs its type.
-fn bind<'q>(query: Query<'q>, value: &Value) -> Query<'q> {
+pub(super) fn bind<'q>(query: Query<'q>, value: &Value) -> Query<'q> {
     match value {
         Value::Null(kind) | Value::Invalid(kind, _) => match kind {
             Kind::Bool => query.bind(None::<bool>),

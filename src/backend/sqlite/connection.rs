@@ -120,9 +120,11 @@ impl OpenTransaction {
         .expect("a transaction has its connection until it is committed or rolled back, and both consume it")
     }
 
-    /// Commits. After an error the transaction is rolled back, if it is still there.
-    pub(super) async fn commit(mut self) -> Result<(), DatabaseError> {
-        match sqlx::raw_sql("commit").execute(self.connection()).await {
+    /// Commits, with a statement before it if one is given. After an error the transaction is rolled back, if it is still
+    /// there.
+    pub(super) async fn commit(mut self, first: Option<String>) -> Result<(), DatabaseError> {
+        let commit = first.map_or_else(|| "commit".to_owned(), |first| format!("{first}; commit"));
+        match sqlx::raw_sql(AssertSqlSafe(commit)).execute(self.connection()).await {
             Ok(_) => {
                 self.place = None;
                 Ok(())

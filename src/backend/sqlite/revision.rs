@@ -5,15 +5,18 @@ use sqlx::{Row, SqliteConnection};
 
 use super::errors::classify;
 use super::leases::owner;
+use super::{statements, values};
 use crate::backend::Authorship;
 use crate::clock::from_millis;
 use crate::conflict::Change;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::mapping::{Mapping, MappingError, Rows};
+use crate::value::Value;
 use crate::version::Version;
 
-/// Keeps this version, and forgets those that are too old to be asked for.
+/// Keeps this version, in the place of what the same transaction had saved as it, and forgets those that are too old to
+/// be asked for.
 pub(super) async fn keep(
     connection: &mut SqliteConnection,
     mapping: &Mapping,
@@ -29,7 +32,9 @@ pub(super) async fn keep(
     let state = serde_json::to_string(rows).map_err(|error| misfit(&error))?;
     sqlx::query(
         "insert into tenure_revision (kind, id, version, state, changed_at, by_id, by_name, command, shape)
-         values (?2, ?3, ?4, ?5, ?1, ?6, ?7, ?8, ?9)",
+         values (?2, ?3, ?4, ?5, ?1, ?6, ?7, ?8, ?9)
+         on conflict (kind, id, version) do update set state = excluded.state, changed_at = excluded.changed_at,
+            by_id = excluded.by_id, by_name = excluded.by_name, command = excluded.command, shape = excluded.shape",
     )
     .bind(now)
     .bind(key.kind())
@@ -72,12 +77,19 @@ pub(super) async fn state(
     state.map(|state| serde_json::from_str(&state)).transpose().map_err(|error| misfit(&error))
 }
 
-/// The changes that are kept, newest first.
+/// The changes that are kept, newest first. Where no revisions are, the audit columns tell the latest.
 pub(super) async fn changes(
     connection: &mut SqliteConnection,
+    mapping: &Mapping,
     key: &LockKey,
+    id: &[Value],
     limit: u32,
 ) -> Result<Vec<Change>, DatabaseError> {
+    if let (0, Some(audit)) = (mapping.revisions, &mapping.audit) {
+        let select = values::query(statements::select_audit(mapping, audit), id);
+        let row = select.fetch_optional(connection).await.map_err(classify)?;
+        return row.iter().take(limit as usize).map(change).collect();
+    }
     let rows = sqlx::query(
         "select version, changed_at, by_id, by_name, command from tenure_revision
          where kind = ? and id = ? order by version desc limit ?",

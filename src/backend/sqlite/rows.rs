@@ -4,12 +4,12 @@ use sqlx::{Row as _, SqliteConnection};
 
 use super::errors::{classify, is_duplicate};
 use super::statements;
-use super::values::{misfit, query, read};
-use crate::backend::{Saved, Stored};
-use crate::diff::Diff;
+use super::values::{bind, misfit, query, read};
+use crate::backend::{Authorship, BulkChange, Save, Saved, Stored};
+use crate::condition::Test;
 use crate::error::DatabaseError;
 use crate::mapping::{Mapping, Row, Rows, Table};
-use crate::value::Value;
+use crate::value::{Kind, Value};
 use crate::version::Version;
 
 /// Loads an aggregate. The caller's transaction makes the statements see one moment.
@@ -36,8 +36,11 @@ pub(super) async fn insert(
     connection: &mut SqliteConnection,
     mapping: &Mapping,
     rows: &Rows,
+    author: &Authorship,
+    now: i64,
 ) -> Result<bool, DatabaseError> {
-    let insert = query(statements::insert_root(mapping), &rows.root).bind(Version::FIRST.number());
+    let audit = audit(mapping, author, now);
+    let insert = query(statements::insert_root(mapping), rows.root.iter().chain(&audit)).bind(Version::FIRST.number());
     if let Err(error) = insert.execute(&mut *connection).await {
         // Only the id may be taken; another unique column is the table's own rule.
         let id = &rows.root[..mapping.root.key];
@@ -53,32 +56,32 @@ pub(super) async fn insert(
 }
 
 /// Writes the difference if the version is still the one that it was made from.
-pub(super) async fn save(
-    connection: &mut SqliteConnection,
-    mapping: &Mapping,
-    from: Version,
-    diff: &Diff<'_>,
-    new: &Rows,
-) -> Result<Saved, DatabaseError> {
-    let id = &new.root[..mapping.root.key];
-    let changed = diff.root.iter().map(|&index| &new.root[index]);
-    let update = query(statements::update_root(mapping, &diff.root), changed.chain(id)).bind(from.number());
+pub(super) async fn save(connection: &mut SqliteConnection, save: &Save<'_>, now: i64) -> Result<Saved, DatabaseError> {
+    let (mapping, root) = (save.mapping, &save.rows.root);
+    let id = &root[..mapping.root.key];
+    let audit = audit(mapping, save.author, now);
+    let changed = save.diff.root.iter().map(|&index| &root[index]);
+    let update = query(statements::update_root(mapping, &save.diff.root), changed.chain(&audit));
+    let update = id.iter().fold(update.bind(save.to.number()), bind).bind(save.from.number());
     if update.execute(&mut *connection).await.map_err(classify)?.rows_affected() == 0 {
         return Ok(Saved::Stale(load(connection, mapping, id).await?));
     }
-    for (table, child) in mapping.children.iter().zip(&diff.children) {
-        // Deleted first, so that a new child may take over a unique value of one that is gone.
+    // What is gone goes first, so that a new child may take over a unique value of it; the innermost before what they
+    // are in.
+    for (table, child) in mapping.children.iter().zip(&save.diff.children).rev() {
         for key in &child.deleted {
             let delete = query(statements::delete_child(table), id.iter().chain(*key));
             delete.execute(&mut *connection).await.map_err(classify)?;
         }
+    }
+    for (table, child) in mapping.children.iter().zip(&save.diff.children) {
         for (row, changed) in &child.updated {
             let values = changed.iter().map(|&index| &row[index]).chain(id).chain(&row[..table.key]);
             let update = query(statements::update_child(table, changed), values);
             update.execute(&mut *connection).await.map_err(classify)?;
         }
         for row in &child.inserted {
-            insert_child(connection, mapping, table, &new.root, row).await?;
+            insert_child(connection, mapping, table, root, row).await?;
         }
     }
     Ok(Saved::Done)
@@ -96,12 +99,59 @@ pub(super) async fn delete(
     if now.as_ref().is_none_or(|now| now.version != old.version) {
         return Ok(Saved::Stale(now));
     }
-    for table in &mapping.children {
+    for table in mapping.children.iter().rev() {
         query(statements::delete_children(table), id).execute(&mut *connection).await.map_err(classify)?;
     }
     let delete = query(statements::delete_root(mapping), id).bind(old.version.number());
     delete.execute(&mut *connection).await.map_err(classify)?;
     Ok(Saved::Done)
+}
+
+/// The version of an aggregate. It stays, because nobody else can write until the transaction ends.
+pub(super) async fn version(
+    connection: &mut SqliteConnection,
+    mapping: &Mapping,
+    id: &[Value],
+) -> Result<Option<Version>, DatabaseError> {
+    let select = query(statements::select_version(mapping), id);
+    let row = select.fetch_optional(connection).await.map_err(classify)?;
+    let number = row.map(|row| row.try_get::<i64, _>(0)).transpose().map_err(classify)?;
+    let version = |number| Version::new(number).map_err(|error| misfit(&mapping.root, &mapping.version, &error));
+    number.map(version).transpose()
+}
+
+/// The ids of the aggregates that match.
+pub(super) async fn matching(
+    connection: &mut SqliteConnection,
+    mapping: &Mapping,
+    when: &Test,
+) -> Result<Vec<Row>, DatabaseError> {
+    if when.compares(Kind::Decimal) {
+        // As text, 9 is more than 10 and 1.0 is not 1.00; as floating-point numbers they would be rounded.
+        return Err(DatabaseError::Unsupported(
+            "a condition on a decimal: SQLite has no decimals that it could compare",
+        ));
+    }
+    let (select, values) = statements::select_matching(mapping, when);
+    let rows = query(select, &values).fetch_all(connection).await.map_err(classify)?;
+    let id = Table { columns: mapping.root.columns[..mapping.root.key].to_vec(), ..mapping.root.clone() };
+    rows.iter().map(|row| read(&id, row, 0)).collect()
+}
+
+/// Changes all that match and raises their versions.
+pub(super) async fn update_matching(
+    connection: &mut SqliteConnection,
+    change: &BulkChange<'_>,
+    now: i64,
+) -> Result<u64, DatabaseError> {
+    let (update, values) = statements::update_matching(change, &audit(change.mapping, change.author, now));
+    let done = query(update, &values).execute(connection).await.map_err(classify)?;
+    Ok(done.rows_affected())
+}
+
+/// The values of the audit columns, if there are any.
+fn audit(mapping: &Mapping, author: &Authorship, now: i64) -> Vec<Value> {
+    mapping.audit.iter().flat_map(|_| author.audit(Value::Timestamp(now * 1000))).collect()
 }
 
 async fn insert_child(

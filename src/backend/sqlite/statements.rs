@@ -1,6 +1,9 @@
 //! SQL text for a mapping. Names come from [`Mapping::validate`]d mappings and are quoted; values are always bound.
 
-use crate::mapping::{Mapping, Table};
+use crate::backend::{BulkChange, condition};
+use crate::condition::Test;
+use crate::mapping::{Audit, Mapping, Table};
+use crate::value::Value;
 
 /// `select` of the root: its version, then its columns.
 pub(super) fn select_root(mapping: &Mapping) -> String {
@@ -10,15 +13,16 @@ pub(super) fn select_root(mapping: &Mapping) -> String {
 
 /// `select` of all children of one root in one collection, in the order of their keys.
 pub(super) fn select_children(child: &Table) -> String {
-    let key = list(child.columns[..child.key].iter().map(|column| &column.name));
-    format!("select {} from \"{}\" where {} order by {key}", columns(child), child.name, equal(&child.owner, " and "))
+    let order = list(child.owner.iter().chain(child.columns[..child.key].iter().map(|column| &column.name)));
+    format!("select {} from \"{}\" where {} order by {order}", columns(child), child.name, equal(&child.owner, " and "))
 }
 
-/// `insert` of the root; binds its columns, then the version.
+/// `insert` of the root; binds its columns, the audit columns, the version.
 pub(super) fn insert_root(mapping: &Mapping) -> String {
-    let root = &mapping.root;
-    let places = vec!["?"; root.columns.len() + 1].join(", ");
-    format!("insert into \"{}\" ({}, \"{}\") values ({places})", root.name, columns(root), mapping.version)
+    let names = mapping.root.columns.iter().map(|column| &column.name);
+    let names = names.chain(mapping.audit.iter().flat_map(Audit::columns)).chain([&mapping.version]);
+    let places = vec!["?"; names.clone().count()].join(", ");
+    format!("insert into \"{}\" ({}) values ({places})", mapping.root.name, list(names))
 }
 
 /// `insert` of one child; binds the root's id, then its columns.
@@ -27,15 +31,13 @@ pub(super) fn insert_child(child: &Table) -> String {
     format!("insert into \"{}\" ({}, {}) values ({places})", child.name, list(&child.owner), columns(child))
 }
 
-/// `update` of the root if the version is the expected one; binds the changed columns, the id, the version.
+/// `update` of the root if the version is the expected one; binds the changed columns, the audit columns, the version
+/// to be, the id, the expected version.
 pub(super) fn update_root(mapping: &Mapping, changed: &[usize]) -> String {
     let (root, version) = (&mapping.root, &mapping.version);
-    let set: String = changed.iter().map(|&index| format!("\"{}\" = ?, ", root.columns[index].name)).collect();
-    format!(
-        "update \"{}\" set {set}\"{version}\" = \"{version}\" + 1 where {} and \"{version}\" = ?",
-        root.name,
-        id_is(root)
-    )
+    let set = changed.iter().map(|&index| &root.columns[index].name);
+    let set = equal(set.chain(mapping.audit.iter().flat_map(Audit::columns)).chain([version]), ", ");
+    format!("update \"{}\" set {set} where {} and \"{version}\" = ?", root.name, id_is(root))
 }
 
 /// `update` of one child; binds the changed columns, the root's id, the key.
@@ -57,6 +59,54 @@ pub(super) fn delete_children(child: &Table) -> String {
 /// `delete` of the root if the version is the expected one; binds the id, the version.
 pub(super) fn delete_root(mapping: &Mapping) -> String {
     format!("delete from \"{}\" where {} and \"{}\" = ?", mapping.root.name, id_is(&mapping.root), mapping.version)
+}
+
+/// `select` of the version alone; binds the id.
+pub(super) fn select_version(mapping: &Mapping) -> String {
+    format!("select \"{}\" from \"{}\" where {}", mapping.version, mapping.root.name, id_is(&mapping.root))
+}
+
+/// `select` of what the audit columns say, the time in milliseconds; binds the id.
+pub(super) fn select_audit(mapping: &Mapping, audit: &Audit) -> String {
+    let Audit { by, by_name, at, command } = audit;
+    format!(
+        "select \"{}\" as version, \"{by}\" as by_id, \"{by_name}\" as by_name, \"{at}\" / 1000 as changed_at, \
+                \"{command}\" as command from \"{}\" where {}",
+        mapping.version,
+        mapping.root.name,
+        id_is(&mapping.root)
+    )
+}
+
+/// `select` of the ids of the roots that match, in their order; and the values to bind.
+pub(super) fn select_matching(mapping: &Mapping, when: &Test) -> (String, Vec<Value>) {
+    let (mut values, root) = (Vec::new(), &mapping.root);
+    let id = list(root.columns[..root.key].iter().map(|column| &column.name));
+    let when = condition(mapping, when, &mut values);
+    (format!("select {id} from \"{}\" where {when} order by {id}", root.name), values)
+}
+
+/// `update` of all roots that match and are not so already; and the values to bind.
+pub(super) fn update_matching(change: &BulkChange<'_>, audit: &[Value]) -> (String, Vec<Value>) {
+    let (mapping, root, version) = (change.mapping, &change.mapping.root, &change.mapping.version);
+    let set = change.set.iter().map(|(column, _)| &root.columns[*column].name);
+    let differs = set.clone().map(|name| format!("\"{name}\" is not ?")).collect::<Vec<_>>().join(" or ");
+    let set = equal(set.chain(mapping.audit.iter().flat_map(Audit::columns)), ", ");
+    let new = change.set.iter().map(|(_, value)| value.clone());
+    let mut values: Vec<Value> = new.clone().chain(audit.iter().cloned()).collect();
+    let when = condition(mapping, change.when, &mut values);
+    values.extend(new);
+    let update =
+        format!("update \"{}\" set {set}, \"{version}\" = \"{version}\" + 1 where {when} and ({differs})", root.name);
+    (update, values)
+}
+
+/// A condition; its values come after those that are there already.
+fn condition(mapping: &Mapping, when: &Test, values: &mut Vec<Value>) -> String {
+    condition::render(&mapping.root, when, '"', &mut |_, value| {
+        values.push(value.clone());
+        "?".into()
+    })
 }
 
 fn columns(table: &Table) -> String {

@@ -4,15 +4,16 @@ use async_trait::async_trait;
 use sqlx::SqliteConnection;
 
 use super::connection::OpenTransaction;
-use super::{leases, lock, revision, rows};
-use crate::backend::{Authorship, BackendTransaction, Proof, Saved, Stored};
+use super::{leases, lock, operation, revision, rows};
+use crate::backend::{Authorship, BackendTransaction, BulkChange, Proof, Save, Saved, Stored};
 use crate::clock::ManualClock;
+use crate::condition::Test;
 use crate::conflict::Change;
-use crate::diff::Diff;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock};
 use crate::lock_mode::LockMode;
-use crate::mapping::{Mapping, Rows};
+use crate::mapping::{Mapping, Row, Rows};
+use crate::operation::OperationId;
 use crate::value::Value;
 use crate::version::Version;
 
@@ -44,15 +45,21 @@ impl BackendTransaction for SqliteTransaction {
         rows::load(self.open.connection(), mapping, id).await
     }
 
-    async fn revisions(
+    async fn hold_version(&mut self, mapping: &Mapping, id: &[Value]) -> Result<Option<Version>, DatabaseError> {
+        rows::version(self.open.connection(), mapping, id).await
+    }
+
+    async fn state_at(&mut self, mapping: &Mapping, key: &LockKey, at: Version) -> Result<Option<Rows>, DatabaseError> {
+        revision::state(self.open.connection(), mapping, key, at).await
+    }
+
+    async fn latest_change(
         &mut self,
         mapping: &Mapping,
         key: &LockKey,
-        at: Version,
-    ) -> Result<(Option<Rows>, Option<Change>), DatabaseError> {
-        let connection = self.open.connection();
-        let state = revision::state(connection, mapping, key, at).await?;
-        Ok((state, revision::changes(connection, key, 1).await?.pop()))
+        id: &[Value],
+    ) -> Result<Option<Change>, DatabaseError> {
+        Ok(revision::changes(self.open.connection(), mapping, key, id, 1).await?.pop())
     }
 
     async fn insert(
@@ -64,27 +71,20 @@ impl BackendTransaction for SqliteTransaction {
     ) -> Result<bool, DatabaseError> {
         let now = self.now();
         let connection = self.open.connection();
-        let inserted = rows::insert(connection, mapping, rows).await?;
+        let inserted = rows::insert(connection, mapping, rows, author, now).await?;
         if inserted {
             revision::keep(connection, mapping, key, Version::FIRST, rows, author, now).await?;
         }
         Ok(inserted)
     }
 
-    async fn save(
-        &mut self,
-        mapping: &Mapping,
-        key: &LockKey,
-        from: Version,
-        diff: &Diff<'_>,
-        new: &Rows,
-        author: &Authorship,
-    ) -> Result<Saved, DatabaseError> {
+    async fn save(&mut self, save: &Save<'_>) -> Result<Saved, DatabaseError> {
         let now = self.now();
         let connection = self.open.connection();
-        let saved = rows::save(connection, mapping, from, diff, new).await?;
+        let saved = rows::save(connection, save, now).await?;
         if let Saved::Done = saved {
-            revision::keep(connection, mapping, key, from.next(), new, author, now).await?;
+            let Save { mapping, key, to, rows, author, .. } = *save;
+            revision::keep(connection, mapping, key, to, rows, author, now).await?;
         }
         Ok(saved)
     }
@@ -96,6 +96,15 @@ impl BackendTransaction for SqliteTransaction {
             revision::forget(connection, key).await?;
         }
         Ok(deleted)
+    }
+
+    async fn lock_matching(&mut self, mapping: &Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError> {
+        rows::matching(self.open.connection(), mapping, when).await
+    }
+
+    async fn update_matching(&mut self, change: &BulkChange<'_>) -> Result<u64, DatabaseError> {
+        let now = self.now();
+        rows::update_matching(self.open.connection(), change, now).await
     }
 
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
@@ -114,8 +123,9 @@ impl BackendTransaction for SqliteTransaction {
         lock::release(self.open.connection(), proof, now).await
     }
 
-    async fn commit(self: Box<Self>) -> Result<(), DatabaseError> {
-        self.open.commit().await
+    async fn commit(self: Box<Self>, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
+        let now = self.now();
+        self.open.commit(operation.map(|operation| operation::carried(operation, now))).await
     }
 
     async fn rollback(self: Box<Self>) -> Result<(), DatabaseError> {

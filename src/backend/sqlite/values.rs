@@ -14,7 +14,7 @@ pub(super) fn query<'q, 'v>(sql: String, values: impl IntoIterator<Item = &'v Va
     values.into_iter().fold(sqlx::query(AssertSqlSafe(sql)), bind)
 }
 
-fn bind<'q>(query: Query<'q>, value: &Value) -> Query<'q> {
+pub(super) fn bind<'q>(query: Query<'q>, value: &Value) -> Query<'q> {
     match value {
         // What is invalid is never saved, and as an id it is the id of nothing.
         Value::Null(_) | Value::Invalid(..) => query.bind(None::<i64>),

@@ -1,0 +1,115 @@
+//! What becomes of a change that meets somebody else's: a policy, field by field. No I/O here.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::conflict::{Cell, FieldConflict, Side, compare_cells};
+use crate::mapping::{Mapping, Rows};
+
+/// Whose change of a field is kept, when both changed it to different values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// Yours.
+    Mine,
+    /// Theirs.
+    Theirs,
+    /// Nobody's, without asking a person: the whole update is refused with the conflict.
+    Neither,
+}
+
+/// How an update goes on that was made on a state which somebody has changed since.
+///
+/// Fields that only one side changed are no question: its change is kept. The policy says what is to be done about those
+/// that both changed. Whatever it says, the domain has the last word: see [`RepeatableUpdate::merging`].
+///
+/// [`RepeatableUpdate::merging`]: crate::RepeatableUpdate::merging
+#[derive(Clone)]
+pub struct Merge(Option<Arc<dyn Fn(&FieldConflict) -> Keep + Send + Sync>>);
+
+impl Merge {
+    /// Does not merge: an outdated version is a conflict. The default.
+    pub fn never() -> Self {
+        Merge(None)
+    }
+
+    /// Merges changes of different fields; where both changed the same one, it is a conflict.
+    pub fn disjoint() -> Self {
+        Self::by_field(|_| Keep::Neither)
+    }
+
+    /// Yours are kept where both changed the same field.
+    pub fn mine() -> Self {
+        Self::by_field(|_| Keep::Mine)
+    }
+
+    /// Theirs are kept where both changed the same field.
+    pub fn theirs() -> Self {
+        Self::by_field(|_| Keep::Theirs)
+    }
+
+    /// Asks for each field that both changed.
+    ///
+    /// ```
+    /// use tenure::{Keep, Merge};
+    /// let notes_are_mine = Merge::by_field(|field| match field.path.as_str() {
+    ///     "note" => Keep::Mine,
+    ///     path if path.starts_with("lines[") => Keep::Theirs,
+    ///     _ => Keep::Neither,
+    /// });
+    /// ```
+    pub fn by_field(rule: impl Fn(&FieldConflict) -> Keep + Send + Sync + 'static) -> Self {
+        Merge(Some(Arc::new(rule)))
+    }
+
+    pub(crate) fn is_never(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Which fields keep their value of now, although the change would set them; `None` if a person has to decide.
+    pub(crate) fn decide(&self, mapping: &Mapping, opened: &Rows, now: &Rows, mine: &Rows) -> Option<Vec<Cell>> {
+        let rule = self.0.as_ref()?;
+        let mut theirs = Vec::new();
+        for (cell, field) in compare_cells(mapping, Some(opened), Some(now), Some(mine)) {
+            if field.side() != Side::Both {
+                continue;
+            }
+            match rule(&field) {
+                Keep::Mine => {}
+                Keep::Theirs => theirs.push(cell),
+                Keep::Neither => return None,
+            }
+        }
+        Some(theirs)
+    }
+}
+
+/// Puts fields back to their values of now: also a child that is there now, and takes away one that is not.
+pub(crate) fn put_back(cells: &[Cell], now: &Rows, merged: &mut Rows) {
+    for Cell { child, column } in cells {
+        let Some((table, key)) = child else {
+            merged.root[*column] = now.root[*column].clone();
+            continue;
+        };
+        let theirs = now.children[*table].iter().find(|row| row.starts_with(key));
+        let rows = &mut merged.children[*table];
+        let at = rows.iter().position(|row| row.starts_with(key));
+        match (theirs, at) {
+            (Some(theirs), Some(at)) => rows[at][*column] = theirs[*column].clone(),
+            (Some(theirs), None) => rows.push(theirs.clone()),
+            (None, Some(at)) => drop(rows.remove(at)),
+            (None, None) => {}
+        }
+    }
+}
+
+impl Default for Merge {
+    fn default() -> Self {
+        Self::never()
+    }
+}
+
+impl fmt::Debug for Merge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_never() { "Merge(never)" } else { "Merge(by field)" })
+    }
+}

@@ -1,0 +1,223 @@
+//! Running a unit of work again, where that is safe, and only for a reason.
+//!
+//! A reason is something that happened *between transactions*, so that the same work on a fresh load may succeed: a
+//! deadlock, a serialization failure, a race that was lost inside the unit of work. A version that a person saw is no
+//! such thing: it never becomes current again, so a [`VersionConflict`](Error::VersionConflict) is never retried. Nor is
+//! a commit whose answer was lost, unless it is found out that nothing was saved
+//! ([`Database::resolving_commits`]).
+
+use std::ops::{Deref, DerefMut};
+use std::time::{Duration, Instant};
+
+use crate::database::Database;
+use crate::error::{DatabaseError, Error, UpdateError};
+
+/// How often and for how long to try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retry {
+    attempts: u32,
+    within: Duration,
+    lock_timeouts: bool,
+}
+
+impl Retry {
+    /// The longest pause between two attempts.
+    pub const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+
+    /// Runs the work at most this often in all, within 10 seconds. 0 and 1 both mean: once.
+    pub fn transient(attempts: u32) -> Self {
+        Retry { attempts: attempts.max(1), within: Duration::from_secs(10), lock_timeouts: false }
+    }
+
+    /// Does not begin another attempt when it could not begin within this time of the first. An attempt that is under
+    /// way is not cut short: its own deadline does that.
+    #[must_use]
+    pub fn within(mut self, time: Duration) -> Self {
+        self.within = time;
+        self
+    }
+
+    /// Runs again after a [`LockTimeout`](DatabaseError::LockTimeout) as well. Not so by default: whoever waited as long
+    /// as they said is told so. (On PostgreSQL a wait that is shorter than the server's `deadlock_timeout` hides
+    /// deadlocks behind timeouts.)
+    #[must_use]
+    pub fn including_lock_timeouts(mut self) -> Self {
+        self.lock_timeouts = true;
+        self
+    }
+
+    /// How long to pause before the next attempt; `None` to give up.
+    fn pause(&self, attempts: u32, begun: Instant, reason: RetryReason) -> Option<Duration> {
+        if attempts >= self.attempts || (reason == RetryReason::LockTimeout && !self.lock_timeouts) {
+            return None;
+        }
+        // "Full jitter", which spreads those that collided: https://aws.amazon.com/builders-library/timeouts-retries-and-backoff-with-jitter/
+        let most = Duration::from_millis(5).saturating_mul(1 << attempts.min(16)).min(Self::LONGEST_PAUSE);
+        let pause = most.mul_f64(random_fraction());
+        (begun.elapsed() + pause < self.within).then_some(pause)
+    }
+}
+
+/// Between 0 and 1. Without randomness from the operating system everybody waits the same, which is no disaster.
+fn random_fraction() -> f64 {
+    getrandom::u32().map_or(0.5, |random| f64::from(random) / f64::from(u32::MAX))
+}
+
+/// Why a unit of work may be run again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RetryReason {
+    /// Two transactions waited for each other, and this one gave way.
+    Deadlock,
+    /// The database could not order it among others.
+    SerializationFailure,
+    /// Somebody saved between this unit's own load and save.
+    LostRace,
+    /// The connection broke, and nothing of the transaction was kept.
+    ConnectionLost,
+    /// Others were in the way for longer than it would wait.
+    LockTimeout,
+}
+
+/// An error that may be a reason to run a unit of work again.
+///
+/// tenure's own errors are. Implement it for the error of your application, usually by asking the one that is inside:
+///
+/// ```
+/// enum ShopError { OutOfStock, Tenure(tenure::Error) }
+///
+/// impl tenure::Transient for ShopError {
+///     fn retry_reason(&self) -> Option<tenure::RetryReason> {
+///         match self {
+///             ShopError::OutOfStock => None,
+///             ShopError::Tenure(error) => error.retry_reason(),
+///         }
+///     }
+/// }
+/// ```
+pub trait Transient {
+    /// The reason; `None` when another attempt would fail the same way, or must not be made.
+    fn retry_reason(&self) -> Option<RetryReason>;
+}
+
+impl Transient for DatabaseError {
+    fn retry_reason(&self) -> Option<RetryReason> {
+        match self {
+            DatabaseError::Deadlock => Some(RetryReason::Deadlock),
+            DatabaseError::SerializationFailure => Some(RetryReason::SerializationFailure),
+            DatabaseError::ConnectionLost(_) => Some(RetryReason::ConnectionLost),
+            DatabaseError::LockTimeout { .. } => Some(RetryReason::LockTimeout),
+            DatabaseError::Poisoned(first) => first.retry_reason(),
+            _ => None,
+        }
+    }
+}
+
+impl Transient for Error {
+    fn retry_reason(&self) -> Option<RetryReason> {
+        match self {
+            Error::OptimisticLockingFailure(_) => Some(RetryReason::LostRace),
+            Error::Database(error) => error.retry_reason(),
+            _ => None,
+        }
+    }
+}
+
+/// What the domain refused is not tried again.
+impl<E> Transient for UpdateError<E> {
+    fn retry_reason(&self) -> Option<RetryReason> {
+        match self {
+            UpdateError::Refused(_) => None,
+            UpdateError::Failed(error) => error.retry_reason(),
+        }
+    }
+}
+
+/// What came out, and what it took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempted<T> {
+    /// What the last attempt returned.
+    pub value: T,
+    /// Why the earlier attempts failed, in their order. Empty when the first succeeded.
+    pub reasons: Vec<RetryReason>,
+}
+
+impl<T> Attempted<T> {
+    /// How often the work was run, the successful run included.
+    pub fn attempts(&self) -> usize {
+        self.reasons.len() + 1
+    }
+}
+
+impl<T> Deref for Attempted<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> DerefMut for Attempted<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+}
+
+impl Database {
+    /// Runs a whole unit of work, and runs it again when it fails for a reason that lets the same work succeed on a fresh
+    /// load: see [`RetryReason`]. The unit begins its own transaction, loads, changes, saves and commits; each run starts
+    /// from nothing. It must not do anything that cannot be done twice, such as sending a letter.
+    ///
+    /// ```
+    /// # use tenure::{Aggregate, Database, Error, LockMode, Repository, Retry};
+    /// # #[derive(Aggregate)] #[aggregate(table = "account")] struct Account { #[aggregate(id)] no: String, balance: i64 }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let db = Database::connect(&format!("sqlite://{}/bank.db", directory.path().display())).await?;
+    /// # let accounts = Repository::<Account>::new(&db);
+    /// # let mut tx = db.begin().await?;
+    /// # sqlx::raw_sql("create table account (no text primary key, balance integer, version integer)").execute(tx.sqlite()?).await?;
+    /// # for no in ["a", "b"] { accounts.insert(&mut tx, Account { no: no.into(), balance: 10 }).await?; }
+    /// # tx.commit().await?;
+    /// let moved = db.retry(Retry::transient(3), || async {
+    ///     let mut tx = db.begin().await?;
+    ///     let mut from = accounts.find(&mut tx, &"a".into(), LockMode::Optimistic).await?.expect("it is there");
+    ///     let mut to = accounts.find(&mut tx, &"b".into(), LockMode::Optimistic).await?.expect("it is there");
+    ///     from.balance -= 3;
+    ///     to.balance += 3;
+    ///     accounts.save(&mut tx, &mut from).await?;
+    ///     accounts.save(&mut tx, &mut to).await?;
+    ///     tx.commit().await?;
+    ///     Ok::<_, Error>(to.balance)
+    /// })
+    /// .await?;
+    /// assert_eq!((moved.value, moved.attempts()), (13, 1));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// The error of the last attempt: one that is no reason to try again, or the one that came when attempts or time were
+    /// used up. Each attempt that failed is logged with its reason.
+    pub async fn retry<T, E, W>(&self, policy: Retry, mut work: impl FnMut() -> W) -> Result<Attempted<T>, E>
+    where
+        E: Transient,
+        W: Future<Output = Result<T, E>>,
+    {
+        let (begun, mut reasons) = (Instant::now(), Vec::new());
+        loop {
+            let error = match work().await {
+                Ok(value) => return Ok(Attempted { value, reasons }),
+                Err(error) => error,
+            };
+            let Some(reason) = error.retry_reason() else { return Err(error) };
+            reasons.push(reason);
+            let attempts = u32::try_from(reasons.len()).unwrap_or(u32::MAX);
+            let Some(pause) = policy.pause(attempts, begun, reason) else {
+                tracing::info!(?reason, attempts, "a unit of work failed, and is not run again");
+                return Err(error);
+            };
+            tracing::debug!(?reason, attempts, "a unit of work is run again");
+            tokio::time::sleep(pause).await;
+        }
+    }
+}
