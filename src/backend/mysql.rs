@@ -121,6 +121,7 @@ fn capabilities(flavour: Flavour, version: &str) -> Capabilities {
         skip_locked: true,
         names_blocker: flavour == Flavour::MariaDb,
         heartbeats_pass_saves: false,
+        compares_decimals: true,
     }
 }
 

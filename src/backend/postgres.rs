@@ -78,6 +78,7 @@ fn capabilities(version: &str) -> Capabilities {
         skip_locked: true,
         names_blocker: true,
         heartbeats_pass_saves: true,
+        compares_decimals: true,
     }
 }
 

@@ -81,6 +81,7 @@ fn capabilities(version: String) -> Capabilities {
         skip_locked: false,
         names_blocker: false,
         heartbeats_pass_saves: false,
+        compares_decimals: false,
     }
 }
 

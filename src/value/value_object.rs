@@ -21,10 +21,34 @@ use crate::mapping::{Column, MappingError};
 /// enum OrderState { Preparing, Shipped }                    // 'Preparing' or 'Shipped'
 /// ```
 ///
-/// A column that holds something the type does not know is a [`MappingError`] when the aggregate is loaded.
+/// Lists, maps and enums with data go into one column of JSON, see [`Json`](super::Json). Which type is stored in which
+/// column of which database is said in a table in `docs/databases.md`.
+///
+/// Types of other crates, each with the feature of its name; instants and times of day are kept to the microsecond, and
+/// what is smaller is cut off:
+///
+/// ```
+/// # #[cfg(all(feature = "jiff", feature = "rust_decimal", feature = "time", feature = "uuid"))] {
+/// use tenure::ValueObject;
+///
+/// #[derive(ValueObject)]
+/// struct Booking {
+///     no: uuid::Uuid,
+///     price: rust_decimal::Decimal,
+///     arrival: jiff::civil::Date,       // or time::Date
+///     check_in: jiff::civil::Time,      // or time::Time
+///     reminder: jiff::civil::DateTime,  // without a zone; or time::PrimitiveDateTime
+///     booked_at: jiff::Timestamp,       // or time::OffsetDateTime, which comes back in UTC; or SystemTime
+/// }
+/// # }
+/// ```
+///
+/// A column that holds something the type does not know is a [`MappingError`] when the aggregate is loaded. A value that
+/// not every database can hold (a date before the year 1, a NaN) is one when it is saved; nothing is written then.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored in a column",
-    note = "derive `ValueObject` for it, or use one of: bool, i16, i32, i64, u8, u16, u32, f64, String, Vec<u8>, SystemTime, Option of those"
+    note = "derive `ValueObject` for it, or use one of: bool, i8, i16, i32, i64, u8, u16, u32, f32, f64, String, Vec<u8>, SystemTime, tenure::value::Decimal, serde_json::Value; with the features `jiff`, `rust_decimal`, `time`, `uuid` the types of those crates; Option of all of them",
+    note = "for anything that serde can write, use `tenure::value::Json<{Self}>`; for u64 and usize, which no column of integers can hold, i64 or `tenure::value::Decimal`"
 )]
 pub trait ValueObject: Sized {
     /// How many columns it occupies.

@@ -8,7 +8,7 @@ use super::scalar::scalar;
 use super::{Kind, RowReader, Value, ValueObject};
 use crate::mapping::{Column, MappingError};
 
-scalar!(Timestamp, Timestamp, |value| value.as_microsecond(), |stored| Timestamp::from_microsecond(*stored)
+scalar!(Timestamp, Timestamp, |value| micros(*value), |stored| Timestamp::from_microsecond(*stored)
     .map_err(|error| error.to_string()));
 scalar!(Date, Date, |value| day(*value).to_string(), |stored| Day::parse(stored).and_then(date));
 scalar!(Time, Time, |value| hour(*value).to_string(), |stored| Hour::parse(stored).and_then(time));
@@ -16,6 +16,12 @@ scalar!(DateTime, DateTime, |value| format!("{} {}", day(value.date()), hour(val
     stored
 )
 .and_then(|(day, hour)| Ok(DateTime::from_parts(date(day)?, time(hour)?))));
+
+/// The microsecond in which it lies, also before 1970.
+fn micros(time: Timestamp) -> i64 {
+    let micros = time.as_nanosecond().div_euclid(1_000);
+    i64::try_from(micros).expect("an i64 holds the microseconds of 290 000 years")
+}
 
 fn day(date: Date) -> Day {
     let [month, day] = [date.month(), date.day()].map(i8::unsigned_abs);
