@@ -12,6 +12,8 @@ mod calendar;
 mod decimal;
 mod json;
 mod scalar;
+#[cfg(test)]
+mod tests;
 mod uuid;
 mod value_object;
 #[cfg(feature = "jiff")]
