@@ -102,6 +102,7 @@ pub(crate) enum Test {
 
 impl Test {
     /// Whether it compares a column of this kind.
+    #[cfg(feature = "sqlite")]
     pub(crate) fn compares(&self, kind: Kind) -> bool {
         match self {
             Test::Compare { value, .. } => value.kind() == kind,

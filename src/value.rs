@@ -8,12 +8,13 @@
 //! What differs is written, so each value has one form in which it is compared: an instant to the microsecond, a date in
 //! ISO 8601, a decimal and JSON by what they mean and not by how they are spelled.
 
+// First, because the others use its macro.
+#[macro_use]
+mod scalar;
+
 mod calendar;
 mod decimal;
 mod json;
-mod scalar;
-#[cfg(test)]
-mod tests;
 mod uuid;
 mod value_object;
 #[cfg(feature = "jiff")]
@@ -218,3 +219,7 @@ impl fmt::Display for Value {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

@@ -120,6 +120,7 @@ fn numbers<const N: usize>(text: &str, between: char, digits: [usize; N]) -> Opt
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::value::Value;

@@ -94,6 +94,7 @@ pub(super) fn normal(text: &str) -> (bool, String, i64) {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

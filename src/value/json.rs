@@ -114,6 +114,7 @@ pub(super) fn same(a: &Content, b: &Content) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use serde_json::json;
 

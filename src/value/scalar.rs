@@ -34,8 +34,6 @@ macro_rules! scalar {
     };
 }
 
-pub(super) use scalar;
-
 macro_rules! integer {
     ($($type:ty),*) => {$(
         scalar!(

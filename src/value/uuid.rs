@@ -38,6 +38,7 @@ pub(super) fn from_stored(stored: &[u8]) -> Result<[u8; 16], String> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::value::Value;

@@ -4,7 +4,6 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
 
 use super::calendar::{self, Day, Hour};
-use super::scalar::scalar;
 use super::{Kind, RowReader, Value, ValueObject};
 use crate::mapping::{Column, MappingError};
 

@@ -3,7 +3,6 @@
 use ::time::{Date, Month, OffsetDateTime, PrimitiveDateTime, Time};
 
 use super::calendar::{self, Day, Hour};
-use super::scalar::scalar;
 use super::{Kind, RowReader, Value, ValueObject};
 use crate::mapping::{Column, MappingError};
 
@@ -43,6 +42,7 @@ fn time(Hour { hour, minute, second, micros }: Hour) -> Result<Time, String> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use ::time::UtcOffset;
 

@@ -2,7 +2,6 @@
 
 use ::uuid::Uuid;
 
-use super::scalar::scalar;
 use super::{Kind, RowReader, Value, ValueObject};
 use crate::mapping::{Column, MappingError};
 

@@ -183,7 +183,8 @@ fn place(column: &Column) -> String {
 /// The place of a value that a column is compared with.
 fn operand(column: &Column) -> String {
     match column.kind {
-        // Compared with a text it would be rounded to a floating-point number.
+        // MySQL compares a decimal with a text as floating-point numbers; MariaDB does not. Exact up to 35 digits before the
+        // point and 30 after it.
         Kind::Decimal => "cast(? as decimal(65, 30))".into(),
         _ => place(column),
     }
