@@ -4,7 +4,8 @@ use std::fmt::Display;
 use std::ops::{Deref, DerefMut};
 
 use crate::backend::Stored;
-use crate::mapping::{Mapping, MappingError, Rows, Table};
+use crate::children::{ChildReader, ChildWriter, Tables};
+use crate::mapping::{Column, Mapping, MappingError, Rows};
 use crate::value::{RowReader, Value, ValueObject};
 use crate::version::Version;
 
@@ -37,6 +38,10 @@ use crate::version::Version;
 ///
 /// assert_eq!(Order::mapping().root.columns[1].name, "ship_to_line1");
 /// ```
+///
+/// A field with `children` is one of the [`Children`](crate::Children) collections: a `Vec`, a `BTreeMap` or an `Option` of
+/// an [`Entity`], which may have such fields itself, to any depth. What the derive cannot map can be written by hand: see
+/// [`mapping`](crate::mapping).
 pub trait Aggregate: Sized + Send + Sync + 'static {
     /// Its identity.
     type Id: AggregateId;
@@ -63,20 +68,86 @@ pub trait AggregateId: ValueObject + Display + Clone + PartialEq + Send + Sync +
 
 impl<T: ValueObject + Display + Clone + PartialEq + Send + Sync + 'static> AggregateId for T {}
 
-/// A child inside an aggregate, with a key of its own: a line of an order. Derive it; `#[aggregate(key)]` marks the
-/// fields that tell one child from another within the same aggregate.
+/// A child inside an aggregate: a line of an order, a part of a line. It lives in one of the
+/// [`Children`](crate::Children) collections of
+/// the root or of another child.
+///
+/// Derive it. `#[aggregate(key)]` marks the fields that tell one child from another within the same parent; without such
+/// fields, the collection brings the key: the map its own, the list the position. A child may have `children` too:
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use tenure::value::Value;
+/// use tenure::{Aggregate, Entity};
+///
+/// #[derive(Aggregate, Debug, PartialEq)]
+/// #[aggregate(table = "orders")]
+/// struct Order {
+///     #[aggregate(id)]
+///     no: String,
+///     #[aggregate(children, table = "order_line", owner = "order_no")]
+///     lines: Vec<Line>,                                         // order_no, line_no
+/// }
+///
+/// #[derive(Entity, Debug, PartialEq)]
+/// struct Line {
+///     #[aggregate(key)]
+///     line_no: u32,
+///     #[aggregate(children, table = "order_line_part", key = "serial")]
+///     parts: BTreeMap<String, Part>,                            // order_no, line_no, serial, weight
+/// }
+///
+/// #[derive(Entity, Debug, PartialEq)]
+/// struct Part { weight: u32 }
+///
+/// let parts = BTreeMap::from([("X-1".to_owned(), Part { weight: 70 })]);
+/// let order = Order { no: "17".into(), lines: vec![Line { line_no: 1, parts }] };
+/// let rows = order.to_rows();
+/// assert_eq!(rows.children[1], [[Value::Integer(1), Value::Text("X-1".into()), Value::Integer(70)]]);
+/// assert_eq!(Order::from_rows(&rows)?, order);
+/// # Ok::<(), tenure::mapping::MappingError>(())
+/// ```
+///
+/// By hand it is a few lines, for what the derive cannot map: an enum with data, for instance. See [`children`].
+///
+/// [`children`]: crate::children
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no child of an aggregate",
+    label = "not an `Entity`",
+    note = "derive `Entity` for it"
+)]
 pub trait Entity: Sized {
-    /// The columns of one child, its key first. `path` is that of the collection; the columns' paths are relative to it.
-    fn table(name: &str, owner: Vec<String>, path: &str) -> Table;
+    /// How many columns its own key has. 0: it has none, and the collection brings one where there may be several.
+    const KEY: usize;
 
-    /// Adds the child's values.
+    /// How many tables its collections take, with those inside.
+    const TABLES: usize = 0;
+
+    /// Adds its columns, its key first. Their paths are relative to the child.
+    fn columns(columns: &mut Vec<Column>);
+
+    /// Adds the tables of its collections.
+    ///
+    /// # Errors
+    /// [`MappingError`] when a declaration does not fit.
+    fn tables(tables: &mut Tables<'_>) -> Result<(), MappingError> {
+        let _ = tables;
+        Ok(())
+    }
+
+    /// Adds its values.
     fn write(&self, row: &mut Vec<Value>);
 
-    /// Reads the child back.
+    /// Writes its collections, in the order of [`tables`](Self::tables).
+    fn write_children(&self, children: &mut ChildWriter<'_>) {
+        let _ = children;
+    }
+
+    /// Reads it back: its values, and its collections in the order of [`tables`](Self::tables).
     ///
     /// # Errors
     /// [`MappingError`] when a value does not fit.
-    fn read(row: &mut RowReader<'_>) -> Result<Self, MappingError>;
+    fn read(row: &mut RowReader<'_>, children: &mut ChildReader<'_, '_>) -> Result<Self, MappingError>;
 }
 
 /// The values of an id, in the order of the root's key columns.

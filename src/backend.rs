@@ -30,6 +30,8 @@ mod migration;
 pub(crate) mod mysql;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
+#[cfg(feature = "sea-orm")]
+pub(crate) mod sea_orm;
 #[cfg(feature = "sqlite")]
 pub(crate) mod sqlite;
 
@@ -70,6 +72,26 @@ pub(crate) enum Attempt {
     Lost,
     /// The lock id had its lease already, and that has ended.
     Used(NoLock),
+}
+
+/// One question to the lock table, which may share a round trip with others.
+#[derive(Debug, Clone)]
+pub(crate) enum LockOp {
+    Take(LockRequest),
+    Check(Proof),
+    KeepAlive(Proof),
+    Extend(Proof, Duration),
+    ExpireWithin(Proof, Duration),
+    Release(Proof),
+}
+
+/// The answer to it, where it can be given at once.
+#[derive(Debug, Clone)]
+pub(crate) enum LockAnswer {
+    /// The lease of whoever asked, as it is now.
+    Yours(Holder),
+    /// Asked for, and held by this lock.
+    Held { holder: Holder, lock: Vec<u8> },
 }
 
 /// Who changes an aggregate, and what for.
@@ -174,6 +196,12 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// Forgets operation ids that are older than this; how many.
     async fn forget_operations(&self, older_than: Duration) -> Result<u64, DatabaseError>;
 
+    /// Answers many questions in as few round trips and commits as can be, without waiting for anybody. `None`: that one
+    /// has to be asked alone, because it has to wait, or an answer takes an explanation. No two of them are about one key
+    /// or one lock id.
+    async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
+        Ok(ops.iter().map(|_| None).collect())
+    }
     /// Takes a lock if it is free or expired. One statement decides.
     async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError>;
     /// Who holds this lease, if it is alive.
@@ -288,4 +316,7 @@ pub(crate) trait BackendTransaction: Send {
     fn as_mysql(&mut self) -> Option<&mut sqlx::MySqlConnection> {
         None
     }
+    /// The side of it that SeaORM sees.
+    #[cfg(feature = "sea-orm")]
+    fn as_sea_orm(&mut self) -> &mut dyn sea_orm::SeaOrmStatements;
 }

@@ -21,7 +21,8 @@ pub struct VersionConflict {
     pub actual: Option<Version>,
     /// The latest change. `None` when the aggregate keeps no revisions.
     pub changed: Option<Change>,
-    /// The fields that differ between the three states; children by key, as in `lines[2].quantity`.
+    /// The fields that differ between the three states; children by key, as in `lines[2].quantity`
+    /// and `lines[2].parts[7].name`.
     pub fields: Vec<FieldConflict>,
     /// Whether the state as opened is known. Without it every `opened` is `None`: the aggregate keeps no revisions, or
     /// the form is older than those that are kept.
@@ -54,7 +55,7 @@ impl VersionConflict {
     /// Whether the two changes touched different fields, so that yours can be applied on top without undoing theirs: what
     /// [`Merge::disjoint`](crate::Merge::disjoint) would do.
     pub fn auto_mergeable(&self) -> bool {
-        self.opened_known && self.mine_known && self.fields.iter().all(|field| field.side() != Side::Both)
+        self.opened_known && self.mine_known && !self.fields.iter().any(|field| is_contested(field, &self.fields))
     }
 }
 
@@ -113,6 +114,20 @@ impl FieldConflict {
     }
 }
 
+/// Whether a field is for somebody to decide: both changed it, or they added it to something that you removed.
+pub(crate) fn is_contested<'f>(field: &FieldConflict, all: impl IntoIterator<Item = &'f FieldConflict>) -> bool {
+    let removed = |other: &FieldConflict| other.opened.is_some() && other.mine.is_none();
+    let inside = |other: &FieldConflict| {
+        let outer = other.path.rsplit_once('.').map_or("", |(outer, _)| outer);
+        !outer.is_empty() && field.path.strip_prefix(outer).is_some_and(|rest| rest.starts_with('.'))
+    };
+    match field.side() {
+        Side::Both => true,
+        Side::Theirs => field.opened.is_none() && all.into_iter().any(|other| removed(other) && inside(other)),
+        Side::Mine | Side::Same => false,
+    }
+}
+
 /// Where a field is stored.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Cell {
@@ -142,7 +157,7 @@ pub(crate) fn compare_cells(
     let mut fields = Vec::new();
     let known = [opened.is_some(), true, mine.is_some()];
     let roots = [opened, now, mine].map(|rows| rows.map(|rows| &rows.root));
-    compare_rows(&mapping.root, "", None, known, roots, &mut fields);
+    compare_rows(&mapping.root, "", None, known, roots, 0, &mut fields);
     for (index, table) in mapping.children.iter().enumerate() {
         let collections = [opened, now, mine].map(|rows| rows.map_or(&[] as &[Row], |rows| &rows.children[index]));
         let mut keys: Vec<&[Value]> = Vec::new();
@@ -152,30 +167,47 @@ pub(crate) fn compare_cells(
             }
         }
         for key in keys {
-            let prefix = format!("{}[{}].", table.path, key.iter().map(Value::to_string).collect::<Vec<_>>().join(","));
             let rows = collections.map(|rows| rows.iter().find(|row| &row[..table.key] == key));
-            compare_rows(table, &prefix, Some((index, key)), known, rows, &mut fields);
+            let (path, child) = (path(mapping, table, key), Some((index, key)));
+            compare_rows(table, &path, child, known, rows, mapping.inherited(table), &mut fields);
         }
     }
     fields
 }
 
+/// The path of the child with this key: `lines[2].parts[7]`.
+fn path(mapping: &Mapping, table: &Table, key: &[Value]) -> String {
+    let parent = table.parent.map(|parent| &mapping.children[parent]);
+    let (inherited, own) = key.split_at(mapping.inherited(table));
+    let outer = parent.map_or(String::new(), |parent| path(mapping, parent, inherited) + ".");
+    let own: Vec<_> = own.iter().map(Value::to_string).collect();
+    // Of an optional child there is but one, and nothing to tell it from.
+    if own.is_empty() { outer + &table.path } else { format!("{outer}{}[{}]", table.path, own.join(",")) }
+}
+
+/// The columns from `first` on, which leaves out those of the parent's key: they stand in the path.
 fn compare_rows(
     table: &Table,
-    prefix: &str,
+    path: &str,
     child: Option<(usize, &[Value])>,
     known: [bool; 3],
     rows: [Option<&Row>; 3],
+    first: usize,
     fields: &mut Vec<(Cell, FieldConflict)>,
 ) {
-    for (index, column) in table.columns.iter().enumerate() {
+    for (index, column) in table.columns.iter().enumerate().skip(first) {
         let [opened, now, mine] = rows.map(|row| row.map(|row| row[index].clone()));
         let states = [&opened, &now, &mine];
         let mut seen = states.iter().zip(known).filter(|(_, known)| *known).map(|(state, _)| *state);
-        let first = seen.next();
-        if seen.any(|state| Some(state) != first) {
+        let one = seen.next();
+        if seen.any(|state| Some(state) != one) {
             let cell = Cell { child: child.map(|(table, key)| (table, key.to_vec())), column: index };
-            fields.push((cell, FieldConflict { path: format!("{prefix}{}", column.path), opened, now, mine }));
+            // A map's key and a position are no fields of the child: they are shown as the child itself.
+            let between = if path.is_empty() || column.path.is_empty() { "" } else { "." };
+            fields.push((cell, FieldConflict { path: format!("{path}{between}{}", column.path), opened, now, mine }));
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

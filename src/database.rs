@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::backend::{Authorship, Backend};
+use crate::batch::Batcher;
 use crate::capabilities::Capabilities;
 use crate::clock::ManualClock;
 use crate::diagnosis::Diagnosis;
@@ -56,6 +57,8 @@ fn unknown() -> DatabaseError {
 #[derive(Debug, Clone)]
 pub struct Database {
     backend: Arc<dyn Backend>,
+    /// Where the questions of all its lock managers meet.
+    batch: Batcher,
     /// Where the orders of locks are recorded, in debug mode.
     lock_order: Option<LockOrder>,
     /// Whether commits carry an operation id.
@@ -116,7 +119,8 @@ impl Database {
 
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     fn new(backend: impl Backend + 'static) -> Self {
-        Database { backend: Arc::new(backend), lock_order: None, resolving: false }
+        let backend: Arc<dyn Backend> = Arc::new(backend);
+        Database { batch: Batcher::new(Arc::clone(&backend)), backend, lock_order: None, resolving: false }
     }
 
     /// Opens a writing transaction, waiting for others at most [`Wait::default`].
@@ -186,6 +190,10 @@ impl Database {
     /// Waits for what is under way, and closes. Clones are closed with it.
     pub async fn close(&self) {
         self.backend.close().await;
+    }
+
+    pub(crate) fn batch(&self) -> &Batcher {
+        &self.batch
     }
 
     pub(crate) fn backend(&self) -> &Arc<dyn Backend> {

@@ -69,3 +69,42 @@ pub(crate) fn same_id(mapping: &Mapping, old: &Rows, new: &Rows) -> bool {
 fn changed(table: &Table, old: &Row, new: &Row) -> Vec<usize> {
     (table.key..table.columns.len()).filter(|&index| old[index] != new[index]).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mapping::Column;
+    use crate::value::Kind;
+
+    fn table(columns: &[&str], key: usize) -> Table {
+        let columns = columns.iter().map(|name| Column::new(*name, *name, Kind::Integer)).collect();
+        Table { name: "t".into(), path: "t".into(), owner: vec!["id".into()], parent: None, columns, key }
+    }
+
+    fn row<const N: usize>(values: [i64; N]) -> Row {
+        values.map(Value::Integer).to_vec()
+    }
+
+    #[test]
+    fn an_optional_child_without_a_key_comes_changes_and_goes() {
+        let table = table(&["number", "sum"], 0);
+        let (one, other) = ([row([1, 10])], [row([1, 20])]);
+
+        let came = ChildDiff { inserted: vec![&one[0]], ..ChildDiff::default() };
+        assert_eq!(ChildDiff::between(&table, &[], &one), came);
+        let changed = ChildDiff { updated: vec![(&other[0], vec![1])], ..ChildDiff::default() };
+        assert_eq!(ChildDiff::between(&table, &one, &other), changed);
+        let went = ChildDiff { deleted: vec![&[][..]], ..ChildDiff::default() };
+        assert_eq!(ChildDiff::between(&table, &one, &[]), went);
+        assert_eq!(ChildDiff::between(&table, &one, &one), ChildDiff::default());
+    }
+
+    #[test]
+    fn a_part_that_moved_to_another_line_leaves_one_and_comes_to_the_other() {
+        let table = table(&["line_no", "part_no", "weight"], 2);
+        let (old, new) = ([row([1, 7, 50]), row([1, 8, 60])], [row([1, 8, 60]), row([2, 7, 50])]);
+
+        let diff = ChildDiff::between(&table, &old, &new);
+        assert_eq!((diff.deleted, diff.updated, diff.inserted), (vec![&old[0][..2]], vec![], vec![&new[1]]));
+    }
+}

@@ -7,7 +7,9 @@ extern crate self as tenure;
 
 mod aggregate;
 mod backend;
+mod batch;
 mod capabilities;
+pub mod children;
 mod clock;
 mod condition;
 mod conflict;
@@ -28,6 +30,8 @@ mod policy;
 mod repeat;
 mod repository;
 mod retry;
+#[cfg(feature = "sea-orm")]
+pub mod sea_orm;
 mod transaction;
 mod update;
 mod update_all;
@@ -38,6 +42,7 @@ mod versions;
 
 pub use aggregate::{Aggregate, AggregateId, Entity, Loaded};
 pub use capabilities::{Capabilities, Granularity};
+pub use children::Children;
 pub use clock::ManualClock;
 pub use condition::Condition;
 pub use conflict::{Change, FieldConflict, Side, VersionConflict};

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::backend::{Attempt, Backend, LockRequest, Proof};
+use crate::backend::{Attempt, Backend, LockAnswer, LockOp, LockRequest, Proof};
+use crate::batch::Batcher;
 use crate::database::Database;
 use crate::error::{BreakError, DatabaseError, LeaseError, LockError};
 use crate::lease::{Holder, Lease, LockId, LockKey, NoLock, Owner};
@@ -34,6 +35,7 @@ use crate::transaction::Transaction;
 #[derive(Debug, Clone)]
 pub struct LockManager {
     backend: Arc<dyn Backend>,
+    batch: Batcher,
     policies: Arc<HashMap<String, LockPolicy>>,
     owner: Option<String>,
 }
@@ -41,7 +43,12 @@ pub struct LockManager {
 impl LockManager {
     /// Locks in this database, [`LockPolicy::exclusive`] for every type.
     pub fn new(database: &Database) -> Self {
-        LockManager { backend: Arc::clone(database.backend()), policies: Arc::default(), owner: None }
+        LockManager {
+            backend: Arc::clone(database.backend()),
+            batch: database.batch().clone(),
+            policies: Arc::default(),
+            owner: None,
+        }
     }
 
     /// Sets the policy of one aggregate type.
@@ -81,6 +88,11 @@ impl LockManager {
         }
         let policy = self.policy(key.kind());
         let request = LockRequest { key: key.clone(), lock: id.hash(), owner: owner.clone(), policy };
+        match self.batch.ask(LockOp::Take(request.clone())).await? {
+            Some(LockAnswer::Yours(holder)) => return Ok(Lease { id, holder }),
+            Some(LockAnswer::Held { holder, .. }) => return Err(LockError::AlreadyLocked(Box::new(holder))),
+            None => {}
+        }
         match self.backend.try_lock(&request).await? {
             Attempt::Granted(holder) => Ok(Lease { id, holder }),
             Attempt::Held(holder) => Err(LockError::AlreadyLocked(Box::new(holder))),
@@ -95,7 +107,11 @@ impl LockManager {
     /// # Errors
     /// [`LeaseError::NoLock`] tells why not.
     pub async fn check_lock(&self, id: &LockId) -> Result<Lease, LeaseError> {
-        lease(id, self.backend.check_lock(&self.proof(id)).await?)
+        let proof = self.proof(id);
+        match self.batch.ask(LockOp::Check(proof.clone())).await? {
+            Some(answer) => Ok(yours(id, answer)),
+            None => lease(id, self.backend.check_lock(&proof).await?),
+        }
     }
 
     /// Moves the expiry by `by`, but not beyond now + ttl, nor beyond the absolute limit, and never backwards. What was
@@ -104,7 +120,11 @@ impl LockManager {
     /// # Errors
     /// [`LeaseError::NoLock`]: a lease that ran out is not revived.
     pub async fn extend_lock_expiration(&self, id: &LockId, by: Duration) -> Result<Lease, LeaseError> {
-        lease(id, self.backend.extend(&self.proof(id), by).await?)
+        let proof = self.proof(id);
+        match self.batch.ask(LockOp::Extend(proof.clone(), by)).await? {
+            Some(answer) => Ok(yours(id, answer)),
+            None => lease(id, self.backend.extend(&proof, by).await?),
+        }
     }
 
     /// Sets the expiry of each lease to now + ttl, within the absolute limit: the heartbeat of open forms. Answers in the
@@ -114,10 +134,23 @@ impl LockManager {
     /// [`DatabaseError`] when the database failed: the leases are what they were, count down and try again.
     pub async fn keep_alive(&self, ids: &[LockId]) -> Result<Vec<Result<Lease, NoLock>>, DatabaseError> {
         let proofs: Vec<Proof> = ids.iter().map(|id| self.proof(id)).collect();
-        let answers = self.backend.keep_alive(&proofs).await?;
-        let lease =
-            |(id, answer): (&LockId, Result<Holder, NoLock>)| answer.map(|holder| Lease { id: id.clone(), holder });
-        Ok(ids.iter().zip(answers).map(lease).collect())
+        let answers = match &proofs[..] {
+            [proof] => vec![self.batch.ask(LockOp::KeepAlive(proof.clone())).await],
+            _ => self.batch.ask_all(proofs.iter().cloned().map(LockOp::KeepAlive).collect()).await,
+        };
+        let mut kept: Vec<Option<Result<Lease, NoLock>>> = Vec::with_capacity(ids.len());
+        for (id, answer) in ids.iter().zip(answers) {
+            kept.push(answer?.map(|answer| Ok(yours(id, answer))));
+        }
+        // Those that have ended have to be told why, and a row that somebody has locked is waited for.
+        let alone: Vec<usize> = (0..kept.len()).filter(|&at| kept[at].is_none()).collect();
+        let asked: Vec<Proof> = alone.iter().map(|&at| proofs[at].clone()).collect();
+        if !asked.is_empty() {
+            for (at, answer) in alone.into_iter().zip(self.backend.keep_alive(&asked).await?) {
+                kept[at] = Some(answer.map(|holder| Lease { id: ids[at].clone(), holder }));
+            }
+        }
+        Ok(kept.into_iter().flatten().collect())
     }
 
     /// Brings the end of the lease forward to `within` from now: what a page does when it is left, perhaps for good.
@@ -126,7 +159,11 @@ impl LockManager {
     /// # Errors
     /// [`LeaseError::NoLock`] when there is nothing (any more) to end.
     pub async fn expire_within(&self, id: &LockId, within: Duration) -> Result<Lease, LeaseError> {
-        lease(id, self.backend.expire_within(&self.proof(id), within).await?)
+        let proof = self.proof(id);
+        match self.batch.ask(LockOp::ExpireWithin(proof.clone(), within)).await? {
+            Some(answer) => Ok(yours(id, answer)),
+            None => lease(id, self.backend.expire_within(&proof, within).await?),
+        }
     }
 
     /// Gives the lock back.
@@ -134,7 +171,11 @@ impl LockManager {
     /// # Errors
     /// [`LeaseError::NoLock`] when there was nothing (any more) to give back.
     pub async fn release_lock(&self, id: &LockId) -> Result<(), LeaseError> {
-        lease(id, self.backend.release_lock(&self.proof(id)).await?).map(drop)
+        let proof = self.proof(id);
+        match self.batch.ask(LockOp::Release(proof.clone())).await? {
+            Some(_) => Ok(()),
+            None => lease(id, self.backend.release_lock(&proof).await?).map(drop),
+        }
     }
 
     /// Gives the lock back with the commit of a transaction: saved and free, or neither.
@@ -200,6 +241,12 @@ impl LockManager {
     fn proof(&self, id: &LockId) -> Proof {
         Proof { lock: id.hash(), owner: self.owner.clone() }
     }
+}
+
+/// The lease that an answer confirms. (Nobody else's is ever the answer to a lock id.)
+fn yours(id: &LockId, answer: LockAnswer) -> Lease {
+    let (LockAnswer::Yours(holder) | LockAnswer::Held { holder, .. }) = answer;
+    Lease { id: id.clone(), holder }
 }
 
 fn lease(id: &LockId, answer: Result<Holder, NoLock>) -> Result<Lease, LeaseError> {

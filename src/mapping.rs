@@ -2,6 +2,107 @@
 //!
 //! A [`Mapping`] is data: a root table, and a table per child collection. `#[derive(Aggregate)]` writes it; a mapping
 //! written by hand has the same guarantees. It is not an ORM: whole aggregates by identity, nothing more.
+//!
+//! # By hand
+//!
+//! What the derive cannot map, you write: the tables, and the state as rows and back. Here a line is an enum with data, and
+//! only a set has parts. Where only a child is special and its collection is not, implement [`Entity`](crate::Entity) by
+//! hand and keep the rest; [`children`](crate::children) has what the derives use.
+//!
+//! ```
+//! use std::sync::LazyLock;
+//!
+//! use tenure::Aggregate;
+//! use tenure::mapping::{Column, Mapping, MappingError, Row, Rows, Table};
+//! use tenure::value::{Kind, Value};
+//!
+//! #[derive(Debug, PartialEq)]
+//! struct Order { no: i64, lines: Vec<Line> }
+//!
+//! #[derive(Debug, PartialEq)]
+//! enum Line {
+//!     Single(String),
+//!     Set(Vec<String>),
+//! }
+//!
+//! /// Rows of children start with the keys of their parents, then comes their own key: here the positions.
+//! static MAPPING: LazyLock<Mapping> = LazyLock::new(|| {
+//!     let column = |name: &str, kind| Column::new(name, name, kind);
+//!     let (line_no, part_no) = (column("line_no", Kind::Integer), column("part_no", Kind::Integer));
+//!     let product = column("product", Kind::Text);
+//!     let table = |name: &str, path: &str, parent, columns: Vec<Column>, key| {
+//!         let owner = if path.is_empty() { vec![] } else { vec!["order_no".into()] };
+//!         Table { name: name.into(), path: path.into(), owner, parent, columns, key }
+//!     };
+//!     let a_product_unless_a_set = Column { nullable: true, ..product.clone() };
+//!     let mapping = Mapping {
+//!         name: "Order".into(),
+//!         root: table("orders", "", None, vec![column("no", Kind::Integer)], 1),
+//!         version: "version".into(),
+//!         children: vec![
+//!             table("order_line", "lines", None, vec![line_no.clone(), a_product_unless_a_set], 1),
+//!             table("order_line_part", "parts", Some(0), vec![line_no, part_no, product], 2),
+//!         ],
+//!         revisions: 0,
+//!         audit: None,
+//!     };
+//!     mapping.validate().expect("the mapping is valid");
+//!     mapping
+//! });
+//!
+//! impl Aggregate for Order {
+//!     type Id = i64;
+//!
+//!     fn id(&self) -> &i64 { &self.no }
+//!
+//!     fn mapping() -> &'static Mapping { &MAPPING }
+//!
+//!     fn to_rows(&self) -> Rows {
+//!         let (mut lines, mut parts) = (vec![], vec![]);
+//!         for (line_no, line) in (1..).zip(&self.lines) {
+//!             let product = match line {
+//!                 Line::Single(product) => Value::Text(product.clone()),
+//!                 Line::Set(products) => {
+//!                     let part = |(part_no, product): (i64, &String)| -> Row {
+//!                         vec![Value::Integer(line_no), Value::Integer(part_no), Value::Text(product.clone())]
+//!                     };
+//!                     parts.extend((1..).zip(products).map(part));
+//!                     Value::Null(Kind::Text)
+//!                 }
+//!             };
+//!             lines.push(vec![Value::Integer(line_no), product]);
+//!         }
+//!         Rows { root: vec![Value::Integer(self.no)], children: vec![lines, parts] }
+//!     }
+//!
+//!     /// Rows from the database come in the order of their keys. A part without its line is for us to find.
+//!     fn from_rows(rows: &Rows) -> Result<Self, MappingError> {
+//!         let misfit = |table: &str| Err(MappingError::new(table, "", "the row is no line of an order"));
+//!         let [Value::Integer(no)] = rows.root[..] else { return misfit("orders") };
+//!         let (mut lines, mut parts) = (vec![], rows.children[1].iter().peekable());
+//!         for line in &rows.children[0] {
+//!             lines.push(match &line[..] {
+//!                 [_, Value::Text(product)] => Line::Single(product.clone()),
+//!                 [line_no, Value::Null(_)] => {
+//!                     let mut products = vec![];
+//!                     while let Some(part) = parts.next_if(|part| part[0] == *line_no) {
+//!                         let Value::Text(product) = &part[2] else { return misfit("order_line_part") };
+//!                         products.push(product.clone());
+//!                     }
+//!                     Line::Set(products)
+//!                 }
+//!                 _ => return misfit("order_line"),
+//!             });
+//!         }
+//!         if parts.next().is_some() { misfit("order_line_part") } else { Ok(Order { no, lines }) }
+//!     }
+//! }
+//!
+//! let set = Line::Set(vec!["cup".into(), "saucer".into()]);
+//! let order = Order { no: 17, lines: vec![Line::Single("tea".into()), set] };
+//! assert_eq!(Order::from_rows(&order.to_rows())?, order);
+//! # Ok::<(), MappingError>(())
+//! ```
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -33,7 +134,8 @@ impl Column {
 pub struct Table {
     /// The table's name.
     pub name: String,
-    /// The field's path for people: empty for the root, `lines` for the lines of an order.
+    /// The field's path for people: empty for the root, `lines` for the lines of an order. For a child of a child it is
+    /// relative to its parent: `parts`, shown as `lines[2].parts[7]`.
     pub path: String,
     /// For a child: the columns that name the root it belongs to, in the order of the root's id columns. Not among
     /// `columns`, because the child does not carry them. Empty for the root.
@@ -104,6 +206,7 @@ impl Mapping {
     pub fn validate(&self) -> Result<(), MappingError> {
         for table in std::iter::once(&self.root).chain(&self.children) {
             let names = table.owner.iter().chain(table.columns.iter().map(|column| &column.name));
+            let names = names.chain(self.audit.iter().flat_map(Audit::columns));
             for name in names.chain([&table.name, &self.version]) {
                 if !is_identifier(name) {
                     return Err(MappingError::new(
@@ -113,8 +216,8 @@ impl Mapping {
                     ));
                 }
             }
-            if table.key == 0 || table.key > table.columns.len() {
-                return Err(MappingError::new(&table.name, "", "the key must be one or more of the columns"));
+            if table.key > table.columns.len() {
+                return Err(MappingError::new(&table.name, "", "the key has more columns than the table"));
             }
             if let Some(column) = table.columns[..table.key].iter().find(|column| column.nullable) {
                 return Err(MappingError::new(&table.name, &column.name, "a column of the key must not be null"));
@@ -124,8 +227,10 @@ impl Mapping {
                             integer, a text or a UUID";
                 return Err(MappingError::new(&table.name, &column.name, what));
             }
-            let version = (table.path.is_empty()).then_some(&self.version);
-            let names = table.owner.iter().chain(table.columns.iter().map(|column| &column.name)).chain(version);
+            let names = table.owner.iter().chain(table.columns.iter().map(|column| &column.name));
+            let own = [&self.version].into_iter().chain(self.audit.iter().flat_map(Audit::columns));
+            let own = own.filter(|_| table.path.is_empty());
+            let names = names.chain(own);
             if let Some(name) = twice(names) {
                 return Err(MappingError::new(&table.name, name, "two fields share this column; rename one of them"));
             }
@@ -133,10 +238,44 @@ impl Mapping {
         if let Some(name) = twice(std::iter::once(&self.root).chain(&self.children).map(|table| &table.name)) {
             return Err(MappingError::new(name, "", "two collections share this table; give each its own"));
         }
+        self.validate_depth()?;
         match self.children.iter().find(|child| child.owner.len() != self.root.key) {
             Some(child) => Err(MappingError::new(&child.name, "", "a child needs one owner column per id column")),
             None => Ok(()),
         }
+    }
+
+    /// Checks who is whose child.
+    fn validate_depth(&self) -> Result<(), MappingError> {
+        if self.root.key == 0 || self.root.parent.is_some() {
+            let what = "the root needs an id of one or more columns, and is nobody's child";
+            return Err(MappingError::new(&self.root.name, "", what));
+        }
+        for (at, child) in self.children.iter().enumerate() {
+            if child.parent.is_some_and(|parent| parent >= at) {
+                return Err(MappingError::new(
+                    &child.name,
+                    "",
+                    "a parent's table must come before those of its children",
+                ));
+            }
+            let kinds = |table: &Table| table.columns[..table.key].iter().map(|column| column.kind).collect::<Vec<_>>();
+            let parent = child.parent.map(|parent| &self.children[parent]);
+            if let Some(parent) = parent.filter(|parent| !kinds(child).starts_with(&kinds(parent))) {
+                let what =
+                    format!("its key must start with the columns of the key of `{}`, of the same kinds", parent.name);
+                return Err(MappingError::new(&child.name, "", what));
+            }
+            if child.columns.len() == self.inherited(child) {
+                return Err(MappingError::new(&child.name, "", "a child needs a column of its own"));
+            }
+        }
+        Ok(())
+    }
+
+    /// How many of a table's columns are the key of the parent: 0 unless it is a child of a child.
+    pub(crate) fn inherited(&self, table: &Table) -> usize {
+        table.parent.map_or(0, |parent| self.children[parent].key)
     }
 }
 
@@ -196,11 +335,15 @@ impl Rows {
 
 /// What is stored and what the type expects do not fit: a schema that was changed by hand, or a mapping that was.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("table `{table}`, column `{column}`: {what}; compare the table with the mapping of the aggregate")]
+#[error("table `{table}`{}: {what}; compare the table with the mapping of the aggregate", in_column(.column))]
 pub struct MappingError {
     table: String,
     column: String,
     what: String,
+}
+
+fn in_column(column: &str) -> String {
+    if column.is_empty() { String::new() } else { format!(", column `{column}`") }
 }
 
 impl MappingError {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::conflict::{Cell, FieldConflict, Side, compare_cells};
+use crate::conflict::{Cell, FieldConflict, compare_cells, is_contested};
 use crate::mapping::{Mapping, Rows};
 
 /// Whose change of a field is kept, when both changed it to different values.
@@ -24,7 +24,9 @@ pub enum Keep {
 ///
 /// [`RepeatableUpdate::merging`]: crate::RepeatableUpdate::merging
 #[derive(Clone)]
-pub struct Merge(Option<Arc<dyn Fn(&FieldConflict) -> Keep + Send + Sync>>);
+pub struct Merge(Option<Rule>);
+
+type Rule = Arc<dyn Fn(&FieldConflict) -> Keep + Send + Sync>;
 
 impl Merge {
     /// Does not merge: an outdated version is a conflict. The default.
@@ -69,13 +71,14 @@ impl Merge {
     pub(crate) fn decide(&self, mapping: &Mapping, opened: &Rows, now: &Rows, mine: &Rows) -> Option<Vec<Cell>> {
         let rule = self.0.as_ref()?;
         let mut theirs = Vec::new();
-        for (cell, field) in compare_cells(mapping, Some(opened), Some(now), Some(mine)) {
-            if field.side() != Side::Both {
+        let compared = compare_cells(mapping, Some(opened), Some(now), Some(mine));
+        for (cell, field) in &compared {
+            if !is_contested(field, compared.iter().map(|(_, field)| field)) {
                 continue;
             }
-            match rule(&field) {
+            match rule(field) {
                 Keep::Mine => {}
-                Keep::Theirs => theirs.push(cell),
+                Keep::Theirs => theirs.push(cell.clone()),
                 Keep::Neither => return None,
             }
         }

@@ -125,9 +125,13 @@ impl<'a, A: Aggregate> RepeatableUpdate<'a, A> {
         if !theirs.is_empty() {
             let mut merged = loaded.to_rows();
             put_back(&theirs, &now, &mut merged);
-            let whole = |rows| A::from_rows(rows).map_err(Error::from);
-            command(&mut whole(&merged)?).map_err(UpdateError::Refused)?;
-            **loaded = whole(&merged)?;
+            // Fields that do not fit together, a part without its line or a gap in a list, are for a person to decide.
+            let whole = || A::from_rows(&merged);
+            let (Ok(mut tried), Ok(whole)) = (whole(), whole()) else {
+                return Err(Error::VersionConflict(conflict).into());
+            };
+            command(&mut tried).map_err(UpdateError::Refused)?;
+            **loaded = whole;
         }
         Ok(conflict)
     }

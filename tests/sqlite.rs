@@ -24,6 +24,8 @@ const TABLES: &str = "
         note text, version integer not null);
     create table test_kinds_stay (kinds_id blob not null references test_kinds (id), room blob not null,
         day text not null, price text not null, hour text, primary key (kinds_id, room, day));
+    create table test_note (id text primary key, board text not null, text text not null, pinned integer,
+        version integer not null, changed_by text, changed_by_name text, changed_at integer not null, changed_command text);
 ";
 
 async fn open() -> TestDb {
@@ -32,7 +34,9 @@ async fn open() -> TestDb {
     let url = format!("sqlite://{}/test.db", directory.path().display());
     let db = Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap();
     let mut tx = db.begin().await.unwrap();
-    sqlx::raw_sql(TABLES).execute(tx.sqlite().unwrap()).await.unwrap();
+    for tables in [TABLES, include_str!("tables/sqlite/0003_children.sql")] {
+        sqlx::raw_sql(tables).execute(tx.sqlite().unwrap()).await.unwrap();
+    }
     tx.commit().await.unwrap();
     TestDb::new(db, url, clock, directory)
 }

@@ -16,6 +16,8 @@ struct Root<'a> {
     table: String,
     version: String,
     revisions: u32,
+    /// The prefix of the audit columns, if there are any.
+    audit: Option<String>,
     /// The id first, then the others as they are declared: the order of the columns.
     fields: Vec<Field<'a>>,
     children: Vec<Collection<'a>>,
@@ -43,10 +45,11 @@ impl<'a> Root<'a> {
             table: text(options.identifier("table", errors), ""),
             version: text(options.identifier("version", errors), "version"),
             revisions: options.number("revisions", errors).unwrap_or(0),
+            audit: options.flag_or_identifier("audit", "changed", errors),
             fields: Vec::new(),
             children: Vec::new(),
         };
-        options.finish("an `Aggregate`", "there are `table`, `name`, `version` and `revisions`", errors);
+        options.finish("an `Aggregate`", "there are `table`, `name`, `version`, `revisions` and `audit`", errors);
         root
     }
 
@@ -55,7 +58,8 @@ impl<'a> Root<'a> {
         for field in fields {
             let mut options = Options::read(&field.attrs, errors);
             if options.flag("children", errors).is_some() {
-                self.children.extend(Collection::read(field, options, errors));
+                let required = [("table", "order_line"), ("owner", "order_no")];
+                self.children.extend(Collection::read(field, options, &required, errors));
                 continue;
             }
             let place = options.flag("id", errors);
@@ -79,7 +83,7 @@ impl<'a> Root<'a> {
             Some(id) => self.fields.insert(0, id),
             None => errors.add(self.ident, "which field is the identity? Write `#[aggregate(id)]` above it"),
         }
-        self.refuse_shared_tables(errors);
+        Collection::refuse_shared_tables(&self.children, Some(&self.table), errors);
     }
 
     /// Whoever comes from a mapper where the version is a field will try that first.
@@ -91,24 +95,14 @@ impl<'a> Root<'a> {
         }
     }
 
-    /// Two collections in one table would delete each other's rows.
-    fn refuse_shared_tables(&self, errors: &mut Errors) {
-        for (at, collection) in self.children.iter().enumerate() {
-            let earlier = self.children[..at].iter().map(|earlier| earlier.table.value());
-            if earlier.chain([self.table.clone()]).any(|taken| taken.eq_ignore_ascii_case(&collection.table.value())) {
-                errors.add(&collection.table, "this table is taken; each collection needs a table of its own");
-            }
-        }
-    }
-
     fn implementation(&self) -> TokenStream {
         let (ident, id) = (self.ident, &self.fields[0]);
         let (id_type, id_member) = (id.ty, &id.member);
         let mapping = self.mapping();
         let writes = self.fields.iter().map(|field| field.write(&quote!(&mut __row)));
         let child_writes = self.children.iter().map(Collection::write);
-        let values = self.fields.iter().map(|field| field.value(&quote!(&mut __row)));
-        let child_values = self.children.iter().enumerate().map(|(at, collection)| collection.value(at));
+        let values = self.fields.iter().map(|field| field.value(&quote!(__row)));
+        let child_values = self.children.iter().map(Collection::value);
         quote! {
             #[automatically_derived]
             #[allow(deprecated)]
@@ -124,16 +118,15 @@ impl<'a> Root<'a> {
                 fn to_rows(&self) -> ::tenure::mapping::Rows {
                     let mut __row = ::std::vec::Vec::new();
                     #(#writes)*
-                    ::tenure::mapping::Rows { root: __row, children: ::std::vec![#(#child_writes),*] }
+                    ::tenure::mapping::Rows::write(__row, |__children| { #(#child_writes)* })
                 }
 
                 fn from_rows(
                     __rows: &::tenure::mapping::Rows,
                 ) -> ::core::result::Result<Self, ::tenure::mapping::MappingError> {
-                    let __mapping = <Self as ::tenure::Aggregate>::mapping();
-                    let __root = &__mapping.root;
-                    let mut __row = ::tenure::value::RowReader::new(&__root.name, &__root.columns, &__rows.root);
-                    ::core::result::Result::Ok(Self { #(#values,)* #(#child_values,)* })
+                    __rows.read(<Self as ::tenure::Aggregate>::mapping(), |__row, __children| {
+                        ::core::result::Result::Ok(Self { #(#values,)* #(#child_values,)* })
+                    })
                 }
             }
         }
@@ -143,18 +136,27 @@ impl<'a> Root<'a> {
     /// what is wrong; and its initializer could not say `Self`, as in a typed id `Id<Self>`.
     fn mapping(&self) -> TokenStream {
         let Root { ident, name, table, version, revisions, .. } = self;
+        let audit = match &self.audit {
+            Some(prefix) => quote!(::core::option::Option::Some(::tenure::mapping::Audit::with_prefix(#prefix))),
+            None => quote!(::core::option::Option::None),
+        };
         let columns = self.fields.iter().map(Field::columns);
         let width = self.fields[0].width();
-        let children = self.children.iter().map(Collection::table);
+        let adds = self.children.iter().map(Collection::add);
+        let key_checks = self.children.iter().map(Collection::key_check);
         let owner_checks = self.children.iter().map(|collection| collection.owner_check(ident));
         let invalid = format!("the mapping of `{ident}` is not valid: {{}}");
         quote! {
             fn mapping() -> &'static ::tenure::mapping::Mapping {
+                #(#key_checks)*
                 #(#owner_checks)*
                 static MAPPING: ::std::sync::OnceLock<::tenure::mapping::Mapping> = ::std::sync::OnceLock::new();
                 ::std::sync::OnceLock::get_or_init(&MAPPING, || {
                     let mut __columns = ::std::vec::Vec::new();
-                    #(#columns)*
+                    {
+                        let __columns = &mut __columns;
+                        #(#columns)*
+                    }
                     let __mapping = ::tenure::mapping::Mapping {
                         name: ::std::borrow::ToOwned::to_owned(#name),
                         root: ::tenure::mapping::Table {
@@ -166,14 +168,15 @@ impl<'a> Root<'a> {
                             key: #width,
                         },
                         version: ::std::borrow::ToOwned::to_owned(#version),
-                        children: ::std::vec![#(#children),*],
+                        children: ::std::vec::Vec::new(),
                         revisions: #revisions,
-                        audit: ::core::option::Option::None,
+                        audit: #audit,
                     };
-                    if let ::core::result::Result::Err(__error) = __mapping.validate() {
-                        ::core::panic!(#invalid, __error);
-                    }
-                    __mapping
+                    let __mapping = __mapping.with_children(|__tables| {
+                        #(#adds)*
+                        ::core::result::Result::Ok(())
+                    });
+                    __mapping.unwrap_or_else(|__error| ::core::panic!(#invalid, __error))
                 })
             }
         }

@@ -100,6 +100,14 @@ impl Options {
         }
     }
 
+    /// Takes an option that may stand alone, or else is a part of names in SQL: `audit`, `audit = "last"`.
+    pub(crate) fn flag_or_identifier(&mut self, name: &str, default: &str, errors: &mut Errors) -> Option<String> {
+        match self.0.iter().any(|(found, value)| found == name && value.is_none()) {
+            true => self.flag(name, errors).map(|_| default.to_owned()),
+            false => self.identifier(name, errors).map(|text| text.value()),
+        }
+    }
+
     /// Takes an option that SQL is going to be made of: `table = "orders"`.
     pub(crate) fn identifier(&mut self, name: &str, errors: &mut Errors) -> Option<LitStr> {
         let text = self.text(name, errors)?;

@@ -1,63 +1,109 @@
-//! Child collections of an aggregate: a `Vec` of entities in a table of its own.
+//! Child collections: of an aggregate, or of another child. What they mean in rows is the library's to know.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
+use syn::spanned::Spanned;
 use syn::{Ident, LitStr, Type};
 
 use crate::attributes::{Errors, Options, check_identifier};
-use crate::fields::{argument_of, as_trait, name_of};
+use crate::fields::{as_trait, name_of};
 
 /// How a collection is declared, for messages.
 pub(crate) const EXAMPLE: &str = "`#[aggregate(children, table = \"…\", owner = \"…\")]`";
 
-/// A `Vec` of entities in a table of its own.
+/// How a collection inside a child is declared: its owner columns are named as those of the child, unless it says so.
+pub(crate) const NESTED: &str = "`#[aggregate(children, table = \"…\")]`";
+
+/// A field that is a collection of entities in a table of its own.
 pub(crate) struct Collection<'a> {
     field: &'a Ident,
     path: String,
-    entity: &'a Type,
-    /// Its table, and where it is named.
-    pub(crate) table: LitStr,
-    owner: LitStr,
-    owner_columns: Vec<String>,
+    ty: &'a Type,
+    table: LitStr,
+    owner: Option<LitStr>,
+    key: Option<LitStr>,
 }
 
 impl<'a> Collection<'a> {
     /// Reads a field that is marked `children`; `None` when too little is known to go on.
-    pub(crate) fn read(field: &'a syn::Field, mut options: Options, errors: &mut Errors) -> Option<Self> {
+    pub(crate) fn read(
+        field: &'a syn::Field,
+        mut options: Options,
+        required: &[(&str, &str)],
+        errors: &mut Errors,
+    ) -> Option<Self> {
         let ident = name_of(field);
-        let entity = argument_of(&field.ty, "Vec");
-        if entity.is_none() {
-            errors.add(&field.ty, "`children` needs a `Vec<T>` where `T` derives `Entity`");
-        }
-        for (name, example) in [("table", "order_line"), ("owner", "order_no")] {
+        for (name, example) in required {
             if !options.has(name) {
                 errors.add(ident, format!("`children` needs `{name}` as well, as in `{name} = \"{example}\"`"));
             }
         }
         let table = options.identifier("table", errors);
-        let owner = options.text("owner", errors);
-        options.finish("a field with `children`", "there are `table` and `owner`", errors);
-        let (entity, table, owner) = (entity?, table?, owner?);
-        let owner_columns: Vec<_> = owner.value().split(',').map(|column| column.trim().to_owned()).collect();
-        owner_columns.iter().for_each(|column| check_identifier(&owner, column, errors));
-        Some(Collection { field: ident, path: ident.unraw().to_string(), entity, table, owner, owner_columns })
+        let [owner, key] = ["owner", "key"].map(|name| {
+            let names = options.text(name, errors)?;
+            columns(&names).iter().for_each(|column| check_identifier(&names, column, errors));
+            Some(names)
+        });
+        options.finish("a field with `children`", "there are `table`, `owner` and `key`", errors);
+        Some(Collection { field: ident, path: ident.unraw().to_string(), ty: &field.ty, table: table?, owner, key })
     }
 
-    fn entity(&self) -> TokenStream {
-        as_trait(self.entity, &quote!(::tenure::Entity))
+    /// Two collections in one table would delete each other's rows.
+    pub(crate) fn refuse_shared_tables(collections: &[Self], root: Option<&str>, errors: &mut Errors) {
+        for (at, collection) in collections.iter().enumerate() {
+            let earlier = collections[..at].iter().map(|earlier| earlier.table.value());
+            let mut taken = earlier.chain(root.map(str::to_owned));
+            if taken.any(|taken| taken.eq_ignore_ascii_case(&collection.table.value())) {
+                errors.add(&collection.table, "this table is taken; each collection needs a table of its own");
+            }
+        }
     }
 
-    /// The expression for its `Table`.
-    pub(crate) fn table(&self) -> TokenStream {
-        let (entity, Collection { path, table, owner_columns, .. }) = (self.entity(), self);
-        quote!(#entity::table(#table, ::std::vec![#(::std::borrow::ToOwned::to_owned(#owner_columns)),*], #path))
+    fn children(&self) -> TokenStream {
+        as_trait(self.ty, &quote!(::tenure::Children))
     }
 
-    /// The item that refuses a wrong number of owner columns: the compiler knows how many columns the id has.
+    /// How many tables it takes.
+    pub(crate) fn tables(&self) -> TokenStream {
+        let children = self.children();
+        quote!(#children::TABLES)
+    }
+
+    /// The statement that adds its tables to `__tables`.
+    pub(crate) fn add(&self) -> TokenStream {
+        let (children, Collection { path, table, .. }) = (self.children(), self);
+        let [owner, key] = [&self.owner, &self.key].map(|names| names.as_ref().map(columns).unwrap_or_default());
+        quote! {
+            let __declared = ::tenure::children::ChildTable {
+                path: #path,
+                name: #table,
+                owner: &[#(#owner),*],
+                key: &[#(#key),*],
+            };
+            #children::add_tables(__tables, __declared)?;
+        }
+    }
+
+    /// The item that refuses a key where there is none, and a wrong number of key columns: the compiler knows how many
+    /// the collection brings.
+    pub(crate) fn key_check(&self) -> TokenStream {
+        let (children, given) = (self.children(), self.key.as_ref().map_or(0, |key| columns(key).len()));
+        let span = self.key.as_ref().map_or_else(|| self.ty.span(), LitStr::span).resolved_at(Span::call_site());
+        let check = quote_spanned!(span=> ::tenure::children::check(__MISTAKE, __WIDTH, #given));
+        quote! {
+            const _: () = {
+                const __MISTAKE: ::core::option::Option<&'static ::core::primitive::str> = #children::MISTAKE;
+                const __WIDTH: ::core::primitive::usize = #children::KEY;
+                #check
+            };
+        }
+    }
+
+    /// The item that refuses a wrong number of owner columns: the compiler knows how many columns the root's id has.
     pub(crate) fn owner_check(&self, root: &Ident) -> TokenStream {
-        let given = self.owner_columns.len();
-        let span = self.owner.span().resolved_at(Span::call_site());
+        let Some(owner) = &self.owner else { return TokenStream::new() };
+        let (given, span) = (columns(owner).len(), owner.span().resolved_at(Span::call_site()));
         quote_spanned! {span=>
             const _: () = ::core::assert!(
                 <<#root as ::tenure::Aggregate>::Id as ::tenure::ValueObject>::WIDTH == #given,
@@ -66,43 +112,20 @@ impl<'a> Collection<'a> {
         }
     }
 
-    /// The expression for its rows.
+    /// The statement that writes it to `__children`.
     pub(crate) fn write(&self) -> TokenStream {
-        let (entity, field) = (self.entity(), self.field);
-        quote! {{
-            let mut __children = ::std::vec::Vec::new();
-            for __child in &self.#field {
-                let mut __row = ::std::vec::Vec::new();
-                #entity::write(__child, &mut __row);
-                __children.push(__row);
-            }
-            __children
-        }}
+        let (children, field) = (self.children(), self.field);
+        quote!(#children::write_rows(&self.#field, __children);)
     }
 
-    /// The part of the struct expression that reads it.
-    ///
-    /// State that was stored before the collection was declared has no rows for it: an error, not an empty collection,
-    /// because saving an empty one would delete what is there.
-    pub(crate) fn value(&self, at: usize) -> TokenStream {
-        let (entity, field) = (self.entity(), self.field);
-        quote! {
-            #field: {
-                let __table = &__mapping.children[#at];
-                let ::core::option::Option::Some(__rows) = __rows.children.get(#at) else {
-                    return ::core::result::Result::Err(::tenure::mapping::MappingError::new(
-                        &__table.name,
-                        "",
-                        "the stored state says nothing about this table",
-                    ));
-                };
-                let mut __children = ::std::vec::Vec::with_capacity(__rows.len());
-                for __row in __rows {
-                    let mut __row = ::tenure::value::RowReader::new(&__table.name, &__table.columns, __row);
-                    __children.push(#entity::read(&mut __row)?);
-                }
-                __children
-            }
-        }
+    /// The part of the struct expression that reads it from `__children`.
+    pub(crate) fn value(&self) -> TokenStream {
+        let (children, field) = (self.children(), self.field);
+        quote!(#field: #children::read_rows(__children)?)
     }
+}
+
+/// `"a, b"`: the columns `a` and `b`.
+fn columns(names: &LitStr) -> Vec<String> {
+    names.value().split(',').map(|column| column.trim().to_owned()).collect()
 }

@@ -1,22 +1,20 @@
-//! `#[derive(Entity)]`: a child, its key first.
+//! `#[derive(Entity)]`: a child, its key first, and its collections.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::DeriveInput;
 
 use crate::attributes::{Errors, Options};
+use crate::collection::{Collection, NESTED};
 use crate::fields::{Field, argument_of, named, width};
-
-const NESTED: &str =
-    "collections inside an `Entity` are not supported yet; make it a collection of the aggregate itself";
 
 pub(crate) fn derive(input: &DeriveInput) -> syn::Result<TokenStream> {
     let mut errors = Errors::default();
-    let (mut fields, mut others) = (Vec::new(), Vec::new());
+    let (mut fields, mut others, mut children) = (Vec::new(), Vec::new(), Vec::new());
     for field in named(input, "Entity")? {
         let mut options = Options::read(&field.attrs, &mut errors);
-        if let Some(place) = options.flag("children", &mut errors) {
-            errors.add(place, NESTED);
+        if options.flag("children", &mut errors).is_some() {
+            children.extend(Collection::read(field, options, &[("table", "order_line_part")], &mut errors));
             continue;
         }
         let is_key = options.flag("key", &mut errors).is_some();
@@ -26,52 +24,46 @@ pub(crate) fn derive(input: &DeriveInput) -> syn::Result<TokenStream> {
                 "a key is never null: two keys that are null are not the same key; remove the `Option`",
             );
         }
-        let column = Field::read(field, &mut options, NESTED, &mut errors);
-        options.finish("a field of an `Entity`", "there are `key` and `column`", &mut errors);
+        let column = Field::read(field, &mut options, &format!("write {NESTED} above it"), &mut errors);
+        let known = format!("there are `key`, `column` and, for a collection, {NESTED}");
+        options.finish("a field of an `Entity`", &known, &mut errors);
         match is_key {
             true => fields.push(column),
             false => others.push(column),
         }
     }
-    if fields.is_empty() {
-        let message = "which fields tell one child from another? Write `#[aggregate(key)]` above them";
-        errors.add(&input.ident, message);
-    }
+    Collection::refuse_shared_tables(&children, None, &mut errors);
     Options::read(&input.attrs, &mut errors).finish(
         "an `Entity`",
-        "its table is named by the collection in the aggregate",
+        "its table is named by the collection in its parent",
         &mut errors,
     );
     errors.finish()?;
     let key = width(&fields);
     fields.append(&mut others);
-    Ok(implementation(input, &key, &fields))
+    Ok(implementation(input, &key, &fields, &children))
 }
 
-fn implementation(input: &DeriveInput, key: &TokenStream, fields: &[Field<'_>]) -> TokenStream {
+fn implementation(
+    input: &DeriveInput,
+    key: &TokenStream,
+    fields: &[Field<'_>],
+    children: &[Collection<'_>],
+) -> TokenStream {
     let ident = &input.ident;
     let columns = fields.iter().map(Field::columns);
     let writes = fields.iter().map(|field| field.write(&quote!(__row)));
     let values = fields.iter().map(|field| field.value(&quote!(__row)));
+    let child_values = children.iter().map(Collection::value);
+    let nested = nested(children);
     quote! {
         #[automatically_derived]
         #[allow(deprecated)]
         impl ::tenure::Entity for #ident {
-            fn table(
-                __name: &::core::primitive::str,
-                __owner: ::std::vec::Vec<::std::string::String>,
-                __path: &::core::primitive::str,
-            ) -> ::tenure::mapping::Table {
-                let mut __columns = ::std::vec::Vec::new();
+            const KEY: ::core::primitive::usize = #key;
+
+            fn columns(__columns: &mut ::std::vec::Vec<::tenure::mapping::Column>) {
                 #(#columns)*
-                ::tenure::mapping::Table {
-                    name: ::std::borrow::ToOwned::to_owned(__name),
-                    path: ::std::borrow::ToOwned::to_owned(__path),
-                    owner: __owner,
-                    parent: ::core::option::Option::None,
-                    columns: __columns,
-                    key: #key,
-                }
             }
 
             fn write(&self, __row: &mut ::std::vec::Vec<::tenure::value::Value>) {
@@ -80,9 +72,38 @@ fn implementation(input: &DeriveInput, key: &TokenStream, fields: &[Field<'_>]) 
 
             fn read(
                 __row: &mut ::tenure::value::RowReader<'_>,
+                __children: &mut ::tenure::children::ChildReader<'_, '_>,
             ) -> ::core::result::Result<Self, ::tenure::mapping::MappingError> {
-                ::core::result::Result::Ok(Self { #(#values),* })
+                ::core::result::Result::Ok(Self { #(#values,)* #(#child_values,)* })
             }
+
+            #nested
+        }
+    }
+}
+
+/// What only a child with collections of its own needs to say.
+fn nested(children: &[Collection<'_>]) -> TokenStream {
+    if children.is_empty() {
+        return TokenStream::new();
+    }
+    let tables = children.iter().map(Collection::tables);
+    let checks = children.iter().map(Collection::key_check);
+    let adds = children.iter().map(Collection::add);
+    let writes = children.iter().map(Collection::write);
+    quote! {
+        const TABLES: ::core::primitive::usize = #(#tables)+*;
+
+        fn tables(
+            __tables: &mut ::tenure::children::Tables<'_>,
+        ) -> ::core::result::Result<(), ::tenure::mapping::MappingError> {
+            #(#checks)*
+            #(#adds)*
+            ::core::result::Result::Ok(())
+        }
+
+        fn write_children(&self, __children: &mut ::tenure::children::ChildWriter<'_>) {
+            #(#writes)*
         }
     }
 }

@@ -40,7 +40,8 @@ impl<'a> Field<'a> {
             }
         };
         // Nobody but tenure can implement `ValueObject` for a `Vec`, so the compiler's advice would lead nowhere.
-        if argument_of(&field.ty, "Vec").is_some_and(|item| !is_byte(item)) {
+        let is_map = argument_of(&field.ty, "BTreeMap").is_some();
+        if is_map || argument_of(&field.ty, "Vec").is_some_and(|item| !is_byte(item)) {
             errors.add(&field.ty, format!("a collection does not fit into columns; {for_lists}"));
         }
         Field { member: Member::Named(ident.clone()), ty: &field.ty, column, path }
@@ -57,10 +58,10 @@ impl<'a> Field<'a> {
         quote!(#value::WIDTH)
     }
 
-    /// The statement that adds its columns under its own name.
+    /// The statement that adds its columns to `__columns` under its own name.
     pub(crate) fn columns(&self) -> TokenStream {
         let (value, Field { column, path, .. }) = (self.value_object(), self);
-        quote!(#value::columns(#column, #path, &mut __columns);)
+        quote!(#value::columns(#column, #path, __columns);)
     }
 
     /// The statement that adds its values to a `&mut Row`.
@@ -85,7 +86,7 @@ pub(crate) fn as_trait(ty: &Type, of: &TokenStream) -> TokenStream {
 /// How many columns these fields have together.
 pub(crate) fn width(fields: &[Field<'_>]) -> TokenStream {
     let widths = fields.iter().map(Field::width);
-    quote!(#(#widths)+*)
+    if fields.is_empty() { quote!(0) } else { quote!(#(#widths)+*) }
 }
 
 /// The fields of a struct with named fields; everything else is refused.

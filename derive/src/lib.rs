@@ -28,6 +28,10 @@ use syn::DeriveInput;
 ///     receiver: Receiver,                                       // ship_to_name, ship_to_phone
 ///     #[aggregate(children, table = "order_line", owner = "order_no")]
 ///     lines: Vec<OrderLine>,
+///     #[aggregate(children, table = "order_step", owner = "order_no", key = "position")]
+///     steps: Vec<Step>,
+///     #[aggregate(children, table = "order_invoice", owner = "order_no")]
+///     invoice: Option<Invoice>,
 /// }
 /// ```
 ///
@@ -37,12 +41,19 @@ use syn::DeriveInput;
 /// | `name = "Order"` | the aggregate's name in lock keys and messages; the struct's own name if not given |
 /// | `version = "version"` | the version column; `version` if not given. No field maps to it: `Loaded` carries it |
 /// | `revisions = 50` | how many past versions to keep; none if not given |
+/// | `audit`, `audit = "changed"` | the root has columns that tell who changed it last: `changed_by`, `changed_by_name`, `changed_at`, `changed_command` |
 ///
 /// | on a field | |
 /// |---|---|
 /// | `id` | the identity, exactly one field. A composite id is one `ValueObject` of several columns |
 /// | `column = "x"` | the column, or the prefix of the columns; the field's own name if not given. `""`: no prefix |
-/// | `children, table = "t", owner = "c"` | a `Vec` of entities in table `t`, where column `c` names the root; one owner column per id column, separated by commas |
+/// | `children` | a `Vec`, a `BTreeMap` or an `Option` of entities, in a table of its own |
+///
+/// | beside `children` | |
+/// |---|---|
+/// | `table = "t"` | the collection's table; required |
+/// | `owner = "c"` | the columns that name the root, one per column of its id, separated by commas; required |
+/// | `key = "k"` | the columns of the key that the collection brings: those of a map's key, or the one of the position in a `Vec` whose entities have no key of their own. Required there, and refused elsewhere |
 ///
 /// The id's columns come first and form the key; the other fields follow as they are declared. `mapping()` panics when
 /// the mapping is not valid as a whole, for instance because a prefix made a column's name too long.
@@ -61,11 +72,24 @@ pub fn derive_aggregate(input: TokenStream) -> TokenStream {
 ///     product: ProductId,
 ///     #[aggregate(column = "qty")]
 ///     quantity: u32,
+///     #[aggregate(children, table = "order_line_label", key = "language")]
+///     labels: BTreeMap<String, Label>,                          // order_no, line_no, language, …
 /// }
 /// ```
 ///
-/// `key` marks the fields that tell one child from another within its aggregate, one or more; their columns come first.
-/// `column = "x"` works as for an `Aggregate`. The columns that name the root are not fields: the collection names them.
+/// | on a field | |
+/// |---|---|
+/// | `key` | one of the fields that tell one child from another within its parent; their columns come first. Without any, it is the collection that brings the key; in a `BTreeMap` that is always so |
+/// | `column = "x"` | as for an `Aggregate` |
+/// | `children` | a collection inside the child, to any depth |
+///
+/// | beside `children` | |
+/// |---|---|
+/// | `table = "t"` | the collection's table; required |
+/// | `owner = "c"` | the columns that name the root, then those that name the parent by its key; as in the parent's own table if not given. `mapping()` panics when it is not the right number |
+/// | `key = "k"` | as for an `Aggregate` |
+///
+/// The columns that name the root and the parent are not fields: the collection names them.
 #[proc_macro_derive(Entity, attributes(aggregate))]
 pub fn derive_entity(input: TokenStream) -> TokenStream {
     expand(input, entity::derive)

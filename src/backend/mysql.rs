@@ -15,6 +15,8 @@ mod lock;
 mod operation;
 mod revision;
 mod rows;
+#[cfg(feature = "sea-orm")]
+pub(super) mod sea_orm;
 mod session;
 mod statements;
 mod transaction;

@@ -3,6 +3,7 @@
 //! Leases are held to the end of a saving transaction by a `FOR KEY SHARE` lock on their row: heartbeats pass, takeovers
 //! wait. Waits end through `lock_timeout`, set for the transaction only and shrunk from lock to lock.
 
+mod batch;
 mod connect;
 mod connection;
 mod errors;
@@ -11,6 +12,8 @@ mod lock;
 mod operation;
 mod revision;
 mod rows;
+#[cfg(feature = "sea-orm")]
+pub(super) mod sea_orm;
 mod statements;
 mod transaction;
 mod values;
@@ -20,7 +23,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use sqlx::{PgConnection, PgPool};
 
-use crate::backend::{Attempt, Backend, BackendTransaction, LockRequest, Proof, Stored, migration};
+use crate::backend::{Attempt, Backend, BackendTransaction, LockAnswer, LockOp, LockRequest, Proof, Stored, migration};
 use crate::capabilities::{Capabilities, Granularity};
 use crate::clock::ManualClock;
 use crate::conflict::Change;
@@ -123,6 +126,10 @@ impl Backend for Postgres {
         let forgotten = operation::forget(transaction.connection(), older_than).await?;
         transaction.commit(None).await?;
         Ok(forgotten)
+    }
+
+    async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
+        batch::run(&self.pool, ops, self.time.given()).await
     }
 
     async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {

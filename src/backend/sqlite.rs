@@ -13,6 +13,8 @@ mod lock;
 mod operation;
 mod revision;
 mod rows;
+#[cfg(feature = "sea-orm")]
+pub(super) mod sea_orm;
 mod statements;
 mod transaction;
 mod values;

@@ -21,6 +21,8 @@
 //! # Ok::<(), testkit::StartError>(())
 //! ```
 //!
+//! A test of what happens when the network fails puts a [`Proxy`] in between.
+//!
 //! # What they are like
 //!
 //! - **Durable**, as in production: every commit is flushed to the disk before it is acknowledged.
@@ -48,6 +50,7 @@ mod port;
 mod postgres;
 mod process;
 mod programs;
+mod proxy;
 mod server;
 mod shared;
 mod watchdog;
@@ -57,6 +60,7 @@ pub use error::StartError;
 pub use kind::Kind;
 pub use mariadb::MariaDb;
 pub use postgres::Postgres;
+pub use proxy::Proxy;
 pub use server::Server;
 pub use shared::{mariadb, new_database, postgres, server_url};
 

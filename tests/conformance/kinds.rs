@@ -9,6 +9,8 @@ use uuid::Uuid;
 use super::every_kind::{Changeable, Every, Kinds, Parcel, Part, Stay, decimal};
 use super::support::{TestDb, kim, lee, version};
 
+type Change = fn(&mut Kinds);
+
 fn repository(t: &TestDb) -> Repository<Kinds> {
     Repository::new(&t.db)
 }
@@ -133,7 +135,7 @@ pub async fn json_with_its_keys_in_another_order_is_no_change(t: &TestDb) {
 pub async fn what_no_column_can_hold_is_refused_with_its_name(t: &TestDb) {
     let repository = repository(t);
     let mut kinds = insert(t, &Kinds::new(Every::ordinary())).await;
-    let changes: [(&str, fn(&mut Kinds)); 7] = [
+    let changes: [(&str, Change); 7] = [
         ("`test_kinds`, column `always_real`: NaN is no number", |kinds| kinds.always.real = f64::NAN),
         ("`test_kinds`, column `always_short`: -inf is no number", |kinds| kinds.always.short = f32::NEG_INFINITY),
         ("`test_kinds`, column `always_day`: `0000-12-31` is no date of the years 1 to 9999", |kinds| {

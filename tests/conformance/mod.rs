@@ -2,18 +2,26 @@
 //! per line; a test's name is the promise.
 
 pub mod advisory;
+pub mod assembly;
+pub mod audit;
+pub mod batches;
+pub mod by_hand;
+pub mod children;
 pub mod every_kind;
 pub mod kinds;
 pub mod leases;
 pub mod locking;
+pub mod merging;
 pub mod order;
 pub mod repository;
+pub mod retries;
 #[allow(dead_code, reason = "SQLite has no row locks")]
 pub mod row_locks;
 pub mod several;
 pub mod support;
 pub mod transactions;
 pub mod updates;
+pub mod versions;
 
 /// The table of contents.
 #[macro_export]
@@ -84,6 +92,20 @@ macro_rules! conformance {
                 a_change_of_many_finds_and_sets_every_kind,
                 a_condition_on_a_decimal_is_exact_or_refused,
                 what_cannot_be_compared_or_held_is_refused_in_a_change_of_many;
+            children:
+                what_is_inserted_at_any_depth_is_read_back_whole,
+                a_change_at_any_depth_raises_the_version_by_one,
+                a_removed_child_takes_its_children_along,
+                a_deleted_aggregate_takes_children_of_any_depth_along,
+                a_child_moves_from_one_parent_to_another,
+                an_optional_child_comes_changes_and_goes,
+                a_list_keeps_its_order_when_its_head_is_removed,
+                a_row_without_its_parent_is_an_error_that_names_it,
+                a_conflict_names_the_field_of_a_child_of_a_child,
+                fields_that_do_not_fit_together_are_not_merged,
+                what_they_added_to_a_child_that_i_removed_is_for_somebody_to_decide;
+            by_hand:
+                an_aggregate_mapped_by_hand_is_saved_with_children_of_children;
             updates:
                 the_version_that_was_seen_is_saved_upon,
                 a_stale_version_is_refused_before_the_command_and_shows_all_three_states,
@@ -101,6 +123,50 @@ macro_rules! conformance {
                 a_lease_that_expires_during_the_save_is_held_to_its_end,
                 an_update_that_respects_locks_is_refused_while_somebody_edits,
                 an_update_may_go_on_after_the_person_saw_who_edits;
+            versions:
+                a_token_of_another_order_is_refused_and_nothing_is_looked_at,
+                a_token_travels_through_form_header_and_json,
+                what_was_only_read_is_checked_again_at_the_end,
+                what_was_only_read_may_stay_as_it_is,
+                without_an_optimistic_mode_nobody_checks_what_was_only_read,
+                a_forced_increment_is_made_at_the_commit_without_a_save,
+                the_version_rises_once_however_often_the_transaction_saves,
+                an_insert_and_a_save_in_one_transaction_make_version_one,
+                another_aggregate_that_must_not_change_is_held_to_the_end,
+                another_aggregate_that_has_changed_is_a_conflict,
+                a_unit_of_work_of_your_own_can_expect_a_version;
+            merging:
+                changes_of_different_fields_are_merged,
+                a_field_that_both_changed_is_a_conflict_unless_somebody_wins,
+                mine_wins_where_both_changed_a_field,
+                theirs_wins_where_both_changed_a_field_and_the_rest_is_mine,
+                each_field_can_have_a_rule,
+                lines_are_merged_by_their_key,
+                a_line_that_they_removed_and_i_changed_is_put_back_or_stays_away,
+                the_domain_has_the_last_word_on_the_merged_state,
+                what_is_not_kept_any_more_cannot_be_merged;
+            audit:
+                the_root_tells_who_changed_it_last_when_and_what_for,
+                a_conflict_names_who_changed_it_without_revisions,
+                a_save_without_an_author_says_nobody;
+            retries:
+                a_unit_of_work_that_loses_a_race_is_run_again_on_a_fresh_load,
+                the_result_tells_the_attempts_and_their_reasons,
+                a_version_that_a_person_saw_is_never_retried,
+                what_the_domain_refuses_is_not_tried_again,
+                attempts_and_time_are_bounded,
+                a_lock_timeout_is_only_retried_on_request,
+                no_increment_is_lost_among_many_that_retry,
+                a_commit_that_can_be_found_out_about_leaves_its_operation_id;
+            batches:
+                each_of_several_saves_has_its_own_result,
+                sets_saved_in_opposite_orders_never_deadlock,
+                a_bulk_update_raises_the_version_of_what_it_changes_and_of_nothing_else,
+                a_bulk_update_is_a_conflict_for_whoever_had_opened_it,
+                a_bulk_update_keeps_revisions_and_audit_columns,
+                a_bulk_update_sees_what_its_transaction_has_saved_and_raises_it_once,
+                conditions_know_null_negation_and_ranges,
+                a_bulk_update_of_a_field_that_is_not_there_is_refused_by_name;
             several:
                 lock_all_locks_each_once_and_gives_each_once,
                 transfers_in_opposite_directions_with_lock_all_never_deadlock,

@@ -48,6 +48,17 @@ pub struct Counter {
     pub count: i64,
 }
 
+/// Keeps no revisions, but says who changed it last.
+#[derive(Aggregate, Debug, Clone, PartialEq)]
+#[aggregate(table = "test_note", audit)]
+pub struct Note {
+    #[aggregate(id)]
+    pub id: String,
+    pub board: String,
+    pub text: String,
+    pub pinned: Option<bool>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AlreadyShipped;
 

@@ -247,7 +247,7 @@ pub async fn opposite_orders_end_within_the_deadline_and_one_succeeds_when_it_ru
         (one.count, two.count) = (one.count + 1, two.count + 1);
         t.counters.save(&mut tx, &mut one).await?;
         t.counters.save(&mut tx, &mut two).await?;
-        tx.commit().await.map_err(Error::from)
+        tx.commit().await
     };
     let asked = Instant::now();
     let (forth, back) = tokio::join!(add_to_both(&a, &b, true), add_to_both(&b, &a, true));

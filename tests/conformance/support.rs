@@ -7,7 +7,7 @@ use tenure::{
     Version,
 };
 
-use super::order::{Counter, Order};
+use super::order::{Counter, Note, Order};
 
 pub const MINUTE: Duration = Duration::from_secs(60);
 /// The default time to live.
@@ -20,6 +20,7 @@ pub struct TestDb {
     pub locks: LockManager,
     pub orders: Repository<Order>,
     pub counters: Repository<Counter>,
+    pub notes: Repository<Note>,
     /// What must live as long as the database: a directory, a server.
     _keep: Box<dyn std::any::Any + Send + Sync>,
 }
@@ -30,6 +31,7 @@ impl TestDb {
             locks: LockManager::new(&db).with_policy("Note", LockPolicy::advisory()),
             orders: Repository::new(&db),
             counters: Repository::new(&db),
+            notes: Repository::new(&db),
             db,
             url,
             clock,
@@ -59,6 +61,16 @@ impl TestDb {
         self.counters.insert(&mut tx, Counter { name: name.clone(), count }).await.unwrap();
         tx.commit().await.unwrap();
         name
+    }
+
+    /// Inserts a note on a board.
+    pub async fn note(&self, board: &str, text: &str) -> String {
+        let id = random();
+        let mut tx = self.db.begin().await.unwrap();
+        let note = Note { id: id.clone(), board: board.into(), text: text.into(), pinned: None };
+        self.notes.insert(&mut tx, note).await.unwrap();
+        tx.commit().await.unwrap();
+        id
     }
 
     /// The order as it is in the database.

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use tenure::{Aggregate, Entity};
 
 #[derive(Aggregate)]
@@ -8,11 +10,14 @@ struct Order {
     #[aggregate(children, table = "order_line")]
     no_owner: Vec<Line>,
     #[aggregate(children)]
-    no_vec: Option<Line>,
+    no_table: Option<Line>,
+    #[aggregate(children, table = "order_note", owner = "order_no", key = "at; drop")]
+    no_name: BTreeMap<u32, Line>,
     #[aggregate(children, table = "orders", owner = "order_no", column = "line")]
     table_of_the_root: Vec<Line>,
     #[aggregate(table = "order_line", owner = "order_no")]
     not_marked: Vec<Line>,
+    map: BTreeMap<u32, Line>,
 }
 
 #[derive(Entity)]

@@ -12,8 +12,12 @@ struct Line {
     no: Option<u32>,
     #[aggregate(id)]
     product: String,
-    #[aggregate(children, table = "part", owner = "line_no")]
+    #[aggregate(children)]
+    no_table: Vec<NoKey>,
+    #[aggregate(children, table = "part", key = "at")]
     parts: Vec<NoKey>,
+    #[aggregate(children, table = "Part", key = "at")]
+    spares: Vec<NoKey>,
     options: Vec<NoKey>,
 }
 

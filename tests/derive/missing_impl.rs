@@ -1,3 +1,5 @@
+use std::collections::{BTreeMap, HashMap};
+
 use tenure::{Aggregate, Entity, ValueObject};
 
 #[derive(Aggregate)]
@@ -9,6 +11,12 @@ struct Order {
     address: Address,
     #[aggregate(children, table = "order_line", owner = "order_no")]
     lines: Vec<Address>,
+    #[aggregate(children, table = "order_step", owner = "order_no", key = "step")]
+    steps: HashMap<u32, Line>,
+    #[aggregate(children, table = "order_invoice", owner = "order_no")]
+    invoice: Line,
+    #[aggregate(children, table = "order_weight", owner = "order_no", key = "weight")]
+    weights: BTreeMap<f64, Line>,
 }
 
 #[derive(ValueObject)]

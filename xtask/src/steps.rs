@@ -31,7 +31,7 @@ pub(crate) struct Step {
 const EVERYTHING: [&str; 3] = ["test", "--workspace", "--all-features"];
 
 /// All of them, the quick ones first.
-pub(crate) const STEPS: [Step; 13] = [
+pub(crate) const STEPS: [Step; 15] = [
     Step::new("fmt", &["fmt", "--all", "--check"]),
     Step::new("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
     Step {
@@ -47,6 +47,10 @@ pub(crate) const STEPS: [Step; 13] = [
     Step::new("only-mysql", &["check", "--package", "tenure", "--no-default-features", "--features", "mysql"]),
     Step { servers: &[Kind::Postgres], ..Step::of_everything("postgres", &["postgres*"]) },
     Step { servers: &[Kind::MariaDb], ..Step::of_everything("mysql", &["mysql*"]) },
+    // One test program for all databases: SQLite, and both servers.
+    Step { servers: &[Kind::Postgres, Kind::MariaDb], ..Step::of_everything("sea-orm", &["sea_orm"]) },
+    // The examples in the documentation of what is not compiled by default.
+    Step::new("doc-tests", &["test", "--workspace", "--all-features", "--doc"]),
     Step {
         environment: &[("SHOP_STORIES_ON", "postgres")],
         servers: &[Kind::Postgres],

@@ -18,16 +18,17 @@ pub(super) fn number(error: &sqlx::Error) -> Option<u16> {
 
 /// The meaning of a driver error. After 1213 and 1020 the server has no transaction any more; after the others it is still
 /// there, without the statement. Either way the caller rolls back.
-pub(super) fn classify(error: sqlx::Error) -> DatabaseError {
-    if let sqlx::Error::PoolTimedOut = error {
+pub(super) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
+    let error = error.into();
+    if let sqlx::Error::PoolTimedOut = *error {
         return DatabaseError::Busy("no connection of the pool became free in time");
     }
     let Some(number) = number(&error) else {
-        return match error {
+        return match *error {
             sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => {
                 DatabaseError::ConnectionLost(error.to_string())
             }
-            error => DatabaseError::Other(Arc::new(error)),
+            _ => DatabaseError::Other(error),
         };
     };
     match number {
@@ -46,7 +47,7 @@ pub(super) fn classify(error: sqlx::Error) -> DatabaseError {
         1053 | 1077 | 1079 | 1080 | 1152 | 1158..=1161 | 1184 | 1927 | 2006 | 2013 | 3169 => {
             DatabaseError::ConnectionLost(error.to_string())
         }
-        _ => DatabaseError::Other(Arc::new(error)),
+        _ => DatabaseError::Other(error),
     }
 }
 

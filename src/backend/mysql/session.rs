@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use sqlx::mysql::{MySqlArguments, MySqlRow};
+use sqlx::mysql::{MySqlArguments, MySqlQueryResult, MySqlRow};
 use sqlx::pool::PoolConnection;
 use sqlx::query::Query;
 use sqlx::{Arguments, AssertSqlSafe, Connection, Encode, MySql, MySqlConnection, MySqlPool, Type};
@@ -27,7 +27,11 @@ pub(super) struct Statement {
 
 impl Statement {
     pub(super) fn new(sql: impl Into<Cow<'static, str>>) -> Self {
-        Statement { sql: sql.into(), arguments: MySqlArguments::default() }
+        Self::with(sql, MySqlArguments::default())
+    }
+
+    pub(super) fn with(sql: impl Into<Cow<'static, str>>, arguments: MySqlArguments) -> Self {
+        Statement { sql: sql.into(), arguments }
     }
 
     pub(super) fn bind<'t, T: Encode<'t, MySql> + Type<MySql>>(mut self, value: T) -> Self {
@@ -97,11 +101,12 @@ impl Session {
         Ok(())
     }
 
-    async fn raw(&mut self, sql: String) -> Result<(), sqlx::Error> {
+    /// Runs a text as it is.
+    pub(super) async fn raw(&mut self, sql: String) -> Result<MySqlQueryResult, sqlx::Error> {
         self.run(|mut connection| {
             Box::pin(async move {
                 let done = sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection).await;
-                (connection, done.map(drop))
+                (connection, done)
             })
         })
         .await
@@ -163,14 +168,27 @@ impl Session {
     /// Writes, and may have to wait for somebody else's transaction: how many rows were found. (Also those that did not
     /// have to be changed, because sqlx asks for that.)
     pub(super) async fn write(&mut self, statement: Statement) -> Result<u64, sqlx::Error> {
+        Ok(self.execute(statement).await?.rows_affected())
+    }
+
+    /// As [`write`](Self::write), with the key that was given to a new row.
+    pub(super) async fn execute(&mut self, statement: Statement) -> Result<MySqlQueryResult, sqlx::Error> {
         let statement = statement.between(self.limited().await?, "");
         self.run(|mut connection| {
             Box::pin(async move {
                 let done = statement.query().execute(&mut *connection).await;
-                (connection, done.map(|done| done.rows_affected()))
+                (connection, done)
             })
         })
         .await
+    }
+
+    /// As [`fetch_all`](Self::fetch_all), of a statement that locks by itself: its waits end at the deadline, on MySQL in
+    /// whole seconds.
+    #[cfg(feature = "sea-orm")]
+    pub(super) async fn fetch_waiting(&mut self, statement: Statement) -> Result<Vec<MySqlRow>, sqlx::Error> {
+        let statement = statement.between(self.limited().await?, "");
+        self.fetch_all(statement).await
     }
 
     /// Limits the next wait to what is left of the budget: how a statement that may have to wait begins.

@@ -21,7 +21,7 @@ use super::Time;
 
 /// A transaction on a connection of the pool.
 pub(super) struct MySqlTransaction {
-    open: OpenTransaction,
+    pub(super) open: OpenTransaction,
     time: Time,
 }
 
@@ -151,5 +151,10 @@ impl BackendTransaction for MySqlTransaction {
 
     fn as_mysql(&mut self) -> Option<&mut sqlx::MySqlConnection> {
         self.open.session().lend()
+    }
+
+    #[cfg(feature = "sea-orm")]
+    fn as_sea_orm(&mut self) -> &mut dyn crate::backend::sea_orm::SeaOrmStatements {
+        self
     }
 }

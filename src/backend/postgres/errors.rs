@@ -7,16 +7,17 @@ use crate::backend::Effect;
 use crate::error::DatabaseError;
 
 /// The meaning of a driver error. Every one of them leaves the transaction it happened in aborted or gone.
-pub(super) fn classify(error: sqlx::Error) -> DatabaseError {
-    if let sqlx::Error::PoolTimedOut = error {
+pub(super) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
+    let error = error.into();
+    if let sqlx::Error::PoolTimedOut = *error {
         return DatabaseError::Busy("no connection of the pool became free in time");
     }
     let Some(code) = error.as_database_error().and_then(|error| error.code()) else {
-        return match error {
+        return match *error {
             sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => {
                 DatabaseError::ConnectionLost(error.to_string())
             }
-            error => DatabaseError::Other(Arc::new(error)),
+            _ => DatabaseError::Other(error),
         };
     };
     match code.as_ref() {
@@ -30,7 +31,7 @@ pub(super) fn classify(error: sqlx::Error) -> DatabaseError {
         "57P01" | "57P02" | "57P03" => DatabaseError::ConnectionLost(error.to_string()),
         code if code.starts_with("23") => DatabaseError::Constraint(error.to_string()),
         code if code.starts_with("08") => DatabaseError::ConnectionLost(error.to_string()),
-        _ => DatabaseError::Other(Arc::new(error)),
+        _ => DatabaseError::Other(error),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner, Why};
 
 /// Beyond every limit, and leaves room to add.
-const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+pub(super) const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 /// The row is taken over if its lease has ended, or kept if the same lock id asks again. What comes back is the winner;
 /// a number of affected rows would not tell. Times are evaluated after the row is locked, which EXCLUDED's are not.

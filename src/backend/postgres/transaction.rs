@@ -21,9 +21,9 @@ use super::Time;
 
 /// A transaction on a connection of the pool.
 pub(super) struct PgTransaction {
-    open: OpenTransaction,
+    pub(super) open: OpenTransaction,
     /// For what has to be asked beside the transaction.
-    pool: PgPool,
+    pub(super) pool: PgPool,
     time: Time,
 }
 
@@ -153,5 +153,10 @@ impl BackendTransaction for PgTransaction {
 
     fn as_postgres(&mut self) -> Option<&mut PgConnection> {
         Some(self.open.connection())
+    }
+
+    #[cfg(feature = "sea-orm")]
+    fn as_sea_orm(&mut self) -> &mut dyn crate::backend::sea_orm::SeaOrmStatements {
+        self
     }
 }

@@ -19,13 +19,14 @@ const CONSTRAINT_UNIQUE: i32 = 2067;
 const NOTADB: i32 = 26;
 
 /// The meaning of a driver error.
-pub(super) fn classify(error: sqlx::Error) -> DatabaseError {
+pub(super) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
+    let error = error.into();
     match code(&error).map(|code| code & 0xff) {
         Some(READONLY) => DatabaseError::ReadOnly,
         Some(CONSTRAINT) => DatabaseError::Constraint(error.to_string()),
         Some(CANTOPEN) => DatabaseError::Other(Arc::new(Hint("unable to open the database file", error))),
         Some(NOTADB) => DatabaseError::Other(Arc::new(Hint("the file is not a SQLite database", error))),
-        _ => DatabaseError::Other(Arc::new(error)),
+        _ => DatabaseError::Other(error),
     }
 }
 
@@ -61,7 +62,7 @@ fn code(error: &sqlx::Error) -> Option<i32> {
 /// A driver error said in a plain sentence; the driver's own words are its source.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-struct Hint(&'static str, #[source] sqlx::Error);
+struct Hint(&'static str, #[source] Arc<sqlx::Error>);
 
 #[cfg(test)]
 mod tests {

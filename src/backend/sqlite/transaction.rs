@@ -19,7 +19,7 @@ use crate::version::Version;
 
 /// A transaction that holds the write lock on the whole file from its first statement.
 pub(super) struct SqliteTransaction {
-    open: OpenTransaction,
+    pub(super) open: OpenTransaction,
     clock: Option<ManualClock>,
 }
 
@@ -134,5 +134,10 @@ impl BackendTransaction for SqliteTransaction {
 
     fn as_sqlite(&mut self) -> Option<&mut SqliteConnection> {
         Some(self.open.connection())
+    }
+
+    #[cfg(feature = "sea-orm")]
+    fn as_sea_orm(&mut self) -> &mut dyn crate::backend::sea_orm::SeaOrmStatements {
+        self
     }
 }

@@ -1,0 +1,150 @@
+//! What SeaORM needs of a database: its statements, run on the connection of a transaction under way.
+//!
+//! SeaORM writes the SQL; here it is only run. What a driver error means is said by the same table as for our own
+//! statements.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use sea_orm::{DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr, Statement};
+use sqlx::error::ErrorKind;
+
+use crate::error::{DatabaseError, Error};
+
+/// The side of a transaction that SeaORM sees.
+#[async_trait]
+pub(crate) trait SeaOrmStatements: Send {
+    /// In which dialect SeaORM has to write.
+    fn dialect(&self) -> DbBackend;
+    /// Runs a statement that gives no rows.
+    async fn execute(&mut self, statement: Statement) -> Result<ExecResult, Failure>;
+    /// Runs a text as it is: several statements, or one that cannot be prepared.
+    async fn execute_unprepared(&mut self, sql: &str) -> Result<ExecResult, Failure>;
+    /// Runs a statement and reads all its rows.
+    async fn query(&mut self, statement: Statement) -> Result<Vec<QueryResult>, Failure>;
+}
+
+/// A statement that failed: what it means here, and what the driver said.
+pub(crate) struct Failure {
+    pub meaning: DatabaseError,
+    /// `None`: the statement was not run.
+    pub driver: Option<Arc<sqlx::Error>>,
+}
+
+impl Failure {
+    /// `classify` is the backend's table of errors.
+    pub(super) fn new(error: sqlx::Error, classify: impl FnOnce(Arc<sqlx::Error>) -> DatabaseError) -> Self {
+        let driver = Arc::new(error);
+        Failure { meaning: classify(Arc::clone(&driver)), driver: Some(driver) }
+    }
+
+    /// The driver's error as it is, so that SeaORM finds a violated constraint in it; but where more is known than the
+    /// driver says, that.
+    pub(crate) fn into_runtime_error(self) -> RuntimeErr {
+        let explained = matches!(self.meaning, DatabaseError::LockTimeout { .. });
+        RuntimeErr::SqlxError(match self.driver {
+            Some(driver) if !explained => driver,
+            driver => Arc::new(Explained { message: self.meaning.to_string(), meaning: self.meaning, driver }.into()),
+        })
+    }
+}
+
+/// An error without one of the driver: the statement was not run.
+impl From<DatabaseError> for Failure {
+    fn from(meaning: DatabaseError) -> Self {
+        Failure { meaning, driver: None }
+    }
+}
+
+/// An error in our words, on its way through SeaORM.
+#[derive(Debug)]
+struct Explained {
+    meaning: DatabaseError,
+    message: String,
+    driver: Option<Arc<sqlx::Error>>,
+}
+
+impl fmt::Display for Explained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Explained {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.driver.as_deref().map(|driver| driver as _)
+    }
+}
+
+impl sqlx::error::DatabaseError for Explained {
+    fn message(&self) -> &str {
+        &self.message
+    }
+
+    fn code(&self) -> Option<Cow<'_, str>> {
+        self.driver.as_ref()?.as_database_error()?.code()
+    }
+
+    fn as_error(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
+        self
+    }
+
+    fn as_error_mut(&mut self) -> &mut (dyn std::error::Error + Send + Sync + 'static) {
+        self
+    }
+
+    fn into_error(self: Box<Self>) -> Box<dyn std::error::Error + Send + Sync + 'static> {
+        self
+    }
+
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Other
+    }
+}
+
+/// Says what an error of SeaORM means, by the same table as for tenure's own statements: so a deadlock that comes
+/// through SeaORM is [retryable](DatabaseError::is_retryable) as well.
+impl From<DbErr> for DatabaseError {
+    fn from(error: DbErr) -> Self {
+        match &error {
+            DbErr::Exec(RuntimeErr::SqlxError(driver))
+            | DbErr::Query(RuntimeErr::SqlxError(driver))
+            | DbErr::Conn(RuntimeErr::SqlxError(driver)) => classify(driver),
+            _ => DatabaseError::Other(Arc::new(error)),
+        }
+    }
+}
+
+impl From<DbErr> for Error {
+    fn from(error: DbErr) -> Self {
+        Error::Database(error.into())
+    }
+}
+
+fn classify(error: &Arc<sqlx::Error>) -> DatabaseError {
+    let reported = error.as_database_error();
+    if let Some(explained) = reported.and_then(|error| error.try_downcast_ref::<Explained>()) {
+        return explained.meaning.clone();
+    }
+    #[cfg(feature = "sqlite")]
+    if let Some(meaning) = super::sqlite::sea_orm::meaning(error) {
+        return meaning;
+    }
+    #[cfg(feature = "postgres")]
+    if let Some(meaning) = super::postgres::sea_orm::meaning(error) {
+        return meaning;
+    }
+    #[cfg(feature = "mysql")]
+    if let Some(meaning) = super::mysql::sea_orm::meaning(error) {
+        return meaning;
+    }
+    match &**error {
+        sqlx::Error::PoolTimedOut => DatabaseError::Busy("no connection of the pool became free in time"),
+        sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => {
+            DatabaseError::ConnectionLost(error.to_string())
+        }
+        _ => DatabaseError::Other(Arc::clone(error) as _),
+    }
+}

@@ -1,0 +1,185 @@
+//! Optimistic versions for SeaORM's active models.
+
+use async_trait::async_trait;
+use sea_orm::sea_query::{Expr, ExprTrait, FromValueTuple, QueryBuilder, SqliteQueryBuilder, ValueTuple};
+use sea_orm::{
+    ActiveModelBehavior, ActiveModelTrait, ActiveValue, ColumnTrait, DbErr, EntityName, EntityTrait, IdenStatic,
+    IntoActiveModel, ModelTrait, PrimaryKeyTrait, QueryFilter, QuerySelect, QueryTrait, Value,
+};
+
+use super::SeaOrm;
+use super::column::from_value;
+use crate::conflict::VersionConflict;
+use crate::error::Error;
+use crate::mapping::MappingError;
+use crate::version::Version;
+
+/// An entity with a column that counts its versions: an integer, not null, and 1 in a new row.
+pub trait Versioned: EntityTrait {
+    /// The column.
+    const VERSION: Self::Column;
+}
+
+type EntityOf<A> = <A as ActiveModelTrait>::Entity;
+type ModelOf<A> = <EntityOf<A> as EntityTrait>::Model;
+
+/// Saves that are refused when somebody else was faster, for the active models of every [`Versioned`] entity.
+///
+/// The version that the active model was loaded with is the expected one. It is never left out: where it is not known,
+/// the save is an error. The hooks of [`ActiveModelBehavior`] run as for SeaORM's own `update` and `delete`.
+#[async_trait]
+pub trait VersionedActiveModel: ActiveModelBehavior
+where
+    EntityOf<Self>: Versioned,
+{
+    /// Checks a version that came with a form against the one that was loaded, before anything is done.
+    ///
+    /// # Errors
+    /// [`Error::VersionConflict`] when the row was changed after the form was opened. [`Error::Database`] when the active
+    /// model does not know its version.
+    fn expecting(self, seen: Version) -> Result<Self, Error> {
+        match version_of(&self)? {
+            (loaded, _) if loaded == seen => Ok(self),
+            (loaded, _) => Err(Error::VersionConflict(Box::new(conflict(&self, seen, Some(loaded))))),
+        }
+    }
+
+    /// Writes the fields that are set, if the row still has the version that was loaded, and raises the version by one.
+    /// When no field is set it writes nothing and the version stays, but it is checked all the same.
+    ///
+    /// # Errors
+    /// [`Error::OptimisticLockingFailure`] when somebody else saved the row since it was loaded, with the expected and the
+    /// actual version; [`Error::NotFound`] when it is gone. In both cases nothing was written and the transaction goes on.
+    /// [`Error::Database`] when the version or the primary key is not known, or the database failed; in the latter case
+    /// nothing can be committed any more.
+    async fn update_versioned(mut self, conn: &SeaOrm<'_>) -> Result<ModelOf<Self>, Error>
+    where
+        ModelOf<Self>: IntoActiveModel<Self>,
+    {
+        let column = <EntityOf<Self> as Versioned>::VERSION;
+        let (expected, value) = version_of(&self)?;
+        if !self.is_changed() {
+            let found = <EntityOf<Self>>::find_by_id(key_of(&self)?).one(conn).await?;
+            return match stored_version(&found)? {
+                Some(actual) if actual != expected => Err(lost_race(&self, expected, actual)),
+                _ => found.ok_or_else(|| not_found(&self)),
+            };
+        }
+        self = self.before_save(conn, false).await?;
+        let mut update = <EntityOf<Self>>::update(self.clone()).validate()?.filter(column.eq(value));
+        QueryTrait::query(&mut update).value(column, Expr::col(column).add(1));
+        match update.exec(conn).await {
+            Ok(model) => Ok(Self::after_save(model, conn, false).await?),
+            Err(DbErr::RecordNotUpdated) => Err(why(self, conn, expected).await?),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Deletes the row, if it still has the version that was loaded.
+    ///
+    /// # Errors
+    /// As [`update_versioned`](Self::update_versioned).
+    async fn delete_versioned(self, conn: &SeaOrm<'_>) -> Result<(), Error>
+    where
+        ModelOf<Self>: IntoActiveModel<Self>,
+    {
+        let (expected, value) = version_of(&self)?;
+        let model = self.before_delete(conn).await?;
+        let delete = <EntityOf<Self>>::delete(model.clone()).validate()?;
+        let deleted = delete.filter(<EntityOf<Self> as Versioned>::VERSION.eq(value)).exec(conn).await?;
+        if deleted.rows_affected == 0 {
+            return Err(why(model, conn, expected).await?);
+        }
+        model.after_delete(conn).await?;
+        Ok(())
+    }
+}
+
+impl<A: ActiveModelBehavior> VersionedActiveModel for A where A::Entity: Versioned {}
+
+/// The version that an active model was loaded with, also as the value that it had.
+fn version_of<A>(model: &A) -> Result<(Version, Value), MappingError>
+where
+    A: ActiveModelTrait<Entity: Versioned>,
+{
+    let column = <A::Entity as Versioned>::VERSION;
+    let problem = match model.get(column) {
+        ActiveValue::Unchanged(value) => match from_value(&value) {
+            Some(version) => return Ok((version, value)),
+            None => "a version is a whole number from 1; insert new rows with 1",
+        },
+        ActiveValue::Set(_) => "the version was set by hand, so the one that was loaded is not known; leave it alone",
+        ActiveValue::NotSet => "the version that was loaded is not known, so it cannot be checked; load the whole row",
+    };
+    Err(misfit::<A::Entity>(problem))
+}
+
+/// Why a row was not found with the version that was expected. Asked with a lock, so that the answer stays true to the end
+/// of the transaction.
+async fn why<A>(model: A, conn: &SeaOrm<'_>, expected: Version) -> Result<Error, Error>
+where
+    A: ActiveModelTrait<Entity: Versioned>,
+{
+    let found = A::Entity::find_by_id(key_of(&model)?).lock_shared().one(conn).await?;
+    Ok(match stored_version(&found)? {
+        Some(actual) => lost_race(&model, expected, actual),
+        None => not_found(&model),
+    })
+}
+
+fn stored_version<M>(found: &Option<M>) -> Result<Option<Version>, MappingError>
+where
+    M: ModelTrait<Entity: Versioned>,
+{
+    let Some(model) = found else { return Ok(None) };
+    let version = from_value(&model.get(<M::Entity as Versioned>::VERSION));
+    version.map(Some).ok_or_else(|| misfit::<M::Entity>("what is stored is not a version, a whole number from 1"))
+}
+
+fn lost_race<A: ActiveModelTrait>(model: &A, expected: Version, actual: Version) -> Error {
+    Error::OptimisticLockingFailure(Box::new(conflict(model, expected, Some(actual))))
+}
+
+fn not_found<A: ActiveModelTrait>(model: &A) -> Error {
+    Error::NotFound { aggregate: table::<A::Entity>(), id: id_text(model) }
+}
+
+/// Only the versions are known: there are no revisions to tell who changed what.
+fn conflict<A: ActiveModelTrait>(model: &A, expected: Version, actual: Option<Version>) -> VersionConflict {
+    VersionConflict {
+        aggregate: table::<A::Entity>(),
+        id: id_text(model),
+        expected,
+        actual,
+        changed: None,
+        fields: Vec::new(),
+        opened_known: false,
+        mine_known: false,
+    }
+}
+
+type KeyOf<E> = <<E as EntityTrait>::PrimaryKey as PrimaryKeyTrait>::ValueType;
+
+fn key_of<A: ActiveModelTrait>(model: &A) -> Result<KeyOf<A::Entity>, DbErr> {
+    let key = model.get_primary_key_value().ok_or(DbErr::PrimaryKeyNotSet { ctx: "a versioned save" })?;
+    Ok(KeyOf::<A::Entity>::from_value_tuple(key))
+}
+
+fn misfit<E: Versioned>(problem: &str) -> MappingError {
+    MappingError::new(table::<E>(), E::VERSION.as_str(), problem)
+}
+
+fn table<E: EntityName>() -> String {
+    E::default().table_name().to_owned()
+}
+
+/// The primary key as people read it.
+fn id_text<A: ActiveModelTrait>(model: &A) -> String {
+    let key = model.get_primary_key_value().into_iter().flat_map(ValueTuple::into_iter);
+    let text = key.map(|value| match value {
+        Value::String(Some(text)) => text,
+        // As a literal, which quotes what is not a number.
+        value => SqliteQueryBuilder.value_to_string(&value).trim_matches('\'').to_owned(),
+    });
+    text.collect::<Vec<_>>().join(", ")
+}

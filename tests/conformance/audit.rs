@@ -1,0 +1,42 @@
+//! Columns of the root that tell who changed it last.
+
+use tenure::{Error, UpdateError, Version};
+
+use super::order::Note;
+use super::support::{TestDb, kim, lee, random, version};
+
+fn write(text: &'static str) -> impl Fn(&mut Note) -> Result<(), std::convert::Infallible> {
+    move |note| {
+        note.text = text.into();
+        Ok(())
+    }
+}
+
+pub async fn the_root_tells_who_changed_it_last_when_and_what_for(t: &TestDb) {
+    let id = t.note(&random(), "empty").await;
+    t.notes.update(&id).by(&kim()).command("write").run(write("kim's")).await.unwrap();
+    t.clock.advance(std::time::Duration::from_millis(1_234));
+    t.notes.update(&id).by(&lee()).command("고치다 \"it's\"").run(write("lee's")).await.unwrap();
+    let [change] = &t.notes.changes(&id, 9).await.unwrap()[..] else { panic!("there is one row") };
+    assert_eq!((change.version, change.by.clone(), change.at), (version(3), Some(lee()), t.clock.now()));
+    assert_eq!(change.command.as_deref(), Some("고치다 \"it's\""));
+    assert!(t.notes.changes(&id, 0).await.unwrap().is_empty());
+}
+
+pub async fn a_conflict_names_who_changed_it_without_revisions(t: &TestDb) {
+    let id = t.note(&random(), "empty").await;
+    t.notes.update(&id).by(&lee()).command("write").run(write("lee's")).await.unwrap();
+    let refused = t.notes.update(&id).by(&kim()).expecting(Version::FIRST).run(write("kim's")).await;
+    let Err(UpdateError::Failed(Error::VersionConflict(conflict))) = refused else { panic!("{refused:?}") };
+    let change = conflict.changed.unwrap();
+    assert_eq!((change.version, change.by, change.command.as_deref()), (version(2), Some(lee()), Some("write")));
+    assert!(!conflict.opened_known);
+}
+
+pub async fn a_save_without_an_author_says_nobody(t: &TestDb) {
+    let id = t.note(&random(), "empty").await;
+    t.notes.update(&id).by(&lee()).command("write").run(write("lee's")).await.unwrap();
+    t.notes.update(&id).run(write("nobody's")).await.unwrap();
+    let [change] = &t.notes.changes(&id, 1).await.unwrap()[..] else { panic!("there is one row") };
+    assert_eq!((change.version, change.by.clone(), change.command.clone()), (version(3), None, None));
+}

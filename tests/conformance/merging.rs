@@ -1,0 +1,139 @@
+//! Changes that meet somebody else's.
+
+use tenure::{Error, Keep, Merge, UpdateError, Updated, Version};
+
+use super::order::{AlreadyShipped, Line, Order, State};
+use super::support::{TestDb, lee, version};
+
+type Outcome = Result<Updated<Order>, UpdateError<AlreadyShipped>>;
+
+/// Lee changes the order after version 1 was opened; then a change that was made on version 1 is merged.
+async fn merged(
+    t: &TestDb,
+    theirs: impl Fn(&mut Order) -> Result<(), AlreadyShipped>,
+    merge: Merge,
+    mine: impl Fn(&mut Order) -> Result<(), AlreadyShipped> + Send + Sync,
+) -> (Outcome, Order) {
+    let no = t.order().await;
+    t.orders.update(&no).by(&lee()).run(theirs).await.unwrap();
+    let outcome = t.orders.update(&no).expecting(Version::FIRST).merging(merge).run(mine).await;
+    (outcome, t.stored(&no).await.0)
+}
+
+fn address(line1: &'static str) -> impl Fn(&mut Order) -> Result<(), AlreadyShipped> {
+    move |order| order.send_to(line1)
+}
+
+fn zip(order: &mut Order) -> Result<(), AlreadyShipped> {
+    order.ship_to.zip = "99999".into();
+    Ok(())
+}
+
+fn address_and_zip(order: &mut Order) -> Result<(), AlreadyShipped> {
+    zip(order)?;
+    order.send_to("mine")
+}
+
+pub async fn changes_of_different_fields_are_merged(t: &TestDb) {
+    let (outcome, stored) = merged(t, address("theirs"), Merge::disjoint(), zip).await;
+    let saved = outcome.unwrap();
+    assert_eq!((saved.version(), saved.attempts()), (version(3), 1));
+    assert_eq!((stored.ship_to.line1.as_str(), stored.ship_to.zip.as_str()), ("theirs", "99999"));
+    let conflict = saved.merged.unwrap();
+    assert!(conflict.auto_mergeable());
+    assert_eq!((conflict.expected, conflict.actual), (version(1), Some(version(2))));
+    assert_eq!(conflict.changed.unwrap().by, Some(lee()));
+}
+
+pub async fn a_field_that_both_changed_is_a_conflict_unless_somebody_wins(t: &TestDb) {
+    let (outcome, stored) = merged(t, address("theirs"), Merge::disjoint(), address_and_zip).await;
+    let Err(UpdateError::Failed(Error::VersionConflict(conflict))) = outcome else { panic!("{outcome:?}") };
+    assert!(!conflict.auto_mergeable());
+    assert_eq!((stored.ship_to.line1.as_str(), stored.ship_to.zip.as_str()), ("theirs", "06236"));
+}
+
+pub async fn mine_wins_where_both_changed_a_field(t: &TestDb) {
+    let (outcome, stored) = merged(t, address("theirs"), Merge::mine(), address_and_zip).await;
+    assert_eq!(outcome.unwrap().version(), version(3));
+    assert_eq!((stored.ship_to.line1.as_str(), stored.ship_to.zip.as_str()), ("mine", "99999"));
+}
+
+pub async fn theirs_wins_where_both_changed_a_field_and_the_rest_is_mine(t: &TestDb) {
+    let (outcome, stored) = merged(t, address("theirs"), Merge::theirs(), address_and_zip).await;
+    assert_eq!(outcome.unwrap().ship_to, stored.ship_to);
+    assert_eq!((stored.ship_to.line1.as_str(), stored.ship_to.zip.as_str()), ("theirs", "99999"));
+}
+
+pub async fn each_field_can_have_a_rule(t: &TestDb) {
+    let both = |line1: &'static str, quantity| {
+        move |order: &mut Order| {
+            order.lines[0].quantity = quantity;
+            order.send_to(line1)
+        }
+    };
+    let rule = Merge::by_field(|field| match field.path.as_str() {
+        "ship_to.line1" => Keep::Theirs,
+        "lines[1].quantity" => Keep::Mine,
+        _ => Keep::Neither,
+    });
+    let (outcome, stored) = merged(t, both("theirs", 5), rule, both("mine", 9)).await;
+    outcome.unwrap();
+    assert_eq!((stored.ship_to.line1.as_str(), stored.lines[0].quantity), ("theirs", 9));
+}
+
+pub async fn lines_are_merged_by_their_key(t: &TestDb) {
+    let theirs = |order: &mut Order| {
+        order.lines.retain(|line| line.line_no != 1);
+        order.lines.push(Line { line_no: 3, product: "theirs".into(), quantity: 3 });
+        Ok(())
+    };
+    let mine = |order: &mut Order| {
+        order.lines.iter_mut().filter(|line| line.line_no == 2).for_each(|line| line.quantity = 7);
+        order.lines.push(Line { line_no: 4, product: "mine".into(), quantity: 4 });
+        Ok(())
+    };
+    let (outcome, stored) = merged(t, theirs, Merge::disjoint(), mine).await;
+    outcome.unwrap();
+    let lines: Vec<_> = stored.lines.iter().map(|line| (line.line_no, line.quantity)).collect();
+    assert_eq!(lines, [(2, 7), (3, 3), (4, 4)]);
+}
+
+pub async fn a_line_that_they_removed_and_i_changed_is_put_back_or_stays_away(t: &TestDb) {
+    let remove = |order: &mut Order| {
+        order.lines.retain(|line| line.line_no != 1);
+        Ok(())
+    };
+    let at_least_five_cups_of_tea = |order: &mut Order| {
+        order.lines.retain(|line| line.line_no != 1);
+        order.lines.insert(0, Line { line_no: 1, product: "tea".into(), quantity: 5 });
+        Ok(())
+    };
+    for (merge, lines) in [(Merge::mine(), vec![1, 2]), (Merge::theirs(), vec![2])] {
+        let (outcome, stored) = merged(t, remove, merge, at_least_five_cups_of_tea).await;
+        outcome.unwrap();
+        assert_eq!(stored.lines.iter().map(|line| line.line_no).collect::<Vec<_>>(), lines);
+    }
+    // And the other way round: they changed the line that I removed.
+    let (outcome, stored) = merged(t, at_least_five_cups_of_tea, Merge::theirs(), remove).await;
+    outcome.unwrap();
+    assert_eq!(stored.lines.iter().map(|line| (line.line_no, line.quantity)).collect::<Vec<_>>(), [(1, 5), (2, 1)]);
+}
+
+pub async fn the_domain_has_the_last_word_on_the_merged_state(t: &TestDb) {
+    // State and address are different fields, but what is on its way goes where it goes.
+    let (outcome, stored) = merged(t, Order::ship, Merge::mine(), address("mine")).await;
+    assert!(matches!(outcome, Err(UpdateError::Refused(AlreadyShipped))), "{outcome:?}");
+    assert_eq!((stored.state, stored.ship_to.line1.as_str()), (State::Shipped, "Teheran-ro 1"));
+}
+
+pub async fn what_is_not_kept_any_more_cannot_be_merged(t: &TestDb) {
+    let no = t.order().await;
+    for line1 in ["a", "b", "c"] {
+        t.orders.update(&no).run(address(line1)).await.unwrap();
+    }
+    // Three revisions are kept, and version 1 is not among them.
+    let refused = t.orders.update(&no).expecting(Version::FIRST).merging(Merge::mine()).run(zip).await;
+    let Err(UpdateError::Failed(Error::VersionConflict(conflict))) = refused else { panic!("{refused:?}") };
+    assert!(!conflict.opened_known);
+    assert_eq!(t.stored(&no).await.1, version(4));
+}

@@ -1,0 +1,21 @@
+//! Commits whose answers are lost, on MariaDB.
+
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
+
+mod lost_answers;
+
+macro_rules! cases {
+    ($($case:ident),+) => {$(
+        #[tokio::test]
+        async fn $case() {
+            lost_answers::$case(testkit::Kind::MariaDb).await;
+        }
+    )+};
+}
+
+cases!(
+    without_an_operation_id_nobody_knows,
+    a_commit_that_arrived_is_said_to_have_succeeded,
+    a_commit_that_did_not_arrive_is_said_to_have_failed,
+    a_deposit_that_is_retried_is_made_once_whatever_gets_lost
+);

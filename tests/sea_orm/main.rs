@@ -1,0 +1,132 @@
+//! SeaORM inside tenure's transactions: one suite, on every database that is compiled in.
+
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
+
+mod entities;
+// The example runs as a test, so that it stays true.
+#[cfg(feature = "sqlite")]
+#[path = "../../examples/sea_orm.rs"]
+mod example;
+#[allow(dead_code, reason = "shared with the conformance suite")]
+#[path = "../conformance/order.rs"]
+mod order;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod row_locks;
+#[allow(dead_code, reason = "shared with the conformance suite")]
+#[path = "../conformance/support.rs"]
+mod support;
+mod transactions;
+mod versions;
+
+/// The table of contents.
+macro_rules! suite {
+    ($open:path) => {
+        suite! { $open;
+            transactions:
+                an_entity_and_an_aggregate_commit_together_or_not_at_all,
+                a_save_under_a_lease_frees_it_with_the_commit,
+                an_error_of_a_statement_is_the_first_cause_also_when_it_was_swallowed,
+                an_error_of_a_repository_stops_sea_orm_as_well,
+                a_statement_that_was_dropped_half_way_cannot_be_committed,
+                a_violated_constraint_is_told_in_both_languages,
+                several_statements_at_once_run_one_after_the_other,
+                what_is_inserted_gets_its_key;
+            versions:
+                of_two_saves_on_one_version_one_wins_and_the_other_is_told_both_versions,
+                a_stale_version_of_a_form_is_refused,
+                a_version_that_is_not_known_is_an_error_and_not_a_missing_check,
+                nothing_changed_writes_nothing_and_the_version_stays,
+                a_row_that_is_gone_is_not_found,
+                a_delete_checks_the_version,
+                a_key_of_two_columns_and_a_plain_integer_are_as_good,
+                the_hooks_of_the_active_model_run;
+        }
+    };
+    ($open:path, with row locks) => {
+        suite! { $open;
+            row_locks:
+                a_row_locked_by_sea_orm_makes_another_transaction_wait_to_its_deadline,
+                readers_share_a_row_and_a_writer_waits_to_its_deadline,
+                a_save_that_had_to_wait_is_told_both_versions,
+                a_deadlock_is_retryable_in_the_language_of_tenure,
+                a_row_that_somebody_holds_is_skipped;
+        }
+    };
+    ($open:path; $($room:ident: $($case:ident),+;)+) => {
+        $(mod $room {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $case() {
+                crate::$room::$case(&$open().await).await;
+            })+
+        })+
+    };
+}
+
+#[cfg(feature = "sqlite")]
+mod sqlite {
+    use sea_orm::ConnectionTrait;
+    use tenure::{ConnectOptions, Database, ManualClock};
+
+    use crate::support::TestDb;
+
+    const TABLES: &str = "
+        create table test_counter (name text primary key, count integer not null, version integer not null);
+        create table test_parcel (id integer primary key, label text not null unique, version integer not null);
+        create table test_stock (warehouse text not null, product text not null, count integer not null,
+            version integer not null, primary key (warehouse, product));
+    ";
+
+    pub async fn open() -> TestDb {
+        let directory = tempfile::tempdir().unwrap();
+        let clock = ManualClock::new();
+        let url = format!("sqlite://{}/test.db", directory.path().display());
+        let db = Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap();
+        let mut tx = db.begin().await.unwrap();
+        tx.sea_orm().unwrap().execute_unprepared(TABLES).await.unwrap();
+        tx.commit().await.unwrap();
+        TestDb::new(db, url, clock, directory)
+    }
+
+    suite!(crate::sqlite::open);
+
+    #[test]
+    fn the_example_runs() {
+        crate::example::main().unwrap();
+    }
+}
+
+#[cfg(feature = "postgres")]
+mod postgres {
+    use tenure::{ConnectOptions, Database, ManualClock};
+
+    use crate::support::TestDb;
+
+    pub async fn open() -> TestDb {
+        let url = testkit::server_url(testkit::Kind::Postgres);
+        let clock = ManualClock::new();
+        let db = Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap();
+        db.migrate(&sqlx::migrate!("tests/tables/postgres")).await.unwrap();
+        TestDb::new(db, url, clock, ())
+    }
+
+    suite!(crate::postgres::open);
+    suite!(crate::postgres::open, with row locks);
+}
+
+#[cfg(feature = "mysql")]
+mod mysql {
+    use tenure::{ConnectOptions, Database, ManualClock};
+
+    use crate::support::TestDb;
+
+    pub async fn open() -> TestDb {
+        let url = testkit::server_url(testkit::Kind::MariaDb);
+        let clock = ManualClock::new();
+        let db = Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap();
+        db.migrate(&sqlx::migrate!("tests/tables/mysql")).await.unwrap();
+        TestDb::new(db, url, clock, ())
+    }
+
+    suite!(crate::mysql::open);
+    suite!(crate::mysql::open, with row locks);
+}
