@@ -20,6 +20,8 @@ pub struct Capabilities {
     pub names_blocker: bool,
     /// Whether a save can hold a lease while its heartbeats pass. Where it cannot, a heartbeat waits for the save.
     pub heartbeats_pass_saves: bool,
+    /// Whether a [`Condition`](crate::Condition) can compare decimals.
+    pub compares_decimals: bool,
 }
 
 /// What a pessimistic lock keeps others from.
@@ -44,6 +46,7 @@ impl fmt::Display for Capabilities {
         writeln!(f, "shared locks              {}", yes(self.shared_locks))?;
         writeln!(f, "skip locked               {}", yes(self.skip_locked))?;
         writeln!(f, "names who is in the way   {}", yes(self.names_blocker))?;
-        write!(f, "heartbeats pass saves     {}", yes(self.heartbeats_pass_saves))
+        writeln!(f, "heartbeats pass saves     {}", yes(self.heartbeats_pass_saves))?;
+        write!(f, "compares decimals         {}", yes(self.compares_decimals))
     }
 }

@@ -56,10 +56,11 @@ pub(crate) fn from_millis(millis: i64) -> SystemTime {
     from_micros(millis.saturating_mul(1000))
 }
 
-/// Microseconds since 1970, negative before; sub-microseconds are cut off.
+/// Microseconds since 1970, negative before: the microsecond in which the instant lies.
 pub(crate) fn to_micros(time: SystemTime) -> i64 {
     let micros = |duration: Duration| i64::try_from(duration.as_micros()).unwrap_or(i64::MAX);
-    time.duration_since(UNIX_EPOCH).map_or_else(|before| -micros(before.duration()), micros)
+    let up = Duration::from_nanos(999);
+    time.duration_since(UNIX_EPOCH).map_or_else(|before| -micros(before.duration().saturating_add(up)), micros)
 }
 
 /// The instant that many microseconds after 1970 (before, when negative).

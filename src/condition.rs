@@ -3,7 +3,7 @@
 use std::ops::Not;
 
 use crate::mapping::{Mapping, MappingError, Table};
-use crate::value::{Value, ValueObject};
+use crate::value::{Kind, Value, ValueObject};
 
 /// A condition on the fields of an aggregate's root, by field path as in `shipping.zip`.
 ///
@@ -100,6 +100,19 @@ pub(crate) enum Test {
     Not(Box<Test>),
 }
 
+impl Test {
+    /// Whether it compares a column of this kind.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn compares(&self, kind: Kind) -> bool {
+        match self {
+            Test::Compare { value, .. } => value.kind() == kind,
+            Test::Null { .. } => false,
+            Test::All(tests) | Test::Any(tests) => tests.iter().any(|test| test.compares(kind)),
+            Test::Not(test) => test.compares(kind),
+        }
+    }
+}
+
 impl Node {
     fn resolve(&self, root: &Table) -> Result<Test, MappingError> {
         Ok(match self {
@@ -107,6 +120,10 @@ impl Node {
                 let columns = columns_of(root, path, values)?;
                 if *comparison != Comparison::Equal && columns.len() > 1 {
                     let what = format!("`{path}` has several columns, which have no order; compare one of its fields");
+                    return Err(MappingError::new(&root.name, path, what));
+                }
+                if values.iter().any(|value| value.kind() == Kind::Json) {
+                    let what = format!("`{path}` is JSON, which cannot be compared; keep what is asked for in a field");
                     return Err(MappingError::new(&root.name, path, what));
                 }
                 let compare = |(column, value): (usize, &Value)| Test::Compare {
@@ -138,13 +155,14 @@ pub(crate) fn columns_of(root: &Table, path: &str, values: &[Value]) -> Result<V
     let columns = columns_at(root, path)?;
     let fits = columns.len() == values.len()
         && columns.iter().zip(values).all(|(&column, value)| root.columns[column].kind == value.kind());
-    match fits {
-        true => Ok(columns),
-        false => {
-            let what = format!("the value given for `{path}` is not of the field's type");
-            Err(MappingError::new(&root.name, path, what))
-        }
+    if !fits {
+        let what = format!("the value given for `{path}` is not of the field's type");
+        return Err(MappingError::new(&root.name, path, what));
     }
+    for (column, value) in columns.iter().map(|&column| &root.columns[column]).zip(values) {
+        value.check(column.kind).map_err(|what| MappingError::new(&root.name, &column.name, what))?;
+    }
+    Ok(columns)
 }
 
 /// The columns of a field of the root.

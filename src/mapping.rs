@@ -222,6 +222,11 @@ impl Mapping {
             if let Some(column) = table.columns[..table.key].iter().find(|column| column.nullable) {
                 return Err(MappingError::new(&table.name, &column.name, "a column of the key must not be null"));
             }
+            if let Some(column) = table.columns[..table.key].iter().find(|column| !column.kind.identifies()) {
+                let what = "decimals and JSON cannot be keys, because what is equal may be spelled differently; use an \
+                            integer, a text or a UUID";
+                return Err(MappingError::new(&table.name, &column.name, what));
+            }
             let names = table.owner.iter().chain(table.columns.iter().map(|column| &column.name));
             let own = [&self.version].into_iter().chain(self.audit.iter().flat_map(Audit::columns));
             let own = own.filter(|_| table.path.is_empty());
@@ -309,6 +314,23 @@ pub struct Rows {
     pub root: Row,
     /// The rows of each child collection, in the order of [`Mapping::children`].
     pub children: Vec<Vec<Row>>,
+}
+
+impl Rows {
+    /// Checks what is going to be saved: every value is one that the kind of its column can hold on every database.
+    ///
+    /// # Errors
+    /// [`MappingError`] naming the table and the column.
+    pub(crate) fn check(&self, mapping: &Mapping) -> Result<(), MappingError> {
+        let children = mapping.children.iter().zip(&self.children);
+        let rows = children.flat_map(|(table, rows)| rows.iter().map(move |row| (table, row)));
+        for (table, row) in std::iter::once((&mapping.root, &self.root)).chain(rows) {
+            for (column, value) in table.columns.iter().zip(row) {
+                value.check(column.kind).map_err(|what| MappingError::new(&table.name, &column.name, what))?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What is stored and what the type expects do not fit: a schema that was changed by hand, or a mapping that was.

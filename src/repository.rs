@@ -147,6 +147,7 @@ impl<A: Aggregate> Repository<A> {
     /// [`Error::AlreadyExists`] when there is one with this id; the transaction goes on. [`Error::Database`].
     pub async fn insert(&self, tx: &mut Transaction, aggregate: A) -> Result<Loaded<A>, Error> {
         let (mapping, rows, key) = (A::mapping(), aggregate.to_rows(), LockKey::of::<A>(aggregate.id()));
+        rows.check(mapping)?;
         if !tx.insert(mapping, &key, &rows).await? {
             return Err(Error::AlreadyExists { aggregate: mapping.name.clone(), id: key.id().to_owned() });
         }
@@ -162,6 +163,7 @@ impl<A: Aggregate> Repository<A> {
     /// transaction goes on. [`Error::Database`]: the transaction cannot be committed any more.
     pub async fn save(&self, tx: &mut Transaction, loaded: &mut Loaded<A>) -> Result<Version, Error> {
         let (mapping, rows) = (A::mapping(), loaded.to_rows());
+        rows.check(mapping)?;
         if !same_id(mapping, &loaded.opened, &rows) {
             let what = "the id of a loaded aggregate was changed; insert a new aggregate instead";
             return Err(MappingError::new(&mapping.root.name, &mapping.root.columns[0].name, what).into());

@@ -4,10 +4,37 @@
 //! order). It knows its columns, writes itself into a row and reads itself back; it never sees SQL. Values are bound by
 //! the *kind of the column*, never by the value at hand: drivers cache statements by their text, and the first bind
 //! fixes the parameter types, so a NULL has to carry its kind as well.
+//!
+//! What differs is written, so each value has one form in which it is compared: an instant to the microsecond, a date in
+//! ISO 8601, a decimal and JSON by what they mean and not by how they are spelled.
+
+// First, because the others use its macro.
+#[macro_use]
+mod scalar;
+
+mod calendar;
+mod decimal;
+mod json;
+mod uuid;
+mod value_object;
+#[cfg(feature = "jiff")]
+mod with_jiff;
+#[cfg(feature = "rust_decimal")]
+mod with_rust_decimal;
+#[cfg(feature = "time")]
+mod with_time;
+#[cfg(feature = "uuid")]
+mod with_uuid;
+
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::mapping::{Column, MappingError};
+pub use decimal::{Decimal, InvalidDecimal};
+pub use json::Json;
+pub use value_object::{RowReader, ValueObject};
+
+use calendar::{Day, Hour};
 
 /// What a column holds, the same on every database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -17,18 +44,41 @@ pub enum Kind {
     Bool,
     /// A signed 64-bit number.
     Integer,
-    /// A 64-bit floating-point number.
+    /// A finite 64-bit floating-point number.
     Real,
+    /// An exact decimal number.
+    Decimal,
     /// Unicode text.
     Text,
     /// Bytes.
     Bytes,
-    /// An instant, in microseconds since 1970-01-01T00:00:00Z.
+    /// A UUID.
+    Uuid,
+    /// JSON.
+    Json,
+    /// An instant, in microseconds since 1970-01-01T00:00:00Z, in the years 1 to 9999.
     Timestamp,
+    /// A date of the calendar, in the years 1 to 9999.
+    Date,
+    /// A date and a time of day, to the microsecond, without a time zone.
+    DateTime,
+    /// A time of day, to the microsecond, without a time zone.
+    Time,
+}
+
+impl Kind {
+    /// Whether equal values are equal for every database, so that rows can be found by them. Decimals are text on SQLite,
+    /// where 1.0 is not 1.00; JSON is text on MariaDB.
+    pub(crate) fn identifies(self) -> bool {
+        !matches!(self, Kind::Decimal | Kind::Json)
+    }
 }
 
 /// One value of one column.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+///
+/// Two values are equal when a save need not write the one over the other: decimals are compared as numbers (`1.0` is
+/// `1.00`), JSON by its content (the order of keys does not count, `1e2` is `100`).
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Value {
     /// Nothing, in a column of this kind.
@@ -37,27 +87,48 @@ pub enum Value {
     Bool(bool),
     /// A signed 64-bit number.
     Integer(i64),
-    /// A 64-bit floating-point number.
+    /// A 64-bit floating-point number. Those that are not finite cannot be saved.
     Real(f64),
+    /// An exact decimal number.
+    Decimal(Decimal),
     /// Unicode text.
     Text(String),
     /// Bytes.
     Bytes(Vec<u8>),
+    /// A UUID, its bytes in the order in which it is written.
+    Uuid([u8; 16]),
+    /// JSON.
+    Json(serde_json::Value),
     /// An instant, in microseconds since 1970-01-01T00:00:00Z.
     Timestamp(i64),
+    /// A date, always written `YYYY-MM-DD`.
+    Date(String),
+    /// A date and a time without a time zone, always written `YYYY-MM-DD HH:MM:SS.ffffff`.
+    DateTime(String),
+    /// A time of day, always written `HH:MM:SS.ffffff`.
+    Time(String),
+    /// No value for a column of this kind, and why. It cannot be saved: the save is refused with the reason.
+    #[serde(skip)]
+    Invalid(Kind, String),
 }
 
 impl Value {
     /// The kind of the column this value belongs in.
     pub fn kind(&self) -> Kind {
         match self {
-            Value::Null(kind) => *kind,
+            Value::Null(kind) | Value::Invalid(kind, _) => *kind,
             Value::Bool(_) => Kind::Bool,
             Value::Integer(_) => Kind::Integer,
             Value::Real(_) => Kind::Real,
+            Value::Decimal(_) => Kind::Decimal,
             Value::Text(_) => Kind::Text,
             Value::Bytes(_) => Kind::Bytes,
+            Value::Uuid(_) => Kind::Uuid,
+            Value::Json(_) => Kind::Json,
             Value::Timestamp(_) => Kind::Timestamp,
+            Value::Date(_) => Kind::Date,
+            Value::DateTime(_) => Kind::DateTime,
+            Value::Time(_) => Kind::Time,
         }
     }
 
@@ -65,192 +136,90 @@ impl Value {
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null(_))
     }
+
+    /// Reads the text of a database into the one form in which values of this kind are compared; the error is for people.
+    pub(crate) fn from_text(kind: Kind, text: &str) -> Result<Value, String> {
+        match kind {
+            Kind::Decimal => text.parse().map(Value::Decimal).map_err(|error: InvalidDecimal| error.to_string()),
+            Kind::Uuid => uuid::parse(text).map(Value::Uuid),
+            Kind::Json => serde_json::from_str(text).map(Value::Json).map_err(|error| format!("not JSON: {error}")),
+            Kind::Date => Day::parse(text).map(|day| Value::Date(day.to_string())),
+            Kind::DateTime => calendar::parse(text).map(|(day, hour)| Value::DateTime(format!("{day} {hour}"))),
+            Kind::Time => Hour::parse(text).map(|hour| Value::Time(hour.to_string())),
+            Kind::Text => Ok(Value::Text(text.to_owned())),
+            Kind::Bool | Kind::Integer | Kind::Real | Kind::Bytes | Kind::Timestamp => {
+                Err(format!("expected {kind:?}, found the text `{text}`"))
+            }
+        }
+    }
+
+    /// A UUID as databases hand it over: its 16 bytes, or its text.
+    pub(crate) fn from_uuid(stored: &[u8]) -> Result<Value, String> {
+        uuid::from_stored(stored).map(Value::Uuid)
+    }
+
+    /// Whether a column of this kind can hold it on every database; if not, why, for people.
+    pub(crate) fn check(&self, kind: Kind) -> Result<(), String> {
+        match self {
+            Value::Invalid(_, why) => Err(why.clone()),
+            _ if self.kind() != kind => Err(format!("a column of {kind:?} was given {self:?}")),
+            Value::Real(value) => scalar::finite(*value).map(drop),
+            Value::Timestamp(micros) if !calendar::INSTANTS.contains(micros) => {
+                Err(format!("{self} is not in the years 1 to 9999, so not every database can hold it"))
+            }
+            Value::Date(text) | Value::DateTime(text) | Value::Time(text) => match Value::from_text(kind, text)? {
+                same if same == *self => Ok(()),
+                other => {
+                    Err(format!("`{text}` has to be written `{other}`, or it would always differ from what is stored"))
+                }
+            },
+            _ => Ok(()),
+        }
+    }
 }
 
-/// For people: the value as a form or a conflict page would show it. `Null` is the empty string; bytes are hexadecimal.
-impl std::fmt::Display for Value {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl PartialEq for Value {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Value::Null(a), Value::Null(b)) => a == b,
+            (Value::Bool(a), Value::Bool(b)) => a == b,
+            (Value::Integer(a), Value::Integer(b)) | (Value::Timestamp(a), Value::Timestamp(b)) => a == b,
+            // Or what is not a number would differ from itself, and be written by every save.
+            (Value::Real(a), Value::Real(b)) => a == b || (a.is_nan() && b.is_nan()),
+            (Value::Decimal(a), Value::Decimal(b)) => a == b,
+            (Value::Text(a), Value::Text(b))
+            | (Value::Date(a), Value::Date(b))
+            | (Value::DateTime(a), Value::DateTime(b))
+            | (Value::Time(a), Value::Time(b)) => a == b,
+            (Value::Bytes(a), Value::Bytes(b)) => a == b,
+            (Value::Uuid(a), Value::Uuid(b)) => a == b,
+            (Value::Json(a), Value::Json(b)) => json::same(a, b),
+            (Value::Invalid(a, why), Value::Invalid(b, other)) => (a, why) == (b, other),
+            _ => false,
+        }
+    }
+}
+
+/// For people: the value as a form or a conflict page would show it. `Null` is the empty string; bytes are hexadecimal;
+/// an instant is in ISO 8601 and UTC, as in `2026-11-20T10:00:00Z`.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Null(_) => Ok(()),
             Value::Bool(value) => value.fmt(f),
-            Value::Integer(value) | Value::Timestamp(value) => value.fmt(f),
+            Value::Integer(value) => value.fmt(f),
             Value::Real(value) => value.fmt(f),
-            Value::Text(value) => value.fmt(f),
+            Value::Decimal(value) => value.fmt(f),
+            Value::Text(text) | Value::Date(text) | Value::DateTime(text) | Value::Time(text) => text.fmt(f),
             Value::Bytes(bytes) => bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}")),
+            Value::Uuid(bytes) => uuid::write(bytes, f),
+            Value::Json(json) => json.fmt(f),
+            Value::Timestamp(micros) => calendar::write_instant(*micros, f),
+            Value::Invalid(_, why) => why.fmt(f),
         }
     }
 }
 
-/// A type that lives in one or more columns of an aggregate's table.
-///
-/// Derive it for newtypes (`struct OrderNo(String)`: one column, the inner type's), for structs (one column per field,
-/// named with the field's name as prefix) and for enums without data (one text column, the variant's name):
-///
-/// ```
-/// use tenure::ValueObject;
-///
-/// #[derive(ValueObject)]
-/// struct OrderNo(String);
-///
-/// #[derive(ValueObject)]
-/// struct Receiver { name: String, phone: Option<String> }   // receiver_name, receiver_phone
-///
-/// #[derive(ValueObject)]
-/// enum OrderState { Preparing, Shipped }                    // 'Preparing' or 'Shipped'
-/// ```
-///
-/// A column that holds something the type does not know is a [`MappingError`] when the aggregate is loaded.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be stored in a column",
-    note = "derive `ValueObject` for it, or use one of: bool, i16, i32, i64, u8, u16, u32, f64, String, Vec<u8>, SystemTime, Option of those"
-)]
-pub trait ValueObject: Sized {
-    /// How many columns it occupies.
-    const WIDTH: usize;
-
-    /// Adds its columns. `column` is the column's name (or, for several columns, the prefix without the underscore);
-    /// `path` is the field path shown to people, as in `shipping.address.line1`.
-    fn columns(column: &str, path: &str, columns: &mut Vec<Column>);
-
-    /// Adds its values, [`WIDTH`](Self::WIDTH) of them.
-    fn write(&self, row: &mut Vec<Value>);
-
-    /// Adds [`WIDTH`](Self::WIDTH) nulls of the right kinds: how `None` of it is stored.
-    fn write_null(row: &mut Vec<Value>);
-
-    /// Takes its values back off the row.
-    ///
-    /// # Errors
-    /// [`MappingError`] when a value is of another kind or outside the type's range.
-    fn read(row: &mut RowReader<'_>) -> Result<Self, MappingError>;
-}
-
-/// Reads a row from left to right; knows the column at hand, so that an error can name it.
-#[derive(Debug, Clone)]
-pub struct RowReader<'a> {
-    table: &'a str,
-    columns: &'a [Column],
-    values: &'a [Value],
-}
-
-impl<'a> RowReader<'a> {
-    /// Starts at the first column of a row of `table`.
-    pub fn new(table: &'a str, columns: &'a [Column], values: &'a [Value]) -> Self {
-        RowReader { table, columns, values }
-    }
-
-    /// The next value.
-    ///
-    /// # Errors
-    /// [`MappingError`] when the row has no more values.
-    pub fn next_value(&mut self) -> Result<&'a Value, MappingError> {
-        match (self.values.split_first(), self.columns.split_first()) {
-            (Some((value, values)), Some((_, columns))) => {
-                (self.values, self.columns) = (values, columns);
-                Ok(value)
-            }
-            _ => Err(MappingError::new(self.table, "", "the row has fewer columns than the mapping")),
-        }
-    }
-
-    /// Whether the next `width` values are all null.
-    pub fn is_null(&self, width: usize) -> bool {
-        self.values.iter().take(width).all(Value::is_null)
-    }
-
-    /// Steps over `width` values.
-    pub fn skip(&mut self, width: usize) {
-        self.values = &self.values[width.min(self.values.len())..];
-        self.columns = &self.columns[width.min(self.columns.len())..];
-    }
-
-    /// An error about the column that is read next.
-    pub fn error(&self, what: impl Into<String>) -> MappingError {
-        let column = self.columns.first().map_or("", |column| column.name.as_str());
-        MappingError::new(self.table, column, what)
-    }
-}
-
-macro_rules! scalar {
-    ($type:ty, $kind:ident, |$value:ident| $write:expr, |$stored:ident| $read:expr) => {
-        impl ValueObject for $type {
-            const WIDTH: usize = 1;
-
-            fn columns(column: &str, path: &str, columns: &mut Vec<Column>) {
-                columns.push(Column::new(column, path, Kind::$kind));
-            }
-
-            fn write(&self, row: &mut Vec<Value>) {
-                let $value = self;
-                row.push(Value::$kind($write));
-            }
-
-            fn write_null(row: &mut Vec<Value>) {
-                row.push(Value::Null(Kind::$kind));
-            }
-
-            fn read(row: &mut RowReader<'_>) -> Result<Self, MappingError> {
-                let here = row.clone();
-                match row.next_value()? {
-                    Value::$kind($stored) => $read.map_err(|error| here.error(error)),
-                    other => Err(here.error(format!("expected {:?}, found {other:?}", Kind::$kind))),
-                }
-            }
-        }
-    };
-}
-
-macro_rules! integer {
-    ($($type:ty),*) => {$(
-        scalar!(
-            $type, Integer,
-            |value| i64::from(*value),
-            |stored| <$type>::try_from(*stored).map_err(|_| format!("{stored} is out of range for {}", stringify!($type)))
-        );
-    )*};
-}
-
-integer!(i8, i16, i32, i64, u8, u16, u32);
-scalar!(bool, Bool, |value| *value, |stored| Ok::<_, String>(*stored));
-scalar!(f64, Real, |value| *value, |stored| Ok::<_, String>(*stored));
-scalar!(String, Text, |value| value.clone(), |stored| Ok::<_, String>(stored.clone()));
-scalar!(Vec<u8>, Bytes, |value| value.clone(), |stored| Ok::<_, String>(stored.clone()));
-scalar!(std::time::SystemTime, Timestamp, |value| crate::clock::to_micros(*value), |stored| Ok::<_, String>(
-    crate::clock::from_micros(*stored)
-));
-
-#[cfg(feature = "jiff")]
-scalar!(jiff::Timestamp, Timestamp, |value| value.as_microsecond(), |stored| jiff::Timestamp::from_microsecond(
-    *stored
-)
-.map_err(|error| error.to_string()));
-
-/// `None` is null in every column. A value of which *every* column may be null reads back as `None` when all are.
-impl<T: ValueObject> ValueObject for Option<T> {
-    const WIDTH: usize = T::WIDTH;
-
-    fn columns(column: &str, path: &str, columns: &mut Vec<Column>) {
-        let first = columns.len();
-        T::columns(column, path, columns);
-        columns[first..].iter_mut().for_each(|column| column.nullable = true);
-    }
-
-    fn write(&self, row: &mut Vec<Value>) {
-        match self {
-            Some(value) => value.write(row),
-            None => T::write_null(row),
-        }
-    }
-
-    fn write_null(row: &mut Vec<Value>) {
-        T::write_null(row);
-    }
-
-    fn read(row: &mut RowReader<'_>) -> Result<Self, MappingError> {
-        if row.is_null(T::WIDTH) {
-            row.skip(T::WIDTH);
-            return Ok(None);
-        }
-        T::read(row).map(Some)
-    }
-}
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

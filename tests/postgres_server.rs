@@ -143,3 +143,60 @@ async fn hot(tx: &mut tenure::Transaction) -> i64 {
     let select = "select pg_stat_get_xact_tuples_hot_updated('tenure_lock'::regclass)";
     sqlx::query_scalar(select).fetch_one(tx.postgres().unwrap()).await.unwrap()
 }
+
+#[derive(Aggregate, Debug, PartialEq)]
+#[aggregate(table = "stored")]
+struct Stored {
+    #[aggregate(id)]
+    id: i64,
+    real: Option<f64>,
+    price: Option<rust_decimal::Decimal>,
+    day: Option<jiff::civil::Date>,
+    moment: Option<jiff::civil::DateTime>,
+    hour: Option<jiff::civil::Time>,
+}
+
+/// The text of dates depends on settings, and `to_char` shows infinity as nothing and 44 BC as 44.
+#[tokio::test]
+async fn what_postgres_can_hold_and_the_type_cannot_is_refused_with_the_name_of_the_column() {
+    let db = Database::connect(&url()).await.unwrap();
+    let stored = Repository::<Stored>::new(&db);
+    let mut tx = db.begin().await.unwrap();
+    let table = "drop table if exists stored;
+                 create table stored (id bigint primary key, real float8, price numeric, day date, moment timestamp, hour time,
+                                      version bigint);
+                 insert into stored values (0, null, '12.5000', '2026-11-20', '2026-11-20 10:00', '10:00', 1);
+                 insert into stored values (1, 'NaN'), (2, 'Infinity');
+                 insert into stored (id, price) values (3, 'NaN'), (4, '1e29'), (5, '0.00000000000000000000000000001');
+                 insert into stored (id, day) values (6, 'infinity'), (7, '0044-03-15 BC'), (8, '10000-01-01');
+                 insert into stored (id, moment) values (9, '-infinity'), (10, '0044-03-15 10:00 BC');
+                 insert into stored (id, hour) values (11, '24:00');
+                 insert into stored (id, price) values (12, '1.0000000000000000000000000000000000000000');
+                 update stored set version = 1;
+                 set local datestyle = 'German'; set local timezone = 'Asia/Seoul'; set local intervalstyle = 'sql_standard'";
+    sqlx::raw_sql(table).execute(tx.postgres().unwrap()).await.unwrap();
+    let there = stored.find(&mut tx, &0, LockMode::Optimistic).await.unwrap().unwrap().into_inner();
+    let moment = jiff::civil::DateTime::constant(2026, 11, 20, 10, 0, 0, 0);
+    let price = Some("12.5".parse().unwrap());
+    let (day, hour) = (Some(moment.date()), Some(moment.time()));
+    assert_eq!(there, Stored { id: 0, real: None, price, day, moment: Some(moment), hour });
+    let one = stored.find(&mut tx, &12, LockMode::Optimistic).await.unwrap().unwrap();
+    assert_eq!(one.price, Some(1.into()));
+    tx.commit().await.unwrap();
+    for (id, words) in [
+        (1, "column `real`: NaN is no number that every database can hold"),
+        (2, "column `real`: inf is no number"),
+        (3, "column `price`: `NaN` is no decimal number"),
+        (4, "column `price`: 100000000000000000000000000000 does not fit into rust_decimal::Decimal"),
+        (5, "column `price`: 0.00000000000000000000000000001 does not fit into rust_decimal::Decimal"),
+        (6, "column `day`: `infinity` is no date"),
+        (7, "column `day`: `0044-03-15 BC` is no date"),
+        (8, "column `day`: `10000-01-01` is no date"),
+        (9, "column `moment`: `-infinity` is no date and time"),
+        (10, "column `moment`: `0044-03-15T10:00:00 BC` is no date and time"),
+        (11, "column `hour`: `24:00:00` is no time of day"),
+    ] {
+        let refused = stored.get(&id).await.unwrap_err().to_string();
+        assert!(refused.contains(words), "{refused}");
+    }
+}

@@ -13,6 +13,17 @@ const TABLES: &str = "
     create table test_order_line (order_no text not null references test_order (no), line_no integer not null,
         product text not null, quantity integer not null, primary key (order_no, line_no));
     create table test_counter (name text primary key, count integer not null, version integer not null);
+    create table test_kinds (id blob primary key,
+        always_flag integer not null, always_number integer not null, always_small integer not null,
+        always_real real not null, always_short real not null, always_price text not null, always_text text not null,
+        always_bytes blob not null, always_uuid blob not null, always_json text not null, always_typed text not null,
+        always_at integer not null, always_day text not null, always_moment text not null, always_hour text not null,
+        perhaps_flag integer, perhaps_number integer, perhaps_small integer, perhaps_real real, perhaps_short real,
+        perhaps_price text, perhaps_text text, perhaps_bytes blob, perhaps_uuid blob, perhaps_json text,
+        perhaps_typed text, perhaps_at integer, perhaps_day text, perhaps_moment text, perhaps_hour text,
+        note text, version integer not null);
+    create table test_kinds_stay (kinds_id blob not null references test_kinds (id), room blob not null,
+        day text not null, price text not null, hour text, primary key (kinds_id, room, day));
     create table test_note (id text primary key, board text not null, text text not null, pinned integer,
         version integer not null, changed_by text, changed_by_name text, changed_at integer not null, changed_command text);
 ";

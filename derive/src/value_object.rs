@@ -137,7 +137,8 @@ fn unit_variants(input: &DeriveInput, data: &DataEnum, errors: &mut Errors) -> T
     let mut texts = Vec::<String>::new();
     for variant in &data.variants {
         if !matches!(variant.fields, Fields::Unit) {
-            errors.add(variant, format!("a variant with data does not fit into one column; {SHAPES}"));
+            errors.add(variant, "a variant with data does not fit into a column of text; derive serde's `Serialize` and `Deserialize` for \
+                              the enum instead, and make the field a `tenure::value::Json` of it");
         }
         let mut options = Options::read(&variant.attrs, errors);
         let text =

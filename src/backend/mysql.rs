@@ -21,6 +21,7 @@ mod session;
 mod statements;
 mod transaction;
 mod underway;
+mod values;
 
 use std::time::Duration;
 
@@ -122,6 +123,7 @@ fn capabilities(flavour: Flavour, version: &str) -> Capabilities {
         skip_locked: true,
         names_blocker: flavour == Flavour::MariaDb,
         heartbeats_pass_saves: false,
+        compares_decimals: true,
     }
 }
 

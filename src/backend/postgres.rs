@@ -16,6 +16,7 @@ mod rows;
 pub(super) mod sea_orm;
 mod statements;
 mod transaction;
+mod values;
 
 use std::time::Duration;
 
@@ -80,6 +81,7 @@ fn capabilities(version: &str) -> Capabilities {
         skip_locked: true,
         names_blocker: true,
         heartbeats_pass_saves: true,
+        compares_decimals: true,
     }
 }
 

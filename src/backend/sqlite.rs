@@ -18,6 +18,7 @@ mod rows;
 pub(super) mod sea_orm;
 mod statements;
 mod transaction;
+mod values;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -83,6 +84,7 @@ fn capabilities(version: String) -> Capabilities {
         skip_locked: false,
         names_blocker: false,
         heartbeats_pass_saves: false,
+        compares_decimals: false,
     }
 }
 

@@ -7,6 +7,8 @@ pub mod audit;
 pub mod batches;
 pub mod by_hand;
 pub mod children;
+pub mod every_kind;
+pub mod kinds;
 pub mod leases;
 pub mod locking;
 pub mod merging;
@@ -75,6 +77,21 @@ macro_rules! conformance {
                 a_loaded_aggregate_cannot_change_its_id,
                 ids_of_any_script_are_told_apart,
                 the_last_changes_are_kept_with_who_when_and_what_for;
+            kinds:
+                every_kind_comes_back_as_it_was_written,
+                every_kind_can_be_changed,
+                none_of_every_kind_comes_back_as_none,
+                the_null_of_json_is_not_none,
+                what_was_not_touched_is_not_written_again,
+                what_is_smaller_than_a_microsecond_is_cut_off_and_no_change,
+                a_decimal_of_another_scale_is_no_change,
+                json_with_its_keys_in_another_order_is_no_change,
+                what_no_column_can_hold_is_refused_with_its_name,
+                an_aggregate_under_a_uuid_and_its_children_by_date_are_found_again,
+                a_conflict_compares_every_kind_with_the_state_that_was_kept,
+                a_change_of_many_finds_and_sets_every_kind,
+                a_condition_on_a_decimal_is_exact_or_refused,
+                what_cannot_be_compared_or_held_is_refused_in_a_change_of_many;
             children:
                 what_is_inserted_at_any_depth_is_read_back_whole,
                 a_change_at_any_depth_raises_the_version_by_one,

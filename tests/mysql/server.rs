@@ -434,3 +434,51 @@ async fn columns_of_any_width_hold_what_the_mapping_says_and_children_come_in_th
         assert_eq!(Kinds::clone(&*kinds.get(&key).await.unwrap().unwrap()), one);
     }
 }
+
+#[derive(Aggregate, Debug)]
+#[aggregate(table = "stored")]
+struct Stored {
+    #[aggregate(id)]
+    id: i64,
+    price: Option<rust_decimal::Decimal>,
+    uuid: Option<uuid::Uuid>,
+    day: Option<jiff::civil::Date>,
+    moment: Option<jiff::civil::DateTime>,
+    hour: Option<jiff::civil::Time>,
+}
+
+#[tokio::test]
+async fn what_mariadb_can_hold_and_the_type_cannot_is_refused_with_the_name_of_the_column() {
+    let (db, _, _) = pinned().await;
+    let table = "drop table if exists stored;
+                 create table stored (id bigint primary key, price decimal(60, 30), uuid char(36), day date, moment datetime,
+                                      hour time, version bigint default 1) engine = InnoDB;
+                 set @mode = @@sql_mode, sql_mode = '';
+                 insert into stored values (0, 1, '6CCD780C-BABA-1026-9564-5B8C656024DB', '2026-11-20', '2026-11-20 10:00', '10:00', 1);
+                 insert into stored (id, price) values (1, '100000000000000000000000000000'), (2, '0.00000000000000000000000000001');
+                 insert into stored (id, uuid) values (3, 'me');
+                 insert into stored (id, day) values (4, '0000-00-00'), (5, '2026-11-00');
+                 insert into stored (id, moment) values (6, '0000-00-00');
+                 insert into stored (id, hour) values (7, '-01:00'), (8, '838:59:59');
+                 set sql_mode = @mode";
+    sqlx::raw_sql(table).execute(db.mysql().unwrap()).await.unwrap();
+    let stored = Repository::<Stored>::new(&db);
+    let there = stored.get(&0).await.unwrap().unwrap();
+    let moment = jiff::civil::DateTime::constant(2026, 11, 20, 10, 0, 0, 0);
+    let uuid = uuid::Uuid::from_u128(0x6ccd780c_baba_1026_9564_5b8c656024db);
+    assert_eq!((there.price, there.uuid), (Some(1.into()), Some(uuid)));
+    assert_eq!((there.day, there.moment, there.hour), (Some(moment.date()), Some(moment), Some(moment.time())));
+    for (id, words) in [
+        (1, "column `price`: 100000000000000000000000000000.000000000000000000000000000000 does not fit into"),
+        (2, "column `price`: 0.000000000000000000000000000010 does not fit into"),
+        (3, "column `uuid`: `me` is no UUID"),
+        (4, "column `day`: `0000-00-00` is no date"),
+        (5, "column `day`: `2026-11-00` is no date"),
+        (6, "column `moment`: `0000-00-00 00:00:00` is no date and time"),
+        (7, "column `hour`: `-01:00:00` is no time of day"),
+        (8, "column `hour`: `838:59:59` is no time of day"),
+    ] {
+        let refused = stored.get(&id).await.unwrap_err().to_string();
+        assert!(refused.contains(words), "{refused}");
+    }
+}

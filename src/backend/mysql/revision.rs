@@ -6,7 +6,7 @@ use sqlx::mysql::MySqlRow;
 use super::errors::classify;
 use super::leases::owner;
 use super::session::{Session, Statement};
-use super::{rows, statements};
+use super::{statements, values};
 use crate::backend::Authorship;
 use crate::clock::from_millis;
 use crate::conflict::Change;
@@ -79,7 +79,7 @@ pub(super) async fn changes(
     limit: u32,
 ) -> Result<Vec<Change>, DatabaseError> {
     if let (0, Some(audit)) = (mapping.revisions, &mapping.audit) {
-        let select = rows::query(statements::select_audit(mapping, audit), id);
+        let select = values::query(statements::select_audit(mapping, audit), id);
         let row = session.fetch_optional(select).await.map_err(classify)?;
         return row.iter().take(limit as usize).map(change).collect();
     }

@@ -3,16 +3,16 @@
 //! Whether two ids are the same is for the collation of the application's own column to say.
 
 use sqlx::Row as _;
-use sqlx::mysql::MySqlRow;
 
 use super::deadline::{Flavour, RowLock};
 use super::errors::{classify, is_duplicate};
-use super::session::{Session, Statement};
+use super::session::Session;
 use super::statements;
+use super::values::{bind, misfit, query, read};
 use crate::backend::{Authorship, BulkChange, Save, Saved, Stored};
 use crate::condition::Test;
 use crate::error::DatabaseError;
-use crate::mapping::{Column, Mapping, MappingError, Row, Rows, Table};
+use crate::mapping::{Mapping, Row, Rows, Table};
 use crate::value::{Kind, Value};
 use crate::version::Version;
 
@@ -193,43 +193,4 @@ async fn ask_first(session: &mut Session, mapping: &Mapping, id: &[Value]) -> Re
         session.fetch_locked(select, RowLock::Update).await.map_err(classify)?;
     }
     Ok(())
-}
-
-pub(super) fn query<'v>(sql: String, values: impl IntoIterator<Item = &'v Value>) -> Statement {
-    values.into_iter().fold(Statement::new(sql), bind)
-}
-
-fn bind(statement: Statement, value: &Value) -> Statement {
-    match value {
-        Value::Null(Kind::Bool | Kind::Integer | Kind::Timestamp) => statement.bind(None::<i64>),
-        Value::Null(Kind::Real) => statement.bind(None::<f64>),
-        Value::Null(Kind::Text) => statement.bind(None::<&str>),
-        Value::Null(Kind::Bytes) => statement.bind(None::<&[u8]>),
-        Value::Bool(value) => statement.bind(*value),
-        Value::Integer(value) | Value::Timestamp(value) => statement.bind(*value),
-        Value::Real(value) => statement.bind(*value),
-        Value::Text(value) => statement.bind(value.as_str()),
-        Value::Bytes(value) => statement.bind(&value[..]),
-    }
-}
-
-fn read(table: &Table, row: &MySqlRow, first: usize) -> Result<Row, DatabaseError> {
-    let column = |(index, column)| read_column(row, first + index, column).map_err(|error| misfit(table, "", &error));
-    table.columns.iter().enumerate().map(column).collect()
-}
-
-fn read_column(row: &MySqlRow, index: usize, column: &Column) -> Result<Value, sqlx::Error> {
-    let value = match column.kind {
-        Kind::Bool => row.try_get::<Option<i64>, _>(index)?.map(|value| Value::Bool(value != 0)),
-        Kind::Integer => row.try_get::<Option<i64>, _>(index)?.map(Value::Integer),
-        Kind::Real => row.try_get::<Option<f64>, _>(index)?.map(Value::Real),
-        Kind::Text => row.try_get::<Option<String>, _>(index)?.map(Value::Text),
-        Kind::Bytes => row.try_get::<Option<Vec<u8>>, _>(index)?.map(Value::Bytes),
-        Kind::Timestamp => row.try_get::<Option<i64>, _>(index)?.map(Value::Timestamp),
-    };
-    Ok(value.unwrap_or(Value::Null(column.kind)))
-}
-
-fn misfit(table: &Table, column: &str, error: &dyn std::error::Error) -> DatabaseError {
-    MappingError::new(&table.name, column, error.to_string()).into()
 }

@@ -114,7 +114,7 @@ pub(super) fn update_matching(change: &BulkChange<'_>, audit: &[Value]) -> (Stri
     let when = condition(mapping, change.when, &mut values);
     values.extend(new);
     let differs = columns.iter().map(|&column| &root.columns[column]);
-    let differs = differs.map(|column| format!("not (`{}` <=> {})", column.name, place(column)));
+    let differs = differs.map(|column| format!("not (`{}` <=> {})", column.name, operand(column)));
     let differs = differs.collect::<Vec<_>>().join(" or ");
     let update = format!(
         "update `{}` set {set}{}`{version}` = `{version}` + 1 where {when} and ({differs})",
@@ -128,7 +128,7 @@ pub(super) fn update_matching(change: &BulkChange<'_>, audit: &[Value]) -> (Stri
 fn condition(mapping: &Mapping, when: &Test, values: &mut Vec<Value>) -> String {
     condition::render(&mapping.root, when, '`', &mut |column, value| {
         values.push(value.clone());
-        place(column)
+        operand(column)
     })
 }
 
@@ -157,8 +157,10 @@ fn reading(table: &Table) -> String {
         Kind::Integer => format!("cast(`{}` as signed)", column.name),
         // As a cast, but MySQL has that only since 8.0.17.
         Kind::Real => format!("`{}` + 0e0", column.name),
-        Kind::Text => format!("convert(`{}` using utf8mb4)", column.name),
-        Kind::Bytes => format!("cast(`{}` as binary)", column.name),
+        Kind::Text | Kind::Json => format!("convert(`{}` using utf8mb4)", column.name),
+        // A UUID is one or the other: `uuid` of MariaDB, or `binary(16)`. Both give their 16 bytes.
+        Kind::Bytes | Kind::Uuid => format!("cast(`{}` as binary)", column.name),
+        Kind::Decimal | Kind::Date | Kind::DateTime | Kind::Time => format!("cast(`{}` as char)", column.name),
         Kind::Timestamp => format!("timestampdiff(microsecond, {EPOCH}, `{}`)", column.name),
     };
     table.columns.iter().map(read).collect::<Vec<_>>().join(", ")
@@ -171,7 +173,20 @@ const EPOCH: &str = "timestamp'1970-01-01 00:00:00'";
 fn place(column: &Column) -> String {
     match column.kind {
         Kind::Timestamp => format!("timestampadd(microsecond, ?, {EPOCH})"),
+        Kind::Date => "cast(? as date)".into(),
+        Kind::DateTime => "cast(? as datetime(6))".into(),
+        Kind::Time => "cast(? as time(6))".into(),
         _ => "?".into(),
+    }
+}
+
+/// The place of a value that a column is compared with.
+fn operand(column: &Column) -> String {
+    match column.kind {
+        // MySQL compares a decimal with a text as floating-point numbers; MariaDB does not. Exact up to 35 digits before the
+        // point and 30 after it.
+        Kind::Decimal => "cast(? as decimal(65, 30))".into(),
+        _ => place(column),
     }
 }
 

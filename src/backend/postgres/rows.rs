@@ -1,18 +1,16 @@
 //! Aggregates as rows: load, insert, save, delete. Root first, always.
 
-use sqlx::postgres::{PgArguments, PgRow};
-use sqlx::{AssertSqlSafe, PgConnection, Postgres, Row as _};
+use sqlx::{PgConnection, Row as _};
 
 use super::errors::classify;
 use super::statements::{self, RowLock};
+use super::values::{bind, misfit, query, read};
 use crate::backend::{Authorship, BulkChange, Save, Saved, Stored};
 use crate::condition::Test;
 use crate::error::DatabaseError;
-use crate::mapping::{Column, Mapping, MappingError, Row, Rows, Table};
+use crate::mapping::{Mapping, Row, Rows, Table};
 use crate::value::{Kind, Value};
 use crate::version::Version;
-
-type Query<'q> = sqlx::query::Query<'q, Postgres, PgArguments>;
 
 /// Loads an aggregate: the root, locked as asked, then its children by statements of their own. (One join would return
 /// the new root with the old children after it had to wait.)
@@ -186,45 +184,4 @@ async fn insert_child(
 ) -> Result<(), DatabaseError> {
     let insert = query(statements::insert_child(mapping, table), root[..mapping.root.key].iter().chain(child));
     insert.execute(connection).await.map(drop).map_err(classify)
-}
-
-pub(super) fn query<'q, 'v>(sql: String, values: impl IntoIterator<Item = &'v Value>) -> Query<'q> {
-    values.into_iter().fold(sqlx::query(AssertSqlSafe(sql)), bind)
-}
-
-/// The driver remembers a statement by its text together with the types of its first binds, so NULL needs its type.
-fn bind<'q>(query: Query<'q>, value: &Value) -> Query<'q> {
-    match value {
-        Value::Null(Kind::Bool) => query.bind(None::<bool>),
-        Value::Null(Kind::Integer | Kind::Timestamp) => query.bind(None::<i64>),
-        Value::Null(Kind::Real) => query.bind(None::<f64>),
-        Value::Null(Kind::Text) => query.bind(None::<String>),
-        Value::Null(Kind::Bytes) => query.bind(None::<Vec<u8>>),
-        Value::Bool(value) => query.bind(*value),
-        Value::Integer(value) | Value::Timestamp(value) => query.bind(*value),
-        Value::Real(value) => query.bind(*value),
-        Value::Text(value) => query.bind(value.clone()),
-        Value::Bytes(value) => query.bind(value.clone()),
-    }
-}
-
-fn read(table: &Table, row: &PgRow, first: usize) -> Result<Row, DatabaseError> {
-    let column = |(index, column)| read_column(row, first + index, column).map_err(|error| misfit(table, "", &error));
-    table.columns.iter().enumerate().map(column).collect()
-}
-
-fn read_column(row: &PgRow, index: usize, column: &Column) -> Result<Value, sqlx::Error> {
-    let value = match column.kind {
-        Kind::Bool => row.try_get::<Option<bool>, _>(index)?.map(Value::Bool),
-        Kind::Integer => row.try_get::<Option<i64>, _>(index)?.map(Value::Integer),
-        Kind::Real => row.try_get::<Option<f64>, _>(index)?.map(Value::Real),
-        Kind::Text => row.try_get::<Option<String>, _>(index)?.map(Value::Text),
-        Kind::Bytes => row.try_get::<Option<Vec<u8>>, _>(index)?.map(Value::Bytes),
-        Kind::Timestamp => row.try_get::<Option<i64>, _>(index)?.map(Value::Timestamp),
-    };
-    Ok(value.unwrap_or(Value::Null(column.kind)))
-}
-
-fn misfit(table: &Table, column: &str, error: &dyn std::error::Error) -> DatabaseError {
-    MappingError::new(&table.name, column, error.to_string()).into()
 }

@@ -1,7 +1,8 @@
 //! SQL text for a mapping. Names come from [`Mapping::validate`]d mappings and are quoted; values are always bound.
 //!
 //! Every column is read through a cast to the kind of its mapping, so that an `integer`, a `bigint` and a `numeric` are
-//! all numbers, and instants travel as microseconds.
+//! all numbers. What has no type in the driver travels as text. Casts are on the side of the parameter, so that indexes are
+//! used.
 
 use crate::backend::{BulkChange, condition};
 use crate::condition::Test;
@@ -138,7 +139,9 @@ pub(super) fn update_matching(change: &BulkChange<'_>, audit: &[Value]) -> (Stri
     let differs = change.set.iter().map(|(column, value)| {
         values.push(value.clone());
         let column = &root.columns[*column];
-        format!("\"{}\" is distinct from {}", column.name, place(column, values.len()))
+        // A column of type `json` has no equality.
+        let cast = if column.kind == Kind::Json { "::jsonb" } else { "" };
+        format!("\"{}\"{cast} is distinct from {}", column.name, place(column, values.len()))
     });
     let differs = differs.collect::<Vec<_>>().join(" or ");
     let update = format!(
@@ -189,8 +192,11 @@ fn reading(table: &Table) -> String {
         Kind::Bool => format!("\"{}\"::boolean", column.name),
         Kind::Integer => format!("\"{}\"::bigint", column.name),
         Kind::Real => format!("\"{}\"::float8", column.name),
-        Kind::Text => format!("\"{}\"::text", column.name),
         Kind::Bytes => format!("\"{}\"", column.name),
+        Kind::Text | Kind::Decimal | Kind::Uuid | Kind::Json | Kind::Time => format!("\"{}\"::text", column.name),
+        // Their text depends on `DateStyle`, but JSON is always in ISO 8601; also infinity, and years before Christ, which
+        // `to_char` does not tell from others.
+        Kind::Date | Kind::DateTime => format!("to_json(\"{}\") #>> '{{}}'", column.name),
         Kind::Timestamp => format!("(extract(epoch from \"{}\") * 1000000)::bigint", column.name),
     };
     table.columns.iter().map(read).collect::<Vec<_>>().join(", ")
@@ -204,7 +210,15 @@ fn place(column: &Column, at: usize) -> String {
         Kind::Real => format!("${at}::float8"),
         Kind::Text => format!("${at}::text"),
         Kind::Bytes => format!("${at}::bytea"),
-        Kind::Timestamp => format!("('epoch'::timestamptz + ${at}::bigint * interval '1 microsecond')"),
+        Kind::Decimal => format!("${at}::text::numeric"),
+        Kind::Uuid => format!("${at}::text::uuid"),
+        // Assigned to a column of type `json` it becomes one.
+        Kind::Json => format!("${at}::text::jsonb"),
+        // From a number it would have to be multiplied, which is only exact up to the year 2255.
+        Kind::Timestamp => format!("${at}::text::timestamptz"),
+        Kind::Date => format!("${at}::text::date"),
+        Kind::DateTime => format!("${at}::text::timestamp"),
+        Kind::Time => format!("${at}::text::time"),
     }
 }
 

@@ -5,7 +5,7 @@ use sqlx::{Row, SqliteConnection};
 
 use super::errors::classify;
 use super::leases::owner;
-use super::{rows, statements};
+use super::{statements, values};
 use crate::backend::Authorship;
 use crate::clock::from_millis;
 use crate::conflict::Change;
@@ -86,7 +86,7 @@ pub(super) async fn changes(
     limit: u32,
 ) -> Result<Vec<Change>, DatabaseError> {
     if let (0, Some(audit)) = (mapping.revisions, &mapping.audit) {
-        let select = rows::query(statements::select_audit(mapping, audit), id);
+        let select = values::query(statements::select_audit(mapping, audit), id);
         let row = select.fetch_optional(connection).await.map_err(classify)?;
         return row.iter().take(limit as usize).map(change).collect();
     }

@@ -1,18 +1,16 @@
 //! Aggregates as rows: load, insert, save, delete. Root first, always.
 
-use sqlx::sqlite::{SqliteArguments, SqliteRow};
-use sqlx::{AssertSqlSafe, Row as _, Sqlite, SqliteConnection};
+use sqlx::{Row as _, SqliteConnection};
 
 use super::errors::{classify, is_duplicate};
 use super::statements;
+use super::values::{bind, misfit, query, read};
 use crate::backend::{Authorship, BulkChange, Save, Saved, Stored};
 use crate::condition::Test;
 use crate::error::DatabaseError;
-use crate::mapping::{Column, Mapping, MappingError, Row, Rows, Table};
+use crate::mapping::{Mapping, Row, Rows, Table};
 use crate::value::{Kind, Value};
 use crate::version::Version;
-
-type Query<'q> = sqlx::query::Query<'q, Sqlite, SqliteArguments>;
 
 /// Loads an aggregate. The caller's transaction makes the statements see one moment.
 pub(super) async fn load(
@@ -128,6 +126,12 @@ pub(super) async fn matching(
     mapping: &Mapping,
     when: &Test,
 ) -> Result<Vec<Row>, DatabaseError> {
+    if when.compares(Kind::Decimal) {
+        // As text, 9 is more than 10 and 1.0 is not 1.00; as floating-point numbers they would be rounded.
+        return Err(DatabaseError::Unsupported(
+            "a condition on a decimal: SQLite has no decimals that it could compare",
+        ));
+    }
     let (select, values) = statements::select_matching(mapping, when);
     let rows = query(select, &values).fetch_all(connection).await.map_err(classify)?;
     let id = Table { columns: mapping.root.columns[..mapping.root.key].to_vec(), ..mapping.root.clone() };
@@ -159,40 +163,4 @@ async fn insert_child(
 ) -> Result<(), DatabaseError> {
     let insert = query(statements::insert_child(table), root[..mapping.root.key].iter().chain(child));
     insert.execute(connection).await.map(drop).map_err(classify)
-}
-
-pub(super) fn query<'q, 'v>(sql: String, values: impl IntoIterator<Item = &'v Value>) -> Query<'q> {
-    values.into_iter().fold(sqlx::query(AssertSqlSafe(sql)), bind)
-}
-
-fn bind<'q>(query: Query<'q>, value: &Value) -> Query<'q> {
-    match value {
-        Value::Null(_) => query.bind(None::<i64>),
-        Value::Bool(value) => query.bind(*value),
-        Value::Integer(value) | Value::Timestamp(value) => query.bind(*value),
-        Value::Real(value) => query.bind(*value),
-        Value::Text(value) => query.bind(value.clone()),
-        Value::Bytes(value) => query.bind(value.clone()),
-    }
-}
-
-fn read(table: &Table, row: &SqliteRow, first: usize) -> Result<Row, DatabaseError> {
-    let column = |(index, column)| read_column(row, first + index, column).map_err(|error| misfit(table, "", &error));
-    table.columns.iter().enumerate().map(column).collect()
-}
-
-fn read_column(row: &SqliteRow, index: usize, column: &Column) -> Result<Value, sqlx::Error> {
-    let value = match column.kind {
-        Kind::Bool => row.try_get::<Option<bool>, _>(index)?.map(Value::Bool),
-        Kind::Integer => row.try_get::<Option<i64>, _>(index)?.map(Value::Integer),
-        Kind::Real => row.try_get::<Option<f64>, _>(index)?.map(Value::Real),
-        Kind::Text => row.try_get::<Option<String>, _>(index)?.map(Value::Text),
-        Kind::Bytes => row.try_get::<Option<Vec<u8>>, _>(index)?.map(Value::Bytes),
-        Kind::Timestamp => row.try_get::<Option<i64>, _>(index)?.map(Value::Timestamp),
-    };
-    Ok(value.unwrap_or(Value::Null(column.kind)))
-}
-
-fn misfit(table: &Table, column: &str, error: &dyn std::error::Error) -> DatabaseError {
-    MappingError::new(&table.name, column, error.to_string()).into()
 }

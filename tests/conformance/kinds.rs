@@ -1,0 +1,273 @@
+//! Every kind of column: what was written comes back, and only what differs is written.
+
+use jiff::civil::{Date, DateTime, Time};
+use serde_json::json;
+use tenure::value::{Json, Value};
+use tenure::{Condition, DatabaseError, Error, Loaded, LockMode, Repository, Side, UpdateError, Version};
+use uuid::Uuid;
+
+use super::every_kind::{Changeable, Every, Kinds, Parcel, Part, Stay, decimal};
+use super::support::{TestDb, kim, lee, version};
+
+type Change = fn(&mut Kinds);
+
+fn repository(t: &TestDb) -> Repository<Kinds> {
+    Repository::new(&t.db)
+}
+
+async fn insert(t: &TestDb, kinds: &Kinds) -> Loaded<Kinds> {
+    let mut tx = t.db.begin().await.unwrap();
+    let inserted = repository(t).insert(&mut tx, kinds.clone()).await.unwrap();
+    tx.commit().await.unwrap();
+    inserted
+}
+
+/// Loads it, runs a change on it and saves it: the version afterwards.
+async fn change(t: &TestDb, id: Uuid, change: impl FnOnce(&mut Kinds)) -> Version {
+    let mut tx = t.db.begin().await.unwrap();
+    let mut loaded = repository(t).find(&mut tx, &id, LockMode::PessimisticWrite).await.unwrap().unwrap();
+    change(&mut loaded);
+    let version = repository(t).save(&mut tx, &mut loaded).await.unwrap();
+    tx.commit().await.unwrap();
+    version
+}
+
+async fn stored(t: &TestDb, id: Uuid) -> Kinds {
+    repository(t).get(&id).await.unwrap().unwrap().into_inner()
+}
+
+pub async fn every_kind_comes_back_as_it_was_written(t: &TestDb) {
+    for every in [Every::ordinary(), Every::least(), Every::most(), Every::smallest()] {
+        let kinds = Kinds { perhaps: Some(every.clone()), ..Kinds::new(every) };
+        insert(t, &kinds).await;
+        assert_eq!(stored(t, kinds.id).await, kinds);
+    }
+}
+
+pub async fn every_kind_can_be_changed(t: &TestDb) {
+    let mut kinds = Kinds::new(Every::ordinary());
+    insert(t, &kinds).await;
+    for (saves, every) in (2..).zip([Every::least(), Every::most(), Every::smallest(), Every::ordinary()]) {
+        (kinds.always, kinds.perhaps) = (every.clone(), Some(every));
+        assert_eq!(change(t, kinds.id, |loaded| *loaded = kinds.clone()).await, version(saves));
+        assert_eq!(stored(t, kinds.id).await, kinds);
+    }
+}
+
+pub async fn none_of_every_kind_comes_back_as_none(t: &TestDb) {
+    let mut kinds = Kinds::new(Every::ordinary());
+    insert(t, &kinds).await;
+    assert_eq!(stored(t, kinds.id).await, kinds);
+    kinds.perhaps = Some(Every::ordinary());
+    change(t, kinds.id, |loaded| *loaded = kinds.clone()).await;
+    kinds.perhaps = None;
+    change(t, kinds.id, |loaded| *loaded = kinds.clone()).await;
+    assert_eq!(stored(t, kinds.id).await, kinds);
+}
+
+pub async fn the_null_of_json_is_not_none(t: &TestDb) {
+    let mut kinds = Kinds { note: Some(json!(null)), ..Kinds::new(Every::ordinary()) };
+    insert(t, &kinds).await;
+    assert_eq!(stored(t, kinds.id).await, kinds);
+    kinds.note = None;
+    assert_eq!(change(t, kinds.id, |loaded| loaded.note = None).await, version(2));
+    assert_eq!(stored(t, kinds.id).await, kinds);
+}
+
+pub async fn what_was_not_touched_is_not_written_again(t: &TestDb) {
+    for every in [Every::ordinary(), Every::least(), Every::most(), Every::smallest()] {
+        let kinds = Kinds { perhaps: Some(every.clone()), ..Kinds::new(every) };
+        let mut inserted = insert(t, &kinds).await;
+        let mut tx = t.db.begin().await.unwrap();
+        assert_eq!(repository(t).save(&mut tx, &mut inserted).await.unwrap(), Version::FIRST);
+        tx.commit().await.unwrap();
+        assert_eq!(change(t, kinds.id, |_| {}).await, Version::FIRST);
+        // Also not when all of it is set to what it is.
+        assert_eq!(change(t, kinds.id, |loaded| *loaded = kinds.clone()).await, Version::FIRST);
+    }
+}
+
+pub async fn what_is_smaller_than_a_microsecond_is_cut_off_and_no_change(t: &TestDb) {
+    let cut = Every {
+        at: "2026-11-20T10:00:00.123456Z".parse().unwrap(),
+        moment: DateTime::constant(2026, 11, 20, 10, 0, 0, 123_456_000),
+        hour: Time::constant(10, 0, 0, 123_456_000),
+        ..Every::ordinary()
+    };
+    let whole = Every {
+        at: "2026-11-20T10:00:00.123456999Z".parse().unwrap(),
+        moment: DateTime::constant(2026, 11, 20, 10, 0, 0, 123_456_999),
+        hour: Time::constant(10, 0, 0, 123_456_999),
+        ..cut.clone()
+    };
+    let mut inserted = insert(t, &Kinds::new(whole.clone())).await;
+    assert_eq!(inserted.always, cut);
+    inserted.always = whole.clone();
+    let mut tx = t.db.begin().await.unwrap();
+    assert_eq!(repository(t).save(&mut tx, &mut inserted).await.unwrap(), Version::FIRST);
+    tx.commit().await.unwrap();
+    assert_eq!(change(t, inserted.id, |loaded| loaded.always = whole).await, Version::FIRST);
+    assert_eq!(stored(t, inserted.id).await.always, cut);
+}
+
+pub async fn a_decimal_of_another_scale_is_no_change(t: &TestDb) {
+    let kinds = Kinds::new(Every::ordinary());
+    insert(t, &kinds).await;
+    for same in ["12.5", "12.500000", "12.50"] {
+        assert_eq!(change(t, kinds.id, |loaded| loaded.always.price = decimal(same)).await, Version::FIRST);
+    }
+    assert_eq!(change(t, kinds.id, |loaded| loaded.always.price = decimal("-12.5")).await, version(2));
+    assert_eq!(change(t, kinds.id, |loaded| loaded.stays[1].price = decimal("12.5")).await, version(2));
+    assert_eq!(change(t, kinds.id, |loaded| loaded.stays[1].price = decimal("12.51")).await, version(3));
+}
+
+pub async fn json_with_its_keys_in_another_order_is_no_change(t: &TestDb) {
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    let kinds = Kinds { note: Some(json(r#"{"b": [1e16, 2], "a": "x"}"#)), ..Kinds::new(Every::ordinary()) };
+    insert(t, &kinds).await;
+    let same = Some(json(r#"{"a": "x", "b": [10000000000000000, 2.0]}"#));
+    assert_eq!(change(t, kinds.id, |loaded| loaded.note = same).await, Version::FIRST);
+    let other = Some(json(r#"{"a": "x", "b": [2, 10000000000000000]}"#));
+    assert_eq!(change(t, kinds.id, |loaded| loaded.note = other.clone()).await, version(2));
+    assert_eq!(stored(t, kinds.id).await.note, other);
+}
+
+pub async fn what_no_column_can_hold_is_refused_with_its_name(t: &TestDb) {
+    let repository = repository(t);
+    let mut kinds = insert(t, &Kinds::new(Every::ordinary())).await;
+    let changes: [(&str, Change); 7] = [
+        ("`test_kinds`, column `always_real`: NaN is no number", |kinds| kinds.always.real = f64::NAN),
+        ("`test_kinds`, column `always_short`: -inf is no number", |kinds| kinds.always.short = f32::NEG_INFINITY),
+        ("`test_kinds`, column `always_day`: `0000-12-31` is no date of the years 1 to 9999", |kinds| {
+            kinds.always.day = Date::constant(0, 12, 31);
+        }),
+        ("`test_kinds`, column `perhaps_moment`: `-044-03-15 12:00:00.000000` is no date and time", |kinds| {
+            let moment = DateTime::constant(-44, 3, 15, 12, 0, 0, 0);
+            kinds.perhaps = Some(Every { moment, ..Every::ordinary() });
+        }),
+        ("`test_kinds`, column `always_at`: 0000-12-31T23:59:59.999999Z is not in the years 1 to 9999", |kinds| {
+            kinds.always.at = "0000-12-31T23:59:59.999999Z".parse().unwrap();
+        }),
+        ("`test_kinds`, column `always_typed`: this ", |kinds| {
+            kinds.always.typed = Json(Parcel::Weights(vec![f64::NAN]));
+        }),
+        ("`test_kinds_stay`, column `day`: `-001-01-01` is no date", |kinds| {
+            kinds.stays[0].day = Date::constant(-1, 1, 1)
+        }),
+    ];
+    let mut tx = t.db.begin().await.unwrap();
+    for (words, change) in changes {
+        let before = kinds.clone().into_inner();
+        change(&mut kinds);
+        let refused = repository.save(&mut tx, &mut kinds).await.unwrap_err().to_string();
+        assert!(refused.contains(words), "{refused}");
+        let mut other = Kinds::new(Every::ordinary());
+        change(&mut other);
+        let refused = repository.insert(&mut tx, other.clone()).await.unwrap_err().to_string();
+        assert!(refused.contains(words), "{refused}");
+        assert!(repository.find(&mut tx, &other.id, LockMode::None).await.unwrap().is_none());
+        *kinds = before;
+    }
+    // Nothing of it was written, and the transaction goes on.
+    assert_eq!(repository.save(&mut tx, &mut kinds).await.unwrap(), Version::FIRST);
+    tx.commit().await.unwrap();
+    assert_eq!(stored(t, kinds.id).await, kinds.into_inner());
+}
+
+pub async fn an_aggregate_under_a_uuid_and_its_children_by_date_are_found_again(t: &TestDb) {
+    let mut kinds = Kinds::new(Every::ordinary());
+    insert(t, &kinds).await;
+    kinds.stays[0].hour = Some(Time::constant(9, 0, 0, 0));
+    kinds.stays[1].day = Date::constant(2026, 11, 21);
+    kinds.stays.push(Stay { room: Uuid::max(), ..kinds.stays[0].clone() });
+    assert_eq!(change(t, kinds.id, |loaded| *loaded = kinds.clone()).await, version(2));
+    assert_eq!(stored(t, kinds.id).await, kinds);
+    let mut tx = t.db.begin().await.unwrap();
+    assert!(matches!(repository(t).insert(&mut tx, kinds.clone()).await, Err(Error::AlreadyExists { .. })));
+    let loaded = repository(t).find(&mut tx, &kinds.id, LockMode::PessimisticWrite).await.unwrap().unwrap();
+    repository(t).delete(&mut tx, loaded).await.unwrap();
+    tx.commit().await.unwrap();
+    assert!(repository(t).get(&kinds.id).await.unwrap().is_none());
+}
+
+pub async fn a_conflict_compares_every_kind_with_the_state_that_was_kept(t: &TestDb) {
+    for every in [Every::ordinary(), Every::least(), Every::most(), Every::smallest()] {
+        let kinds = Kinds { perhaps: Some(every.clone()), ..Kinds::new(every) };
+        insert(t, &kinds).await;
+        let repository = repository(t);
+        let note = |kinds: &mut Kinds| {
+            kinds.note = Some(json!({"by": "lee"}));
+            Ok::<_, std::convert::Infallible>(())
+        };
+        repository.update(&kinds.id).by(&lee()).run(note).await.unwrap();
+        let pay = |kinds: &mut Kinds| {
+            kinds.always.price = decimal("0.01");
+            Ok::<_, std::convert::Infallible>(())
+        };
+        let stale = repository.update(&kinds.id).by(&kim()).expecting(Version::FIRST).run(pay).await;
+        let Err(UpdateError::Failed(Error::VersionConflict(conflict))) = stale else { panic!("{stale:?}") };
+        let fields: Vec<_> = conflict.fields.iter().map(|field| (field.path.as_str(), field.side())).collect();
+        assert_eq!(fields, [("always.price", Side::Mine), ("note", Side::Theirs)]);
+        assert_eq!(conflict.fields[0].mine, Some(Value::Decimal("0.01".parse().unwrap())));
+        assert_eq!(conflict.fields[1].now.as_ref().unwrap().to_string(), r#"{"by":"lee"}"#);
+    }
+}
+
+pub async fn a_change_of_many_finds_and_sets_every_kind(t: &TestDb) {
+    let kinds = Kinds::new(Every::ordinary());
+    insert(t, &kinds).await;
+    let parts = Repository::<Part>::new(&t.db);
+    let Every { uuid, at, day, moment, hour, .. } = Every::ordinary();
+    let is = Condition::equal("always.uuid", uuid)
+        .and(Condition::equal("always.at", at))
+        .and(Condition::equal("always.day", day))
+        .and(Condition::equal("always.moment", moment))
+        .and(Condition::at_most("always.hour", hour));
+    let mine = || Condition::equal("id", kinds.id);
+    let Every { price, uuid, typed, at, day, moment, hour, .. } = Every::most();
+    let most = Changeable { price, uuid, typed, at, day, moment, hour };
+    let mut tx = t.db.begin().await.unwrap();
+    for changed in [1, 0] {
+        let update = parts.update_all(&mut tx).when(mine().and(is.clone()));
+        assert_eq!(update.set("always", most.clone()).set("note", json!([1])).run().await.unwrap(), changed);
+    }
+    // The last of 28 digits counts.
+    let nearly = decimal("79228162514264337593543950334");
+    assert_eq!(parts.update_all(&mut tx).when(mine()).set("always.price", nearly).run().await.unwrap(), 1);
+    tx.commit().await.unwrap();
+    let part = parts.get(&kinds.id).await.unwrap().unwrap();
+    let expected = Part { id: kinds.id, always: Changeable { price: nearly, ..most }, note: Some(json!([1])) };
+    assert_eq!((part.version(), part.into_inner()), (version(3), expected));
+}
+
+pub async fn a_condition_on_a_decimal_is_exact_or_refused(t: &TestDb) {
+    let always = Every { price: decimal("1234567890123456789012345.678"), ..Every::ordinary() };
+    let kinds = Kinds::new(always);
+    insert(t, &kinds).await;
+    let parts = Repository::<Part>::new(&t.db);
+    let is =
+        |price| Condition::at_most("always.price", decimal(price)).and(Condition::less("always.price", decimal(price)));
+    for (price, matching) in [("1234567890123456789012345.679", 1), ("1234567890123456789012345.67800", 0), ("9", 0)] {
+        let mut tx = t.db.begin().await.unwrap();
+        let when = Condition::equal("id", kinds.id).and(is(price));
+        let found = parts.update_all(&mut tx).when(when).set("note", json!(1)).run().await;
+        match t.db.capabilities().compares_decimals {
+            true => assert_eq!(found.unwrap(), matching, "{price}"),
+            false => {
+                let Err(Error::Database(DatabaseError::Unsupported(why))) = found else { panic!("{found:?}") };
+                assert!(why.contains("a condition on a decimal"), "{why}");
+            }
+        }
+    }
+}
+
+pub async fn what_cannot_be_compared_or_held_is_refused_in_a_change_of_many(t: &TestDb) {
+    let parts = Repository::<Part>::new(&t.db);
+    let mut tx = t.db.begin().await.unwrap();
+    let refused = parts.update_all(&mut tx).when(Condition::equal("note", json!(1))).set("note", json!(2)).run().await;
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("column `note`: `note` is JSON, which cannot be compared"), "{refused}");
+    let update = parts.update_all(&mut tx).when(Condition::always()).set("always.day", Date::constant(0, 1, 1));
+    let refused = update.run().await.unwrap_err().to_string();
+    assert!(refused.contains("column `always_day`: `0000-01-01` is no date"), "{refused}");
+}
