@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::conflict::{Cell, FieldConflict, compare_cells, is_contested};
+use crate::conflict::{Cell, FieldConflict, Side, compare_cells, is_contested};
 use crate::mapping::{Mapping, Rows};
 
 /// Whose change of a field is kept, when both changed it to different values.
@@ -67,19 +67,21 @@ impl Merge {
         self.0.is_none()
     }
 
-    /// Which fields keep their value of now, although the change would set them; `None` if a person has to decide.
+    /// Which fields keep their value of now, whatever the command sets them to; `None` if a person has to decide.
     pub(crate) fn decide(&self, mapping: &Mapping, opened: &Rows, now: &Rows, mine: &Rows) -> Option<Vec<Cell>> {
         let rule = self.0.as_ref()?;
         let mut theirs = Vec::new();
         let compared = compare_cells(mapping, Some(opened), Some(now), Some(mine));
         for (cell, field) in &compared {
-            if !is_contested(field, compared.iter().map(|(_, field)| field)) {
-                continue;
-            }
-            match rule(field) {
-                Keep::Mine => {}
-                Keep::Theirs => theirs.push(cell.clone()),
-                Keep::Neither => return None,
+            match field.side() {
+                _ if is_contested(field, compared.iter().map(|(_, field)| field)) => match rule(field) {
+                    Keep::Mine => {}
+                    Keep::Theirs => theirs.push(cell.clone()),
+                    Keep::Neither => return None,
+                },
+                // A command that sets a whole form sets what it did not change as well, to what it was.
+                Side::Theirs => theirs.push(cell.clone()),
+                Side::Mine | Side::Same | Side::Both => {}
             }
         }
         Some(theirs)

@@ -38,8 +38,9 @@ impl<'a, A: Aggregate> RepeatableUpdate<'a, A> {
     ///
     /// The command is run on a copy of the state as it was opened, to see which fields it changes, and those are compared
     /// with what the others changed. If the policy leaves no field open, the command is run on the aggregate as it is
-    /// now, and the fields that stay theirs are put back. So the domain checks its rules on the state that is saved; where
-    /// fields were put back, the command is run once more on a copy of the result, and refuses it if it must.
+    /// now, and what stays theirs is put back: also fields that the command sets without changing them, as one does that
+    /// sets all fields of a form. So the domain checks its rules on the state that is saved; where something was put back,
+    /// the command is run once more on a copy of the result, and refuses it if it must.
     ///
     /// It takes revisions (`#[aggregate(revisions = 20)]`): where the state as opened is not kept any more, or the command
     /// was refused on it, there is nothing to compare, and it is a conflict.
@@ -122,9 +123,10 @@ impl<'a, A: Aggregate> RepeatableUpdate<'a, A> {
         let conflict = Box::new(tx.explain(mapping, key, opened, Some(loaded.stored()), mine.as_ref()).await?);
         let Some(theirs) = theirs else { return Err(Error::VersionConflict(conflict).into()) };
         command(loaded).map_err(UpdateError::Refused)?;
-        if !theirs.is_empty() {
-            let mut merged = loaded.to_rows();
-            put_back(&theirs, &now, &mut merged);
+        let after = loaded.to_rows();
+        let mut merged = after.clone();
+        put_back(&theirs, &now, &mut merged);
+        if merged != after {
             // Fields that do not fit together, a part without its line or a gap in a list, are for a person to decide.
             let whole = || A::from_rows(&merged);
             let (Ok(mut tried), Ok(whole)) = (whole(), whole()) else {

@@ -81,10 +81,12 @@
 //! # What is not
 //!
 //! A plain `update`, `save` or `update_many` of SeaORM checks no version and raises none: write versioned entities with
-//! [`VersionedActiveModel`] only. Do not end the transaction by SQL of your own.
+//! [`VersionedActiveModel`] only. Do not end the transaction by SQL of your own. The debug mode that finds orders of locks
+//! does not see those that SeaORM takes.
 //!
 //! `SeaOrm` is no `TransactionTrait`: a transaction inside the transaction does not compile, and neither do the nested
-//! saves of `ActiveModelEx`, which begin one. Save each part by itself.
+//! saves of `ActiveModelEx`, which begin one; save each part by itself. It is no `StreamTrait` either: rows come all at
+//! once.
 //!
 //! ```compile_fail
 //! use sea_orm::TransactionTrait;

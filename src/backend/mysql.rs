@@ -11,6 +11,7 @@ mod connection;
 mod deadline;
 mod errors;
 mod leases;
+mod load;
 mod lock;
 mod operation;
 mod revision;
@@ -41,7 +42,7 @@ use crate::value::Value;
 
 pub(crate) use connect::diagnose;
 use connection::{Connections, OpenTransaction};
-use deadline::{Flavour, RowLock};
+use deadline::Flavour;
 use session::Session;
 use transaction::MySqlTransaction;
 
@@ -139,14 +140,7 @@ impl Backend for MySql {
     }
 
     async fn load(&self, mapping: &Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
-        if mapping.children.is_empty() {
-            // One statement sees one moment by itself.
-            return rows::load(&mut self.connections.acquire().await?, mapping, id, RowLock::None).await;
-        }
-        let mut transaction = OpenTransaction::read(&self.connections).await?;
-        let stored = rows::load(transaction.session(), mapping, id, RowLock::None).await?;
-        transaction.rollback().await?;
-        Ok(stored)
+        load::load_whole(&mut self.connections.acquire().await?, mapping, id).await
     }
 
     async fn changes(

@@ -8,6 +8,7 @@ mod connect;
 mod connection;
 mod errors;
 mod leases;
+mod load;
 mod lock;
 mod operation;
 mod revision;
@@ -97,10 +98,8 @@ impl Backend for Postgres {
     }
 
     async fn load(&self, mapping: &Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
-        let mut transaction = OpenTransaction::read(&self.pool).await?;
-        let stored = rows::load(transaction.connection(), mapping, id, statements::RowLock::None).await?;
-        transaction.commit(None).await?;
-        Ok(stored)
+        let mut reader = self.pool.acquire().await.map_err(errors::classify)?;
+        load::load_whole(&mut reader, mapping, id).await
     }
 
     async fn changes(

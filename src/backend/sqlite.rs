@@ -10,6 +10,7 @@ mod connect;
 mod connection;
 mod errors;
 mod leases;
+mod load;
 mod lock;
 mod operation;
 mod revision;
@@ -104,11 +105,8 @@ impl Backend for Sqlite {
     }
 
     async fn load(&self, mapping: &Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
-        // Several statements must see one moment, so they read in one transaction.
-        let mut transaction = OpenTransaction::read(&self.readers).await?;
-        let stored = rows::load(transaction.connection(), mapping, id).await?;
-        transaction.commit(None).await?;
-        Ok(stored)
+        let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+        load::load_whole(&mut reader, mapping, id).await
     }
 
     async fn changes(

@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use sea_orm::sea_query::{Expr, ExprTrait, FromValueTuple, QueryBuilder, SqliteQueryBuilder, ValueTuple};
 use sea_orm::{
     ActiveModelBehavior, ActiveModelTrait, ActiveValue, ColumnTrait, DbErr, EntityName, EntityTrait, IdenStatic,
-    IntoActiveModel, ModelTrait, PrimaryKeyTrait, QueryFilter, QuerySelect, QueryTrait, Value,
+    IntoActiveModel, Iterable, ModelTrait, PrimaryKeyToColumn, PrimaryKeyTrait, QueryFilter, QuerySelect, QueryTrait,
+    Value,
 };
 
 use super::SeaOrm;
@@ -45,7 +46,7 @@ where
     }
 
     /// Writes the fields that are set, if the row still has the version that was loaded, and raises the version by one.
-    /// When no field is set it writes nothing and the version stays, but it is checked all the same.
+    /// When no field besides the key is set it writes nothing and the version stays, but it is checked all the same.
     ///
     /// # Errors
     /// [`Error::OptimisticLockingFailure`] when somebody else saved the row since it was loaded, with the expected and the
@@ -57,8 +58,8 @@ where
         ModelOf<Self>: IntoActiveModel<Self>,
     {
         let column = <EntityOf<Self> as Versioned>::VERSION;
-        let (expected, value) = version_of(&self)?;
-        if !self.is_changed() {
+        let (expected, _) = version_of(&self)?;
+        if !is_edited(&self) {
             let found = <EntityOf<Self>>::find_by_id(key_of(&self)?).one(conn).await?;
             return match stored_version(&found)? {
                 Some(actual) if actual != expected => Err(lost_race(&self, expected, actual)),
@@ -66,6 +67,8 @@ where
             };
         }
         self = self.before_save(conn, false).await?;
+        // Asked again, because the hook may have set it.
+        let (_, value) = version_of(&self)?;
         let mut update = <EntityOf<Self>>::update(self.clone()).validate()?.filter(column.eq(value));
         QueryTrait::query(&mut update).value(column, Expr::col(column).add(1));
         match update.exec(conn).await {
@@ -96,6 +99,12 @@ where
 }
 
 impl<A: ActiveModelBehavior> VersionedActiveModel for A where A::Entity: Versioned {}
+
+/// Whether there is anything to write. The primary key says which row is meant, also when it is set.
+fn is_edited<A: ActiveModelTrait>(model: &A) -> bool {
+    let key = <A::Entity as EntityTrait>::PrimaryKey::from_column;
+    <A::Entity as EntityTrait>::Column::iter().any(|column| key(column).is_none() && model.get(column).is_set())
+}
 
 /// The version that an active model was loaded with, also as the value that it had.
 fn version_of<A>(model: &A) -> Result<(Version, Value), MappingError>

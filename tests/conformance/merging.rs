@@ -2,7 +2,7 @@
 
 use tenure::{Error, Keep, Merge, UpdateError, Updated, Version};
 
-use super::order::{AlreadyShipped, Line, Order, State};
+use super::order::{Address, AlreadyShipped, Line, Order, State};
 use super::support::{TestDb, lee, version};
 
 type Outcome = Result<Updated<Order>, UpdateError<AlreadyShipped>>;
@@ -79,6 +79,28 @@ pub async fn each_field_can_have_a_rule(t: &TestDb) {
     let (outcome, stored) = merged(t, both("theirs", 5), rule, both("mine", 9)).await;
     outcome.unwrap();
     assert_eq!((stored.ship_to.line1.as_str(), stored.lines[0].quantity), ("theirs", 9));
+}
+
+/// The usual command of a web form.
+pub async fn a_command_that_sets_a_whole_form_does_not_undo_what_they_changed(t: &TestDb) {
+    let whole_form = |order: &mut Order| {
+        order.ship_to = Address { line1: "Teheran-ro 1".into(), zip: "99999".into() };
+        order.lines = vec![
+            Line { line_no: 1, product: "tea".into(), quantity: 1 },
+            Line { line_no: 2, product: "cups".into(), quantity: 7 },
+        ];
+        Ok(())
+    };
+    let theirs = |order: &mut Order| {
+        order.lines[0].quantity = 5;
+        order.lines.push(Line { line_no: 3, product: "theirs".into(), quantity: 3 });
+        order.send_to("theirs")
+    };
+    let (outcome, stored) = merged(t, theirs, Merge::disjoint(), whole_form).await;
+    assert_eq!(*outcome.unwrap().loaded, stored);
+    assert_eq!((stored.ship_to.line1.as_str(), stored.ship_to.zip.as_str()), ("theirs", "99999"));
+    let lines: Vec<_> = stored.lines.iter().map(|line| (line.line_no, line.quantity)).collect();
+    assert_eq!(lines, [(1, 5), (2, 7), (3, 3)]);
 }
 
 pub async fn lines_are_merged_by_their_key(t: &TestDb) {

@@ -141,6 +141,7 @@ macro_rules! conformance {
                 mine_wins_where_both_changed_a_field,
                 theirs_wins_where_both_changed_a_field_and_the_rest_is_mine,
                 each_field_can_have_a_rule,
+                a_command_that_sets_a_whole_form_does_not_undo_what_they_changed,
                 lines_are_merged_by_their_key,
                 a_line_that_they_removed_and_i_changed_is_put_back_or_stays_away,
                 the_domain_has_the_last_word_on_the_merged_state,

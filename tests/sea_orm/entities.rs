@@ -48,9 +48,14 @@ pub mod stock {
 
     #[async_trait::async_trait]
     impl ActiveModelBehavior for ActiveModel {
-        async fn before_save<C: ConnectionTrait>(self, _: &C, _: bool) -> Result<Self, DbErr> {
+        async fn before_save<C: ConnectionTrait>(mut self, _: &C, _: bool) -> Result<Self, DbErr> {
             match self.count.try_as_ref() {
                 Some(count) if *count < 0 => Err(DbErr::Custom("there cannot be less than nothing".into())),
+                // A hook that means well.
+                Some(100) => {
+                    self.version = sea_orm::Set(100);
+                    Ok(self)
+                }
                 _ => Ok(self),
             }
         }

@@ -84,6 +84,9 @@ pub async fn nothing_changed_writes_nothing_and_the_version_stays(t: &TestDb) {
     let conn = tx.sea_orm().unwrap();
     let same = parcel.clone().into_active_model().update_versioned(&conn).await.unwrap();
     assert_eq!(same, parcel);
+    // The key says which row is meant; setting it is no change.
+    let same = parcel::ActiveModel { id: Set(parcel.id), ..parcel.clone().into_active_model() };
+    assert_eq!(same.update_versioned(&conn).await.unwrap(), parcel);
     let now = labelled(&parcel, &random()).update_versioned(&conn).await.unwrap();
     let stale = parcel.clone().into_active_model().update_versioned(&conn).await;
     assert!(matches!(stale, Err(Error::OptimisticLockingFailure(_))), "{stale:?}");
@@ -159,8 +162,12 @@ pub async fn the_hooks_of_the_active_model_run(t: &TestDb) {
     let mut tx = t.db.begin().await.unwrap();
     let mut edited = stock.into_active_model();
     edited.count = Set(-1);
-    let refused = edited.update_versioned(&tx.sea_orm().unwrap()).await.unwrap_err();
+    let refused = edited.clone().update_versioned(&tx.sea_orm().unwrap()).await.unwrap_err();
     assert!(refused.to_string().contains("there cannot be less than nothing"), "{refused}");
+    // Nor may it set the version: that would be two versions in one statement.
+    edited.count = Set(100);
+    let refused = edited.update_versioned(&tx.sea_orm().unwrap()).await.unwrap_err();
+    assert!(refused.to_string().contains("the version was set by hand"), "{refused}");
     // No statement was sent, so the transaction goes on.
     tx.commit().await.unwrap();
 }

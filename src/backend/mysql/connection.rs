@@ -64,15 +64,6 @@ impl OpenTransaction {
         Ok(OpenTransaction { session, connections: connections.clone(), connection, _label })
     }
 
-    /// Several reads that see one moment.
-    pub(super) async fn read(connections: &Connections) -> Result<Self, DatabaseError> {
-        let mut session = connections.acquire().await?;
-        let begin = "set transaction isolation level repeatable read; \
-                     start transaction with consistent snapshot, read only; select 1";
-        session.begin(begin.to_owned(), None).await.map_err(classify)?;
-        Ok(OpenTransaction { session, connections: connections.clone(), connection: 0, _label: None })
-    }
-
     /// The connection it runs on.
     pub(super) fn session(&mut self) -> &mut Session {
         &mut self.session

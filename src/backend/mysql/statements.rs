@@ -18,6 +18,15 @@ pub(super) fn select_root(mapping: &Mapping) -> String {
 
 /// `select` of all children of one root in one collection, in the order of their keys. Binds the root's id.
 pub(super) fn select_children(mapping: &Mapping, child: &Table) -> String {
+    select_children_and(mapping, child, "")
+}
+
+/// As [`select_children`], and in a last column the version that the root has at this moment; binds the id twice.
+pub(super) fn select_children_with_version(mapping: &Mapping, child: &Table) -> String {
+    select_children_and(mapping, child, &format!(", ({})", select_version(mapping)))
+}
+
+fn select_children_and(mapping: &Mapping, child: &Table, more: &str) -> String {
     let key = child.columns[..child.key].iter().map(|column| match column.kind {
         // By bytes, as every other database and the language itself do.
         Kind::Text => format!("cast(convert(`{}` using utf8mb4) as binary)", column.name),
@@ -25,7 +34,7 @@ pub(super) fn select_children(mapping: &Mapping, child: &Table) -> String {
     });
     let owner = child.owner.iter().map(|name| format!("`{name}`"));
     let (order, owner) = (owner.chain(key).collect::<Vec<_>>().join(", "), owner_is(mapping, child));
-    format!("select {} from `{}` where {owner} order by {order}", reading(child), child.name)
+    format!("select {}{more} from `{}` where {owner} order by {order}", reading(child), child.name)
 }
 
 /// `insert` of the root; binds its columns, the audit columns, the version.

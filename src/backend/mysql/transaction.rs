@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::connection::OpenTransaction;
 use super::deadline::RowLock;
 use super::session::Session;
-use super::{leases, lock, revision, rows};
+use super::{leases, load, lock, revision, rows};
 use crate::backend::{Authorship, BackendTransaction, BulkChange, Proof, RowLocked, Save, Saved, Stored};
 use crate::condition::Test;
 use crate::conflict::Change;
@@ -37,9 +37,9 @@ impl BackendTransaction for MySqlTransaction {
         let lock = match mode {
             LockMode::PessimisticRead => RowLock::Share,
             LockMode::PessimisticWrite | LockMode::PessimisticForceIncrement => RowLock::Update,
-            _ => return rows::load_whole(self.open.session(), mapping, id).await,
+            _ => return load::load_whole(self.open.session(), mapping, id).await,
         };
-        self.open.wait_for(async |session| rows::load(session, mapping, id, lock).await).await
+        self.open.wait_for(async |session| load::load(session, mapping, id, lock).await).await
     }
 
     async fn load_unlocked(
@@ -49,16 +49,16 @@ impl BackendTransaction for MySqlTransaction {
         _mode: LockMode,
     ) -> Result<Result<Option<Stored>, RowLocked>, DatabaseError> {
         let session = self.open.session();
-        if let Some(stored) = rows::load(session, mapping, id, RowLock::SkipLocked).await? {
+        if let Some(stored) = load::load(session, mapping, id, RowLock::SkipLocked).await? {
             return Ok(Ok(Some(stored)));
         }
         // Nothing came back: it is locked, or it is not there.
-        let there = rows::load(session, mapping, id, RowLock::None).await?.is_some();
+        let there = load::load(session, mapping, id, RowLock::None).await?.is_some();
         Ok(if there { Err(RowLocked) } else { Ok(None) })
     }
 
     async fn hold_version(&mut self, mapping: &Mapping, id: &[Value]) -> Result<Option<Version>, DatabaseError> {
-        self.open.wait_for(async |session| rows::hold_version(session, mapping, id).await).await
+        self.open.wait_for(async |session| load::version_now(session, mapping, id, RowLock::Share).await).await
     }
 
     async fn state_at(&mut self, mapping: &Mapping, key: &LockKey, at: Version) -> Result<Option<Rows>, DatabaseError> {

@@ -51,16 +51,6 @@ impl OpenTransaction {
         Ok(transaction)
     }
 
-    /// Several reads that see one moment.
-    pub(super) async fn read(pool: &PgPool) -> Result<Self, DatabaseError> {
-        let connection = Some(pool.acquire().await.map_err(classify)?);
-        let (asked, budget, timeout) = (Instant::now(), Duration::MAX, Duration::MAX);
-        let mut transaction = OpenTransaction { connection, asked, budget, timeout, process: 0 };
-        let begin = sqlx::raw_sql("begin isolation level repeatable read read only");
-        begin.execute(transaction.connection()).await.map_err(classify)?;
-        Ok(transaction)
-    }
-
     /// The connection it runs on.
     pub(super) fn connection(&mut self) -> &mut PgConnection {
         self.connection.as_mut().expect("a transaction has its connection until it has ended, and ending consumes it")

@@ -1,59 +1,17 @@
 //! Aggregates as rows: load, insert, save, delete. Root first, always.
 
-use sqlx::{PgConnection, Row as _};
+use sqlx::PgConnection;
 
 use super::errors::classify;
+use super::load;
 use super::statements::{self, RowLock};
-use super::values::{bind, misfit, query, read};
+use super::values::{bind, query, read};
 use crate::backend::{Authorship, BulkChange, Save, Saved, Stored};
 use crate::condition::Test;
 use crate::error::DatabaseError;
 use crate::mapping::{Mapping, Row, Rows, Table};
 use crate::value::{Kind, Value};
 use crate::version::Version;
-
-/// Loads an aggregate: the root, locked as asked, then its children by statements of their own. (One join would return
-/// the new root with the old children after it had to wait.)
-pub(super) async fn load(
-    connection: &mut PgConnection,
-    mapping: &Mapping,
-    id: &[Value],
-    lock: RowLock,
-) -> Result<Option<Stored>, DatabaseError> {
-    let select = query(statements::select_root(mapping, lock), id);
-    let Some(row) = select.fetch_optional(&mut *connection).await.map_err(classify)? else { return Ok(None) };
-    let version = row.try_get::<i64, _>(0).map_err(classify)?;
-    let version = Version::new(version).map_err(|error| misfit(&mapping.root, &mapping.version, &error))?;
-    let root = read(&mapping.root, &row, 1)?;
-    let mut children = Vec::with_capacity(mapping.children.len());
-    for table in &mapping.children {
-        let select = query(statements::select_children(mapping, table), id);
-        let rows = select.fetch_all(&mut *connection).await.map_err(classify)?;
-        children.push(rows.iter().map(|row| read(table, row, 0)).collect::<Result<_, _>>()?);
-    }
-    Ok(Some(Stored { version, rows: Rows { root, children } }))
-}
-
-/// Loads without a lock, at READ COMMITTED, where every statement sees another moment: if somebody saved in between, the
-/// version has moved, and the aggregate is loaded again.
-pub(super) async fn load_whole(
-    connection: &mut PgConnection,
-    mapping: &Mapping,
-    id: &[Value],
-) -> Result<Option<Stored>, DatabaseError> {
-    loop {
-        let Some(stored) = load(connection, mapping, id, RowLock::None).await? else { return Ok(None) };
-        if mapping.children.is_empty() {
-            return Ok(Some(stored));
-        }
-        let select = query(statements::select_root(mapping, RowLock::None), id);
-        let row = select.fetch_optional(&mut *connection).await.map_err(classify)?;
-        let now = row.map(|row| row.try_get::<i64, _>(0)).transpose().map_err(classify)?;
-        if now == Some(stored.version.number()) {
-            return Ok(Some(stored));
-        }
-    }
-}
 
 /// Inserts a new aggregate as version 1; `false` if there is one with this id.
 pub(super) async fn insert(
@@ -90,7 +48,7 @@ pub(super) async fn save(
     let update = id.iter().fold(update.bind(save.to.number()), bind).bind(save.from.number());
     if update.execute(&mut *connection).await.map_err(classify)?.rows_affected() == 0 {
         // With a lock, or it might show the state from before whoever we waited for.
-        return Ok(Saved::Stale(load(connection, mapping, id, RowLock::Share).await?));
+        return Ok(Saved::Stale(load::load(connection, mapping, id, RowLock::Share).await?));
     }
     // What is gone goes first, so that a new child may take over a unique value of it; the innermost before what they
     // are in.
@@ -121,7 +79,7 @@ pub(super) async fn delete(
 ) -> Result<Saved, DatabaseError> {
     let id = &old.rows.root[..mapping.root.key];
     // The root is locked and its version checked before the children go, so that a refusal has written nothing.
-    let now = load(connection, mapping, id, RowLock::Update).await?;
+    let now = load::load(connection, mapping, id, RowLock::Update).await?;
     if now.as_ref().is_none_or(|now| now.version != old.version) {
         return Ok(Saved::Stale(now));
     }
@@ -131,19 +89,6 @@ pub(super) async fn delete(
     }
     query(statements::delete_root(mapping), id).execute(&mut *connection).await.map_err(classify)?;
     Ok(Saved::Done)
-}
-
-/// The version of an aggregate, locked so that it stays.
-pub(super) async fn hold_version(
-    connection: &mut PgConnection,
-    mapping: &Mapping,
-    id: &[Value],
-) -> Result<Option<Version>, DatabaseError> {
-    let select = query(statements::hold_version(mapping), id);
-    let row = select.fetch_optional(connection).await.map_err(classify)?;
-    let number = row.map(|row| row.try_get::<i64, _>(0)).transpose().map_err(classify)?;
-    let version = |number| Version::new(number).map_err(|error| misfit(&mapping.root, &mapping.version, &error));
-    number.map(version).transpose()
 }
 
 /// The ids of the aggregates that match, locked.

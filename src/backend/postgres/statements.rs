@@ -19,21 +19,41 @@ pub(super) enum RowLock {
     SkipLocked,
 }
 
+impl RowLock {
+    fn clause(self) -> &'static str {
+        match self {
+            RowLock::None => "",
+            RowLock::Share => " for share",
+            RowLock::Update => " for update",
+            RowLock::SkipLocked => " for update skip locked",
+        }
+    }
+}
+
 /// `select` of the root: its version, then its columns. Binds the id.
 pub(super) fn select_root(mapping: &Mapping, lock: RowLock) -> String {
-    let root = &mapping.root;
-    let lock = match lock {
-        RowLock::None => "",
-        RowLock::Share => " for share",
-        RowLock::Update => " for update",
-        RowLock::SkipLocked => " for update skip locked",
-    };
-    let id = key_is(root, 1);
+    let (root, id, lock) = (&mapping.root, key_is(&mapping.root, 1), lock.clause());
     format!("select \"{}\"::bigint, {} from \"{}\" where {id}{lock}", mapping.version, reading(root), root.name)
+}
+
+/// `select` of the root's version alone; binds the id.
+pub(super) fn select_version(mapping: &Mapping, lock: RowLock) -> String {
+    let (root, id, lock) = (&mapping.root, key_is(&mapping.root, 1), lock.clause());
+    format!("select \"{}\"::bigint from \"{}\" where {id}{lock}", mapping.version, root.name)
+}
+
+/// As [`select_children`], and in a last column the version that the root has at this moment.
+pub(super) fn select_children_with_version(mapping: &Mapping, child: &Table) -> String {
+    let version = select_version(mapping, RowLock::None);
+    select_children_and(mapping, child, &format!(", ({version})"))
 }
 
 /// `select` of all children of one root in one collection, in the order of their keys. Binds the root's id.
 pub(super) fn select_children(mapping: &Mapping, child: &Table) -> String {
+    select_children_and(mapping, child, "")
+}
+
+fn select_children_and(mapping: &Mapping, child: &Table, more: &str) -> String {
     let key = child.columns[..child.key].iter().map(|column| match column.kind {
         // By bytes, as every other database and the language itself do.
         Kind::Text => format!("\"{}\" collate \"C\"", column.name),
@@ -41,7 +61,7 @@ pub(super) fn select_children(mapping: &Mapping, child: &Table) -> String {
     });
     let owner = child.owner.iter().map(|name| format!("\"{name}\""));
     let (order, owner) = (owner.chain(key).collect::<Vec<_>>().join(", "), owner_is(mapping, child, 1));
-    format!("select {} from \"{}\" where {owner} order by {order}", reading(child), child.name)
+    format!("select {}{more} from \"{}\" where {owner} order by {order}", reading(child), child.name)
 }
 
 /// `insert` of the root, nothing if the id is taken; binds its columns, the audit columns, the version.
@@ -96,12 +116,6 @@ pub(super) fn delete_children(mapping: &Mapping, child: &Table) -> String {
 /// `delete` of the root; binds the id.
 pub(super) fn delete_root(mapping: &Mapping) -> String {
     format!("delete from \"{}\" where {}", mapping.root.name, key_is(&mapping.root, 1))
-}
-
-/// `select` of the version alone, locked so that it stays; binds the id.
-pub(super) fn hold_version(mapping: &Mapping) -> String {
-    let root = &mapping.root;
-    format!("select \"{}\"::bigint from \"{}\" where {} for share", mapping.version, root.name, key_is(root, 1))
 }
 
 /// `select` of what the audit columns say, the time in milliseconds; binds the id.

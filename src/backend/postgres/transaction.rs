@@ -5,7 +5,7 @@ use sqlx::{PgConnection, PgPool};
 
 use super::connection::OpenTransaction;
 use super::statements::RowLock;
-use super::{leases, lock, revision, rows};
+use super::{leases, load, lock, revision, rows};
 use crate::backend::{Authorship, BackendTransaction, BulkChange, Proof, RowLocked, Save, Saved, Stored};
 use crate::condition::Test;
 use crate::conflict::Change;
@@ -39,9 +39,9 @@ impl BackendTransaction for PgTransaction {
         let lock = match mode {
             LockMode::PessimisticRead => RowLock::Share,
             LockMode::PessimisticWrite | LockMode::PessimisticForceIncrement => RowLock::Update,
-            _ => return rows::load_whole(self.open.connection(), mapping, id).await,
+            _ => return load::load_whole(self.open.connection(), mapping, id).await,
         };
-        self.open.wait_for(&self.pool, async |connection| rows::load(connection, mapping, id, lock).await).await
+        self.open.wait_for(&self.pool, async |connection| load::load(connection, mapping, id, lock).await).await
     }
 
     async fn load_unlocked(
@@ -51,16 +51,18 @@ impl BackendTransaction for PgTransaction {
         _mode: LockMode,
     ) -> Result<Result<Option<Stored>, RowLocked>, DatabaseError> {
         let connection = self.open.connection();
-        if let Some(stored) = rows::load(connection, mapping, id, RowLock::SkipLocked).await? {
+        if let Some(stored) = load::load(connection, mapping, id, RowLock::SkipLocked).await? {
             return Ok(Ok(Some(stored)));
         }
         // Nothing came back: it is locked, or it is not there.
-        let there = rows::load(connection, mapping, id, RowLock::None).await?.is_some();
+        let there = load::load(connection, mapping, id, RowLock::None).await?.is_some();
         Ok(if there { Err(RowLocked) } else { Ok(None) })
     }
 
     async fn hold_version(&mut self, mapping: &Mapping, id: &[Value]) -> Result<Option<Version>, DatabaseError> {
-        self.open.wait_for(&self.pool, async |connection| rows::hold_version(connection, mapping, id).await).await
+        self.open
+            .wait_for(&self.pool, async |connection| load::version_now(connection, mapping, id, RowLock::Share).await)
+            .await
     }
 
     async fn state_at(&mut self, mapping: &Mapping, key: &LockKey, at: Version) -> Result<Option<Rows>, DatabaseError> {

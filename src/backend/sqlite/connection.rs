@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sqlx::pool::PoolConnection;
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{AssertSqlSafe, Connection, Sqlite, SqliteConnection, SqlitePool};
+use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::errors::{classify, effect, is_busy};
@@ -95,19 +94,13 @@ impl Writer {
     }
 }
 
-/// Where a transaction runs.
-enum Place {
-    Writer(OwnedMutexGuard<Writer>),
-    Reader(PoolConnection<Sqlite>),
-}
-
 /// A transaction under way. However its owner goes away (an error, a panic, a request whose browser hung up in the
 /// middle of `begin`), it is rolled back before anybody else gets the connection.
 ///
 /// sqlx's own transaction is not enough: in 0.9.0 a `begin` that is cancelled leaves an open transaction behind.
 pub(super) struct OpenTransaction {
     /// `None` once it has ended.
-    place: Option<Place>,
+    writer: Option<OwnedMutexGuard<Writer>>,
 }
 
 impl OpenTransaction {
@@ -118,35 +111,23 @@ impl OpenTransaction {
         let (mut guard, left) = Writer::queue(writer, wait).await?;
         guard.connection().await?;
         // From here on the guard below rolls back if this future is dropped, also in the middle of BEGIN.
-        let mut transaction = OpenTransaction { place: Some(Place::Writer(guard)) };
-        let Some(Place::Writer(writer)) = &mut transaction.place else { return Err(timed_out()) };
+        let mut transaction = OpenTransaction { writer: Some(guard) };
+        let Some(writer) = &mut transaction.writer else { return Err(timed_out()) };
         match writer.begin_immediate(left).await {
             Ok(()) => Ok(transaction),
             Err(error) if is_busy(&error) => {
                 // No transaction was begun, so there is nothing to roll back before the next one may try.
-                transaction.place = None;
+                transaction.writer = None;
                 Err(timed_out())
             }
             Err(error) => Err(classify(error)),
         }
     }
 
-    /// Several reads that see one moment.
-    pub(super) async fn read(readers: &SqlitePool) -> Result<Self, DatabaseError> {
-        let reader = readers.acquire().await.map_err(classify)?;
-        let mut transaction = OpenTransaction { place: Some(Place::Reader(reader)) };
-        sqlx::raw_sql("begin").execute(transaction.connection()).await.map_err(classify)?;
-        Ok(transaction)
-    }
-
     /// The connection it runs on.
     pub(super) fn connection(&mut self) -> &mut SqliteConnection {
-        match &mut self.place {
-            Some(Place::Writer(writer)) => writer.connection.as_mut(),
-            Some(Place::Reader(reader)) => Some(&mut **reader),
-            None => None,
-        }
-        .expect("a transaction has its connection until it is committed or rolled back, and both consume it")
+        let writer = self.writer.as_mut().and_then(|writer| writer.connection.as_mut());
+        writer.expect("a transaction has its connection until it is committed or rolled back, and both consume it")
     }
 
     /// Commits, with a statement before it if one is given. After an error the transaction is rolled back, if it is still
@@ -155,7 +136,7 @@ impl OpenTransaction {
         let commit = first.map_or_else(|| "commit".to_owned(), |first| format!("{first}; commit"));
         match sqlx::raw_sql(AssertSqlSafe(commit)).execute(self.connection()).await {
             Ok(_) => {
-                self.place = None;
+                self.writer = None;
                 Ok(())
             }
             Err(error) => match effect(&error) {
@@ -169,7 +150,7 @@ impl OpenTransaction {
     pub(super) async fn rollback(mut self) -> Result<(), DatabaseError> {
         let rolled_back = sqlx::raw_sql("rollback").execute(self.connection()).await;
         if rolled_back.is_ok() {
-            self.place = None;
+            self.writer = None;
         }
         rolled_back.map(drop).map_err(classify)
     }
@@ -177,25 +158,18 @@ impl OpenTransaction {
 
 impl Drop for OpenTransaction {
     fn drop(&mut self) {
-        let Some(mut place) = self.place.take() else { return };
+        let Some(mut writer) = self.writer.take() else { return };
         match tokio::runtime::Handle::try_current() {
             // The connection stays taken until the rollback is done, so the next owner finds it clean.
-            Ok(runtime) => drop(runtime.spawn(async move { roll_back(&mut place).await })),
+            Ok(runtime) => drop(runtime.spawn(async move { roll_back(&mut writer).await })),
             // Without a runtime nothing can be awaited: closing the connection rolls back as well.
-            Err(_) => match place {
-                Place::Writer(mut writer) => drop(writer.connection.take()),
-                Place::Reader(reader) => drop(reader.detach()),
-            },
+            Err(_) => drop(writer.connection.take()),
         }
     }
 }
 
-async fn roll_back(place: &mut Place) {
-    let connection = match place {
-        Place::Writer(writer) => writer.connection.as_mut(),
-        Place::Reader(reader) => Some(&mut **reader),
-    };
-    let Some(connection) = connection else { return };
+async fn roll_back(writer: &mut Writer) {
+    let Some(connection) = writer.connection.as_mut() else { return };
     if let Err(error) = sqlx::raw_sql("rollback").execute(connection).await {
         // "No transaction is active" is the normal answer where BEGIN had failed or COMMIT had worked after all.
         tracing::debug!(%error, "nothing to roll back");

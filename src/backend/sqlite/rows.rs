@@ -1,35 +1,16 @@
 //! Aggregates as rows: load, insert, save, delete. Root first, always.
 
-use sqlx::{Row as _, SqliteConnection};
+use sqlx::SqliteConnection;
 
 use super::errors::{classify, is_duplicate};
-use super::statements;
-use super::values::{bind, misfit, query, read};
+use super::values::{bind, query, read};
+use super::{load, statements};
 use crate::backend::{Authorship, BulkChange, Save, Saved, Stored};
 use crate::condition::Test;
 use crate::error::DatabaseError;
 use crate::mapping::{Mapping, Row, Rows, Table};
 use crate::value::{Kind, Value};
 use crate::version::Version;
-
-/// Loads an aggregate. The caller's transaction makes the statements see one moment.
-pub(super) async fn load(
-    connection: &mut SqliteConnection,
-    mapping: &Mapping,
-    id: &[Value],
-) -> Result<Option<Stored>, DatabaseError> {
-    let select = query(statements::select_root(mapping), id);
-    let Some(row) = select.fetch_optional(&mut *connection).await.map_err(classify)? else { return Ok(None) };
-    let version = row.try_get::<i64, _>(0).map_err(classify)?;
-    let version = Version::new(version).map_err(|error| misfit(&mapping.root, &mapping.version, &error))?;
-    let root = read(&mapping.root, &row, 1)?;
-    let mut children = Vec::with_capacity(mapping.children.len());
-    for table in &mapping.children {
-        let rows = query(statements::select_children(table), id).fetch_all(&mut *connection).await.map_err(classify)?;
-        children.push(rows.iter().map(|row| read(table, row, 0)).collect::<Result<_, _>>()?);
-    }
-    Ok(Some(Stored { version, rows: Rows { root, children } }))
-}
 
 /// Inserts a new aggregate as version 1; `false` if there is one with this id.
 pub(super) async fn insert(
@@ -44,7 +25,7 @@ pub(super) async fn insert(
     if let Err(error) = insert.execute(&mut *connection).await {
         // Only the id may be taken; another unique column is the table's own rule.
         let id = &rows.root[..mapping.root.key];
-        let taken = is_duplicate(&error) && load(connection, mapping, id).await?.is_some();
+        let taken = is_duplicate(&error) && load::load(connection, mapping, id).await?.is_some();
         return if taken { Ok(false) } else { Err(classify(error)) };
     }
     for (table, children) in mapping.children.iter().zip(&rows.children) {
@@ -64,7 +45,7 @@ pub(super) async fn save(connection: &mut SqliteConnection, save: &Save<'_>, now
     let update = query(statements::update_root(mapping, &save.diff.root), changed.chain(&audit));
     let update = id.iter().fold(update.bind(save.to.number()), bind).bind(save.from.number());
     if update.execute(&mut *connection).await.map_err(classify)?.rows_affected() == 0 {
-        return Ok(Saved::Stale(load(connection, mapping, id).await?));
+        return Ok(Saved::Stale(load::load(connection, mapping, id).await?));
     }
     // What is gone goes first, so that a new child may take over a unique value of it; the innermost before what they
     // are in.
@@ -95,7 +76,7 @@ pub(super) async fn delete(
 ) -> Result<Saved, DatabaseError> {
     let id = &old.rows.root[..mapping.root.key];
     // The version is checked before the children go, so that a refusal has written nothing.
-    let now = load(connection, mapping, id).await?;
+    let now = load::load(connection, mapping, id).await?;
     if now.as_ref().is_none_or(|now| now.version != old.version) {
         return Ok(Saved::Stale(now));
     }
@@ -105,19 +86,6 @@ pub(super) async fn delete(
     let delete = query(statements::delete_root(mapping), id).bind(old.version.number());
     delete.execute(&mut *connection).await.map_err(classify)?;
     Ok(Saved::Done)
-}
-
-/// The version of an aggregate. It stays, because nobody else can write until the transaction ends.
-pub(super) async fn version(
-    connection: &mut SqliteConnection,
-    mapping: &Mapping,
-    id: &[Value],
-) -> Result<Option<Version>, DatabaseError> {
-    let select = query(statements::select_version(mapping), id);
-    let row = select.fetch_optional(connection).await.map_err(classify)?;
-    let number = row.map(|row| row.try_get::<i64, _>(0)).transpose().map_err(classify)?;
-    let version = |number| Version::new(number).map_err(|error| misfit(&mapping.root, &mapping.version, &error));
-    number.map(version).transpose()
 }
 
 /// The ids of the aggregates that match.

@@ -13,8 +13,18 @@ pub(super) fn select_root(mapping: &Mapping) -> String {
 
 /// `select` of all children of one root in one collection, in the order of their keys.
 pub(super) fn select_children(child: &Table) -> String {
+    select_children_and(child, "")
+}
+
+/// As [`select_children`], and in a last column the version that the root has at this moment; binds the id twice.
+pub(super) fn select_children_with_version(mapping: &Mapping, child: &Table) -> String {
+    select_children_and(child, &format!(", ({})", select_version(mapping)))
+}
+
+fn select_children_and(child: &Table, more: &str) -> String {
     let order = list(child.owner.iter().chain(child.columns[..child.key].iter().map(|column| &column.name)));
-    format!("select {} from \"{}\" where {} order by {order}", columns(child), child.name, equal(&child.owner, " and "))
+    let owner = equal(&child.owner, " and ");
+    format!("select {}{more} from \"{}\" where {owner} order by {order}", columns(child), child.name)
 }
 
 /// `insert` of the root; binds its columns, the audit columns, the version.

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use sqlx::SqliteConnection;
 
 use super::connection::OpenTransaction;
-use super::{leases, lock, operation, revision, rows};
+use super::{leases, load, lock, operation, revision, rows};
 use crate::backend::{Authorship, BackendTransaction, BulkChange, Proof, Save, Saved, Stored};
 use crate::clock::ManualClock;
 use crate::condition::Test;
@@ -42,11 +42,11 @@ impl BackendTransaction for SqliteTransaction {
         _mode: LockMode,
     ) -> Result<Option<Stored>, DatabaseError> {
         // Every mode is granted already: nobody else can write until this transaction ends.
-        rows::load(self.open.connection(), mapping, id).await
+        load::load(self.open.connection(), mapping, id).await
     }
 
     async fn hold_version(&mut self, mapping: &Mapping, id: &[Value]) -> Result<Option<Version>, DatabaseError> {
-        rows::version(self.open.connection(), mapping, id).await
+        load::version_now(self.open.connection(), mapping, id).await
     }
 
     async fn state_at(&mut self, mapping: &Mapping, key: &LockKey, at: Version) -> Result<Option<Rows>, DatabaseError> {
