@@ -109,9 +109,9 @@ impl<A, S: Send + Sync> FromRequestParts<S> for IfMatch<A> {
         match tags[..] {
             [] => Err(missing()),
             ["*"] => Err(bad("`*` stands for any version, which would be no check.")),
-            [tag] if tag.starts_with("W/") => {
-                Err(bad("A weak tag never matches here. If something on the way made it weak, let it leave tags alone."))
-            }
+            [tag] if tag.starts_with("W/") => Err(bad(
+                "A weak tag never matches here. If something on the way made it weak, let it leave tags alone.",
+            )),
             [tag] => VersionToken::from_etag(tag).map(IfMatch).map_err(|error| bad(&format!("In it, {error}."))),
             _ => Err(bad("It names several tags, and a change is made on one version.")),
         }

@@ -3,8 +3,9 @@
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
-use tenure::{Change, Holder, Side, Version, VersionConflict};
+use tenure::{Aggregate, Change, Holder, Side, Version, VersionConflict, VersionToken};
 
+use super::both::Offer;
 use super::compare::{self, Row, without_gone_lines};
 use super::fields::Fields;
 use super::frame::{Frame, Visit};
@@ -12,7 +13,7 @@ use super::icon::Icon;
 use super::order_url;
 use super::problem::ProblemPage;
 use super::refusal::{self, Attempt, What};
-use crate::domain::{Order, OrderError, OrderState};
+use crate::domain::{Note, Order, OrderError, OrderNo, OrderState};
 use crate::texts::{Html, Lang, minutes};
 use crate::use_cases::Shop;
 
@@ -25,6 +26,8 @@ struct ConflictPage {
     rule: Option<Html>,
     expected: Version,
     actual: Version,
+    /// For the form: `actual` as a token.
+    version: String,
     now_heading: Html,
     opened_known: bool,
     has_mine: bool,
@@ -32,6 +35,8 @@ struct ConflictPage {
     rows: Vec<Row>,
     theirs: Vec<Row>,
     apply: Apply,
+    /// Where the two changes are about different fields, both can be saved as they are.
+    both: Option<Offer>,
     holder: Option<Holder>,
 }
 
@@ -65,6 +70,11 @@ impl ConflictPage {
     /// Whether there is anything that could be done again.
     fn can_apply(&self) -> bool {
         self.rule.is_none() && self.f.state != "CP-3"
+    }
+
+    /// Whether there is anything to choose in that row.
+    fn can_choose(&self, row: &Row) -> bool {
+        self.can_apply() && self.both.is_none() && row.is_choosable()
     }
 
     fn expires_in_ms(&self) -> u128 {
@@ -101,8 +111,9 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
         // The command would change the state as well, but that is what it is for.
         rows.retain(|row| row.side != Side::Mine);
     }
+    let both = Offer::new(&attempt, conflict, &rows).filter(|_| rule.is_none());
     // Folded only where there is something else to look at and nothing to explain.
-    let folds = has_mine && rule.is_none() && rows.iter().any(|row| !row.is_theirs());
+    let folds = has_mine && both.is_none() && rule.is_none() && rows.iter().any(|row| !row.is_theirs());
     let (theirs, rows) = rows.into_iter().partition(|row| folds && row.is_theirs());
     let label = match attempt.what {
         What::StartShipping => t.start_on_current(actual),
@@ -124,10 +135,16 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
         has_mine,
         rows,
         theirs,
+        version: if is_note { token::<Note>(attempt.no, actual) } else { token::<Order>(attempt.no, actual) },
         apply,
+        both,
         holder,
     };
     page.f.answer(StatusCode::CONFLICT, &page)
+}
+
+fn token<A: Aggregate<Id = OrderNo>>(no: &OrderNo, version: Version) -> String {
+    VersionToken::<A>::new(no, version).to_string()
 }
 
 /// Why the command cannot be run on the order as it is now, if that is plain to see. Otherwise the domain tells later.

@@ -37,6 +37,10 @@ texts! {
         "Fields that only the other side changed ({count}) – their values stay",
         "상대만 바꾼 항목({count}개) – 바뀐 값이 유지됩니다";
     apply_mine: "Apply mine on top", "내 변경을 덧씌워 저장";
+    save_both: "Save both changes", "두 변경 모두 저장";
+    save_both_hint(version):
+        "Saves the fields that you changed on top of version {version}. What the other side changed stays.",
+        "내가 바꾼 항목만 버전 {version} 위에 저장하고, 상대가 바꾼 항목은 그대로 둡니다.";
     apply_hint(version): "Saves the chosen values on top of version {version}.", "선택한 값을 버전 {version} 위에 저장합니다.";
     edit_mine_first: "Edit mine first", "먼저 내 내용 고치기";
     use_theirs: "Use theirs, drop mine", "상대 변경 사용, 내 변경 버리기";

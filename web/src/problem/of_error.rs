@@ -73,9 +73,11 @@ fn of_database(error: &DatabaseError) -> Problem {
             "Nobody knows whether it was saved",
             "The database's answer was lost on the way. Load it again to see whether it was saved.",
         ),
-        _ if error.status() == 503 => {
-            ("unavailable", "Try again", "The database could not do it just now. Nothing was saved; try again in a moment.")
-        }
+        _ if error.status() == 503 => (
+            "unavailable",
+            "Try again",
+            "The database could not do it just now. Nothing was saved; try again in a moment.",
+        ),
         _ => ("failed", "Something went wrong", "Nothing was saved. The reason is in the server's log."),
     };
     let next = if code == "outcome-unknown" { "reload" } else { "retry" };
