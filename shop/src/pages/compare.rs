@@ -53,6 +53,11 @@ impl Row {
         self.side == Side::Theirs
     }
 
+    /// Whether both sides changed it to the same.
+    pub(super) fn is_same(&self) -> bool {
+        self.side == Side::Same
+    }
+
     pub(super) fn now_changed(&self) -> bool {
         self.opened != self.now
     }

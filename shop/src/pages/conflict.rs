@@ -72,11 +72,6 @@ impl ConflictPage {
         self.rule.is_none() && self.f.state != "CP-3"
     }
 
-    /// Whether there is anything to choose in that row.
-    fn can_choose(&self, row: &Row) -> bool {
-        self.can_apply() && self.both.is_none() && row.is_choosable()
-    }
-
     fn expires_in_ms(&self) -> u128 {
         self.holder.as_ref().map(|holder| holder.remaining).unwrap_or_default().as_millis()
     }
@@ -102,7 +97,8 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
     let hidden = compare::undecided(&typed, &rows);
     let rule = order.and_then(|order| rule(t, attempt.what, order.state()));
     let state = state(&frame, conflict, &rows, rule.is_some());
-    let said = said(&frame, conflict, state, has_mine, is_note);
+    let both = Offer::new(&attempt, conflict, &rows).filter(|_| rule.is_none());
+    let said = said(&frame, conflict, state, has_mine, is_note, both.is_some());
     let now_heading = match &conflict.changed {
         Some(Change { by: Some(by), at, .. }) => t.now_by(actual, t.who(by, frame.is_me(by)), frame.at(*at)),
         _ => t.now_version(actual),
@@ -111,7 +107,6 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
         // The command would change the state as well, but that is what it is for.
         rows.retain(|row| row.side != Side::Mine);
     }
-    let both = Offer::new(&attempt, conflict, &rows).filter(|_| rule.is_none());
     // Folded only where there is something else to look at and nothing to explain.
     let folds = has_mine && both.is_none() && rule.is_none() && rows.iter().any(|row| !row.is_theirs());
     let (theirs, rows) = rows.into_iter().partition(|row| folds && row.is_theirs());
@@ -173,7 +168,14 @@ fn state(frame: &Frame, conflict: &VersionConflict, rows: &[Row], is_ruled_out: 
 }
 
 /// Who changed what and when; that nothing is lost; what that means here.
-fn said(frame: &Frame, conflict: &VersionConflict, state: &str, has_mine: bool, is_note: bool) -> Vec<Html> {
+fn said(
+    frame: &Frame,
+    conflict: &VersionConflict,
+    state: &str,
+    has_mine: bool,
+    is_note: bool,
+    both_fit: bool,
+) -> Vec<Html> {
     let t = frame.t;
     let is_me = |change: &Change| change.by.as_ref().is_some_and(|by| frame.is_me(by));
     let first = match &conflict.changed {
@@ -181,6 +183,10 @@ fn said(frame: &Frame, conflict: &VersionConflict, state: &str, has_mine: bool, 
         None if is_note => t.note_changed_since().into(),
         None => t.changed_since().into(),
     };
+    if both_fit {
+        let whose = (state == "CP-11").then(|| t.yourself_elsewhere().into());
+        return [first].into_iter().chain(whose).chain([t.both_fit().into()]).collect();
+    }
     let second = if has_mine { t.nothing_lost() } else { t.nothing_lost_command() };
     let mut said = vec![first, second.into()];
     let third = match state {

@@ -58,7 +58,7 @@ async fn in_korean_as_well() {
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     minji.get("/orders?lang=ko").await.is(200);
     let conflict = met(&server, &minji, &park).await;
-    conflict.says("두 변경 모두 저장").says("둘 다 살릴 수 있습니다");
+    conflict.says("두 변경 모두 저장").says("두 변경을 모두 저장할 수 있습니다");
     let saved = minji.submit(conflict.press(SHIPPING, "both")).await;
     assert!(saved.html.contains("내 변경과 <bdi>박서연</bdi> 님의 변경이 함께 있습니다"), "{}", saved.html);
 }
