@@ -7,12 +7,13 @@ use std::sync::Arc;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, Request, StatusCode};
+use axum::response::IntoResponse;
 use axum::routing::get;
 use axum::{Json, Router};
 use serde::Deserialize;
 use serde_json::Value;
 use tempfile::TempDir;
-use tenure::{Aggregate, Database, Owner, Repository, Version, VersionToken, sqlx};
+use tenure::{Aggregate, Database, DatabaseError, Error, Owner, Repository, Version, VersionToken, sqlx};
 use tenure_web::problem::Problem;
 use tenure_web::versions::{IfMatch, Versioned};
 use tower::ServiceExt;
@@ -243,4 +244,20 @@ async fn what_is_not_there_is_404_whatever_the_version() {
     let api = Api::start().await;
     let token = VersionToken::<Order>::new(&"3".into(), Version::FIRST).etag();
     api.put("3", &[token.as_bytes()]).await.is(404, "not-found", "Order 3");
+}
+
+#[tokio::test]
+async fn what_the_database_said_is_for_the_log_and_the_answer_says_what_to_do() {
+    let lost = || "connection to db-7.internal reset".to_owned();
+    for (error, status, code, says) in [
+        (DatabaseError::ConnectionLost(lost()), 503, "unavailable", "try again"),
+        (DatabaseError::CommitUnknown(lost()), 500, "outcome-unknown", "Load it again"),
+        (DatabaseError::NotPermitted(lost()), 500, "failed", "log"),
+    ] {
+        let response = Problem::from(Error::from(error)).into_response();
+        let (status_was, headers) = (response.status().as_u16(), response.headers().clone());
+        let body = String::from_utf8(to_bytes(response.into_body(), 10_000).await.unwrap().to_vec()).unwrap();
+        assert!(!body.contains("internal"), "{body}");
+        Reply { status: status_was, headers, body }.is(status, code, says);
+    }
 }
