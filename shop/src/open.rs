@@ -1,5 +1,7 @@
 //! Opening the shop: its tables, and on the first run its demo people and orders.
 
+use std::time::Duration;
+
 use argon2::Argon2;
 use argon2::password_hash::PasswordHasher;
 use jiff::Timestamp;
@@ -10,19 +12,32 @@ use crate::domain::Member;
 use crate::seed;
 use crate::use_cases::Shop;
 
-/// Opens the shop in this database. A database without members is filled with demo people and orders, all or nothing.
+/// How long the database remembers which commits it made. Whoever lost the answer asks within seconds.
+const COMMITS_REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Opens the shop in this database; a commit whose answer is lost on the way is asked about. A database without members is filled with demo people and orders, all or nothing.
 ///
 /// # Errors
 /// [`Error::Database`] when the tables are of a newer release, or the database cannot be written.
 pub async fn open(db: Database) -> Result<Shop, Error> {
     backend::migrate(&db).await?;
-    let shop = Shop::new(db);
+    let shop = Shop::new(db.resolving_commits());
     if !backend::has_members(&shop.db).await? {
         let members = tokio::task::spawn_blocking(hashed_members).await;
         fill(&shop, members.map_err(|error| DatabaseError::Other(std::sync::Arc::new(error)))?).await?;
     }
-    backend::Sessions::new(&shop.db).sweep().await?;
+    sweep(&shop).await?;
     Ok(shop)
+}
+
+/// Deletes what nobody asks for any more: sign-in sessions whose time is up, and old commits.
+///
+/// # Errors
+/// [`Error::Database`]; it stays until the next time.
+pub(crate) async fn sweep(shop: &Shop) -> Result<(), Error> {
+    backend::Sessions::new(&shop.db).sweep().await?;
+    shop.db.forget_operations(COMMITS_REMEMBERED).await?;
+    Ok(())
 }
 
 async fn fill(shop: &Shop, members: Vec<Member>) -> Result<(), Error> {

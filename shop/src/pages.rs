@@ -1,10 +1,11 @@
 //! The shop's pages: they translate between forms and use cases, and decide nothing.
 //!
 //! A page is drawn by a template in `templates/`, with the words of [`texts`](crate::texts). Every page works without
-//! scripts. What a form needs travels in hidden fields: `csrf`, the `version` that the person saw, and `lid`, the
-//! secret of a lease. A GET never takes a lock. What was typed is on every page that refuses it.
+//! scripts. What a form needs travels in hidden fields: `csrf`, the `version` that the person saw (a token that is
+//! good for that order only), and `lid`, the secret of a lease. A GET never takes a lock. What was typed is on every page that refuses it.
 
 mod assets;
+mod both;
 mod commands;
 mod compare;
 mod conflict;
@@ -21,6 +22,7 @@ mod lost;
 mod note;
 mod order;
 mod orders;
+mod outcome;
 mod posted;
 mod problem;
 mod read;

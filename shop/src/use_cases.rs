@@ -7,6 +7,7 @@ mod browse;
 mod change_order;
 mod edit_order;
 mod note;
+mod save_both;
 mod sign_in;
 mod supervise;
 
@@ -17,6 +18,7 @@ use crate::domain::{Invalid, Member, Note, Order, OrderError, OrderNo, Role};
 pub use browse::{OrderFilter, OrderPage, OrderRow, OrderView};
 pub use edit_order::Editing;
 pub use note::EditingNote;
+pub use save_both::{Changes, SavedBoth};
 
 /// The shop: its aggregates and their locks. Clones are the same shop.
 #[derive(Debug, Clone)]
@@ -74,6 +76,16 @@ pub enum Refusal {
     /// The lease of somebody else could not be ended.
     #[error(transparent)]
     Break(#[from] BreakError),
+}
+
+impl Refusal {
+    /// The order's own refusal, if it is one.
+    pub fn of_order(&self) -> Option<&OrderError> {
+        match self {
+            Refusal::Order(error) => Some(error),
+            _ => None,
+        }
+    }
 }
 
 impl From<tenure::DatabaseError> for Refusal {

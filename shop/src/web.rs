@@ -1,6 +1,6 @@
 //! The whole web side: routes, sessions, and the headers that every answer carries.
 
-use std::future::Future;
+use std::future::{Future, IntoFuture};
 use std::io;
 use std::time::Duration;
 
@@ -18,11 +18,15 @@ use tower_sessions::cookie::SameSite;
 use tower_sessions::{Expiry, SessionManagerLayer};
 
 use crate::backend::Sessions;
+use crate::open::sweep;
 use crate::use_cases::Shop;
 use crate::{pages, session};
 
 /// How long somebody stays signed in. An open form's heartbeats do not prolong it.
 const SESSION_LENGTH: time::Duration = time::Duration::hours(12);
+
+/// How often the shop tidies up behind itself. When it is opened, it does so as well.
+const BETWEEN_SWEEPS: Duration = Duration::from_secs(60 * 60);
 
 /// The shop as a web application.
 pub fn app(shop: Shop, secure_cookies: bool) -> Router {
@@ -65,10 +69,26 @@ pub async fn serve(
     secure_cookies: bool,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
-    let db = shop.db.clone();
-    let served = axum::serve(listener, app(shop, secure_cookies)).with_graceful_shutdown(shutdown).await;
-    db.close().await;
+    let served = axum::serve(listener, app(shop.clone(), secure_cookies)).with_graceful_shutdown(shutdown);
+    let served = tokio::select! {
+        served = served.into_future() => served,
+        () = sweep_now_and_then(&shop) => Ok(()),
+    };
+    shop.db.close().await;
     served
+}
+
+/// Never ends by itself.
+async fn sweep_now_and_then(shop: &Shop) {
+    loop {
+        tokio::time::sleep(BETWEEN_SWEEPS).await;
+        if let Err(error) = sweep(shop).await {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "old rows could not be deleted; they stay a while"
+            );
+        }
+    }
 }
 
 fn header(name: HeaderName, value: &'static str) -> SetResponseHeaderLayer<HeaderValue> {

@@ -2,6 +2,7 @@
 //!
 //! - [`leases`]: the endpoints a form beats on, and the script that beats;
 //! - [`problem`]: refusals as RFC 9457 problem details, with the actions that are left;
+//! - [`versions`]: `ETag` and `If-Match`, for whoever saves by request instead of by form;
 //! - [`csrf`]: no unsafe request without the page's own token. Put `tower_http::csrf::CsrfLayer` before it, which refuses
 //!   what browsers say comes from another site.
 //!
@@ -10,3 +11,4 @@
 pub mod csrf;
 pub mod leases;
 pub mod problem;
+pub mod versions;

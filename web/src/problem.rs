@@ -1,5 +1,7 @@
 //! Refusals that explain themselves: RFC 9457 problem details with a stable `code` and the actions that are left.
 
+mod of_error;
+
 use std::time::UNIX_EPOCH;
 
 use axum::http::StatusCode;
@@ -48,7 +50,7 @@ struct HeldNow {
 /// Something the person can do next. Pages draw their buttons from these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Action {
-    /// What it is: `lock-again`, `wait`, `sign-in`, `retry`.
+    /// What it is: `lock-again`, `wait`, `sign-in`, `retry`, `reload`.
     pub rel: &'static str,
 }
 

@@ -6,7 +6,7 @@ use browser::{EDIT, ORDER, Person, Story};
 const SCREENS: [(&str, u32, u32, u32); 2] = [("phone", 360, 740, 2), ("zoom", 640, 450, 2)];
 
 /// What is wider than the screen, on each of them.
-async fn wide(person: &Person, page: &str) -> Vec<String> {
+pub(crate) async fn wide(person: &Person, page: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (name, width, height, scale) in SCREENS {
         person.has_a_screen_of(width, height, scale).await;

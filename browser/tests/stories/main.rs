@@ -4,4 +4,5 @@ mod drafts;
 mod keyboard;
 mod layout;
 mod losing;
+mod merging;
 mod staying;

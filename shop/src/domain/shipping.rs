@@ -70,6 +70,24 @@ impl ShippingInfo {
         }
     }
 
+    /// The same, but for the parts that are chosen by the name that [`Invalid::field`] has for them: those are as in
+    /// `other`.
+    pub fn with(&self, other: &ShippingInfo, is_chosen: impl Fn(&str) -> bool) -> ShippingInfo {
+        let part = |name, of: fn(&ShippingInfo) -> &str| of(if is_chosen(name) { other } else { self }).to_owned();
+        ShippingInfo {
+            receiver: Receiver {
+                name: part("receiver.name", |info| &info.receiver.name),
+                phone: part("receiver.phone", |info| &info.receiver.phone),
+            },
+            address: Address {
+                postal_code: part("address.postal_code", |info| &info.address.postal_code),
+                line1: part("address.line1", |info| &info.address.line1),
+                line2: part("address.line2", |info| &info.address.line2),
+            },
+            message: part("message", |info| &info.message),
+        }
+    }
+
     /// Who takes the parcel.
     pub fn receiver(&self) -> &Receiver {
         &self.receiver

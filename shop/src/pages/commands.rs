@@ -5,9 +5,9 @@ use tower_sessions::Session;
 
 use super::flash::Flash;
 use super::order::Number;
+use super::outcome;
 use super::posted::{Answer, Posted};
-use super::refusal::{self, Attempt, What};
-use super::{order_url, see};
+use super::refusal::{Attempt, What};
 use crate::use_cases::Shop;
 
 /// POST /orders/{no}/start-shipping
@@ -20,30 +20,18 @@ pub(super) async fn start_shipping(
     let seen = form.version()?;
     let anyway = if form.fields.has("anyway") { Some(form.parse("anyway")?) } else { None };
     let Posted { visit, fields } = form;
-    match shop.start_shipping(&visit.member, &no, seen, anyway).await {
-        Ok(version) => {
-            Flash::Shipping { version: version.number() }.leave(&session).await;
-            Ok(see(&order_url(&no)))
-        }
-        Err(refusal) => {
-            let attempt = Attempt { what: What::StartShipping, no: &no, seen: Some(seen), fields: &fields };
-            Ok(refusal::page(&shop, visit, attempt, refusal).await)
-        }
-    }
+    let done = shop.start_shipping(&visit.member, &no, seen, anyway).await;
+    let done = done.map(|version| Flash::Shipping { version: version.number() });
+    let attempt = Attempt { what: What::StartShipping, no: &no, seen: Some(seen), fields: &fields };
+    Ok(outcome::of(&shop, &session, visit, attempt, done).await)
 }
 
 /// POST /orders/{no}/cancel
 pub(super) async fn cancel(State(shop): State<Shop>, session: Session, Number(no): Number, form: Posted) -> Answer {
     let seen = form.version()?;
     let Posted { visit, fields } = form;
-    match shop.cancel(&visit.member, &no, seen).await {
-        Ok(version) => {
-            Flash::Cancelled { version: version.number() }.leave(&session).await;
-            Ok(see(&order_url(&no)))
-        }
-        Err(refusal) => {
-            let attempt = Attempt { what: What::Cancel, no: &no, seen: Some(seen), fields: &fields };
-            Ok(refusal::page(&shop, visit, attempt, refusal).await)
-        }
-    }
+    let done = shop.cancel(&visit.member, &no, seen).await;
+    let done = done.map(|version| Flash::Cancelled { version: version.number() });
+    let attempt = Attempt { what: What::Cancel, no: &no, seen: Some(seen), fields: &fields };
+    Ok(outcome::of(&shop, &session, visit, attempt, done).await)
 }

@@ -53,12 +53,22 @@ impl Row {
         self.side == Side::Theirs
     }
 
+    /// Whether both sides changed it to the same.
+    pub(super) fn is_same(&self) -> bool {
+        self.side == Side::Same
+    }
+
     pub(super) fn now_changed(&self) -> bool {
         self.opened != self.now
     }
 
     pub(super) fn mine_changed(&self) -> bool {
         self.opened != self.mine
+    }
+
+    /// What becomes of the field when both sides are kept.
+    pub(super) fn kept<'a>(&self, choice: &'a Choice) -> &'a str {
+        if self.is_theirs() { &choice.theirs } else { &choice.mine }
     }
 
     /// Whether this row is the only one of the two sides' that has something to choose.
@@ -117,7 +127,7 @@ fn row(t: Lang, conflict: &VersionConflict, field: &FieldConflict, typed: &Field
     let in_form = if line.is_some() { typed.lines().next().is_some() } else { typed.has(&name) };
     let choice = Choice { name, theirs: sent(&field.now), mine: sent(&field.mine) };
     Row {
-        label: label(t, &field.path, order),
+        label: product_label(t, conflict, line, order).unwrap_or_else(|| label(t, &field.path, order)),
         opened: cell(&field.opened),
         now: cell(&field.now),
         mine: cell(&field.mine),
@@ -125,6 +135,17 @@ fn row(t: Lang, conflict: &VersionConflict, field: &FieldConflict, typed: &Field
         choice: (in_form && (line.is_none() || field.now.is_some())).then_some(choice),
         is_line: line.is_some(),
         gone: line.is_some() && field.opened.is_some() && field.now.is_none(),
+    }
+}
+
+/// What a line is called that is not in the order: one that I added, or that they removed.
+fn product_label(t: Lang, conflict: &VersionConflict, line: Option<u32>, order: Option<&Order>) -> Option<Html> {
+    let line = line.filter(|line| order.is_none_or(|order| order.lines().iter().all(|own| own.line_no() != *line)))?;
+    let path = format!("lines[{line}].product");
+    let product = conflict.fields.iter().find(|field| field.path == path)?;
+    match product.opened.as_ref().or(product.mine.as_ref())? {
+        Value::Text(product) => Some(t.line_quantity(product)),
+        _ => None,
     }
 }
 

@@ -3,8 +3,9 @@
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
-use tenure::{Change, Holder, Side, Version, VersionConflict};
+use tenure::{Aggregate, Change, Holder, Side, Version, VersionConflict, VersionToken};
 
+use super::both::Offer;
 use super::compare::{self, Row, without_gone_lines};
 use super::fields::Fields;
 use super::frame::{Frame, Visit};
@@ -12,7 +13,7 @@ use super::icon::Icon;
 use super::order_url;
 use super::problem::ProblemPage;
 use super::refusal::{self, Attempt, What};
-use crate::domain::{Order, OrderError, OrderState};
+use crate::domain::{Note, Order, OrderError, OrderNo, OrderState};
 use crate::texts::{Html, Lang, minutes};
 use crate::use_cases::Shop;
 
@@ -25,6 +26,8 @@ struct ConflictPage {
     rule: Option<Html>,
     expected: Version,
     actual: Version,
+    /// For the form: `actual` as a token.
+    version: String,
     now_heading: Html,
     opened_known: bool,
     has_mine: bool,
@@ -32,6 +35,8 @@ struct ConflictPage {
     rows: Vec<Row>,
     theirs: Vec<Row>,
     apply: Apply,
+    /// Where the two changes are about different fields, both can be saved as they are.
+    both: Option<Offer>,
     holder: Option<Holder>,
 }
 
@@ -92,7 +97,8 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
     let hidden = compare::undecided(&typed, &rows);
     let rule = order.and_then(|order| rule(t, attempt.what, order.state()));
     let state = state(&frame, conflict, &rows, rule.is_some());
-    let said = said(&frame, conflict, state, has_mine, is_note);
+    let both = Offer::new(&attempt, conflict, &rows).filter(|_| rule.is_none());
+    let said = said(&frame, conflict, state, has_mine, is_note, both.is_some());
     let now_heading = match &conflict.changed {
         Some(Change { by: Some(by), at, .. }) => t.now_by(actual, t.who(by, frame.is_me(by)), frame.at(*at)),
         _ => t.now_version(actual),
@@ -102,7 +108,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
         rows.retain(|row| row.side != Side::Mine);
     }
     // Folded only where there is something else to look at and nothing to explain.
-    let folds = has_mine && rule.is_none() && rows.iter().any(|row| !row.is_theirs());
+    let folds = has_mine && both.is_none() && rule.is_none() && rows.iter().any(|row| !row.is_theirs());
     let (theirs, rows) = rows.into_iter().partition(|row| folds && row.is_theirs());
     let label = match attempt.what {
         What::StartShipping => t.start_on_current(actual),
@@ -124,10 +130,16 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
         has_mine,
         rows,
         theirs,
+        version: if is_note { token::<Note>(attempt.no, actual) } else { token::<Order>(attempt.no, actual) },
         apply,
+        both,
         holder,
     };
     page.f.answer(StatusCode::CONFLICT, &page)
+}
+
+fn token<A: Aggregate<Id = OrderNo>>(no: &OrderNo, version: Version) -> String {
+    VersionToken::<A>::new(no, version).to_string()
 }
 
 /// Why the command cannot be run on the order as it is now, if that is plain to see. Otherwise the domain tells later.
@@ -156,7 +168,14 @@ fn state(frame: &Frame, conflict: &VersionConflict, rows: &[Row], is_ruled_out: 
 }
 
 /// Who changed what and when; that nothing is lost; what that means here.
-fn said(frame: &Frame, conflict: &VersionConflict, state: &str, has_mine: bool, is_note: bool) -> Vec<Html> {
+fn said(
+    frame: &Frame,
+    conflict: &VersionConflict,
+    state: &str,
+    has_mine: bool,
+    is_note: bool,
+    both_fit: bool,
+) -> Vec<Html> {
     let t = frame.t;
     let is_me = |change: &Change| change.by.as_ref().is_some_and(|by| frame.is_me(by));
     let first = match &conflict.changed {
@@ -164,6 +183,10 @@ fn said(frame: &Frame, conflict: &VersionConflict, state: &str, has_mine: bool, 
         None if is_note => t.note_changed_since().into(),
         None => t.changed_since().into(),
     };
+    if both_fit {
+        let whose = (state == "CP-11").then(|| t.yourself_elsewhere().into());
+        return [first].into_iter().chain(whose).chain([t.both_fit().into()]).collect();
+    }
     let second = if has_mine { t.nothing_lost() } else { t.nothing_lost_command() };
     let mut said = vec![first, second.into()];
     let third = match state {

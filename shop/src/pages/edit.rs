@@ -3,9 +3,10 @@
 use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use jiff::SignedDuration;
-use tenure::Version;
+use tenure::{Version, VersionToken};
+use tenure_web::versions::Versioned;
 use tower_sessions::Session;
 
 use super::compare::{self, Row};
@@ -19,7 +20,7 @@ use super::order::{Number, fresh_lid};
 use super::posted::{Answer, Posted};
 use super::read::{mistake_of, read_lines, read_shipping};
 use super::refusal::{self, Attempt, What};
-use super::{order_url, see};
+use super::{both, order_url, outcome, see};
 use crate::domain::{Order, OrderNo};
 use crate::texts::{When, left, minutes};
 use crate::use_cases::{Editing, Refusal, Shop};
@@ -31,6 +32,7 @@ struct EditPage {
     no: OrderNo,
     url: String,
     /// The version that the text in the form was typed on, and the one there is now.
+    token: VersionToken<Order>,
     version: Version,
     now: Version,
     lid: String,
@@ -68,46 +70,55 @@ pub(super) async fn explain(session: Session, Number(no): Number) -> Response {
 /// POST /orders/{no}/edit: takes the lease and draws the form. The page that sends this made the lease's secret, so
 /// that sending it again (a reload, [Keep editing]) finds the same lease.
 pub(super) async fn open(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
-    let id = form.next_lock_id()?;
+    let (id, seen) = (form.next_lock_id()?, form.typed_on(&no)?);
     let Posted { visit, fields } = form;
     let editing = shop.open_for_edit(&visit.member, &no, id).await;
-    Ok(form_or_refusal(&shop, visit, &no, &fields, editing, Vec::new()).await)
+    let attempt = Attempt { what: What::OpenEdit, no: &no, seen, fields: &fields };
+    Ok(form_or_refusal(&shop, visit, attempt, editing, Vec::new()).await)
 }
 
 /// POST /orders/{no}/edit/move-here: ends the person's own lease in another tab, and takes a new one.
 pub(super) async fn move_here(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
-    let (id, generation) = (form.lock_id()?, form.parse("generation")?);
+    let (id, generation, seen) = (form.lock_id()?, form.parse("generation")?, form.typed_on(&no)?);
     let Posted { visit, fields } = form;
     let editing = shop.move_here(&visit.member, &no, generation, id).await;
-    Ok(form_or_refusal(&shop, visit, &no, &fields, editing, Vec::new()).await)
+    let attempt = Attempt { what: What::OpenEdit, no: &no, seen, fields: &fields };
+    Ok(form_or_refusal(&shop, visit, attempt, editing, Vec::new()).await)
 }
 
 /// POST /orders/{no}/edit/save
 pub(super) async fn save(State(shop): State<Shop>, session: Session, Number(no): Number, form: Posted) -> Answer {
-    let (id, seen) = (form.lock_id()?, form.version()?);
+    let (id, seen, opened) = (form.lock_id()?, form.version_of(&no)?, both::opened(&form)?);
     let Posted { visit, fields } = form;
     let view = match shop.order(&visit.member, &no).await {
         Ok(view) => view,
         Err(refusal) => return Ok(refusal::plain(visit.frame, refusal)),
     };
     let t = visit.frame.t;
+    let attempt = Attempt { what: What::SaveEdit, no: &no, seen: Some(seen), fields: &fields };
     let mistakes = match (read_shipping(t, &fields), read_lines(t, &fields, view.order.lines())) {
-        (Ok(info), Ok(lines)) => match shop.save_edit(&visit.member, &no, seen, &id, info, lines).await {
-            Ok(saved) => {
-                Flash::saved(seen, saved).leave(&session).await;
-                return Ok(see(&order_url(&no)));
-            }
-            Err(Refusal::Order(error)) => match mistake_of(t, &error) {
+        (Ok(info), Ok(lines)) => {
+            let done = match opened {
+                None => {
+                    let saved = shop.save_edit(&visit.member, &no, seen, &id, info, lines).await;
+                    saved.map(|saved| Flash::saved(seen, saved))
+                }
+                Some(opened) => {
+                    let changes = both::changes(&fields, info, Some(lines));
+                    let saved = shop.save_both(&visit.member, &no, opened, Some(&id), &changes).await;
+                    saved.map(|saved| Flash::saved_both(&visit.frame, saved))
+                }
+            };
+            match done.as_ref().err().and_then(|refusal| refusal.of_order()).and_then(|error| mistake_of(t, error)) {
                 Some(mistake) => vec![mistake],
-                None => return Ok(refused(&shop, visit, &no, seen, &fields, Refusal::Order(error)).await),
-            },
-            Err(refusal) => return Ok(refused(&shop, visit, &no, seen, &fields, refusal).await),
-        },
+                None => return Ok(outcome::of(&shop, &session, visit, attempt, done).await),
+            }
+        }
         (info, lines) => info.err().into_iter().chain(lines.err()).flatten().collect(),
     };
     // A form with mistakes keeps its lease: whoever corrects them must not find the order taken.
     let editing = shop.open_for_edit(&visit.member, &no, id).await;
-    Ok(form_or_refusal(&shop, visit, &no, &fields, editing, mistakes).await)
+    Ok(form_or_refusal(&shop, visit, Attempt { what: What::OpenEdit, ..attempt }, editing, mistakes).await)
 }
 
 /// POST /orders/{no}/edit/leave
@@ -122,43 +133,27 @@ pub(super) async fn leave(State(shop): State<Shop>, session: Session, Number(no)
     }
 }
 
-async fn refused(
-    shop: &Shop,
-    visit: Visit,
-    no: &OrderNo,
-    seen: Version,
-    fields: &Fields,
-    refusal: Refusal,
-) -> Response {
-    let attempt = Attempt { what: What::SaveEdit, no, seen: Some(seen), fields };
-    refusal::page(shop, visit, attempt, refusal).await
-}
-
 /// The form, with what was typed in it if anything was; or why it cannot be had.
 async fn form_or_refusal(
     shop: &Shop,
     visit: Visit,
-    no: &OrderNo,
-    fields: &Fields,
+    attempt: Attempt<'_>,
     editing: Result<Editing<Order>, Refusal>,
     mistakes: Vec<Mistake>,
 ) -> Response {
     match editing {
-        Ok(editing) => form(visit, no, fields, &editing, mistakes),
-        Err(refusal) => {
-            let seen = fields.text("version").parse().ok();
-            let attempt = Attempt { what: What::OpenEdit, no, seen, fields };
-            refusal::page(shop, visit, attempt, refusal).await
-        }
+        Ok(editing) => form(visit, attempt, &editing, mistakes),
+        Err(refusal) => refusal::page(shop, visit, attempt, refusal).await,
     }
 }
 
-fn form(visit: Visit, no: &OrderNo, fields: &Fields, editing: &Editing<Order>, mistakes: Vec<Mistake>) -> Response {
+fn form(visit: Visit, attempt: Attempt<'_>, editing: &Editing<Order>, mistakes: Vec<Mistake>) -> Response {
     let (frame, lease, order) = (visit.frame, &editing.lease, &editing.aggregate);
-    let (t, now) = (frame.t, order.version());
+    let Attempt { no, seen, fields, .. } = attempt;
+    let t = frame.t;
     let is_blank = fields.is_blank();
     // Text keeps the version that it was typed on, so that saving it finds out what others changed meanwhile.
-    let version = fields.text("version").parse().ok().filter(|_| !is_blank).unwrap_or(now);
+    let (version, now) = (seen.unwrap_or(order.token()), order.token());
     let own = Fields::of_shipping(order.shipping()).with_lines(order.lines());
     let typed = if is_blank { &own } else { fields };
     let style = Style { t, mistakes: &mistakes, own: !visit.member.is_operator(), readonly: false };
@@ -172,8 +167,9 @@ fn form(visit: Visit, no: &OrderNo, fields: &Fields, editing: &Editing<Order>, m
     let page = EditPage {
         no: no.clone(),
         url: order_url(no),
-        version,
-        now,
+        token: version,
+        version: version.version(),
+        now: now.version(),
         lid: lease.id().reveal(),
         next_lid: fresh_lid(),
         since: frame.at(lease.since),
@@ -191,5 +187,5 @@ fn form(visit: Visit, no: &OrderNo, fields: &Fields, editing: &Editing<Order>, m
         mistakes,
     };
     let status = if page.mistakes.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
-    page.f.answer(status, &page)
+    Versioned(now, page.f.answer(status, &page)).into_response()
 }

@@ -11,8 +11,20 @@ pub(crate) const NEW_LINE: [&str; 3] = ["new-product", "new-price", "new-quantit
 pub(crate) const REMOVE: &str = "remove";
 
 /// What belongs to one page and not to what was typed: never carried on to the next page.
-const OF_THE_PAGE: [&str; 10] =
-    ["csrf", "lid", "next-lid", "version", "generation", "anyway", "edit-first", "more", "keep", "password"];
+const OF_THE_PAGE: [&str; 12] = [
+    "csrf",
+    "lid",
+    "next-lid",
+    "version",
+    "generation",
+    "anyway",
+    "edit-first",
+    "both",
+    "mine",
+    "more",
+    "keep",
+    "password",
+];
 
 /// Fields as they are sent.
 pub(crate) type Pairs = Vec<(String, String)>;

@@ -4,7 +4,7 @@ use askama::Template;
 use axum::http::StatusCode;
 use axum::http::header::RETRY_AFTER;
 use axum::response::Response;
-use tenure::{Holder, Version};
+use tenure::{Holder, VersionToken};
 
 use super::fields::Fields;
 use super::frame::{Frame, Visit};
@@ -32,7 +32,7 @@ struct LockedPage {
     /// What was typed, for the edit form if the person moves their editing here.
     carried: Fields,
     typed: Vec<(Html, String)>,
-    seen: Option<Version>,
+    seen: Option<VersionToken<Order>>,
     fresh_lid: String,
 }
 

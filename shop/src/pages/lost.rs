@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
-use tenure::{Holder, NoLock, Version, Why};
+use tenure::{Holder, NoLock, Version, VersionToken, Why};
 
 use super::compare::{self, Row};
 use super::fields::Fields;
@@ -14,6 +14,7 @@ use super::input::Input;
 use super::order::fresh_lid;
 use super::order_url;
 use super::refusal::{self, Attempt};
+use crate::domain::Order;
 use crate::texts::Html;
 use crate::use_cases::Shop;
 
@@ -25,7 +26,7 @@ struct LostPage {
     title: &'static str,
     said: Vec<Html>,
     now: Version,
-    seen: Option<Version>,
+    seen: Option<VersionToken<Order>>,
     /// What differs between what was typed and the order as it is now, if the order has changed.
     rows: Vec<Row>,
     /// Whether anything was typed at all.
@@ -49,7 +50,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_loc
         Err(refusal) => return refusal::plain(frame, refusal),
     };
     let (t, typed, now) = (frame.t, attempt.fields, view.order.version());
-    let moved = attempt.seen.filter(|seen| *seen != now);
+    let moved = attempt.seen.map(|seen| seen.version()).filter(|seen| *seen != now);
     let mut has_text = !typed.is_blank();
     let mut rows = if has_text { compare::typed_rows(t, &view.order, typed) } else { Vec::new() };
     let style = Style { t, mistakes: &[], own: false, readonly: true };

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use tenure::value::Value;
-use tenure::{Error, FieldConflict, Holder, Loaded, Version, VersionConflict};
+use tenure::{Change, Error, FieldConflict, Holder, Loaded, Version, VersionConflict, VersionToken};
 use tower_sessions::Session;
 
 use super::fields::Fields;
@@ -16,9 +16,12 @@ use super::input::{Input, Kind, Mistake};
 use super::order::{Number, fresh_lid};
 use super::posted::{Answer, Posted};
 use super::refusal::{self, Attempt, What};
-use super::{conflict, order_url, problem, read, see};
+use super::{conflict, order_url, outcome, problem, read, see};
 use crate::domain::{Note, OrderNo};
 use crate::use_cases::{EditingNote, Refusal, Shop};
+
+/// The version of a note that is not there yet. A field that is missing is a mistake, and not that.
+const NONE: &str = "none";
 
 #[derive(Template)]
 #[template(path = "note.html")]
@@ -26,8 +29,8 @@ struct NotePage {
     f: Frame,
     no: OrderNo,
     url: String,
-    /// The version of the note, or 0 when there is none yet.
-    version: i64,
+    /// The version of the note, or [`NONE`].
+    version: String,
     lid: String,
     next_lid: String,
     expires_in_ms: u128,
@@ -44,6 +47,9 @@ pub(super) async fn explain(Number(no): Number) -> Response {
 /// POST /orders/{no}/note/edit
 pub(super) async fn open(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
     let id = form.next_lock_id()?;
+    if form.fields.has("text") {
+        seen(&form)?;
+    }
     let Posted { visit, fields } = form;
     let editing = shop.open_note(&visit.member, &no, id).await;
     Ok(form_or_refusal(&shop, visit, &no, &fields, editing, Vec::new()).await)
@@ -51,31 +57,24 @@ pub(super) async fn open(State(shop): State<Shop>, Number(no): Number, form: Pos
 
 /// POST /orders/{no}/note/save
 pub(super) async fn save(State(shop): State<Shop>, session: Session, Number(no): Number, form: Posted) -> Answer {
-    let id = form.lock_id()?;
-    // Version 0 is that of a note that was not there yet. A field that is missing is a mistake, and not that.
-    let seen: Option<Version> = if form.fields.text("version") == "0" { None } else { Some(form.version()?) };
+    let (id, seen) = (form.lock_id()?, seen(&form)?);
     let Posted { visit, fields } = form;
-    let refusal = match shop.save_note(&visit.member, &no, seen, &id, fields.text("text")).await {
-        Ok(version) => {
-            Flash::NoteSaved { version: version.number() }.leave(&session).await;
-            return Ok(see(&order_url(&no)));
-        }
-        Err(refusal) => refusal,
-    };
-    let attempt = Attempt { what: What::SaveNote, no: &no, seen, fields: &fields };
-    Ok(match refusal {
-        Refusal::Note(invalid) => {
+    let done = shop.save_note(&visit.member, &no, seen, &id, fields.text("text")).await;
+    let done = done.map(|version| Flash::NoteSaved { version: version.number() });
+    let attempt = Attempt { what: What::SaveNote, no: &no, seen: None, fields: &fields };
+    Ok(match done {
+        Err(Refusal::Note(invalid)) => {
             let mistake = read::mistake(visit.frame.t, invalid);
             let editing = shop.open_note(&visit.member, &no, id).await;
             form_or_refusal(&shop, visit, &no, &fields, editing, vec![mistake]).await
         }
-        Refusal::Failed(Error::AlreadyExists { .. }) => met(&shop, visit, attempt, None).await,
-        Refusal::Failed(Error::VersionConflict(known) | Error::OptimisticLockingFailure(known))
+        Err(Refusal::Failed(Error::AlreadyExists { .. })) => met(&shop, visit, attempt, Version::FIRST, None).await,
+        Err(Refusal::Failed(Error::VersionConflict(known) | Error::OptimisticLockingFailure(known)))
             if known.fields.is_empty() && known.actual.is_some() =>
         {
-            met(&shop, visit, attempt, Some(*known)).await
+            met(&shop, visit, attempt, known.expected, known.changed).await
         }
-        refusal => refusal::page(&shop, visit, attempt, refusal).await,
+        done => outcome::of(&shop, &session, visit, attempt, done).await,
     })
 }
 
@@ -88,9 +87,14 @@ pub(super) async fn leave(State(shop): State<Shop>, Number(no): Number, form: Po
     }
 }
 
+/// The version of the note that the person saw; none if there was no note yet.
+fn seen(form: &Posted) -> Result<Option<VersionToken<Note>>, Response> {
+    if form.fields.text("version") == NONE { Ok(None) } else { form.version().map(Some) }
+}
+
 /// Two people wrote, and nothing is known of the text as it was opened: maybe there was none. Then the note as it is
 /// now is compared with what was typed.
-async fn met(shop: &Shop, visit: Visit, attempt: Attempt<'_>, known: Option<VersionConflict>) -> Response {
+async fn met(shop: &Shop, visit: Visit, attempt: Attempt<'_>, expected: Version, changed: Option<Change>) -> Response {
     let view = match shop.order(&visit.member, attempt.no).await {
         Ok(view) => view,
         Err(refusal) => return refusal::plain(visit.frame, refusal),
@@ -106,9 +110,9 @@ async fn met(shop: &Shop, visit: Visit, attempt: Attempt<'_>, known: Option<Vers
     let conflict = VersionConflict {
         aggregate: "Note".into(),
         id: attempt.no.to_string(),
-        expected: attempt.seen.unwrap_or(Version::FIRST),
+        expected,
         actual: Some(note.version()),
-        changed: known.and_then(|known| known.changed),
+        changed,
         fields,
         opened_known: false,
         mine_known: true,
@@ -136,10 +140,10 @@ async fn form_or_refusal(
 fn form(visit: Visit, no: &OrderNo, fields: &Fields, editing: &EditingNote, mistakes: Vec<Mistake>) -> Response {
     let (t, lease) = (visit.frame.t, &editing.lease);
     let text = editing.note.as_ref().map_or("", |note: &Loaded<Note>| note.text());
-    let current = editing.note.as_ref().map_or(0, |note| note.version().number());
+    let current = editing.note.as_ref().map_or_else(|| NONE.to_owned(), |note| note.token().to_string());
     let typed = fields.get("text");
     // Text keeps the version that it was typed on, so that saving it finds out what others changed meanwhile.
-    let version = fields.text("version").parse().ok().filter(|_| typed.is_some()).unwrap_or(current);
+    let version = if typed.is_some() { fields.text("version").to_owned() } else { current };
     let input = Input::new("text", t.note_text(), typed.unwrap_or(text), Kind::Page, &mistakes).hint(t.note_hint());
     let page = NotePage {
         f: visit.frame.state(if mistakes.is_empty() { "OE-24" } else { "OE-17" }),

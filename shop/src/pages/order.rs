@@ -4,8 +4,9 @@ use askama::Template;
 use axum::extract::{FromRequestParts, Path, State};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use tenure::LockId;
+use tenure_web::versions::Versioned;
 
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
@@ -74,5 +75,5 @@ pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Number(no): Num
     };
     let (url, edit_lid, note_lid) = (order_url(&no), fresh_lid(), fresh_lid());
     let page = OrderPage { f: visit.frame.state(state), view, url, edit_lid, note_lid };
-    page.f.answer(StatusCode::OK, &page)
+    Versioned(page.view.order.token(), page.f.answer(StatusCode::OK, &page)).into_response()
 }

@@ -6,12 +6,13 @@ use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::response::Response;
-use tenure::{LockId, Version};
+use tenure::{LockId, VersionToken};
 use tenure_web::csrf::{CsrfForm, CsrfRejection};
 
 use super::fields::{Fields, Pairs};
 use super::frame::{Frame, Visit};
 use super::problem;
+use crate::domain::{Order, OrderNo};
 use crate::session::SignedIn;
 use crate::use_cases::Shop;
 
@@ -84,13 +85,32 @@ async fn read(parts: Parts, body: Body, shop: &Shop) -> (Frame, Result<Fields, (
 pub(crate) type Answer = Result<Response, Response>;
 
 impl Posted {
-    /// The version that the person saw.
+    /// The version that the person saw. Whether it is one of the aggregate that is to be changed is checked with it,
+    /// where that is changed.
     ///
     /// # Errors
     /// The page that says that the form is incomplete. A version that is missing never means "whichever": that would
     /// switch the check off.
-    pub(crate) fn version(&self) -> Result<Version, Response> {
+    pub(crate) fn version<A>(&self) -> Result<VersionToken<A>, Response> {
         self.parse("version")
+    }
+
+    /// As [`version`](Self::version), where the order is not changed yet, but shown beside what was typed.
+    ///
+    /// # Errors
+    /// The page that says that the form is incomplete, or that it is one of another order.
+    pub(crate) fn version_of(&self, no: &OrderNo) -> Result<VersionToken<Order>, Response> {
+        let seen: VersionToken<Order> = self.version()?;
+        let foreign = || problem::foreign_version(self.visit.frame.clone(), no, &self.fields);
+        if seen.is_of(no) { Ok(seen) } else { Err(foreign()) }
+    }
+
+    /// The version that the text in the form was typed on; none if there is no text in it.
+    ///
+    /// # Errors
+    /// As [`version_of`](Self::version_of).
+    pub(crate) fn typed_on(&self, no: &OrderNo) -> Result<Option<VersionToken<Order>>, Response> {
+        if self.fields.is_blank() { Ok(None) } else { self.version_of(no).map(Some) }
     }
 
     /// The secret of the lease.

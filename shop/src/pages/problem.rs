@@ -137,6 +137,13 @@ pub(super) fn incomplete_form(frame: Frame, field: &str, typed: &Fields) -> Resp
     page.say(t.incomplete_next()).typed(typed).link("/orders", t.to_orders()).answer(StatusCode::BAD_REQUEST)
 }
 
+/// 400: a form that was opened for another order.
+pub(super) fn foreign_version(frame: Frame, no: &OrderNo, typed: &Fields) -> Response {
+    let t = frame.t;
+    let page = ProblemPage::new(frame.state("E-400"), t.foreign_title()).say(t.foreign_what(no)).say(t.foreign_next());
+    page.typed(typed).link(order_url(no), t.back_to_order()).answer(StatusCode::BAD_REQUEST)
+}
+
 /// 403: somebody else's business.
 pub(super) fn not_allowed(frame: Frame, needs: Role) -> Response {
     let t = frame.t;

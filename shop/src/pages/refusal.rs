@@ -2,13 +2,13 @@
 //! same.
 
 use axum::response::Response;
-use tenure::{BreakError, Error, LeaseError, LockError, Version};
+use tenure::{BreakError, Error, LeaseError, LockError, VersionToken};
 
 use super::fields::Fields;
 use super::frame::{Frame, Visit};
 use super::problem::Retry;
 use super::{conflict, locked, lost, order_url, problem};
-use crate::domain::OrderNo;
+use crate::domain::{Order, OrderNo};
 use crate::use_cases::{Refusal, Shop};
 
 /// What somebody tried to do with a form.
@@ -18,8 +18,8 @@ pub(super) struct Attempt<'a> {
     pub(super) what: What,
     /// With which order.
     pub(super) no: &'a OrderNo,
-    /// The version that they saw, if the form had one.
-    pub(super) seen: Option<Version>,
+    /// The version of the order that they saw, if the form had one.
+    pub(super) seen: Option<VersionToken<Order>>,
     /// What the form said.
     pub(super) fields: &'a Fields,
 }
@@ -66,6 +66,9 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, refusa
             lost::page(shop, visit, attempt, &no_lock).await
         }
         Refusal::Lease(LeaseError::NoLock(no_lock)) => lost::page(shop, visit, attempt, &no_lock).await,
+        Refusal::Failed(Error::ForeignVersionToken { .. }) => {
+            problem::foreign_version(visit.frame, attempt.no, attempt.fields)
+        }
         Refusal::Order(error) => problem::order_refuses(visit.frame, attempt.no, &error, attempt.fields),
         Refusal::Failed(Error::Database(error))
         | Refusal::Lock(LockError::Database(error))

@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use tenure::{Holder, Version};
+use tenure::{Holder, VersionToken};
 use tower_sessions::Session;
 
 use super::fields::Fields;
@@ -17,8 +17,8 @@ use super::order::Number;
 use super::posted::{Answer, Posted};
 use super::read::read_shipping;
 use super::refusal::{self, Attempt, What};
-use super::{order_url, see};
-use crate::domain::OrderNo;
+use super::{both, order_url, outcome, see};
+use crate::domain::{Order, OrderNo};
 use crate::use_cases::Shop;
 
 #[derive(Template)]
@@ -27,7 +27,7 @@ struct ShippingPage {
     f: Frame,
     no: OrderNo,
     url: String,
-    version: Version,
+    version: VersionToken<Order>,
     holder: Option<Holder>,
     inputs: Vec<Input>,
     mistakes: Vec<Mistake>,
@@ -44,12 +44,12 @@ pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Number(no): Num
         return see(&order_url(&no));
     }
     let typed = Fields::of_shipping(view.order.shipping());
-    page(visit, no, view.order.version(), view.holder, &typed, Vec::new())
+    page(visit, no, view.order.token(), view.holder, &typed, Vec::new())
 }
 
 /// POST /orders/{no}/shipping
 pub(super) async fn save(State(shop): State<Shop>, session: Session, Number(no): Number, form: Posted) -> Answer {
-    let version = form.version()?;
+    let (version, opened) = (form.version()?, both::opened(&form)?);
     let Posted { visit, fields } = form;
     if fields.has("edit-first") {
         return Ok(page(visit, no, version, None, &fields, Vec::new()));
@@ -58,22 +58,22 @@ pub(super) async fn save(State(shop): State<Shop>, session: Session, Number(no):
         Ok(info) => info,
         Err(mistakes) => return Ok(page(visit, no, version, None, &fields, mistakes)),
     };
-    match shop.change_shipping(&visit.member, &no, version, info).await {
-        Ok(saved) => {
-            Flash::saved(version, saved).leave(&session).await;
-            Ok(see(&order_url(&no)))
+    let done = match opened {
+        None => shop.change_shipping(&visit.member, &no, version, info).await.map(|saved| Flash::saved(version, saved)),
+        Some(opened) => {
+            let changes = both::changes(&fields, info, None);
+            let saved = shop.save_both(&visit.member, &no, opened, None, &changes).await;
+            saved.map(|saved| Flash::saved_both(&visit.frame, saved))
         }
-        Err(refusal) => {
-            let attempt = Attempt { what: What::ChangeShipping, no: &no, seen: Some(version), fields: &fields };
-            Ok(refusal::page(&shop, visit, attempt, refusal).await)
-        }
-    }
+    };
+    let attempt = Attempt { what: What::ChangeShipping, no: &no, seen: Some(version), fields: &fields };
+    Ok(outcome::of(&shop, &session, visit, attempt, done).await)
 }
 
 fn page(
     visit: Visit,
     no: OrderNo,
-    version: Version,
+    version: VersionToken<Order>,
     holder: Option<Holder>,
     typed: &Fields,
     mistakes: Vec<Mistake>,

@@ -12,6 +12,9 @@ texts! {
     changed_since: "The order was changed after you opened it.", "열어 두신 사이에 주문이 바뀌었습니다.";
     note_changed_since: "The note was changed after you opened it.", "열어 두신 사이에 메모가 바뀌었습니다.";
     disjoint: "The two changes are about different fields, so both can be kept.", "서로 다른 항목을 바꿨으므로 둘 다 살릴 수 있습니다.";
+    both_fit:
+        "Nothing is lost: the two changes are about different fields, so both can be saved.",
+        "잃어버린 내용은 없습니다. 서로 다른 항목을 바꿨으므로 두 변경을 모두 저장할 수 있습니다.";
     overlap:
         "Both changed the same field. Choose what is to stay; yours is chosen for you.",
         "같은 항목을 둘 다 바꿨습니다. 남길 값을 고르세요. 내 값이 선택되어 있습니다.";
@@ -37,6 +40,12 @@ texts! {
         "Fields that only the other side changed ({count}) – their values stay",
         "상대만 바꾼 항목({count}개) – 바뀐 값이 유지됩니다";
     apply_mine: "Apply mine on top", "내 변경을 덧씌워 저장";
+    after_saving_both: "With both changes", "두 변경을 합치면";
+    their_change: "Theirs", "상대 변경";
+    save_both: "Save both changes", "두 변경 모두 저장";
+    save_both_hint(version):
+        "Saves the fields that you changed on top of version {version}. What the other side changed stays.",
+        "내가 바꾼 항목만 버전 {version} 위에 저장하고, 상대가 바꾼 항목은 그대로 둡니다.";
     apply_hint(version): "Saves the chosen values on top of version {version}.", "선택한 값을 버전 {version} 위에 저장합니다.";
     edit_mine_first: "Edit mine first", "먼저 내 내용 고치기";
     use_theirs: "Use theirs, drop mine", "상대 변경 사용, 내 변경 버리기";

@@ -31,6 +31,12 @@ texts! {
         "아이디 또는 비밀번호가 맞지 않습니다. 확인하고 다시 입력하세요.";
 
     flash_saved(version): "Saved – version {version}.", "저장했습니다 – 버전 {version}.";
+    flash_saved_both(version, names):
+        "Saved – version {version} has your changes and those of {names}.",
+        "저장했습니다 – 버전 {version}에는 내 변경과 {names}의 변경이 함께 있습니다.";
+    flash_saved_both_own(version):
+        "Saved – version {version} also has the changes that you made elsewhere.",
+        "저장했습니다 – 버전 {version}에는 다른 곳에서 내가 바꾼 내용도 함께 있습니다.";
     flash_unchanged(version):
         "Nothing was different, so it is still version {version}.",
         "바뀐 내용이 없어 버전 {version} 그대로입니다.";

@@ -41,6 +41,14 @@ texts! {
         "Load the page again and fill it in once more. If it happens again, tell us which page it was.",
         "페이지를 다시 열어 입력해 주세요. 계속되면 어느 페이지였는지 알려 주세요.";
 
+    foreign_title: "This form belongs to another order", "다른 주문의 양식입니다";
+    foreign_what(no):
+        "The version in the form is not one of order {no}, so nothing was saved.",
+        "양식에 담긴 버전이 주문 {no}의 버전이 아니어서 저장하지 않았습니다.";
+    foreign_next:
+        "Open this order again, and fill in the form that you find there.",
+        "이 주문을 다시 열고, 거기에 있는 양식에 입력해 주세요.";
+
     forbidden_title: "This is for others to do", "권한이 없습니다";
     forbidden_operators:
         "Only operators may see and do this. Sign in with an operator’s account, or ask an operator.",

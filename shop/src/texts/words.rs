@@ -19,6 +19,7 @@ texts! {
     you: "You", "내가";
     somebody: "Somebody", "누군가";
     person(name): "{name}", "{name} 님이";
+    named(name): "{name}", "{name} 님";
 
     command_place: "Order placed", "주문 접수";
     command_shipping: "Shipping details changed", "배송 정보 변경";
@@ -89,6 +90,12 @@ impl Lang {
             Some("write note") => self.did_write_note(who, time),
             _ => self.did_change(who, time),
         }
+    }
+
+    /// Several people, within a sentence.
+    pub(crate) fn names(self, names: &[String]) -> Html {
+        let named = |name: &String| self.named(Owner::new("", name)).to_string();
+        Html::trusted(names.iter().map(named).collect::<Vec<_>>().join(", "))
     }
 
     /// Who holds or changed something, within a sentence: a name, or the reader.

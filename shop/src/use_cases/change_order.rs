@@ -3,7 +3,7 @@
 //! Each of these also looks at the offline lock, inside the saving transaction: a command is no reason to change an
 //! order under the hands of somebody who is editing it.
 
-use tenure::{Update, Version};
+use tenure::{Retry, Update, Version, VersionToken};
 
 use super::{Refusal, Shop};
 use crate::domain::{LineChange, Member, Order, OrderNo, Role, ShippingInfo};
@@ -14,11 +14,12 @@ impl Shop {
         &self,
         actor: &Member,
         no: &OrderNo,
-        seen: Version,
+        seen: VersionToken<Order>,
         info: ShippingInfo,
     ) -> Result<Version, Refusal> {
         let update = self.change(actor, no, seen, "change shipping info").await?.unless_locked();
-        Ok(update.run(|order| order.change_shipping_info(info)).await?.version())
+        let update = update.retrying(as_often_as_is_safe());
+        Ok(update.run(|order| order.change_shipping_info(info.clone())).await?.version())
     }
 
     /// The customer, or an operator for them, changes what is ordered.
@@ -26,12 +27,13 @@ impl Shop {
         &self,
         actor: &Member,
         no: &OrderNo,
-        seen: Version,
+        seen: VersionToken<Order>,
         lines: Vec<LineChange>,
     ) -> Result<Version, Refusal> {
         may_add(actor, &lines)?;
         let update = self.change(actor, no, seen, "change lines").await?.unless_locked();
-        Ok(update.run(|order| order.change_lines(lines)).await?.version())
+        let update = update.retrying(as_often_as_is_safe());
+        Ok(update.run(|order| order.change_lines(lines.clone())).await?.version())
     }
 
     /// An operator starts shipping the order as they saw it. Somebody who is editing it is in the way, unless the
@@ -41,7 +43,7 @@ impl Shop {
         &self,
         actor: &Member,
         no: &OrderNo,
-        seen: Version,
+        seen: VersionToken<Order>,
         anyway: Option<i64>,
     ) -> Result<Version, Refusal> {
         actor.must_be(Role::Operator)?;
@@ -50,13 +52,13 @@ impl Shop {
             Some(generation) => update.unless_locked_except(generation),
             None => update.unless_locked(),
         };
-        Ok(update.run(Order::start_shipping).await?.version())
+        Ok(update.retrying(as_often_as_is_safe()).run(Order::start_shipping).await?.version())
     }
 
     /// The customer, or an operator for them, cancels the order.
-    pub async fn cancel(&self, actor: &Member, no: &OrderNo, seen: Version) -> Result<Version, Refusal> {
+    pub async fn cancel(&self, actor: &Member, no: &OrderNo, seen: VersionToken<Order>) -> Result<Version, Refusal> {
         let update = self.change(actor, no, seen, "cancel").await?.unless_locked();
-        Ok(update.run(Order::cancel).await?.version())
+        Ok(update.retrying(as_often_as_is_safe()).run(Order::cancel).await?.version())
     }
 
     /// An update of an order that this member may change, on the version that they saw.
@@ -64,13 +66,20 @@ impl Shop {
         &self,
         actor: &Member,
         no: &OrderNo,
-        seen: Version,
+        seen: VersionToken<Order>,
         command: &str,
     ) -> Result<Update<'_, Order>, Refusal> {
         // Whose order it is never changes, so this may be read before the transaction.
         self.order_of(actor, no).await?;
         Ok(self.orders.update(no).by(&actor.owner()).command(command).expecting(seen))
     }
+}
+
+/// All that the shop's commands do is change the aggregate they are given. So where the database gives up a transaction
+/// without keeping anything of it, the same command is run again, and nobody notices; the version that the person saw is
+/// compared each time.
+pub(super) fn as_often_as_is_safe() -> Retry {
+    Retry::transient(3)
 }
 
 /// A new line names its price, so only operators add one; a customer would name their own.

@@ -1,9 +1,9 @@
 //! Editing a whole order in a form, under an offline lock.
 
-use tenure::{Lease, LeaseError, Loaded, LockError, LockId, LockKey, Version};
+use tenure::{Lease, LeaseError, Loaded, LockError, LockId, LockKey, Version, VersionToken};
 use tenure_web::leases::PARTING_GRACE;
 
-use super::change_order::may_add;
+use super::change_order::{as_often_as_is_safe, may_add};
 use super::{Refusal, Shop};
 use crate::domain::{LineChange, Member, Order, OrderError, OrderNo, OrderState, ShippingInfo};
 
@@ -66,7 +66,7 @@ impl Shop {
         &self,
         actor: &Member,
         no: &OrderNo,
-        seen: Version,
+        seen: VersionToken<Order>,
         id: &LockId,
         info: ShippingInfo,
         lines: Vec<LineChange>,
@@ -74,10 +74,10 @@ impl Shop {
         may_add(actor, &lines)?;
         let update = self.change(actor, no, seen, "edit order").await?.releasing(id);
         let command = |order: &mut Order| {
-            order.change_shipping_info(info)?;
-            order.change_lines(lines)
+            order.change_shipping_info(info.clone())?;
+            order.change_lines(lines.clone())
         };
-        Ok(update.run(command).await?.version())
+        Ok(update.retrying(as_often_as_is_safe()).run(command).await?.version())
     }
 
     /// Leaves without saving. A lease that is gone already is what was wanted.

@@ -1,7 +1,8 @@
 //! The operators' note on an order: an advisory lock. Both may edit, both are told; the version decides when they save.
 
-use tenure::{Holder, Lease, Loaded, LockId, LockKey, UpdateError, Version};
+use tenure::{Holder, Lease, Loaded, LockId, LockKey, UpdateError, Version, VersionToken};
 
+use super::change_order::as_often_as_is_safe;
 use super::{Refusal, Shop};
 use crate::domain::{Member, Note, OrderNo, Role};
 
@@ -34,7 +35,7 @@ impl Shop {
         &self,
         actor: &Member,
         no: &OrderNo,
-        seen: Option<Version>,
+        seen: Option<VersionToken<Note>>,
         id: &LockId,
         text: &str,
     ) -> Result<Version, Refusal> {
@@ -43,7 +44,7 @@ impl Shop {
         let version = match seen {
             Some(seen) => {
                 let update = self.notes.update(no).by(&actor.owner()).command("write note").expecting(seen);
-                match update.run(|note| note.rewrite(text)).await {
+                match update.retrying(as_often_as_is_safe()).run(|note| note.rewrite(text)).await {
                     Ok(note) => note.version(),
                     Err(UpdateError::Refused(invalid)) => return Err(Refusal::Note(invalid)),
                     Err(UpdateError::Failed(error)) => return Err(error.into()),
@@ -51,11 +52,14 @@ impl Shop {
             }
             None => {
                 let note = Note::new(no.clone(), text).map_err(Refusal::Note)?;
-                let mut tx = self.db.begin().await?;
-                tx.by(&actor.owner()).command("write note");
-                let inserted = self.notes.insert(&mut tx, note).await?;
-                tx.commit().await?;
-                inserted.version()
+                let insert = || async {
+                    let mut tx = self.db.begin().await?;
+                    tx.by(&actor.owner()).command("write note");
+                    let inserted = self.notes.insert(&mut tx, note.clone()).await?;
+                    tx.commit().await?;
+                    Ok::<_, tenure::Error>(inserted.version())
+                };
+                self.db.retry(as_often_as_is_safe(), insert).await?.value
             }
         };
         self.leave(actor, id).await?;

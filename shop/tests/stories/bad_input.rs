@@ -1,6 +1,6 @@
 //! What nobody should send, and somebody will.
 
-use super::support::{ORDER, Server, order_path};
+use super::support::{Form, ORDER, Server, order_path, token};
 
 const SHIPPING: &str = "/orders/2026-000300/shipping";
 const SAVE: &str = "/orders/2026-000300/edit/save";
@@ -15,8 +15,8 @@ async fn an_unknown_order_and_somebody_elses_are_not_there() {
         lee.get(&path).await.is(404);
         lee.get(&format!("{path}/shipping")).await.is(404);
         for action in ["cancel", "edit"] {
-            let lid = "0".repeat(64);
-            let fields = [("csrf", csrf.as_str()), ("version", "1"), ("lid", lid.as_str())];
+            let (lid, seen) = ("0".repeat(64), token(ORDER, 1));
+            let fields = [("csrf", csrf.as_str()), ("version", seen.as_str()), ("lid", lid.as_str())];
             lee.post(&format!("{path}/{action}"), &fields, &[]).await.is(404);
         }
     }
@@ -60,15 +60,55 @@ async fn a_version_that_is_missing_or_no_version_is_refused_and_never_means_no_c
     let minji = server.sign_in("minji").await;
     let form = minji.get(SHIPPING).await.form(SHIPPING).with("message", "typed");
     minji.submit(form.clone().without("version")).await.is(400);
-    for version in ["", "0", "-1", "seven", "1.0", "99999999999999999999", "1; drop table orders"] {
-        minji.submit(form.clone().with("version", version)).await.is(400);
+    for version in ["", "0", "1", "v1", "v0.0000000000000000", "seven", "1; drop table orders"] {
+        let refused = minji.submit(form.clone().with("version", version)).await;
+        refused.is(400).says("version").says("typed");
     }
     let cancel = minji.open(ORDER).await.form("/orders/2026-000300/cancel");
     minji.submit(cancel.clone().without("version")).await.is(400);
     minji.submit(cancel.with("version", "-7")).await.is(400);
     // One that never was is as stale as one that is past.
-    minji.submit(form.with("version", "9")).await.is(409).says("typed");
+    minji.submit(form.with("version", &token(ORDER, 9))).await.is(409).says("typed");
     assert_eq!(server.order(ORDER).await.1, 1);
+}
+
+#[tokio::test]
+async fn the_version_of_another_order_is_refused_even_when_the_number_is_right_and_nothing_typed_is_lost() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let foreign = token("2026-000299", 1);
+    let form = minji.get(SHIPPING).await.form(SHIPPING).with("message", "typed");
+    let refused = minji.submit(form.with("version", &foreign)).await;
+    refused.is(400).says("another order").says(ORDER).says("typed");
+    let edit = minji.edit(ORDER).await;
+    let save = edit.form(SAVE).with("message", "typed").with("version", &foreign);
+    minji.submit(save.clone()).await.is(400).says("another order").says("typed");
+    // Nor does a form with mistakes, or text that is brought back, compare itself with another order.
+    minji.submit(save.with("quantity-1", "many")).await.is(400).says("another order").says("typed");
+    let reopen = edit.form(SAVE).with("message", "typed").with("version", &foreign);
+    let reopen = Form { action: format!("{}/edit", order_path(ORDER)), ..reopen };
+    minji.submit(reopen.clone()).await.is(400).says("another order").says("typed");
+    minji.submit(reopen.without("version")).await.is(400).says("typed");
+    minji.submit(edit.form("/orders/2026-000300/edit/leave")).await.is(200);
+    for action in ["start-shipping", "cancel"] {
+        let command = park.open(ORDER).await.form(&format!("{}/{action}", order_path(ORDER)));
+        park.submit(command.with("version", &foreign)).await.is(400).says("another order");
+    }
+    assert_eq!((server.order(ORDER).await.1, server.held().await), (1, vec![]));
+}
+
+#[tokio::test]
+async fn a_note_takes_neither_the_version_of_the_order_nor_none_where_there_is_one() {
+    let server = Server::start().await;
+    let park = server.sign_in("park").await;
+    let (open, save) = ("/orders/2026-000300/note/edit", "/orders/2026-000300/note/save");
+    let form = park.submit(park.open(ORDER).await.form(open)).await.form(save).with("text", "typed");
+    park.submit(form.clone().with("version", &token(ORDER, 1))).await.is(400).says("another order").says("typed");
+    park.submit(form.clone().without("version")).await.is(400).says("typed");
+    let reopen = Form { action: open.into(), ..form.clone() };
+    park.submit(reopen.without("version")).await.is(400).says("typed");
+    park.submit(form.clone().with("version", "none")).await.is(409).says("typed");
+    park.submit(form).await.is(200).says("typed");
 }
 
 #[tokio::test]

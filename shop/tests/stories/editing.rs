@@ -5,7 +5,7 @@ use std::time::Duration;
 use shop::domain::OrderState;
 use tenure_web::leases::PARTING_GRACE;
 
-use super::support::{ORDER, Server, TTL};
+use super::support::{ORDER, Server, TTL, token};
 
 const EDIT: &str = "/orders/2026-000300/edit";
 const SAVE: &str = "/orders/2026-000300/edit/save";
@@ -29,6 +29,20 @@ async fn while_one_edits_the_other_sees_who_and_since_when_and_gets_it_after_the
     assert_eq!(server.held().await, []);
     park.submit(locked.form(EDIT)).await.is(200);
     assert_eq!(server.held().await, [("park".into(), 2)]);
+}
+
+#[tokio::test]
+async fn the_order_and_its_edit_form_say_which_version_they_show() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let etag = |version| format!("\"{}\"", token(ORDER, version));
+    assert_eq!(minji.open(ORDER).await.headers["etag"], etag(1));
+    let edit = minji.edit(ORDER).await;
+    assert_eq!(edit.headers["etag"], etag(1));
+    let wrong = minji.submit(edit.form(SAVE).with("quantity-1", "0")).await;
+    assert_eq!(wrong.is(422).headers["etag"], etag(1));
+    let saved = minji.submit(wrong.form(SAVE).with("quantity-1", "5")).await;
+    assert_eq!(saved.is(200).headers["etag"], etag(2));
 }
 
 #[tokio::test]

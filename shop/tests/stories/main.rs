@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod editing;
+mod merging;
 mod notes;
 mod parcel;
 mod sign_in;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use shop::domain::OrderState;
 use tokio::sync::Barrier;
 
-use super::support::{ORDER, Server, order_path};
+use super::support::{ORDER, Server, order_path, token};
 
 const SHIPPING: &str = "/orders/2026-000300/shipping";
 const START: &str = "/orders/2026-000300/start-shipping";
@@ -41,7 +41,7 @@ async fn the_operator_is_first_and_the_customers_address_comes_too_late_but_is_n
     let (order, version) = server.order(ORDER).await;
     assert_eq!((order.state(), order.shipping(), version), (OrderState::Shipped, before.shipping(), 2));
     // Even sent again on the new version, the domain's own rule stands, and the text is still there.
-    let again = minji.submit(form.with("version", "2")).await;
+    let again = minji.submit(form.with("version", &token(ORDER, 2))).await;
     again.is(409).says("세종대로 9");
     assert_eq!(server.order(ORDER).await, (order, 2));
 }
@@ -59,7 +59,7 @@ async fn of_two_forms_the_second_sees_three_states_and_applies_its_own_on_top() 
     conflict.is(409).says(&was).says("세종대로 9").says("한강대로 2").says("문 앞에");
     assert_eq!(conflict.state(), "CP-2");
     let apply = conflict.form(SHIPPING);
-    assert_eq!(apply.value("version"), "2");
+    assert_eq!(apply.value("version"), token(ORDER, 2));
     there.submit(apply).await.is(200);
     let (order, version) = server.order(ORDER).await;
     assert_eq!(
@@ -93,7 +93,7 @@ async fn a_customer_cannot_start_shipping() {
     let page = minji.open(ORDER).await;
     assert!(!page.has_form(START));
     let csrf = page.form(&format!("{}/edit", order_path(ORDER))).value("csrf").to_owned();
-    minji.post(START, &[("csrf", &csrf), ("version", "1")], &[]).await.is(403);
+    minji.post(START, &[("csrf", &csrf), ("version", &token(ORDER, 1))], &[]).await.is(403);
     assert_eq!((server.order(ORDER).await.0.state(), server.order(ORDER).await.1), (OrderState::Preparing, 1));
 }
 

@@ -8,7 +8,7 @@ use scraper::{Html, Selector};
 use shop::domain::{Address, MemberId, Money, Order, OrderLine, OrderNo, Receiver, ShippingInfo};
 use shop::seed::DEMO_PASSWORD;
 use tempfile::TempDir;
-use tenure::{ConnectOptions, Database, LockManager, ManualClock, Repository};
+use tenure::{ConnectOptions, Database, LockManager, ManualClock, Repository, Version, VersionToken};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
@@ -77,6 +77,29 @@ impl Server {
         tx.commit().await.unwrap();
     }
 
+    /// Waits until a transaction waits for another one. On SQLite they queue before they begin, and nobody can see that.
+    pub async fn until_somebody_waits(&self) {
+        const POSTGRES: &str = "select count(*) from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock'";
+        const MARIADB: &str = "select count(*) from information_schema.innodb_trx
+            join information_schema.processlist on id = trx_mysql_thread_id
+            where db = database() and trx_state = 'LOCK WAIT'";
+        loop {
+            let waiting: i64 = if let Ok(pool) = self.db.postgres() {
+                sqlx::query_scalar(POSTGRES).fetch_one(pool).await.unwrap()
+            } else if let Ok(pool) = self.db.mysql() {
+                sqlx::query_scalar(MARIADB).fetch_one(pool).await.unwrap()
+            } else {
+                return;
+            };
+            if waiting > 0 {
+                return;
+            }
+            // MariaDB looks anew only if nobody has asked within a tenth of a second.
+            tokio::time::sleep(Duration::from_millis(150)).await;
+        }
+    }
+
     /// Who holds a lock now, and its generation.
     pub async fn held(&self) -> Vec<(String, i64)> {
         let held = LockManager::new(&self.db).held(None, 100).await.unwrap();
@@ -130,6 +153,11 @@ impl Browser {
     }
 }
 
+/// The version of an order as forms carry it.
+pub fn token(no: &str, version: i64) -> String {
+    VersionToken::<Order>::new(&OrderNo::new(no).unwrap(), Version::new(version).unwrap()).to_string()
+}
+
 /// The path of an order's page, whatever its number is made of.
 pub fn order_path(no: &str) -> String {
     let escaped: String = no
@@ -175,6 +203,14 @@ impl Page {
             }
         }
         Some(Form { action: action.to_owned(), fields })
+    }
+
+    /// The form that posts to this path, as its button of this name sends it.
+    pub fn press(&self, action: &str, button: &str) -> Form {
+        let document = Html::parse_document(&self.html);
+        let found = document.select(&selector(&format!("form[action='{action}'] button[name='{button}']"))).next();
+        let found = found.unwrap_or_else(|| panic!("no button {button} in {}:\n{}", self.path, self.html));
+        self.form(action).with(button, found.attr("value").unwrap_or_default())
     }
 
     /// The state of the page, as its `<main>` says it.

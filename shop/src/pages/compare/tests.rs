@@ -91,6 +91,20 @@ fn a_line_that_they_took_away_cannot_be_chosen() {
 }
 
 #[test]
+fn a_line_that_is_not_in_the_order_is_called_by_its_product() {
+    let typed = fields(&[("quantity-1", "1"), ("quantity-2", "5"), ("new-quantity", "4")]);
+    let lines = vec![
+        ("lines[2].product", text("찻잔"), None, text("찻잔")),
+        ("lines[2].quantity", number(3), None, number(5)),
+        ("lines[3].product", None, None, text("주전자")),
+        ("lines[3].quantity", None, None, number(4)),
+    ];
+    let rows = rows(Lang::Ko, &conflict(lines, true), &typed, Some(&order(&[(1, 1)])));
+    let labels: Vec<_> = rows.iter().map(|row| row.label.to_string()).collect();
+    assert_eq!(labels, ["찻잔 수량", "주전자 수량"]);
+}
+
+#[test]
 fn a_line_that_i_took_away_can_be_chosen_back() {
     let typed = fields(&[("quantity-1", "1"), ("quantity-2", "3"), ("remove-2", "on")]);
     let mine = vec![("lines[2].quantity", number(3), number(4), None)];

@@ -1,0 +1,66 @@
+//! Two people change different fields of one order: the page on which their changes meet.
+
+use browser::{Key, ORDER, Person, Story};
+
+use super::layout::wide;
+
+/// Somebody who is signed in and has the form for the address open.
+async fn at_the_address(story: &Story, login: &str, language: &str) -> Person {
+    let person = story.reader_of(language).await;
+    person.sign_in(login).await;
+    person.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    person
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_changes_are_saved_by_keyboard_alone_at_200_percent_zoom() {
+    let story = Story::begin().await;
+    let mut found = Vec::new();
+    for (language, told) in [("en", "your changes and those of 박서연"), ("ko", "내 변경과 박서연 님의 변경")]
+    {
+        let named = |page: &str| format!("{language}-{page}");
+        let minji = at_the_address(&story, "minji", language).await;
+        let park = at_the_address(&story, "park", language).await;
+        park.types("[name=message]", &named("message")).await;
+        park.types("[name='receiver.phone']", &format!("010-7777-000{}", language.len() + named("").len())).await;
+        park.clicks("main form .main").await;
+        park.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+
+        minji.types("[name='address.line1']", &named("address")).await;
+        minji.presses(Key::Enter).await;
+        minji.sees("main[data-state=CP-1]").await;
+        minji.photo(&named("both")).await;
+        found.extend(wide(&minji, &named("both")).await);
+        // What the last of the screens is: a laptop at 200 % zoom.
+        minji.tabs_to("[name=both]").await;
+        minji.photo(&named("both-focus")).await;
+        minji.presses(Key::Enter).await;
+        minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+        assert!(minji.reads("[role=status]").await.contains(told), "{}", minji.reads("[role=status]").await);
+        assert_eq!(minji.reads("dd.typed").await, named("message"));
+        found.extend(wide(&minji, &named("both-saved")).await);
+        minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+        assert_eq!(minji.value("[name='address.line1']").await, named("address"));
+        // What was typed is saved, so no draft of it comes back.
+        assert!(minji.finds::<bool>("document.querySelector('[data-tenure-draft]').hidden").await);
+        assert_eq!(minji.complaints().await, [""; 0]);
+    }
+    assert!(found.is_empty(), "pages that scroll sideways: {found:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_form_of_another_order_shows_what_was_typed_and_the_way_back() {
+    let story = Story::begin().await;
+    for language in ["en", "ko"] {
+        let minji = at_the_address(&story, "minji", language).await;
+        minji.types("[name=message]", "kept").await;
+        minji.finds::<()>("(document.querySelector('[name=version]').value = 'v1.0123456789abcdef', null)").await;
+        minji.clicks("main form .main").await;
+        minji.sees("main[data-state=E-400]").await;
+        minji.photo(&format!("{language}-foreign")).await;
+        assert!(minji.reads("main").await.contains("kept"));
+        assert_eq!(wide(&minji, &format!("{language}-foreign")).await, [""; 0]);
+        minji.clicks(&format!("main .buttons a[href='/orders/{ORDER}']")).await;
+        minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    }
+}

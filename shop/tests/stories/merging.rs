@@ -1,0 +1,205 @@
+//! Two people change different things: both are saved, and nobody's is undone.
+
+use std::time::Duration;
+
+use shop::domain::{Order, OrderNo, OrderState, Receiver, ShippingInfo};
+use tenure::{LockMode, Owner, Repository};
+
+use super::support::{Browser, Form, ORDER, Page, Server, token};
+
+const SHIPPING: &str = "/orders/2026-000300/shipping";
+const EDIT: &str = "/orders/2026-000300/edit";
+const SAVE: &str = "/orders/2026-000300/edit/save";
+const START: &str = "/orders/2026-000300/start-shipping";
+
+/// Opens the form for the address.
+async fn address_form(browser: &Browser) -> Form {
+    browser.get(SHIPPING).await.form(SHIPPING)
+}
+
+/// Park writes a message to the courier and Minji changes the address, both on version 1; she is too late.
+async fn met(server: &Server, minji: &Browser, park: &Browser) -> Page {
+    let (hers, his) = (address_form(minji).await, address_form(park).await);
+    park.submit(his.with("message", "문 앞에")).await.is(200);
+    let conflict = minji.submit(hers.with("address.line1", "세종대로 9")).await;
+    conflict.is(409).says("세종대로 9").says("문 앞에");
+    assert_eq!((conflict.state().as_str(), server.order(ORDER).await.1), ("CP-1", 2));
+    conflict
+}
+
+/// Where the order goes: line 1 of the address, and the message to the courier; and the version.
+async fn stored(server: &Server) -> (String, String, i64) {
+    let (order, version) = server.order(ORDER).await;
+    (order.shipping().address().line1.clone(), order.shipping().message().to_owned(), version)
+}
+
+fn expected(line1: &str, message: &str, version: i64) -> (String, String, i64) {
+    (line1.to_owned(), message.to_owned(), version)
+}
+
+#[tokio::test]
+async fn two_people_change_different_fields_and_both_are_saved_with_one_button() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let conflict = met(&server, &minji, &park).await;
+    let both = conflict.press(SHIPPING, "both");
+    assert_eq!((both.value("both"), both.value("mine")), (token(ORDER, 1).as_str(), "address.line1"));
+    // There is nothing to choose, so nothing is asked.
+    assert!(!conflict.html.contains("type=\"radio\""));
+    let saved = minji.submit(both).await;
+    saved.is(200);
+    assert!(saved.html.contains("version 3 has your changes and those of <bdi>박서연</bdi>"), "{}", saved.html);
+    assert_eq!(stored(&server).await, expected("세종대로 9", "문 앞에", 3));
+}
+
+#[tokio::test]
+async fn in_korean_as_well() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    minji.get("/orders?lang=ko").await.is(200);
+    let conflict = met(&server, &minji, &park).await;
+    conflict.says("두 변경 모두 저장").says("두 변경을 모두 저장할 수 있습니다");
+    let saved = minji.submit(conflict.press(SHIPPING, "both")).await;
+    assert!(saved.html.contains("내 변경과 <bdi>박서연</bdi> 님의 변경이 함께 있습니다"), "{}", saved.html);
+}
+
+#[tokio::test]
+async fn what_a_third_person_saves_meanwhile_is_kept_too_and_everybody_is_named() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let both = met(&server, &minji, &park).await.press(SHIPPING, "both");
+    let olivia = server.sign_in("olivia").await;
+    let phone = address_form(&olivia).await.with("receiver.phone", "010-7777-7777");
+    olivia.submit(phone).await.is(200);
+    let saved = minji.submit(both).await;
+    assert!(saved.html.contains("those of <bdi>박서연</bdi>, <bdi>Olivia Reed</bdi>"), "{}", saved.html);
+    assert_eq!(stored(&server).await, expected("세종대로 9", "문 앞에", 4));
+    assert_eq!(server.order(ORDER).await.0.shipping().receiver().phone, "010-7777-7777");
+}
+
+#[tokio::test]
+async fn a_save_that_loses_a_race_is_run_again_and_nobody_notices() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let both = met(&server, &minji, &park).await.press(SHIPPING, "both");
+    // Somebody's save is written and not yet committed: hers has read the order by then, and has to wait with writing.
+    let (orders, no) = (Repository::<Order>::new(&server.db), OrderNo::new(ORDER).unwrap());
+    let mut tx = server.db.begin().await.unwrap();
+    tx.by(&Owner::new("olivia", "Olivia Reed")).command("change shipping info");
+    let mut order = orders.find(&mut tx, &no, LockMode::Optimistic).await.unwrap().unwrap();
+    let receiver = Receiver { phone: "010-7777-7777".into(), ..order.shipping().receiver().clone() };
+    let address = order.shipping().address().clone();
+    let info = ShippingInfo::new(receiver, address, order.shipping().message()).unwrap();
+    order.change_shipping_info(info).unwrap();
+    orders.save(&mut tx, &mut order).await.unwrap();
+    let commit = async {
+        server.until_somebody_waits().await;
+        tx.commit().await.unwrap();
+    };
+    let (saved, ()) = tokio::join!(minji.submit(both), commit);
+    saved.is(200);
+    assert!(saved.html.contains("those of <bdi>박서연</bdi>, <bdi>Olivia Reed</bdi>"), "{}", saved.html);
+    assert_eq!(stored(&server).await, expected("세종대로 9", "문 앞에", 4));
+    assert_eq!(server.order(ORDER).await.0.shipping().receiver().phone, "010-7777-7777");
+}
+
+#[tokio::test]
+async fn if_somebody_changes_my_field_before_i_press_the_button_i_am_asked_and_nothing_typed_is_lost() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let both = met(&server, &minji, &park).await.press(SHIPPING, "both");
+    park.submit(address_form(&park).await.with("address.line1", "한강대로 2")).await.is(200);
+    let conflict = minji.submit(both).await;
+    conflict.is(409).says("세종대로 9").says("한강대로 2").says("문 앞에");
+    assert_eq!(conflict.state(), "CP-2");
+    assert!(!conflict.html.contains("name=\"both\""));
+    assert_eq!(stored(&server).await, expected("한강대로 2", "문 앞에", 3));
+    minji.submit(conflict.form(SHIPPING)).await.is(200);
+    assert_eq!(stored(&server).await, expected("세종대로 9", "문 앞에", 4));
+}
+
+#[tokio::test]
+async fn the_same_field_is_never_saved_over_without_a_choice() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let (hers, his) = (address_form(&minji).await, address_form(&park).await);
+    park.submit(his.with("address.line1", "한강대로 2")).await.is(200);
+    let hers = hers.with("address.line1", "세종대로 9");
+    minji.submit(hers.clone()).await.is(409);
+    // Not even if somebody asks for what the page does not offer.
+    let forced = hers.with("both", &token(ORDER, 1)).with("mine", "address.line1");
+    minji.submit(forced.clone()).await.is(409).says("세종대로 9");
+    minji.submit(forced.clone().with("both", &token("2026-000299", 1))).await.is(400).says("세종대로 9");
+    minji.submit(forced.with("both", "1")).await.is(400).says("세종대로 9");
+    assert_eq!(server.order(ORDER).await.1, 2);
+}
+
+#[tokio::test]
+async fn a_parcel_that_left_meanwhile_takes_no_new_address_along() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let both = met(&server, &minji, &park).await.press(SHIPPING, "both");
+    let before = stored(&server).await;
+    park.submit(park.open(ORDER).await.form(START)).await.is(200);
+    minji.submit(both).await.is(409).says("세종대로 9");
+    assert_eq!(stored(&server).await, expected(&before.0, &before.1, 3));
+    assert_eq!(server.order(ORDER).await.0.state(), OrderState::Shipped);
+}
+
+#[tokio::test]
+async fn whoever_ships_is_never_offered_to_ship_to_an_address_that_they_have_not_seen() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let start = park.open(ORDER).await.form(START);
+    minji.submit(address_form(&minji).await.with("address.line1", "세종대로 9")).await.is(200);
+    let refused = park.submit(start).await;
+    assert!(!refused.is(409).says("세종대로 9").html.contains("name=\"both\""));
+}
+
+#[tokio::test]
+async fn first_correcting_mine_keeps_both_as_well() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let conflict = met(&server, &minji, &park).await;
+    let form = minji.submit(conflict.press(SHIPPING, "edit-first")).await.is(200).form(SHIPPING);
+    assert_eq!((form.value("address.line1"), form.value("message")), ("세종대로 9", "문 앞에"));
+    minji.submit(form.with("address.line1", "세종대로 10")).await.is(200);
+    assert_eq!(stored(&server).await, expected("세종대로 10", "문 앞에", 3));
+}
+
+#[tokio::test]
+async fn my_own_change_from_another_tab_is_told_as_mine() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let (here, there) = (address_form(&minji).await, address_form(&minji).await);
+    minji.submit(there.with("message", "문 앞에")).await.is(200);
+    let conflict = minji.submit(here.with("address.line1", "세종대로 9")).await;
+    assert_eq!(conflict.is(409).state(), "CP-11");
+    let saved = minji.submit(conflict.press(SHIPPING, "both")).await;
+    assert!(saved.html.contains("version 3 also has the changes that you made elsewhere"), "{}", saved.html);
+    assert_eq!(stored(&server).await, expected("세종대로 9", "문 앞에", 3));
+}
+
+#[tokio::test]
+async fn lines_and_address_are_saved_together_under_the_lease_which_is_free_afterwards() {
+    let server = Server::start().await;
+    let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
+    let lunch = park.edit(ORDER).await.form(SAVE).with("quantity-1", "7");
+    let lunch = lunch.with("new-product", "찻잔").with("new-price", "12000").with("new-quantity", "2");
+    server.clock.advance(Duration::from_secs(300));
+    olivia.submit(address_form(&olivia).await.with("address.line1", "한강대로 2")).await.is(200);
+    let lost = park.submit(lunch).await;
+    let reopened = park.submit(lost.is(410).form(EDIT)).await.is(200).form(SAVE);
+    assert_eq!(reopened.value("version"), token(ORDER, 1));
+    let conflict = park.submit(reopened).await;
+    conflict.is(409).says("한강대로 2").says("찻잔");
+    let both = conflict.press(SAVE, "both");
+    let saved = park.submit(both).await;
+    saved.is(200);
+    assert!(saved.html.contains("those of <bdi>Olivia Reed</bdi>"), "{}", saved.html);
+    let (order, version) = server.order(ORDER).await;
+    let added = order.lines().last().unwrap();
+    assert_eq!((order.lines()[0].quantity(), added.product(), added.quantity()), (7, "찻잔", 2));
+    assert_eq!((order.shipping().address().line1.as_str(), version), ("한강대로 2", 3));
+    assert_eq!(server.held().await, []);
+}

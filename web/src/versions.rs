@@ -1,0 +1,137 @@
+//! Versions over HTTP: [`Versioned`] sends one as the strong `ETag` of an answer, [`IfMatch`] reads it back.
+//!
+//! | the request | the answer |
+//! |---|---|
+//! | without `If-Match` | 428 `version-required` |
+//! | `If-Match` is `*`, a weak tag, several tags, or no version at all | 400 `bad-version` |
+//! | the version of another aggregate | 400 `foreign-version` |
+//! | a version that is not the current one | 412 `version-conflict` ([`Problem::of_if_match`]) |
+//! | such a version in a form or a JSON body (a [`VersionToken`] is both) | 409 `version-conflict` (`Problem::from`) |
+//!
+//! ```
+//! # use std::convert::Infallible;
+//! use axum::extract::{Path, State};
+//! use axum::routing::get;
+//! use axum::Router;
+//! use tenure::{Aggregate, Repository};
+//! use tenure_web::problem::Problem;
+//! use tenure_web::versions::{IfMatch, Versioned};
+//!
+//! #[derive(Aggregate)]
+//! #[aggregate(table = "note", revisions = 9)]
+//! struct Note { #[aggregate(id)] id: String, text: String }
+//!
+//! type Notes = State<Repository<Note>>;
+//! type Answer = Result<Versioned<Note, String>, Problem>;
+//!
+//! async fn show(State(notes): Notes, Path(id): Path<String>) -> Answer {
+//!     let note = notes.get(&id).await?.ok_or_else(|| Problem::new(404, "not-found", "There is no such note"))?;
+//!     Ok(Versioned(note.token(), note.into_inner().text))
+//! }
+//!
+//! async fn write(State(notes): Notes, Path(id): Path<String>, IfMatch(seen): IfMatch<Note>, text: String) -> Answer {
+//!     let command = |note: &mut Note| { note.text = text; Ok::<_, Infallible>(()) };
+//!     let note = notes.update(&id).expecting(seen).run(command).await.map_err(Problem::of_if_match)?;
+//!     Ok(Versioned(note.token(), note.into_inner().text))
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # use axum::body::Body;
+//! # use axum::http::{Request, Response, StatusCode};
+//! # use tower::ServiceExt;
+//! # let directory = tempfile::tempdir()?;
+//! # let db = tenure::Database::connect(&format!("sqlite://{}/notes.db", directory.path().display())).await?;
+//! # let mut tx = db.begin().await?;
+//! # tenure::sqlx::raw_sql("create table note (id text primary key, text text, version integer)").execute(tx.sqlite()?).await?;
+//! # let notes = Repository::<Note>::new(&db);
+//! # notes.insert(&mut tx, Note { id: "7".into(), text: "hello".into() }).await?;
+//! # tx.commit().await?;
+//! let app: Router = Router::new().route("/notes/{id}", get(show).put(write)).with_state(notes);
+//!
+//! # let send = async |request: Request<Body>| app.clone().oneshot(request).await.expect("a router always answers");
+//! # let etag = |answer: &Response<Body>| answer.headers()["etag"].to_str().expect("text").to_owned();
+//! let answer = send(Request::get("/notes/7").body(Body::empty())?).await;
+//! let seen = etag(&answer);                                   // "v1.5f2bc1db5b3d0aa4", say
+//! let put = |seen: &str| Request::put("/notes/7").header("if-match", seen).body(Body::from("changed"));
+//! assert_eq!(send(put(&seen)?).await.status(), StatusCode::OK);
+//! assert_eq!(send(put(&seen)?).await.status(), StatusCode::PRECONDITION_FAILED);
+//! # Ok(()) }
+//! ```
+
+use std::fmt;
+
+use axum::extract::FromRequestParts;
+use axum::http::header::{ETAG, IF_MATCH};
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use tenure::VersionToken;
+
+use crate::problem::Problem;
+
+/// An answer about one aggregate, with its version as the strong `ETag`: the version that the body shows, or that the
+/// save has made. Everything of the answer that follows from the aggregate has to follow from this version.
+#[derive(Clone)]
+pub struct Versioned<A, B>(pub VersionToken<A>, pub B);
+
+impl<A, B: IntoResponse> IntoResponse for Versioned<A, B> {
+    fn into_response(self) -> Response {
+        ([(ETAG, self.0.etag())], self.1).into_response()
+    }
+}
+
+impl<A, B: fmt::Debug> fmt::Debug for Versioned<A, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Versioned").field(&self.0).field(&self.1).finish()
+    }
+}
+
+/// The version that the request relies upon, from its `If-Match`: for
+/// [`Update::expecting`](tenure::Update::expecting), which refuses the version of another aggregate.
+///
+/// A header that is missing is refused, and there is no `Option` of this extractor: that would be a way to switch the
+/// check off. `*` ("whatever there is") would be another. So would a weak tag, which `If-Match` never finds equal
+/// (RFC 9110, section 13.1.1).
+///
+/// `If-Match` may name several tags, any of which will do. Here it may not: a save is made on *one* state, and a conflict
+/// compares that one with what there is now. More than one tag is refused, also when it comes as several headers.
+pub struct IfMatch<A>(pub VersionToken<A>);
+
+impl<A, S: Send + Sync> FromRequestParts<S> for IfMatch<A> {
+    /// 428 or 400, see the [module](self).
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let mut tags = Vec::new();
+        for header in parts.headers.get_all(IF_MATCH) {
+            let header = header.to_str().map_err(|_| bad("It is not even text."))?;
+            tags.extend(header.split(',').map(str::trim).filter(|tag| !tag.is_empty()));
+        }
+        match tags[..] {
+            [] => Err(missing()),
+            ["*"] => Err(bad("`*` stands for any version, which would be no check.")),
+            [tag] if tag.starts_with("W/") => Err(bad(
+                "A weak tag never matches here. If something on the way made it weak, let it leave tags alone.",
+            )),
+            [tag] => VersionToken::from_etag(tag).map(IfMatch).map_err(|error| bad(&format!("In it, {error}."))),
+            _ => Err(bad("It names several tags, and a change is made on one version.")),
+        }
+    }
+}
+
+impl<A> fmt::Debug for IfMatch<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("IfMatch").field(&self.0).finish()
+    }
+}
+
+fn missing() -> Problem {
+    let detail = "The request does not say which version it was made on, so it could overwrite what somebody else has \
+                  saved since. GET it, look at what there is now, and send the request again with the `ETag` of that \
+                  answer, quotes included, as `If-Match`.";
+    Problem::new(428, "version-required", "Say which version this is for").detail(detail).action("reload")
+}
+
+fn bad(what: &str) -> Problem {
+    let detail = format!("`If-Match` is not one version. {what} Send the one `ETag` that you got, as it is.");
+    Problem::new(400, "bad-version", "Not a version").detail(detail).action("reload")
+}
