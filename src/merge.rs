@@ -70,11 +70,13 @@ impl Merge {
     /// Which fields keep their value of now, whatever the command sets them to; `None` if a person has to decide.
     pub(crate) fn decide(&self, mapping: &Mapping, opened: &Rows, now: &Rows, mine: &Rows) -> Option<Vec<Cell>> {
         let rule = self.0.as_ref()?;
-        let mut theirs = Vec::new();
+        let (mut theirs, mut kept) = (Vec::new(), Vec::new());
         let compared = compare_cells(mapping, Some(opened), Some(now), Some(mine));
         for (cell, field) in &compared {
             match field.side() {
                 _ if is_contested(field, compared.iter().map(|(_, field)| field)) => match rule(field) {
+                    // Mine, although they removed the whole child.
+                    Keep::Mine if field.now.is_none() => kept.push(&cell.child),
                     Keep::Mine => {}
                     Keep::Theirs => theirs.push(cell.clone()),
                     Keep::Neither => return None,
@@ -84,6 +86,7 @@ impl Merge {
                 Side::Mine | Side::Same | Side::Both => {}
             }
         }
+        theirs.retain(|cell| !kept.contains(&&cell.child));
         Some(theirs)
     }
 }
