@@ -66,6 +66,7 @@ macro_rules! conformance {
                 breaking_an_advisory_lease_ends_that_one_only;
             repository:
                 what_is_inserted_is_read_back_whole,
+                a_load_beside_saves_is_never_torn,
                 an_aggregate_that_is_not_there_is_none,
                 a_second_insert_of_the_same_id_is_refused_and_the_transaction_goes_on,
                 any_change_inside_the_boundary_raises_the_version_by_one,

@@ -17,6 +17,36 @@ pub async fn what_is_inserted_is_read_back_whole(t: &TestDb) {
     assert_eq!(t.stored(&order.no).await, (order, Version::FIRST));
 }
 
+pub async fn a_load_beside_saves_is_never_torn(t: &TestDb) {
+    const SAVES: u32 = 120;
+    let no = t.order().await;
+    let (orders, number) = (t.orders.clone(), no.clone());
+    let writer = tokio::spawn(async move {
+        for count in 1..=SAVES {
+            let change = |order: &mut Order| {
+                // In every other state there are no lines, which could tell of their version.
+                order.lines.retain(|_| count % 2 == 1);
+                if count % 2 == 1 {
+                    order.lines = Order::new("").lines;
+                    order.lines.iter_mut().for_each(|line| line.quantity = count);
+                }
+                order.send_to(&count.to_string())
+            };
+            orders.update(&number).run(change).await.unwrap();
+        }
+    });
+    while !writer.is_finished() {
+        let order = t.orders.get(&no).await.unwrap().unwrap();
+        let saves = u32::try_from(order.version().number() - 1).unwrap();
+        if saves > 0 {
+            assert_eq!(order.ship_to.line1, saves.to_string());
+            assert_eq!(order.lines.len(), if saves % 2 == 1 { 2 } else { 0 }, "torn: {order:?}");
+            assert!(order.lines.iter().all(|line| line.quantity == saves), "torn: {order:?}");
+        }
+    }
+    writer.await.unwrap();
+}
+
 pub async fn an_aggregate_that_is_not_there_is_none(t: &TestDb) {
     assert!(t.orders.get(&random()).await.unwrap().is_none());
     let mut tx = t.db.begin().await.unwrap();
