@@ -120,12 +120,14 @@ pub struct Column {
     pub kind: Kind,
     /// Whether it may be null.
     pub nullable: bool,
+    /// For a column of an optional value that has several: the path of the whole value. Part of it cannot be there alone.
+    pub part_of: Option<String>,
 }
 
 impl Column {
     /// A column that is never null.
     pub fn new(name: impl Into<String>, path: impl Into<String>, kind: Kind) -> Self {
-        Column { name: name.into(), path: path.into(), kind, nullable: false }
+        Column { name: name.into(), path: path.into(), kind, nullable: false, part_of: None }
     }
 }
 

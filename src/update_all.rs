@@ -75,7 +75,7 @@ impl<'r, 't, A: Aggregate> UpdateAll<'r, 't, A> {
     ///
     /// # Errors
     /// [`Error::Database`]: with a [`MappingError`] when there is no such field, the value is of another type, an id is to
-    /// be changed, or nothing was said about what to change or which; with
+    /// be changed, a part of an optional value is to be set alone, or nothing was said about what to change or which; with
     /// [`LockTimeout`](crate::DatabaseError::LockTimeout) when somebody was in the way.
     pub async fn run(self) -> Result<u64, Error> {
         let (mapping, root) = (A::mapping(), &A::mapping().root);
@@ -89,6 +89,13 @@ impl<'r, 't, A: Aggregate> UpdateAll<'r, 't, A> {
             let columns = columns_of(root, &path, &values)?;
             if columns.iter().any(|&column| column < root.key) {
                 return Err(MappingError::new(&root.name, path, "the id of an aggregate cannot be changed").into());
+            }
+            // Without the rest it could not be read back.
+            let outer = columns.iter().find_map(|&column| root.columns[column].part_of.as_ref());
+            if let Some(outer) = outer.filter(|outer| path.strip_prefix(&***outer).is_some_and(|rest| !rest.is_empty()))
+            {
+                let what = format!("`{path}` is a part of an optional value; set all of `{outer}`");
+                return Err(MappingError::new(&root.name, path, what).into());
             }
             set.extend(columns.into_iter().zip(values));
         }

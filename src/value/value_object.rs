@@ -124,7 +124,12 @@ impl<T: ValueObject> ValueObject for Option<T> {
     fn columns(column: &str, path: &str, columns: &mut Vec<Column>) {
         let first = columns.len();
         T::columns(column, path, columns);
-        columns[first..].iter_mut().for_each(|column| column.nullable = true);
+        for column in &mut columns[first..] {
+            column.nullable = true;
+            if T::WIDTH > 1 {
+                column.part_of = Some(path.to_owned());
+            }
+        }
     }
 
     fn write(&self, row: &mut Vec<Value>) {

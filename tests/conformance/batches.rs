@@ -196,6 +196,8 @@ pub async fn a_bulk_update_of_a_field_that_is_not_there_is_refused_by_name(t: &T
     assert!(id.contains("cannot be changed"), "{id}");
     let everything = said(t.notes.update_all(&mut tx).set("text", random()).run().await);
     assert!(everything.contains("Condition::always()"), "{everything}");
+    let half = said(t.orders.update_all(&mut tx).set("gift.wrapped", true).when(Condition::always()).run().await);
+    assert!(half.contains("set all of `gift`"), "{half}");
     let part = Condition::less("ship_to", String::new());
     let part = said(t.orders.update_all(&mut tx).set("state", State::Shipped).when(part).run().await);
     assert!(part.contains("not of the field's type"), "{part}");
