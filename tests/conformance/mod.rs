@@ -70,6 +70,7 @@ macro_rules! conformance {
                 a_lease_that_was_released_or_broken_is_not_resumed,
                 a_lease_is_not_resumed_beyond_its_absolute_limit,
                 a_lease_of_somebody_else_or_of_another_aggregate_is_not_resumed,
+                an_advisory_lease_is_resumed_until_the_next_one_comes,
                 resuming_and_taking_at_once_one_wins,
                 resuming_while_somebody_saves_finds_the_version_before_or_the_conflict;
             takeover:
@@ -80,7 +81,8 @@ macro_rules! conformance {
                 asking_again_to_take_over_gives_the_same_lease_and_a_used_lock_id_nothing,
                 of_two_who_take_over_at_once_one_wins_and_the_generation_rises_by_one,
                 a_takeover_and_a_release_at_once_end_the_lease_once,
-                all_that_somebody_holds_is_released_and_nothing_else;
+                all_that_somebody_holds_is_released_and_nothing_else,
+                releasing_all_and_beating_at_once_never_deadlocks;
             requests:
                 the_holder_sees_who_asks_and_what_they_say_the_longest_waiting_first,
                 a_request_that_is_repeated_keeps_its_place_and_its_answer,
@@ -89,7 +91,8 @@ macro_rules! conformance {
                 a_request_ends_with_the_lease_it_was_made_to,
                 only_the_holder_sees_and_answers_requests,
                 notes_are_bounded_and_advisory_locks_are_not_asked_for,
-                of_many_requests_of_one_asker_at_once_one_is_open;
+                of_many_requests_of_one_asker_at_once_one_is_open,
+                requests_that_lapsed_can_be_repeated_by_all_at_once;
             handing_over:
                 the_key_is_kept_for_whom_it_was_handed_over_to,
                 a_reservation_that_nobody_takes_runs_out,

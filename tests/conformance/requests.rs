@@ -146,3 +146,24 @@ pub async fn of_many_requests_of_one_asker_at_once_one_is_open(t: &TestDb) {
     }
     assert_eq!(t.locks.requests(lease.id()).await.unwrap().len(), 1);
 }
+
+pub async fn requests_that_lapsed_can_be_repeated_by_all_at_once(t: &TestDb) {
+    let (key, askers) = (key(), ["a", "b", "c", "d", "e", "f"]);
+    let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
+    for _ in 0..10 {
+        let barrier = Arc::new(Barrier::new(askers.len()));
+        let ask = |asker: &str| {
+            let (locks, key, meet, by) = (t.locks.clone(), key.clone(), barrier.clone(), Owner::new(asker, asker));
+            tokio::spawn(async move {
+                meet.wait().await;
+                locks.request(&key, 1, &by, "please").await
+            })
+        };
+        for asked in askers.map(ask) {
+            asked.await.unwrap().unwrap();
+        }
+        assert_eq!(t.locks.requests(lease.id()).await.unwrap().len(), askers.len());
+        t.clock.advance(Request::TTL);
+        t.locks.keep_alive(&[lease.id().clone()]).await.unwrap().remove(0).unwrap();
+    }
+}

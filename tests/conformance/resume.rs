@@ -6,7 +6,7 @@ use std::time::Duration;
 use tenure::{Error, Lease, LockError, LockKey, LockPolicy, NoLock, VersionToken, Why};
 use tokio::sync::Barrier;
 
-use super::order::Order;
+use super::order::{Note, Order};
 use super::support::{MINUTE, TTL, TestDb, kim, lee, version};
 
 /// An order, Kim's lease on it, and what she saw.
@@ -112,6 +112,19 @@ pub async fn a_lease_of_somebody_else_or_of_another_aggregate_is_not_resumed(t: 
         }
     }
     assert!(t.locks.holders(&lease.key).await.unwrap().is_empty());
+}
+
+pub async fn an_advisory_lease_is_resumed_until_the_next_one_comes(t: &TestDb) {
+    let note = t.note("board", "buy milk").await;
+    let key = LockKey::of::<Note>(&note);
+    let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
+    t.clock.advance(TTL);
+    assert_eq!(t.locks.resume(&t.notes, &note, lease.id(), version(1)).await.unwrap().remaining, TTL);
+    t.clock.advance(TTL);
+    let expired = t.clock.now();
+    t.locks.try_lock(&key, &lee()).await.unwrap();
+    let lost = no_lock(t.locks.resume(&t.notes, &note, lease.id(), version(1)).await);
+    assert_eq!(lost.why, Why::Expired { at: expired });
 }
 
 pub async fn resuming_and_taking_at_once_one_wins(t: &TestDb) {

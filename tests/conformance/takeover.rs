@@ -162,3 +162,27 @@ pub async fn all_that_somebody_holds_is_released_and_nothing_else(t: &TestDb) {
     assert_eq!(t.locks.release_all(&leaver.id).await.unwrap(), []);
     assert_eq!(t.locks.try_lock(&first.key, &other).await.unwrap().generation, 2);
 }
+
+pub async fn releasing_all_and_beating_at_once_never_deadlocks(t: &TestDb) {
+    for _ in 0..5 {
+        let owner = Owner::new(random(), "Leaver");
+        let mut ids = Vec::new();
+        for _ in 0..12 {
+            ids.push(t.locks.try_lock(&key(), &owner).await.unwrap().id().clone());
+        }
+        let barrier = Arc::new(Barrier::new(2));
+        let (locks, meet) = (t.locks.clone(), barrier.clone());
+        let beating = tokio::spawn(async move {
+            meet.wait().await;
+            locks.keep_alive(&ids).await
+        });
+        barrier.wait().await;
+        assert_eq!(t.locks.release_all(&owner.id).await.unwrap().len(), 12);
+        for beat in beating.await.unwrap().unwrap() {
+            assert!(
+                matches!(&beat, Ok(_)) || matches!(&beat, Err(no) if matches!(no.why, Why::Released { .. })),
+                "{beat:?}"
+            );
+        }
+    }
+}

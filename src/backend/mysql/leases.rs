@@ -224,7 +224,10 @@ const ENDED: &str = "
            reason from tenure_lock_history where lock_hash = ?";
 
 /// What the history says about a lock id: of what, whose, and how it ended.
-async fn ended(session: &mut Session, lock: &LockHash) -> Result<Option<(LockKey, String, Why)>, DatabaseError> {
+pub(super) async fn ended(
+    session: &mut Session,
+    lock: &LockHash,
+) -> Result<Option<(LockKey, String, Why)>, DatabaseError> {
     let row = session.fetch_optional(Statement::new(ENDED).bind(&lock[..])).await.map_err(classify)?;
     let Some(row) = row else { return Ok(None) };
     let text = |column| row.try_get::<String, _>(column).map_err(classify);

@@ -42,8 +42,10 @@ const ASK: &str = concat!(
 );
 
 /// Whoever went away is forgotten.
-const SWEEP: &str =
-    concat!("delete from tenure_lock_request where kind = ? and id = ? and expires_at <= ", clock!("?"));
+const GONE: &str =
+    concat!("select asker from tenure_lock_request where kind = ? and id = ? and expires_at <= ", clock!("?"));
+
+const SWEEP: &str = "delete from tenure_lock_request where kind = ? and id = ? and asker = ?";
 
 /// A request ends with the lease that it is about.
 const OPEN: &str = concat!(
@@ -66,7 +68,6 @@ pub(super) async fn ask(
 ) -> Result<Option<Request>, DatabaseError> {
     let Asking { key, generation, by, note } = asking;
     let (kind, id) = (key.kind().as_bytes(), key.id().as_bytes());
-    session.write(Statement::new(SWEEP).bind(kind).bind(id).bind(now)).await.map_err(classify)?;
     let ask = Statement::new(ASK)
         .bind(now)
         .bind(kind)
@@ -77,6 +78,12 @@ pub(super) async fn ask(
         .bind(*note)
         .bind(millis(Request::TTL));
     session.write(ask).await.map_err(classify)?;
+    // Theirs who repeat their requests at this moment are locked, and left alone.
+    let gone = Statement::new(GONE).bind(kind).bind(id).bind(now);
+    for row in session.fetch_all_locked(gone, RowLock::SkipLocked).await.map_err(classify)? {
+        let asker: Vec<u8> = row.try_get(0).map_err(classify)?;
+        session.write(Statement::new(SWEEP).bind(kind).bind(id).bind(asker)).await.map_err(classify)?;
+    }
     let asked = open(session, key, Some(&by.id), now).await?.pop();
     Ok(asked.filter(|request| request.generation == *generation))
 }

@@ -25,6 +25,10 @@ pub(super) async fn resume(
     else {
         return Ok(Resumption::refused(key, leases::check(session, proof, now).await?));
     };
+    // Beside an advisory lease others get theirs, and record that it ran out, but leave its row.
+    if leases::ended(session, &proof.lock).await?.is_some() {
+        return Ok(Resumption::refused(key, leases::check(session, proof, now).await?));
+    }
     if lease.hard_until <= lease.now {
         let why = Why::LimitReached { at: from_millis(lease.hard_until) };
         return Ok(Resumption::Ended(NoLock { key: Some(key.clone()), why, held_now: None }));

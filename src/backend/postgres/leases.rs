@@ -161,7 +161,7 @@ const ENDED: &str = "
     select kind, id, owner_id, ended_at, how, by_id, by_name, reason from tenure_lock_history where lock_hash = $1";
 
 /// What the history says about a lock id: of what, whose, and how it ended.
-async fn ended(
+pub(super) async fn ended(
     connection: &mut PgConnection,
     lock: &LockHash,
 ) -> Result<Option<(LockKey, String, Why)>, DatabaseError> {

@@ -30,7 +30,7 @@ const ASK: &str = "
            note        = excluded.note,
            expires_at  = excluded.expires_at";
 
-/// Whoever went away is forgotten. What another one who asks is forgetting at this moment is left to them.
+/// Whoever went away is forgotten. Theirs who repeat their requests at this moment are locked, and left alone.
 const SWEEP: &str = "
     with gone as materialized (
         select kind, id, asker_id from tenure_lock_request
@@ -54,8 +54,6 @@ pub(super) async fn ask(
     now: Option<i64>,
 ) -> Result<Option<Request>, DatabaseError> {
     let Asking { key, generation, by, note } = asking;
-    let sweep = sqlx::query(SWEEP).bind(now).bind(key.kind()).bind(key.id());
-    sweep.execute(&mut *connection).await.map_err(classify)?;
     let ask = sqlx::query(ASK)
         .bind(now)
         .bind(key.kind())
@@ -66,6 +64,8 @@ pub(super) async fn ask(
         .bind(note)
         .bind(millis(Request::TTL));
     ask.execute(&mut *connection).await.map_err(classify)?;
+    let sweep = sqlx::query(SWEEP).bind(now).bind(key.kind()).bind(key.id());
+    sweep.execute(&mut *connection).await.map_err(classify)?;
     let asked = open(connection, key, Some(&by.id), now).await?.pop();
     Ok(asked.filter(|request| request.generation == *generation))
 }

@@ -48,8 +48,6 @@ pub(super) async fn ask(
     now: i64,
 ) -> Result<Option<Request>, DatabaseError> {
     let Asking { key, generation, by, note } = asking;
-    let sweep = sqlx::query(SWEEP).bind(now).bind(key.kind()).bind(key.id());
-    sweep.execute(&mut *connection).await.map_err(classify)?;
     let ask = sqlx::query(ASK)
         .bind(now)
         .bind(key.kind())
@@ -60,6 +58,8 @@ pub(super) async fn ask(
         .bind(note)
         .bind(millis(Request::TTL));
     ask.execute(&mut *connection).await.map_err(classify)?;
+    let sweep = sqlx::query(SWEEP).bind(now).bind(key.kind()).bind(key.id());
+    sweep.execute(&mut *connection).await.map_err(classify)?;
     let asked = open(connection, key, Some(&by.id), now).await?.pop();
     Ok(asked.filter(|request| request.generation == *generation))
 }

@@ -32,6 +32,10 @@ pub(super) async fn resume(
     else {
         return Ok(Resumption::refused(key, leases::check(connection, proof, now).await?));
     };
+    // Beside an advisory lease others get theirs, and record that it ran out, but leave its row.
+    if leases::ended(connection, &proof.lock).await?.is_some() {
+        return Ok(Resumption::refused(key, leases::check(connection, proof, now).await?));
+    }
     if stored.hard_until <= now {
         let why = Why::LimitReached { at: from_millis(stored.hard_until) };
         return Ok(Resumption::Ended(NoLock { key: Some(key.clone()), why, held_now: None }));
