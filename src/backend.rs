@@ -14,11 +14,12 @@ use crate::condition::Test;
 use crate::conflict::Change;
 use crate::diff::Diff;
 use crate::error::DatabaseError;
-use crate::lease::{Holder, LockKey, NoLock, Owner};
+use crate::lease::{Holder, LockKey, NoLock, Owner, Why};
 use crate::lock_mode::{LockMode, Wait};
 use crate::mapping::{Mapping, Row, Rows};
 use crate::operation::OperationId;
 use crate::policy::LockPolicy;
+use crate::request::{Answer, Request};
 use crate::value::{Kind, Value};
 use crate::version::Version;
 
@@ -68,10 +69,64 @@ pub(crate) enum Attempt {
     Granted(Holder),
     /// Somebody held it before the question was asked.
     Held(Holder),
+    /// It was handed over to this one, who is not the one who asks, and has not taken it yet.
+    Reserved(Holder),
     /// It was free when the question was asked, and somebody else was faster.
     Lost,
     /// The lock id had its lease already, and that has ended.
     Used(NoLock),
+}
+
+/// A request to the holder of a generation.
+#[derive(Debug)]
+pub(crate) struct Asking<'a> {
+    pub key: &'a LockKey,
+    pub generation: i64,
+    pub by: &'a Owner,
+    pub note: &'a str,
+}
+
+/// The answer to a takeover.
+#[derive(Debug)]
+pub(crate) enum TakenOver {
+    /// Yours.
+    Granted(Holder),
+    /// That generation is not held (any more).
+    Changed,
+    /// The lock id had its lease already, or holds another one.
+    Used(NoLock),
+}
+
+/// The answer to a lock id whose lease ran out and that wants it back.
+#[derive(Debug)]
+pub(crate) enum Resumption {
+    /// It is alive again, same generation, if the transaction is committed.
+    Resumed(Holder),
+    /// Somebody took the key meanwhile and holds it.
+    Held(Holder),
+    /// It ended for good.
+    Ended(NoLock),
+}
+
+impl Resumption {
+    /// Why a lock id was not resumed, from what a check says about it.
+    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+    fn refused(key: &LockKey, checked: Result<Holder, NoLock>) -> Self {
+        match checked {
+            Err(NoLock { why: Why::Expired { .. }, key: Some(of), held_now: Some(holder) }) if of == *key => {
+                Resumption::Held(holder)
+            }
+            Err(no_lock) if matches!(no_lock.why, Why::Unknown | Why::NotYours) => Resumption::Ended(no_lock),
+            Err(no_lock) if no_lock.key.as_ref() == Some(key) => Resumption::Ended(no_lock),
+            Err(NoLock { key, .. }) => Self::of_another(key),
+            Ok(holder) => Self::of_another(Some(holder.key)),
+        }
+    }
+
+    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+    fn of_another(key: Option<LockKey>) -> Self {
+        Resumption::Ended(NoLock { key, why: Why::OtherAggregate, held_now: None })
+    }
 }
 
 /// One question to the lock table, which may share a round trip with others.
@@ -222,6 +277,30 @@ pub(crate) trait Backend: Debug + Send + Sync {
         by: &Owner,
         reason: &str,
     ) -> Result<Option<Holder>, DatabaseError>;
+    /// Ends the exclusive lease of that generation, whoever holds it, and grants the key to who asks.
+    async fn take_over(&self, request: &LockRequest, generation: i64, reason: &str)
+    -> Result<TakenOver, DatabaseError>;
+    /// Frees every live lease of an owner.
+    async fn release_all(&self, owner: &str) -> Result<Vec<Holder>, DatabaseError>;
+    /// Asks the holder of that generation, or asks again. `None`: it is not held (any more).
+    async fn request(&self, asking: &Asking<'_>) -> Result<Option<Request>, DatabaseError>;
+    /// Who asks for a live lease, the longest-waiting first.
+    async fn requests(&self, proof: &Proof) -> Result<Result<Vec<Request>, NoLock>, DatabaseError>;
+    /// Answers a request to a live lease. `None`: they do not ask (any more).
+    async fn answer_request(
+        &self,
+        proof: &Proof,
+        asker: &str,
+        answer: &Answer,
+    ) -> Result<Result<Option<Request>, NoLock>, DatabaseError>;
+    /// Ends a live lease and keeps the key for somebody who asks for it, under a lock id that nobody has. `None`: they do
+    /// not ask (any more).
+    async fn hand_over(
+        &self,
+        proof: &Proof,
+        to: &str,
+        reservation: LockHash,
+    ) -> Result<Result<Option<Holder>, NoLock>, DatabaseError>;
     /// Everybody who holds the key now; with an advisory policy that can be several.
     async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError>;
     /// Everything that is held, of one type or of all, the longest-held first.
@@ -291,6 +370,9 @@ pub(crate) trait BackendTransaction: Send {
 
     /// Holds a lease to the end of the transaction: who takes over or breaks it waits.
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError>;
+    /// Revives the lease on this key whose lock id is shown, if it ran out and nobody took the key since: with the commit it
+    /// is alive again. Whoever takes it, or relies upon its not being held, is waited for.
+    async fn resume(&mut self, proof: &Proof, key: &LockKey) -> Result<Resumption, DatabaseError>;
     /// Who holds the exclusive lock on the key, and cannot lose or get it before the transaction ends.
     async fn holder(&mut self, key: &LockKey) -> Result<Option<Holder>, DatabaseError>;
     /// Frees a live lease with the commit.

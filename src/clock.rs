@@ -56,6 +56,12 @@ pub(crate) fn from_millis(millis: i64) -> SystemTime {
     from_micros(millis.saturating_mul(1000))
 }
 
+/// How long it is from `now` until then, both in milliseconds since 1970; nothing if that is over.
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+pub(crate) fn until(then: i64, now: i64) -> Duration {
+    Duration::from_millis(u64::try_from(then.saturating_sub(now)).unwrap_or(0))
+}
+
 /// Microseconds since 1970, negative before: the microsecond in which the instant lies.
 pub(crate) fn to_micros(time: SystemTime) -> i64 {
     let micros = |duration: Duration| i64::try_from(duration.as_micros()).unwrap_or(i64::MAX);

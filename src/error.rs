@@ -5,17 +5,24 @@
 //! | may I have the lock? | [`LockError`] |
 //! | is my lease still good? | [`LeaseError`] |
 //! | may I end this lease? | [`BreakError`] |
+//! | may I take this lease over? | [`TakeOverError`] |
+//! | may I ask for it? | [`RequestError`] |
+//! | may I answer whoever asks, or hand it over? | [`AnswerError`] |
 //! | did my transaction do it? | [`Error`] |
 //! | did my command run, and was it saved? | [`UpdateError`] |
 //!
 //! A domain refusal ("already shipped") is the caller's own type and passes through [`UpdateError::Refused`] untouched.
 
+mod people;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::conflict::VersionConflict;
-use crate::lease::{Holder, LockKey, NoLock};
+use crate::lease::{Holder, LockKey, NoLock, Owner};
 use crate::mapping::MappingError;
+
+pub use people::{AnswerError, RequestError, TakeOverError};
 
 /// What the database did not do, and what to do about it.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -117,6 +124,16 @@ pub enum LockError {
     /// Somebody holds it. (Maybe the same person, in another tab.)
     #[error("{} is locked by {}; wait until it is free, or ask", .0.key, .0.owner)]
     AlreadyLocked(Box<Holder>),
+    /// Its holder handed it over to somebody else, who has not taken it yet.
+    #[error("{key} is kept for {owner} for another {} s; try again then", remaining.as_secs() + 1)]
+    Reserved {
+        /// What is locked.
+        key: LockKey,
+        /// For whom.
+        owner: Owner,
+        /// For how long from now.
+        remaining: Duration,
+    },
     /// It was free a moment ago, and somebody else was faster.
     #[error("somebody else locked {key} at the same moment; try again")]
     LockingFailed {
@@ -143,7 +160,7 @@ impl LockError {
     /// Whether trying again may succeed.
     pub fn is_retryable(&self) -> bool {
         match self {
-            LockError::AlreadyLocked(_) | LockError::LockingFailed { .. } => true,
+            LockError::AlreadyLocked(_) | LockError::Reserved { .. } | LockError::LockingFailed { .. } => true,
             LockError::LockIdUsed(_) | LockError::InvalidKey { .. } => false,
             LockError::Database(error) => error.is_retryable(),
         }
@@ -152,7 +169,7 @@ impl LockError {
     /// The HTTP status that says it.
     pub fn status(&self) -> u16 {
         match self {
-            LockError::AlreadyLocked(_) => 423,
+            LockError::AlreadyLocked(_) | LockError::Reserved { .. } => 423,
             LockError::LockingFailed { .. } => 409,
             LockError::LockIdUsed(_) => 410,
             LockError::InvalidKey { .. } => 422,

@@ -196,6 +196,20 @@ pub struct NoLock {
     pub held_now: Option<Holder>,
 }
 
+impl Why {
+    /// What the history says: how a lease ended, and who had to do with it.
+    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+    pub(crate) fn recorded(how: &str, at: SystemTime, by: Option<Owner>, reason: Option<String>) -> Self {
+        match (how, by, reason) {
+            ("released", ..) => Why::Released { at },
+            ("broken", Some(by), Some(reason)) => Why::Broken { by, at, reason },
+            ("taken over", Some(by), Some(reason)) => Why::TakenOver { by, at, reason },
+            ("handed over", Some(to), _) => Why::HandedOver { to, at },
+            _ => Why::Expired { at },
+        }
+    }
+}
+
 /// Why a lock id holds nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -205,6 +219,11 @@ pub enum Why {
     /// No sign of life came in time.
     Expired {
         /// When it ran out.
+        at: SystemTime,
+    },
+    /// It was held for as long as it may be at all, and ran out: it cannot be resumed.
+    LimitReached {
+        /// Until when it could have been kept alive.
         at: SystemTime,
     },
     /// It was given back.
@@ -221,6 +240,22 @@ pub enum Why {
         /// The reason given.
         reason: String,
     },
+    /// Somebody with the right to do so took it over: it is theirs now.
+    TakenOver {
+        /// Who.
+        by: Owner,
+        /// When.
+        at: SystemTime,
+        /// The reason given.
+        reason: String,
+    },
+    /// Its holder handed it over to somebody who had asked for it.
+    HandedOver {
+        /// To whom.
+        to: Owner,
+        /// When.
+        at: SystemTime,
+    },
     /// It is a lock of somebody else: a lock id is necessary, but not sufficient.
     NotYours,
     /// It is a lock of another aggregate than the one that is being saved.
@@ -236,8 +271,11 @@ impl fmt::Display for NoLock {
         match &self.why {
             Why::Unknown => f.write_str("nobody has a lock with this id")?,
             Why::Expired { .. } => f.write_str("it expired because no sign of life came in time")?,
+            Why::LimitReached { .. } => f.write_str("it was held for as long as it may be")?,
             Why::Released { .. } => f.write_str("it was released")?,
             Why::Broken { by, reason, .. } => write!(f, "{by} ended it ({reason})")?,
+            Why::TakenOver { by, reason, .. } => write!(f, "{by} took it over ({reason})")?,
+            Why::HandedOver { to, .. } => write!(f, "it was handed over to {to}")?,
             Why::NotYours => f.write_str("the lock id belongs to somebody else")?,
             Why::OtherAggregate => f.write_str("the lock id belongs to another aggregate")?,
         }

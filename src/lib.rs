@@ -29,6 +29,7 @@ mod operation;
 mod policy;
 mod repeat;
 mod repository;
+mod request;
 mod retry;
 #[cfg(feature = "sea-orm")]
 pub mod sea_orm;
@@ -48,16 +49,19 @@ pub use condition::Condition;
 pub use conflict::{Change, FieldConflict, Side, VersionConflict};
 pub use database::{ConnectOptions, Database};
 pub use diagnosis::{Diagnosis, Setting};
-pub use error::{BreakError, DatabaseError, Error, LeaseError, LockError, UpdateError};
+pub use error::{
+    AnswerError, BreakError, DatabaseError, Error, LeaseError, LockError, RequestError, TakeOverError, UpdateError,
+};
 pub use lease::{Holder, InvalidLockId, Lease, LockId, LockKey, NoLock, Owner, Why};
 pub use lock_mode::{LockMode, Wait};
 pub use lock_order::LockInversion;
 pub use lock_set::{LockSet, Locked};
-pub use manager::LockManager;
+pub use manager::{LockManager, TakeOverPermission};
 pub use merge::{Keep, Merge};
 pub use policy::{InvalidPolicy, LockPolicy};
 pub use repeat::{RepeatableUpdate, Updated};
 pub use repository::{Repository, Unlocked};
+pub use request::{Answer, Request};
 pub use retry::{Attempted, Retry, RetryReason, Transient};
 /// The sqlx whose pools and connections stand in this crate's API.
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]

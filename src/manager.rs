@@ -1,5 +1,9 @@
 //! Offline pessimistic locks: leases that a person holds while editing.
 
+mod requests;
+mod resume;
+mod takeover;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +15,8 @@ use crate::error::{BreakError, DatabaseError, LeaseError, LockError};
 use crate::lease::{Holder, Lease, LockId, LockKey, NoLock, Owner};
 use crate::policy::LockPolicy;
 use crate::transaction::Transaction;
+
+pub use takeover::TakeOverPermission;
 
 /// Gives leases on aggregates, keeps them alive, and ends them.
 ///
@@ -37,6 +43,7 @@ pub struct LockManager {
     backend: Arc<dyn Backend>,
     batch: Batcher,
     policies: Arc<HashMap<String, LockPolicy>>,
+    permissions: takeover::Permissions,
     owner: Option<String>,
 }
 
@@ -47,6 +54,7 @@ impl LockManager {
             backend: Arc::clone(database.backend()),
             batch: database.batch().clone(),
             policies: Arc::default(),
+            permissions: takeover::Permissions::default(),
             owner: None,
         }
     }
@@ -71,7 +79,8 @@ impl LockManager {
     /// Takes the lock, if it is free or its lease has run out. It never waits for somebody to finish editing.
     ///
     /// # Errors
-    /// [`LockError::AlreadyLocked`] with the holder; [`LockError::LockingFailed`] when somebody else was faster by a
+    /// [`LockError::AlreadyLocked`] with the holder; [`LockError::Reserved`] when it was handed over to somebody who has not
+    /// taken it yet; [`LockError::LockingFailed`] when somebody else was faster by a
     /// moment; [`LockError::InvalidKey`]; [`LockError::Database`].
     pub async fn try_lock(&self, key: &LockKey, owner: &Owner) -> Result<Lease, LockError> {
         self.try_lock_as(key, owner, LockId::random()).await
@@ -96,6 +105,9 @@ impl LockManager {
         match self.backend.try_lock(&request).await? {
             Attempt::Granted(holder) => Ok(Lease { id, holder }),
             Attempt::Held(holder) => Err(LockError::AlreadyLocked(Box::new(holder))),
+            Attempt::Reserved(Holder { key, owner, remaining, .. }) => {
+                Err(LockError::Reserved { key, owner, remaining })
+            }
             Attempt::Lost => Err(LockError::LockingFailed { key: key.clone() }),
             Attempt::Used(no_lock) => Err(LockError::LockIdUsed(Box::new(no_lock))),
         }
@@ -198,7 +210,7 @@ impl LockManager {
     }
 
     /// Ends somebody's lease. Names the generation that was seen, so that it cannot hit a newer one, and a reason, which
-    /// the holder is told. Who may do this is for the caller to decide.
+    /// the holder is told. Who may do this is for the caller to decide; no [`TakeOverPermission`] is asked.
     ///
     /// # Errors
     /// [`BreakError::HolderChanged`] when that generation is not held (any more); [`BreakError::NoReason`].

@@ -14,12 +14,15 @@ mod leases;
 mod load;
 mod lock;
 mod operation;
+mod requests;
+mod resume;
 mod revision;
 mod rows;
 #[cfg(feature = "sea-orm")]
 pub(super) mod sea_orm;
 mod session;
 mod statements;
+mod takeover;
 mod transaction;
 mod underway;
 mod values;
@@ -29,7 +32,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use sqlx::MySqlPool;
 
-use crate::backend::{Attempt, Backend, BackendTransaction, LockRequest, Proof, Stored};
+use crate::backend::{Asking, Attempt, Backend, BackendTransaction, LockHash, LockRequest, Proof, Stored, TakenOver};
 use crate::capabilities::{Capabilities, Granularity};
 use crate::clock::ManualClock;
 use crate::conflict::Change;
@@ -38,6 +41,7 @@ use crate::lease::{Holder, LockKey, NoLock, Owner};
 use crate::lock_mode::Wait;
 use crate::mapping::Mapping;
 use crate::operation::OperationId;
+use crate::request::{Answer, Request};
 use crate::value::Value;
 
 pub(crate) use connect::diagnose;
@@ -166,8 +170,8 @@ impl Backend for MySql {
         if request.policy.exclusive {
             // Read first: the upsert locks the row before it looks at it, so a refusal would wait for somebody's save.
             let mut reader = self.connections.acquire().await?;
-            if let Some(holder) = leases::held_by_other(&mut reader, request, self.time.given()).await? {
-                return Ok(Attempt::Held(holder));
+            if let Some(refusal) = leases::held_by_other(&mut reader, request, self.time.given()).await? {
+                return Ok(refusal);
             }
         }
         let now = self.time.given();
@@ -227,6 +231,57 @@ impl Backend for MySql {
             let end = async |session: &mut Session| lock::break_lock(session, key, generation, by, reason, now).await;
             self.alone(|_| true, end).await
         })
+    }
+
+    async fn take_over(
+        &self,
+        request: &LockRequest,
+        generation: i64,
+        reason: &str,
+    ) -> Result<TakenOver, DatabaseError> {
+        let now = self.time.given();
+        again!({
+            let take =
+                async |session: &mut Session| takeover::take_over(session, request, generation, reason, now).await;
+            self.alone(|taken| matches!(taken, TakenOver::Granted(_)), take).await
+        })
+    }
+
+    async fn release_all(&self, owner: &str) -> Result<Vec<Holder>, DatabaseError> {
+        let now = self.time.given();
+        again!(self.alone(|_| true, async |session| takeover::release_all(session, owner, now).await).await)
+    }
+
+    async fn request(&self, asking: &Asking<'_>) -> Result<Option<Request>, DatabaseError> {
+        let now = self.time.given();
+        again!(self.alone(|_| true, async |session| requests::ask(session, asking, now).await).await)
+    }
+
+    async fn requests(&self, proof: &Proof) -> Result<Result<Vec<Request>, NoLock>, DatabaseError> {
+        let mut reader = self.connections.acquire().await?;
+        requests::requests(&mut reader, proof, self.time.given()).await
+    }
+
+    async fn answer_request(
+        &self,
+        proof: &Proof,
+        asker: &str,
+        answer: &Answer,
+    ) -> Result<Result<Option<Request>, NoLock>, DatabaseError> {
+        let now = self.time.given();
+        let give = async |session: &mut Session| requests::answer(session, proof, asker, answer, now).await;
+        again!(self.alone(|_| true, give).await)
+    }
+
+    async fn hand_over(
+        &self,
+        proof: &Proof,
+        to: &str,
+        reservation: LockHash,
+    ) -> Result<Result<Option<Holder>, NoLock>, DatabaseError> {
+        let now = self.time.given();
+        let hand = async |session: &mut Session| requests::hand_over(session, proof, to, reservation, now).await;
+        again!(self.alone(|_| true, hand).await)
     }
 
     async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {

@@ -11,11 +11,14 @@ mod leases;
 mod load;
 mod lock;
 mod operation;
+mod requests;
+mod resume;
 mod revision;
 mod rows;
 #[cfg(feature = "sea-orm")]
 pub(super) mod sea_orm;
 mod statements;
+mod takeover;
 mod transaction;
 mod values;
 
@@ -24,7 +27,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use sqlx::{PgConnection, PgPool};
 
-use crate::backend::{Attempt, Backend, BackendTransaction, LockAnswer, LockOp, LockRequest, Proof, Stored, migration};
+use crate::backend::{
+    Asking, Attempt, Backend, BackendTransaction, LockAnswer, LockHash, LockOp, LockRequest, Proof, Stored, TakenOver,
+    migration,
+};
 use crate::capabilities::{Capabilities, Granularity};
 use crate::clock::ManualClock;
 use crate::conflict::Change;
@@ -33,6 +39,7 @@ use crate::lease::{Holder, LockKey, NoLock, Owner};
 use crate::lock_mode::Wait;
 use crate::mapping::Mapping;
 use crate::operation::OperationId;
+use crate::request::{Answer, Request};
 use crate::value::Value;
 
 pub(crate) use connect::diagnose;
@@ -135,8 +142,8 @@ impl Backend for Postgres {
         if request.policy.exclusive {
             // Read first: the upsert locks the row before it looks at it, so a refusal would wait for somebody's save.
             let mut reader = self.pool.acquire().await.map_err(errors::classify)?;
-            if let Some(holder) = leases::held_by_other(&mut reader, request, self.time.given()).await? {
-                return Ok(Attempt::Held(holder));
+            if let Some(refusal) = leases::held_by_other(&mut reader, request, self.time.given()).await? {
+                return Ok(refusal);
             }
         }
         let mut transaction = self.write().await?;
@@ -203,6 +210,73 @@ impl Backend for Postgres {
         let broken = transaction.wait_for(&self.pool, end).await?;
         transaction.commit(None).await?;
         Ok(broken)
+    }
+
+    async fn take_over(
+        &self,
+        request: &LockRequest,
+        generation: i64,
+        reason: &str,
+    ) -> Result<TakenOver, DatabaseError> {
+        let mut transaction = self.write().await?;
+        let now = self.time.given();
+        let take = async |connection: &mut PgConnection| {
+            takeover::take_over(connection, request, generation, reason, now).await
+        };
+        let taken = transaction.wait_for(&self.pool, take).await?;
+        match taken {
+            TakenOver::Granted(_) => transaction.commit(None).await?,
+            _ => transaction.rollback().await?,
+        }
+        Ok(taken)
+    }
+
+    async fn release_all(&self, owner: &str) -> Result<Vec<Holder>, DatabaseError> {
+        let mut transaction = self.write().await?;
+        let now = self.time.given();
+        let release = async |connection: &mut PgConnection| takeover::release_all(connection, owner, now).await;
+        let released = transaction.wait_for(&self.pool, release).await?;
+        transaction.commit(None).await?;
+        Ok(released)
+    }
+
+    async fn request(&self, asking: &Asking<'_>) -> Result<Option<Request>, DatabaseError> {
+        let mut transaction = self.write().await?;
+        let asked = requests::ask(transaction.connection(), asking, self.time.given()).await?;
+        transaction.commit(None).await?;
+        Ok(asked)
+    }
+
+    async fn requests(&self, proof: &Proof) -> Result<Result<Vec<Request>, NoLock>, DatabaseError> {
+        let mut reader = self.pool.acquire().await.map_err(errors::classify)?;
+        requests::requests(&mut reader, proof, self.time.given()).await
+    }
+
+    async fn answer_request(
+        &self,
+        proof: &Proof,
+        asker: &str,
+        answer: &Answer,
+    ) -> Result<Result<Option<Request>, NoLock>, DatabaseError> {
+        let mut transaction = self.write().await?;
+        let answered = requests::answer(transaction.connection(), proof, asker, answer, self.time.given()).await?;
+        transaction.commit(None).await?;
+        Ok(answered)
+    }
+
+    async fn hand_over(
+        &self,
+        proof: &Proof,
+        to: &str,
+        reservation: LockHash,
+    ) -> Result<Result<Option<Holder>, NoLock>, DatabaseError> {
+        let mut transaction = self.write().await?;
+        let now = self.time.given();
+        let hand =
+            async |connection: &mut PgConnection| requests::hand_over(connection, proof, to, reservation, now).await;
+        let handed = transaction.wait_for(&self.pool, hand).await?;
+        transaction.commit(None).await?;
+        Ok(handed)
     }
 
     async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {

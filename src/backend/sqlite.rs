@@ -13,11 +13,14 @@ mod leases;
 mod load;
 mod lock;
 mod operation;
+mod requests;
+mod resume;
 mod revision;
 mod rows;
 #[cfg(feature = "sea-orm")]
 pub(super) mod sea_orm;
 mod statements;
+mod takeover;
 mod transaction;
 mod values;
 
@@ -28,7 +31,10 @@ use async_trait::async_trait;
 use sqlx::SqlitePool;
 use tokio::sync::Mutex;
 
-use crate::backend::{Attempt, Backend, BackendTransaction, LockAnswer, LockOp, LockRequest, Proof, Stored, migration};
+use crate::backend::{
+    Asking, Attempt, Backend, BackendTransaction, LockAnswer, LockHash, LockOp, LockRequest, Proof, Stored, TakenOver,
+    migration,
+};
 use crate::capabilities::{Capabilities, Granularity};
 use crate::clock::{ManualClock, millis, to_micros};
 use crate::conflict::Change;
@@ -37,6 +43,7 @@ use crate::lease::{Holder, LockKey, NoLock, Owner};
 use crate::lock_mode::Wait;
 use crate::mapping::Mapping;
 use crate::operation::OperationId;
+use crate::request::{Answer, Request};
 use crate::value::Value;
 
 pub(crate) use connect::diagnose;
@@ -144,8 +151,8 @@ impl Backend for Sqlite {
         if request.policy.exclusive {
             // Read first: a refusal must neither wait for somebody's save nor write.
             let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
-            if let Some(holder) = leases::held_by_other(&mut reader, request, self.now()).await? {
-                return Ok(Attempt::Held(holder));
+            if let Some(refusal) = leases::held_by_other(&mut reader, request, self.now()).await? {
+                return Ok(refusal);
             }
         }
         let mut transaction = self.write(Wait::default()).await?;
@@ -204,6 +211,65 @@ impl Backend for Sqlite {
         let broken = lock::break_lock(transaction.connection(), key, generation, by, reason, self.now()).await?;
         transaction.commit(None).await?;
         Ok(broken)
+    }
+
+    async fn take_over(
+        &self,
+        request: &LockRequest,
+        generation: i64,
+        reason: &str,
+    ) -> Result<TakenOver, DatabaseError> {
+        let mut transaction = self.write(Wait::default()).await?;
+        let now = self.now();
+        let taken = takeover::take_over(transaction.connection(), request, generation, reason, now).await?;
+        match taken {
+            TakenOver::Granted(_) => transaction.commit(None).await?,
+            _ => transaction.rollback().await?,
+        }
+        Ok(taken)
+    }
+
+    async fn release_all(&self, owner: &str) -> Result<Vec<Holder>, DatabaseError> {
+        let mut transaction = self.write(Wait::default()).await?;
+        let released = takeover::release_all(transaction.connection(), owner, self.now()).await?;
+        transaction.commit(None).await?;
+        Ok(released)
+    }
+
+    async fn request(&self, asking: &Asking<'_>) -> Result<Option<Request>, DatabaseError> {
+        let mut transaction = self.write(Wait::default()).await?;
+        let asked = requests::ask(transaction.connection(), asking, self.now()).await?;
+        transaction.commit(None).await?;
+        Ok(asked)
+    }
+
+    async fn requests(&self, proof: &Proof) -> Result<Result<Vec<Request>, NoLock>, DatabaseError> {
+        let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+        requests::requests(&mut reader, proof, self.now()).await
+    }
+
+    async fn answer_request(
+        &self,
+        proof: &Proof,
+        asker: &str,
+        answer: &Answer,
+    ) -> Result<Result<Option<Request>, NoLock>, DatabaseError> {
+        let mut transaction = self.write(Wait::default()).await?;
+        let answered = requests::answer(transaction.connection(), proof, asker, answer, self.now()).await?;
+        transaction.commit(None).await?;
+        Ok(answered)
+    }
+
+    async fn hand_over(
+        &self,
+        proof: &Proof,
+        to: &str,
+        reservation: LockHash,
+    ) -> Result<Result<Option<Holder>, NoLock>, DatabaseError> {
+        let mut transaction = self.write(Wait::default()).await?;
+        let handed = requests::hand_over(transaction.connection(), proof, to, reservation, self.now()).await?;
+        transaction.commit(None).await?;
+        Ok(handed)
     }
 
     async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {

@@ -8,17 +8,21 @@ pub mod batches;
 pub mod by_hand;
 pub mod children;
 pub mod every_kind;
+pub mod handing_over;
 pub mod kinds;
 pub mod leases;
 pub mod locking;
 pub mod merging;
 pub mod order;
 pub mod repository;
+pub mod requests;
+pub mod resume;
 pub mod retries;
 #[allow(dead_code, reason = "SQLite has no row locks")]
 pub mod row_locks;
 pub mod several;
 pub mod support;
+pub mod takeover;
 pub mod transactions;
 pub mod updates;
 pub mod versions;
@@ -60,6 +64,44 @@ macro_rules! conformance {
                 a_lock_id_of_somebody_else_is_refused,
                 an_unknown_lock_id_is_unknown,
                 the_console_lists_what_is_held;
+            resume:
+                a_lease_that_ran_out_goes_on_with_the_same_generation_if_nobody_came,
+                resuming_a_lease_that_is_alive_keeps_it_alive,
+                a_lease_is_not_resumed_over_a_change_and_the_conflict_names_it,
+                a_lease_that_somebody_took_over_from_is_not_resumed,
+                a_lease_that_was_released_or_broken_is_not_resumed,
+                a_lease_is_not_resumed_beyond_its_absolute_limit,
+                a_lease_of_somebody_else_or_of_another_aggregate_is_not_resumed,
+                an_advisory_lease_is_resumed_until_the_next_one_comes,
+                resuming_and_taking_at_once_one_wins,
+                resuming_while_somebody_saves_finds_the_version_before_or_the_conflict;
+            takeover:
+                whoever_takes_over_gets_the_next_generation_and_the_old_holder_learns_who_and_why,
+                without_permission_one_moves_only_ones_own_lock_to_another_tab,
+                a_takeover_that_comes_too_late_hits_nobody,
+                a_takeover_needs_a_reason_and_an_exclusive_lock,
+                asking_again_to_take_over_gives_the_same_lease_and_a_used_lock_id_nothing,
+                of_two_who_take_over_at_once_one_wins_and_the_generation_rises_by_one,
+                a_takeover_and_a_release_at_once_end_the_lease_once,
+                all_that_somebody_holds_is_released_and_nothing_else,
+                releasing_all_and_beating_at_once_never_deadlocks;
+            requests:
+                the_holder_sees_who_asks_and_what_they_say_the_longest_waiting_first,
+                a_request_that_is_repeated_keeps_its_place_and_its_answer,
+                the_latest_answer_counts_and_later_ends,
+                a_request_ends_when_its_asker_goes_away,
+                a_request_ends_with_the_lease_it_was_made_to,
+                only_the_holder_sees_and_answers_requests,
+                notes_are_bounded_and_advisory_locks_are_not_asked_for,
+                of_many_requests_of_one_asker_at_once_one_is_open,
+                requests_that_lapsed_can_be_repeated_by_all_at_once;
+            handing_over:
+                the_key_is_kept_for_whom_it_was_handed_over_to,
+                a_reservation_that_nobody_takes_runs_out,
+                only_who_asks_gets_it_and_only_the_holder_gives_it,
+                a_reservation_can_be_ended_like_a_lease,
+                of_many_who_ask_for_a_reserved_key_at_once_only_its_owner_gets_it_once,
+                a_handover_and_a_takeover_at_once_end_the_lease_once;
             advisory:
                 everybody_gets_an_advisory_lease_and_sees_the_others,
                 leaving_an_advisory_lease_leaves_the_others,
@@ -198,6 +240,8 @@ macro_rules! conformance {
                 of_two_inserts_of_one_id_at_once_one_is_told_that_it_exists,
                 a_refused_try_lock_does_not_wait_for_a_save_under_the_lease,
                 a_takeover_and_a_break_wait_for_a_save_under_the_lease,
+                taking_a_live_lease_over_waits_for_a_save_under_it,
+                a_resume_waits_for_a_save_that_relied_upon_the_key_being_free,
                 opposite_orders_end_within_the_deadline_and_one_succeeds_when_it_runs_again,
                 two_saves_with_children_queue_and_do_not_deadlock;
         }

@@ -4,7 +4,9 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tenure::{DatabaseError, Error, LeaseError, LockError, LockKey, LockMode, Unlocked, UpdateError, Wait};
+use tenure::{
+    DatabaseError, Error, Holder, LeaseError, LockError, LockId, LockKey, LockMode, Owner, Unlocked, UpdateError, Wait,
+};
 use tokio::sync::Barrier;
 use tokio::task::JoinHandle;
 
@@ -232,6 +234,49 @@ pub async fn a_takeover_and_a_break_wait_for_a_save_under_the_lease(t: &TestDb) 
         assert_eq!(other.await.unwrap(), (true, version(2)));
         assert!(matches!(t.locks.check_lock(lease.id()).await, Err(LeaseError::NoLock(_))));
     }
+}
+
+pub async fn taking_a_live_lease_over_waits_for_a_save_under_it(t: &TestDb) {
+    let no = t.order().await;
+    let lease = t.locks.try_lock(&LockKey::of::<Order>(&no), &kim()).await.unwrap();
+    let mut tx = t.db.begin().await.unwrap();
+    t.locks.guard(&mut tx, lease.id()).await.unwrap();
+    let locks = t.locks.clone().with_take_over_permission("Order", |_: &Owner, _: &Holder| true);
+    let (orders, key) = (t.orders.clone(), lease.key.clone());
+    let taking = waiting(async move {
+        let taken = locks.take_over(&key, 1, &lee(), LockId::random(), "urgent").await.unwrap();
+        (taken.generation, orders.get(&key.id().to_owned()).await.unwrap().unwrap().version())
+    })
+    .await;
+    let mut order = t.find(&mut tx, &no).await;
+    order.ship().unwrap();
+    t.orders.save(&mut tx, &mut order).await.unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(taking.await.unwrap(), (2, version(2)));
+}
+
+pub async fn a_resume_waits_for_a_save_that_relied_upon_the_key_being_free(t: &TestDb) {
+    let no = t.order().await;
+    let lease = t.locks.try_lock(&LockKey::of::<Order>(&no), &kim()).await.unwrap();
+    t.clock.advance(TTL);
+    let (reached, go_on) = (Arc::new(Barrier::new(2)), tokio::sync::oneshot::channel::<()>());
+    let (meet, orders, number) = (reached.clone(), t.orders.clone(), no.clone());
+    let handle = tokio::runtime::Handle::current();
+    let saving = tokio::spawn(async move {
+        let save = orders.update(&number).by(&lee()).unless_locked();
+        let command = |order: &mut Order| {
+            tokio::task::block_in_place(|| handle.block_on(async { (meet.wait().await, go_on.1.await) })).1.unwrap();
+            order.ship()
+        };
+        save.run(command).await.map(|order| order.version())
+    });
+    reached.wait().await;
+    let (locks, orders, number) = (t.locks.clone(), t.orders.clone(), no.clone());
+    let resume = waiting(async move { locks.resume(&orders, &number, lease.id(), version(1)).await }).await;
+    go_on.0.send(()).unwrap();
+    assert_eq!(saving.await.unwrap().unwrap(), version(2));
+    let refused = resume.await.unwrap();
+    assert!(matches!(&refused, Err(Error::VersionConflict(conflict)) if conflict.actual == Some(version(2))));
 }
 
 pub async fn opposite_orders_end_within_the_deadline_and_one_succeeds_when_it_runs_again(t: &TestDb) {

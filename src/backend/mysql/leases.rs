@@ -9,7 +9,7 @@ use sqlx::mysql::MySqlRow;
 use super::deadline::RowLock;
 use super::errors::classify;
 use super::session::{Session, Statement};
-use crate::backend::{LockHash, LockRequest, Proof};
+use crate::backend::{Attempt, LockHash, LockRequest, Proof};
 use crate::clock::from_millis;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner, Why};
@@ -51,6 +51,11 @@ pub(super) struct StoredLease {
 }
 
 impl StoredLease {
+    /// Handed over and not taken yet: no policy has a time to live of zero, so whoever takes the key ends it.
+    pub(super) fn reserved(&self) -> bool {
+        self.ttl == 0
+    }
+
     pub(super) fn alive(&self) -> bool {
         self.expires_at > self.now && !self.ended
     }
@@ -103,14 +108,18 @@ pub(super) fn owner(row: &MySqlRow, id: &str, name: &str) -> Result<Option<Owner
     Ok(id.zip(name).map(|(id, name)| Owner { id, name }))
 }
 
-/// The holder of the exclusive lock, if it is not the one who asks.
+/// Who is in the way of a request for the exclusive lock, if anybody is. A reservation is not in the way of whom it is for.
 pub(super) async fn held_by_other(
     session: &mut Session,
     request: &LockRequest,
     now: Option<i64>,
-) -> Result<Option<Holder>, DatabaseError> {
+) -> Result<Option<Attempt>, DatabaseError> {
     let lease = exclusive(session, &request.key, RowLock::None, now).await?;
-    Ok(lease.filter(|lease| lease.lock != request.lock).map(StoredLease::into_holder))
+    Ok(match lease.filter(|lease| lease.lock != request.lock) {
+        Some(lease) if lease.reserved() && lease.holder.owner.id == request.owner.id => None,
+        Some(lease) if lease.reserved() => Some(Attempt::Reserved(lease.into_holder())),
+        lease => lease.map(|lease| Attempt::Held(lease.into_holder())),
+    })
 }
 
 /// The live exclusive lease on a key; with a lock it stays so to the end of the transaction.
@@ -215,16 +224,16 @@ const ENDED: &str = "
            reason from tenure_lock_history where lock_hash = ?";
 
 /// What the history says about a lock id: of what, whose, and how it ended.
-async fn ended(session: &mut Session, lock: &LockHash) -> Result<Option<(LockKey, String, Why)>, DatabaseError> {
+pub(super) async fn ended(
+    session: &mut Session,
+    lock: &LockHash,
+) -> Result<Option<(LockKey, String, Why)>, DatabaseError> {
     let row = session.fetch_optional(Statement::new(ENDED).bind(&lock[..])).await.map_err(classify)?;
     let Some(row) = row else { return Ok(None) };
     let text = |column| row.try_get::<String, _>(column).map_err(classify);
     let at = from_millis(row.try_get("ended_at").map_err(classify)?);
-    let why = match (text("how")?.as_str(), owner(&row, "by_id", "by_name")?) {
-        ("released", _) => Why::Released { at },
-        ("broken", Some(by)) => Why::Broken { by, at, reason: text("reason")? },
-        _ => Why::Expired { at },
-    };
+    let reason = row.try_get("reason").map_err(classify)?;
+    let why = Why::recorded(&text("how")?, at, owner(&row, "by_id", "by_name")?, reason);
     Ok(Some((LockKey::new(text("kind")?, text("id")?), text("owner_id")?, why)))
 }
 

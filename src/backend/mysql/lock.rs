@@ -18,7 +18,7 @@ use crate::lease::{Holder, LockKey, NoLock, Owner, Why};
 /// Beyond every limit, and leaves room to add.
 const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
-/// The row is taken over if its lease has ended, or kept if the same lock id asks again. There is no WHERE to an update
+/// The row is taken over if its lease has ended or is a reservation for whoever asks, or kept if the same lock id asks again. There is no WHERE to an update
 /// of a duplicate, so it is decided first, once, after the row is locked, and written down as the verdict: 1 taken over,
 /// 2 kept, 0 refused. Assignments are made from left to right, and those that follow go by it. (Also the row of another
 /// key can be the duplicate, by the lock id; that is refused.)
@@ -39,6 +39,7 @@ const TAKE: &str = concat!(
             tenure_lock.verdict = case
                 when tenure_lock.lock_hash <> asked.lock_hash
                 then tenure_lock.ended or tenure_lock.expires_at <= ", clock!("asked.given"), "
+                  or (tenure_lock.ttl = 0 and cast(tenure_lock.owner_id as binary) = cast(asked.owner_id as binary))
                 when tenure_lock.kind = asked.kind and tenure_lock.id = asked.id and tenure_lock.slot = asked.slot
                  and cast(tenure_lock.owner_id as binary) = cast(asked.owner_id as binary)
                  and not tenure_lock.ended and tenure_lock.expires_at > ", clock!("asked.given"), "
@@ -195,7 +196,8 @@ pub(super) async fn release(
 }
 
 impl StoredLease {
-    fn keep_until(&mut self, until: i64) {
+    /// Sets the expiry, within the absolute limit; never backwards.
+    pub(super) fn keep_until(&mut self, until: i64) {
         self.last_active = self.now;
         self.expires_at = self.expires_at.max(until.min(self.hard_until));
     }
@@ -227,7 +229,7 @@ async fn change(
         .bind(&lease.slot[..]);
     session.write(update).await.map_err(classify)?;
     if lease.ended {
-        record_ended(session, &lease, "released", None).await?;
+        record_ended(session, &lease, "released", None, None).await?;
     }
     Ok(Ok(lease.into_holder()))
 }
@@ -254,7 +256,7 @@ pub(super) async fn break_lock(
     let found = leases::in_slot(session, key, &slot, RowLock::Update, now).await?;
     let same = |lease: &StoredLease| lease.holder.generation == generation && lease.alive();
     let Some(lease) = found.filter(same) else { return Ok(None) };
-    record_ended(session, &lease, "broken", Some((by, reason))).await?;
+    record_ended(session, &lease, "broken", Some(by), Some(reason)).await?;
     session.write(Statement::new(BREAK).bind(kind).bind(id).bind(&slot[..])).await.map_err(classify)?;
     Ok(Some(lease.into_holder()))
 }
@@ -266,19 +268,21 @@ const RECORD_ENDED: &str = "
            ?, ?, ?, ?, ?
       from tenure_lock as lease where lease.kind = ? and lease.id = ? and lease.slot = ?";
 
-async fn record_ended(
+/// Writes down how a live lease ends, and who has to do with it.
+pub(super) async fn record_ended(
     session: &mut Session,
     lease: &StoredLease,
     how: &str,
-    broken: Option<(&Owner, &str)>,
+    by: Option<&Owner>,
+    reason: Option<&str>,
 ) -> Result<(), DatabaseError> {
     let key = &lease.holder.key;
     let record = Statement::new(RECORD_ENDED)
         .bind(lease.now)
         .bind(how)
-        .bind(broken.map(|(by, _)| by.id.as_str()))
-        .bind(broken.map(|(by, _)| by.name.as_str()))
-        .bind(broken.map(|(_, reason)| reason))
+        .bind(by.map(|by| by.id.as_str()))
+        .bind(by.map(|by| by.name.as_str()))
+        .bind(reason)
         .bind(key.kind().as_bytes())
         .bind(key.id().as_bytes())
         .bind(&lease.slot[..]);

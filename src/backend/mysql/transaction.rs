@@ -5,8 +5,8 @@ use async_trait::async_trait;
 use super::connection::OpenTransaction;
 use super::deadline::RowLock;
 use super::session::Session;
-use super::{leases, load, lock, revision, rows};
-use crate::backend::{Authorship, BackendTransaction, BulkChange, Proof, RowLocked, Save, Saved, Stored};
+use super::{leases, load, lock, resume, revision, rows};
+use crate::backend::{Authorship, BackendTransaction, BulkChange, Proof, Resumption, RowLocked, Save, Saved, Stored};
 use crate::condition::Test;
 use crate::conflict::Change;
 use crate::error::DatabaseError;
@@ -128,6 +128,11 @@ impl BackendTransaction for MySqlTransaction {
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let now = self.time.given();
         self.open.wait_for(async |session| leases::hold(session, proof, now).await).await
+    }
+
+    async fn resume(&mut self, proof: &Proof, key: &LockKey) -> Result<Resumption, DatabaseError> {
+        let now = self.time.given();
+        self.open.wait_for(async |session| resume::resume(session, proof, key, now).await).await
     }
 
     async fn holder(&mut self, key: &LockKey) -> Result<Option<Holder>, DatabaseError> {

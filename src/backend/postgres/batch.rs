@@ -217,16 +217,18 @@ pub(super) async fn run(
     for row in &rows {
         let at = usize::try_from(row.try_get::<i64, _>("op").map_err(classify)?).unwrap_or(usize::MAX);
         if let (Some(op), Some(answer)) = (ops.get(at), answers.get_mut(at)) {
-            *answer = Some(answer_to(op, row)?);
+            *answer = answer_to(op, row)?;
         }
     }
     Ok(answers)
 }
 
-fn answer_to(op: &LockOp, row: &PgRow) -> Result<LockAnswer, DatabaseError> {
-    let StoredLease { holder, lock, .. } = lease(row)?;
-    Ok(match op {
+fn answer_to(op: &LockOp, row: &PgRow) -> Result<Option<LockAnswer>, DatabaseError> {
+    let StoredLease { holder, lock, reserved, .. } = lease(row)?;
+    Ok(Some(match op {
+        // It calls for an explanation, or is for whoever asks: they ask alone.
+        LockOp::Take(_) if reserved => return Ok(None),
         LockOp::Take(request) if lock != request.lock => LockAnswer::Held { holder, lock },
         _ => LockAnswer::Yours(holder),
-    })
+    }))
 }

@@ -6,7 +6,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
 
 use super::errors::classify;
-use crate::backend::{LockHash, LockRequest, Proof};
+use crate::backend::{Attempt, LockHash, LockRequest, Proof};
 use crate::clock::from_millis;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner, Why};
@@ -16,7 +16,11 @@ pub(super) struct StoredLease {
     pub holder: Holder,
     pub lock: Vec<u8>,
     pub alive: bool,
-    ended: bool,
+    pub ended: bool,
+    /// Handed over and not taken yet: no policy has a time to live of zero, so whoever takes the key ends it.
+    pub reserved: bool,
+    /// Until when it can be kept alive at all.
+    pub hard_until: i64,
     expires_at: i64,
 }
 
@@ -38,6 +42,8 @@ pub(super) fn lease(row: &PgRow) -> Result<StoredLease, DatabaseError> {
         lock: row.try_get("lock_hash").map_err(classify)?,
         alive: remaining > 0 && !ended,
         ended,
+        reserved: number("ttl")? == 0,
+        hard_until: number("hard_until")?,
         expires_at,
     })
 }
@@ -49,14 +55,18 @@ pub(super) fn owner(row: &PgRow, id: &str, name: &str) -> Result<Option<Owner>, 
     Ok(id.zip(name).map(|(id, name)| Owner { id, name }))
 }
 
-/// The holder of the exclusive lock, if it is not the one who asks.
+/// Who is in the way of a request for the exclusive lock, if anybody is. A reservation is not in the way of whom it is for.
 pub(super) async fn held_by_other(
     connection: &mut PgConnection,
     request: &LockRequest,
     now: Option<i64>,
-) -> Result<Option<Holder>, DatabaseError> {
+) -> Result<Option<Attempt>, DatabaseError> {
     let lease = exclusive(connection, &request.key, now).await?;
-    Ok(lease.filter(|lease| lease.lock != request.lock).map(|lease| lease.holder))
+    Ok(match lease.filter(|lease| lease.lock != request.lock) {
+        Some(lease) if lease.reserved && lease.holder.owner.id == request.owner.id => None,
+        Some(lease) if lease.reserved => Some(Attempt::Reserved(lease.holder)),
+        lease => lease.map(|lease| Attempt::Held(lease.holder)),
+    })
 }
 
 const EXCLUSIVE: &str = "
@@ -151,7 +161,7 @@ const ENDED: &str = "
     select kind, id, owner_id, ended_at, how, by_id, by_name, reason from tenure_lock_history where lock_hash = $1";
 
 /// What the history says about a lock id: of what, whose, and how it ended.
-async fn ended(
+pub(super) async fn ended(
     connection: &mut PgConnection,
     lock: &LockHash,
 ) -> Result<Option<(LockKey, String, Why)>, DatabaseError> {
@@ -159,11 +169,8 @@ async fn ended(
     let Some(row) = row else { return Ok(None) };
     let text = |column| row.try_get::<String, _>(column).map_err(classify);
     let at = from_millis(row.try_get("ended_at").map_err(classify)?);
-    let why = match (text("how")?.as_str(), owner(&row, "by_id", "by_name")?) {
-        ("released", _) => Why::Released { at },
-        ("broken", Some(by)) => Why::Broken { by, at, reason: text("reason")? },
-        _ => Why::Expired { at },
-    };
+    let reason = row.try_get("reason").map_err(classify)?;
+    let why = Why::recorded(&text("how")?, at, owner(&row, "by_id", "by_name")?, reason);
     Ok(Some((LockKey::new(text("kind")?, text("id")?), text("owner_id")?, why)))
 }
 

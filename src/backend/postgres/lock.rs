@@ -16,7 +16,7 @@ use crate::lease::{Holder, LockKey, NoLock, Owner, Why};
 /// Beyond every limit, and leaves room to add.
 pub(super) const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
-/// The row is taken over if its lease has ended, or kept if the same lock id asks again. What comes back is the winner;
+/// The row is taken over if its lease has ended or is a reservation for whoever asks, or kept if the same lock id asks again. What comes back is the winner;
 /// a number of affected rows would not tell. Times are evaluated after the row is locked, which EXCLUDED's are not.
 const TAKE: &str = "
     insert into tenure_lock as l (kind, id, slot, generation, lock_hash, owner_id, owner_name,
@@ -37,7 +37,7 @@ const TAKE: &str = "
            last_active = tenure_now($1),
            ttl         = excluded.ttl,
            ended       = false
-     where ((l.ended or l.expires_at <= tenure_now($1)) and l.lock_hash <> excluded.lock_hash)
+     where ((l.ended or l.expires_at <= tenure_now($1) or (l.ttl = 0 and l.owner_id = excluded.owner_id)) and l.lock_hash <> excluded.lock_hash)
         or (not l.ended and l.expires_at > tenure_now($1)
             and l.lock_hash = excluded.lock_hash and l.owner_id = excluded.owner_id)
     returning *, tenure_now($1) as now";
@@ -184,7 +184,7 @@ pub(super) async fn release(
 ) -> Result<Result<Holder, NoLock>, DatabaseError> {
     let released = change(connection, RELEASE, proof, Duration::ZERO, now).await?;
     if let Some(row) = &released {
-        record_ended(connection, row, "released", None, now).await?;
+        record_ended(connection, row, "released", None, None, now).await?;
     }
     answer(connection, proof, released, now).await
 }
@@ -207,7 +207,7 @@ pub(super) async fn break_lock(
 ) -> Result<Option<Holder>, DatabaseError> {
     let broken = sqlx::query(HOLD).bind(now).bind(key.kind()).bind(key.id()).bind(generation);
     let Some(row) = broken.fetch_optional(&mut *connection).await.map_err(classify)? else { return Ok(None) };
-    record_ended(connection, &row, "broken", Some((by, reason)), now).await?;
+    record_ended(connection, &row, "broken", Some(by), Some(reason), now).await?;
     let broken = lease(&row)?;
     sqlx::query(BREAK).bind(&broken.lock).execute(connection).await.map_err(classify)?;
     Ok(Some(broken.holder))
@@ -219,20 +219,22 @@ const RECORD_ENDED: &str = "
     select lock_hash, kind, id, generation, owner_id, owner_name, since, tenure_now($1), $3, $4, $5, $6
       from tenure_lock where lock_hash = $2";
 
-async fn record_ended(
+/// Writes down how a live lease ends, and who has to do with it.
+pub(super) async fn record_ended(
     connection: &mut PgConnection,
     row: &PgRow,
     how: &str,
-    broken: Option<(&Owner, &str)>,
+    by: Option<&Owner>,
+    reason: Option<&str>,
     now: Option<i64>,
 ) -> Result<(), DatabaseError> {
     let record = sqlx::query(RECORD_ENDED)
         .bind(now)
         .bind(lease(row)?.lock)
         .bind(how)
-        .bind(broken.map(|(by, _)| by.id.as_str()))
-        .bind(broken.map(|(by, _)| by.name.as_str()))
-        .bind(broken.map(|(_, reason)| reason));
+        .bind(by.map(|by| by.id.as_str()))
+        .bind(by.map(|by| by.name.as_str()))
+        .bind(reason);
     record.execute(connection).await.map(drop).map_err(classify)
 }
 

@@ -5,8 +5,8 @@ use sqlx::{PgConnection, PgPool};
 
 use super::connection::OpenTransaction;
 use super::statements::RowLock;
-use super::{leases, load, lock, revision, rows};
-use crate::backend::{Authorship, BackendTransaction, BulkChange, Proof, RowLocked, Save, Saved, Stored};
+use super::{leases, load, lock, resume, revision, rows};
+use crate::backend::{Authorship, BackendTransaction, BulkChange, Proof, Resumption, RowLocked, Save, Saved, Stored};
 use crate::condition::Test;
 use crate::conflict::Change;
 use crate::error::DatabaseError;
@@ -132,6 +132,11 @@ impl BackendTransaction for PgTransaction {
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let now = self.time.given();
         self.open.wait_for(&self.pool, async |connection| leases::hold(connection, proof, now).await).await
+    }
+
+    async fn resume(&mut self, proof: &Proof, key: &LockKey) -> Result<Resumption, DatabaseError> {
+        let now = self.time.given();
+        self.open.wait_for(&self.pool, async |connection| resume::resume(connection, proof, key, now).await).await
     }
 
     async fn holder(&mut self, key: &LockKey) -> Result<Option<Holder>, DatabaseError> {

@@ -147,10 +147,12 @@ impl<'o> Round<'o> {
             let rows = fetch(&mut reader, ASKED, None, &asked).await?;
             let now = (table.now)();
             for row in &rows {
-                let StoredLease { holder, lock, alive, .. } = lease(row, now)?;
+                let StoredLease { holder, lock, alive, reserved, .. } = lease(row, now)?;
                 ran_out |= !alive;
+                // A reservation calls for an explanation, or is for whoever asks: they ask alone.
+                let held = alive && !reserved;
                 if let Some(&at) =
-                    self.by_key.get(&holder.key).filter(|at| alive && lock_of(&self.ops[**at])[..] != lock)
+                    self.by_key.get(&holder.key).filter(|at| held && lock_of(&self.ops[**at])[..] != lock)
                 {
                     self.answers[at] = Some(LockAnswer::Held { holder, lock });
                 }

@@ -16,7 +16,7 @@ use crate::lease::{Holder, LockKey, NoLock, Owner, Why};
 /// Beyond every limit, and leaves room to add.
 pub(super) const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
-/// The row is taken over if its lease has ended, or kept if the same lock id asks again. What comes back is the winner;
+/// The row is taken over if its lease has ended or is a reservation for whoever asks, or kept if the same lock id asks again. What comes back is the winner;
 /// a number of affected rows would not tell.
 const TAKE: &str = "
     insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name,
@@ -37,7 +37,7 @@ const TAKE: &str = "
            last_active = excluded.last_active,
            ttl         = excluded.ttl,
            ended       = 0
-     where ((ended = 1 or expires_at <= ?1) and lock_hash <> excluded.lock_hash)
+     where ((ended = 1 or expires_at <= ?1 or (ttl = 0 and owner_id = excluded.owner_id)) and lock_hash <> excluded.lock_hash)
         or (ended = 0 and expires_at > ?1 and lock_hash = excluded.lock_hash and owner_id = excluded.owner_id)
     returning *";
 
@@ -173,7 +173,7 @@ pub(super) async fn release(
 ) -> Result<Result<Holder, NoLock>, DatabaseError> {
     let released = change(connection, RELEASE, proof, Duration::ZERO, now).await?;
     if let Some(row) = &released {
-        record_ended(connection, row, "released", None, now).await?;
+        record_ended(connection, row, "released", None, None, now).await?;
     }
     answer(connection, proof, released, now).await
 }
@@ -194,7 +194,7 @@ pub(super) async fn break_lock(
 ) -> Result<Option<Holder>, DatabaseError> {
     let broken = sqlx::query(BREAK).bind(now).bind(key.kind()).bind(key.id()).bind(generation);
     let Some(row) = broken.fetch_optional(&mut *connection).await.map_err(classify)? else { return Ok(None) };
-    record_ended(connection, &row, "broken", Some((by, reason)), now).await?;
+    record_ended(connection, &row, "broken", Some(by), Some(reason), now).await?;
     Ok(Some(lease(&row, now)?.holder))
 }
 
@@ -204,20 +204,22 @@ const RECORD_ENDED: &str = "
     select lock_hash, kind, id, generation, owner_id, owner_name, since, ?1, ?3, ?4, ?5, ?6
       from tenure_lock where lock_hash = ?2";
 
-async fn record_ended(
+/// Writes down how a live lease ends, and who has to do with it.
+pub(super) async fn record_ended(
     connection: &mut SqliteConnection,
     row: &SqliteRow,
     how: &str,
-    broken: Option<(&Owner, &str)>,
+    by: Option<&Owner>,
+    reason: Option<&str>,
     now: i64,
 ) -> Result<(), DatabaseError> {
     let record = sqlx::query(RECORD_ENDED)
         .bind(now)
         .bind(lease(row, now)?.lock)
         .bind(how)
-        .bind(broken.map(|(by, _)| by.id.as_str()))
-        .bind(broken.map(|(by, _)| by.name.as_str()))
-        .bind(broken.map(|(_, reason)| reason));
+        .bind(by.map(|by| by.id.as_str()))
+        .bind(by.map(|by| by.name.as_str()))
+        .bind(reason);
     record.execute(connection).await.map(drop).map_err(classify)
 }
 

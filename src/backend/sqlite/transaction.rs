@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use sqlx::SqliteConnection;
 
 use super::connection::OpenTransaction;
-use super::{leases, load, lock, operation, revision, rows};
-use crate::backend::{Authorship, BackendTransaction, BulkChange, Proof, Save, Saved, Stored};
+use super::{leases, load, lock, operation, resume, revision, rows};
+use crate::backend::{Authorship, BackendTransaction, BulkChange, Proof, Resumption, Save, Saved, Stored};
 use crate::clock::ManualClock;
 use crate::condition::Test;
 use crate::conflict::Change;
@@ -111,6 +111,11 @@ impl BackendTransaction for SqliteTransaction {
         // Holding the write lock is holding the lease: no other statement can touch its row before the commit.
         let now = self.now();
         leases::check(self.open.connection(), proof, now).await
+    }
+
+    async fn resume(&mut self, proof: &Proof, key: &LockKey) -> Result<Resumption, DatabaseError> {
+        let now = self.now();
+        resume::resume(self.open.connection(), proof, key, now).await
     }
 
     async fn holder(&mut self, key: &LockKey) -> Result<Option<Holder>, DatabaseError> {

@@ -1,0 +1,116 @@
+//! What people may be refused when they deal with each other's locks.
+
+use crate::error::DatabaseError;
+use crate::lease::{Holder, LockKey, NoLock};
+use crate::request::Request;
+
+/// Why somebody's lease was not taken over.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum TakeOverError {
+    /// The generation that was seen is not held any more; look again before you decide.
+    #[error("the holder changed since you looked; nothing was taken over, look again")]
+    HolderChanged {
+        /// Who holds it now.
+        held_now: Vec<Holder>,
+    },
+    /// Whoever asks may not take it over from this holder.
+    #[error("{} may not be taken over from {}; ask for it, or wait until it is free", .0.key, .0.owner)]
+    NotPermitted(Box<Holder>),
+    /// The holder has to be told why.
+    #[error("give a reason: the holder is going to read it")]
+    NoReason,
+    /// An advisory lock excludes nobody, so there is nothing to take over.
+    #[error("the lock on {key} is advisory and excludes nobody; lock it beside the others")]
+    Advisory {
+        /// What is locked.
+        key: LockKey,
+    },
+    /// The lock id was used before: it has to be a new one.
+    #[error("this lock id was used before, {0}")]
+    LockIdUsed(Box<NoLock>),
+    /// The database failed.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+}
+
+impl TakeOverError {
+    /// The HTTP status that says it.
+    pub fn status(&self) -> u16 {
+        match self {
+            TakeOverError::HolderChanged { .. } => 409,
+            TakeOverError::NotPermitted(_) => 403,
+            TakeOverError::NoReason | TakeOverError::Advisory { .. } => 422,
+            TakeOverError::LockIdUsed(_) => 410,
+            TakeOverError::Database(error) => error.status(),
+        }
+    }
+}
+
+/// Why the holder of a lock was not asked for it.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum RequestError {
+    /// The generation that was seen is not held any more; it may be free.
+    #[error("the holder changed since you looked; look again, it may be free")]
+    HolderChanged {
+        /// Who holds it now.
+        held_now: Vec<Holder>,
+    },
+    /// The note does not fit.
+    #[error("the note is too long; write at most {} characters", Request::LONGEST_NOTE)]
+    NoteTooLong,
+    /// An advisory lock excludes nobody, so there is nothing to ask for.
+    #[error("the lock on {key} is advisory and excludes nobody; lock it beside the others")]
+    Advisory {
+        /// What is locked.
+        key: LockKey,
+    },
+    /// The database failed.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+}
+
+impl RequestError {
+    /// The HTTP status that says it.
+    pub fn status(&self) -> u16 {
+        match self {
+            RequestError::HolderChanged { .. } => 409,
+            RequestError::NoteTooLong | RequestError::Advisory { .. } => 422,
+            RequestError::Database(error) => error.status(),
+        }
+    }
+}
+
+/// Why a request was not answered, or the lock not handed over.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum AnswerError {
+    /// The lock id holds nothing any more.
+    #[error(transparent)]
+    NoLock(Box<NoLock>),
+    /// They never asked, or went away since.
+    #[error("{asker} does not ask for it any more; look at the requests again")]
+    NotAsked {
+        /// The id of the owner who was named.
+        asker: String,
+    },
+    /// The message does not fit.
+    #[error("the message is too long; write at most {} characters", Request::LONGEST_NOTE)]
+    MessageTooLong,
+    /// The database failed; the lease is what it was.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+}
+
+impl AnswerError {
+    /// The HTTP status that says it.
+    pub fn status(&self) -> u16 {
+        match self {
+            AnswerError::NoLock(_) => 410,
+            AnswerError::NotAsked { .. } => 404,
+            AnswerError::MessageTooLong => 422,
+            AnswerError::Database(error) => error.status(),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Asking the holder of a lock for it: what is asked, and what the holder answers. No I/O here.
+
+use std::time::{Duration, SystemTime};
+
+use crate::lease::{LockKey, Owner};
+
+/// Somebody asks the holder of a lock for it. It is about one lease, and ends with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// What is asked for.
+    pub key: LockKey,
+    /// The lease that it is about.
+    pub generation: i64,
+    /// Who asks.
+    pub by: Owner,
+    /// What they say; may be empty.
+    pub note: String,
+    /// Since when, by the database's clock.
+    pub since: SystemTime,
+    /// How long it lasts from now, unless the asker repeats it.
+    pub remaining: Duration,
+    /// What the holder answered, if anything that still holds.
+    pub answer: Option<Answer>,
+}
+
+impl Request {
+    /// How long a request lasts unless it is repeated: browsers wake the timers of a hidden tab once a minute at best, and
+    /// one repetition may be lost on the way.
+    pub const TTL: Duration = Duration::from_secs(120);
+    /// The longest note or message, in characters: what fits under the name of whoever says it.
+    pub const LONGEST_NOTE: usize = 500;
+    /// How long the key is kept for whom it was handed over to. They look at the page that asks, which learns of it within
+    /// seconds; nobody else is kept out for long by somebody who has gone for coffee.
+    pub const RESERVATION: Duration = Duration::from_secs(30);
+
+    /// The text without the space around it, if it is not too long.
+    pub(crate) fn text(text: &str) -> Option<&str> {
+        let text = text.trim();
+        (text.chars().nth(Self::LONGEST_NOTE).is_none() && !text.contains('\0')).then_some(text)
+    }
+}
+
+/// What a holder answers to a request. (The third answer is to hand the lock over.)
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// Not now, but in about so long. It holds until that time is over.
+    Later(Duration),
+    /// No.
+    Declined {
+        /// What the holder says; may be empty.
+        message: String,
+    },
+}
+
+impl Answer {
+    /// What is stored of it.
+    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+    pub(crate) fn stored(later_for: Option<Duration>, declined: Option<String>) -> Option<Self> {
+        let declined = declined.map(|message| Answer::Declined { message });
+        declined.or(later_for.filter(|left| !left.is_zero()).map(Answer::Later))
+    }
+
+    /// For how long "later" is, and the message of a "no".
+    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+    pub(crate) fn parts(&self) -> (Option<Duration>, Option<&str>) {
+        match self {
+            // Nobody holds a lock for longer.
+            Answer::Later(within) => (Some((*within).min(Duration::from_secs(30 * 24 * 3600))), None),
+            Answer::Declined { message } => (None, Some(message)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_has_500_characters_of_any_script() {
+        assert_eq!(Request::text("  please  "), Some("please"));
+        assert_eq!(Request::text(&"가".repeat(500)).map(|note| note.chars().count()), Some(500));
+        assert_eq!(Request::text(&"a".repeat(501)), None);
+    }
+}

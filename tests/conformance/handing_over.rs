@@ -1,0 +1,147 @@
+//! Handing a lock over to somebody who asks for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure::{AnswerError, Lease, LeaseError, LockError, LockId, LockKey, Owner, Request, Why};
+use tokio::sync::Barrier;
+
+use super::support::{MINUTE, TTL, TestDb, key, kim, lee};
+
+/// A key that Kim holds and Lee asks for.
+async fn asked(t: &TestDb) -> (LockKey, Lease) {
+    let key = key();
+    let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
+    t.locks.request(&key, 1, &lee(), "please").await.unwrap();
+    (key, lease)
+}
+
+fn reserved(answer: Result<Lease, LockError>) -> (Owner, Duration) {
+    match answer {
+        Err(LockError::Reserved { owner, remaining, .. }) => (owner, remaining),
+        other => panic!("expected Reserved, found {other:?}"),
+    }
+}
+
+pub async fn the_key_is_kept_for_whom_it_was_handed_over_to(t: &TestDb) {
+    let (key, lease) = asked(t).await;
+    t.clock.advance(MINUTE);
+    let kept = t.locks.hand_over(lease.id(), "lee").await.unwrap();
+    assert_eq!((kept.owner, kept.remaining, kept.generation), (lee(), Request::RESERVATION, 2));
+    let gone = t.locks.check_lock(lease.id()).await;
+    let Err(LeaseError::NoLock(gone)) = gone else { panic!("{gone:?}") };
+    assert_eq!(gone.why, Why::HandedOver { to: lee(), at: t.clock.now() });
+    t.clock.advance(Duration::from_secs(10));
+    let others = (lee(), Duration::from_secs(20));
+    assert_eq!(reserved(t.locks.try_lock(&key, &kim()).await), others);
+    assert_eq!(reserved(t.locks.try_lock(&key, &Owner::new("park", "Park")).await), others);
+    let taken = t.locks.try_lock(&key, &lee()).await.unwrap();
+    assert_eq!((taken.generation, taken.remaining, taken.since), (3, TTL, t.clock.now()));
+    // From here on it is a lease like any other.
+    for other in [kim(), lee()] {
+        let refused = t.locks.try_lock(&key, &other).await;
+        assert!(matches!(&refused, Err(LockError::AlreadyLocked(holder)) if holder.owner == lee()), "{refused:?}");
+    }
+    assert_eq!(t.locks.holders(&key).await.unwrap().len(), 1);
+}
+
+pub async fn a_reservation_that_nobody_takes_runs_out(t: &TestDb) {
+    let (key, lease) = asked(t).await;
+    t.locks.hand_over(lease.id(), "lee").await.unwrap();
+    t.clock.advance(Request::RESERVATION - Duration::from_millis(1));
+    assert_eq!(reserved(t.locks.try_lock(&key, &kim()).await), (lee(), Duration::from_millis(1)));
+    t.clock.advance(Duration::from_millis(1));
+    assert!(t.locks.holders(&key).await.unwrap().is_empty());
+    let next = t.locks.try_lock(&key, &kim()).await.unwrap();
+    assert_eq!((next.generation, next.remaining), (3, TTL));
+    let late = t.locks.try_lock(&key, &lee()).await;
+    assert!(matches!(&late, Err(LockError::AlreadyLocked(holder)) if holder.owner == kim()), "{late:?}");
+    // Nor does a second tab of hers get what had been reserved before.
+    let tab = t.locks.try_lock(&key, &kim()).await;
+    assert!(matches!(tab, Err(LockError::AlreadyLocked(_))), "{tab:?}");
+}
+
+pub async fn only_who_asks_gets_it_and_only_the_holder_gives_it(t: &TestDb) {
+    let (key, lease) = asked(t).await;
+    let park = t.locks.hand_over(lease.id(), "park").await;
+    assert!(matches!(&park, Err(AnswerError::NotAsked { asker }) if asker == "park"), "{park:?}");
+    assert_eq!(t.locks.check_lock(lease.id()).await.unwrap().generation, 1);
+    t.locks.hand_over(lease.id(), "lee").await.unwrap();
+    // A request that comes twice, and a lease that ended.
+    let twice = t.locks.hand_over(lease.id(), "lee").await;
+    assert!(
+        matches!(&twice, Err(AnswerError::NoLock(no)) if no.why == Why::HandedOver { to: lee(), at: t.clock.now() })
+    );
+    let back = t.locks.try_lock_as(&key, &kim(), lease.id().clone()).await;
+    assert_eq!(reserved(back).0, lee());
+}
+
+pub async fn a_reservation_can_be_ended_like_a_lease(t: &TestDb) {
+    let (key, lease) = asked(t).await;
+    t.locks.hand_over(lease.id(), "lee").await.unwrap();
+    t.locks.break_lock(&key, 2, &kim(), "lee has left").await.unwrap();
+    assert_eq!(t.locks.try_lock(&key, &kim()).await.unwrap().generation, 3);
+    // Nobody saves past it either.
+    let no = t.order().await;
+    let lease = t.locks.try_lock(&LockKey::of::<super::order::Order>(&no), &kim()).await.unwrap();
+    t.locks.request(&lease.key, 1, &lee(), "").await.unwrap();
+    t.locks.hand_over(lease.id(), "lee").await.unwrap();
+    let save = t.orders.update(&no).by(&kim()).unless_locked().run(super::order::Order::ship).await;
+    assert!(
+        matches!(save, Err(tenure::UpdateError::Failed(tenure::Error::AlreadyLocked(holder))) if holder.owner == lee())
+    );
+    assert!(matches!(t.locks.requests(lease.id()).await, Err(LeaseError::NoLock(_))));
+}
+
+pub async fn of_many_who_ask_for_a_reserved_key_at_once_only_its_owner_gets_it_once(t: &TestDb) {
+    for _ in 0..5 {
+        let (key, lease) = asked(t).await;
+        t.locks.hand_over(lease.id(), "lee").await.unwrap();
+        let barrier = Arc::new(Barrier::new(8));
+        let askers = ["lee", "one", "two", "three", "lee", "five", "six", "seven"];
+        let take = |asker: &'static str| {
+            let (locks, key, meet) = (t.locks.clone(), key.clone(), barrier.clone());
+            let owner = Owner::new(asker, lee().name);
+            tokio::spawn(async move {
+                meet.wait().await;
+                locks.try_lock(&key, &owner).await
+            })
+        };
+        let mut won = Vec::new();
+        for (asker, taking) in askers.into_iter().zip(askers.map(take)) {
+            match taking.await.unwrap() {
+                Ok(lease) => won.push((asker, lease.generation)),
+                Err(LockError::Reserved { owner, .. }) => assert_eq!(owner, lee()),
+                Err(LockError::AlreadyLocked(holder)) => assert_eq!((holder.owner, holder.generation), (lee(), 3)),
+                Err(LockError::LockingFailed { .. }) => {}
+                Err(other) => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(won, [("lee", 3)]);
+    }
+}
+
+pub async fn a_handover_and_a_takeover_at_once_end_the_lease_once(t: &TestDb) {
+    for _ in 0..10 {
+        let (key, lease) = asked(t).await;
+        let barrier = Arc::new(Barrier::new(2));
+        let (meet, place) = (barrier.clone(), key.clone());
+        let locks = t.locks.clone().with_take_over_permission("Order", |_: &Owner, _: &tenure::Holder| true);
+        let taking = tokio::spawn(async move {
+            meet.wait().await;
+            locks.take_over(&place, 1, &Owner::new("park", "Park"), LockId::random(), "now").await
+        });
+        barrier.wait().await;
+        let handed = t.locks.hand_over(lease.id(), "lee").await;
+        let taken = taking.await.unwrap();
+        let holders = t.locks.holders(&key).await.unwrap();
+        let [holder] = &holders[..] else { panic!("{holders:?}") };
+        match (&handed, &taken) {
+            (Ok(kept), Err(_)) => assert_eq!((&holder.owner, holder.generation), (&kept.owner, 2)),
+            (Err(AnswerError::NoLock(_)), Ok(taken)) => {
+                assert_eq!((&holder.owner, holder.generation), (&taken.owner, taken.generation));
+            }
+            both => panic!("{both:?}"),
+        }
+    }
+}
