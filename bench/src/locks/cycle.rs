@@ -142,6 +142,7 @@ pub(crate) async fn measure(
         Backend::Sqlite => {
             let (classic, single) =
                 (classic::sqlite::Classic::open(&classic).await?, single::sqlite::Single::open(&single).await?);
+            databases.settle(backend).await?;
             compare(id, editors, effort, tenure, classic, single, report).await
         }
         Backend::Postgres => {
@@ -198,7 +199,8 @@ async fn compare(
     for (side, rates, failed) in sides {
         let rate = Figure::of_rounds(format!("{id}.{side}cycles_per_second"), Spread::of(rates), "1/s");
         report.add(rate)?;
-        report.add(Figure::new(format!("{id}.{side}failed"), failed as f64, "cycles"))?;
+        let failures = Figure::new(format!("{id}.{side}failed"), failed as f64, "cycles");
+        report.add(if failed == 0 { failures.aside() } else { failures })?;
     }
     // The columns of latencies are tenure's and the classic algorithm's.
     for (verb, (ours, theirs)) in VERBS.iter().zip(tenure.all.latencies.iter().zip(&classic.all.latencies)) {
