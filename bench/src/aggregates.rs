@@ -29,11 +29,12 @@ pub(crate) async fn measure(
 ) -> Outcome<()> {
     let mut tenure = tenure::Side::open(&databases.fresh(backend), backend, operation).await?;
     let mut by_hand = by_hand::Side::open(&databases.fresh(backend), backend, operation).await?;
+    databases.settle(backend).await?;
     let duel = duel(effort, &mut tenure, &mut by_hand).await?;
     let ratio = Figure::of_rounds(format!("{id}.vs_by_hand"), duel.ratio(), "ratio");
     report.add(ratio.tenure(&duel.tenure()).other(&duel.other()))?;
-    let statements = statements::count(&mut tenure).await?;
-    report.add(Figure::new(format!("{id}.statements"), statements, "statements"))?;
-    let statements = statements::count(&mut by_hand).await?;
-    report.add(Figure::new(format!("{id}.statements_by_hand"), statements, "statements"))
+    let (ours, theirs) = (statements::count(&mut tenure).await?, statements::count(&mut by_hand).await?);
+    let statements = Figure::new(format!("{id}.statements"), ours, "statements");
+    report.add(statements.remark(format!("by hand {theirs}")))?;
+    report.add(Figure::new(format!("{id}.statements_by_hand"), theirs, "statements").aside())
 }

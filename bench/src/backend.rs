@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
 use testkit::Kind;
 
-use crate::Outcome;
+use crate::{Outcome, pools};
 
 /// Which database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,13 +44,24 @@ impl Databases {
     /// The URL of an empty database: each side of a comparison has its own, so that neither is in the other's way.
     pub(crate) fn fresh(&self, backend: Backend) -> String {
         match backend {
-            Backend::Sqlite => {
-                let number = self.made.fetch_add(1, Ordering::Relaxed);
-                format!("sqlite://{}/{number}.db", self.folder.path().display())
-            }
+            Backend::Sqlite => self.file(self.made.fetch_add(1, Ordering::Relaxed)),
             Backend::Postgres => testkit::new_database(Kind::Postgres),
             Backend::MySql => testkit::new_database(Kind::MariaDb),
         }
+    }
+
+    fn file(&self, number: u32) -> String {
+        format!("sqlite://{}/{number}.db", self.folder.path().display())
+    }
+
+    /// Brings the databases into the state that they have after a while. To be called when both sides are open.
+    pub(crate) async fn settle(&self, backend: Backend) -> Outcome<()> {
+        if backend == Backend::Sqlite {
+            for number in 0..self.made.load(Ordering::Relaxed) {
+                pools::sqlite::grow_log(&self.file(number)).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Where the files are.

@@ -54,6 +54,7 @@ pub(crate) async fn database(
     let [answers, commits] = match backend {
         Backend::Sqlite => {
             let file = pools::sqlite::open(&url).await?;
+            databases.settle(backend).await?;
             let mut writer = file.writer.lock().await;
             sqlx::raw_sql(TABLE).execute(&mut *writer).await?;
             sqlx::raw_sql(FIRST).execute(&mut *writer).await?;

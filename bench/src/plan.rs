@@ -58,7 +58,7 @@ impl Measurement {
                     .flat_map(|side| ["cycles_per_second", "failed"].map(|figure| format!("{side}{figure}")));
                 let ratios = ["vs_classic", "vs_single"].map(String::from).into_iter();
                 let verbs = locks::VERBS.map(String::from);
-                ratios.chain(rates).chain(verbs).chain(["single_cycle".into()]).collect()
+                ratios.chain(rates).chain(verbs).collect()
             }
             Subject::TryLock(_) => vec!["vs_bare_upsert".into()],
             Subject::Heartbeat(_) => vec![

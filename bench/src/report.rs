@@ -16,18 +16,32 @@ pub(crate) struct Figure {
     unit: &'static str,
     /// The smallest and the largest value of a round.
     spread: Option<Spread>,
+    /// What the table says besides.
+    remark: Option<String>,
+    /// Whether it is only in the JSON.
+    aside: bool,
     /// Latencies of tenure's side and of the other one.
     latencies: [Option<Percentiles>; 2],
 }
 
 impl Figure {
     pub(crate) fn new(id: impl Into<String>, value: f64, unit: &'static str) -> Self {
-        Figure { id: id.into(), value, unit, spread: None, latencies: [None; 2] }
+        Figure { id: id.into(), value, unit, spread: None, remark: None, aside: false, latencies: [None; 2] }
     }
 
     /// A value per round: their median is the figure.
     pub(crate) fn of_rounds(id: impl Into<String>, spread: Spread, unit: &'static str) -> Self {
         Figure { spread: Some(spread), ..Self::new(id, spread.median, unit) }
+    }
+
+    /// Adds something that the table says where it has the rounds otherwise.
+    pub(crate) fn remark(self, remark: String) -> Self {
+        Figure { remark: Some(remark), ..self }
+    }
+
+    /// Leaves it out of the table.
+    pub(crate) fn aside(self) -> Self {
+        Figure { aside: true, ..self }
     }
 
     /// Adds how long it took tenure.
@@ -47,18 +61,13 @@ impl Figure {
         let latencies = self
             .latencies
             .map(|side| side.map(|side| format!("{} / {} / {}", short(side.p50), short(side.p95), short(side.p99))));
+        let remark = spread.or_else(|| self.remark.clone()).unwrap_or_default();
         let [tenure, other] = latencies.map(Option::unwrap_or_default);
-        [
-            format!("`{}`", self.id),
-            format!("{} {}", short(self.value), self.unit),
-            spread.unwrap_or_default(),
-            tenure,
-            other,
-        ]
+        [format!("`{}`", self.id), format!("{} {}", short(self.value), self.unit), remark, tenure, other]
     }
 
     fn entries(&self) -> Vec<Entry> {
-        let Figure { id, value, unit, spread, latencies } = self;
+        let Figure { id, value, unit, spread, latencies, .. } = self;
         let mut entries = vec![Entry { id: id.clone(), value: *value, unit }];
         let mut more = |suffix: &str, value, unit| entries.push(Entry { id: format!("{id}.{suffix}"), value, unit });
         if let Some(spread) = spread {
@@ -103,8 +112,8 @@ impl Report {
     /// As a table in Markdown, so that it can be pasted into `docs/performance.md`.
     pub(crate) fn table(&self) -> String {
         let heading = ["figure", "value", "rounds", "tenure p50 / p95 / p99 ms", "other p50 / p95 / p99 ms"];
-        let rows: Vec<[String; 5]> =
-            [heading.map(String::from)].into_iter().chain(self.figures.iter().map(Figure::row)).collect();
+        let shown = self.figures.iter().filter(|figure| !figure.aside);
+        let rows: Vec<[String; 5]> = [heading.map(String::from)].into_iter().chain(shown.map(Figure::row)).collect();
         let width: [usize; 5] =
             std::array::from_fn(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or_default());
         let mut table = String::new();

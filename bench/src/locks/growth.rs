@@ -52,6 +52,7 @@ pub(crate) async fn measure(
         sides.push(Take { tenure, rows });
     }
     let [mut many, mut few] = <[Take; 2]>::try_from(sides).map_err(|_| "there are two sides")?;
+    databases.settle(backend).await?;
     let duel = duel(&effort, &mut many, &mut few).await?;
     let (ours, theirs) = (duel.tenure(), duel.other());
     let p50 = Figure::of_rounds(format!("{id}.p50_ratio"), duel.ratio(), "ratio");

@@ -53,6 +53,7 @@ pub(crate) async fn measure(
     match backend {
         Backend::Sqlite => {
             let single = single::sqlite::Single::open(&theirs).await?;
+            databases.settle(backend).await?;
             compare(id, effort, tenure, single, server, report).await
         }
         Backend::Postgres => {

@@ -57,6 +57,7 @@ pub(crate) async fn measure(
         Backend::MySql => Box::new(single::mysql::Single::open(&url).await?),
     };
     let mut tenure = Take(Tenure::open(&databases.fresh(backend)).await?);
+    databases.settle(backend).await?;
     let duel = duel(effort, &mut tenure, &mut Bare(bare)).await?;
     let ratio = Figure::of_rounds(format!("{id}.vs_bare_upsert"), duel.ratio(), "ratio");
     report.add(ratio.tenure(&duel.tenure()).other(&duel.other()))

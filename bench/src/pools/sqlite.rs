@@ -39,3 +39,21 @@ pub(crate) async fn make(file: &File, tables: &'static str) -> Outcome<()> {
     sqlx::raw_sql(tables).execute(&mut *file.writer.lock().await).await?;
     Ok(())
 }
+
+const BALLAST: &str = "
+    create table bench_ballast (bytes blob not null);
+    begin;
+    with recursive number (n) as (select 1 union all select n + 1 from number where n < 1100)
+    insert into bench_ballast (bytes) select randomblob(4000) from number;
+    commit;
+    drop table bench_ballast;
+    pragma wal_checkpoint(full)";
+
+/// Lets the log of a file that somebody has open grow to the size at which it is begun anew. As long as it grows, every
+/// flush also has to write down how long it is now, and takes far longer than it does ever after.
+pub(crate) async fn grow_log(url: &str) -> Outcome<()> {
+    let options: SqliteConnectOptions = url.parse()?;
+    let mut connection = SqliteConnection::connect_with(&options.busy_timeout(PATIENCE)).await?;
+    sqlx::raw_sql(BALLAST).execute(&mut connection).await?;
+    Ok(connection.close().await?)
+}

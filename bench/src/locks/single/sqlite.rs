@@ -51,7 +51,8 @@ impl Locks for Single {
         let mut writer = self.file.writer.lock().await;
         let take = sqlx::query_scalar::<_, i64>(TAKE).bind(now()).bind(KIND).bind(id);
         let take = take.bind(&lock_id).bind(owner).bind(TTL);
-        take.fetch_optional(&mut *writer).await?.ok_or("the lock is held")?;
+        // All rows, or the statement would not be at its end, and that is where it is committed.
+        take.fetch_all(&mut *writer).await?.pop().ok_or("the lock is held")?;
         Ok(lock_id)
     }
 
