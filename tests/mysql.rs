@@ -6,6 +6,9 @@ mod conformance;
 /// What goes wrong with a server.
 #[path = "mysql/faults.rs"]
 mod faults;
+/// Questions to the lock table that go together.
+#[path = "mysql/lock_batches.rs"]
+mod lock_batches;
 /// What is relied on in the server, and promised there beyond the suite.
 #[path = "mysql/server.rs"]
 mod server;

@@ -5,6 +5,7 @@
 //! MySQL only knows whole seconds, and for the last of them is asked again and again. Nothing here was run on MySQL, but
 //! its way of waiting was run on MariaDB.
 
+mod batch;
 mod blocker;
 mod connect;
 mod connection;
@@ -32,7 +33,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use sqlx::MySqlPool;
 
-use crate::backend::{Asking, Attempt, Backend, BackendTransaction, LockHash, LockRequest, Proof, Stored, TakenOver};
+use crate::backend::{
+    Asking, Attempt, Backend, BackendTransaction, LockAnswer, LockHash, LockOp, LockRequest, Proof, Stored, TakenOver,
+};
 use crate::capabilities::{Capabilities, Granularity};
 use crate::clock::ManualClock;
 use crate::conflict::Change;
@@ -166,6 +169,10 @@ impl Backend for MySql {
         again!(self.alone(|_| true, async |session| operation::forget(session, older_than).await).await)
     }
 
+    async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
+        batch::run(&self.connections, ops, self.time.given()).await
+    }
+
     async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {
         if request.policy.exclusive {
             // Read first: the upsert locks the row before it looks at it, so a refusal would wait for somebody's save.
@@ -295,7 +302,7 @@ impl Backend for MySql {
     }
 
     async fn close(&self) {
-        self.connections.pool.close().await;
+        tokio::join!(self.connections.pool.close(), self.connections.leases.close());
     }
 
     fn as_mysql(&self) -> Option<&MySql> {

@@ -57,7 +57,7 @@ fn kim() -> Owner {
 }
 
 /// Polls a future until it is pending for the `waits + 1`st time, and drops it then.
-async fn cut_after<F: Future>(waits: usize, future: F) -> Option<F::Output> {
+pub(crate) async fn cut_after<F: Future>(waits: usize, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     let mut left = waits;
     std::future::poll_fn(|context| match future.as_mut().poll(context) {

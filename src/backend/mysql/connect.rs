@@ -20,6 +20,9 @@ use crate::error::DatabaseError;
 
 /// Connections per process. Two cores' worth of threads are busy with far fewer.
 const CONNECTIONS: u32 = 10;
+/// Connections that only leases are taken and kept with, so that leases do not run out because everything else is busy. Of
+/// batches that come one by one there are two at a time; a heartbeat of many leases is one of its own.
+const CONNECTIONS_FOR_LEASES: u32 = 3;
 
 /// How long a connection may have been idle without being asked whether it lives.
 const IDLE: Duration = Duration::from_secs(1);
@@ -54,13 +57,14 @@ impl MySql {
         if let Some(bad) = server.settings.iter().find(|setting| !setting.good && !connect.volatile) {
             return Err(DatabaseError::Schema(bad.to_string()));
         }
-        let pool = pool(options, server.session);
+        let leases = pool(options.clone(), server.session, CONNECTIONS_FOR_LEASES);
+        let pool = pool(options, server.session, CONNECTIONS);
         // Where nothing is left to do, the user needs no right to make tables.
         let known: Vec<i64> = migrator().iter().map(|migration| migration.version).collect();
         if applied(&pool).await? != known {
             migrate(&pool, &migrator(), Some(INTERRUPTED)).await?;
         }
-        let connections = Connections { pool, flavour: server.flavour, labels: Labels::default() };
+        let connections = Connections { pool, leases, flavour: server.flavour, labels: Labels::default() };
         Ok(MySql { connections, time: Time(connect.clock), version: server.version })
     }
 }
@@ -68,7 +72,7 @@ impl MySql {
 /// Looks at a database without changing it.
 pub(crate) async fn diagnose(url: &str) -> Result<Diagnosis, DatabaseError> {
     let (options, server) = look(url).await?;
-    let pool = pool(options, server.session);
+    let pool = pool(options, server.session, CONNECTIONS);
     let asked = SystemTime::now();
     let clock = "select cast(unix_timestamp(sysdate(6)) * 1000000 as signed)";
     let clock: i64 = sqlx::query_scalar(clock).fetch_one(&pool).await.map_err(classify)?;
@@ -96,9 +100,9 @@ async fn applied(pool: &MySqlPool) -> Result<Vec<i64>, DatabaseError> {
     sqlx::query_scalar(applied).fetch_all(pool).await.map_err(classify)
 }
 
-fn pool(options: MySqlConnectOptions, session: &'static str) -> MySqlPool {
+fn pool(options: MySqlConnectOptions, session: &'static str, connections: u32) -> MySqlPool {
     MySqlPoolOptions::new()
-        .max_connections(CONNECTIONS)
+        .max_connections(connections)
         .acquire_timeout(PATIENCE)
         // A connection that was in use a moment ago is not asked whether it lives; one that lay idle may have died with the
         // server.

@@ -18,6 +18,8 @@ use crate::operation::OperationId;
 #[derive(Debug, Clone)]
 pub(super) struct Connections {
     pub pool: MySqlPool,
+    /// For batches of questions to the lock table: they wait for nobody, and nobody who waits keeps them from a connection.
+    pub leases: MySqlPool,
     pub flavour: Flavour,
     /// What the transactions of this process are for.
     pub labels: Labels,
@@ -27,6 +29,11 @@ impl Connections {
     /// A connection, for statements that are transactions of their own.
     pub(super) async fn acquire(&self) -> Result<Session, DatabaseError> {
         Session::acquire(&self.pool, self.flavour).await
+    }
+
+    /// One of those that are reserved for leases.
+    pub(super) async fn acquire_for_leases(&self) -> Result<Session, DatabaseError> {
+        Session::acquire(&self.leases, self.flavour).await
     }
 }
 

@@ -37,6 +37,7 @@ macro_rules! select_lease {
 }
 
 /// A row of the lock table.
+#[derive(Clone)]
 pub(super) struct StoredLease {
     pub holder: Holder,
     pub lock: Vec<u8>,
@@ -154,9 +155,18 @@ pub(super) async fn check(
     proof: &Proof,
     now: Option<i64>,
 ) -> Result<Result<Holder, NoLock>, DatabaseError> {
-    let select = Statement::new(BY_LOCK_ID).bind(now).bind(&proof.lock[..]);
-    let found = session.fetch_optional(select).await.map_err(classify)?.as_ref().map(lease).transpose()?;
+    let found = of_lock(session, proof, now).await?;
     judge(session, proof, found, now).await
+}
+
+/// The row that a lock id holds, alive or not.
+pub(super) async fn of_lock(
+    session: &mut Session,
+    proof: &Proof,
+    now: Option<i64>,
+) -> Result<Option<StoredLease>, DatabaseError> {
+    let select = Statement::new(BY_LOCK_ID).bind(now).bind(&proof.lock[..]);
+    session.fetch_optional(select).await.map_err(classify)?.as_ref().map(lease).transpose()
 }
 
 /// As [`check`], and holds the lease to the end of the transaction: whoever takes it over or breaks it waits, but so does

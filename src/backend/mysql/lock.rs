@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sqlx::Row;
 
-use super::deadline::{Flavour, RowLock};
+use super::deadline::RowLock;
 use super::errors::{classify, is_duplicate};
 use super::leases::{self, StoredLease, clock};
 use super::session::{Session, Statement};
@@ -16,7 +16,7 @@ use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner, Why};
 
 /// Beyond every limit, and leaves room to add.
-const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+pub(super) const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 /// The row is taken over if its lease has ended or is a reservation for whoever asks, or kept if the same lock id asks again. There is no WHERE to an update
 /// of a duplicate, so it is decided first, once, after the row is locked, and written down as the verdict: 1 taken over,
@@ -71,10 +71,9 @@ pub(super) async fn take(
     now: Option<i64>,
 ) -> Result<Option<Holder>, DatabaseError> {
     let slot: &[u8] = if request.policy.exclusive { &[] } else { &request.lock };
-    if session.flavour() == Flavour::MySql {
-        // There only a locking read can wait for less than a second.
-        leases::in_slot(session, &request.key, slot, RowLock::Update, now).await?;
-    }
+    // Before its end is recorded, as everybody does who takes a lease over; or two of them wait for each other. (Besides,
+    // only a locking read can wait for less than a second on MySQL.)
+    leases::in_slot(session, &request.key, slot, RowLock::Update, now).await?;
     record_expired(session, request, now).await?;
     let take = Statement::new(TAKE)
         .bind(now)
@@ -161,7 +160,7 @@ pub(super) async fn keep_alive(
     proof: &Proof,
     now: Option<i64>,
 ) -> Result<Result<Holder, NoLock>, DatabaseError> {
-    change(session, proof, now, |lease| lease.keep_until(lease.now + lease.ttl)).await
+    change(session, proof, now, StoredLease::keep).await
 }
 
 /// Adds to the expiry, within now + ttl and the absolute limit; never backwards.
@@ -171,8 +170,7 @@ pub(super) async fn extend(
     by: Duration,
     now: Option<i64>,
 ) -> Result<Result<Holder, NoLock>, DatabaseError> {
-    let by = millis(by.min(CENTURY));
-    change(session, proof, now, |lease| lease.keep_until((lease.expires_at + by).min(lease.now + lease.ttl))).await
+    change(session, proof, now, |lease| lease.extend(by)).await
 }
 
 /// Brings the expiry forward; a sign of life within that time sets it back.
@@ -182,8 +180,7 @@ pub(super) async fn expire_within(
     within: Duration,
     now: Option<i64>,
 ) -> Result<Result<Holder, NoLock>, DatabaseError> {
-    let within = millis(within.min(CENTURY));
-    change(session, proof, now, |lease| lease.expires_at = lease.expires_at.min(lease.now + within)).await
+    change(session, proof, now, |lease| lease.expire_within(within)).await
 }
 
 /// Frees a live lease and records it.
@@ -196,6 +193,18 @@ pub(super) async fn release(
 }
 
 impl StoredLease {
+    pub(super) fn keep(&mut self) {
+        self.keep_until(self.now + self.ttl);
+    }
+
+    pub(super) fn extend(&mut self, by: Duration) {
+        self.keep_until((self.expires_at + millis(by.min(CENTURY))).min(self.now + self.ttl));
+    }
+
+    pub(super) fn expire_within(&mut self, within: Duration) {
+        self.expires_at = self.expires_at.min(self.now + millis(within.min(CENTURY)));
+    }
+
     /// Sets the expiry, within the absolute limit; never backwards.
     pub(super) fn keep_until(&mut self, until: i64) {
         self.last_active = self.now;

@@ -84,11 +84,30 @@ impl Session {
     /// Begins what [`end`](Self::end) ends, and reads the row that comes with it. From here on dropping the session rolls
     /// back, also in the middle of this.
     pub(super) async fn begin(&mut self, sql: String, deadline: Option<Deadline>) -> Result<MySqlRow, sqlx::Error> {
-        (self.open, self.deadline) = (true, deadline);
+        self.deadline = deadline;
+        self.open(sql).await?.into_iter().next().ok_or(sqlx::Error::RowNotFound)
+    }
+
+    /// As [`begin`](Self::begin), without a deadline and with all rows that come.
+    pub(super) async fn open(&mut self, sql: String) -> Result<Vec<MySqlRow>, sqlx::Error> {
+        self.open = true;
+        self.read(sql).await
+    }
+
+    /// Runs a text that leaves no transaction behind, and reads its rows. After an error there may be one, and dropping the
+    /// session rolls it back.
+    pub(super) async fn close(&mut self, sql: String) -> Result<Vec<MySqlRow>, sqlx::Error> {
+        let rows = self.open(sql).await?;
+        self.open = false;
+        Ok(rows)
+    }
+
+    /// Runs a text as it is, and reads the rows of all its statements.
+    pub(super) async fn read(&mut self, sql: String) -> Result<Vec<MySqlRow>, sqlx::Error> {
         self.run(|mut connection| {
             Box::pin(async move {
                 let rows = sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(&mut *connection).await;
-                (connection, rows.and_then(|rows| rows.into_iter().next().ok_or(sqlx::Error::RowNotFound)))
+                (connection, rows)
             })
         })
         .await

@@ -1,0 +1,190 @@
+//! The SQL of batches. Several statements in one message cannot be prepared, so values are written into them: as numbers,
+//! or in hexadecimal, which needs no quoting whatever the server's mode is.
+
+use std::fmt::{Display, Write};
+
+use super::changes::Ended;
+use crate::backend::LockHash;
+use crate::backend::mysql::deadline::Flavour;
+use crate::backend::mysql::leases::StoredLease;
+use crate::clock::to_micros;
+use crate::lease::LockKey;
+
+/// What [`lease`](crate::backend::mysql::leases::lease) reads, of a table `l`.
+pub(super) const LEASE: &str = "convert(l.kind using utf8mb4) as kind, convert(l.id using utf8mb4) as id, l.slot, \
+    l.generation, l.lock_hash, l.owner_id, l.owner_name, l.since, l.last_active, l.expires_at, l.ttl, l.hard_until, l.ended";
+
+/// As [`clock!`](crate::backend::mysql::leases::clock).
+pub(super) fn clock(now: Option<i64>) -> String {
+    now.map_or_else(|| "cast(unix_timestamp(sysdate(6)) * 1000 as signed)".into(), |now| now.to_string())
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |at: u8| char::from(DIGITS[usize::from(at)]);
+    let digits = bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]);
+    "x'".chars().chain(digits).chain(['\'']).collect()
+}
+
+pub(super) fn text(text: &str) -> String {
+    format!("_utf8mb4 {}", hex(text.as_bytes()))
+}
+
+fn list<T: Display>(items: impl IntoIterator<Item = T>) -> String {
+    let mut list = String::new();
+    for item in items {
+        let comma = if list.is_empty() { "" } else { "," };
+        write!(list, "{comma}{item}").expect("a string can be written to");
+    }
+    list
+}
+
+fn locks(locks: &[&LockHash]) -> String {
+    list(locks.iter().map(|lock| hex(&lock[..])))
+}
+
+/// Reads keys, with all their slots, and lock ids. Takes no lock.
+pub(super) fn seen(keys: &[&LockKey], shown: &[&LockHash], now: Option<i64>) -> String {
+    let select = format!("select 0 as what, {} as clock, {LEASE} from tenure_lock as l where", clock(now));
+    let mut seen = Vec::new();
+    if !keys.is_empty() {
+        let keys =
+            list(keys.iter().map(|key| format!("({},{})", hex(key.kind().as_bytes()), hex(key.id().as_bytes()))));
+        seen.push(format!("{select} (l.kind, l.id) in ({keys})"));
+    }
+    if !shown.is_empty() {
+        seen.push(format!("{select} l.lock_hash in ({})", locks(shown)));
+    }
+    seen.join("; ")
+}
+
+/// Begins, locks the keys that are free and the lock ids that are alive unless somebody else has locked them, and reads the
+/// rest. Which rows those are is looked up before, without a lock, so that neither the rows of others nor the index of
+/// lock ids are locked.
+pub(super) fn look(
+    keys: &[&LockKey],
+    asked: &[&LockHash],
+    shown: &[&LockHash],
+    checked: &[&LockHash],
+    now: Option<i64>,
+) -> String {
+    let clock = clock(now);
+    let mut wanted = Vec::new();
+    if !keys.is_empty() {
+        let keys =
+            list(keys.iter().map(|key| format!("({},{},'')", hex(key.kind().as_bytes()), hex(key.id().as_bytes()))));
+        wanted.push(format!(
+            "select kind, id, slot from tenure_lock where (kind, id, slot) in ({keys}) and (ended or expires_at <= {clock})"
+        ));
+    }
+    if !shown.is_empty() {
+        wanted.push(format!(
+            "select kind, id, slot from tenure_lock where lock_hash in ({}) and not ended and expires_at > {clock}",
+            locks(shown)
+        ));
+    }
+    // The limit keeps the server from merging it with the rest, which locks.
+    let mut look = format!(
+        "start transaction; select 1 as what, {clock} as clock, {LEASE} from ({} limit 10000) as wanted \
+         straight_join tenure_lock as l on l.kind = wanted.kind and l.id = wanted.id and l.slot = wanted.slot \
+         for update skip locked",
+        wanted.join(" union all ")
+    );
+    if !(keys.is_empty() && checked.is_empty()) {
+        look = look + "; " + &seen(keys, checked, now);
+    }
+    if !asked.is_empty() {
+        // After the rows: whoever took one of them over has recorded by then whose it was.
+        let asked = locks(asked);
+        look += &format!(
+            "; select 2 as what, {clock} as clock, past.lock_hash as used from (select 1) as one \
+             left join tenure_lock_history as past on past.lock_hash in ({asked})"
+        );
+    }
+    look
+}
+
+const INSERT: &str = "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, since, \
+    last_active, expires_at, ttl, hard_until, ended) values";
+
+const OVERWRITE: &str = "on duplicate key update generation = values(generation), lock_hash = values(lock_hash), \
+    owner_id = values(owner_id), owner_name = values(owner_name), since = values(since), \
+    last_active = values(last_active), expires_at = values(expires_at), ttl = values(ttl), \
+    hard_until = values(hard_until), ended = values(ended)";
+
+/// Writes and commits: how leases ended, rows that are locked, and new rows, in that order. A new one gives way to whoever
+/// was faster, so it is read again.
+pub(super) fn write(
+    ended: &[Ended],
+    locked: &[&StoredLease],
+    new: &[&StoredLease],
+    flavour: Flavour,
+    now: Option<i64>,
+) -> String {
+    let mut write = String::new();
+    if !ended.is_empty() {
+        let ended = list(ended.iter().map(|Ended { lease, at, how }| {
+            let Who { kind, id, lock, generation, owner_id, owner_name, since } = who(lease);
+            format!("({lock},{kind},{id},{generation},{owner_id},{owner_name},{since},{at},'{how}')")
+        }));
+        write += &format!(
+            "insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, since, ended_at, how) \
+             values {ended} on duplicate key update tenure_lock_history.lock_hash = tenure_lock_history.lock_hash; "
+        );
+    }
+    if !locked.is_empty() {
+        write += &format!("{INSERT} {} {OVERWRITE}; ", list(locked.iter().copied().map(row)));
+    }
+    if !new.is_empty() {
+        let keys: Vec<_> = new.iter().map(|lease| &lease.holder.key).collect();
+        write += &format!(
+            "{}{INSERT} {} on duplicate key update tenure_lock.slot = tenure_lock.slot; {}; ",
+            patience(flavour),
+            list(new.iter().copied().map(row)),
+            seen(&keys, &[], now)
+        );
+    }
+    write + "commit"
+}
+
+/// A row that somebody else has just made is waited for: they commit it, unless they are not there any more.
+fn patience(flavour: Flavour) -> &'static str {
+    match flavour {
+        Flavour::MariaDb => "set statement innodb_lock_wait_timeout = 1 for ",
+        Flavour::MySql => "set innodb_lock_wait_timeout = 1; ",
+    }
+}
+
+fn row(lease: &StoredLease) -> String {
+    let Who { kind, id, lock, generation, owner_id, owner_name, since } = who(lease);
+    let StoredLease { last_active, expires_at, ttl, hard_until, .. } = lease;
+    let (slot, ended) = (hex(&lease.slot), i8::from(lease.ended));
+    format!(
+        "({kind},{id},{slot},{generation},{lock},{owner_id},{owner_name},{since},{last_active},{expires_at},{ttl},\
+         {hard_until},{ended})"
+    )
+}
+
+/// What the lock table and its history have in common.
+struct Who {
+    kind: String,
+    id: String,
+    lock: String,
+    generation: i64,
+    owner_id: String,
+    owner_name: String,
+    since: i64,
+}
+
+fn who(lease: &StoredLease) -> Who {
+    let holder = &lease.holder;
+    Who {
+        kind: hex(holder.key.kind().as_bytes()),
+        id: hex(holder.key.id().as_bytes()),
+        lock: hex(&lease.lock),
+        generation: holder.generation,
+        owner_id: text(&holder.owner.id),
+        owner_name: text(&holder.owner.name),
+        since: to_micros(holder.since) / 1000,
+    }
+}

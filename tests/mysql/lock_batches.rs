@@ -1,0 +1,344 @@
+//! Questions to the lock table that go together: they wait for nobody, write nothing without need, and cost little.
+
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, SystemTime};
+
+use sqlx::Row;
+use tenure::{
+    ConnectOptions, Database, Lease, LeaseError, LockError, LockId, LockKey, LockManager, ManualClock, Owner, Why,
+};
+use testkit::{DATABASE, MariaDb};
+use tokio::sync::Barrier;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::timeout;
+
+fn kim() -> Owner {
+    Owner::new("kim", "Kim")
+}
+
+fn lee() -> Owner {
+    Owner::new("lee", "Lee")
+}
+
+fn keys(count: usize) -> Vec<LockKey> {
+    let run = LockId::random().reveal()[..12].to_owned();
+    (0..count).map(|at| LockKey::new("Order", format!("{run}-{at:03}"))).collect()
+}
+
+async fn shared() -> Database {
+    Database::connect(&testkit::server_url(testkit::Kind::MariaDb)).await.unwrap()
+}
+
+/// All ask before any of them gets an answer: two go at once and alone, the others go together with the next round trip.
+async fn together<T>(asks: impl IntoIterator<Item: Future<Output = T>>) -> Vec<T> {
+    let mut asks: Vec<_> = asks.into_iter().map(|ask| (Box::pin(ask), None)).collect();
+    std::future::poll_fn(|context| {
+        for (ask, answer) in asks.iter_mut().filter(|(_, answer)| answer.is_none()) {
+            if let Poll::Ready(ready) = ask.as_mut().poll(context) {
+                *answer = Some(ready);
+            }
+        }
+        if asks.iter().all(|(_, answer)| answer.is_some()) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    asks.into_iter().filter_map(|(_, answer)| answer).collect()
+}
+
+/// Starts all at once.
+fn at_once<T: Send + 'static>(
+    asks: impl IntoIterator<Item: Future<Output = T> + Send + 'static>,
+) -> Vec<JoinHandle<T>> {
+    asks.into_iter().map(tokio::spawn).collect()
+}
+
+async fn all<T>(tasks: Vec<JoinHandle<T>>) -> Vec<T> {
+    let mut done = Vec::new();
+    for task in tasks {
+        done.push(task.await.unwrap());
+    }
+    done
+}
+
+fn try_all(locks: &LockManager, keys: &[LockKey], owner: &Owner) -> Vec<JoinHandle<Result<Lease, LockError>>> {
+    at_once(keys.iter().cloned().map(|key| {
+        let (locks, owner) = (locks.clone(), owner.clone());
+        async move { locks.try_lock(&key, &owner).await }
+    }))
+}
+
+async fn release(locks: LockManager, lease: Lease) {
+    locks.release_lock(lease.id()).await.unwrap();
+}
+
+fn ids(leases: &[Lease]) -> Vec<LockId> {
+    leases.iter().map(|lease| lease.id().clone()).collect()
+}
+
+/// Numbers that the server counts.
+async fn counted<const N: usize>(db: &Database, names: [&str; N]) -> [i64; N] {
+    let rows = sqlx::query("show global status").fetch_all(db.mysql().unwrap()).await.unwrap();
+    names.map(|name| {
+        let row = rows.iter().find(|row| row.get::<String, _>(0) == name).unwrap_or_else(|| panic!("no {name}"));
+        row.get::<String, _>(1).parse().unwrap()
+    })
+}
+
+fn since<const N: usize>(before: [i64; N], now: [i64; N]) -> [i64; N] {
+    std::array::from_fn(|at| now[at] - before[at])
+}
+
+const WRITTEN: [&str; 3] = ["Handler_write", "Handler_update", "Handler_delete"];
+const STATEMENTS: [&str; 5] = ["Com_select", "Com_insert", "Com_update", "Com_commit", "Com_rollback"];
+
+#[tokio::test]
+async fn a_save_under_one_of_the_leases_of_a_batch_keeps_only_the_heartbeat_of_that_one_waiting() {
+    let db = shared().await;
+    let (locks, keys) = (LockManager::new(&db), keys(40));
+    let leases: Vec<Lease> = all(try_all(&locks, &keys, &kim())).await.into_iter().map(Result::unwrap).collect();
+    let mut tx = db.begin().await.unwrap();
+    locks.guard(&mut tx, leases[20].id()).await.unwrap();
+    let mut beats = at_once(leases.iter().map(|lease| {
+        let (locks, id) = (locks.clone(), lease.id().clone());
+        async move { locks.keep_alive(&[id]).await.unwrap().remove(0) }
+    }));
+    let waiting = beats.remove(20);
+    let kept = timeout(Duration::from_secs(20), all(beats)).await.expect("they wait for a save that is not theirs");
+    assert_eq!(kept.into_iter().filter(Result::is_ok).count(), 39);
+    assert!(!waiting.is_finished());
+    // Whoever wants the key that is being saved is refused meanwhile, alone and together with others.
+    for wanted in [&keys[20..21], &keys[..]] {
+        for refused in all(try_all(&locks, wanted, &lee())).await {
+            assert!(matches!(&refused, Err(LockError::AlreadyLocked(holder)) if holder.owner == kim()), "{refused:?}");
+        }
+    }
+    assert!(!waiting.is_finished());
+    tx.commit().await.unwrap();
+    assert_eq!(waiting.await.unwrap().unwrap().generation, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn batches_in_opposite_orders_from_two_processes_have_one_winner_for_each_key_and_no_deadlock() {
+    let server = MariaDb::start().unwrap();
+    let clock = ManualClock::new();
+    let open = async || {
+        let options = ConnectOptions::new().going_by(clock.clone());
+        Database::connect_with(&server.url(DATABASE), options).await.unwrap()
+    };
+    let (db, elsewhere) = (open().await, open().await);
+    let (one, other) = (LockManager::new(&db), LockManager::new(&elsewhere));
+    for _ in 0..4 {
+        let forth = keys(60);
+        let back: Vec<_> = forth.iter().rev().cloned().collect();
+        // The keys are new; then their leases have run out; then they were released.
+        for generation in 1..=3 {
+            let together = Arc::new(Barrier::new(2));
+            let ask = |locks: &LockManager, keys: &[LockKey], owner: Owner| {
+                let (locks, keys, together) = (locks.clone(), keys.to_vec(), Arc::clone(&together));
+                tokio::spawn(async move {
+                    together.wait().await;
+                    all(try_all(&locks, &keys, &owner)).await
+                })
+            };
+            let (first, second) = (ask(&one, &forth, kim()), ask(&other, &back, lee()));
+            let (first, second) = (first.await.unwrap(), second.await.unwrap());
+            let mut won = Vec::new();
+            for (key, pair) in forth.iter().zip(first.into_iter().zip(second.into_iter().rev())) {
+                match pair {
+                    (Ok(lease), Err(LockError::AlreadyLocked(_) | LockError::LockingFailed { .. }))
+                    | (Err(LockError::AlreadyLocked(_) | LockError::LockingFailed { .. }), Ok(lease)) => {
+                        assert_eq!((&lease.key, lease.generation), (key, generation));
+                        won.push(lease);
+                    }
+                    pair => panic!("{key}: {pair:?}"),
+                }
+            }
+            match generation {
+                1 => clock.advance(Duration::from_secs(3_600)),
+                2 => drop(all(at_once(won.into_iter().map(|lease| release(other.clone(), lease)))).await),
+                _ => {}
+            }
+        }
+    }
+    assert_eq!(counted(&db, ["Innodb_deadlocks"]).await, [0]);
+    let history = "select group_concat(concat(how, ' ', n) order by how) from
+                   (select how, count(*) as n from tenure_lock_history group by how) as counted";
+    assert_eq!(server.query(DATABASE, history).unwrap().trim(), "expired 240,released 240");
+}
+
+#[tokio::test]
+async fn a_refusal_and_a_check_write_nothing_alone_and_together() {
+    let server = MariaDb::start().unwrap();
+    let db = Database::connect(&server.url(DATABASE)).await.unwrap();
+    let (locks, keys) = (LockManager::new(&db), keys(40));
+    let leases: Vec<Lease> = all(try_all(&locks, &keys, &kim())).await.into_iter().map(Result::unwrap).collect();
+    let before = counted(&db, WRITTEN).await;
+    for wanted in [&keys[..1], &keys[..]] {
+        for refused in all(try_all(&locks, wanted, &lee())).await {
+            assert!(matches!(&refused, Err(LockError::AlreadyLocked(holder)) if holder.owner == kim()), "{refused:?}");
+        }
+    }
+    let check = |lease: &Lease| {
+        let (locks, id) = (locks.clone(), lease.id().clone());
+        async move { locks.check_lock(&id).await.unwrap().generation }
+    };
+    assert_eq!(all(at_once(leases.iter().map(check))).await, [1; 40]);
+    assert_eq!(since(before, counted(&db, WRITTEN).await), [0; 3]);
+    // What is counted is what is meant.
+    locks.release_lock(leases[0].id()).await.unwrap();
+    assert_eq!(since(before, counted(&db, WRITTEN).await), [1, 1, 0]);
+}
+
+#[tokio::test]
+async fn many_questions_of_all_kinds_at_once_are_a_handful_of_statements_and_one_commit() {
+    let server = MariaDb::start().unwrap();
+    let db = Database::connect(&server.url(DATABASE)).await.unwrap();
+    let (locks, keys) = (LockManager::new(&db), keys(258));
+    let held: Vec<Lease> = all(try_all(&locks, &keys[..194], &kim())).await.into_iter().map(Result::unwrap).collect();
+    for lease in &held[130..162] {
+        locks.release_lock(lease.id()).await.unwrap();
+    }
+    let before = counted(&db, STATEMENTS).await;
+    let ask = |at: usize| {
+        let (locks, key, id) = (locks.clone(), keys[at].clone(), held.get(at).map(|lease| lease.id().clone()));
+        async move {
+            match (at, id) {
+                // The first go alone.
+                (0..34, Some(id)) => locks.check_lock(&id).await.unwrap().generation,
+                (34..66, Some(id)) => locks.keep_alive(&[id]).await.unwrap().remove(0).unwrap().generation,
+                (66..82, Some(id)) => {
+                    locks.extend_lock_expiration(&id, Duration::from_secs(1)).await.unwrap().generation
+                }
+                (82..98, Some(id)) => locks.expire_within(&id, Duration::from_secs(9)).await.unwrap().generation,
+                (98..130, Some(id)) => locks.release_lock(&id).await.map(|()| 1).unwrap(),
+                // Released before; held; new.
+                (130..162, _) => locks.try_lock(&key, &lee()).await.unwrap().generation,
+                (162..194, _) => match locks.try_lock(&key, &lee()).await {
+                    Err(LockError::AlreadyLocked(holder)) => holder.generation,
+                    other => panic!("{other:?}"),
+                },
+                _ => locks.try_lock(&key, &lee()).await.unwrap().generation,
+            }
+        }
+    };
+    let generations = together((0..258).map(ask)).await;
+    let expected: Vec<i64> = (0..258).map(|at| if (130..162).contains(&at) { 2 } else { 1 }).collect();
+    assert_eq!(generations, expected);
+    let [selects, inserts, updates, commits, rollbacks] = since(before, counted(&db, STATEMENTS).await);
+    // Written: the history, the rows that were there, and those that were not.
+    assert_eq!((inserts, updates, commits, rollbacks), (3, 0, 1, 0));
+    // Locking, reading keys, reading lock ids, looking into the history, reading the new ones; and at least two checks that
+    // went alone, more if the server was fast.
+    assert!((5 + 2..5 + 34).contains(&selects), "{selects}");
+    let ended = "select count(*) from tenure_lock_history where how = 'released'";
+    assert_eq!(server.query(DATABASE, ended).unwrap().trim(), "64");
+}
+
+#[tokio::test]
+async fn leases_are_taken_and_kept_while_every_other_connection_is_busy() {
+    let server = MariaDb::start().unwrap();
+    let db = Database::connect(&server.url(DATABASE)).await.unwrap();
+    let (locks, keys) = (LockManager::new(&db), keys(20));
+    let mut busy = Vec::new();
+    for _ in 0..10 {
+        busy.push(db.begin().await.unwrap());
+    }
+    let leases: Vec<Lease> = all(try_all(&locks, &keys, &kim())).await.into_iter().map(Result::unwrap).collect();
+    let ids = ids(&leases);
+    assert_eq!(locks.keep_alive(&ids).await.unwrap().into_iter().filter(Result::is_ok).count(), 20);
+    for id in &ids {
+        locks.check_lock(id).await.unwrap();
+        locks.release_lock(id).await.unwrap();
+    }
+    drop(busy);
+    db.close().await;
+    let open =
+        format!("select count(*) from information_schema.processlist where db = '{DATABASE}' and user = 'tenure'");
+    assert_eq!(server.query("mysql", &open).unwrap().trim(), "0");
+}
+
+/// Whatever a caller who goes away leaves behind would be in the way of the others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn questions_that_are_cut_at_any_moment_leave_neither_a_transaction_nor_a_lock() {
+    let (db, elsewhere) = (shared().await, shared().await);
+    let (locks, others) = (LockManager::new(&db), LockManager::new(&elsewhere));
+    for waits in 0..24 {
+        let keys = keys(3);
+        let leases: Vec<Lease> = all(try_all(&locks, &keys, &kim())).await.into_iter().map(Result::unwrap).collect();
+        let ids = ids(&leases);
+        super::server::cut_after(waits, locks.keep_alive(&ids)).await;
+        super::server::cut_after(waits, locks.release_lock(&ids[0])).await;
+        super::server::cut_after(waits, locks.try_lock(&LockKey::new("Order", ids[0].reveal()), &kim())).await;
+        for (id, kept) in ids.iter().zip(others.keep_alive(&ids).await.unwrap()) {
+            // The first may have been released before the cut.
+            assert!(kept.is_ok() || *id == ids[0], "{waits}: {kept:?}");
+        }
+        match others.try_lock(&LockKey::new("Order", ids[0].reveal()), &lee()).await {
+            Ok(_) | Err(LockError::AlreadyLocked(_) | LockError::LockingFailed { .. }) => {}
+            Err(error) => panic!("{waits}: {error}"),
+        }
+    }
+    let mut all = JoinSet::new();
+    for _ in 0..30 {
+        let (locks, key) = (locks.clone(), keys(1).remove(0));
+        all.spawn(async move { locks.try_lock(&key, &kim()).await.unwrap().generation });
+    }
+    assert_eq!(all.join_all().await, [1; 30]);
+}
+
+/// Of each round the first go alone and the others together; nobody can tell who.
+#[tokio::test]
+async fn what_is_answered_together_is_what_is_answered_alone() {
+    let clock = ManualClock::new();
+    let options = ConnectOptions::new().going_by(clock.clone());
+    let db = Database::connect_with(&testkit::server_url(testkit::Kind::MariaDb), options).await.unwrap();
+    let (locks, keys) = (LockManager::new(&db), keys(30));
+    let (minute, ttl) = (Duration::from_secs(60), Duration::from_secs(300));
+    let of_one_kind = |leases: Vec<Lease>, generation: i64, remaining: Duration, active: SystemTime| {
+        for (lease, key) in leases.iter().zip(&keys) {
+            let told = (&lease.key, lease.generation, lease.remaining, lease.last_active, lease.owner.id.as_str());
+            assert_eq!(told, (key, generation, remaining, active, "kim"));
+        }
+        leases
+    };
+    let start = clock.now();
+    let (kim, lee) = (kim(), lee());
+    let taken = together(keys.iter().map(async |key| locks.try_lock(key, &kim).await.unwrap())).await;
+    let first = ids(&of_one_kind(taken, 1, ttl, start));
+    clock.advance(minute);
+    let within = together(first.iter().map(async |id| locks.expire_within(id, minute * 2).await.unwrap())).await;
+    of_one_kind(within, 1, minute * 2, start);
+    let longer = together(first.iter().map(async |id| locks.expire_within(id, minute * 3).await.unwrap())).await;
+    of_one_kind(longer, 1, minute * 2, start);
+    let extended = together(first.iter().map(async |id| locks.extend_lock_expiration(id, minute).await.unwrap())).await;
+    of_one_kind(extended, 1, minute * 3, start + minute);
+    let no_further = together(first.iter().map(async |id| locks.extend_lock_expiration(id, ttl).await.unwrap())).await;
+    of_one_kind(no_further, 1, ttl, start + minute);
+    clock.advance(minute);
+    let kept = together(
+        first.iter().map(async |id| locks.keep_alive(std::slice::from_ref(id)).await.unwrap().remove(0).unwrap()),
+    )
+    .await;
+    of_one_kind(kept, 1, ttl, start + minute * 2);
+    let kept = locks.keep_alive(&first).await.unwrap().into_iter().map(Result::unwrap).collect();
+    of_one_kind(kept, 1, ttl, start + minute * 2);
+    let checked = together(first.iter().map(async |id| locks.check_lock(id).await.unwrap())).await;
+    of_one_kind(checked, 1, ttl, start + minute * 2);
+    let hers = locks.acting_for(&lee);
+    for refused in together(first.iter().map(async |id| hers.release_lock(id).await)).await {
+        assert!(matches!(&refused, Err(LeaseError::NoLock(no_lock)) if no_lock.why == Why::NotYours), "{refused:?}");
+    }
+    clock.advance(ttl);
+    let taken = together(keys.iter().map(async |key| locks.try_lock(key, &kim).await.unwrap())).await;
+    let next = ids(&of_one_kind(taken, 2, ttl, clock.now()));
+    let at = start + minute * 2 + ttl;
+    for late in together(first.iter().map(async |id| locks.check_lock(id).await)).await {
+        assert!(matches!(&late, Err(LeaseError::NoLock(late)) if late.why == Why::Expired { at }), "{late:?}");
+    }
+    together(next.iter().map(async |id| locks.release_lock(id).await.unwrap())).await;
+    for late in together(next.iter().map(async |id| locks.release_lock(id).await)).await {
+        assert!(matches!(&late, Err(LeaseError::NoLock(late)) if late.why == Why::Released { at }), "{late:?}");
+    }
+    let taken = together(keys.iter().map(async |key| locks.try_lock(key, &kim).await.unwrap())).await;
+    of_one_kind(taken, 3, ttl, at);
+}
