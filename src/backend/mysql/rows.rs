@@ -14,6 +14,9 @@ use crate::mapping::{Mapping, Row, Rows, Table};
 use crate::value::{Kind, Value};
 use crate::version::Version;
 
+/// How many children one statement inserts: few enough that the driver can keep a statement for every number.
+const ROWS: usize = 32;
+
 /// Inserts a new aggregate as version 1; `false` if there is one with this id.
 pub(super) async fn insert(
     session: &mut Session,
@@ -32,9 +35,7 @@ pub(super) async fn insert(
         return if taken { Ok(false) } else { Err(classify(error)) };
     }
     for (table, children) in mapping.children.iter().zip(&rows.children) {
-        for child in children {
-            insert_child(session, mapping, table, &rows.root, child).await?;
-        }
+        insert_children(session, mapping, table, &rows.root, &children.iter().collect::<Vec<_>>()).await?;
     }
     Ok(true)
 }
@@ -66,9 +67,7 @@ pub(super) async fn save(session: &mut Session, save: &Save<'_>, now: Option<i64
             let update = query(statements::update_child(mapping, table, changed), values);
             session.write(update).await.map_err(classify)?;
         }
-        for row in &child.inserted {
-            insert_child(session, mapping, table, root, row).await?;
-        }
+        insert_children(session, mapping, table, root, &child.inserted).await?;
     }
     Ok(Saved::Done)
 }
@@ -116,15 +115,20 @@ fn audit(mapping: &Mapping, author: &Authorship, now: Option<i64>) -> Vec<Value>
     mapping.audit.iter().flat_map(|_| author.audit(at.clone())).collect()
 }
 
-async fn insert_child(
+async fn insert_children(
     session: &mut Session,
     mapping: &Mapping,
     table: &Table,
     root: &Row,
-    child: &Row,
+    children: &[&Row],
 ) -> Result<(), DatabaseError> {
-    let insert = query(statements::insert_child(mapping, table), root[..mapping.root.key].iter().chain(child));
-    session.write(insert).await.map(drop).map_err(classify)
+    for rows in children.chunks(ROWS) {
+        let id = &root[..mapping.root.key];
+        let values = rows.iter().flat_map(|row| id.iter().chain(row.iter()));
+        let insert = query(statements::insert_children(mapping, table, rows.len()), values);
+        session.write(insert).await.map_err(classify)?;
+    }
+    Ok(())
 }
 
 /// On MySQL only a locking read can wait for less than a second, so the root is locked by one before it is written. On

@@ -46,12 +46,12 @@ pub(super) fn insert_root(mapping: &Mapping) -> String {
     format!("insert into `{}` ({names}, {audited}`{version}`) values ({values}, {audit}?)", root.name)
 }
 
-/// `insert` of one child; binds the root's id, then its columns.
-pub(super) fn insert_child(mapping: &Mapping, child: &Table) -> String {
+/// `insert` of so many children; binds the root's id and its columns for each.
+pub(super) fn insert_children(mapping: &Mapping, child: &Table, count: usize) -> String {
     let owner = child.owner.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let id = places(&mapping.root.columns[..mapping.root.key]);
-    let (names, values) = (names(&child.columns), places(&child.columns));
-    format!("insert into `{}` ({owner}, {names}) values ({id}, {values})", child.name)
+    let (names, row) = (names(&child.columns), format!("({id}, {})", places(&child.columns)));
+    format!("insert into `{}` ({owner}, {names}) values {}", child.name, vec![row; count].join(", "))
 }
 
 /// `update` of the root if the version is the expected one; binds the changed columns, the audit columns, the version

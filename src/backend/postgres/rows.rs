@@ -13,6 +13,9 @@ use crate::mapping::{Mapping, Row, Rows, Table};
 use crate::value::{Kind, Value};
 use crate::version::Version;
 
+/// How many children one statement inserts: few enough that the driver can keep a statement for every number.
+const ROWS: usize = 32;
+
 /// Inserts a new aggregate as version 1; `false` if there is one with this id.
 pub(super) async fn insert(
     connection: &mut PgConnection,
@@ -27,9 +30,7 @@ pub(super) async fn insert(
         return Ok(false);
     }
     for (table, children) in mapping.children.iter().zip(&rows.children) {
-        for child in children {
-            insert_child(connection, mapping, table, &rows.root, child).await?;
-        }
+        insert_children(connection, mapping, table, &rows.root, &children.iter().collect::<Vec<_>>()).await?;
     }
     Ok(true)
 }
@@ -64,9 +65,7 @@ pub(super) async fn save(
             let update = query(statements::update_child(mapping, table, changed), values);
             update.execute(&mut *connection).await.map_err(classify)?;
         }
-        for row in &child.inserted {
-            insert_child(connection, mapping, table, root, row).await?;
-        }
+        insert_children(connection, mapping, table, root, &child.inserted).await?;
     }
     Ok(Saved::Done)
 }
@@ -120,13 +119,18 @@ fn audit(mapping: &Mapping, author: &Authorship, now: Option<i64>) -> Vec<Value>
     mapping.audit.iter().flat_map(|_| author.audit(at.clone())).collect()
 }
 
-async fn insert_child(
+async fn insert_children(
     connection: &mut PgConnection,
     mapping: &Mapping,
     table: &Table,
     root: &Row,
-    child: &Row,
+    children: &[&Row],
 ) -> Result<(), DatabaseError> {
-    let insert = query(statements::insert_child(mapping, table), root[..mapping.root.key].iter().chain(child));
-    insert.execute(connection).await.map(drop).map_err(classify)
+    for rows in children.chunks(ROWS) {
+        let id = &root[..mapping.root.key];
+        let values = rows.iter().flat_map(|row| id.iter().chain(row.iter()));
+        let insert = query(statements::insert_children(mapping, table, rows.len()), values);
+        insert.execute(&mut *connection).await.map_err(classify)?;
+    }
+    Ok(())
 }

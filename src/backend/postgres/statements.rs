@@ -78,12 +78,17 @@ pub(super) fn insert_root(mapping: &Mapping) -> String {
     )
 }
 
-/// `insert` of one child; binds the root's id, then its columns.
-pub(super) fn insert_child(mapping: &Mapping, child: &Table) -> String {
+/// `insert` of so many children; binds the root's id and its columns for each.
+pub(super) fn insert_children(mapping: &Mapping, child: &Table, count: usize) -> String {
     let owner = child.owner.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
-    let id = places(&mapping.root.columns[..mapping.root.key], 1);
-    let values = places(&child.columns, mapping.root.key + 1);
-    format!("insert into \"{}\" ({owner}, {}) values ({id}, {values})", child.name, names(&child.columns))
+    let id = &mapping.root.columns[..mapping.root.key];
+    let width = id.len() + child.columns.len();
+    let row = |at: usize| {
+        let first = at * width + 1;
+        format!("({}, {})", places(id, first), places(&child.columns, first + id.len()))
+    };
+    let rows = (0..count).map(row).collect::<Vec<_>>().join(", ");
+    format!("insert into \"{}\" ({owner}, {}) values {rows}", child.name, names(&child.columns))
 }
 
 /// `update` of the root if the version is the expected one; binds the changed columns, the audit columns, the version

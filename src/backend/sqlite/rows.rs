@@ -12,6 +12,9 @@ use crate::mapping::{Mapping, Row, Rows, Table};
 use crate::value::{Kind, Value};
 use crate::version::Version;
 
+/// How many children one statement inserts: few enough that the driver can keep a statement for every number.
+const ROWS: usize = 32;
+
 /// Inserts a new aggregate as version 1; `false` if there is one with this id.
 pub(super) async fn insert(
     connection: &mut SqliteConnection,
@@ -29,9 +32,7 @@ pub(super) async fn insert(
         return if taken { Ok(false) } else { Err(classify(error)) };
     }
     for (table, children) in mapping.children.iter().zip(&rows.children) {
-        for child in children {
-            insert_child(connection, mapping, table, &rows.root, child).await?;
-        }
+        insert_children(connection, mapping, table, &rows.root, &children.iter().collect::<Vec<_>>()).await?;
     }
     Ok(true)
 }
@@ -61,9 +62,7 @@ pub(super) async fn save(connection: &mut SqliteConnection, save: &Save<'_>, now
             let update = query(statements::update_child(table, changed), values);
             update.execute(&mut *connection).await.map_err(classify)?;
         }
-        for row in &child.inserted {
-            insert_child(connection, mapping, table, root, row).await?;
-        }
+        insert_children(connection, mapping, table, root, &child.inserted).await?;
     }
     Ok(Saved::Done)
 }
@@ -122,13 +121,18 @@ fn audit(mapping: &Mapping, author: &Authorship, now: i64) -> Vec<Value> {
     mapping.audit.iter().flat_map(|_| author.audit(Value::Timestamp(now * 1000))).collect()
 }
 
-async fn insert_child(
+async fn insert_children(
     connection: &mut SqliteConnection,
     mapping: &Mapping,
     table: &Table,
     root: &Row,
-    child: &Row,
+    children: &[&Row],
 ) -> Result<(), DatabaseError> {
-    let insert = query(statements::insert_child(table), root[..mapping.root.key].iter().chain(child));
-    insert.execute(connection).await.map(drop).map_err(classify)
+    for rows in children.chunks(ROWS) {
+        let id = &root[..mapping.root.key];
+        let values = rows.iter().flat_map(|row| id.iter().chain(row.iter()));
+        let insert = query(statements::insert_children(table, rows.len()), values);
+        insert.execute(&mut *connection).await.map_err(classify)?;
+    }
+    Ok(())
 }

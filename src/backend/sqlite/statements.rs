@@ -35,10 +35,11 @@ pub(super) fn insert_root(mapping: &Mapping) -> String {
     format!("insert into \"{}\" ({}) values ({places})", mapping.root.name, list(names))
 }
 
-/// `insert` of one child; binds the root's id, then its columns.
-pub(super) fn insert_child(child: &Table) -> String {
-    let places = vec!["?"; child.owner.len() + child.columns.len()].join(", ");
-    format!("insert into \"{}\" ({}, {}) values ({places})", child.name, list(&child.owner), columns(child))
+/// `insert` of so many children; binds the root's id and its columns for each.
+pub(super) fn insert_children(child: &Table, count: usize) -> String {
+    let row = format!("({})", vec!["?"; child.owner.len() + child.columns.len()].join(", "));
+    let rows = vec![row; count].join(", ");
+    format!("insert into \"{}\" ({}, {}) values {rows}", child.name, list(&child.owner), columns(child))
 }
 
 /// `update` of the root if the version is the expected one; binds the changed columns, the audit columns, the version
