@@ -14,7 +14,9 @@ use crate::condition::Test;
 use crate::conflict::Change;
 use crate::diff::Diff;
 use crate::error::DatabaseError;
-use crate::lease::{Holder, LockKey, NoLock, Owner, Why};
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+use crate::lease::Why;
+use crate::lease::{Holder, LockKey, NoLock, Owner};
 use crate::lock_mode::{LockMode, Wait};
 use crate::mapping::{Mapping, Row, Rows};
 use crate::operation::OperationId;
