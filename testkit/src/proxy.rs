@@ -2,8 +2,8 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// Passes everything on to a server, until it is told to lose something.
@@ -12,12 +12,24 @@ use std::thread;
 #[derive(Debug)]
 pub struct Proxy {
     url: String,
-    fault: Arc<AtomicU8>,
+    fault: Faults,
 }
 
-const NONE: u8 = 0;
-const ANSWER: u8 = 1;
-const REQUEST: u8 = 2;
+/// What is to be lost next, if anything.
+type Faults = Arc<Mutex<Option<Fault>>>;
+
+/// A request is known by something that it says: pools talk to their connections in the background as well.
+#[derive(Debug)]
+struct Fault {
+    what: Lost,
+    says: &'static str,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lost {
+    Request,
+    Answer,
+}
 
 impl Proxy {
     /// A way to the server of this URL.
@@ -28,7 +40,7 @@ impl Proxy {
         let misshapen = || io::Error::new(io::ErrorKind::InvalidInput, format!("no host and port in {url}"));
         let (before, rest) = url.split_once('@').ok_or_else(misshapen)?;
         let (server, database) = rest.split_once('/').ok_or_else(misshapen)?;
-        let (listener, fault) = (TcpListener::bind(("127.0.0.1", 0))?, Arc::new(AtomicU8::new(NONE)));
+        let (listener, fault) = (TcpListener::bind(("127.0.0.1", 0))?, Faults::default());
         let url = format!("{before}@{}/{database}", listener.local_addr()?);
         let (server, faults) = (server.to_owned(), Arc::clone(&fault));
         thread::spawn(move || {
@@ -45,29 +57,33 @@ impl Proxy {
         &self.url
     }
 
-    /// Loses the answer to the next request, on whatever connection it comes, and ends that connection for the client. The
-    /// server is left to finish what it was asked to do.
-    pub fn lose_next_answer(&self) {
-        self.fault.store(ANSWER, Ordering::SeqCst);
+    /// Loses the answer to the next request that says this, on whatever connection it comes, and ends that connection for
+    /// the client. The server is left to finish what it was asked to do.
+    pub fn lose_answer_to(&self, says: &'static str) {
+        self.lose(Lost::Answer, says);
     }
 
-    /// Loses the next request, and ends its connection on both sides.
-    pub fn lose_next_request(&self) {
-        self.fault.store(REQUEST, Ordering::SeqCst);
+    /// Loses the next request that says this, and ends its connection on both sides.
+    pub fn lose_request(&self, says: &'static str) {
+        self.lose(Lost::Request, says);
+    }
+
+    fn lose(&self, what: Lost, says: &'static str) {
+        *locked(&self.fault) = Some(Fault { what, says });
     }
 }
 
-fn serve(client: TcpStream, server: &str, faults: &Arc<AtomicU8>) -> io::Result<()> {
+fn serve(client: TcpStream, server: &str, faults: &Faults) -> io::Result<()> {
     let server = TcpStream::connect(server)?;
     let (from_client, to_server) = (client.try_clone()?, server.try_clone()?);
-    let here = Arc::clone(faults);
-    thread::spawn(move || requests(from_client, to_server, &here));
-    let faults = Arc::clone(faults);
-    thread::spawn(move || answers(server, client, &faults));
+    let (faults, losing) = (Arc::clone(faults), Arc::new(AtomicBool::new(false)));
+    let lost = Arc::clone(&losing);
+    thread::spawn(move || requests(from_client, to_server, &faults, &losing));
+    thread::spawn(move || answers(server, client, &lost));
     Ok(())
 }
 
-fn requests(mut client: TcpStream, mut server: TcpStream, faults: &AtomicU8) {
+fn requests(mut client: TcpStream, mut server: TcpStream, faults: &Faults, losing: &AtomicBool) {
     let mut buffer = [0; 16 * 1024];
     loop {
         let read = client.read(&mut buffer).unwrap_or(0);
@@ -75,10 +91,14 @@ fn requests(mut client: TcpStream, mut server: TcpStream, faults: &AtomicU8) {
             // An answer that is lost must not keep the server from finishing: only the other side ends the connection.
             return;
         }
-        if take(faults, REQUEST) {
-            let _ = client.shutdown(Shutdown::Both);
-            let _ = server.shutdown(Shutdown::Both);
-            return;
+        match take(faults, &buffer[..read]) {
+            Some(Lost::Request) => {
+                let _ = client.shutdown(Shutdown::Both);
+                let _ = server.shutdown(Shutdown::Both);
+                return;
+            }
+            Some(Lost::Answer) => losing.store(true, Ordering::SeqCst),
+            None => {}
         }
         if server.write_all(&buffer[..read]).is_err() {
             return;
@@ -86,25 +106,27 @@ fn requests(mut client: TcpStream, mut server: TcpStream, faults: &AtomicU8) {
     }
 }
 
-fn answers(mut server: TcpStream, mut client: TcpStream, faults: &AtomicU8) {
-    let (mut buffer, mut lost) = ([0; 16 * 1024], false);
+fn answers(mut server: TcpStream, mut client: TcpStream, losing: &AtomicBool) {
+    let mut buffer = [0; 16 * 1024];
     loop {
         let read = server.read(&mut buffer).unwrap_or(0);
-        if read == 0 {
-            let _ = client.shutdown(Shutdown::Both);
-            return;
-        }
-        if take(faults, ANSWER) {
-            lost = true;
+        // What comes after the answer that is lost has nobody to go to, but is read, so that the server can go on.
+        let lost = losing.load(Ordering::SeqCst);
+        if read == 0 || lost {
             let _ = client.shutdown(Shutdown::Both);
         }
-        // What comes after it has nobody to go to, but is read, so that the server can go on.
-        if !lost && client.write_all(&buffer[..read]).is_err() {
+        if read == 0 || (!lost && client.write_all(&buffer[..read]).is_err()) {
             return;
         }
     }
 }
 
-fn take(faults: &AtomicU8, fault: u8) -> bool {
-    faults.compare_exchange(fault, NONE, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+fn take(faults: &Faults, request: &[u8]) -> Option<Lost> {
+    let mut faults = locked(faults);
+    let says = |text: &str| request.windows(text.len()).any(|part| part == text.as_bytes());
+    faults.take_if(|fault| says(fault.says)).map(|fault| fault.what)
+}
+
+fn locked(faults: &Faults) -> MutexGuard<'_, Option<Fault>> {
+    faults.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -59,7 +59,7 @@ impl Bank {
 pub async fn without_an_operation_id_nobody_knows(kind: Kind) {
     let bank = bank(kind, |db| db).await;
     let tx = bank.deposit().await;
-    bank.proxy.lose_next_answer();
+    bank.proxy.lose_answer_to("commit");
     let lost = tx.commit().await;
     assert!(matches!(lost, Err(Error::Database(DatabaseError::CommitUnknown(_)))), "{lost:?}");
 }
@@ -67,7 +67,7 @@ pub async fn without_an_operation_id_nobody_knows(kind: Kind) {
 pub async fn a_commit_that_arrived_is_said_to_have_succeeded(kind: Kind) {
     let bank = bank(kind, Database::resolving_commits).await;
     let tx = bank.deposit().await;
-    bank.proxy.lose_next_answer();
+    bank.proxy.lose_answer_to("commit");
     tx.commit().await.unwrap();
     assert_eq!(bank.balance().await, 1);
 }
@@ -75,7 +75,7 @@ pub async fn a_commit_that_arrived_is_said_to_have_succeeded(kind: Kind) {
 pub async fn a_commit_that_did_not_arrive_is_said_to_have_failed(kind: Kind) {
     let bank = bank(kind, Database::resolving_commits).await;
     let tx = bank.deposit().await;
-    bank.proxy.lose_next_request();
+    bank.proxy.lose_request("commit");
     let lost = tx.commit().await;
     assert!(matches!(lost, Err(Error::Database(DatabaseError::ConnectionLost(_)))), "{lost:?}");
     assert_eq!(bank.balance().await, 0);
@@ -83,9 +83,10 @@ pub async fn a_commit_that_did_not_arrive_is_said_to_have_failed(kind: Kind) {
 
 pub async fn a_deposit_that_is_retried_is_made_once_whatever_gets_lost(kind: Kind) {
     let bank = bank(kind, Database::resolving_commits).await;
-    for (lose, reasons) in
-        [(Proxy::lose_next_answer as fn(&Proxy), vec![]), (Proxy::lose_next_request, vec![RetryReason::ConnectionLost])]
-    {
+    for (lose, reasons) in [
+        (Proxy::lose_answer_to as fn(&Proxy, &'static str), vec![]),
+        (Proxy::lose_request, vec![RetryReason::ConnectionLost]),
+    ] {
         let before = bank.balance().await;
         let mut runs = 0;
         let done = bank.db.retry(Retry::transient(3), || {
@@ -94,7 +95,7 @@ pub async fn a_deposit_that_is_retried_is_made_once_whatever_gets_lost(kind: Kin
             async move {
                 let tx = bank.deposit().await;
                 if first {
-                    lose(&bank.proxy);
+                    lose(&bank.proxy, "commit");
                 }
                 tx.commit().await
             }
