@@ -29,6 +29,8 @@ pub(super) struct OpenTransaction {
     timeout: Duration,
     /// The process that serves this connection, by which others can ask what it waits for. 0 if nobody needs to.
     process: i32,
+    /// Whether the application had the connection in its hands.
+    lent: bool,
 }
 
 impl OpenTransaction {
@@ -45,7 +47,8 @@ impl OpenTransaction {
             millis_up(timeout)
         );
         // From here on dropping this rolls back, also in the middle of BEGIN.
-        let mut transaction = OpenTransaction { connection: Some(connection), asked, budget, timeout, process: 0 };
+        let mut transaction =
+            OpenTransaction { connection: Some(connection), asked, budget, timeout, process: 0, lent: false };
         let row = sqlx::raw_sql(AssertSqlSafe(begin)).fetch_one(transaction.connection()).await.map_err(classify)?;
         transaction.process = row.try_get(0).map_err(classify)?;
         Ok(transaction)
@@ -95,11 +98,21 @@ impl OpenTransaction {
         })
     }
 
-    /// Commits. PostgreSQL answers COMMIT of an aborted transaction with ROLLBACK, and the driver says `Ok`; so a
-    /// statement goes before it, in the same round trip, which fails where the transaction is aborted.
+    /// The connection, for the application's own statements: their errors are not seen here.
+    pub(super) fn lend(&mut self) -> &mut PgConnection {
+        self.lent = true;
+        self.connection()
+    }
+
+    /// Commits. PostgreSQL answers COMMIT of an aborted transaction with ROLLBACK, and the driver says `Ok`; so where an
+    /// error may have gone unseen, a statement goes before it, in the same round trip, which fails where the transaction is
+    /// aborted.
     pub(super) async fn commit(mut self, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
-        let first = operation.map_or_else(|| "select 1".to_owned(), operation::carried);
-        let commit = format!("{first}; commit");
+        let commit = match (operation, self.lent) {
+            (Some(operation), _) => format!("{}; commit", operation::carried(operation)),
+            (None, true) => "select 1; commit".to_owned(),
+            (None, false) => "commit".to_owned(),
+        };
         match sqlx::raw_sql(AssertSqlSafe(commit)).execute(self.connection()).await {
             Ok(_) => {
                 self.connection = None;

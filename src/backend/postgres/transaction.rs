@@ -159,7 +159,7 @@ impl BackendTransaction for PgTransaction {
     }
 
     fn as_postgres(&mut self) -> Option<&mut PgConnection> {
-        Some(self.open.connection())
+        Some(self.open.lend())
     }
 
     #[cfg(feature = "sea-orm")]
