@@ -12,8 +12,9 @@ use super::verbs::Locks;
 use crate::Outcome;
 use crate::backend::Backend;
 
-/// The key of the row that is copied.
-const TEMPLATE: &str = "template";
+/// The id of the row that is copied, and how it is found: by the whole key, or millions of rows are looked at for it.
+const ID: &str = "template";
+const TEMPLATE: &str = "template.kind = 'Bench' and template.id = 'template'";
 
 /// Columns that are different in every row: the aggregate's id, the hash of the lock id.
 const UNIQUE: [&str; 2] = ["id", "lock_hash"];
@@ -27,9 +28,9 @@ fn step(rows: u64) -> u64 {
     (u64::from(u32::MAX) / rows).max(1)
 }
 
-/// The id of a row, by its number.
+/// The id of a row, by its number. In the order of the numbers, or the copies would be scattered over the whole index.
 pub(super) fn key(number: u64) -> String {
-    format!("row-{number}")
+    format!("row-{number:09}")
 }
 
 /// The columns, each with the value that a copy has there.
@@ -47,7 +48,7 @@ fn copied(columns: &[String], unique: [&str; 2]) -> Outcome<String> {
 
 /// Makes rows until there are that many.
 pub(super) async fn grow(backend: Backend, url: &str, tenure: &Tenure, rows: u64) -> Outcome<()> {
-    let ticket = tenure.try_lock(TEMPLATE, "kim").await?;
+    let ticket = tenure.try_lock(ID, "kim").await?;
     tenure.release(&ticket).await?;
     match backend {
         Backend::Sqlite => sqlite::grow(url, rows).await,

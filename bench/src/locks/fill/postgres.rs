@@ -9,7 +9,7 @@ const COLUMNS: &str = "
     select column_name::text from information_schema.columns
      where table_schema = current_schema and table_name = 'tenure_lock' and is_generated = 'NEVER'
      order by ordinal_position";
-const ID: &str = "'row-' || n";
+const ID: &str = "'row-' || lpad(n::text, 9, '0')";
 
 pub(super) async fn grow(url: &str, rows: u64) -> Outcome<()> {
     let mut connection = PgConnection::connect(url).await?;
@@ -21,7 +21,7 @@ pub(super) async fn grow(url: &str, rows: u64) -> Outcome<()> {
         let copy = format!(
             "insert into tenure_lock ({names}) select {values}
                from tenure_lock as template cross join generate_series({first}::bigint, {last}::bigint) as n
-              where template.id = '{TEMPLATE}'"
+              where {TEMPLATE}"
         );
         sqlx::raw_sql(AssertSqlSafe(copy)).execute(&mut connection).await?;
     }

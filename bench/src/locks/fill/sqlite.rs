@@ -7,7 +7,7 @@ use super::{AT_ONCE, TEMPLATE, copied, step};
 use crate::Outcome;
 
 const COLUMNS: &str = "select name from pragma_table_info('tenure_lock') order by cid";
-const ID: &str = "'row-' || n";
+const ID: &str = "printf('row-%09d', n)";
 
 pub(super) async fn grow(url: &str, rows: u64) -> Outcome<()> {
     let options: SqliteConnectOptions = url.parse()?;
@@ -22,7 +22,7 @@ pub(super) async fn grow(url: &str, rows: u64) -> Outcome<()> {
         let copy = format!(
             "insert into tenure_lock ({names})
              with recursive number (n) as (select {first} union all select n + 1 from number where n < {last})
-             select {values} from tenure_lock as template cross join number where template.id = '{TEMPLATE}'"
+             select {values} from tenure_lock as template cross join number where {TEMPLATE}"
         );
         sqlx::raw_sql(AssertSqlSafe(copy)).execute(&mut connection).await?;
     }
