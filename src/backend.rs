@@ -12,222 +12,34 @@ use async_trait::async_trait;
 use crate::capabilities::Capabilities;
 use crate::condition::Test;
 use crate::conflict::Change;
-use crate::diff::Diff;
 use crate::error::DatabaseError;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-use crate::lease::Why;
 use crate::lease::{Holder, LockKey, NoLock, Owner};
 use crate::lock_mode::{LockMode, Wait};
 use crate::mapping::{Mapping, Row, Rows};
 use crate::operation::OperationId;
-use crate::policy::LockPolicy;
 use crate::request::{Answer, Request};
-use crate::value::{Kind, Value};
+use crate::value::Value;
 use crate::version::Version;
 
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod condition;
+mod lock_table;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod migration;
 #[cfg(feature = "mysql")]
 pub(crate) mod mysql;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
+mod saves;
 #[cfg(feature = "sea-orm")]
 pub(crate) mod sea_orm;
 #[cfg(feature = "sqlite")]
 pub(crate) mod sqlite;
 
-/// SHA-256 of a lock id: all that the database ever sees of it.
-pub(crate) type LockHash = [u8; 32];
-
-/// An aggregate as stored.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Stored {
-    pub version: Version,
-    pub rows: Rows,
-}
-
-/// Who shows which lock id. Without an owner the id alone decides.
-#[derive(Debug, Clone)]
-pub(crate) struct Proof {
-    pub lock: LockHash,
-    pub owner: Option<String>,
-}
-
-/// A request for a lock.
-#[derive(Debug, Clone)]
-pub(crate) struct LockRequest {
-    pub key: LockKey,
-    pub lock: LockHash,
-    pub owner: Owner,
-    pub policy: LockPolicy,
-}
-
-/// The answer to it.
-#[derive(Debug)]
-pub(crate) enum Attempt {
-    /// Yours; also when the same lock id asks again.
-    Granted(Holder),
-    /// Somebody held it before the question was asked.
-    Held(Holder),
-    /// It was handed over to this one, who is not the one who asks, and has not taken it yet.
-    Reserved(Holder),
-    /// It was free when the question was asked, and somebody else was faster.
-    Lost,
-    /// The lock id had its lease already, and that has ended.
-    Used(NoLock),
-}
-
-/// A request to the holder of a generation.
-#[derive(Debug)]
-pub(crate) struct Asking<'a> {
-    pub key: &'a LockKey,
-    pub generation: i64,
-    pub by: &'a Owner,
-    pub note: &'a str,
-}
-
-/// The answer to a takeover.
-#[derive(Debug)]
-pub(crate) enum TakenOver {
-    /// Yours.
-    Granted(Holder),
-    /// That generation is not held (any more).
-    Changed,
-    /// The lock id had its lease already, or holds another one.
-    Used(NoLock),
-}
-
-/// The answer to a lock id whose lease ran out and that wants it back.
-#[derive(Debug)]
-pub(crate) enum Resumption {
-    /// It is alive again, same generation, if the transaction is committed.
-    Resumed(Holder),
-    /// Somebody took the key meanwhile and holds it.
-    Held(Holder),
-    /// It ended for good.
-    Ended(NoLock),
-}
-
-impl Resumption {
-    /// Why a lock id was not resumed, from what a check says about it.
-    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-    fn refused(key: &LockKey, checked: Result<Holder, NoLock>) -> Self {
-        match checked {
-            Err(NoLock { why: Why::Expired { .. }, key: Some(of), held_now: Some(holder) }) if of == *key => {
-                Resumption::Held(holder)
-            }
-            Err(no_lock) if matches!(no_lock.why, Why::Unknown | Why::NotYours) => Resumption::Ended(no_lock),
-            Err(no_lock) if no_lock.key.as_ref() == Some(key) => Resumption::Ended(no_lock),
-            Err(NoLock { key, .. }) => Self::of_another(key),
-            Ok(holder) => Self::of_another(Some(holder.key)),
-        }
-    }
-
-    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-    fn of_another(key: Option<LockKey>) -> Self {
-        Resumption::Ended(NoLock { key, why: Why::OtherAggregate, held_now: None })
-    }
-}
-
-/// One question to the lock table, which may share a round trip with others.
-#[derive(Debug, Clone)]
-pub(crate) enum LockOp {
-    Take(LockRequest),
-    Check(Proof),
-    KeepAlive(Proof),
-    Extend(Proof, Duration),
-    ExpireWithin(Proof, Duration),
-    Release(Proof),
-}
-
-/// The answer to it, where it can be given at once.
-#[derive(Debug, Clone)]
-pub(crate) enum LockAnswer {
-    /// The lease of whoever asked, as it is now.
-    Yours(Holder),
-    /// Asked for, and held by this lock.
-    Held { holder: Holder, lock: Vec<u8> },
-}
-
-/// Who changes an aggregate, and what for.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Authorship {
-    pub by: Option<Owner>,
-    pub command: Option<String>,
-}
-
-impl Authorship {
-    /// What the audit columns are filled with, in their order; `at` is the time as the backend writes it.
-    pub(crate) fn audit(&self, at: Value) -> [Value; 4] {
-        let text = |text: Option<&String>| text.cloned().map_or(Value::Null(Kind::Text), Value::Text);
-        let by = self.by.as_ref();
-        [text(by.map(|by| &by.id)), text(by.map(|by| &by.name)), at, text(self.command.as_ref())]
-    }
-
-    /// What others are told who find the transaction in their way: `kim: start shipping`.
-    pub(crate) fn label(&self) -> Option<String> {
-        match (&self.by, &self.command) {
-            (Some(by), Some(command)) => Some(format!("{}: {command}", by.id)),
-            (Some(by), None) => Some(by.id.clone()),
-            (None, command) => command.clone(),
-        }
-    }
-}
-
-/// What an error did to the transaction that it happened in. [`Transaction`](crate::Transaction) lets none of them be
-/// committed: an operation is several statements, and half of one must not be. At COMMIT it makes the difference between
-/// "was not saved" and "nobody knows".
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "no database does all of them")]
-pub(crate) enum Effect {
-    /// Only the statement was undone; the transaction is still there, with its locks.
-    StatementUndone,
-    /// Nothing but a rollback is accepted any more.
-    Aborted,
-    /// The server has rolled it back; what is sent next runs outside of it.
-    Gone,
-    /// There was no answer, or one that does not tell.
-    Unknown,
-}
-
-/// Somebody else holds the row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RowLocked;
-
-/// What a save writes.
-#[derive(Debug)]
-pub(crate) struct Save<'a> {
-    pub mapping: &'static Mapping,
-    pub key: &'a LockKey,
-    /// The version that has to be stored now.
-    pub from: Version,
-    /// The version that is stored afterwards: the next one, or the same if this transaction has raised it already.
-    pub to: Version,
-    pub diff: &'a Diff<'a>,
-    pub rows: &'a Rows,
-    pub author: &'a Authorship,
-}
-
-/// A change of some columns of all roots that match.
-#[derive(Debug)]
-pub(crate) struct BulkChange<'a> {
-    pub mapping: &'static Mapping,
-    /// Columns of the root, by index, and their new values.
-    pub set: &'a [(usize, Value)],
-    pub when: &'a Test,
-    pub author: &'a Authorship,
-}
-
-/// What became of a save or a delete.
-#[derive(Debug)]
-pub(crate) enum Saved {
-    /// Done.
-    Done,
-    /// The version is not the expected one; nothing was written. What is stored now, read with a lock.
-    Stale(Option<Stored>),
-}
+pub(crate) use lock_table::{Asking, Attempt, LockAnswer, LockHash, LockOp, LockRequest, Proof, Resumption, TakenOver};
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+use saves::Effect;
+pub(crate) use saves::{Authorship, BulkChange, RowLocked, Save, Saved, Stored};
 
 /// A database, and the operations that are transactions of their own.
 #[async_trait]

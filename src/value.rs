@@ -154,6 +154,7 @@ impl Value {
     }
 
     /// A UUID as databases hand it over: its 16 bytes, or its text.
+    #[cfg(any(feature = "sqlite", feature = "mysql"))]
     pub(crate) fn from_uuid(stored: &[u8]) -> Result<Value, String> {
         uuid::from_stored(stored).map(Value::Uuid)
     }

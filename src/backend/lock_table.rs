@@ -1,0 +1,113 @@
+//! What is asked of the lock table, and what it answers.
+
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+use crate::lease::Why;
+use crate::lease::{Holder, LockKey, NoLock, Owner};
+use crate::policy::LockPolicy;
+use std::time::Duration;
+
+/// SHA-256 of a lock id: all that the database ever sees of it.
+pub(crate) type LockHash = [u8; 32];
+
+/// Who shows which lock id. Without an owner the id alone decides.
+#[derive(Debug, Clone)]
+pub(crate) struct Proof {
+    pub lock: LockHash,
+    pub owner: Option<String>,
+}
+
+/// A request for a lock.
+#[derive(Debug, Clone)]
+pub(crate) struct LockRequest {
+    pub key: LockKey,
+    pub lock: LockHash,
+    pub owner: Owner,
+    pub policy: LockPolicy,
+}
+
+/// The answer to it.
+#[derive(Debug)]
+pub(crate) enum Attempt {
+    /// Yours; also when the same lock id asks again.
+    Granted(Holder),
+    /// Somebody held it before the question was asked.
+    Held(Holder),
+    /// It was handed over to this one, who is not the one who asks, and has not taken it yet.
+    Reserved(Holder),
+    /// It was free when the question was asked, and somebody else was faster.
+    Lost,
+    /// The lock id had its lease already, and that has ended.
+    Used(NoLock),
+}
+
+/// A request to the holder of a generation.
+#[derive(Debug)]
+pub(crate) struct Asking<'a> {
+    pub key: &'a LockKey,
+    pub generation: i64,
+    pub by: &'a Owner,
+    pub note: &'a str,
+}
+
+/// The answer to a takeover.
+#[derive(Debug)]
+pub(crate) enum TakenOver {
+    /// Yours.
+    Granted(Holder),
+    /// That generation is not held (any more).
+    Changed,
+    /// The lock id had its lease already, or holds another one.
+    Used(NoLock),
+}
+
+/// The answer to a lock id whose lease ran out and that wants it back.
+#[derive(Debug)]
+pub(crate) enum Resumption {
+    /// It is alive again, same generation, if the transaction is committed.
+    Resumed(Holder),
+    /// Somebody took the key meanwhile and holds it.
+    Held(Holder),
+    /// It ended for good.
+    Ended(NoLock),
+}
+
+impl Resumption {
+    /// Why a lock id was not resumed, from what a check says about it.
+    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+    pub(super) fn refused(key: &LockKey, checked: Result<Holder, NoLock>) -> Self {
+        match checked {
+            Err(NoLock { why: Why::Expired { .. }, key: Some(of), held_now: Some(holder) }) if of == *key => {
+                Resumption::Held(holder)
+            }
+            Err(no_lock) if matches!(no_lock.why, Why::Unknown | Why::NotYours) => Resumption::Ended(no_lock),
+            Err(no_lock) if no_lock.key.as_ref() == Some(key) => Resumption::Ended(no_lock),
+            Err(NoLock { key, .. }) => Self::of_another(key),
+            Ok(holder) => Self::of_another(Some(holder.key)),
+        }
+    }
+
+    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+    fn of_another(key: Option<LockKey>) -> Self {
+        Resumption::Ended(NoLock { key, why: Why::OtherAggregate, held_now: None })
+    }
+}
+
+/// One question to the lock table, which may share a round trip with others.
+#[derive(Debug, Clone)]
+pub(crate) enum LockOp {
+    Take(LockRequest),
+    Check(Proof),
+    KeepAlive(Proof),
+    Extend(Proof, Duration),
+    ExpireWithin(Proof, Duration),
+    Release(Proof),
+}
+
+/// The answer to it, where it can be given at once.
+#[derive(Debug, Clone)]
+pub(crate) enum LockAnswer {
+    /// The lease of whoever asked, as it is now.
+    Yours(Holder),
+    /// Asked for, and held by this lock.
+    Held { holder: Holder, lock: Vec<u8> },
+}
