@@ -212,12 +212,12 @@ fn beside(op: &LockOp, answer: LockAnswer, rival: &LockRequest) -> Option<LockAn
     (lock != rival.lock).then_some(LockAnswer::Held { holder, lock })
 }
 
-/// An answer for each. An error that has nothing to do with the database's being there may be the fault of one of them, so
-/// each asks alone.
+/// An answer for each. Where the database is not there, nobody need ask again; any other error may be the fault of one of
+/// them, or of two that met, so each asks alone.
 fn settled(answers: Result<Vec<Option<LockAnswer>>, DatabaseError>, count: usize) -> Vec<Answer> {
     match answers {
         Ok(answers) => answers.into_iter().map(Ok).collect(),
-        Err(error) if error.is_retryable() => vec![Err(error); count],
+        Err(error @ (DatabaseError::ConnectionLost(_) | DatabaseError::Busy(_))) => vec![Err(error); count],
         Err(error) => {
             tracing::debug!(%error, count, "a batch failed; each of it is asked alone");
             vec![Ok(None); count]

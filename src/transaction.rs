@@ -66,15 +66,13 @@ impl Transaction {
     /// [`DatabaseError::Poisoned`] when something had failed before, and with [`DatabaseError::CommitUnknown`] when the
     /// database's answer was lost; with every other error nothing was committed.
     pub async fn commit(mut self) -> Result<(), Error> {
-        if let Some(first) = self.poisoned {
-            self.inner.rollback().await?;
-            return Err(DatabaseError::Poisoned(Box::new(first)).into());
+        if let Some(first) = self.poisoned.take() {
+            return self.give_up(DatabaseError::Poisoned(Box::new(first)).into()).await;
         }
         // In the order of their keys, as every transaction does it.
         for (key, watched) in std::mem::take(&mut self.versions.watched) {
             if let Err(error) = self.answer_for(&key, watched).await {
-                self.inner.rollback().await?;
-                return Err(error);
+                return self.give_up(error).await;
             }
         }
         let Some(resolver) = self.resolver else { return Ok(self.inner.commit(None).await?) };
@@ -87,6 +85,14 @@ impl Transaction {
             },
             answer => Ok(answer?),
         }
+    }
+
+    /// Rolls back, and says what was the matter. (That the rollback had no answer as well tells nobody more.)
+    async fn give_up(self, first: Error) -> Result<(), Error> {
+        if let Err(error) = self.inner.rollback().await {
+            tracing::debug!(%error, "the rollback of a transaction that could not be committed had no answer");
+        }
+        Err(first)
     }
 
     /// Makes sure that a version holds to the end of the transaction, or raises it.
