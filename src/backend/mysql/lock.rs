@@ -18,10 +18,10 @@ use crate::lease::{Holder, LockKey, NoLock, Owner, Why};
 /// Beyond every limit, and leaves room to add.
 pub(super) const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
-/// The row is taken over if its lease has ended or is a reservation for whoever asks, or kept if the same lock id asks again. There is no WHERE to an update
-/// of a duplicate, so it is decided first, once, after the row is locked, and written down as the verdict: 1 taken over,
-/// 2 kept, 0 refused. Assignments are made from left to right, and those that follow go by it. (Also the row of another
-/// key can be the duplicate, by the lock id; that is refused.)
+/// The row is taken over if its lease has ended or is a reservation for whoever asks, or kept if the same lock id asks
+/// again. There is no WHERE to an update of a duplicate, so it is decided first, once, after the row is locked, and
+/// written down as the verdict: 1 taken over, 2 kept, 0 refused. Assignments are made from left to right, and those
+/// that follow go by it. (Also the row of another key can be the duplicate, by the lock id; that is refused.)
 const TAKE: &str = concat!(
     "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name,
                               since, last_active, expires_at, ttl, hard_until)

@@ -16,8 +16,9 @@ use crate::lease::{Holder, LockKey, NoLock, Owner, Why};
 /// Beyond every limit, and leaves room to add.
 pub(super) const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
-/// The row is taken over if its lease has ended or is a reservation for whoever asks, or kept if the same lock id asks again. What comes back is the winner;
-/// a number of affected rows would not tell. Times are evaluated after the row is locked, which EXCLUDED's are not.
+/// The row is taken over if its lease has ended or is a reservation for whoever asks, or kept if the same lock id asks
+/// again. What comes back is the winner; a number of affected rows would not tell. Times are evaluated after the row is
+/// locked, which EXCLUDED's are not.
 const TAKE: &str = "
     insert into tenure_lock as l (kind, id, slot, generation, lock_hash, owner_id, owner_name,
                                   since, last_active, expires_at, ttl, hard_until)

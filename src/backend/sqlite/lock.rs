@@ -16,8 +16,8 @@ use crate::lease::{Holder, LockKey, NoLock, Owner, Why};
 /// Beyond every limit, and leaves room to add.
 pub(super) const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
-/// The row is taken over if its lease has ended or is a reservation for whoever asks, or kept if the same lock id asks again. What comes back is the winner;
-/// a number of affected rows would not tell.
+/// The row is taken over if its lease has ended or is a reservation for whoever asks, or kept if the same lock id asks
+/// again. What comes back is the winner; a number of affected rows would not tell.
 const TAKE: &str = "
     insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name,
                              since, last_active, expires_at, ttl, hard_until)
