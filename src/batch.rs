@@ -172,18 +172,14 @@ impl Round {
                 self.rivals.push((self.keys[&request.key], request, answer));
                 return Ok(());
             }
-            LockOp::Take(ref request) if self.locks.insert(request.lock) => {
-                self.keys.insert(request.key.clone(), self.ops.len());
+            op if !self.locks.insert(*op.lock()) => return Err(Waiting { op, answer }),
+            op => {
+                if let LockOp::Take(request) = &op {
+                    self.keys.insert(request.key.clone(), self.ops.len());
+                }
+                self.ops.push(op);
             }
-            LockOp::Check(ref proof)
-            | LockOp::KeepAlive(ref proof)
-            | LockOp::Extend(ref proof, _)
-            | LockOp::ExpireWithin(ref proof, _)
-            | LockOp::Release(ref proof)
-                if self.locks.insert(proof.lock) => {}
-            op => return Err(Waiting { op, answer }),
         }
-        self.ops.push(op);
         self.answers.push(answer);
         Ok(())
     }

@@ -152,6 +152,15 @@ pub struct Table {
     pub key: usize,
 }
 
+impl Table {
+    /// The same table, of which only the key is read.
+    pub(crate) fn key_alone(&self) -> Table {
+        let Table { name, path, owner, parent, columns, key } = self;
+        let (name, path, owner) = (name.clone(), path.clone(), owner.clone());
+        Table { name, path, owner, parent: *parent, columns: columns[..*key].to_vec(), key: *key }
+    }
+}
+
 /// Where an aggregate lives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mapping {

@@ -63,10 +63,6 @@ impl Merge {
         Merge(Some(Arc::new(rule)))
     }
 
-    pub(crate) fn is_never(&self) -> bool {
-        self.0.is_none()
-    }
-
     /// Which fields keep their value of now, whatever the command sets them to; `None` if a person has to decide.
     pub(crate) fn decide(&self, mapping: &Mapping, opened: &Rows, now: &Rows, mine: &Rows) -> Option<Vec<Cell>> {
         let rule = self.0.as_ref()?;
@@ -118,6 +114,6 @@ impl Default for Merge {
 
 impl fmt::Debug for Merge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.is_never() { "Merge(never)" } else { "Merge(by field)" })
+        f.write_str(if self.0.is_none() { "Merge(never)" } else { "Merge(by field)" })
     }
 }

@@ -216,11 +216,17 @@ impl Transaction {
         }
     }
 
+    /// Fails with the first cause where nothing can be committed any more.
+    fn unpoisoned(&self) -> Result<(), DatabaseError> {
+        match &self.poisoned {
+            Some(first) => Err(DatabaseError::Poisoned(Box::new(first.clone()))),
+            None => Ok(()),
+        }
+    }
+
     /// The backend's transaction, for one operation; the operation's result goes through [`note`](Self::note).
     pub(crate) fn usable(&mut self) -> Result<&mut dyn BackendTransaction, DatabaseError> {
-        if let Some(first) = &self.poisoned {
-            return Err(DatabaseError::Poisoned(Box::new(first.clone())));
-        }
+        self.unpoisoned()?;
         self.poisoned = Some(DatabaseError::Unsupported("an operation of it was dropped before it was done"));
         Ok(self.inner.as_mut())
     }
@@ -240,9 +246,7 @@ impl Transaction {
     /// # Errors
     /// [`DatabaseError::Unsupported`] when this is not SQLite, [`DatabaseError::Poisoned`] when something had failed.
     pub fn sqlite(&mut self) -> Result<&mut sqlx::SqliteConnection, DatabaseError> {
-        if let Some(first) = &self.poisoned {
-            return Err(DatabaseError::Poisoned(Box::new(first.clone())));
-        }
+        self.unpoisoned()?;
         self.inner.as_sqlite().ok_or(DatabaseError::Unsupported("this database is not SQLite"))
     }
 }
@@ -256,9 +260,7 @@ impl Transaction {
     /// # Errors
     /// [`DatabaseError::Unsupported`] when this is not PostgreSQL, [`DatabaseError::Poisoned`] when something had failed.
     pub fn postgres(&mut self) -> Result<&mut sqlx::PgConnection, DatabaseError> {
-        if let Some(first) = &self.poisoned {
-            return Err(DatabaseError::Poisoned(Box::new(first.clone())));
-        }
+        self.unpoisoned()?;
         self.inner.as_postgres().ok_or(DatabaseError::Unsupported("this database is not PostgreSQL"))
     }
 }
@@ -274,9 +276,7 @@ impl Transaction {
     /// [`DatabaseError::Unsupported`] when this is neither MariaDB nor MySQL, [`DatabaseError::Poisoned`] when something
     /// had failed.
     pub fn mysql(&mut self) -> Result<&mut sqlx::MySqlConnection, DatabaseError> {
-        if let Some(first) = &self.poisoned {
-            return Err(DatabaseError::Poisoned(Box::new(first.clone())));
-        }
+        self.unpoisoned()?;
         self.inner.as_mysql().ok_or(DatabaseError::Unsupported("this database is neither MariaDB nor MySQL"))
     }
 }

@@ -1,10 +1,11 @@
 //! What is asked of the lock table, and what it answers.
 
+use std::time::Duration;
+
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 use crate::lease::Why;
 use crate::lease::{Holder, LockKey, NoLock, Owner};
 use crate::policy::LockPolicy;
-use std::time::Duration;
 
 /// SHA-256 of a lock id: all that the database ever sees of it.
 pub(crate) type LockHash = [u8; 32];
@@ -14,6 +15,13 @@ pub(crate) type LockHash = [u8; 32];
 pub(crate) struct Proof {
     pub lock: LockHash,
     pub owner: Option<String>,
+}
+
+impl Proof {
+    /// Whether it is shown by this owner, as far as it says by whom.
+    pub(crate) fn is_by(&self, owner_id: &str) -> bool {
+        self.owner.as_ref().is_none_or(|owner| owner == owner_id)
+    }
 }
 
 /// A request for a lock.
@@ -101,6 +109,20 @@ pub(crate) enum LockOp {
     Extend(Proof, Duration),
     ExpireWithin(Proof, Duration),
     Release(Proof),
+}
+
+impl LockOp {
+    /// The lock id that it asks for, or shows.
+    pub(crate) fn lock(&self) -> &LockHash {
+        match self {
+            LockOp::Take(request) => &request.lock,
+            LockOp::Check(proof)
+            | LockOp::KeepAlive(proof)
+            | LockOp::Extend(proof, _)
+            | LockOp::ExpireWithin(proof, _)
+            | LockOp::Release(proof) => &proof.lock,
+        }
+    }
 }
 
 /// The answer to it, where it can be given at once.

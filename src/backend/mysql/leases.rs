@@ -63,7 +63,7 @@ impl StoredLease {
 
     /// Whether it is the one that is shown, and theirs who shows it.
     pub(super) fn is_proven_by(&self, proof: &Proof) -> bool {
-        self.lock == proof.lock && proof.owner.as_ref().is_none_or(|owner| *owner == self.holder.owner.id)
+        self.lock == proof.lock && proof.is_by(&self.holder.owner.id)
     }
 
     /// Who holds it, with the times as they are now.
@@ -224,7 +224,7 @@ async fn judge(
         },
     };
     // To a stranger, how somebody else's lease ended is nobody's business.
-    let why = if proof.owner.as_ref().is_none_or(|owner| *owner == owner_id) { why } else { Why::NotYours };
+    let why = if proof.is_by(&owner_id) { why } else { Why::NotYours };
     let held_now = exclusive(session, &key, RowLock::None, now).await?.map(StoredLease::into_holder);
     Ok(Err(NoLock { key: Some(key), why, held_now }))
 }

@@ -108,7 +108,7 @@ pub(super) fn select_audit(mapping: &Mapping, audit: &Audit) -> String {
 /// `select` of the ids of the roots that match, in their order; and the values to bind.
 pub(super) fn select_matching(mapping: &Mapping, when: &Test) -> (String, Vec<Value>) {
     let (mut values, root) = (Vec::new(), &mapping.root);
-    let id = Table { columns: root.columns[..root.key].to_vec(), ..root.clone() };
+    let id = root.key_alone();
     let when = condition(mapping, when, &mut values);
     (format!("select {} from `{}` where {when} order by {}", reading(&id), root.name, names(&id.columns)), values)
 }

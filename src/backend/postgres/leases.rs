@@ -106,6 +106,10 @@ async fn exclusive_by(
 
 const BY_LOCK_ID: &str = "select *, tenure_now($1) as now from tenure_lock where lock_hash = $2";
 
+/// Takes the row as a takeover would: whoever saves under this lease, or relying upon its not being held, is waited for.
+pub(super) const LOCK_BY_LOCK_ID: &str = "
+    select *, tenure_now($1) as now from tenure_lock where lock_hash = $2 for update";
+
 /// Whether the lock id that is shown holds a lease, and why not.
 pub(super) async fn check(
     connection: &mut PgConnection,
@@ -138,7 +142,7 @@ async fn check_by(
     let select = sqlx::query(select).bind(now).bind(&proof.lock[..]);
     let row = select.fetch_optional(&mut *connection).await.map_err(classify)?;
     let (key, owner_id, why) = match row.as_ref().map(lease).transpose()? {
-        Some(lease) if lease.alive && proof.owner.as_ref().is_none_or(|owner| *owner == lease.holder.owner.id) => {
+        Some(lease) if lease.alive && proof.is_by(&lease.holder.owner.id) => {
             return Ok(Ok(lease.holder));
         }
         Some(lease) if lease.alive => (lease.holder.key, lease.holder.owner.id, Why::NotYours),
@@ -152,7 +156,7 @@ async fn check_by(
         },
     };
     // To a stranger, how somebody else's lease ended is nobody's business.
-    let why = if proof.owner.as_ref().is_none_or(|owner| *owner == owner_id) { why } else { Why::NotYours };
+    let why = if proof.is_by(&owner_id) { why } else { Why::NotYours };
     let held_now = exclusive(connection, &key, now).await?.map(|lease| lease.holder);
     Ok(Err(NoLock { key: Some(key), why, held_now }))
 }

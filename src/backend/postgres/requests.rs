@@ -137,9 +137,6 @@ pub(super) async fn answer(
     Ok(Ok(open(connection, &key, Some(asker), now).await?.pop()))
 }
 
-/// Takes the row as a takeover would: whoever saves under this lease is waited for.
-const HOLD: &str = "select *, tenure_now($1) as now from tenure_lock where lock_hash = $2 for update";
-
 const HAND_OVER: &str = "
     update tenure_lock
        set generation = generation + 1, lock_hash = $3, owner_id = $4, owner_name = $5, since = tenure_now($1),
@@ -155,7 +152,7 @@ pub(super) async fn hand_over(
     reservation: LockHash,
     now: Option<i64>,
 ) -> Result<Result<Option<Holder>, NoLock>, DatabaseError> {
-    let held = sqlx::query(HOLD).bind(now).bind(&proof.lock[..]);
+    let held = sqlx::query(leases::LOCK_BY_LOCK_ID).bind(now).bind(&proof.lock[..]);
     let held = held.fetch_optional(&mut *connection).await.map_err(classify)?;
     // Of a row that is locked, what is said here stays true.
     let checked = leases::check(connection, proof, now).await?;

@@ -9,9 +9,6 @@ use crate::clock::from_millis;
 use crate::error::DatabaseError;
 use crate::lease::{LockKey, NoLock, Why};
 
-/// Takes the row as a takeover would: whoever saves relying upon its not being held is waited for.
-const HOLD: &str = "select *, tenure_now($1) as now from tenure_lock where lock_hash = $2 for update";
-
 const RESUME: &str = "
     update tenure_lock set last_active = tenure_now($1),
            expires_at = greatest(expires_at, least(tenure_now($1) + ttl, hard_until))
@@ -26,12 +23,12 @@ pub(super) async fn resume(
     key: &LockKey,
     now: Option<i64>,
 ) -> Result<Resumption, DatabaseError> {
-    let hold = sqlx::query(HOLD).bind(now).bind(&proof.lock[..]);
+    let hold = sqlx::query(leases::LOCK_BY_LOCK_ID).bind(now).bind(&proof.lock[..]);
     let row = hold.fetch_optional(&mut *connection).await.map_err(classify)?;
     let clock: i64 = row.as_ref().map_or(Ok(0), |row| row.try_get("now")).map_err(classify)?;
     let found = row.as_ref().map(lease).transpose()?;
-    let theirs = |owner: &str| proof.owner.as_ref().is_none_or(|ours| ours == owner);
-    let Some(stored) = found.filter(|found| !found.ended && found.holder.key == *key && theirs(&found.holder.owner.id))
+    let Some(stored) =
+        found.filter(|found| !found.ended && found.holder.key == *key && proof.is_by(&found.holder.owner.id))
     else {
         return Ok(Resumption::refused(key, leases::check(connection, proof, now).await?));
     };

@@ -98,7 +98,7 @@ pub(super) async fn lock_matching(
 ) -> Result<Vec<Row>, DatabaseError> {
     let (select, values) = statements::lock_matching(mapping, when);
     let rows = query(select, &values).fetch_all(connection).await.map_err(classify)?;
-    let id = Table { columns: mapping.root.columns[..mapping.root.key].to_vec(), ..mapping.root.clone() };
+    let id = mapping.root.key_alone();
     rows.iter().map(|row| read(&id, row, 0)).collect()
 }
 

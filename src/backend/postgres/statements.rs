@@ -67,9 +67,9 @@ fn select_children_and(mapping: &Mapping, child: &Table, more: &str) -> String {
 /// `insert` of the root, nothing if the id is taken; binds its columns, the audit columns, the version.
 pub(super) fn insert_root(mapping: &Mapping) -> String {
     let root = &mapping.root;
-    let (audited, audit) = audit(mapping, root.columns.len() + 1).into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+    let audit = audit(mapping, root.columns.len() + 1).map(|(name, place)| (format!("\"{name}\", "), place + ", "));
+    let (audited, audit): (String, String) = audit.unzip();
     let (names, values) = (names(&root.columns), places(&root.columns, 1));
-    let (audited, audit) = (audited.concat(), audit.concat());
     let (version, id) = (&mapping.version, self::names(&root.columns[..root.key]));
     let last = root.columns.len() + audit_width(mapping) + 1;
     format!(
@@ -139,7 +139,7 @@ pub(super) fn select_audit(mapping: &Mapping, audit: &Audit) -> String {
 
 /// `select` of the ids of the roots that match, locked, in their order; and the values to bind.
 pub(super) fn lock_matching(mapping: &Mapping, when: &Test) -> (String, Vec<Value>) {
-    let (mut values, id) = (Vec::new(), Table { columns: id_columns(&mapping.root), ..mapping.root.clone() });
+    let (mut values, id) = (Vec::new(), mapping.root.key_alone());
     let when = condition(mapping, when, &mut values);
     let select =
         format!("select {} from \"{}\" where {when} order by {} for update", reading(&id), id.name, names(&id.columns));
@@ -178,19 +178,14 @@ fn condition(mapping: &Mapping, when: &Test, values: &mut Vec<Value>) -> String 
     })
 }
 
-fn id_columns(root: &Table) -> Vec<Column> {
-    root.columns[..root.key].to_vec()
-}
-
-/// The audit columns and the places of their values, each with a comma after it.
-fn audit(mapping: &Mapping, first: usize) -> Vec<(String, String)> {
-    let Some(audit) = &mapping.audit else { return Vec::new() };
-    let place = |name: &String, at: usize| match *name == audit.at {
-        true => format!("('epoch'::timestamptz + tenure_now(${at}::bigint) * interval '1 millisecond'), "),
-        false => format!("${at}::text, "),
+/// The audit columns and the places of their values.
+fn audit(mapping: &Mapping, first: usize) -> impl Iterator<Item = (&String, String)> {
+    let place = |audit: &Audit, name: &String, at: usize| match *name == audit.at {
+        true => format!("('epoch'::timestamptz + tenure_now(${at}::bigint) * interval '1 millisecond')"),
+        false => format!("${at}::text"),
     };
-    let columns = audit.columns().into_iter().zip(first..);
-    columns.map(|(name, at)| (format!("\"{name}\", "), place(name, at))).collect()
+    let columns = mapping.audit.iter().flat_map(|audit| audit.columns().map(|name| (audit, name)));
+    columns.zip(first..).map(move |((audit, name), at)| (name, place(audit, name, at)))
 }
 
 fn audit_width(mapping: &Mapping) -> usize {
@@ -198,8 +193,7 @@ fn audit_width(mapping: &Mapping) -> usize {
 }
 
 fn assign_audit(mapping: &Mapping, first: usize) -> String {
-    let assign = |(name, place): (String, String)| format!("{} = {place}", name.trim_end_matches(", "));
-    audit(mapping, first).into_iter().map(assign).collect()
+    audit(mapping, first).map(|(name, place)| format!("\"{name}\" = {place}, ")).collect()
 }
 
 fn names(columns: &[Column]) -> String {

@@ -14,7 +14,7 @@ use super::connection::{OpenTransaction, Writer};
 use super::errors::{classify, is_busy};
 use super::leases::{StoredLease, lease};
 use super::lock::CENTURY;
-use crate::backend::{LockAnswer, LockHash, LockOp, LockRequest, Proof};
+use crate::backend::{LockAnswer, LockOp, LockRequest, Proof};
 use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
@@ -129,7 +129,7 @@ impl<'o> Round<'o> {
             if let LockOp::Take(request) = op {
                 by_key.insert(&request.key, at);
             }
-            by_lock.entry(&lock_of(op)[..]).or_default().push(at);
+            by_lock.entry(&op.lock()[..]).or_default().push(at);
         }
         Round { ops, answers: ops.iter().map(|_| None).collect(), by_key, by_lock }
     }
@@ -151,9 +151,7 @@ impl<'o> Round<'o> {
                 ran_out |= !alive;
                 // A reservation calls for an explanation, or is for whoever asks: they ask alone.
                 let held = alive && !reserved;
-                if let Some(&at) =
-                    self.by_key.get(&holder.key).filter(|at| held && lock_of(&self.ops[**at])[..] != lock)
-                {
+                if let Some(&at) = self.by_key.get(&holder.key).filter(|at| held && self.ops[**at].lock()[..] != lock) {
                     self.answers[at] = Some(LockAnswer::Held { holder, lock });
                 }
             }
@@ -224,15 +222,16 @@ impl<'o> Round<'o> {
     /// A live lease answers whoever showed its lock id, or took it.
     fn confirm(&mut self, StoredLease { holder, lock, alive, .. }: StoredLease) {
         for &at in self.by_lock.get(&lock[..]).into_iter().flatten() {
-            let (owner, released) = match &self.ops[at] {
-                LockOp::Take(_) => (None, false),
-                LockOp::Release(proof) => (proof.owner.as_ref(), true),
+            // A row that was released answers whoever released it.
+            let theirs = match &self.ops[at] {
+                LockOp::Take(_) => alive,
+                LockOp::Release(proof) => proof.is_by(&holder.owner.id),
                 LockOp::Check(proof)
                 | LockOp::KeepAlive(proof)
                 | LockOp::Extend(proof, _)
-                | LockOp::ExpireWithin(proof, _) => (proof.owner.as_ref(), false),
+                | LockOp::ExpireWithin(proof, _) => alive && proof.is_by(&holder.owner.id),
             };
-            if (alive || released) && owner.is_none_or(|owner| *owner == holder.owner.id) {
+            if theirs {
                 self.answers[at] = Some(LockAnswer::Yours(holder.clone()));
             }
         }
@@ -251,17 +250,6 @@ impl<'o> Round<'o> {
             LockOp::Check(proof) => Some((at, proof)),
             _ => None,
         })
-    }
-}
-
-fn lock_of(op: &LockOp) -> &LockHash {
-    match op {
-        LockOp::Take(request) => &request.lock,
-        LockOp::Check(proof)
-        | LockOp::KeepAlive(proof)
-        | LockOp::Extend(proof, _)
-        | LockOp::ExpireWithin(proof, _)
-        | LockOp::Release(proof) => &proof.lock,
     }
 }
 

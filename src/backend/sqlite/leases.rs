@@ -83,16 +83,19 @@ pub(super) async fn exclusive(
     Ok(row.as_ref().map(|row| lease(row, now)).transpose()?.filter(|lease| lease.alive))
 }
 
+/// The row of a lock id, alive or not.
+pub(super) const BY_LOCK_ID: &str = "select * from tenure_lock where lock_hash = ?";
+
 /// Whether the lock id that is shown holds a lease, and why not.
 pub(super) async fn check(
     connection: &mut SqliteConnection,
     proof: &Proof,
     now: i64,
 ) -> Result<Result<Holder, NoLock>, DatabaseError> {
-    let select = sqlx::query("select * from tenure_lock where lock_hash = ?").bind(&proof.lock[..]);
+    let select = sqlx::query(BY_LOCK_ID).bind(&proof.lock[..]);
     let row = select.fetch_optional(&mut *connection).await.map_err(classify)?;
     let (key, owner_id, why) = match row.as_ref().map(|row| lease(row, now)).transpose()? {
-        Some(lease) if lease.alive && proof.owner.as_ref().is_none_or(|owner| *owner == lease.holder.owner.id) => {
+        Some(lease) if lease.alive && proof.is_by(&lease.holder.owner.id) => {
             return Ok(Ok(lease.holder));
         }
         Some(lease) if lease.alive => (lease.holder.key, lease.holder.owner.id, Why::NotYours),
@@ -106,7 +109,7 @@ pub(super) async fn check(
         },
     };
     // To a stranger, how somebody else's lease ended is nobody's business.
-    let why = if proof.owner.as_ref().is_none_or(|owner| *owner == owner_id) { why } else { Why::NotYours };
+    let why = if proof.is_by(&owner_id) { why } else { Why::NotYours };
     let held_now = exclusive(connection, &key, now).await?.map(|lease| lease.holder);
     Ok(Err(NoLock { key: Some(key), why, held_now }))
 }

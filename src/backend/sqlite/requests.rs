@@ -132,8 +132,6 @@ pub(super) async fn answer(
     Ok(Ok(open(connection, &key, Some(asker), now).await?.pop()))
 }
 
-const HELD: &str = "select * from tenure_lock where lock_hash = ?";
-
 const HAND_OVER: &str = "
     update tenure_lock
        set generation = generation + 1, lock_hash = ?3, owner_id = ?4, owner_name = ?5, since = ?1, last_active = ?1,
@@ -156,7 +154,8 @@ pub(super) async fn hand_over(
     let Some(Request { by, .. }) = open(connection, &holder.key, Some(to), now).await?.pop() else {
         return Ok(Ok(None));
     };
-    let held = sqlx::query(HELD).bind(&proof.lock[..]).fetch_one(&mut *connection).await.map_err(classify)?;
+    let held =
+        sqlx::query(leases::BY_LOCK_ID).bind(&proof.lock[..]).fetch_one(&mut *connection).await.map_err(classify)?;
     record_ended(connection, &held, "handed over", Some(&by), None, now).await?;
     let hand_over = sqlx::query(HAND_OVER)
         .bind(now)

@@ -9,8 +9,6 @@ use crate::clock::from_millis;
 use crate::error::DatabaseError;
 use crate::lease::{LockKey, NoLock, Why};
 
-const BY_LOCK_ID: &str = "select * from tenure_lock where lock_hash = ?";
-
 const RESUME: &str = "
     update tenure_lock set last_active = ?1, expires_at = max(expires_at, min(?1 + ttl, hard_until))
      where lock_hash = ?2
@@ -24,11 +22,11 @@ pub(super) async fn resume(
     key: &LockKey,
     now: i64,
 ) -> Result<Resumption, DatabaseError> {
-    let select = sqlx::query(BY_LOCK_ID).bind(&proof.lock[..]);
+    let select = sqlx::query(leases::BY_LOCK_ID).bind(&proof.lock[..]);
     let row = select.fetch_optional(&mut *connection).await.map_err(classify)?;
     let found = row.as_ref().map(|row| lease(row, now)).transpose()?;
-    let theirs = |owner: &str| proof.owner.as_ref().is_none_or(|ours| ours == owner);
-    let Some(stored) = found.filter(|found| !found.ended && found.holder.key == *key && theirs(&found.holder.owner.id))
+    let Some(stored) =
+        found.filter(|found| !found.ended && found.holder.key == *key && proof.is_by(&found.holder.owner.id))
     else {
         return Ok(Resumption::refused(key, leases::check(connection, proof, now).await?));
     };
