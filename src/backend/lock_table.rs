@@ -5,7 +5,8 @@ use std::time::Duration;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 use crate::lease::Why;
 use crate::lease::{Holder, LockKey, NoLock, Owner};
-use crate::policy::LockPolicy;
+use crate::policy::{LockPolicy, ShowOwner};
+use crate::request::Request;
 
 /// SHA-256 of a lock id: all that the database ever sees of it.
 pub(crate) type LockHash = [u8; 32];
@@ -31,6 +32,15 @@ pub(crate) struct LockRequest {
     pub lock: LockHash,
     pub owner: Owner,
     pub policy: LockPolicy,
+    /// Beside others who share it.
+    pub shared: bool,
+}
+
+impl LockRequest {
+    /// Whether nobody else is to hold it.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.policy.exclusive && !self.shared
+    }
 }
 
 /// The answer to it.
@@ -48,6 +58,15 @@ pub(crate) enum Attempt {
     Used(NoLock),
 }
 
+/// The answer to several requests of which all are granted, or none.
+#[derive(Debug)]
+pub(crate) enum AttemptAll {
+    /// All are yours, in the order of the requests.
+    Granted(Vec<Holder>),
+    /// None is. What was in the way, each with its place among the requests.
+    Refused(Vec<(usize, Attempt)>),
+}
+
 /// A request to the holder of a generation.
 #[derive(Debug)]
 pub(crate) struct Asking<'a> {
@@ -55,6 +74,58 @@ pub(crate) struct Asking<'a> {
     pub generation: i64,
     pub by: &'a Owner,
     pub note: &'a str,
+    /// What names them to a holder who is not told who they are.
+    pub handle: String,
+    /// How many others may ask beside them, but for one.
+    pub most: u32,
+}
+
+/// The answer to it.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    Open(Request),
+    /// So many others ask already.
+    Full,
+    /// That generation is not held (any more).
+    Changed,
+}
+
+impl Asked {
+    /// From the request as it is now, if it is there.
+    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+    pub(super) fn found(request: Option<Request>, generation: i64) -> Self {
+        request.filter(|request| request.generation == generation).map_or(Asked::Changed, Asked::Open)
+    }
+}
+
+/// A request, and what its holder is told of who asks.
+#[derive(Debug)]
+pub(crate) struct OpenRequest {
+    pub request: Request,
+    pub handle: String,
+    pub shown: ShowOwner,
+    /// Whom the lease belongs to that it is about.
+    pub holder: String,
+}
+
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+impl OpenRequest {
+    fn is_hidden(&self) -> bool {
+        self.shown != ShowOwner::ByName && self.request.by.id != self.holder
+    }
+
+    /// Whether the holder means this one.
+    pub(super) fn is_of(&self, asker: &str) -> bool {
+        asker == if self.is_hidden() { &self.handle } else { &self.request.by.id }
+    }
+
+    /// As the holder is told of it.
+    pub(super) fn for_holder(self) -> Request {
+        match self.is_hidden() {
+            true => Request { by: Owner { id: self.handle, ..self.request.by.shown(self.shown) }, ..self.request },
+            false => self.request,
+        }
+    }
 }
 
 /// The answer to a takeover.
@@ -84,9 +155,11 @@ impl Resumption {
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(super) fn refused(key: &LockKey, checked: Result<Holder, NoLock>) -> Self {
         match checked {
-            Err(NoLock { why: Why::Expired { .. }, key: Some(of), held_now: Some(holder) }) if of == *key => {
-                Resumption::Held(holder)
-            }
+            Err(NoLock {
+                why: Why::Expired { .. } | Why::IdleLimitReached { .. },
+                key: Some(of),
+                held_now: Some(holder),
+            }) if of == *key => Resumption::Held(holder),
             Err(no_lock) if matches!(no_lock.why, Why::Unknown | Why::NotYours) => Resumption::Ended(no_lock),
             Err(no_lock) if no_lock.key.as_ref() == Some(key) => Resumption::Ended(no_lock),
             Err(NoLock { key, .. }) => Self::of_another(key),
@@ -105,7 +178,8 @@ impl Resumption {
 pub(crate) enum LockOp {
     Take(LockRequest),
     Check(Proof),
-    KeepAlive(Proof),
+    /// And how long ago the person last did something.
+    KeepAlive(Proof, Duration),
     Extend(Proof, Duration),
     ExpireWithin(Proof, Duration),
     Release(Proof),
@@ -117,7 +191,7 @@ impl LockOp {
         match self {
             LockOp::Take(request) => &request.lock,
             LockOp::Check(proof)
-            | LockOp::KeepAlive(proof)
+            | LockOp::KeepAlive(proof, _)
             | LockOp::Extend(proof, _)
             | LockOp::ExpireWithin(proof, _)
             | LockOp::Release(proof) => &proof.lock,

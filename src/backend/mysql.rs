@@ -12,6 +12,7 @@ mod connection;
 mod deadline;
 mod errors;
 mod leases;
+mod list;
 mod load;
 mod lock;
 mod operation;
@@ -22,11 +23,15 @@ mod rows;
 #[cfg(feature = "sea-orm")]
 pub(super) mod sea_orm;
 mod session;
+mod sets;
+mod slots;
 mod statements;
+mod sweep;
 mod takeover;
 mod transaction;
 mod underway;
 mod values;
+mod watch;
 
 use std::time::Duration;
 
@@ -34,14 +39,17 @@ use async_trait::async_trait;
 use sqlx::MySqlPool;
 
 use crate::backend::{
-    Asking, Attempt, Backend, BackendTransaction, LockAnswer, LockHash, LockOp, LockRequest, Proof, Stored, TakenOver,
+    Asked, Asking, Attempt, AttemptAll, Backend, BackendTransaction, LockAnswer, LockHash, LockOp, LockRequest, Proof,
+    RowPlace, Slice, Stored, SweptRows, TakenOver,
 };
 use crate::capabilities::{Capabilities, Granularity};
 use crate::clock::ManualClock;
 use crate::conflict::Change;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner};
+use crate::listing::{HistoryQuery, ListQuery, Listed, PastRow};
 use crate::lock_mode::Wait;
+use crate::manager::HeldByType;
 use crate::mapping::Mapping;
 use crate::operation::OperationId;
 use crate::request::{Answer, Request};
@@ -89,7 +97,7 @@ impl MySql {
         keep: fn(&T) -> bool,
         operation: impl AsyncFnOnce(&mut Session) -> Result<T, DatabaseError>,
     ) -> Result<T, DatabaseError> {
-        let mut transaction = OpenTransaction::begin(&self.connections, Wait::default(), None).await?;
+        let mut transaction = OpenTransaction::begin_for_leases(&self.connections).await?;
         let answer = transaction.wait_for(operation).await?;
         match keep(&answer) {
             true => transaction.commit(None).await?,
@@ -118,6 +126,7 @@ macro_rules! again {
         }
     }};
 }
+use again;
 
 fn capabilities(flavour: Flavour, version: &str) -> Capabilities {
     let name = match flavour {
@@ -146,13 +155,13 @@ impl Backend for MySql {
         Ok(Box::new(MySqlTransaction::new(open, self.time.clone())))
     }
 
-    async fn load(&self, mapping: &Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
+    async fn load(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
         load::load_whole(&mut self.connections.acquire().await?, mapping, id).await
     }
 
     async fn changes(
         &self,
-        mapping: &Mapping,
+        mapping: &'static Mapping,
         key: &LockKey,
         id: &[Value],
         limit: u32,
@@ -176,7 +185,7 @@ impl Backend for MySql {
     async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {
         if request.policy.exclusive {
             // Read first: the upsert locks the row before it looks at it, so a refusal would wait for somebody's save.
-            let mut reader = self.connections.acquire().await?;
+            let mut reader = self.connections.acquire_for_one().await?;
             if let Some(refusal) = leases::held_by_other(&mut reader, request, self.time.given()).await? {
                 return Ok(refusal);
             }
@@ -185,25 +194,40 @@ impl Backend for MySql {
         let take = async |session: &mut Session| lock::take(session, request, now).await;
         match again!(self.alone(Option::is_some, take).await)? {
             Some(holder) => Ok(Attempt::Granted(holder)),
-            None => lock::refused(&mut self.connections.acquire().await?, request, now).await,
+            None => lock::refused(&mut self.connections.acquire_for_one().await?, request, now).await,
+        }
+    }
+
+    async fn try_lock_all(&self, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError> {
+        let now = self.time.given();
+        // Read first: a refusal must neither wait for somebody's save nor write.
+        let refused = sets::in_the_way(&mut self.connections.acquire().await?, requests, now).await?;
+        if !refused.is_empty() {
+            return Ok(AttemptAll::Refused(refused));
+        }
+        let take = async |session: &mut Session| sets::take_all(session, requests, now).await;
+        match again!(self.alone(Result::is_ok, take).await)? {
+            Ok(granted) => Ok(AttemptAll::Granted(granted)),
+            Err(at) => sets::refused(&mut self.connections.acquire().await?, requests, at, now).await,
         }
     }
 
     async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let mut reader = self.connections.acquire().await?;
+        let mut reader = self.connections.acquire_for_one().await?;
         leases::check(&mut reader, proof, self.time.given()).await
     }
 
-    async fn keep_alive(&self, proofs: &[Proof]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
+    async fn keep_alive(&self, proofs: &[(Proof, Duration)]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
         // In one order for all callers, or two sets of heartbeats could deadlock.
         let mut order: Vec<usize> = (0..proofs.len()).collect();
-        order.sort_by_key(|&at| proofs[at].lock);
+        order.sort_by_key(|&at| proofs[at].0.lock);
         let now = self.time.given();
         again!({
             let keep = async |session: &mut Session| {
                 let mut answers: Vec<Option<Result<Holder, NoLock>>> = vec![None; proofs.len()];
                 for &at in &order {
-                    answers[at] = Some(lock::keep_alive(session, &proofs[at], now).await?);
+                    let (proof, idle) = &proofs[at];
+                    answers[at] = Some(lock::keep_alive(session, proof, *idle, now).await?);
                 }
                 Ok(answers.into_iter().flatten().collect())
             };
@@ -259,13 +283,13 @@ impl Backend for MySql {
         again!(self.alone(|_| true, async |session| takeover::release_all(session, owner, now).await).await)
     }
 
-    async fn request(&self, asking: &Asking<'_>) -> Result<Option<Request>, DatabaseError> {
+    async fn request(&self, asking: &Asking<'_>) -> Result<Asked, DatabaseError> {
         let now = self.time.given();
         again!(self.alone(|_| true, async |session| requests::ask(session, asking, now).await).await)
     }
 
     async fn requests(&self, proof: &Proof) -> Result<Result<Vec<Request>, NoLock>, DatabaseError> {
-        let mut reader = self.connections.acquire().await?;
+        let mut reader = self.connections.acquire_for_one().await?;
         requests::requests(&mut reader, proof, self.time.given()).await
     }
 
@@ -292,17 +316,45 @@ impl Backend for MySql {
     }
 
     async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {
-        let mut reader = self.connections.acquire().await?;
+        let mut reader = self.connections.acquire_for_one().await?;
         leases::holders(&mut reader, key, self.time.given()).await
     }
 
-    async fn held(&self, kind: Option<&str>, limit: u32) -> Result<Vec<Holder>, DatabaseError> {
+    async fn list(&self, query: &ListQuery) -> Result<Vec<Listed>, DatabaseError> {
+        list::held(&mut self.connections.acquire().await?, query, self.time.given()).await
+    }
+
+    async fn history(&self, query: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError> {
+        list::past(&mut self.connections.acquire().await?, query).await
+    }
+
+    async fn sweep_history(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError> {
+        let now = self.time.given();
+        again!(self.alone(|_| true, async |session| sweep::history(session, slice, now).await).await)
+    }
+
+    async fn sweep_requests(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError> {
+        let now = self.time.given();
+        again!(self.alone(|_| true, async |session| sweep::requests(session, slice, now).await).await)
+    }
+
+    async fn sweep_rows(&self, slice: &Slice<'_>, after: &RowPlace) -> Result<SweptRows, DatabaseError> {
+        let now = self.time.given();
+        again!(self.alone(|_| true, async |session| sweep::rows(session, slice, after, now).await).await)
+    }
+
+    async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {
         let mut reader = self.connections.acquire().await?;
-        leases::held(&mut reader, kind, limit, self.time.given()).await
+        leases::count(&mut reader, owner, self.time.given()).await
+    }
+
+    async fn held_by_type(&self) -> Result<Vec<HeldByType>, DatabaseError> {
+        let mut reader = self.connections.acquire_for_one().await?;
+        leases::held_by_type(&mut reader, self.time.given()).await
     }
 
     async fn close(&self) {
-        tokio::join!(self.connections.pool.close(), self.connections.leases.close());
+        self.connections.close().await;
     }
 
     fn as_mysql(&self) -> Option<&MySql> {

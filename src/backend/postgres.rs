@@ -8,19 +8,25 @@ mod connect;
 mod connection;
 mod errors;
 mod leases;
+mod list;
 mod load;
 mod lock;
 mod operation;
+mod pools;
 mod requests;
 mod resume;
 mod revision;
 mod rows;
 #[cfg(feature = "sea-orm")]
 pub(super) mod sea_orm;
+mod sets;
+mod slots;
 mod statements;
+mod sweep;
 mod takeover;
 mod transaction;
 mod values;
+mod watch;
 
 use std::time::Duration;
 
@@ -28,15 +34,17 @@ use async_trait::async_trait;
 use sqlx::{PgConnection, PgPool};
 
 use crate::backend::{
-    Asking, Attempt, Backend, BackendTransaction, LockAnswer, LockHash, LockOp, LockRequest, Proof, Stored, TakenOver,
-    migration,
+    Asked, Asking, Attempt, AttemptAll, Backend, BackendTransaction, LockAnswer, LockHash, LockOp, LockRequest, Proof,
+    RowPlace, Slice, Stored, SweptRows, TakenOver, migration,
 };
 use crate::capabilities::{Capabilities, Granularity};
 use crate::clock::ManualClock;
 use crate::conflict::Change;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner};
+use crate::listing::{HistoryQuery, ListQuery, Listed, PastRow};
 use crate::lock_mode::Wait;
+use crate::manager::HeldByType;
 use crate::mapping::Mapping;
 use crate::operation::OperationId;
 use crate::request::{Answer, Request};
@@ -44,12 +52,15 @@ use crate::value::Value;
 
 pub(crate) use connect::diagnose;
 use connection::OpenTransaction;
+use pools::Pools;
 use transaction::PgTransaction;
 
 /// A PostgreSQL database.
 #[derive(Debug)]
 pub(crate) struct Postgres {
     pool: PgPool,
+    /// For the lock manager.
+    leases: Pools,
     time: Time,
     version: String,
 }
@@ -77,9 +88,12 @@ impl Postgres {
     }
 
     async fn write(&self) -> Result<OpenTransaction, DatabaseError> {
-        OpenTransaction::begin(&self.pool, Wait::default(), None).await
+        OpenTransaction::begin_for_leases(&self.leases).await
     }
 }
+
+/// How often a set of locks is tried that deadlocked.
+const ATTEMPTS: u32 = 3;
 
 fn capabilities(version: &str) -> Capabilities {
     Capabilities {
@@ -104,20 +118,18 @@ impl Backend for Postgres {
         Ok(Box::new(PgTransaction::new(open, self.pool.clone(), self.time.clone())))
     }
 
-    async fn load(&self, mapping: &Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
-        let mut reader = self.pool.acquire().await.map_err(errors::classify)?;
-        load::load_whole(&mut reader, mapping, id).await
+    async fn load(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
+        load::load_whole(&mut *self.pool.acquire().await.map_err(errors::classify)?, mapping, id).await
     }
 
     async fn changes(
         &self,
-        mapping: &Mapping,
+        mapping: &'static Mapping,
         key: &LockKey,
         id: &[Value],
         limit: u32,
     ) -> Result<Vec<Change>, DatabaseError> {
-        let mut reader = self.pool.acquire().await.map_err(errors::classify)?;
-        revision::changes(&mut reader, mapping, key, id, limit).await
+        revision::changes(&mut *self.pool.acquire().await.map_err(errors::classify)?, mapping, key, id, limit).await
     }
 
     async fn settle(&self, operation: &OperationId) -> Result<bool, DatabaseError> {
@@ -135,13 +147,13 @@ impl Backend for Postgres {
     }
 
     async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
-        batch::run(&self.pool, ops, self.time.given()).await
+        batch::run(&self.leases, ops, self.time.given()).await
     }
 
     async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {
         if request.policy.exclusive {
             // Read first: the upsert locks the row before it looks at it, so a refusal would wait for somebody's save.
-            let mut reader = self.pool.acquire().await.map_err(errors::classify)?;
+            let mut reader = self.leases.for_one().await?;
             if let Some(refusal) = leases::held_by_other(&mut reader, request, self.time.given()).await? {
                 return Ok(refusal);
             }
@@ -157,19 +169,50 @@ impl Backend for Postgres {
         Ok(attempt)
     }
 
-    async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+    async fn try_lock_all(&self, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError> {
+        let now = self.time.given();
+        // Read first: a refusal must neither wait for somebody's save nor write.
         let mut reader = self.pool.acquire().await.map_err(errors::classify)?;
-        leases::check(&mut reader, proof, self.time.given()).await
+        let refused = sets::in_the_way(&mut reader, requests, now).await?;
+        drop(reader);
+        if !refused.is_empty() {
+            return Ok(AttemptAll::Refused(refused));
+        }
+        let mut attempt = 1;
+        loop {
+            let mut transaction = self.write().await?;
+            let take = async |connection: &mut PgConnection| sets::take_all(connection, requests, now).await;
+            match transaction.wait_for(&self.pool, take).await {
+                Ok(granted @ AttemptAll::Granted(_)) => {
+                    transaction.commit(None).await?;
+                    return Ok(granted);
+                }
+                Ok(AttemptAll::Refused(found)) => {
+                    transaction.rollback().await?;
+                    let mut reader = self.pool.acquire().await.map_err(errors::classify)?;
+                    return sets::refused(&mut reader, requests, found, now).await;
+                }
+                // Nothing of it is left. Sets take turns by the order of their keys, so this takes somebody else's rows,
+                // made between the two statements.
+                Err(DatabaseError::Deadlock) if attempt < ATTEMPTS => attempt += 1,
+                Err(error) => return Err(error),
+            }
+        }
     }
 
-    async fn keep_alive(&self, proofs: &[Proof]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
+    async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        leases::check(&mut *self.leases.for_one().await?, proof, self.time.given()).await
+    }
+
+    async fn keep_alive(&self, proofs: &[(Proof, Duration)]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
         let mut transaction = self.write().await?;
         let mut answers: Vec<Option<Result<Holder, NoLock>>> = vec![None; proofs.len()];
         // In one order for all callers, or two sets of heartbeats could deadlock.
         let mut order: Vec<usize> = (0..proofs.len()).collect();
-        order.sort_by_key(|&at| proofs[at].lock);
+        order.sort_by_key(|&at| proofs[at].0.lock);
         for at in order {
-            answers[at] = Some(lock::keep_alive(transaction.connection(), &proofs[at], self.time.given()).await?);
+            let (proof, idle) = &proofs[at];
+            answers[at] = Some(lock::keep_alive(transaction.connection(), proof, *idle, self.time.given()).await?);
         }
         transaction.commit(None).await?;
         Ok(answers.into_iter().flatten().collect())
@@ -240,7 +283,7 @@ impl Backend for Postgres {
         Ok(released)
     }
 
-    async fn request(&self, asking: &Asking<'_>) -> Result<Option<Request>, DatabaseError> {
+    async fn request(&self, asking: &Asking<'_>) -> Result<Asked, DatabaseError> {
         let mut transaction = self.write().await?;
         let asked = requests::ask(transaction.connection(), asking, self.time.given()).await?;
         transaction.commit(None).await?;
@@ -248,8 +291,7 @@ impl Backend for Postgres {
     }
 
     async fn requests(&self, proof: &Proof) -> Result<Result<Vec<Request>, NoLock>, DatabaseError> {
-        let mut reader = self.pool.acquire().await.map_err(errors::classify)?;
-        requests::requests(&mut reader, proof, self.time.given()).await
+        requests::requests(&mut *self.leases.for_one().await?, proof, self.time.given()).await
     }
 
     async fn answer_request(
@@ -280,17 +322,42 @@ impl Backend for Postgres {
     }
 
     async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {
-        let mut reader = self.pool.acquire().await.map_err(errors::classify)?;
-        leases::holders(&mut reader, key, self.time.given()).await
+        leases::holders(&mut *self.leases.for_one().await?, key, self.time.given()).await
     }
 
-    async fn held(&self, kind: Option<&str>, limit: u32) -> Result<Vec<Holder>, DatabaseError> {
-        let mut reader = self.pool.acquire().await.map_err(errors::classify)?;
-        leases::held(&mut reader, kind, limit, self.time.given()).await
+    async fn list(&self, query: &ListQuery) -> Result<Vec<Listed>, DatabaseError> {
+        list::held(&mut *self.pool.acquire().await.map_err(errors::classify)?, query, self.time.given()).await
+    }
+
+    async fn history(&self, query: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError> {
+        list::past(&mut *self.pool.acquire().await.map_err(errors::classify)?, query).await
+    }
+
+    async fn sweep_history(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError> {
+        sweep::history(&mut *self.pool.acquire().await.map_err(errors::classify)?, slice, self.time.given()).await
+    }
+
+    async fn sweep_requests(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError> {
+        sweep::requests(&mut *self.pool.acquire().await.map_err(errors::classify)?, slice, self.time.given()).await
+    }
+
+    async fn sweep_rows(&self, slice: &Slice<'_>, after: &RowPlace) -> Result<SweptRows, DatabaseError> {
+        let mut transaction = self.write().await?;
+        let swept = sweep::rows(transaction.connection(), slice, after, self.time.given()).await?;
+        transaction.commit(None).await?;
+        Ok(swept)
+    }
+
+    async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {
+        leases::count(&mut *self.leases.for_one().await?, owner, self.time.given()).await
+    }
+
+    async fn held_by_type(&self) -> Result<Vec<HeldByType>, DatabaseError> {
+        leases::held_by_type(&mut *self.leases.for_one().await?, self.time.given()).await
     }
 
     async fn close(&self) {
-        self.pool.close().await;
+        self.leases.close().await;
     }
 
     fn as_postgres(&self) -> Option<&Postgres> {

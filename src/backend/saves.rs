@@ -1,5 +1,7 @@
 //! What is written, by whom, and what became of it.
 
+use std::sync::Arc;
+
 use crate::condition::Test;
 use crate::diff::Diff;
 use crate::lease::{LockKey, Owner};
@@ -11,7 +13,7 @@ use crate::version::Version;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Stored {
     pub version: Version,
-    pub rows: Rows,
+    pub rows: Arc<Rows>,
 }
 
 /// Who changes an aggregate, and what for.

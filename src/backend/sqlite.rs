@@ -10,6 +10,7 @@ mod connect;
 mod connection;
 mod errors;
 mod leases;
+mod list;
 mod load;
 mod lock;
 mod operation;
@@ -19,10 +20,14 @@ mod revision;
 mod rows;
 #[cfg(feature = "sea-orm")]
 pub(super) mod sea_orm;
+mod sets;
+mod slots;
 mod statements;
+mod sweep;
 mod takeover;
 mod transaction;
 mod values;
+mod watch;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -32,15 +37,17 @@ use sqlx::SqlitePool;
 use tokio::sync::Mutex;
 
 use crate::backend::{
-    Asking, Attempt, Backend, BackendTransaction, LockAnswer, LockHash, LockOp, LockRequest, Proof, Stored, TakenOver,
-    migration,
+    Asked, Asking, Attempt, AttemptAll, Backend, BackendTransaction, LockAnswer, LockHash, LockOp, LockRequest, Proof,
+    RowPlace, Slice, Stored, SweptRows, TakenOver, migration,
 };
 use crate::capabilities::{Capabilities, Granularity};
 use crate::clock::{ManualClock, millis, to_micros};
 use crate::conflict::Change;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner};
+use crate::listing::{HistoryQuery, ListQuery, Listed, PastRow};
 use crate::lock_mode::Wait;
+use crate::manager::HeldByType;
 use crate::mapping::Mapping;
 use crate::operation::OperationId;
 use crate::request::{Answer, Request};
@@ -111,14 +118,14 @@ impl Backend for Sqlite {
         Ok(Box::new(SqliteTransaction::new(self.write(wait).await?, self.clock.clone())))
     }
 
-    async fn load(&self, mapping: &Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
+    async fn load(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
         let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
-        load::load_whole(&mut reader, mapping, id).await
+        load::load(&mut reader, mapping, id).await
     }
 
     async fn changes(
         &self,
-        mapping: &Mapping,
+        mapping: &'static Mapping,
         key: &LockKey,
         id: &[Value],
         limit: u32,
@@ -164,16 +171,33 @@ impl Backend for Sqlite {
         Ok(attempt)
     }
 
+    async fn try_lock_all(&self, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError> {
+        // Read first: a refusal must neither wait for somebody's save nor write.
+        let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+        let refused = sets::in_the_way(&mut reader, requests, self.now()).await?;
+        drop(reader);
+        if !refused.is_empty() {
+            return Ok(AttemptAll::Refused(refused));
+        }
+        let mut transaction = self.write(Wait::default()).await?;
+        let attempt = sets::take_all(transaction.connection(), requests, self.now()).await?;
+        match attempt {
+            AttemptAll::Granted(_) => transaction.commit(None).await?,
+            AttemptAll::Refused(_) => transaction.rollback().await?,
+        }
+        Ok(attempt)
+    }
+
     async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
         leases::check(&mut reader, proof, self.now()).await
     }
 
-    async fn keep_alive(&self, proofs: &[Proof]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
+    async fn keep_alive(&self, proofs: &[(Proof, Duration)]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
         let mut transaction = self.write(Wait::default()).await?;
         let mut answers = Vec::with_capacity(proofs.len());
-        for proof in proofs {
-            answers.push(lock::keep_alive(transaction.connection(), proof, self.now()).await?);
+        for (proof, idle) in proofs {
+            answers.push(lock::keep_alive(transaction.connection(), proof, *idle, self.now()).await?);
         }
         transaction.commit(None).await?;
         Ok(answers)
@@ -236,7 +260,7 @@ impl Backend for Sqlite {
         Ok(released)
     }
 
-    async fn request(&self, asking: &Asking<'_>) -> Result<Option<Request>, DatabaseError> {
+    async fn request(&self, asking: &Asking<'_>) -> Result<Asked, DatabaseError> {
         let mut transaction = self.write(Wait::default()).await?;
         let asked = requests::ask(transaction.connection(), asking, self.now()).await?;
         transaction.commit(None).await?;
@@ -277,9 +301,43 @@ impl Backend for Sqlite {
         leases::holders(&mut reader, key, self.now()).await
     }
 
-    async fn held(&self, kind: Option<&str>, limit: u32) -> Result<Vec<Holder>, DatabaseError> {
+    async fn list(&self, query: &ListQuery) -> Result<Vec<Listed>, DatabaseError> {
+        list::held(&mut *self.readers.acquire().await.map_err(errors::classify)?, query, self.now()).await
+    }
+
+    async fn history(&self, query: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError> {
+        list::past(&mut *self.readers.acquire().await.map_err(errors::classify)?, query).await
+    }
+
+    async fn sweep_history(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError> {
+        let mut transaction = self.write(Wait::default()).await?;
+        let swept = sweep::history(transaction.connection(), slice, self.now()).await?;
+        transaction.commit(None).await?;
+        Ok(swept)
+    }
+
+    async fn sweep_requests(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError> {
+        let mut transaction = self.write(Wait::default()).await?;
+        let swept = sweep::requests(transaction.connection(), slice, self.now()).await?;
+        transaction.commit(None).await?;
+        Ok(swept)
+    }
+
+    async fn sweep_rows(&self, slice: &Slice<'_>, after: &RowPlace) -> Result<SweptRows, DatabaseError> {
+        let mut transaction = self.write(Wait::default()).await?;
+        let swept = sweep::rows(transaction.connection(), slice, after, self.now()).await?;
+        transaction.commit(None).await?;
+        Ok(swept)
+    }
+
+    async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {
         let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
-        leases::held(&mut reader, kind, limit, self.now()).await
+        leases::count(&mut reader, owner, self.now()).await
+    }
+
+    async fn held_by_type(&self) -> Result<Vec<HeldByType>, DatabaseError> {
+        let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+        leases::held_by_type(&mut reader, self.now()).await
     }
 
     async fn close(&self) {

@@ -8,7 +8,7 @@
 mod changes;
 mod found;
 mod lone;
-mod texts;
+pub(super) mod texts;
 
 use changes::Changes;
 use found::Found;
@@ -76,11 +76,11 @@ impl<'o> Batch<'o> {
         let mut batch = Batch { count: ops.len(), ..Self::default() };
         for (at, op) in ops.iter().enumerate() {
             match op {
-                // Advisory leases get their generations one after the other.
-                LockOp::Take(request) if request.policy.exclusive => batch.takes.push((at, request)),
+                // Those beside each other get their generations one after the other.
+                LockOp::Take(request) if request.is_alone() => batch.takes.push((at, request)),
                 LockOp::Take(_) => {}
                 LockOp::Check(proof) => batch.checks.push((at, proof)),
-                LockOp::KeepAlive(proof)
+                LockOp::KeepAlive(proof, _)
                 | LockOp::Extend(proof, _)
                 | LockOp::ExpireWithin(proof, _)
                 | LockOp::Release(proof) => batch.changes.push((at, proof, op)),

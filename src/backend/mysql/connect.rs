@@ -1,18 +1,19 @@
 //! Connecting: the settings that keep acknowledged locks are verified, the schema is brought up to date.
 
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 use std::time::{Duration, SystemTime};
 
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::mysql::{MySqlConnectOptions, MySqlPoolOptions, MySqlRow};
-use sqlx::{Connection, Executor, MySqlConnection, MySqlPool, Row};
+use sqlx::{ConnectOptions as _, Connection, Executor, MySqlConnection, MySqlPool, Row};
 
 use super::blocker::Labels;
 use super::connection::Connections;
 use super::deadline::Flavour;
 use super::errors::{classify, number};
 use super::{MySql, Time};
-use crate::backend::migration;
+use crate::backend::{migration, reserve};
 use crate::clock::to_micros;
 use crate::database::ConnectOptions;
 use crate::diagnosis::{Diagnosis, Setting};
@@ -57,14 +58,17 @@ impl MySql {
         if let Some(bad) = server.settings.iter().find(|setting| !setting.good && !connect.volatile) {
             return Err(DatabaseError::Schema(bad.to_string()));
         }
-        let leases = pool(options.clone(), server.session, CONNECTIONS_FOR_LEASES);
-        let pool = pool(options, server.session, CONNECTIONS);
+        // The values of its statements are part of their texts, among them the hashes of lock ids: no log may show those.
+        let unseen = options.clone().disable_statement_logging();
+        let leases = pool(unseen, server.session, CONNECTIONS_FOR_LEASES);
+        let alone = pool(options.clone(), server.session, reserve::CONNECTIONS);
+        let pool = pool(options, server.session, connect.connections.map_or(CONNECTIONS, NonZeroU32::get));
         // Where nothing is left to do, the user needs no right to make tables.
         let known: Vec<i64> = migrator().iter().map(|migration| migration.version).collect();
         if applied(&pool).await? != known {
             migrate(&pool, &migrator(), Some(INTERRUPTED)).await?;
         }
-        let connections = Connections { pool, leases, flavour: server.flavour, labels: Labels::default() };
+        let connections = Connections { pool, leases, alone, flavour: server.flavour, labels: Labels::default() };
         Ok(MySql { connections, time: Time(connect.clock), version: server.version })
     }
 }

@@ -1,7 +1,6 @@
 //! A transaction that cannot outlive its owner, and whose waits end at one deadline.
 
 use std::pin::pin;
-use std::time::Duration;
 
 use sqlx::{MySqlPool, Row};
 
@@ -10,6 +9,7 @@ use super::deadline::{Deadline, Flavour};
 use super::errors::{classify, classify_commit};
 use super::operation;
 use super::session::Session;
+use crate::backend::{alarm, reserve};
 use crate::error::DatabaseError;
 use crate::lock_mode::Wait;
 use crate::operation::OperationId;
@@ -20,6 +20,8 @@ pub(super) struct Connections {
     pub pool: MySqlPool,
     /// For batches of questions to the lock table: they wait for nobody, and nobody who waits keeps them from a connection.
     pub leases: MySqlPool,
+    /// For questions to the lock table that are asked alone, when the others are busy: they may wait for somebody.
+    pub alone: MySqlPool,
     pub flavour: Flavour,
     /// What the transactions of this process are for.
     pub labels: Labels,
@@ -29,6 +31,17 @@ impl Connections {
     /// A connection, for statements that are transactions of their own.
     pub(super) async fn acquire(&self) -> Result<Session, DatabaseError> {
         Session::acquire(&self.pool, self.flavour).await
+    }
+
+    /// A connection for an operation of the lock manager that may have to wait, also when the application's transactions
+    /// have all of theirs.
+    pub(super) async fn acquire_for_one(&self) -> Result<Session, DatabaseError> {
+        let connection = reserve::acquire(&self.pool, &self.alone).await.map_err(classify)?;
+        Ok(Session::on(connection, self.flavour))
+    }
+
+    pub(super) async fn close(&self) {
+        tokio::join!(self.pool.close(), self.leases.close(), self.alone.close());
     }
 
     /// One of those that are reserved for leases.
@@ -52,19 +65,32 @@ impl OpenTransaction {
     /// Begins, with a budget for everything that has to be waited for: first for a connection, then for locks. The label
     /// is what others are told who find this transaction in their way.
     ///
-    /// Autocommit is off as long as it lasts. After a deadlock the server has no transaction any more, and with
-    /// autocommit whatever statement comes next would be there for good. So it begins another, which is not committed.
+    /// Autocommit is off as long as it lasts, which also begins it. After a deadlock the server has no transaction any more,
+    /// and with autocommit whatever statement comes next would be there for good. So it begins another, which is not
+    /// committed.
     pub(super) async fn begin(
         connections: &Connections,
         wait: Wait,
         label: Option<&str>,
     ) -> Result<Self, DatabaseError> {
-        let mut deadline = Deadline::start(wait);
-        let mut session = connections.acquire().await?;
+        let deadline = Deadline::start(wait);
+        Self::begin_on(connections.acquire().await?, connections, deadline, label).await
+    }
+
+    /// Begins for an operation of the lock manager.
+    pub(super) async fn begin_for_leases(connections: &Connections) -> Result<Self, DatabaseError> {
+        let deadline = Deadline::start(Wait::default());
+        Self::begin_on(connections.acquire_for_one().await?, connections, deadline, None).await
+    }
+
+    async fn begin_on(
+        mut session: Session,
+        connections: &Connections,
+        mut deadline: Deadline,
+        label: Option<&str>,
+    ) -> Result<Self, DatabaseError> {
         let settings = deadline.tell(connections.flavour);
-        let begin = format!(
-            "set autocommit = 0, {settings}; start transaction; savepoint tenure; select cast(connection_id() as signed)"
-        );
+        let begin = format!("set autocommit = 0, {settings}; savepoint tenure; select cast(connection_id() as signed)");
         let row = session.begin(begin, Some(deadline)).await.map_err(classify)?;
         let connection = row.try_get(0).map_err(classify)?;
         let _label = label.map(|label| connections.labels.put(connection, label));
@@ -88,10 +114,10 @@ impl OpenTransaction {
         let result = {
             let mut work = pin!(work(&mut self.session));
             // Of shorter waits the server's tables know nothing.
-            let patience = if left < SHORTEST { Duration::MAX } else { left.mul_f32(0.8) };
-            match tokio::time::timeout(patience, &mut work).await {
-                Ok(result) => result,
-                Err(_) => {
+            tokio::select! {
+                biased;
+                result = &mut work => result,
+                () = alarm::after(left.mul_f32(0.8)), if left >= SHORTEST => {
                     // When no connection is free to ask on, the deadline still holds.
                     let asked = tokio::time::timeout(left.mul_f32(0.15), blocker(connections, connection)).await;
                     holder = asked.ok().flatten();
@@ -111,7 +137,7 @@ impl OpenTransaction {
     /// Commits; fails if it is not the transaction any more that was begun.
     pub(super) async fn commit(mut self, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
         let first = operation.map(operation::carried).unwrap_or_default();
-        let commit = format!("{first}{}", self.session.flavour().commit());
+        let commit = format!("{first}{}", self.session.flavour().commit(self.session.was_lent()));
         self.session.end(commit).await.map_err(classify_commit)
     }
 

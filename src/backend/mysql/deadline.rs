@@ -39,12 +39,14 @@ impl Flavour {
         }
     }
 
-    /// Commits, if it is still the transaction that was begun: after a deadlock the server has none any more, begins
-    /// another with the next statement, and would commit that. The savepoint went with the one that it belonged to.
-    pub(super) fn commit(self) -> &'static str {
-        match self {
-            Flavour::MariaDb => "release savepoint tenure; commit; set autocommit = 1",
-            Flavour::MySql => {
+    /// Commits, which is what turning autocommit on does. Where the application had the connection, only if it is still the
+    /// transaction that was begun: after a deadlock the server has none any more, begins another with the next statement,
+    /// and would commit that. The savepoint went with the one that it belonged to.
+    pub(super) fn commit(self, lent: bool) -> &'static str {
+        match (self, lent) {
+            (Flavour::MariaDb, false) => "set autocommit = 1",
+            (Flavour::MariaDb, true) => "release savepoint tenure; set autocommit = 1",
+            (Flavour::MySql, _) => {
                 "release savepoint tenure; commit; \
                  set autocommit = 1, innodb_lock_wait_timeout = default, lock_wait_timeout = default"
             }

@@ -9,10 +9,13 @@ use sqlx::mysql::MySqlRow;
 use super::deadline::RowLock;
 use super::errors::classify;
 use super::session::{Session, Statement};
+use super::slots;
 use crate::backend::{Attempt, LockHash, LockRequest, Proof};
-use crate::clock::from_millis;
+use crate::clock::{from_millis, until};
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner, Why};
+use crate::manager::HeldByType;
+use crate::policy::{ShowOwner, usual_heartbeat};
 
 /// The time in milliseconds since 1970: as given by a test, or else of the server's clock at this moment. `now()` would be
 /// the start of the statement, which may have waited for a lock since.
@@ -30,11 +33,14 @@ macro_rules! select_lease {
             "select ",
             $crate::backend::mysql::leases::clock!("?"),
             " as clock, convert(kind using utf8mb4) as kind, convert(id using utf8mb4) as id, slot, generation, lock_hash,
-                    owner_id, owner_name, since, last_active, expires_at, ttl, hard_until, ended from tenure_lock ",
+                    owner_id, owner_name, owner_role, shown_as, since, last_active, active_at, expires_at, ttl, idle_limit,
+                    hard_until, shared, ended from tenure_lock ",
             $where
         )
     };
 }
+
+pub(super) use select_lease;
 
 /// A row of the lock table.
 #[derive(Clone)]
@@ -44,8 +50,11 @@ pub(super) struct StoredLease {
     pub slot: Vec<u8>,
     pub ended: bool,
     pub last_active: i64,
+    /// The last input by the person.
+    pub active_at: i64,
     pub expires_at: i64,
     pub ttl: i64,
+    pub idle_limit: Option<i64>,
     pub hard_until: i64,
     /// The time when the row was read, and locked if it was.
     pub now: i64,
@@ -66,12 +75,22 @@ impl StoredLease {
         self.lock == proof.lock && proof.is_by(&self.holder.owner.id)
     }
 
+    /// Whether its expiry is that of the idle limit.
+    pub(super) fn idle(&self) -> bool {
+        self.idle_limit.is_some_and(|limit| self.expires_at >= self.active_at + limit)
+    }
+
     /// Who holds it, with the times as they are now.
     pub(super) fn into_holder(self) -> Holder {
-        let remaining = u64::try_from(self.expires_at.saturating_sub(self.now)).unwrap_or(0);
+        let ttl = until(self.ttl, 0);
         Holder {
             last_active: from_millis(self.last_active),
-            remaining: std::time::Duration::from_millis(remaining),
+            last_input: from_millis(self.active_at),
+            remaining: until(self.expires_at, self.now),
+            ttl,
+            idle: until(self.now, self.active_at),
+            silent: until(self.now, self.last_active),
+            heartbeat: usual_heartbeat(ttl),
             ..self.holder
         }
     }
@@ -84,19 +103,21 @@ pub(super) fn lease(row: &MySqlRow) -> Result<StoredLease, DatabaseError> {
     let bytes = |column| row.try_get::<Vec<u8>, _>(column).map_err(classify);
     Ok(StoredLease {
         holder: Holder {
-            key: LockKey::new(text("kind")?, text("id")?),
-            owner: Owner::new(text("owner_id")?, text("owner_name")?),
+            owner: person(row, "owner")?.unwrap_or_else(|| Owner::new("", "")),
             generation: number("generation")?,
             since: from_millis(number("since")?),
-            last_active: from_millis(0),
-            remaining: std::time::Duration::ZERO,
+            shared: row.try_get("shared").map_err(classify)?,
+            shown: ShowOwner::from_stored(number("shown_as")?),
+            ..Holder::to_be(LockKey::new(text("kind")?, text("id")?))
         },
         lock: bytes("lock_hash")?,
         slot: bytes("slot")?,
         ended: row.try_get("ended").map_err(classify)?,
         last_active: number("last_active")?,
+        active_at: number("active_at")?,
         expires_at: number("expires_at")?,
         ttl: number("ttl")?,
+        idle_limit: row.try_get("idle_limit").map_err(classify)?,
         hard_until: number("hard_until")?,
         now: number("clock")?,
     })
@@ -106,21 +127,49 @@ pub(super) fn lease(row: &MySqlRow) -> Result<StoredLease, DatabaseError> {
 pub(super) fn owner(row: &MySqlRow, id: &str, name: &str) -> Result<Option<Owner>, DatabaseError> {
     let id: Option<String> = row.try_get(id).map_err(classify)?;
     let name: Option<String> = row.try_get(name).map_err(classify)?;
-    Ok(id.zip(name).map(|(id, name)| Owner { id, name }))
+    Ok(id.zip(name).map(|(id, name)| Owner::new(id, name)))
 }
 
-/// Who is in the way of a request for the exclusive lock, if anybody is. A reservation is not in the way of whom it is for.
+/// As [`owner`], with their role; the columns all begin with `who`.
+pub(super) fn person(row: &MySqlRow, who: &str) -> Result<Option<Owner>, DatabaseError> {
+    let role = row.try_get(&*format!("{who}_role")).map_err(classify)?;
+    let owner = owner(row, &format!("{who}_id"), &format!("{who}_name"))?;
+    Ok(owner.map(|owner| Owner { role, ..owner }))
+}
+
+/// Who is in the way of a request for the exclusive or a shared lock, if anybody is. A reservation is not in the way of
+/// whom it is for, nor are readers in the way of readers.
 pub(super) async fn held_by_other(
     session: &mut Session,
     request: &LockRequest,
     now: Option<i64>,
 ) -> Result<Option<Attempt>, DatabaseError> {
-    let lease = exclusive(session, &request.key, RowLock::None, now).await?;
-    Ok(match lease.filter(|lease| lease.lock != request.lock) {
-        Some(lease) if lease.reserved() && lease.holder.owner.id == request.owner.id => None,
-        Some(lease) if lease.reserved() => Some(Attempt::Reserved(lease.into_holder())),
-        lease => lease.map(|lease| Attempt::Held(lease.into_holder())),
-    })
+    let (theirs, lock) = (&request.owner.id, &request.lock[..]);
+    match in_slot(session, &request.key, &[], RowLock::None, now).await? {
+        Some(lease) if lease.alive() && (request.shared || lease.lock != lock) => Ok(match lease.reserved() {
+            true if lease.holder.owner.id == *theirs => None,
+            true => Some(Attempt::Reserved(lease.into_holder())),
+            false => Some(Attempt::Held(lease.into_holder())),
+        }),
+        Some(lease) if lease.holder.shared && !lease.alive() && !request.shared => {
+            Ok(slots::reader(session, &request.key, now).await?.map(Attempt::Held))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Who is in the way of whoever wants to change what the key is of; nobody gets there before the end of the transaction.
+pub(super) async fn in_the_way(
+    session: &mut Session,
+    key: &LockKey,
+    now: Option<i64>,
+) -> Result<Option<Holder>, DatabaseError> {
+    match in_slot(session, key, &[], RowLock::Share, now).await? {
+        Some(lease) if lease.alive() => Ok(Some(lease.into_holder())),
+        // Looked for in a later statement, which sees those who came before the row was locked.
+        Some(lease) if lease.holder.shared => slots::reader(session, key, now).await,
+        _ => Ok(None),
+    }
 }
 
 /// The live exclusive lease on a key; with a lock it stays so to the end of the transaction.
@@ -215,8 +264,8 @@ async fn judge(
         Some(lease) if lease.alive() && lease.is_proven_by(proof) => return Ok(Ok(lease.into_holder())),
         Some(lease) if lease.alive() => (lease.holder.key, lease.holder.owner.id, Why::NotYours),
         Some(lease) if !lease.ended => {
-            let at = from_millis(lease.expires_at);
-            (lease.holder.key, lease.holder.owner.id, Why::Expired { at })
+            let why = Why::ran_out(from_millis(lease.expires_at), lease.idle());
+            (lease.holder.key, lease.holder.owner.id, why)
         }
         _ => match ended(session, &proof.lock).await? {
             Some(ended) => ended,
@@ -230,8 +279,8 @@ async fn judge(
 }
 
 const ENDED: &str = "
-    select convert(kind using utf8mb4) as kind, convert(id using utf8mb4) as id, owner_id, ended_at, how, by_id, by_name,
-           reason from tenure_lock_history where lock_hash = ?";
+    select convert(kind using utf8mb4) as kind, convert(id using utf8mb4) as id, owner_id, ended_at, how, idle,
+           shown_as, by_id, by_name, by_role, reason from tenure_lock_history where lock_hash = ?";
 
 /// What the history says about a lock id: of what, whose, and how it ended.
 pub(super) async fn ended(
@@ -243,8 +292,11 @@ pub(super) async fn ended(
     let text = |column| row.try_get::<String, _>(column).map_err(classify);
     let at = from_millis(row.try_get("ended_at").map_err(classify)?);
     let reason = row.try_get("reason").map_err(classify)?;
-    let why = Why::recorded(&text("how")?, at, owner(&row, "by_id", "by_name")?, reason);
-    Ok(Some((LockKey::new(text("kind")?, text("id")?), text("owner_id")?, why)))
+    let idle = row.try_get("idle").map_err(classify)?;
+    let (owner_id, shown) = (text("owner_id")?, ShowOwner::from_stored(row.try_get("shown_as").map_err(classify)?));
+    let by = person(&row, "by")?.map(|by| if by.id == owner_id { by } else { by.shown(shown) });
+    let why = Why::recorded(&text("how")?, idle, at, by, reason);
+    Ok(Some((LockKey::new(text("kind")?, text("id")?), owner_id, why)))
 }
 
 const HOLDERS: &str =
@@ -261,20 +313,38 @@ pub(super) async fn holders(
     rows.iter().map(|row| lease(row).map(StoredLease::into_holder)).collect()
 }
 
-const HELD: &str = select_lease!(
-    "where (? is null or kind = ?) and not ended having expires_at > clock
-     order by since, tenure_lock.kind, tenure_lock.id limit ?"
+const COUNT: &str = concat!(
+    "select count(*) from tenure_lock
+      where owner_id = ? and cast(owner_id as binary) = cast(? as binary) and not ended and ttl > 0 and expires_at > ",
+    clock!("?")
 );
 
-/// Everything that is held, of one type or of all, the longest-held first.
-pub(super) async fn held(
-    session: &mut Session,
-    kind: Option<&str>,
-    limit: u32,
-    now: Option<i64>,
-) -> Result<Vec<Holder>, DatabaseError> {
-    let kind = kind.map(str::as_bytes);
-    let select = Statement::new(HELD).bind(now).bind(kind).bind(kind).bind(i64::from(limit));
-    let rows = session.fetch_all(select).await.map_err(classify)?;
-    rows.iter().map(|row| lease(row).map(StoredLease::into_holder)).collect()
+/// How many leases an owner holds. What is kept for them is not held yet.
+pub(super) async fn count(session: &mut Session, owner: &str, now: Option<i64>) -> Result<u64, DatabaseError> {
+    let count = Statement::new(COUNT).bind(owner).bind(owner).bind(now);
+    let row = session.fetch_optional(count).await.map_err(classify)?;
+    let count: i64 = row.map_or(Ok(0), |row| row.try_get(0)).map_err(classify)?;
+    Ok(u64::try_from(count).unwrap_or(0))
+}
+
+const HELD_BY_TYPE: &str = concat!(
+    "select convert(kind using utf8mb4) as kind, count(*) as count, min(since) as since, ",
+    clock!("?"),
+    " as clock from tenure_lock where not ended and expires_at > ",
+    clock!("?"),
+    " group by tenure_lock.kind order by tenure_lock.kind"
+);
+
+/// How many leases are held, by type.
+pub(super) async fn held_by_type(session: &mut Session, now: Option<i64>) -> Result<Vec<HeldByType>, DatabaseError> {
+    let rows = session.fetch_all(Statement::new(HELD_BY_TYPE).bind(now).bind(now)).await.map_err(classify)?;
+    let read = |row: &MySqlRow| {
+        let number = |column| row.try_get::<i64, _>(column).map_err(classify);
+        Ok(HeldByType {
+            kind: row.try_get("kind").map_err(classify)?,
+            count: number("count")?.try_into().unwrap_or(0),
+            oldest: until(number("clock")?, number("since")?),
+        })
+    };
+    rows.iter().map(read).collect()
 }

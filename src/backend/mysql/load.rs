@@ -1,5 +1,7 @@
 //! Aggregates out of rows, and never half of one state and half of another.
 
+use std::sync::Arc;
+
 use sqlx::Row as _;
 use sqlx::mysql::MySqlRow;
 
@@ -8,7 +10,7 @@ use super::errors::classify;
 use super::session::Session;
 use super::statements;
 use super::values::{misfit, query, read};
-use crate::backend::Stored;
+use crate::backend::{Stored, whole};
 use crate::error::DatabaseError;
 use crate::mapping::{Mapping, Row, Rows};
 use crate::value::Value;
@@ -18,7 +20,7 @@ use crate::version::Version;
 /// own. (One join would return the new root with the old children after it had to wait.)
 pub(super) async fn load(
     session: &mut Session,
-    mapping: &Mapping,
+    mapping: &'static Mapping,
     id: &[Value],
     lock: RowLock,
 ) -> Result<Option<Stored>, DatabaseError> {
@@ -29,65 +31,46 @@ pub(super) async fn load(
         let rows = session.fetch_all(select).await.map_err(classify)?;
         children.push(rows.iter().map(|row| read(table, row, 0)).collect::<Result<_, _>>()?);
     }
-    Ok(Some(Stored { version, rows: Rows { root, children } }))
+    Ok(Some(Stored { version, rows: Arc::new(Rows { root, children }) }))
 }
 
-/// Loads without a lock, at READ COMMITTED, where every statement sees another moment. So the children bring the version
-/// along that the root has at theirs: if somebody saved in between, it has moved, and the aggregate is loaded again.
+/// Loads without a lock, by one statement: others may commit between two, but one sees one moment.
 pub(super) async fn load_whole(
     session: &mut Session,
-    mapping: &Mapping,
+    mapping: &'static Mapping,
     id: &[Value],
 ) -> Result<Option<Stored>, DatabaseError> {
-    'again: loop {
-        let Some((version, root)) = load_root(session, mapping, id, RowLock::None).await? else { return Ok(None) };
-        let (mut children, mut known) = (Vec::with_capacity(mapping.children.len()), true);
-        for table in &mapping.children {
-            let select = query(statements::select_children_with_version(mapping, table), id.iter().chain(id));
-            let rows = session.fetch_all(select).await.map_err(classify)?;
-            match rows.first() {
-                Some(first) if at(first, table.columns.len())? != Some(version.number()) => continue 'again,
-                Some(_) => {}
-                // Nothing that could bring a version along.
-                None => known = false,
-            }
-            children.push(rows.iter().map(|row| read(table, row, 0)).collect::<Result<_, _>>()?);
-        }
-        if known || version_now(session, mapping, id, RowLock::None).await? == Some(version) {
-            return Ok(Some(Stored { version, rows: Rows { root, children } }));
-        }
-    }
+    let ids = std::iter::repeat_n(id, 1 + mapping.children.len()).flatten();
+    let rows = session.fetch_all(query(statements::select_whole(mapping), ids)).await.map_err(classify)?;
+    let number = |row: &MySqlRow| row.try_get(0).map_err(classify);
+    whole::assemble(mapping, &rows, number, |row| version(mapping, row, 1), read)
 }
 
 /// The version of an aggregate, locked as asked.
 pub(super) async fn version_now(
     session: &mut Session,
-    mapping: &Mapping,
+    mapping: &'static Mapping,
     id: &[Value],
     lock: RowLock,
 ) -> Result<Option<Version>, DatabaseError> {
     let select = query(statements::select_version(mapping), id);
     let row = session.fetch_locked(select, lock).await.map_err(classify)?;
-    row.map(|row| version(mapping, &row)).transpose()
+    row.map(|row| version(mapping, &row, 0)).transpose()
 }
 
 async fn load_root(
     session: &mut Session,
-    mapping: &Mapping,
+    mapping: &'static Mapping,
     id: &[Value],
     lock: RowLock,
 ) -> Result<Option<(Version, Row)>, DatabaseError> {
     let select = query(statements::select_root(mapping), id);
     let Some(row) = session.fetch_locked(select, lock).await.map_err(classify)? else { return Ok(None) };
-    Ok(Some((version(mapping, &row)?, read(&mapping.root, &row, 1)?)))
+    Ok(Some((version(mapping, &row, 0)?, read(&mapping.root, &row, 1)?)))
 }
 
-/// The version, which comes first in a row of the root.
-fn version(mapping: &Mapping, row: &MySqlRow) -> Result<Version, DatabaseError> {
-    let number = row.try_get::<i64, _>(0).map_err(classify)?;
+/// The version in a row of the root.
+fn version(mapping: &'static Mapping, row: &MySqlRow, column: usize) -> Result<Version, DatabaseError> {
+    let number = row.try_get::<i64, _>(column).map_err(classify)?;
     Version::new(number).map_err(|error| misfit(&mapping.root, &mapping.version, &error))
-}
-
-fn at(row: &MySqlRow, column: usize) -> Result<Option<i64>, DatabaseError> {
-    row.try_get(column).map_err(classify)
 }

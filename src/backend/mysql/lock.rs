@@ -10,6 +10,7 @@ use super::deadline::RowLock;
 use super::errors::{classify, is_duplicate};
 use super::leases::{self, StoredLease, clock};
 use super::session::{Session, Statement};
+use super::slots;
 use crate::backend::{Attempt, LockRequest, Proof};
 use crate::clock::millis;
 use crate::error::DatabaseError;
@@ -23,29 +24,49 @@ pub(super) const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 /// written down as the verdict: 1 taken over, 2 kept, 0 refused. Assignments are made from left to right, and those
 /// that follow go by it. (Also the row of another key can be the duplicate, by the lock id; that is refused.)
 const TAKE: &str = concat!(
-    "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name,
-                              since, last_active, expires_at, ttl, hard_until)
+    "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, shared,
+                              since, last_active, active_at, expires_at, ttl, idle_limit, hard_until)
      select asked.kind, asked.id, asked.slot,
-            1 + coalesce((select max(other.generation) from tenure_lock as other
-                           where other.kind = asked.kind and other.id = asked.id), 0),
-            asked.lock_hash, asked.owner_id, asked.owner_name, ",
-    clock!("asked.given"), ", ", clock!("asked.given"), ", ", clock!("asked.given"), " + asked.ttl, asked.ttl, ",
-    clock!("asked.given"), " + asked.most
+            1 + greatest(coalesce((select max(other.generation) from tenure_lock as other
+                                    where other.kind = asked.kind and other.id = asked.id), 0),
+                         coalesce((select swept.generation from tenure_lock_floor as swept
+                                    where swept.kind = asked.kind), 0)),
+            asked.lock_hash, asked.owner_id, asked.owner_name, asked.owner_role, asked.shown_as, asked.shared, ",
+    clock!("asked.given"),
+    ", ",
+    clock!("asked.given"),
+    ", ",
+    clock!("asked.given"),
+    ", ",
+    clock!("asked.given"),
+    " + asked.ttl, asked.ttl, asked.idle_limit, ",
+    clock!("asked.given"),
+    " + asked.most
        from (select cast(? as signed) as given, cast(? as binary) as kind, cast(? as binary) as id,
                     cast(? as binary) as slot, cast(? as binary) as lock_hash, convert(? using utf8mb4) as owner_id,
-                    convert(? using utf8mb4) as owner_name, cast(? as signed) as ttl, cast(? as signed) as most) as asked
+                    convert(? using utf8mb4) as owner_name, cast(? as signed) as ttl, cast(? as signed) as most,
+                    convert(? using utf8mb4) as owner_role, cast(? as signed) as shown_as,
+                    cast(? as signed) as idle_limit, cast(? as signed) as shared) as asked
       where not exists (select 1 from tenure_lock_history as past where past.lock_hash = asked.lock_hash)
          on duplicate key update
             tenure_lock.verdict = case
+                when tenure_lock.shared and tenure_lock.slot = ''
+                then 0
                 when tenure_lock.lock_hash <> asked.lock_hash
-                then tenure_lock.ended or tenure_lock.expires_at <= ", clock!("asked.given"), "
+                then tenure_lock.ended or tenure_lock.expires_at <= ",
+    clock!("asked.given"),
+    "
                   or (tenure_lock.ttl = 0 and cast(tenure_lock.owner_id as binary) = cast(asked.owner_id as binary))
                 when tenure_lock.kind = asked.kind and tenure_lock.id = asked.id and tenure_lock.slot = asked.slot
                  and cast(tenure_lock.owner_id as binary) = cast(asked.owner_id as binary)
-                 and not tenure_lock.ended and tenure_lock.expires_at > ", clock!("asked.given"), "
+                 and not tenure_lock.ended and tenure_lock.expires_at > ",
+    clock!("asked.given"),
+    "
                 then 2 else 0 end,
             tenure_lock.generation  = tenure_lock.generation + (tenure_lock.verdict = 1),
-            tenure_lock.last_active = if(tenure_lock.verdict > 0, ", clock!("asked.given"), ", tenure_lock.last_active),
+            tenure_lock.last_active = if(tenure_lock.verdict > 0, ",
+    clock!("asked.given"),
+    ", tenure_lock.last_active),
             tenure_lock.since       = if(tenure_lock.verdict = 1, tenure_lock.last_active, tenure_lock.since),
             tenure_lock.hard_until  = if(tenure_lock.verdict = 1,
                                          tenure_lock.last_active + asked.most, tenure_lock.hard_until),
@@ -57,6 +78,10 @@ const TAKE: &str = concat!(
             tenure_lock.lock_hash   = if(tenure_lock.verdict > 0, asked.lock_hash, tenure_lock.lock_hash),
             tenure_lock.owner_id    = if(tenure_lock.verdict > 0, asked.owner_id, tenure_lock.owner_id),
             tenure_lock.owner_name  = if(tenure_lock.verdict > 0, asked.owner_name, tenure_lock.owner_name),
+            tenure_lock.owner_role  = if(tenure_lock.verdict > 0, asked.owner_role, tenure_lock.owner_role),
+            tenure_lock.shown_as    = if(tenure_lock.verdict > 0, asked.shown_as, tenure_lock.shown_as),
+            tenure_lock.active_at   = if(tenure_lock.verdict > 0, tenure_lock.last_active, tenure_lock.active_at),
+            tenure_lock.idle_limit  = if(tenure_lock.verdict > 0, asked.idle_limit, tenure_lock.idle_limit),
             tenure_lock.ttl         = if(tenure_lock.verdict > 0, asked.ttl, tenure_lock.ttl),
             tenure_lock.ended       = tenure_lock.ended and tenure_lock.verdict = 0"
 );
@@ -70,11 +95,28 @@ pub(super) async fn take(
     request: &LockRequest,
     now: Option<i64>,
 ) -> Result<Option<Holder>, DatabaseError> {
-    let slot: &[u8] = if request.policy.exclusive { &[] } else { &request.lock };
+    if !request.is_alone() {
+        return slots::take(session, request, now).await;
+    }
     // Before its end is recorded, as everybody does who takes a lease over; or two of them wait for each other. (Besides,
     // only a locking read can wait for less than a second on MySQL.)
-    leases::in_slot(session, &request.key, slot, RowLock::Update, now).await?;
-    record_expired(session, request, now).await?;
+    let before = leases::in_slot(session, &request.key, &[], RowLock::Update, now).await?;
+    if before.as_ref().is_some_and(|before| before.holder.shared) && !slots::make_way(session, request, now).await? {
+        return Ok(None);
+    }
+    if let Some(before) = before.filter(|before| !before.alive() && !before.ended && before.lock != request.lock) {
+        record_expired(session, &before).await?;
+    }
+    take_slot(session, request, &[], now).await
+}
+
+/// Takes the slot, if it is free or its lease has run out.
+pub(super) async fn take_slot(
+    session: &mut Session,
+    request: &LockRequest,
+    slot: &[u8],
+    now: Option<i64>,
+) -> Result<Option<Holder>, DatabaseError> {
     let take = Statement::new(TAKE)
         .bind(now)
         .bind(request.key.kind().as_bytes())
@@ -84,7 +126,11 @@ pub(super) async fn take(
         .bind(request.owner.id.as_str())
         .bind(request.owner.name.as_str())
         .bind(millis(request.policy.ttl))
-        .bind(millis(request.policy.limit));
+        .bind(millis(request.policy.limit))
+        .bind(request.owner.role.as_deref())
+        .bind(request.policy.shown.stored())
+        .bind(request.policy.idle.map(millis))
+        .bind(request.shared);
     match session.write(take).await {
         Ok(_) => {}
         // Lock ids are unique over all keys: this one holds another aggregate.
@@ -119,48 +165,31 @@ fn proof(request: &LockRequest) -> Proof {
 }
 
 /// A lease that was recorded already is left as it was.
-const RECORD_EXPIRED: &str = concat!(
-    "insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, since, ended_at, how)
-     select lease.lock_hash, lease.kind, lease.id, lease.generation, lease.owner_id, lease.owner_name, lease.since,
-            lease.expires_at, 'expired'
-       from tenure_lock as lease
-      where lease.kind = ? and lease.id = ? and not lease.ended and lease.expires_at <= ",
-    clock!("?"),
-    "
-        and lease.lock_hash <> ?
-         on duplicate key update tenure_lock_history.lock_hash = tenure_lock_history.lock_hash"
-);
+const RECORD_EXPIRED: &str = "
+    insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as,
+                                     since, ended_at, how, idle)
+    select lease.lock_hash, lease.kind, lease.id, lease.generation, lease.owner_id, lease.owner_name, lease.owner_role,
+           lease.shown_as, lease.since, lease.expires_at, 'expired',
+           coalesce(lease.expires_at >= lease.active_at + lease.idle_limit, 0)
+      from tenure_lock as lease
+     where lease.kind = ? and lease.id = ? and lease.slot = ?
+        on duplicate key update tenure_lock_history.lock_hash = tenure_lock_history.lock_hash";
 
-/// Of the advisory leases that have ended only the highest generation is still needed. (MySQL does not delete from a
-/// table that it reads, unless what is read is a table of its own.)
-const SWEEP_ADVISORY: &str = concat!(
-    "delete from tenure_lock
-      where kind = ? and id = ? and slot <> '' and (ended or expires_at <= ",
-    clock!("?"),
-    ")
-        and generation < (select newest.generation from
-                          (select max(generation) as generation from tenure_lock where kind = ? and id = ?) as newest)"
-);
-
-/// Writes down that leases on this key ran out, before their rows are overwritten.
-async fn record_expired(session: &mut Session, request: &LockRequest, now: Option<i64>) -> Result<(), DatabaseError> {
-    let (kind, id) = (request.key.kind().as_bytes(), request.key.id().as_bytes());
-    let record = Statement::new(RECORD_EXPIRED).bind(kind).bind(id).bind(now).bind(&request.lock[..]);
-    session.write(record).await.map_err(classify)?;
-    if !request.policy.exclusive {
-        let sweep = Statement::new(SWEEP_ADVISORY).bind(kind).bind(id).bind(now).bind(kind).bind(id);
-        session.write(sweep).await.map_err(classify)?;
-    }
-    Ok(())
+/// Writes down that a lease ran out, before its row is overwritten. The row is locked.
+pub(super) async fn record_expired(session: &mut Session, lease: &StoredLease) -> Result<(), DatabaseError> {
+    let key = &lease.holder.key;
+    let record = Statement::new(RECORD_EXPIRED).bind(key.kind().as_bytes()).bind(key.id().as_bytes());
+    session.write(record.bind(&lease.slot[..])).await.map(drop).map_err(classify)
 }
 
-/// Sets the expiry to now + ttl, within the absolute limit; never backwards.
+/// Sets the expiry to now + ttl, within the idle and the absolute limit; never backwards.
 pub(super) async fn keep_alive(
     session: &mut Session,
     proof: &Proof,
+    idle: Duration,
     now: Option<i64>,
 ) -> Result<Result<Holder, NoLock>, DatabaseError> {
-    change(session, proof, now, StoredLease::keep).await
+    change(session, proof, now, |lease| lease.keep(idle)).await
 }
 
 /// Adds to the expiry, within now + ttl and the absolute limit; never backwards.
@@ -193,27 +222,34 @@ pub(super) async fn release(
 }
 
 impl StoredLease {
-    pub(super) fn keep(&mut self) {
-        self.keep_until(self.now + self.ttl);
+    /// The person last did something so long ago.
+    pub(super) fn keep(&mut self, idle: Duration) {
+        self.active_at = self.active_at.max(self.now.saturating_sub(millis(idle.min(CENTURY))));
+        self.keep_until(self.now.saturating_add(self.ttl));
     }
 
     pub(super) fn extend(&mut self, by: Duration) {
-        self.keep_until((self.expires_at + millis(by.min(CENTURY))).min(self.now + self.ttl));
+        self.active_at = self.now;
+        let longer = self.expires_at.saturating_add(millis(by.min(CENTURY)));
+        self.keep_until(longer.min(self.now.saturating_add(self.ttl)));
     }
 
     pub(super) fn expire_within(&mut self, within: Duration) {
-        self.expires_at = self.expires_at.min(self.now + millis(within.min(CENTURY)));
+        self.expires_at = self.expires_at.min(self.now.saturating_add(millis(within.min(CENTURY))));
     }
 
-    /// Sets the expiry, within the absolute limit; never backwards.
+    /// Sets the expiry, within the idle and the absolute limit; never backwards.
     pub(super) fn keep_until(&mut self, until: i64) {
         self.last_active = self.now;
-        self.expires_at = self.expires_at.max(until.min(self.hard_until));
+        let most =
+            self.idle_limit.map_or(self.hard_until, |limit| self.hard_until.min(self.active_at.saturating_add(limit)));
+        self.expires_at = self.expires_at.max(until.min(most));
     }
 }
 
 const CHANGE: &str = "
-    update tenure_lock set last_active = ?, expires_at = ?, ended = ? where kind = ? and id = ? and slot = ?";
+    update tenure_lock set last_active = ?, active_at = ?, expires_at = ?, ended = ?
+     where kind = ? and id = ? and slot = ?";
 
 /// Changes the lease that a lock id holds, if it is alive: its row is locked, so what is decided here stays true until it
 /// is written. Otherwise answers why it holds none.
@@ -231,6 +267,7 @@ async fn change(
     let key = &lease.holder.key;
     let update = Statement::new(CHANGE)
         .bind(lease.last_active)
+        .bind(lease.active_at)
         .bind(lease.expires_at)
         .bind(lease.ended)
         .bind(key.kind().as_bytes())
@@ -243,8 +280,9 @@ async fn change(
     Ok(Ok(lease.into_holder()))
 }
 
-/// Where the lease of a generation is. Without a lock, because looking for it would wait for every row of the key.
-const SLOT: &str = "select slot from tenure_lock where kind = ? and id = ? and generation = ?";
+/// Where the lease of a generation is. Without a lock, because looking for it would wait for every row of the key. (The row
+/// of the exclusive lock goes along with the generations of leases beside each other, but is not alive then.)
+const SLOT: &str = "select slot from tenure_lock where kind = ? and id = ? and generation = ? and not ended";
 
 const BREAK: &str = "update tenure_lock set ended = 1 where kind = ? and id = ? and slot = ?";
 
@@ -272,9 +310,10 @@ pub(super) async fn break_lock(
 
 const RECORD_ENDED: &str = "
     insert into tenure_lock_history
-           (lock_hash, kind, id, generation, owner_id, owner_name, since, ended_at, how, by_id, by_name, reason)
-    select lease.lock_hash, lease.kind, lease.id, lease.generation, lease.owner_id, lease.owner_name, lease.since,
-           ?, ?, ?, ?, ?
+           (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, ended_at, how,
+            by_id, by_name, by_role, reason)
+    select lease.lock_hash, lease.kind, lease.id, lease.generation, lease.owner_id, lease.owner_name, lease.owner_role,
+           lease.shown_as, lease.since, ?, ?, ?, ?, ?, ?
       from tenure_lock as lease where lease.kind = ? and lease.id = ? and lease.slot = ?";
 
 /// Writes down how a live lease ends, and who has to do with it.
@@ -291,6 +330,7 @@ pub(super) async fn record_ended(
         .bind(how)
         .bind(by.map(|by| by.id.as_str()))
         .bind(by.map(|by| by.name.as_str()))
+        .bind(by.and_then(|by| by.role.as_deref()))
         .bind(reason)
         .bind(key.kind().as_bytes())
         .bind(key.id().as_bytes())

@@ -8,37 +8,58 @@ use super::errors::classify;
 use super::leases::{self, clock};
 use super::lock::record_ended;
 use super::session::{Session, Statement};
-use crate::backend::{Asking, LockHash, Proof};
+use crate::backend::{Asked, Asking, LockHash, OpenRequest, Proof};
 use crate::clock::{from_millis, millis, until};
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner};
+use crate::policy::ShowOwner;
 use crate::request::{Answer, Request};
+
+/// Whether it is the same request again.
+macro_rules! repeated {
+    () => {
+        "tenure_lock_request.generation = asked.generation and tenure_lock_request.expires_at > asked.clock
+                and cast(tenure_lock_request.note as binary) = cast(asked.note as binary)"
+    };
+}
 
 /// A request that is repeated keeps its place and its answer; another note is another request. Assignments are made from
 /// left to right, so what decides is overwritten last.
 const ASK: &str = concat!(
     "insert into tenure_lock_request
-            (kind, id, asker, asker_id, asker_name, generation, note, since, expires_at)
-     select l.kind, l.id, unhex(sha2(asked.by_id, 256)), asked.by_id, asked.by_name, l.generation, asked.note,
-            asked.clock, asked.clock + asked.ttl
+            (kind, id, asker, asker_id, asker_name, asker_role, handle, generation, note, since, expires_at)
+     select l.kind, l.id, unhex(sha2(asked.by_id, 256)), asked.by_id, asked.by_name, asked.by_role, asked.handle,
+            l.generation, asked.note, asked.clock, asked.clock + asked.ttl
        from (select ",
     clock!("?"),
     " as clock, cast(? as binary) as kind, cast(? as binary) as id, cast(? as signed) as generation,
                     convert(? using utf8mb4) as by_id, convert(? using utf8mb4) as by_name,
-                    convert(? using utf8mb4) as note, cast(? as signed) as ttl) as asked
+                    convert(? using utf8mb4) as note, cast(? as signed) as ttl,
+                    convert(? using utf8mb4) as by_role, convert(? using utf8mb4) as handle) as asked
        join tenure_lock as l on l.kind = asked.kind and l.id = asked.id and l.slot = ''
       where l.generation = asked.generation and not l.ended and l.expires_at > asked.clock
          on duplicate key update
-            since       = if(tenure_lock_request.generation = asked.generation
-                             and tenure_lock_request.expires_at > asked.clock
-                             and cast(tenure_lock_request.note as binary) = cast(asked.note as binary),
-                             tenure_lock_request.since, asked.clock),
-            later_until = if(tenure_lock_request.since = asked.clock, null, tenure_lock_request.later_until),
-            declined    = if(tenure_lock_request.since = asked.clock, null, tenure_lock_request.declined),
+            since       = if(",
+    repeated!(),
+    ", tenure_lock_request.since, asked.clock),
+            later_until = if(",
+    repeated!(),
+    ", tenure_lock_request.later_until, null),
+            declined    = if(",
+    repeated!(),
+    ", tenure_lock_request.declined, null),
             generation  = asked.generation,
             asker_name  = asked.by_name,
+            asker_role  = asked.by_role,
             note        = asked.note,
             expires_at  = asked.clock + asked.ttl"
+);
+
+/// How many others ask for the same lease.
+const OTHERS: &str = concat!(
+    "select count(*) from tenure_lock_request
+      where kind = ? and id = ? and generation = ? and asker <> unhex(sha2(?, 256)) and expires_at > ",
+    clock!("?")
 );
 
 /// Whoever went away is forgotten.
@@ -52,7 +73,8 @@ const OPEN: &str = concat!(
     "select ",
     clock!("?"),
     " as clock, convert(r.kind using utf8mb4) as kind, convert(r.id using utf8mb4) as id, r.asker_id, r.asker_name,
-            r.generation, r.note, r.since, r.expires_at, r.later_until, r.declined, l.expires_at as held_until
+            r.asker_role, r.handle, r.generation, r.note, r.since, r.expires_at, r.later_until, r.declined,
+            l.shown_as, l.owner_id as holder, l.expires_at as held_until
        from tenure_lock_request as r
        join tenure_lock as l on l.kind = r.kind and l.id = r.id and l.slot = '' and l.generation = r.generation
       where r.kind = ? and r.id = ? and (? is null or r.asker = unhex(sha2(?, 256))) and not l.ended
@@ -61,13 +83,14 @@ const OPEN: &str = concat!(
 );
 
 /// Asks, or asks again.
-pub(super) async fn ask(
-    session: &mut Session,
-    asking: &Asking<'_>,
-    now: Option<i64>,
-) -> Result<Option<Request>, DatabaseError> {
-    let Asking { key, generation, by, note } = asking;
+pub(super) async fn ask(session: &mut Session, asking: &Asking<'_>, now: Option<i64>) -> Result<Asked, DatabaseError> {
+    let Asking { key, generation, by, note, handle, most } = asking;
     let (kind, id) = (key.kind().as_bytes(), key.id().as_bytes());
+    let others = Statement::new(OTHERS).bind(kind).bind(id).bind(*generation).bind(by.id.as_str()).bind(now);
+    let others = session.fetch_optional(others).await.map_err(classify)?;
+    if others.map_or(Ok(0_i64), |row| row.try_get(0)).map_err(classify)? >= i64::from(*most) {
+        return Ok(Asked::Full);
+    }
     let ask = Statement::new(ASK)
         .bind(now)
         .bind(kind)
@@ -76,7 +99,9 @@ pub(super) async fn ask(
         .bind(by.id.as_str())
         .bind(by.name.as_str())
         .bind(*note)
-        .bind(millis(Request::TTL));
+        .bind(millis(Request::TTL))
+        .bind(by.role.as_deref())
+        .bind(handle.as_str());
     session.write(ask).await.map_err(classify)?;
     // Theirs who repeat their requests at this moment are locked, and left alone.
     let gone = Statement::new(GONE).bind(kind).bind(id).bind(now);
@@ -85,7 +110,7 @@ pub(super) async fn ask(
         session.write(Statement::new(SWEEP).bind(kind).bind(id).bind(asker)).await.map_err(classify)?;
     }
     let asked = open(session, key, Some(&by.id), now).await?.pop();
-    Ok(asked.filter(|request| request.generation == *generation))
+    Ok(Asked::found(asked.map(|asked| asked.request), *generation))
 }
 
 /// Who asks for the lease that is alive on a key, or whether this one does.
@@ -94,25 +119,27 @@ async fn open(
     key: &LockKey,
     asker: Option<&str>,
     now: Option<i64>,
-) -> Result<Vec<Request>, DatabaseError> {
+) -> Result<Vec<OpenRequest>, DatabaseError> {
     let select = Statement::new(OPEN).bind(now).bind(key.kind().as_bytes()).bind(key.id().as_bytes());
     let rows = session.fetch_all(select.bind(asker).bind(asker)).await.map_err(classify)?;
     rows.iter().map(request).collect()
 }
 
-fn request(row: &MySqlRow) -> Result<Request, DatabaseError> {
+fn request(row: &MySqlRow) -> Result<OpenRequest, DatabaseError> {
     let text = |column| row.try_get::<String, _>(column).map_err(classify);
     let number = |column| row.try_get::<i64, _>(column).map_err(classify);
     let (now, later) = (number("clock")?, row.try_get::<Option<i64>, _>("later_until").map_err(classify)?);
-    Ok(Request {
+    let request = Request {
         key: LockKey::new(text("kind")?, text("id")?),
         generation: number("generation")?,
-        by: Owner::new(text("asker_id")?, text("asker_name")?),
+        by: leases::person(row, "asker")?.unwrap_or_else(|| Owner::new("", "")),
         note: text("note")?,
         since: from_millis(number("since")?),
         remaining: until(number("expires_at")?, now),
         answer: Answer::stored(later.map(|at| until(at, now)), row.try_get("declined").map_err(classify)?),
-    })
+    };
+    let (handle, holder) = (text("handle")?, text("holder")?);
+    Ok(OpenRequest { request, handle, shown: ShowOwner::from_stored(number("shown_as")?), holder })
 }
 
 /// Who asks whoever shows the lock id.
@@ -122,7 +149,10 @@ pub(super) async fn requests(
     now: Option<i64>,
 ) -> Result<Result<Vec<Request>, NoLock>, DatabaseError> {
     match leases::check(session, proof, now).await? {
-        Ok(holder) => Ok(Ok(open(session, &holder.key, None, now).await?)),
+        Ok(holder) => {
+            let open = open(session, &holder.key, None, now).await?;
+            Ok(Ok(open.into_iter().map(OpenRequest::for_holder).collect()))
+        }
         Err(no_lock) => Ok(Err(no_lock)),
     }
 }
@@ -145,6 +175,9 @@ pub(super) async fn answer(
         Ok(holder) => holder,
         Err(no_lock) => return Ok(Err(no_lock)),
     };
+    let Some(asked) = open(session, &key, None, now).await?.into_iter().find(|open| open.is_of(asker)) else {
+        return Ok(Ok(None));
+    };
     let (later, declined) = answer.parts();
     let answer = Statement::new(ANSWER)
         .bind(now)
@@ -152,16 +185,17 @@ pub(super) async fn answer(
         .bind(declined)
         .bind(key.kind().as_bytes())
         .bind(key.id().as_bytes())
-        .bind(asker)
+        .bind(asked.request.by.id.as_str())
         .bind(generation);
     session.write(answer).await.map_err(classify)?;
-    Ok(Ok(open(session, &key, Some(asker), now).await?.pop()))
+    let asked = open(session, &key, Some(&asked.request.by.id), now).await?.pop();
+    Ok(Ok(asked.map(OpenRequest::for_holder)))
 }
 
 const HAND_OVER: &str = "
     update tenure_lock
-       set generation = generation + 1, lock_hash = ?, owner_id = ?, owner_name = ?, since = ?, last_active = ?,
-           expires_at = ?, ttl = 0, hard_until = ?
+       set generation = generation + 1, lock_hash = ?, owner_id = ?, owner_name = ?, owner_role = ?, since = ?,
+           last_active = ?, active_at = ?, expires_at = ?, ttl = 0, idle_limit = null, hard_until = ?
      where kind = ? and id = ? and slot = ''";
 
 /// Ends the lease, and keeps the key for one of those who ask. Takes the row first: whoever saves under this lease is
@@ -178,13 +212,18 @@ pub(super) async fn hand_over(
         return Ok(leases::check(session, proof, now).await?.map(|_| None));
     };
     let key = &held.holder.key;
-    let Some(Request { by, .. }) = open(session, key, Some(to), now).await?.pop() else { return Ok(Ok(None)) };
+    let asking = open(session, key, None, now).await?;
+    let Some(by) = asking.into_iter().find(|open| open.is_of(to)).map(|open| open.request.by) else {
+        return Ok(Ok(None));
+    };
     record_ended(session, &held, "handed over", Some(&by), None).await?;
     let until = held.now + millis(Request::RESERVATION);
     let hand_over = Statement::new(HAND_OVER)
         .bind(&reservation[..])
         .bind(by.id.as_str())
         .bind(by.name.as_str())
+        .bind(by.role.as_deref())
+        .bind(held.now)
         .bind(held.now)
         .bind(held.now)
         .bind(until)

@@ -1,5 +1,7 @@
 //! Reviving a lease that ran out. Its row is locked first, so what is decided stays true until it is committed.
 
+use std::time::Duration;
+
 use super::deadline::RowLock;
 use super::errors::classify;
 use super::leases;
@@ -10,7 +12,7 @@ use crate::error::DatabaseError;
 use crate::lease::{LockKey, NoLock, Why};
 
 const RESUME: &str = "
-    update tenure_lock set last_active = ?, expires_at = ? where kind = ? and id = ? and slot = ?";
+    update tenure_lock set last_active = ?, active_at = ?, expires_at = ? where kind = ? and id = ? and slot = ?";
 
 /// Revives the lease, if it is in its row still: whoever takes the key over changes the row, and whoever ends the lease
 /// marks it. Takes the row as a takeover would: whoever saves relying upon its not being held is waited for.
@@ -33,9 +35,11 @@ pub(super) async fn resume(
         let why = Why::LimitReached { at: from_millis(lease.hard_until) };
         return Ok(Resumption::Ended(NoLock { key: Some(key.clone()), why, held_now: None }));
     }
-    lease.keep_until(lease.now + lease.ttl);
+    // Whoever comes back is there.
+    lease.keep(Duration::ZERO);
     let resume = Statement::new(RESUME)
         .bind(lease.last_active)
+        .bind(lease.active_at)
         .bind(lease.expires_at)
         .bind(key.kind().as_bytes())
         .bind(key.id().as_bytes())

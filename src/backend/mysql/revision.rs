@@ -26,7 +26,7 @@ const KEEP: &str = "
 /// be asked for.
 pub(super) async fn keep(
     session: &mut Session,
-    mapping: &Mapping,
+    mapping: &'static Mapping,
     key: &LockKey,
     version: Version,
     rows: &Rows,
@@ -54,7 +54,7 @@ pub(super) async fn keep(
 /// The state at a version, if it is still kept, and was written by a release whose mapping had the same columns.
 pub(super) async fn state(
     session: &mut Session,
-    mapping: &Mapping,
+    mapping: &'static Mapping,
     key: &LockKey,
     at: Version,
 ) -> Result<Option<Rows>, DatabaseError> {
@@ -73,7 +73,7 @@ const CHANGES: &str = "
 /// The changes that are kept, newest first. Where no revisions are, the audit columns tell the latest.
 pub(super) async fn changes(
     session: &mut Session,
-    mapping: &Mapping,
+    mapping: &'static Mapping,
     key: &LockKey,
     id: &[Value],
     limit: u32,

@@ -20,7 +20,7 @@ const ROWS: usize = 32;
 /// Inserts a new aggregate as version 1; `false` if there is one with this id.
 pub(super) async fn insert(
     session: &mut Session,
-    mapping: &Mapping,
+    mapping: &'static Mapping,
     rows: &Rows,
     author: &Authorship,
     now: Option<i64>,
@@ -73,7 +73,11 @@ pub(super) async fn save(session: &mut Session, save: &Save<'_>, now: Option<i64
 }
 
 /// Deletes an aggregate if the version is still the one that was loaded.
-pub(super) async fn delete(session: &mut Session, mapping: &Mapping, old: &Stored) -> Result<Saved, DatabaseError> {
+pub(super) async fn delete(
+    session: &mut Session,
+    mapping: &'static Mapping,
+    old: &Stored,
+) -> Result<Saved, DatabaseError> {
     let id = &old.rows.root[..mapping.root.key];
     // The root is locked and its version checked before the children go, so that a refusal has written nothing.
     let now = load::load(session, mapping, id, RowLock::Update).await?;
@@ -90,7 +94,7 @@ pub(super) async fn delete(session: &mut Session, mapping: &Mapping, old: &Store
 /// The ids of the aggregates that match, locked.
 pub(super) async fn lock_matching(
     session: &mut Session,
-    mapping: &Mapping,
+    mapping: &'static Mapping,
     when: &Test,
 ) -> Result<Vec<Row>, DatabaseError> {
     let (select, values) = statements::select_matching(mapping, when);
@@ -110,15 +114,15 @@ pub(super) async fn update_matching(
 }
 
 /// The values of the audit columns, if there are any. Without a given time the server's is taken.
-fn audit(mapping: &Mapping, author: &Authorship, now: Option<i64>) -> Vec<Value> {
+fn audit(mapping: &'static Mapping, author: &Authorship, now: Option<i64>) -> Vec<Value> {
     let at = now.map_or(Value::Null(Kind::Integer), Value::Integer);
     mapping.audit.iter().flat_map(|_| author.audit(at.clone())).collect()
 }
 
 async fn insert_children(
     session: &mut Session,
-    mapping: &Mapping,
-    table: &Table,
+    mapping: &'static Mapping,
+    table: &'static Table,
     root: &Row,
     children: &[&Row],
 ) -> Result<(), DatabaseError> {
@@ -133,7 +137,7 @@ async fn insert_children(
 
 /// On MySQL only a locking read can wait for less than a second, so the root is locked by one before it is written. On
 /// MariaDB every statement can.
-async fn ask_first(session: &mut Session, mapping: &Mapping, id: &[Value]) -> Result<(), DatabaseError> {
+async fn ask_first(session: &mut Session, mapping: &'static Mapping, id: &[Value]) -> Result<(), DatabaseError> {
     if session.flavour() == Flavour::MySql {
         let select = query(statements::select_root(mapping), id);
         session.fetch_locked(select, RowLock::Update).await.map_err(classify)?;

@@ -4,7 +4,7 @@
 //! left of the answer for the answer to the next statement. So a statement runs to its end even if nobody waits for it
 //! any more, and only then the connection is cleaned up.
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
 use sqlx::mysql::{MySqlArguments, MySqlQueryResult, MySqlRow};
 use sqlx::pool::PoolConnection;
@@ -21,16 +21,16 @@ use crate::error::DatabaseError;
 /// A statement with its values. Unlike sqlx's own it can be run again.
 #[derive(Clone)]
 pub(super) struct Statement {
-    sql: Cow<'static, str>,
+    sql: Arc<str>,
     arguments: MySqlArguments,
 }
 
 impl Statement {
-    pub(super) fn new(sql: impl Into<Cow<'static, str>>) -> Self {
+    pub(super) fn new(sql: impl Into<Arc<str>>) -> Self {
         Self::with(sql, MySqlArguments::default())
     }
 
-    pub(super) fn with(sql: impl Into<Cow<'static, str>>, arguments: MySqlArguments) -> Self {
+    pub(super) fn with(sql: impl Into<Arc<str>>, arguments: MySqlArguments) -> Self {
         Statement { sql: sql.into(), arguments }
     }
 
@@ -39,8 +39,15 @@ impl Statement {
         self
     }
 
+    /// The same values, of another text.
+    pub(super) fn saying(self, sql: String) -> Self {
+        Statement { sql: sql.into(), ..self }
+    }
+
     fn between(mut self, before: &str, after: &str) -> Self {
-        self.sql = format!("{before}{}{after}", self.sql).into();
+        if !before.is_empty() || !after.is_empty() {
+            self.sql = [before, &self.sql, after].concat().into();
+        }
         self
     }
 
@@ -61,19 +68,38 @@ pub(super) struct Session {
     open: bool,
     /// Whether the application had the connection in its hands since our last statement.
     lent: bool,
+    /// Whether it ever had.
+    was_lent: bool,
     runtime: Handle,
 }
 
 impl Session {
     /// Takes a connection from the pool.
     pub(super) async fn acquire(pool: &MySqlPool, flavour: Flavour) -> Result<Self, DatabaseError> {
-        let connection = Some(pool.acquire().await.map_err(classify)?);
-        let runtime = Handle::current();
-        Ok(Session { connection, returned: None, flavour, deadline: None, open: false, lent: false, runtime })
+        Ok(Self::on(pool.acquire().await.map_err(classify)?, flavour))
+    }
+
+    pub(super) fn on(connection: PoolConnection<MySql>, flavour: Flavour) -> Self {
+        let (connection, runtime) = (Some(connection), Handle::current());
+        Session {
+            connection,
+            returned: None,
+            flavour,
+            deadline: None,
+            open: false,
+            lent: false,
+            was_lent: false,
+            runtime,
+        }
     }
 
     pub(super) fn flavour(&self) -> Flavour {
         self.flavour
+    }
+
+    /// Whether the application had the connection in its hands, so that errors may have gone unseen.
+    pub(super) fn was_lent(&self) -> bool {
+        self.was_lent
     }
 
     /// The deadline of its waits; none outside of a writing transaction.
@@ -222,7 +248,7 @@ impl Session {
 
     /// The connection, for the application's own statements; nobody else's is under way then.
     pub(super) fn lend(&mut self) -> Option<&mut MySqlConnection> {
-        self.lent = true;
+        (self.lent, self.was_lent) = (true, true);
         self.connection.as_deref_mut()
     }
 

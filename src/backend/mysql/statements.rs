@@ -4,93 +4,133 @@
 //! are all numbers, and instants travel as microseconds. How a root is locked is not written here: that is for whoever
 //! runs the statement, because it depends on how long may be waited.
 
+use std::sync::Arc;
+
+use crate::backend::texts::{Texts, What};
 use crate::backend::{BulkChange, condition};
 use crate::condition::Test;
 use crate::mapping::{Audit, Column, Mapping, Table};
 use crate::value::{Kind, Value};
 
+static TEXTS: Texts = Texts::new();
+
 /// `select` of the root: its version, then its columns. Binds the id.
-pub(super) fn select_root(mapping: &Mapping) -> String {
-    let root = &mapping.root;
-    let id = key_is(root);
-    format!("select cast(`{}` as signed), {} from `{}` where {id}", mapping.version, reading(root), root.name)
+pub(super) fn select_root(mapping: &'static Mapping) -> Arc<str> {
+    TEXTS.get(What::SelectRoot, &mapping.root, &[], || {
+        let root = &mapping.root;
+        let id = key_is(root);
+        format!("select cast(`{}` as signed), {} from `{}` where {id}", mapping.version, reading(root), root.name)
+    })
+}
+
+/// `select` of an aggregate by one statement: a row of the root, and one of each child, in no order. First comes the number
+/// of the table (0 is the root), then the root's version, then the columns of all tables, null but for those of the row's own.
+/// Binds the id once for each table.
+pub(super) fn select_whole(mapping: &'static Mapping) -> Arc<str> {
+    TEXTS.get(What::SelectWhole, &mapping.root, &[], || {
+        let tables = || std::iter::once(&mapping.root).chain(&mapping.children).enumerate();
+        let select = |(at, table): (usize, &'static Table)| {
+            let columns = tables().map(|(other, table)| if other == at { reading(table) } else { absent(table) });
+            let columns = columns.collect::<Vec<_>>().join(", ");
+            let (version, found) = match at {
+                0 => (format!("cast(`{}` as signed)", mapping.version), key_is(table)),
+                _ => ("null".to_owned(), owner_is(mapping, table)),
+            };
+            format!("select {at}, {version}, {columns} from `{}` where {found}", table.name)
+        };
+        tables().map(select).collect::<Vec<_>>().join(" union all ")
+    })
 }
 
 /// `select` of all children of one root in one collection, in the order of their keys. Binds the root's id.
-pub(super) fn select_children(mapping: &Mapping, child: &Table) -> String {
-    select_children_and(mapping, child, "")
-}
-
-/// As [`select_children`], and in a last column the version that the root has at this moment; binds the id twice.
-pub(super) fn select_children_with_version(mapping: &Mapping, child: &Table) -> String {
-    select_children_and(mapping, child, &format!(", ({})", select_version(mapping)))
-}
-
-fn select_children_and(mapping: &Mapping, child: &Table, more: &str) -> String {
-    let key = child.columns[..child.key].iter().map(|column| match column.kind {
-        // By bytes, as every other database and the language itself do.
-        Kind::Text => format!("cast(convert(`{}` using utf8mb4) as binary)", column.name),
-        _ => format!("`{}`", column.name),
-    });
-    let owner = child.owner.iter().map(|name| format!("`{name}`"));
-    let (order, owner) = (owner.chain(key).collect::<Vec<_>>().join(", "), owner_is(mapping, child));
-    format!("select {}{more} from `{}` where {owner} order by {order}", reading(child), child.name)
+pub(super) fn select_children(mapping: &'static Mapping, child: &'static Table) -> Arc<str> {
+    TEXTS.get(What::SelectChildren, child, &[], || {
+        let key = child.columns[..child.key].iter().map(|column| match column.kind {
+            // By bytes, as every other database and the language itself do.
+            Kind::Text => format!("cast(convert(`{}` using utf8mb4) as binary)", column.name),
+            _ => format!("`{}`", column.name),
+        });
+        let owner = child.owner.iter().map(|name| format!("`{name}`"));
+        let (order, owner) = (owner.chain(key).collect::<Vec<_>>().join(", "), owner_is(mapping, child));
+        format!("select {} from `{}` where {owner} order by {order}", reading(child), child.name)
+    })
 }
 
 /// `insert` of the root; binds its columns, the audit columns, the version.
-pub(super) fn insert_root(mapping: &Mapping) -> String {
-    let (root, version) = (&mapping.root, &mapping.version);
-    let (names, values) = (names(&root.columns), places(&root.columns));
-    let (audited, audit): (String, String) =
-        audit(mapping).map(|(name, place)| (format!("`{name}`, "), format!("{place}, "))).unzip();
-    format!("insert into `{}` ({names}, {audited}`{version}`) values ({values}, {audit}?)", root.name)
+pub(super) fn insert_root(mapping: &'static Mapping) -> Arc<str> {
+    TEXTS.get(What::InsertRoot, &mapping.root, &[], || {
+        let (root, version) = (&mapping.root, &mapping.version);
+        let (names, values) = (names(&root.columns), places(&root.columns));
+        let (audited, audit): (String, String) =
+            audit(mapping).map(|(name, place)| (format!("`{name}`, "), format!("{place}, "))).unzip();
+        format!("insert into `{}` ({names}, {audited}`{version}`) values ({values}, {audit}?)", root.name)
+    })
 }
 
 /// `insert` of so many children; binds the root's id and its columns for each.
-pub(super) fn insert_children(mapping: &Mapping, child: &Table, count: usize) -> String {
-    let owner = child.owner.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    let id = places(&mapping.root.columns[..mapping.root.key]);
-    let (names, row) = (names(&child.columns), format!("({id}, {})", places(&child.columns)));
-    format!("insert into `{}` ({owner}, {names}) values {}", child.name, vec![row; count].join(", "))
+pub(super) fn insert_children(mapping: &'static Mapping, child: &'static Table, count: usize) -> Arc<str> {
+    TEXTS.get(What::InsertChildren, child, &[count], || {
+        let owner = child.owner.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let id = places(&mapping.root.columns[..mapping.root.key]);
+        let (names, row) = (names(&child.columns), format!("({id}, {})", places(&child.columns)));
+        format!("insert into `{}` ({owner}, {names}) values {}", child.name, vec![row; count].join(", "))
+    })
 }
 
 /// `update` of the root if the version is the expected one; binds the changed columns, the audit columns, the version
 /// to be, the id, the expected version.
-pub(super) fn update_root(mapping: &Mapping, changed: &[usize]) -> String {
-    let (root, version) = (&mapping.root, &mapping.version);
-    let set: String = assign(root, changed).into_iter().map(|set| set + ", ").collect();
-    let (audit, id) = (assign_audit(mapping), key_is(root));
-    format!("update `{}` set {set}{audit}`{version}` = ? where {id} and `{version}` = ?", root.name)
+pub(super) fn update_root(mapping: &'static Mapping, changed: &[usize]) -> Arc<str> {
+    TEXTS.get(What::UpdateRoot, &mapping.root, changed, || {
+        let (root, version) = (&mapping.root, &mapping.version);
+        let set: String = assign(root, changed).into_iter().map(|set| set + ", ").collect();
+        let (audit, id) = (assign_audit(mapping), key_is(root));
+        format!("update `{}` set {set}{audit}`{version}` = ? where {id} and `{version}` = ?", root.name)
+    })
 }
 
 /// `update` of one child; binds the changed columns, the root's id, the key.
-pub(super) fn update_child(mapping: &Mapping, child: &Table, changed: &[usize]) -> String {
-    let set = assign(child, changed).join(", ");
-    format!("update `{}` set {set} where {}", child.name, child_is(mapping, child))
+pub(super) fn update_child(mapping: &'static Mapping, child: &'static Table, changed: &[usize]) -> Arc<str> {
+    TEXTS.get(What::UpdateChild, child, changed, || {
+        let set = assign(child, changed).join(", ");
+        format!("update `{}` set {set} where {}", child.name, child_is(mapping, child))
+    })
 }
 
 /// `delete` of one child; binds the root's id, the key.
-pub(super) fn delete_child(mapping: &Mapping, child: &Table) -> String {
-    format!("delete from `{}` where {}", child.name, child_is(mapping, child))
+pub(super) fn delete_child(mapping: &'static Mapping, child: &'static Table) -> Arc<str> {
+    TEXTS.get(What::DeleteChild, child, &[], || {
+        format!("delete from `{}` where {}", child.name, child_is(mapping, child))
+    })
 }
 
 /// `delete` of all children of one root in one collection; binds the root's id.
-pub(super) fn delete_children(mapping: &Mapping, child: &Table) -> String {
-    format!("delete from `{}` where {}", child.name, owner_is(mapping, child))
+pub(super) fn delete_children(mapping: &'static Mapping, child: &'static Table) -> Arc<str> {
+    TEXTS.get(What::DeleteChildren, child, &[], || {
+        format!("delete from `{}` where {}", child.name, owner_is(mapping, child))
+    })
 }
 
 /// `delete` of the root; binds the id.
-pub(super) fn delete_root(mapping: &Mapping) -> String {
-    format!("delete from `{}` where {}", mapping.root.name, key_is(&mapping.root))
+pub(super) fn delete_root(mapping: &'static Mapping) -> Arc<str> {
+    TEXTS.get(What::DeleteRoot, &mapping.root, &[], || {
+        format!("delete from `{}` where {}", mapping.root.name, key_is(&mapping.root))
+    })
 }
 
 /// `select` of the version alone; binds the id.
-pub(super) fn select_version(mapping: &Mapping) -> String {
-    format!("select cast(`{}` as signed) from `{}` where {}", mapping.version, mapping.root.name, key_is(&mapping.root))
+pub(super) fn select_version(mapping: &'static Mapping) -> Arc<str> {
+    TEXTS.get(What::SelectVersion, &mapping.root, &[], || {
+        format!(
+            "select cast(`{}` as signed) from `{}` where {}",
+            mapping.version,
+            mapping.root.name,
+            key_is(&mapping.root)
+        )
+    })
 }
 
 /// `select` of what the audit columns say, the time in milliseconds; binds the id.
-pub(super) fn select_audit(mapping: &Mapping, audit: &Audit) -> String {
+pub(super) fn select_audit(mapping: &'static Mapping, audit: &Audit) -> String {
     let Audit { by, by_name, at, command } = audit;
     let text = |name: &str, called: &str| format!("convert(`{name}` using utf8mb4) as {called}");
     format!(
@@ -106,7 +146,7 @@ pub(super) fn select_audit(mapping: &Mapping, audit: &Audit) -> String {
 }
 
 /// `select` of the ids of the roots that match, in their order; and the values to bind.
-pub(super) fn select_matching(mapping: &Mapping, when: &Test) -> (String, Vec<Value>) {
+pub(super) fn select_matching(mapping: &'static Mapping, when: &Test) -> (String, Vec<Value>) {
     let (mut values, root) = (Vec::new(), &mapping.root);
     let id = root.key_alone();
     let when = condition(mapping, when, &mut values);
@@ -134,7 +174,7 @@ pub(super) fn update_matching(change: &BulkChange<'_>, audit: &[Value]) -> (Stri
 }
 
 /// A condition; its values come after those that are there already.
-fn condition(mapping: &Mapping, when: &Test, values: &mut Vec<Value>) -> String {
+fn condition(mapping: &'static Mapping, when: &Test, values: &mut Vec<Value>) -> String {
     condition::render(&mapping.root, when, '`', &mut |column, value| {
         values.push(value.clone());
         operand(column)
@@ -142,7 +182,7 @@ fn condition(mapping: &Mapping, when: &Test, values: &mut Vec<Value>) -> String 
 }
 
 /// The audit columns and the places of their values.
-fn audit(mapping: &Mapping) -> impl Iterator<Item = (&String, String)> {
+fn audit(mapping: &'static Mapping) -> impl Iterator<Item = (&'static String, String)> {
     let place = |audit: &Audit, name: &String| match *name == audit.at {
         true => format!("coalesce(timestampadd(microsecond, ? * 1000, {EPOCH}), sysdate(6))"),
         false => "?".to_owned(),
@@ -151,12 +191,16 @@ fn audit(mapping: &Mapping) -> impl Iterator<Item = (&String, String)> {
     columns.map(move |(audit, name)| (name, place(audit, name)))
 }
 
-fn assign_audit(mapping: &Mapping) -> String {
+fn assign_audit(mapping: &'static Mapping) -> String {
     audit(mapping).map(|(name, place)| format!("`{name}` = {place}, ")).collect()
 }
 
 fn names(columns: &[Column]) -> String {
     columns.iter().map(|column| format!("`{}`", column.name)).collect::<Vec<_>>().join(", ")
+}
+
+fn absent(table: &Table) -> String {
+    vec!["null"; table.columns.len()].join(", ")
 }
 
 fn reading(table: &Table) -> String {
@@ -216,7 +260,7 @@ fn key_is(table: &Table) -> String {
     table.columns[..table.key].iter().map(is).collect::<Vec<_>>().join(" and ")
 }
 
-fn child_is(mapping: &Mapping, child: &Table) -> String {
+fn child_is(mapping: &'static Mapping, child: &'static Table) -> String {
     // A child that there is at most one of has no key of its own.
     match child.key {
         0 => owner_is(mapping, child),
@@ -224,7 +268,7 @@ fn child_is(mapping: &Mapping, child: &Table) -> String {
     }
 }
 
-fn owner_is(mapping: &Mapping, child: &Table) -> String {
+fn owner_is(mapping: &'static Mapping, child: &'static Table) -> String {
     let id = &mapping.root.columns[..mapping.root.key];
     let is = |(name, column): (&String, &Column)| format!("`{name}` = {}", place(column));
     child.owner.iter().zip(id).map(is).collect::<Vec<_>>().join(" and ")

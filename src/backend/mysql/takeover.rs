@@ -16,8 +16,8 @@ const USED: &str = "select 1 from tenure_lock_history where lock_hash = ?";
 
 const TAKE_OVER: &str = "
     update tenure_lock
-       set generation = generation + 1, lock_hash = ?, owner_id = ?, owner_name = ?, since = ?, last_active = ?,
-           expires_at = ?, ttl = ?, hard_until = ?
+       set generation = generation + 1, lock_hash = ?, owner_id = ?, owner_name = ?, owner_role = ?, shown_as = ?,
+           since = ?, last_active = ?, active_at = ?, expires_at = ?, ttl = ?, idle_limit = ?, hard_until = ?
      where kind = ? and id = ? and slot = ''";
 
 /// Ends the live lease of that generation and grants the next. Only what is granted is to be committed. Takes the row
@@ -29,7 +29,7 @@ pub(super) async fn take_over(
     reason: &str,
     now: Option<i64>,
 ) -> Result<TakenOver, DatabaseError> {
-    let LockRequest { key, lock, owner, policy } = request;
+    let LockRequest { key, lock, owner, policy, .. } = request;
     let found = leases::in_slot(session, key, &[], RowLock::Update, now).await?;
     let same = |lease: &StoredLease| lease.holder.generation == generation && lease.alive();
     let Some(held) = found.filter(same) else { return Ok(TakenOver::Changed) };
@@ -43,10 +43,14 @@ pub(super) async fn take_over(
         .bind(&lock[..])
         .bind(owner.id.as_str())
         .bind(owner.name.as_str())
+        .bind(owner.role.as_deref())
+        .bind(policy.shown.stored())
+        .bind(held.now)
         .bind(held.now)
         .bind(held.now)
         .bind(held.now + millis(policy.ttl))
         .bind(millis(policy.ttl))
+        .bind(policy.idle.map(millis))
         .bind(held.now + millis(policy.limit))
         .bind(key.kind().as_bytes())
         .bind(key.id().as_bytes());

@@ -33,7 +33,12 @@ impl MySqlTransaction {
 
 #[async_trait]
 impl BackendTransaction for MySqlTransaction {
-    async fn load(&mut self, mapping: &Mapping, id: &[Value], mode: LockMode) -> Result<Option<Stored>, DatabaseError> {
+    async fn load(
+        &mut self,
+        mapping: &'static Mapping,
+        id: &[Value],
+        mode: LockMode,
+    ) -> Result<Option<Stored>, DatabaseError> {
         let lock = match mode {
             LockMode::PessimisticRead => RowLock::Share,
             LockMode::PessimisticWrite | LockMode::PessimisticForceIncrement => RowLock::Update,
@@ -44,7 +49,7 @@ impl BackendTransaction for MySqlTransaction {
 
     async fn load_unlocked(
         &mut self,
-        mapping: &Mapping,
+        mapping: &'static Mapping,
         id: &[Value],
         _mode: LockMode,
     ) -> Result<Result<Option<Stored>, RowLocked>, DatabaseError> {
@@ -57,17 +62,26 @@ impl BackendTransaction for MySqlTransaction {
         Ok(if there { Err(RowLocked) } else { Ok(None) })
     }
 
-    async fn hold_version(&mut self, mapping: &Mapping, id: &[Value]) -> Result<Option<Version>, DatabaseError> {
+    async fn hold_version(
+        &mut self,
+        mapping: &'static Mapping,
+        id: &[Value],
+    ) -> Result<Option<Version>, DatabaseError> {
         self.open.wait_for(async |session| load::version_now(session, mapping, id, RowLock::Share).await).await
     }
 
-    async fn state_at(&mut self, mapping: &Mapping, key: &LockKey, at: Version) -> Result<Option<Rows>, DatabaseError> {
+    async fn state_at(
+        &mut self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        at: Version,
+    ) -> Result<Option<Rows>, DatabaseError> {
         revision::state(self.open.session(), mapping, key, at).await
     }
 
     async fn latest_change(
         &mut self,
-        mapping: &Mapping,
+        mapping: &'static Mapping,
         key: &LockKey,
         id: &[Value],
     ) -> Result<Option<Change>, DatabaseError> {
@@ -76,7 +90,7 @@ impl BackendTransaction for MySqlTransaction {
 
     async fn insert(
         &mut self,
-        mapping: &Mapping,
+        mapping: &'static Mapping,
         key: &LockKey,
         rows: &Rows,
         author: &Authorship,
@@ -105,7 +119,7 @@ impl BackendTransaction for MySqlTransaction {
         self.open.wait_for(write).await
     }
 
-    async fn delete(&mut self, mapping: &Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError> {
+    async fn delete(&mut self, mapping: &'static Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError> {
         let delete = async |session: &mut Session| {
             let deleted = rows::delete(session, mapping, old).await?;
             if let Saved::Done = deleted {
@@ -116,7 +130,7 @@ impl BackendTransaction for MySqlTransaction {
         self.open.wait_for(delete).await
     }
 
-    async fn lock_matching(&mut self, mapping: &Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError> {
+    async fn lock_matching(&mut self, mapping: &'static Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError> {
         self.open.wait_for(async |session| rows::lock_matching(session, mapping, when).await).await
     }
 
@@ -137,8 +151,7 @@ impl BackendTransaction for MySqlTransaction {
 
     async fn holder(&mut self, key: &LockKey) -> Result<Option<Holder>, DatabaseError> {
         let now = self.time.given();
-        let hold = async |session: &mut Session| leases::exclusive(session, key, RowLock::Share, now).await;
-        Ok(self.open.wait_for(hold).await?.map(leases::StoredLease::into_holder))
+        self.open.wait_for(async |session| leases::in_the_way(session, key, now).await).await
     }
 
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {

@@ -1,5 +1,7 @@
 //! Values in and out of MariaDB and MySQL; how they travel is what `statements.rs` asks for.
 
+use std::sync::Arc;
+
 use sqlx::Row as _;
 use sqlx::mysql::MySqlRow;
 
@@ -9,7 +11,7 @@ use crate::mapping::{Column, MappingError, Row, Table};
 use crate::value::{Kind, Value};
 
 /// A statement with its values.
-pub(super) fn query<'v>(sql: String, values: impl IntoIterator<Item = &'v Value>) -> Statement {
+pub(super) fn query<'v>(sql: impl Into<Arc<str>>, values: impl IntoIterator<Item = &'v Value>) -> Statement {
     values.into_iter().fold(Statement::new(sql), bind)
 }
 

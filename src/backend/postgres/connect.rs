@@ -1,14 +1,16 @@
 //! Connecting: the settings that keep acknowledged locks are verified, the schema is brought up to date.
 
+use std::num::NonZeroU32;
 use std::time::{Duration, SystemTime};
 
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{Connection, PgConnection, PgPool, Row};
+use sqlx::{Connection, Executor, PgConnection, PgPool, Row};
 
 use super::errors::classify;
+use super::pools::Pools;
 use super::{Postgres, Time};
-use crate::backend::migration;
+use crate::backend::{migration, reserve};
 use crate::clock::to_micros;
 use crate::database::ConnectOptions;
 use crate::diagnosis::{Diagnosis, Setting};
@@ -16,6 +18,10 @@ use crate::error::DatabaseError;
 
 /// Connections per process. Two cores' worth of PostgreSQL backends are busy with far fewer.
 const CONNECTIONS: u32 = 10;
+
+/// What every connection is set to, whatever the server's default is: batches and loads are transactions of their own, and
+/// under SERIALIZABLE would fail because of others that they have nothing to do with.
+const SESSION: &str = "set session characteristics as transaction isolation level read committed";
 
 /// How long a connection may have been idle without being asked whether it lives.
 const IDLE: Duration = Duration::from_secs(1);
@@ -25,7 +31,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 impl Postgres {
     /// Connects and migrates tenure's own tables.
     pub(crate) async fn open(url: &str, connect: ConnectOptions) -> Result<Self, DatabaseError> {
-        let pool = pool(url).await?;
+        let options = reachable(url).await?;
+        let pool = pool(options.clone(), connect.connections.map_or(CONNECTIONS, NonZeroU32::get));
         let (version, settings) = look(&pool).await?;
         if let Some(bad) = settings.iter().find(|setting| !setting.good && !connect.volatile) {
             return Err(DatabaseError::Schema(bad.to_string()));
@@ -35,13 +42,18 @@ impl Postgres {
         if applied(&pool).await? != known {
             migrator().run(&pool).await.map_err(|error| migration::failed(error, classify))?;
         }
-        Ok(Postgres { pool, time: Time(connect.clock), version })
+        let leases = Pools {
+            main: pool.clone(),
+            batches: self::pool(options.clone(), reserve::CONNECTIONS),
+            alone: self::pool(options, reserve::CONNECTIONS),
+        };
+        Ok(Postgres { pool, leases, time: Time(connect.clock), version })
     }
 }
 
 /// Looks at a database without changing it.
 pub(crate) async fn diagnose(url: &str) -> Result<Diagnosis, DatabaseError> {
-    let pool = pool(url).await?;
+    let pool = pool(reachable(url).await?, CONNECTIONS);
     let (version, settings) = look(&pool).await?;
     let asked = SystemTime::now();
     let clock = "select (extract(epoch from clock_timestamp()) * 1000000)::bigint";
@@ -69,7 +81,8 @@ async fn applied(pool: &PgPool) -> Result<Vec<i64>, DatabaseError> {
     sqlx::query_scalar(applied).fetch_all(pool).await.map_err(classify)
 }
 
-async fn pool(url: &str) -> Result<PgPool, DatabaseError> {
+/// How to get to the server; somebody has been there.
+async fn reachable(url: &str) -> Result<PgConnectOptions, DatabaseError> {
     let options: PgConnectOptions = url.parse().map_err(|error: sqlx::Error| DatabaseError::Unreachable {
         url: "postgres://…".into(),
         problem: format!("the URL is not understood: {error}"),
@@ -91,8 +104,12 @@ async fn pool(url: &str) -> Result<PgPool, DatabaseError> {
         Ok(Err(error)) => return Err(unreachable(advice(&error))),
         Err(_) => return Err(unreachable("no answer within 5 s; check host and port, and the way there".into())),
     }
-    let pool = PgPoolOptions::new()
-        .max_connections(CONNECTIONS)
+    Ok(options)
+}
+
+fn pool(options: PgConnectOptions, connections: u32) -> PgPool {
+    PgPoolOptions::new()
+        .max_connections(connections)
         .acquire_timeout(PATIENCE)
         // A connection that was in use a moment ago is not asked whether it lives; one that lay idle may have died with the
         // server.
@@ -105,8 +122,8 @@ async fn pool(url: &str) -> Result<PgPool, DatabaseError> {
                 connection.ping().await.map(|()| true)
             })
         })
-        .connect_lazy_with(options);
-    Ok(pool)
+        .after_connect(|connection, _| Box::pin(async move { connection.execute(SESSION).await.map(drop) }))
+        .connect_lazy_with(options)
 }
 
 /// tenure's tables have a ledger of their own, so that the application's migrations stay the application's.

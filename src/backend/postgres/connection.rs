@@ -1,14 +1,17 @@
 //! A transaction that cannot outlive its owner, and whose waits end at one deadline.
 
 use std::pin::pin;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use sqlx::pool::PoolConnection;
-use sqlx::{AssertSqlSafe, PgConnection, PgPool, Postgres, Row};
+use sqlx::{AssertSqlSafe, PgConnection, PgPool, Postgres};
 
 use super::errors::{classify, effect};
 use super::operation;
-use crate::backend::Effect;
+use super::pools::Pools;
+use crate::backend::{Effect, alarm};
 use crate::error::DatabaseError;
 use crate::lock_mode::Wait;
 use crate::operation::OperationId;
@@ -27,8 +30,8 @@ pub(super) struct OpenTransaction {
     budget: Duration,
     /// What `lock_timeout` was last set to.
     timeout: Duration,
-    /// The process that serves this connection, by which others can ask what it waits for. 0 if nobody needs to.
-    process: i32,
+    /// The name under which others find this transaction in `pg_stat_activity`, and can ask what it waits for.
+    name: String,
     /// Whether the application had the connection in its hands.
     lent: bool,
 }
@@ -37,20 +40,35 @@ impl OpenTransaction {
     /// Begins, with a budget for everything that has to be waited for: first for a connection, then for locks. The label
     /// is what others are told who find this transaction in their way.
     pub(super) async fn begin(pool: &PgPool, wait: Wait, label: Option<&str>) -> Result<Self, DatabaseError> {
+        let asked = Instant::now();
+        Self::begin_on(pool.acquire().await.map_err(classify)?, asked, wait, label).await
+    }
+
+    /// Begins for an operation of the lock manager, also when the application's transactions have all connections.
+    pub(super) async fn begin_for_leases(pools: &Pools) -> Result<Self, DatabaseError> {
+        let asked = Instant::now();
+        Self::begin_on(pools.for_one().await?, asked, Wait::default(), None).await
+    }
+
+    async fn begin_on(
+        connection: PoolConnection<Postgres>,
+        asked: Instant,
+        wait: Wait,
+        label: Option<&str>,
+    ) -> Result<Self, DatabaseError> {
         // A lock timeout of 0 would be none at all; a millisecond is as good as not waiting.
-        let (asked, budget) = (Instant::now(), wait.budget().max(Duration::from_millis(1)));
-        let connection = pool.acquire().await.map_err(classify)?;
+        let budget = wait.budget().max(Duration::from_millis(1));
         let timeout = budget.saturating_sub(asked.elapsed()).max(Duration::from_millis(1));
-        let label = label.map(|label| format!("set local application_name = {};", quoted(label))).unwrap_or_default();
+        let name = unique(label.unwrap_or("tenure"));
         let begin = format!(
-            "begin isolation level read committed; set local lock_timeout = {}; {label} select pg_backend_pid()",
-            millis_up(timeout)
+            "begin isolation level read committed; set local lock_timeout = {}; set local application_name = '{}'",
+            millis_up(timeout),
+            name.replace('\'', "''")
         );
         // From here on dropping this rolls back, also in the middle of BEGIN.
         let mut transaction =
-            OpenTransaction { connection: Some(connection), asked, budget, timeout, process: 0, lent: false };
-        let row = sqlx::raw_sql(AssertSqlSafe(begin)).fetch_one(transaction.connection()).await.map_err(classify)?;
-        transaction.process = row.try_get(0).map_err(classify)?;
+            OpenTransaction { connection: Some(connection), asked, budget, timeout, name, lent: false };
+        sqlx::raw_sql(AssertSqlSafe(begin)).execute(transaction.connection()).await.map_err(classify)?;
         Ok(transaction)
     }
 
@@ -78,7 +96,7 @@ impl OpenTransaction {
         pool: &PgPool,
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
     ) -> Result<T, DatabaseError> {
-        let (asked, process) = (self.asked, self.process);
+        let (asked, name) = (self.asked, self.name.clone());
         let left = self.budget.saturating_sub(asked.elapsed());
         let connection = self.waiting().await?;
         let mut work = pin!(work(connection));
@@ -87,8 +105,8 @@ impl OpenTransaction {
             biased;
             result = &mut work => result,
             // A short wait is over before anybody has answered.
-            () = tokio::time::sleep(left.mul_f32(0.8)), if left >= WORTH_ASKING => {
-                holder = tokio::time::timeout(left.mul_f32(0.2), blocker(pool, process)).await.ok().flatten();
+            () = alarm::after(left.mul_f32(0.8)), if left >= WORTH_ASKING => {
+                holder = tokio::time::timeout(left.mul_f32(0.2), blocker(pool, &name)).await.ok().flatten();
                 work.await
             }
         };
@@ -137,18 +155,27 @@ impl OpenTransaction {
 }
 
 const BLOCKER: &str = "
-    select format('%s (%s, %s since %s)', application_name, usename, state, to_char(state_change, 'HH24:MI:SS'))
-      from pg_stat_activity where pid = any (pg_blocking_pids($1)) order by xact_start limit 1";
+    select format('%s (%s, %s since %s)', regexp_replace(application_name, ' #[0-9a-f]+$', ''), usename, state,
+                  to_char(state_change, 'HH24:MI:SS'))
+      from pg_stat_activity
+     where pid = any (pg_blocking_pids((select pid from pg_stat_activity where application_name = $1 limit 1)))
+     order by xact_start limit 1";
 
-/// Who is in the way of a process. It is only said to people, so a failure is none.
-async fn blocker(pool: &PgPool, process: i32) -> Option<String> {
-    sqlx::query_scalar(BLOCKER).bind(process).fetch_optional(pool).await.ok().flatten()
+/// Who is in the way of the transaction of this name. It is only said to people, so a failure is none.
+async fn blocker(pool: &PgPool, name: &str) -> Option<String> {
+    sqlx::query_scalar(BLOCKER).bind(name).fetch_optional(pool).await.ok().flatten()
 }
 
-/// A text as a literal. PostgreSQL cuts application names to 63 bytes, and shows what is not ASCII as question marks.
-fn quoted(label: &str) -> String {
-    let label: String = label.chars().filter(|c| !c.is_control()).take(63).collect();
-    format!("'{}'", label.replace('\'', "''").replace('\\', "/"))
+/// The number of the next transaction; they begin somewhere, so that two processes do not meet.
+static NEXT: LazyLock<AtomicU64> =
+    LazyLock::new(|| AtomicU64::new(getrandom::u64().unwrap_or_else(|_| std::process::id().into()) >> 16));
+
+/// A label with a number, so that no other transaction has it. Asking the server for the number of its process would be a
+/// question more. PostgreSQL cuts application names to 63 bytes, and shows what is not ASCII as question marks.
+fn unique(label: &str) -> String {
+    let label = label.chars().filter(|c| !c.is_control()).map(|c| if c.is_ascii() { c } else { '?' });
+    let label: String = label.map(|c| if c == '\\' { '/' } else { c }).take(48).collect();
+    format!("{label} #{:x}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// Whole milliseconds, rounded up: a wait does not end before its time.

@@ -6,10 +6,13 @@ use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
 
 use super::errors::classify;
+use super::slots;
 use crate::backend::{Attempt, LockHash, LockRequest, Proof};
-use crate::clock::from_millis;
+use crate::clock::{from_millis, until};
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner, Why};
+use crate::manager::HeldByType;
+use crate::policy::{ShowOwner, usual_heartbeat};
 
 /// A row of the lock table.
 pub(super) struct StoredLease {
@@ -21,6 +24,8 @@ pub(super) struct StoredLease {
     pub reserved: bool,
     /// Until when it can be kept alive at all.
     pub hard_until: i64,
+    /// Whether its expiry is that of the idle limit.
+    idle: bool,
     expires_at: i64,
 }
 
@@ -29,21 +34,31 @@ pub(super) fn lease(row: &PgRow) -> Result<StoredLease, DatabaseError> {
     let text = |column| row.try_get::<String, _>(column).map_err(classify);
     let number = |column| row.try_get::<i64, _>(column).map_err(classify);
     let (expires_at, ended) = (number("expires_at")?, row.try_get::<bool, _>("ended").map_err(classify)?);
-    let remaining = expires_at.saturating_sub(number("now")?);
+    let (now, last_active, active_at) = (number("now")?, number("last_active")?, number("active_at")?);
+    let idle_limit: Option<i64> = row.try_get("idle_limit").map_err(classify)?;
+    let (remaining, ttl) = (expires_at.saturating_sub(now), until(number("ttl")?, 0));
     Ok(StoredLease {
         holder: Holder {
             key: LockKey::new(text("kind")?, text("id")?),
-            owner: Owner::new(text("owner_id")?, text("owner_name")?),
+            owner: person(row, "owner")?.unwrap_or_else(|| Owner::new("", "")),
             generation: number("generation")?,
             since: from_millis(number("since")?),
-            last_active: from_millis(number("last_active")?),
-            remaining: std::time::Duration::from_millis(u64::try_from(remaining).unwrap_or(0)),
+            last_active: from_millis(last_active),
+            last_input: from_millis(active_at),
+            remaining: until(expires_at, now),
+            ttl,
+            idle: until(now, active_at),
+            silent: until(now, last_active),
+            shared: row.try_get("shared").map_err(classify)?,
+            heartbeat: usual_heartbeat(ttl),
+            shown: ShowOwner::from_stored(number("shown_as")?),
         },
         lock: row.try_get("lock_hash").map_err(classify)?,
         alive: remaining > 0 && !ended,
         ended,
-        reserved: number("ttl")? == 0,
+        reserved: ttl.is_zero(),
         hard_until: number("hard_until")?,
+        idle: idle_limit.is_some_and(|limit| expires_at >= active_at + limit),
         expires_at,
     })
 }
@@ -52,37 +67,65 @@ pub(super) fn lease(row: &PgRow) -> Result<StoredLease, DatabaseError> {
 pub(super) fn owner(row: &PgRow, id: &str, name: &str) -> Result<Option<Owner>, DatabaseError> {
     let id: Option<String> = row.try_get(id).map_err(classify)?;
     let name: Option<String> = row.try_get(name).map_err(classify)?;
-    Ok(id.zip(name).map(|(id, name)| Owner { id, name }))
+    Ok(id.zip(name).map(|(id, name)| Owner::new(id, name)))
 }
 
-/// Who is in the way of a request for the exclusive lock, if anybody is. A reservation is not in the way of whom it is for.
+/// As [`owner`], with their role; the columns all begin with `who`.
+pub(super) fn person(row: &PgRow, who: &str) -> Result<Option<Owner>, DatabaseError> {
+    let role = row.try_get(&*format!("{who}_role")).map_err(classify)?;
+    let owner = owner(row, &format!("{who}_id"), &format!("{who}_name"))?;
+    Ok(owner.map(|owner| Owner { role, ..owner }))
+}
+
+/// Who is in the way of a request for the exclusive or a shared lock, if anybody is. A reservation is not in the way of
+/// whom it is for, nor are readers in the way of readers.
 pub(super) async fn held_by_other(
     connection: &mut PgConnection,
     request: &LockRequest,
     now: Option<i64>,
 ) -> Result<Option<Attempt>, DatabaseError> {
-    let lease = exclusive(connection, &request.key, now).await?;
-    Ok(match lease.filter(|lease| lease.lock != request.lock) {
-        Some(lease) if lease.reserved && lease.holder.owner.id == request.owner.id => None,
-        Some(lease) if lease.reserved => Some(Attempt::Reserved(lease.holder)),
-        lease => lease.map(|lease| Attempt::Held(lease.holder)),
-    })
+    let (theirs, lock) = (&request.owner.id, &request.lock[..]);
+    match alone(connection, &request.key, now).await? {
+        Some(lease) if lease.alive && (request.shared || lease.lock != lock) => Ok(match lease.reserved {
+            true if lease.holder.owner.id == *theirs => None,
+            true => Some(Attempt::Reserved(lease.holder)),
+            false => Some(Attempt::Held(lease.holder)),
+        }),
+        Some(lease) if lease.holder.shared && !lease.alive && !request.shared => {
+            Ok(slots::reader(connection, &request.key, now).await?.map(Attempt::Held))
+        }
+        _ => Ok(None),
+    }
 }
 
 const EXCLUSIVE: &str = "
     select *, tenure_now($1) as now from tenure_lock where kind = $2 and id = $3 and slot = ''";
 
-/// As [`exclusive`], and keeps it so to the end of the transaction.
-pub(super) async fn hold_exclusive(
+/// Who is in the way of whoever wants to change what the key is of; nobody gets there before the end of the transaction.
+pub(super) async fn in_the_way(
     connection: &mut PgConnection,
     key: &LockKey,
     now: Option<i64>,
-) -> Result<Option<StoredLease>, DatabaseError> {
-    exclusive_by(HOLD_EXCLUSIVE, connection, key, now).await
+) -> Result<Option<Holder>, DatabaseError> {
+    match alone_by(HOLD_EXCLUSIVE, connection, key, now).await? {
+        Some(lease) if lease.alive => Ok(Some(lease.holder)),
+        // Looked for in a later statement, which sees those who came before the row was locked.
+        Some(lease) if lease.holder.shared => slots::reader(connection, key, now).await,
+        _ => Ok(None),
+    }
 }
 
 const HOLD_EXCLUSIVE: &str = "
     select *, tenure_now($1) as now from tenure_lock where kind = $2 and id = $3 and slot = '' for key share";
+
+/// The row of the exclusive lock on a key, alive or not.
+pub(super) async fn alone(
+    connection: &mut PgConnection,
+    key: &LockKey,
+    now: Option<i64>,
+) -> Result<Option<StoredLease>, DatabaseError> {
+    alone_by(EXCLUSIVE, connection, key, now).await
+}
 
 /// The live exclusive lease on a key.
 pub(super) async fn exclusive(
@@ -90,18 +133,17 @@ pub(super) async fn exclusive(
     key: &LockKey,
     now: Option<i64>,
 ) -> Result<Option<StoredLease>, DatabaseError> {
-    exclusive_by(EXCLUSIVE, connection, key, now).await
+    Ok(alone(connection, key, now).await?.filter(|lease| lease.alive))
 }
 
-async fn exclusive_by(
+async fn alone_by(
     select: &'static str,
     connection: &mut PgConnection,
     key: &LockKey,
     now: Option<i64>,
 ) -> Result<Option<StoredLease>, DatabaseError> {
     let select = sqlx::query(select).bind(now).bind(key.kind()).bind(key.id());
-    let row = select.fetch_optional(connection).await.map_err(classify)?;
-    Ok(row.as_ref().map(lease).transpose()?.filter(|lease| lease.alive))
+    select.fetch_optional(connection).await.map_err(classify)?.as_ref().map(lease).transpose()
 }
 
 const BY_LOCK_ID: &str = "select *, tenure_now($1) as now from tenure_lock where lock_hash = $2";
@@ -147,8 +189,8 @@ async fn check_by(
         }
         Some(lease) if lease.alive => (lease.holder.key, lease.holder.owner.id, Why::NotYours),
         Some(lease) if !lease.ended => {
-            let at = from_millis(lease.expires_at);
-            (lease.holder.key, lease.holder.owner.id, Why::Expired { at })
+            let why = Why::ran_out(from_millis(lease.expires_at), lease.idle);
+            (lease.holder.key, lease.holder.owner.id, why)
         }
         _ => match ended(connection, &proof.lock).await? {
             Some(ended) => ended,
@@ -162,7 +204,8 @@ async fn check_by(
 }
 
 const ENDED: &str = "
-    select kind, id, owner_id, ended_at, how, by_id, by_name, reason from tenure_lock_history where lock_hash = $1";
+    select kind, id, owner_id, ended_at, how, idle, shown_as, by_id, by_name, by_role, reason
+      from tenure_lock_history where lock_hash = $1";
 
 /// What the history says about a lock id: of what, whose, and how it ended.
 pub(super) async fn ended(
@@ -174,8 +217,11 @@ pub(super) async fn ended(
     let text = |column| row.try_get::<String, _>(column).map_err(classify);
     let at = from_millis(row.try_get("ended_at").map_err(classify)?);
     let reason = row.try_get("reason").map_err(classify)?;
-    let why = Why::recorded(&text("how")?, at, owner(&row, "by_id", "by_name")?, reason);
-    Ok(Some((LockKey::new(text("kind")?, text("id")?), text("owner_id")?, why)))
+    let idle = row.try_get("idle").map_err(classify)?;
+    let (owner_id, shown) = (text("owner_id")?, ShowOwner::from_stored(row.try_get("shown_as").map_err(classify)?));
+    let by = person(&row, "by")?.map(|by| if by.id == owner_id { by } else { by.shown(shown) });
+    let why = Why::recorded(&text("how")?, idle, at, by, reason);
+    Ok(Some((LockKey::new(text("kind")?, text("id")?), owner_id, why)))
 }
 
 const HOLDERS: &str = "
@@ -193,19 +239,32 @@ pub(super) async fn holders(
     rows.iter().map(|row| lease(row).map(|lease| lease.holder)).collect()
 }
 
-const HELD: &str = "
-    select *, tenure_now($1) as now from tenure_lock
-     where ($2::text is null or kind = $2) and not ended and expires_at > tenure_now($1)
-     order by since, kind, id limit $3";
+const COUNT: &str = "
+    select count(*) from tenure_lock where owner_id = $2 and not ended and expires_at > tenure_now($1) and ttl > 0";
 
-/// Everything that is held, of one type or of all, the longest-held first.
-pub(super) async fn held(
+/// How many leases an owner holds. What is kept for them is not held yet.
+pub(super) async fn count(connection: &mut PgConnection, owner: &str, now: Option<i64>) -> Result<u64, DatabaseError> {
+    let count: i64 = sqlx::query_scalar(COUNT).bind(now).bind(owner).fetch_one(connection).await.map_err(classify)?;
+    Ok(u64::try_from(count).unwrap_or(0))
+}
+
+const HELD_BY_TYPE: &str = "
+    select kind, count(*) as count, min(since) as since, tenure_now($1) as now from tenure_lock
+     where not ended and expires_at > tenure_now($1) group by kind order by kind";
+
+/// How many leases are held, by type.
+pub(super) async fn held_by_type(
     connection: &mut PgConnection,
-    kind: Option<&str>,
-    limit: u32,
     now: Option<i64>,
-) -> Result<Vec<Holder>, DatabaseError> {
-    let select = sqlx::query(HELD).bind(now).bind(kind).bind(i64::from(limit));
-    let rows = select.fetch_all(connection).await.map_err(classify)?;
-    rows.iter().map(|row| lease(row).map(|lease| lease.holder)).collect()
+) -> Result<Vec<HeldByType>, DatabaseError> {
+    let rows = sqlx::query(HELD_BY_TYPE).bind(now).fetch_all(connection).await.map_err(classify)?;
+    let read = |row: &PgRow| {
+        let number = |column| row.try_get::<i64, _>(column).map_err(classify);
+        Ok(HeldByType {
+            kind: row.try_get("kind").map_err(classify)?,
+            count: number("count")?.try_into().unwrap_or(0),
+            oldest: until(number("now")?, number("since")?),
+        })
+    };
+    rows.iter().map(read).collect()
 }

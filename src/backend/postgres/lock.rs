@@ -8,6 +8,7 @@ use sqlx::postgres::PgRow;
 
 use super::errors::{classify, is_duplicate};
 use super::leases::{self, lease};
+use super::slots;
 use crate::backend::{Attempt, LockRequest, Proof};
 use crate::clock::millis;
 use crate::error::DatabaseError;
@@ -20,10 +21,13 @@ pub(super) const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 /// again. What comes back is the winner; a number of affected rows would not tell. Times are evaluated after the row is
 /// locked, which EXCLUDED's are not.
 const TAKE: &str = "
-    insert into tenure_lock as l (kind, id, slot, generation, lock_hash, owner_id, owner_name,
-                                  since, last_active, expires_at, ttl, hard_until)
-    select $2, $3, $4, 1 + coalesce((select max(generation) from tenure_lock where kind = $2 and id = $3), 0),
-           $5, $6, $7, tenure_now($1), tenure_now($1), tenure_now($1) + $8, $8, tenure_now($1) + $9
+    insert into tenure_lock as l (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, shared,
+                                  since, last_active, active_at, expires_at, ttl, idle_limit, hard_until)
+    select $2, $3, $4,
+           1 + greatest((select max(generation) from tenure_lock where kind = $2 and id = $3),
+                        (select generation from tenure_lock_floor where kind = $2), 0),
+           $5, $6, $7, $10, $11, $13, tenure_now($1), tenure_now($1), tenure_now($1), tenure_now($1) + $8, $8, $12,
+           tenure_now($1) + $9
      where not exists (select 1 from tenure_lock_history where lock_hash = $5)
         on conflict (kind, id, slot) do update set
            generation  = l.generation + (l.lock_hash <> excluded.lock_hash)::int,
@@ -35,13 +39,24 @@ const TAKE: &str = "
            lock_hash   = excluded.lock_hash,
            owner_id    = excluded.owner_id,
            owner_name  = excluded.owner_name,
+           owner_role  = excluded.owner_role,
+           shown_as    = excluded.shown_as,
            last_active = tenure_now($1),
+           active_at   = tenure_now($1),
            ttl         = excluded.ttl,
+           idle_limit  = excluded.idle_limit,
            ended       = false
-     where ((l.ended or l.expires_at <= tenure_now($1) or (l.ttl = 0 and l.owner_id = excluded.owner_id)) and l.lock_hash <> excluded.lock_hash)
+     where ((l.ended or l.expires_at <= tenure_now($1) or (l.ttl = 0 and l.owner_id = excluded.owner_id))
+            and not l.shared and l.lock_hash <> excluded.lock_hash)
         or (not l.ended and l.expires_at > tenure_now($1)
             and l.lock_hash = excluded.lock_hash and l.owner_id = excluded.owner_id)
     returning *, tenure_now($1) as now";
+
+/// The row is locked before the end of its lease is recorded, as everybody does who takes a lease over; or two of them wait
+/// for each other.
+const HOLD_FREE: &str = "
+    select 1 from tenure_lock
+     where kind = $2 and id = $3 and slot = '' and (ended or expires_at <= tenure_now($1)) for update";
 
 /// Takes the lock if it is free or its lease has run out, and records how the lease before it ended.
 ///
@@ -51,8 +66,25 @@ pub(super) async fn take(
     request: &LockRequest,
     now: Option<i64>,
 ) -> Result<Attempt, DatabaseError> {
+    if !request.is_alone() {
+        return slots::take(connection, request, now).await;
+    }
+    if let Some(reader) = slots::make_way(connection, request, now).await? {
+        return Ok(Attempt::Held(reader));
+    }
+    let hold = sqlx::query(HOLD_FREE).bind(now).bind(request.key.kind()).bind(request.key.id());
+    hold.execute(&mut *connection).await.map_err(classify)?;
     record_expired(connection, request, now).await?;
-    let slot: &[u8] = if request.policy.exclusive { &[] } else { &request.lock };
+    take_slot(connection, request, &[], now).await
+}
+
+/// Takes the slot, if it is free or its lease has run out.
+pub(super) async fn take_slot(
+    connection: &mut PgConnection,
+    request: &LockRequest,
+    slot: &[u8],
+    now: Option<i64>,
+) -> Result<Attempt, DatabaseError> {
     let granted = sqlx::query(TAKE)
         .bind(now)
         .bind(request.key.kind())
@@ -63,6 +95,10 @@ pub(super) async fn take(
         .bind(&request.owner.name)
         .bind(millis(request.policy.ttl))
         .bind(millis(request.policy.limit))
+        .bind(&request.owner.role)
+        .bind(request.policy.shown.stored())
+        .bind(request.policy.idle.map(millis))
+        .bind(request.shared)
         .fetch_optional(&mut *connection)
         .await;
     match granted {
@@ -91,19 +127,15 @@ async fn refused(
 }
 
 const RECORD_EXPIRED: &str = "
-    insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, since, ended_at, how)
-    select lock_hash, kind, id, generation, owner_id, owner_name, since, expires_at, 'expired'
+    insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as,
+                                     since, ended_at, how, idle)
+    select lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, expires_at, 'expired',
+           coalesce(expires_at >= active_at + idle_limit, false)
       from tenure_lock
-     where kind = $2 and id = $3 and not ended and expires_at <= tenure_now($1) and lock_hash <> $4
+     where kind = $2 and id = $3 and slot = '' and not ended and expires_at <= tenure_now($1) and lock_hash <> $4
         on conflict (lock_hash) do nothing";
 
-/// Of the advisory leases that have ended only the highest generation is still needed.
-const SWEEP_ADVISORY: &str = "
-    delete from tenure_lock
-     where kind = $2 and id = $3 and slot <> '' and (ended or expires_at <= tenure_now($1))
-       and generation < (select max(generation) from tenure_lock where kind = $2 and id = $3)";
-
-/// Writes down that leases on this key ran out, before their rows are overwritten.
+/// Writes down that the lease on this key ran out, before its row is overwritten.
 async fn record_expired(
     connection: &mut PgConnection,
     request: &LockRequest,
@@ -111,34 +143,32 @@ async fn record_expired(
 ) -> Result<(), DatabaseError> {
     let (kind, id) = (request.key.kind(), request.key.id());
     let record = sqlx::query(RECORD_EXPIRED).bind(now).bind(kind).bind(id).bind(&request.lock[..]);
-    record.execute(&mut *connection).await.map_err(classify)?;
-    if !request.policy.exclusive {
-        let sweep = sqlx::query(SWEEP_ADVISORY).bind(now).bind(kind).bind(id);
-        sweep.execute(connection).await.map_err(classify)?;
-    }
-    Ok(())
+    record.execute(connection).await.map(drop).map_err(classify)
 }
 
+/// A time to live that somebody edited must not make the sum too large: one error would fail the heartbeat of all.
 const KEEP_ALIVE: &str = "
-    update tenure_lock set last_active = tenure_now($1),
-           expires_at = greatest(expires_at, least(tenure_now($1) + ttl, hard_until))
+    update tenure_lock set last_active = tenure_now($1), active_at = greatest(active_at, tenure_now($1) - $4),
+           expires_at = greatest(expires_at, least(tenure_now($1) + least(ttl, 100000000000000), hard_until,
+                                                   greatest(active_at, tenure_now($1) - $4) + idle_limit))
      where lock_hash = $2 and ($3::text is null or owner_id = $3) and not ended and expires_at > tenure_now($1)
-       and $4::bigint is not null
     returning *, tenure_now($1) as now";
 
-/// Sets the expiry to now + ttl, within the absolute limit; never backwards.
+/// Sets the expiry to now + ttl, within the idle and the absolute limit; never backwards.
 pub(super) async fn keep_alive(
     connection: &mut PgConnection,
     proof: &Proof,
+    idle: Duration,
     now: Option<i64>,
 ) -> Result<Result<Holder, NoLock>, DatabaseError> {
-    let kept = change(connection, KEEP_ALIVE, proof, Duration::ZERO, now).await?;
+    let kept = change(connection, KEEP_ALIVE, proof, idle, now).await?;
     answer(connection, proof, kept, now).await
 }
 
 const EXTEND: &str = "
-    update tenure_lock set last_active = tenure_now($1),
-           expires_at = greatest(expires_at, least(expires_at + $4, tenure_now($1) + ttl, hard_until))
+    update tenure_lock set last_active = tenure_now($1), active_at = tenure_now($1),
+           expires_at = greatest(expires_at, least(least(expires_at, tenure_now($1) + least(ttl, 100000000000000)) + $4,
+                                                  tenure_now($1) + least(ttl, 100000000000000), hard_until))
      where lock_hash = $2 and ($3::text is null or owner_id = $3) and not ended and expires_at > tenure_now($1)
        and $4::bigint is not null
     returning *, tenure_now($1) as now";
@@ -216,8 +246,10 @@ pub(super) async fn break_lock(
 
 const RECORD_ENDED: &str = "
     insert into tenure_lock_history
-           (lock_hash, kind, id, generation, owner_id, owner_name, since, ended_at, how, by_id, by_name, reason)
-    select lock_hash, kind, id, generation, owner_id, owner_name, since, tenure_now($1), $3, $4, $5, $6
+           (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, ended_at, how,
+            by_id, by_name, by_role, reason)
+    select lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, tenure_now($1), $3,
+           $4, $5, $7, $6
       from tenure_lock where lock_hash = $2";
 
 /// Writes down how a live lease ends, and who has to do with it.
@@ -235,7 +267,8 @@ pub(super) async fn record_ended(
         .bind(how)
         .bind(by.map(|by| by.id.as_str()))
         .bind(by.map(|by| by.name.as_str()))
-        .bind(reason);
+        .bind(reason)
+        .bind(by.and_then(|by| by.role.as_deref()));
     record.execute(connection).await.map(drop).map_err(classify)
 }
 

@@ -10,7 +10,7 @@ use crate::error::DatabaseError;
 use crate::lease::{LockKey, NoLock, Why};
 
 const RESUME: &str = "
-    update tenure_lock set last_active = tenure_now($1),
+    update tenure_lock set last_active = tenure_now($1), active_at = tenure_now($1),
            expires_at = greatest(expires_at, least(tenure_now($1) + ttl, hard_until))
      where lock_hash = $2
     returning *, tenure_now($1) as now";

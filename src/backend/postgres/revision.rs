@@ -19,7 +19,7 @@ use crate::version::Version;
 /// be asked for.
 pub(super) async fn keep(
     connection: &mut PgConnection,
-    mapping: &Mapping,
+    mapping: &'static Mapping,
     key: &LockKey,
     version: Version,
     rows: &Rows,
@@ -61,7 +61,7 @@ pub(super) async fn keep(
 /// The state at a version, if it is still kept, and was written by a release whose mapping had the same columns.
 pub(super) async fn state(
     connection: &mut PgConnection,
-    mapping: &Mapping,
+    mapping: &'static Mapping,
     key: &LockKey,
     at: Version,
 ) -> Result<Option<Rows>, DatabaseError> {
@@ -80,7 +80,7 @@ pub(super) async fn state(
 /// The changes that are kept, newest first. Where no revisions are, the audit columns tell the latest.
 pub(super) async fn changes(
     connection: &mut PgConnection,
-    mapping: &Mapping,
+    mapping: &'static Mapping,
     key: &LockKey,
     id: &[Value],
     limit: u32,

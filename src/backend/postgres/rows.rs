@@ -19,7 +19,7 @@ const ROWS: usize = 32;
 /// Inserts a new aggregate as version 1; `false` if there is one with this id.
 pub(super) async fn insert(
     connection: &mut PgConnection,
-    mapping: &Mapping,
+    mapping: &'static Mapping,
     rows: &Rows,
     author: &Authorship,
     now: Option<i64>,
@@ -73,7 +73,7 @@ pub(super) async fn save(
 /// Deletes an aggregate if the version is still the one that was loaded.
 pub(super) async fn delete(
     connection: &mut PgConnection,
-    mapping: &Mapping,
+    mapping: &'static Mapping,
     old: &Stored,
 ) -> Result<Saved, DatabaseError> {
     let id = &old.rows.root[..mapping.root.key];
@@ -93,7 +93,7 @@ pub(super) async fn delete(
 /// The ids of the aggregates that match, locked.
 pub(super) async fn lock_matching(
     connection: &mut PgConnection,
-    mapping: &Mapping,
+    mapping: &'static Mapping,
     when: &Test,
 ) -> Result<Vec<Row>, DatabaseError> {
     let (select, values) = statements::lock_matching(mapping, when);
@@ -114,15 +114,15 @@ pub(super) async fn update_matching(
 }
 
 /// The values of the audit columns, if there are any. Without a given time the server's is taken.
-fn audit(mapping: &Mapping, author: &Authorship, now: Option<i64>) -> Vec<Value> {
+fn audit(mapping: &'static Mapping, author: &Authorship, now: Option<i64>) -> Vec<Value> {
     let at = now.map_or(Value::Null(Kind::Integer), Value::Integer);
     mapping.audit.iter().flat_map(|_| author.audit(at.clone())).collect()
 }
 
 async fn insert_children(
     connection: &mut PgConnection,
-    mapping: &Mapping,
-    table: &Table,
+    mapping: &'static Mapping,
+    table: &'static Table,
     root: &Row,
     children: &[&Row],
 ) -> Result<(), DatabaseError> {

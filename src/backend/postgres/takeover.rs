@@ -18,8 +18,9 @@ const HOLD: &str = "
 
 const TAKE_OVER: &str = "
     update tenure_lock
-       set generation = generation + 1, lock_hash = $3, owner_id = $4, owner_name = $5, since = tenure_now($1),
-           last_active = tenure_now($1), expires_at = tenure_now($1) + $6, ttl = $6, hard_until = tenure_now($1) + $7
+       set generation = generation + 1, lock_hash = $3, owner_id = $4, owner_name = $5, owner_role = $8, shown_as = $9,
+           since = tenure_now($1), last_active = tenure_now($1), active_at = tenure_now($1),
+           expires_at = tenure_now($1) + $6, ttl = $6, idle_limit = $10, hard_until = tenure_now($1) + $7
      where lock_hash = $2 and not exists (select 1 from tenure_lock_history past where past.lock_hash = $3)
     returning *, tenure_now($1) as now";
 
@@ -31,7 +32,7 @@ pub(super) async fn take_over(
     reason: &str,
     now: Option<i64>,
 ) -> Result<TakenOver, DatabaseError> {
-    let LockRequest { key, lock, owner, policy } = request;
+    let LockRequest { key, lock, owner, policy, .. } = request;
     let held = sqlx::query(HOLD).bind(now).bind(key.kind()).bind(key.id()).bind(generation);
     let Some(row) = held.fetch_optional(&mut *connection).await.map_err(classify)? else {
         return Ok(TakenOver::Changed);
@@ -48,7 +49,10 @@ pub(super) async fn take_over(
         .bind(&owner.id)
         .bind(&owner.name)
         .bind(millis(policy.ttl))
-        .bind(millis(policy.limit));
+        .bind(millis(policy.limit))
+        .bind(&owner.role)
+        .bind(policy.shown.stored())
+        .bind(policy.idle.map(millis));
     match taken.fetch_optional(&mut *connection).await {
         Ok(Some(row)) => Ok(TakenOver::Granted(lease(&row)?.holder)),
         Ok(None) => {
@@ -73,8 +77,10 @@ const RELEASE_ALL: &str = "
          where l.kind = held.kind and l.id = held.id and l.slot = held.slot
         returning l.*
     ), recorded as (
-        insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, since, ended_at, how)
-        select lock_hash, kind, id, generation, owner_id, owner_name, since, tenure_now($1), 'released' from released
+        insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as,
+                                         since, ended_at, how)
+        select lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, tenure_now($1),
+               'released' from released
     )
     select *, tenure_now($1) as now from released";
 

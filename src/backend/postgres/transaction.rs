@@ -35,7 +35,12 @@ impl PgTransaction {
 
 #[async_trait]
 impl BackendTransaction for PgTransaction {
-    async fn load(&mut self, mapping: &Mapping, id: &[Value], mode: LockMode) -> Result<Option<Stored>, DatabaseError> {
+    async fn load(
+        &mut self,
+        mapping: &'static Mapping,
+        id: &[Value],
+        mode: LockMode,
+    ) -> Result<Option<Stored>, DatabaseError> {
         let lock = match mode {
             LockMode::PessimisticRead => RowLock::Share,
             LockMode::PessimisticWrite | LockMode::PessimisticForceIncrement => RowLock::Update,
@@ -46,7 +51,7 @@ impl BackendTransaction for PgTransaction {
 
     async fn load_unlocked(
         &mut self,
-        mapping: &Mapping,
+        mapping: &'static Mapping,
         id: &[Value],
         _mode: LockMode,
     ) -> Result<Result<Option<Stored>, RowLocked>, DatabaseError> {
@@ -59,19 +64,28 @@ impl BackendTransaction for PgTransaction {
         Ok(if there { Err(RowLocked) } else { Ok(None) })
     }
 
-    async fn hold_version(&mut self, mapping: &Mapping, id: &[Value]) -> Result<Option<Version>, DatabaseError> {
+    async fn hold_version(
+        &mut self,
+        mapping: &'static Mapping,
+        id: &[Value],
+    ) -> Result<Option<Version>, DatabaseError> {
         self.open
             .wait_for(&self.pool, async |connection| load::version_now(connection, mapping, id, RowLock::Share).await)
             .await
     }
 
-    async fn state_at(&mut self, mapping: &Mapping, key: &LockKey, at: Version) -> Result<Option<Rows>, DatabaseError> {
+    async fn state_at(
+        &mut self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        at: Version,
+    ) -> Result<Option<Rows>, DatabaseError> {
         revision::state(self.open.connection(), mapping, key, at).await
     }
 
     async fn latest_change(
         &mut self,
-        mapping: &Mapping,
+        mapping: &'static Mapping,
         key: &LockKey,
         id: &[Value],
     ) -> Result<Option<Change>, DatabaseError> {
@@ -80,7 +94,7 @@ impl BackendTransaction for PgTransaction {
 
     async fn insert(
         &mut self,
-        mapping: &Mapping,
+        mapping: &'static Mapping,
         key: &LockKey,
         rows: &Rows,
         author: &Authorship,
@@ -109,7 +123,7 @@ impl BackendTransaction for PgTransaction {
         self.open.wait_for(&self.pool, write).await
     }
 
-    async fn delete(&mut self, mapping: &Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError> {
+    async fn delete(&mut self, mapping: &'static Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError> {
         let delete = async |connection: &mut PgConnection| {
             let deleted = rows::delete(connection, mapping, old).await?;
             if let Saved::Done = deleted {
@@ -120,7 +134,7 @@ impl BackendTransaction for PgTransaction {
         self.open.wait_for(&self.pool, delete).await
     }
 
-    async fn lock_matching(&mut self, mapping: &Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError> {
+    async fn lock_matching(&mut self, mapping: &'static Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError> {
         self.open.wait_for(&self.pool, async |connection| rows::lock_matching(connection, mapping, when).await).await
     }
 
@@ -141,8 +155,7 @@ impl BackendTransaction for PgTransaction {
 
     async fn holder(&mut self, key: &LockKey) -> Result<Option<Holder>, DatabaseError> {
         let now = self.time.given();
-        let hold = async |connection: &mut PgConnection| leases::hold_exclusive(connection, key, now).await;
-        Ok(self.open.wait_for(&self.pool, hold).await?.map(|lease| lease.holder))
+        self.open.wait_for(&self.pool, async |connection| leases::in_the_way(connection, key, now).await).await
     }
 
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {

@@ -1,5 +1,7 @@
 //! Values in and out of PostgreSQL, which knows all of them; how they travel is what `statements.rs` asks for.
 
+use std::sync::Arc;
+
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::{AssertSqlSafe, Postgres, Row as _};
 
@@ -10,8 +12,8 @@ use crate::value::{Kind, Value};
 type Query<'q> = sqlx::query::Query<'q, Postgres, PgArguments>;
 
 /// A statement with its values.
-pub(super) fn query<'q, 'v>(sql: String, values: impl IntoIterator<Item = &'v Value>) -> Query<'q> {
-    values.into_iter().fold(sqlx::query(AssertSqlSafe(sql)), bind)
+pub(super) fn query<'q, 'v>(sql: impl Into<Arc<str>>, values: impl IntoIterator<Item = &'v Value>) -> Query<'q> {
+    values.into_iter().fold(sqlx::query(AssertSqlSafe(sql.into())), bind)
 }
 
 /// The driver remembers a statement by its text together with the types of its first binds, so NULL needs its type.

@@ -40,13 +40,16 @@ const SHOWN: &str = "
 const TAKE: &str = "
     with asked as (
         select value ->> 0 as kind, value ->> 1 as id, unhex(value ->> 2) as lock_hash, value ->> 3 as owner_id,
-               value ->> 4 as owner_name, value ->> 5 as ttl, value ->> 6 as most
+               value ->> 4 as owner_name, value ->> 5 as ttl, value ->> 6 as most, value ->> 7 as owner_role,
+               value ->> 8 as shown_as, value ->> 9 as idle_limit
           from json_each(?2))
-    insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name,
-                             since, last_active, expires_at, ttl, hard_until)
-    select kind, id, x'', 1 + coalesce((select max(l.generation) from tenure_lock as l
-                                         where l.kind = asked.kind and l.id = asked.id), 0),
-           lock_hash, owner_id, owner_name, ?1, ?1, ?1 + ttl, ttl, ?1 + most
+    insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as,
+                             since, last_active, active_at, expires_at, ttl, idle_limit, hard_until)
+    select kind, id, x'',
+           1 + max(coalesce((select max(l.generation) from tenure_lock as l
+                              where l.kind = asked.kind and l.id = asked.id), 0),
+                   coalesce((select floor.generation from tenure_lock_floor as floor where floor.kind = asked.kind), 0)),
+           lock_hash, owner_id, owner_name, owner_role, shown_as, ?1, ?1, ?1, ?1 + ttl, ttl, idle_limit, ?1 + most
       from asked
      where not exists (select 1 from tenure_lock_history as past where past.lock_hash = asked.lock_hash)
         on conflict (kind, id, slot) do update set
@@ -57,16 +60,22 @@ const TAKE: &str = "
            lock_hash   = excluded.lock_hash,
            owner_id    = excluded.owner_id,
            owner_name  = excluded.owner_name,
+           owner_role  = excluded.owner_role,
+           shown_as    = excluded.shown_as,
            last_active = excluded.last_active,
+           active_at   = excluded.active_at,
            ttl         = excluded.ttl,
+           idle_limit  = excluded.idle_limit,
            ended       = 0
-     where ended = 1 and lock_hash <> excluded.lock_hash
+     where ended = 1 and shared = 0 and lock_hash <> excluded.lock_hash
     returning *";
 
 /// Marks as ended, and records, what ran out on the keys that are asked for.
 const RECORD_EXPIRED: &str = "
-    insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, since, ended_at, how)
-    select l.lock_hash, l.kind, l.id, l.generation, l.owner_id, l.owner_name, l.since, l.expires_at, 'expired'
+    insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as,
+                                     since, ended_at, how, idle)
+    select l.lock_hash, l.kind, l.id, l.generation, l.owner_id, l.owner_name, l.owner_role, l.shown_as,
+           l.since, l.expires_at, 'expired', coalesce(l.expires_at >= l.active_at + l.idle_limit, 0)
       from json_each(?2) as asked cross join tenure_lock as l
      where l.kind = asked.value ->> 0 and l.id = asked.value ->> 1 and l.slot = x''
        and l.ended = 0 and l.expires_at <= ?1 and l.lock_hash <> unhex(asked.value ->> 2)
@@ -86,8 +95,10 @@ const CHANGE: &str = "
           from json_each(?2))
     update tenure_lock
        set last_active = iif(shown.verb < 3, ?1, last_active),
+           active_at = iif(shown.verb < 3, max(active_at, ?1 - iif(shown.verb = 1, shown.by, 0)), active_at),
            expires_at = case shown.verb
-               when 1 then max(expires_at, min(?1 + ttl, hard_until))
+               when 1 then max(expires_at, min(?1 + ttl, hard_until,
+                                               coalesce(max(active_at, ?1 - shown.by) + idle_limit, hard_until)))
                when 2 then max(expires_at, min(expires_at + shown.by, ?1 + ttl, hard_until))
                when 3 then min(expires_at, ?1 + shown.by)
                else expires_at end,
@@ -98,8 +109,10 @@ const CHANGE: &str = "
     returning *";
 
 const RECORD_RELEASED: &str = "
-    insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, since, ended_at, how)
-    select l.lock_hash, l.kind, l.id, l.generation, l.owner_id, l.owner_name, l.since, ?1, 'released'
+    insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as,
+                                     since, ended_at, how)
+    select l.lock_hash, l.kind, l.id, l.generation, l.owner_id, l.owner_name, l.owner_role, l.shown_as,
+           l.since, ?1, 'released'
       from json_each(?2) as shown cross join tenure_lock as l on l.lock_hash = unhex(shown.value ->> 0)
      where shown.value ->> 2 = 4 and l.ended = 1
         on conflict (lock_hash) do nothing";
@@ -222,14 +235,13 @@ impl<'o> Round<'o> {
     /// A live lease answers whoever showed its lock id, or took it.
     fn confirm(&mut self, StoredLease { holder, lock, alive, .. }: StoredLease) {
         for &at in self.by_lock.get(&lock[..]).into_iter().flatten() {
-            // A row that was released answers whoever released it.
+            // A row that was released, or is to expire at once, answers whoever did that.
             let theirs = match &self.ops[at] {
                 LockOp::Take(_) => alive,
-                LockOp::Release(proof) => proof.is_by(&holder.owner.id),
-                LockOp::Check(proof)
-                | LockOp::KeepAlive(proof)
-                | LockOp::Extend(proof, _)
-                | LockOp::ExpireWithin(proof, _) => alive && proof.is_by(&holder.owner.id),
+                LockOp::Release(proof) | LockOp::ExpireWithin(proof, _) => proof.is_by(&holder.owner.id),
+                LockOp::Check(proof) | LockOp::KeepAlive(proof, _) | LockOp::Extend(proof, _) => {
+                    alive && proof.is_by(&holder.owner.id)
+                }
             };
             if theirs {
                 self.answers[at] = Some(LockAnswer::Yours(holder.clone()));
@@ -237,10 +249,10 @@ impl<'o> Round<'o> {
         }
     }
 
-    /// Exclusive leases that are asked for. (Advisory ones get their generations one after the other.)
+    /// Exclusive leases that are asked for. (Those beside each other get their generations one after the other.)
     fn asked(&self) -> impl Iterator<Item = (usize, &'o LockRequest)> + use<'o> {
         self.ops.iter().enumerate().filter_map(|(at, op)| match op {
-            LockOp::Take(request) if request.policy.exclusive => Some((at, request)),
+            LockOp::Take(request) if request.is_alone() => Some((at, request)),
             _ => None,
         })
     }
@@ -254,17 +266,18 @@ impl<'o> Round<'o> {
 }
 
 /// A lease to take, as JSON.
-fn taken((_, request): (usize, &LockRequest)) -> (&str, &str, String, &str, &str, i64, i64) {
-    let LockRequest { key, lock, owner, policy } = request;
-    let (ttl, most) = (millis(policy.ttl), millis(policy.limit));
-    (key.kind(), key.id(), hex(lock), &owner.id, &owner.name, ttl, most)
+fn taken((_, request): (usize, &LockRequest)) -> impl serde::Serialize + use<'_> {
+    let LockRequest { key, lock, owner, policy, .. } = request;
+    let (ttl, most, idle) = (millis(policy.ttl), millis(policy.limit), policy.idle.map(millis));
+    let (role, shown) = (owner.role.as_deref(), policy.shown.stored());
+    (key.kind(), key.id(), hex(lock), &*owner.id, &*owner.name, ttl, most, role, shown, idle)
 }
 
 /// A lease to change, as JSON.
 fn changed(op: &LockOp) -> Option<(String, Option<&str>, i32, i64)> {
     let (proof, verb, by) = match op {
         LockOp::Take(_) | LockOp::Check(_) => return None,
-        LockOp::KeepAlive(proof) => (proof, 1, 0),
+        LockOp::KeepAlive(proof, idle) => (proof, 1, millis((*idle).min(CENTURY))),
         LockOp::Extend(proof, by) => (proof, 2, millis((*by).min(CENTURY))),
         LockOp::ExpireWithin(proof, within) => (proof, 3, millis((*within).min(CENTURY))),
         LockOp::Release(proof) => (proof, 4, 0),

@@ -1,5 +1,6 @@
 //! Opening the file: settings that keep acknowledged locks, set and verified; the schema brought up to date.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,7 +54,7 @@ impl Sqlite {
         // `query_only` keeps a stray write out of a connection whose transactions nobody ends with COMMIT.
         let reading = options.clone().pragma("query_only", "on");
         let readers = SqlitePoolOptions::new()
-            .max_connections(READERS)
+            .max_connections(connect.connections.map_or(READERS, NonZeroU32::get))
             .acquire_timeout(Duration::from_secs(5))
             .test_before_acquire(false)
             .connect_lazy_with(reading);

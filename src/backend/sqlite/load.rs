@@ -6,82 +6,38 @@ use sqlx::{Row as _, SqliteConnection};
 use super::errors::classify;
 use super::statements;
 use super::values::{misfit, query, read};
-use crate::backend::Stored;
+use crate::backend::{Stored, whole};
 use crate::error::DatabaseError;
-use crate::mapping::{Mapping, Row, Rows};
+use crate::mapping::Mapping;
 use crate::value::Value;
 use crate::version::Version;
 
-/// Loads an aggregate inside a writing transaction: nobody else can write, so all statements see one moment.
+/// Loads by one statement: outside of a transaction others may commit between two, but one sees one moment.
 pub(super) async fn load(
     connection: &mut SqliteConnection,
-    mapping: &Mapping,
+    mapping: &'static Mapping,
     id: &[Value],
 ) -> Result<Option<Stored>, DatabaseError> {
-    let Some((version, root)) = load_root(connection, mapping, id).await? else { return Ok(None) };
-    let mut children = Vec::with_capacity(mapping.children.len());
-    for table in &mapping.children {
-        let select = query(statements::select_children(table), id);
-        let rows = select.fetch_all(&mut *connection).await.map_err(classify)?;
-        children.push(rows.iter().map(|row| read(table, row, 0)).collect::<Result<_, _>>()?);
-    }
-    Ok(Some(Stored { version, rows: Rows { root, children } }))
-}
-
-/// Loads outside of a transaction, where every statement sees another moment. So the children bring the version
-/// along that the root has at theirs: if somebody saved in between, it has moved, and the aggregate is loaded again.
-pub(super) async fn load_whole(
-    connection: &mut SqliteConnection,
-    mapping: &Mapping,
-    id: &[Value],
-) -> Result<Option<Stored>, DatabaseError> {
-    'again: loop {
-        let Some((version, root)) = load_root(connection, mapping, id).await? else { return Ok(None) };
-        let (mut children, mut known) = (Vec::with_capacity(mapping.children.len()), true);
-        for table in &mapping.children {
-            let select = query(statements::select_children_with_version(mapping, table), id.iter().chain(id));
-            let rows = select.fetch_all(&mut *connection).await.map_err(classify)?;
-            match rows.first() {
-                Some(first) if at(first, table.columns.len())? != Some(version.number()) => continue 'again,
-                Some(_) => {}
-                // Nothing that could bring a version along.
-                None => known = false,
-            }
-            children.push(rows.iter().map(|row| read(table, row, 0)).collect::<Result<_, _>>()?);
-        }
-        if known || version_now(connection, mapping, id).await? == Some(version) {
-            return Ok(Some(Stored { version, rows: Rows { root, children } }));
-        }
-    }
+    let ids = std::iter::repeat_n(id, 1 + mapping.children.len()).flatten();
+    let select = query(statements::select_whole(mapping), ids);
+    let rows = select.fetch_all(connection).await.map_err(classify)?;
+    let number = |row: &SqliteRow| row.try_get(0).map_err(classify);
+    whole::assemble(mapping, &rows, number, |row| version(mapping, row, 1), read)
 }
 
 /// The version of an aggregate.
 pub(super) async fn version_now(
     connection: &mut SqliteConnection,
-    mapping: &Mapping,
+    mapping: &'static Mapping,
     id: &[Value],
 ) -> Result<Option<Version>, DatabaseError> {
     let select = query(statements::select_version(mapping), id);
     let row = select.fetch_optional(connection).await.map_err(classify)?;
-    row.map(|row| version(mapping, &row)).transpose()
+    row.map(|row| version(mapping, &row, 0)).transpose()
 }
 
-async fn load_root(
-    connection: &mut SqliteConnection,
-    mapping: &Mapping,
-    id: &[Value],
-) -> Result<Option<(Version, Row)>, DatabaseError> {
-    let select = query(statements::select_root(mapping), id);
-    let Some(row) = select.fetch_optional(connection).await.map_err(classify)? else { return Ok(None) };
-    Ok(Some((version(mapping, &row)?, read(&mapping.root, &row, 1)?)))
-}
-
-/// The version, which comes first in a row of the root.
-fn version(mapping: &Mapping, row: &SqliteRow) -> Result<Version, DatabaseError> {
-    let number = row.try_get::<i64, _>(0).map_err(classify)?;
+/// The version in a row of the root.
+fn version(mapping: &'static Mapping, row: &SqliteRow, column: usize) -> Result<Version, DatabaseError> {
+    let number = row.try_get::<i64, _>(column).map_err(classify)?;
     Version::new(number).map_err(|error| misfit(&mapping.root, &mapping.version, &error))
-}
-
-fn at(row: &SqliteRow, column: usize) -> Result<Option<i64>, DatabaseError> {
-    row.try_get(column).map_err(classify)
 }

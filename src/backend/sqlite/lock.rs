@@ -8,6 +8,7 @@ use sqlx::sqlite::SqliteRow;
 
 use super::errors::{classify, is_duplicate};
 use super::leases::{self, lease};
+use super::slots;
 use crate::backend::{Attempt, LockRequest, Proof};
 use crate::clock::millis;
 use crate::error::DatabaseError;
@@ -19,10 +20,12 @@ pub(super) const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 /// The row is taken over if its lease has ended or is a reservation for whoever asks, or kept if the same lock id asks
 /// again. What comes back is the winner; a number of affected rows would not tell.
 const TAKE: &str = "
-    insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name,
-                             since, last_active, expires_at, ttl, hard_until)
-    select ?2, ?3, ?4, 1 + coalesce((select max(generation) from tenure_lock where kind = ?2 and id = ?3), 0),
-           ?5, ?6, ?7, ?1, ?1, ?1 + ?8, ?8, ?1 + ?9
+    insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, shared,
+                             since, last_active, active_at, expires_at, ttl, idle_limit, hard_until)
+    select ?2, ?3, ?4,
+           1 + max(coalesce((select max(generation) from tenure_lock where kind = ?2 and id = ?3), 0),
+                   coalesce((select generation from tenure_lock_floor where kind = ?2), 0)),
+           ?5, ?6, ?7, ?10, ?11, ?13, ?1, ?1, ?1, ?1 + ?8, ?8, ?12, ?1 + ?9
      where not exists (select 1 from tenure_lock_history where lock_hash = ?5)
         on conflict (kind, id, slot) do update set
            generation  = generation + (lock_hash <> excluded.lock_hash),
@@ -34,10 +37,15 @@ const TAKE: &str = "
            lock_hash   = excluded.lock_hash,
            owner_id    = excluded.owner_id,
            owner_name  = excluded.owner_name,
+           owner_role  = excluded.owner_role,
+           shown_as    = excluded.shown_as,
            last_active = excluded.last_active,
+           active_at   = excluded.active_at,
            ttl         = excluded.ttl,
+           idle_limit  = excluded.idle_limit,
            ended       = 0
-     where ((ended = 1 or expires_at <= ?1 or (ttl = 0 and owner_id = excluded.owner_id)) and lock_hash <> excluded.lock_hash)
+     where ((ended = 1 or expires_at <= ?1 or (ttl = 0 and owner_id = excluded.owner_id)) and shared = 0
+            and lock_hash <> excluded.lock_hash)
         or (ended = 0 and expires_at > ?1 and lock_hash = excluded.lock_hash and owner_id = excluded.owner_id)
     returning *";
 
@@ -49,8 +57,23 @@ pub(super) async fn take(
     request: &LockRequest,
     now: i64,
 ) -> Result<Attempt, DatabaseError> {
+    if !request.is_alone() {
+        return slots::take(connection, request, now).await;
+    }
+    if let Some(reader) = slots::make_way(connection, request, now).await? {
+        return Ok(Attempt::Held(reader));
+    }
     record_expired(connection, request, now).await?;
-    let slot: &[u8] = if request.policy.exclusive { &[] } else { &request.lock };
+    take_slot(connection, request, &[], now).await
+}
+
+/// Takes the slot, if it is free or its lease has run out.
+pub(super) async fn take_slot(
+    connection: &mut SqliteConnection,
+    request: &LockRequest,
+    slot: &[u8],
+    now: i64,
+) -> Result<Attempt, DatabaseError> {
     let granted = sqlx::query(TAKE)
         .bind(now)
         .bind(request.key.kind())
@@ -61,6 +84,10 @@ pub(super) async fn take(
         .bind(&request.owner.name)
         .bind(millis(request.policy.ttl))
         .bind(millis(request.policy.limit))
+        .bind(&request.owner.role)
+        .bind(request.policy.shown.stored())
+        .bind(request.policy.idle.map(millis))
+        .bind(request.shared)
         .fetch_optional(&mut *connection)
         .await;
     match granted {
@@ -85,19 +112,15 @@ async fn refused(connection: &mut SqliteConnection, request: &LockRequest, now: 
 }
 
 const RECORD_EXPIRED: &str = "
-    insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, since, ended_at, how)
-    select lock_hash, kind, id, generation, owner_id, owner_name, since, expires_at, 'expired'
+    insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as,
+                                     since, ended_at, how, idle)
+    select lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, expires_at, 'expired',
+           coalesce(expires_at >= active_at + idle_limit, 0)
       from tenure_lock
-     where kind = ?2 and id = ?3 and ended = 0 and expires_at <= ?1 and lock_hash <> ?4
+     where kind = ?2 and id = ?3 and slot = x'' and ended = 0 and expires_at <= ?1 and lock_hash <> ?4
         on conflict (lock_hash) do nothing";
 
-/// Of the advisory leases that have ended only the highest generation is still needed.
-const SWEEP_ADVISORY: &str = "
-    delete from tenure_lock
-     where kind = ?2 and id = ?3 and slot <> x'' and (ended = 1 or expires_at <= ?1)
-       and generation < (select max(generation) from tenure_lock where kind = ?2 and id = ?3)";
-
-/// Writes down that leases on this key ran out, before their rows are overwritten.
+/// Writes down that the lease on this key ran out, before its row is overwritten.
 async fn record_expired(
     connection: &mut SqliteConnection,
     request: &LockRequest,
@@ -105,31 +128,30 @@ async fn record_expired(
 ) -> Result<(), DatabaseError> {
     let (kind, id) = (request.key.kind(), request.key.id());
     let record = sqlx::query(RECORD_EXPIRED).bind(now).bind(kind).bind(id).bind(&request.lock[..]);
-    record.execute(&mut *connection).await.map_err(classify)?;
-    if !request.policy.exclusive {
-        let sweep = sqlx::query(SWEEP_ADVISORY).bind(now).bind(kind).bind(id);
-        sweep.execute(connection).await.map_err(classify)?;
-    }
-    Ok(())
+    record.execute(connection).await.map(drop).map_err(classify)
 }
 
 const KEEP_ALIVE: &str = "
-    update tenure_lock set last_active = ?1, expires_at = max(expires_at, min(?1 + ttl, hard_until))
+    update tenure_lock set last_active = ?1, active_at = max(active_at, ?1 - ?4),
+           expires_at = max(expires_at, min(?1 + ttl, hard_until,
+                                            coalesce(max(active_at, ?1 - ?4) + idle_limit, hard_until)))
      where lock_hash = ?2 and (?3 is null or owner_id = ?3) and ended = 0 and expires_at > ?1
     returning *";
 
-/// Sets the expiry to now + ttl, within the absolute limit; never backwards.
+/// Sets the expiry to now + ttl, within the idle and the absolute limit; never backwards.
 pub(super) async fn keep_alive(
     connection: &mut SqliteConnection,
     proof: &Proof,
+    idle: Duration,
     now: i64,
 ) -> Result<Result<Holder, NoLock>, DatabaseError> {
-    let kept = change(connection, KEEP_ALIVE, proof, Duration::ZERO, now).await?;
+    let kept = change(connection, KEEP_ALIVE, proof, idle, now).await?;
     answer(connection, proof, kept, now).await
 }
 
 const EXTEND: &str = "
-    update tenure_lock set last_active = ?1, expires_at = max(expires_at, min(expires_at + ?4, ?1 + ttl, hard_until))
+    update tenure_lock set last_active = ?1, active_at = ?1,
+           expires_at = max(expires_at, min(expires_at + ?4, ?1 + ttl, hard_until))
      where lock_hash = ?2 and (?3 is null or owner_id = ?3) and ended = 0 and expires_at > ?1
     returning *";
 
@@ -200,8 +222,9 @@ pub(super) async fn break_lock(
 
 const RECORD_ENDED: &str = "
     insert into tenure_lock_history
-           (lock_hash, kind, id, generation, owner_id, owner_name, since, ended_at, how, by_id, by_name, reason)
-    select lock_hash, kind, id, generation, owner_id, owner_name, since, ?1, ?3, ?4, ?5, ?6
+           (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, ended_at, how,
+            by_id, by_name, by_role, reason)
+    select lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, ?1, ?3, ?4, ?5, ?7, ?6
       from tenure_lock where lock_hash = ?2";
 
 /// Writes down how a live lease ends, and who has to do with it.
@@ -219,7 +242,8 @@ pub(super) async fn record_ended(
         .bind(how)
         .bind(by.map(|by| by.id.as_str()))
         .bind(by.map(|by| by.name.as_str()))
-        .bind(reason);
+        .bind(reason)
+        .bind(by.and_then(|by| by.role.as_deref()));
     record.execute(connection).await.map(drop).map_err(classify)
 }
 

@@ -6,16 +6,18 @@ use sqlx::{Row, SqliteConnection};
 use super::errors::classify;
 use super::leases::{self, lease};
 use super::lock::record_ended;
-use crate::backend::{Asking, LockHash, Proof};
+use crate::backend::{Asked, Asking, LockHash, OpenRequest, Proof};
 use crate::clock::{from_millis, millis, until};
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner};
+use crate::policy::ShowOwner;
 use crate::request::{Answer, Request};
 
 /// A request that is repeated keeps its place and its answer; another note is another request.
 const ASK: &str = "
-    insert into tenure_lock_request as r (kind, id, asker_id, asker_name, generation, note, since, expires_at)
-    select kind, id, ?5, ?6, generation, ?7, ?1, ?1 + ?8
+    insert into tenure_lock_request as r (kind, id, asker_id, asker_name, asker_role, handle, generation, note,
+                                          since, expires_at)
+    select kind, id, ?5, ?6, ?9, ?10, generation, ?7, ?1, ?1 + ?8
       from tenure_lock
      where kind = ?2 and id = ?3 and slot = x'' and generation = ?4 and ended = 0 and expires_at > ?1
         on conflict (kind, id, asker_id) do update set
@@ -27,15 +29,21 @@ const ASK: &str = "
                              r.declined, null),
            generation  = excluded.generation,
            asker_name  = excluded.asker_name,
+           asker_role  = excluded.asker_role,
            note        = excluded.note,
            expires_at  = excluded.expires_at";
+
+/// How many others ask for the same lease.
+const OTHERS: &str = "
+    select count(*) from tenure_lock_request
+     where kind = ?2 and id = ?3 and generation = ?4 and expires_at > ?1 and asker_id <> ?5";
 
 /// Whoever went away is forgotten.
 const SWEEP: &str = "delete from tenure_lock_request where kind = ?2 and id = ?3 and expires_at <= ?1";
 
 /// A request ends with the lease that it is about.
 const OPEN: &str = "
-    select r.* from tenure_lock_request as r
+    select r.*, l.shown_as, l.owner_id as holder from tenure_lock_request as r
       join tenure_lock as l on l.kind = r.kind and l.id = r.id and l.slot = x'' and l.generation = r.generation
      where r.kind = ?2 and r.id = ?3 and (?4 is null or r.asker_id = ?4) and r.expires_at > ?1
        and l.ended = 0 and l.expires_at > ?1
@@ -46,8 +54,13 @@ pub(super) async fn ask(
     connection: &mut SqliteConnection,
     asking: &Asking<'_>,
     now: i64,
-) -> Result<Option<Request>, DatabaseError> {
-    let Asking { key, generation, by, note } = asking;
+) -> Result<Asked, DatabaseError> {
+    let Asking { key, generation, by, note, handle, most } = asking;
+    let others = sqlx::query_scalar(OTHERS).bind(now).bind(key.kind()).bind(key.id()).bind(generation).bind(&by.id);
+    let others: i64 = others.fetch_one(&mut *connection).await.map_err(classify)?;
+    if others >= i64::from(*most) {
+        return Ok(Asked::Full);
+    }
     let ask = sqlx::query(ASK)
         .bind(now)
         .bind(key.kind())
@@ -56,12 +69,14 @@ pub(super) async fn ask(
         .bind(&by.id)
         .bind(&by.name)
         .bind(note)
-        .bind(millis(Request::TTL));
+        .bind(millis(Request::TTL))
+        .bind(&by.role)
+        .bind(handle);
     ask.execute(&mut *connection).await.map_err(classify)?;
     let sweep = sqlx::query(SWEEP).bind(now).bind(key.kind()).bind(key.id());
     sweep.execute(&mut *connection).await.map_err(classify)?;
     let asked = open(connection, key, Some(&by.id), now).await?.pop();
-    Ok(asked.filter(|request| request.generation == *generation))
+    Ok(Asked::found(asked.map(|asked| asked.request), *generation))
 }
 
 /// Who asks for the lease that is alive on a key, or whether this one does.
@@ -70,25 +85,27 @@ async fn open(
     key: &LockKey,
     asker: Option<&str>,
     now: i64,
-) -> Result<Vec<Request>, DatabaseError> {
+) -> Result<Vec<OpenRequest>, DatabaseError> {
     let select = sqlx::query(OPEN).bind(now).bind(key.kind()).bind(key.id()).bind(asker);
     let rows = select.fetch_all(connection).await.map_err(classify)?;
     rows.iter().map(|row| request(row, now)).collect()
 }
 
-fn request(row: &SqliteRow, now: i64) -> Result<Request, DatabaseError> {
+fn request(row: &SqliteRow, now: i64) -> Result<OpenRequest, DatabaseError> {
     let text = |column| row.try_get::<String, _>(column).map_err(classify);
     let number = |column| row.try_get::<i64, _>(column).map_err(classify);
     let later: Option<i64> = row.try_get("later_until").map_err(classify)?;
-    Ok(Request {
+    let request = Request {
         key: LockKey::new(text("kind")?, text("id")?),
         generation: number("generation")?,
-        by: Owner::new(text("asker_id")?, text("asker_name")?),
+        by: leases::person(row, "asker")?.unwrap_or_else(|| Owner::new("", "")),
         note: text("note")?,
         since: from_millis(number("since")?),
         remaining: until(number("expires_at")?, now),
         answer: Answer::stored(later.map(|at| until(at, now)), row.try_get("declined").map_err(classify)?),
-    })
+    };
+    let (handle, holder) = (text("handle")?, text("holder")?);
+    Ok(OpenRequest { request, handle, shown: ShowOwner::from_stored(number("shown_as")?), holder })
 }
 
 /// Who asks whoever shows the lock id.
@@ -98,7 +115,10 @@ pub(super) async fn requests(
     now: i64,
 ) -> Result<Result<Vec<Request>, NoLock>, DatabaseError> {
     match leases::check(connection, proof, now).await? {
-        Ok(holder) => Ok(Ok(open(connection, &holder.key, None, now).await?)),
+        Ok(holder) => {
+            let open = open(connection, &holder.key, None, now).await?;
+            Ok(Ok(open.into_iter().map(OpenRequest::for_holder).collect()))
+        }
         Err(no_lock) => Ok(Err(no_lock)),
     }
 }
@@ -119,23 +139,27 @@ pub(super) async fn answer(
         Ok(holder) => holder,
         Err(no_lock) => return Ok(Err(no_lock)),
     };
+    let Some(asked) = open(&mut *connection, &key, None, now).await?.into_iter().find(|open| open.is_of(asker)) else {
+        return Ok(Ok(None));
+    };
     let (later, declined) = answer.parts();
     let answer = sqlx::query(ANSWER)
         .bind(now)
         .bind(key.kind())
         .bind(key.id())
-        .bind(asker)
+        .bind(&asked.request.by.id)
         .bind(generation)
         .bind(later.map(millis))
         .bind(declined);
     answer.execute(&mut *connection).await.map_err(classify)?;
-    Ok(Ok(open(connection, &key, Some(asker), now).await?.pop()))
+    let asked = open(connection, &key, Some(&asked.request.by.id), now).await?.pop();
+    Ok(Ok(asked.map(OpenRequest::for_holder)))
 }
 
 const HAND_OVER: &str = "
     update tenure_lock
-       set generation = generation + 1, lock_hash = ?3, owner_id = ?4, owner_name = ?5, since = ?1, last_active = ?1,
-           expires_at = ?1 + ?6, ttl = 0, hard_until = ?1 + ?6
+       set generation = generation + 1, lock_hash = ?3, owner_id = ?4, owner_name = ?5, owner_role = ?7, since = ?1,
+           last_active = ?1, active_at = ?1, expires_at = ?1 + ?6, ttl = 0, idle_limit = null, hard_until = ?1 + ?6
      where lock_hash = ?2
     returning *";
 
@@ -151,7 +175,8 @@ pub(super) async fn hand_over(
         Ok(holder) => holder,
         Err(no_lock) => return Ok(Err(no_lock)),
     };
-    let Some(Request { by, .. }) = open(connection, &holder.key, Some(to), now).await?.pop() else {
+    let asking = open(&mut *connection, &holder.key, None, now).await?;
+    let Some(by) = asking.into_iter().find(|open| open.is_of(to)).map(|open| open.request.by) else {
         return Ok(Ok(None));
     };
     let held =
@@ -163,7 +188,8 @@ pub(super) async fn hand_over(
         .bind(&reservation[..])
         .bind(&by.id)
         .bind(&by.name)
-        .bind(millis(Request::RESERVATION));
+        .bind(millis(Request::RESERVATION))
+        .bind(&by.role);
     let row = hand_over.fetch_one(connection).await.map_err(classify)?;
     Ok(Ok(Some(lease(&row, now)?.holder)))
 }

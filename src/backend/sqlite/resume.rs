@@ -10,7 +10,7 @@ use crate::error::DatabaseError;
 use crate::lease::{LockKey, NoLock, Why};
 
 const RESUME: &str = "
-    update tenure_lock set last_active = ?1, expires_at = max(expires_at, min(?1 + ttl, hard_until))
+    update tenure_lock set last_active = ?1, active_at = ?1, expires_at = max(expires_at, min(?1 + ttl, hard_until))
      where lock_hash = ?2
     returning *";
 

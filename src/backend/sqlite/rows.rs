@@ -18,7 +18,7 @@ const ROWS: usize = 32;
 /// Inserts a new aggregate as version 1; `false` if there is one with this id.
 pub(super) async fn insert(
     connection: &mut SqliteConnection,
-    mapping: &Mapping,
+    mapping: &'static Mapping,
     rows: &Rows,
     author: &Authorship,
     now: i64,
@@ -70,7 +70,7 @@ pub(super) async fn save(connection: &mut SqliteConnection, save: &Save<'_>, now
 /// Deletes an aggregate if the version is still the one that was loaded.
 pub(super) async fn delete(
     connection: &mut SqliteConnection,
-    mapping: &Mapping,
+    mapping: &'static Mapping,
     old: &Stored,
 ) -> Result<Saved, DatabaseError> {
     let id = &old.rows.root[..mapping.root.key];
@@ -90,7 +90,7 @@ pub(super) async fn delete(
 /// The ids of the aggregates that match.
 pub(super) async fn matching(
     connection: &mut SqliteConnection,
-    mapping: &Mapping,
+    mapping: &'static Mapping,
     when: &Test,
 ) -> Result<Vec<Row>, DatabaseError> {
     if when.compares(Kind::Decimal) {
@@ -117,14 +117,14 @@ pub(super) async fn update_matching(
 }
 
 /// The values of the audit columns, if there are any.
-fn audit(mapping: &Mapping, author: &Authorship, now: i64) -> Vec<Value> {
+fn audit(mapping: &'static Mapping, author: &Authorship, now: i64) -> Vec<Value> {
     mapping.audit.iter().flat_map(|_| author.audit(Value::Timestamp(now * 1000))).collect()
 }
 
 async fn insert_children(
     connection: &mut SqliteConnection,
-    mapping: &Mapping,
-    table: &Table,
+    mapping: &'static Mapping,
+    table: &'static Table,
     root: &Row,
     children: &[&Row],
 ) -> Result<(), DatabaseError> {

@@ -1,84 +1,100 @@
 //! SQL text for a mapping. Names come from [`Mapping::validate`]d mappings and are quoted; values are always bound.
 
+use std::sync::Arc;
+
+use crate::backend::texts::{Texts, What};
 use crate::backend::{BulkChange, condition};
 use crate::condition::Test;
 use crate::mapping::{Audit, Mapping, Table};
 use crate::value::Value;
 
-/// `select` of the root: its version, then its columns.
-pub(super) fn select_root(mapping: &Mapping) -> String {
-    let root = &mapping.root;
-    format!("select \"{}\", {} from \"{}\" where {}", mapping.version, columns(root), root.name, id_is(root))
-}
+static TEXTS: Texts = Texts::new();
 
-/// `select` of all children of one root in one collection, in the order of their keys.
-pub(super) fn select_children(child: &Table) -> String {
-    select_children_and(child, "")
-}
-
-/// As [`select_children`], and in a last column the version that the root has at this moment; binds the id twice.
-pub(super) fn select_children_with_version(mapping: &Mapping, child: &Table) -> String {
-    select_children_and(child, &format!(", ({})", select_version(mapping)))
-}
-
-fn select_children_and(child: &Table, more: &str) -> String {
-    let order = list(child.owner.iter().chain(child.columns[..child.key].iter().map(|column| &column.name)));
-    let owner = equal(&child.owner, " and ");
-    format!("select {}{more} from \"{}\" where {owner} order by {order}", columns(child), child.name)
+/// `select` of an aggregate by one statement: a row of the root, and one of each child, in no order. First comes the number
+/// of the table (0 is the root), then the root's version, then the columns of all tables, null but for those of the row's own.
+/// Binds the id once for each table.
+pub(super) fn select_whole(mapping: &'static Mapping) -> Arc<str> {
+    TEXTS.get(What::SelectWhole, &mapping.root, &[], || {
+        let tables = || std::iter::once(&mapping.root).chain(&mapping.children).enumerate();
+        let select = |(at, table): (usize, &'static Table)| {
+            let columns = tables().map(|(other, table)| if other == at { self::columns(table) } else { absent(table) });
+            let columns = columns.collect::<Vec<_>>().join(", ");
+            let (version, found) = match at {
+                0 => (format!("\"{}\"", mapping.version), id_is(table)),
+                _ => ("null".to_owned(), equal(&table.owner, " and ")),
+            };
+            format!("select {at}, {version}, {columns} from \"{}\" where {found}", table.name)
+        };
+        tables().map(select).collect::<Vec<_>>().join(" union all ")
+    })
 }
 
 /// `insert` of the root; binds its columns, the audit columns, the version.
-pub(super) fn insert_root(mapping: &Mapping) -> String {
-    let names = mapping.root.columns.iter().map(|column| &column.name);
-    let names = names.chain(mapping.audit.iter().flat_map(Audit::columns)).chain([&mapping.version]);
-    let places = vec!["?"; names.clone().count()].join(", ");
-    format!("insert into \"{}\" ({}) values ({places})", mapping.root.name, list(names))
+pub(super) fn insert_root(mapping: &'static Mapping) -> Arc<str> {
+    TEXTS.get(What::InsertRoot, &mapping.root, &[], || {
+        let names = mapping.root.columns.iter().map(|column| &column.name);
+        let names = names.chain(mapping.audit.iter().flat_map(Audit::columns)).chain([&mapping.version]);
+        let places = vec!["?"; names.clone().count()].join(", ");
+        format!("insert into \"{}\" ({}) values ({places})", mapping.root.name, list(names))
+    })
 }
 
 /// `insert` of so many children; binds the root's id and its columns for each.
-pub(super) fn insert_children(child: &Table, count: usize) -> String {
-    let row = format!("({})", vec!["?"; child.owner.len() + child.columns.len()].join(", "));
-    let rows = vec![row; count].join(", ");
-    format!("insert into \"{}\" ({}, {}) values {rows}", child.name, list(&child.owner), columns(child))
+pub(super) fn insert_children(child: &'static Table, count: usize) -> Arc<str> {
+    TEXTS.get(What::InsertChildren, child, &[count], || {
+        let row = format!("({})", vec!["?"; child.owner.len() + child.columns.len()].join(", "));
+        let rows = vec![row; count].join(", ");
+        format!("insert into \"{}\" ({}, {}) values {rows}", child.name, list(&child.owner), columns(child))
+    })
 }
 
 /// `update` of the root if the version is the expected one; binds the changed columns, the audit columns, the version
 /// to be, the id, the expected version.
-pub(super) fn update_root(mapping: &Mapping, changed: &[usize]) -> String {
-    let (root, version) = (&mapping.root, &mapping.version);
-    let set = changed.iter().map(|&index| &root.columns[index].name);
-    let set = equal(set.chain(mapping.audit.iter().flat_map(Audit::columns)).chain([version]), ", ");
-    format!("update \"{}\" set {set} where {} and \"{version}\" = ?", root.name, id_is(root))
+pub(super) fn update_root(mapping: &'static Mapping, changed: &[usize]) -> Arc<str> {
+    TEXTS.get(What::UpdateRoot, &mapping.root, changed, || {
+        let (root, version) = (&mapping.root, &mapping.version);
+        let set = changed.iter().map(|&index| &root.columns[index].name);
+        let set = equal(set.chain(mapping.audit.iter().flat_map(Audit::columns)).chain([version]), ", ");
+        format!("update \"{}\" set {set} where {} and \"{version}\" = ?", root.name, id_is(root))
+    })
 }
 
 /// `update` of one child; binds the changed columns, the root's id, the key.
-pub(super) fn update_child(child: &Table, changed: &[usize]) -> String {
-    let set = equal(changed.iter().map(|&index| &child.columns[index].name), ", ");
-    format!("update \"{}\" set {set} where {}", child.name, key_is(child))
+pub(super) fn update_child(child: &'static Table, changed: &[usize]) -> Arc<str> {
+    TEXTS.get(What::UpdateChild, child, changed, || {
+        let set = equal(changed.iter().map(|&index| &child.columns[index].name), ", ");
+        format!("update \"{}\" set {set} where {}", child.name, key_is(child))
+    })
 }
 
 /// `delete` of one child; binds the root's id, the key.
-pub(super) fn delete_child(child: &Table) -> String {
-    format!("delete from \"{}\" where {}", child.name, key_is(child))
+pub(super) fn delete_child(child: &'static Table) -> Arc<str> {
+    TEXTS.get(What::DeleteChild, child, &[], || format!("delete from \"{}\" where {}", child.name, key_is(child)))
 }
 
 /// `delete` of all children of one root in one collection; binds the root's id.
-pub(super) fn delete_children(child: &Table) -> String {
-    format!("delete from \"{}\" where {}", child.name, equal(&child.owner, " and "))
+pub(super) fn delete_children(child: &'static Table) -> Arc<str> {
+    TEXTS.get(What::DeleteChildren, child, &[], || {
+        format!("delete from \"{}\" where {}", child.name, equal(&child.owner, " and "))
+    })
 }
 
 /// `delete` of the root if the version is the expected one; binds the id, the version.
-pub(super) fn delete_root(mapping: &Mapping) -> String {
-    format!("delete from \"{}\" where {} and \"{}\" = ?", mapping.root.name, id_is(&mapping.root), mapping.version)
+pub(super) fn delete_root(mapping: &'static Mapping) -> Arc<str> {
+    TEXTS.get(What::DeleteRoot, &mapping.root, &[], || {
+        format!("delete from \"{}\" where {} and \"{}\" = ?", mapping.root.name, id_is(&mapping.root), mapping.version)
+    })
 }
 
 /// `select` of the version alone; binds the id.
-pub(super) fn select_version(mapping: &Mapping) -> String {
-    format!("select \"{}\" from \"{}\" where {}", mapping.version, mapping.root.name, id_is(&mapping.root))
+pub(super) fn select_version(mapping: &'static Mapping) -> Arc<str> {
+    TEXTS.get(What::SelectVersion, &mapping.root, &[], || {
+        format!("select \"{}\" from \"{}\" where {}", mapping.version, mapping.root.name, id_is(&mapping.root))
+    })
 }
 
 /// `select` of what the audit columns say, the time in milliseconds; binds the id.
-pub(super) fn select_audit(mapping: &Mapping, audit: &Audit) -> String {
+pub(super) fn select_audit(mapping: &'static Mapping, audit: &Audit) -> String {
     let Audit { by, by_name, at, command } = audit;
     format!(
         "select \"{}\" as version, \"{by}\" as by_id, \"{by_name}\" as by_name, \"{at}\" / 1000 as changed_at, \
@@ -90,7 +106,7 @@ pub(super) fn select_audit(mapping: &Mapping, audit: &Audit) -> String {
 }
 
 /// `select` of the ids of the roots that match, in their order; and the values to bind.
-pub(super) fn select_matching(mapping: &Mapping, when: &Test) -> (String, Vec<Value>) {
+pub(super) fn select_matching(mapping: &'static Mapping, when: &Test) -> (String, Vec<Value>) {
     let (mut values, root) = (Vec::new(), &mapping.root);
     let id = list(root.columns[..root.key].iter().map(|column| &column.name));
     let when = condition(mapping, when, &mut values);
@@ -113,11 +129,15 @@ pub(super) fn update_matching(change: &BulkChange<'_>, audit: &[Value]) -> (Stri
 }
 
 /// A condition; its values come after those that are there already.
-fn condition(mapping: &Mapping, when: &Test, values: &mut Vec<Value>) -> String {
+fn condition(mapping: &'static Mapping, when: &Test, values: &mut Vec<Value>) -> String {
     condition::render(&mapping.root, when, '"', &mut |_, value| {
         values.push(value.clone());
         "?".into()
     })
+}
+
+fn absent(table: &Table) -> String {
+    vec!["null"; table.columns.len()].join(", ")
 }
 
 fn columns(table: &Table) -> String {
@@ -128,7 +148,7 @@ fn id_is(root: &Table) -> String {
     equal(root.columns[..root.key].iter().map(|column| &column.name), " and ")
 }
 
-fn key_is(child: &Table) -> String {
+fn key_is(child: &'static Table) -> String {
     equal(child.owner.iter().chain(child.columns[..child.key].iter().map(|column| &column.name)), " and ")
 }
 

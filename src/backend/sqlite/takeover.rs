@@ -16,8 +16,9 @@ const HELD: &str = "
 
 const TAKE_OVER: &str = "
     update tenure_lock
-       set generation = generation + 1, lock_hash = ?3, owner_id = ?4, owner_name = ?5, since = ?1, last_active = ?1,
-           expires_at = ?1 + ?6, ttl = ?6, hard_until = ?1 + ?7
+       set generation = generation + 1, lock_hash = ?3, owner_id = ?4, owner_name = ?5, owner_role = ?8, shown_as = ?9,
+           since = ?1, last_active = ?1, active_at = ?1, expires_at = ?1 + ?6, ttl = ?6, idle_limit = ?10,
+           hard_until = ?1 + ?7
      where lock_hash = ?2 and not exists (select 1 from tenure_lock_history where lock_hash = ?3)
     returning *";
 
@@ -29,7 +30,7 @@ pub(super) async fn take_over(
     reason: &str,
     now: i64,
 ) -> Result<TakenOver, DatabaseError> {
-    let LockRequest { key, lock, owner, policy } = request;
+    let LockRequest { key, lock, owner, policy, .. } = request;
     let held = sqlx::query(HELD).bind(now).bind(key.kind()).bind(key.id()).bind(generation);
     let Some(row) = held.fetch_optional(&mut *connection).await.map_err(classify)? else {
         return Ok(TakenOver::Changed);
@@ -46,7 +47,10 @@ pub(super) async fn take_over(
         .bind(&owner.id)
         .bind(&owner.name)
         .bind(millis(policy.ttl))
-        .bind(millis(policy.limit));
+        .bind(millis(policy.limit))
+        .bind(&owner.role)
+        .bind(policy.shown.stored())
+        .bind(policy.idle.map(millis));
     match taken.fetch_optional(&mut *connection).await {
         Ok(Some(row)) => Ok(TakenOver::Granted(lease(&row, now)?.holder)),
         Ok(None) => {
@@ -62,8 +66,9 @@ pub(super) async fn take_over(
 }
 
 const RECORD_RELEASED: &str = "
-    insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, since, ended_at, how)
-    select lock_hash, kind, id, generation, owner_id, owner_name, since, ?1, 'released'
+    insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as,
+                                     since, ended_at, how)
+    select lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, ?1, 'released'
       from tenure_lock where owner_id = ?2 and ended = 0 and expires_at > ?1";
 
 const RELEASE_ALL: &str = "

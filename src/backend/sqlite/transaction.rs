@@ -37,7 +37,7 @@ impl SqliteTransaction {
 impl BackendTransaction for SqliteTransaction {
     async fn load(
         &mut self,
-        mapping: &Mapping,
+        mapping: &'static Mapping,
         id: &[Value],
         _mode: LockMode,
     ) -> Result<Option<Stored>, DatabaseError> {
@@ -45,17 +45,26 @@ impl BackendTransaction for SqliteTransaction {
         load::load(self.open.connection(), mapping, id).await
     }
 
-    async fn hold_version(&mut self, mapping: &Mapping, id: &[Value]) -> Result<Option<Version>, DatabaseError> {
+    async fn hold_version(
+        &mut self,
+        mapping: &'static Mapping,
+        id: &[Value],
+    ) -> Result<Option<Version>, DatabaseError> {
         load::version_now(self.open.connection(), mapping, id).await
     }
 
-    async fn state_at(&mut self, mapping: &Mapping, key: &LockKey, at: Version) -> Result<Option<Rows>, DatabaseError> {
+    async fn state_at(
+        &mut self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        at: Version,
+    ) -> Result<Option<Rows>, DatabaseError> {
         revision::state(self.open.connection(), mapping, key, at).await
     }
 
     async fn latest_change(
         &mut self,
-        mapping: &Mapping,
+        mapping: &'static Mapping,
         key: &LockKey,
         id: &[Value],
     ) -> Result<Option<Change>, DatabaseError> {
@@ -64,7 +73,7 @@ impl BackendTransaction for SqliteTransaction {
 
     async fn insert(
         &mut self,
-        mapping: &Mapping,
+        mapping: &'static Mapping,
         key: &LockKey,
         rows: &Rows,
         author: &Authorship,
@@ -89,7 +98,7 @@ impl BackendTransaction for SqliteTransaction {
         Ok(saved)
     }
 
-    async fn delete(&mut self, mapping: &Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError> {
+    async fn delete(&mut self, mapping: &'static Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError> {
         let connection = self.open.connection();
         let deleted = rows::delete(connection, mapping, old).await?;
         if let Saved::Done = deleted {
@@ -98,7 +107,7 @@ impl BackendTransaction for SqliteTransaction {
         Ok(deleted)
     }
 
-    async fn lock_matching(&mut self, mapping: &Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError> {
+    async fn lock_matching(&mut self, mapping: &'static Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError> {
         rows::matching(self.open.connection(), mapping, when).await
     }
 
@@ -120,7 +129,7 @@ impl BackendTransaction for SqliteTransaction {
 
     async fn holder(&mut self, key: &LockKey) -> Result<Option<Holder>, DatabaseError> {
         let now = self.now();
-        Ok(leases::exclusive(self.open.connection(), key, now).await?.map(|lease| lease.holder))
+        leases::in_the_way(self.open.connection(), key, now).await
     }
 
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {

@@ -1,5 +1,7 @@
 //! Values in and out of SQLite, which knows numbers, text and bytes; everything else is one of those.
 
+use std::sync::Arc;
+
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{AssertSqlSafe, Row as _, Sqlite, TypeInfo as _, ValueRef as _};
 
@@ -10,8 +12,8 @@ use crate::value::{Kind, Value};
 type Query<'q> = sqlx::query::Query<'q, Sqlite, SqliteArguments>;
 
 /// A statement with its values.
-pub(super) fn query<'q, 'v>(sql: String, values: impl IntoIterator<Item = &'v Value>) -> Query<'q> {
-    values.into_iter().fold(sqlx::query(AssertSqlSafe(sql)), bind)
+pub(super) fn query<'q, 'v>(sql: impl Into<Arc<str>>, values: impl IntoIterator<Item = &'v Value>) -> Query<'q> {
+    values.into_iter().fold(sqlx::query(AssertSqlSafe(sql.into())), bind)
 }
 
 pub(super) fn bind<'q>(query: Query<'q>, value: &Value) -> Query<'q> {

@@ -41,18 +41,21 @@ impl<'o> Changes<'o> {
             return None;
         }
         let Some(before) = found.locked.of_key(key) else {
-            if seen.is_none() {
-                self.new.push((at, request, granted(request, 1 + found.seen.generation(key), found.now)));
+            if let (None, Some(generation)) = (seen, found.generation(key).checked_add(1)) {
+                self.new.push((at, request, granted(request, generation, found.now)));
             }
             return None;
         };
-        if before.alive() || before.lock == lock {
+        // Others may hold it beside each other: they are asked alone.
+        if before.alive() || before.lock == lock || before.holder.shared {
             return None;
         }
+        // Beyond the last number there is none: asked alone, the database says so.
+        let generation = before.holder.generation.checked_add(1)?;
         if !before.ended {
             self.ended.push(Ended { lease: before.clone(), at: before.expires_at, how: "expired" });
         }
-        let lease = granted(request, before.holder.generation + 1, before.now);
+        let lease = granted(request, generation, before.now);
         self.taken.push(lease.clone());
         Some(LockAnswer::Yours(lease.into_holder()))
     }
@@ -64,7 +67,7 @@ impl<'o> Changes<'o> {
             return None;
         }
         match op {
-            LockOp::KeepAlive(_) => lease.keep(),
+            LockOp::KeepAlive(_, idle) => lease.keep(*idle),
             LockOp::Extend(_, by) => lease.extend(*by),
             LockOp::ExpireWithin(_, within) => lease.expire_within(*within),
             LockOp::Release(_) => {
@@ -112,19 +115,20 @@ fn granted(request: &LockRequest, generation: i64, now: i64) -> StoredLease {
     let (ttl, most) = (millis(request.policy.ttl), millis(request.policy.limit));
     StoredLease {
         holder: Holder {
-            key: request.key.clone(),
             owner: request.owner.clone(),
             generation,
             since: from_millis(now),
-            last_active: from_millis(now),
-            remaining: request.policy.ttl,
+            shown: request.policy.shown,
+            ..Holder::to_be(request.key.clone())
         },
         lock: request.lock.to_vec(),
         slot: Vec::new(),
         ended: false,
         last_active: now,
+        active_at: now,
         expires_at: now + ttl,
         ttl,
+        idle_limit: request.policy.idle.map(millis),
         hard_until: now + most,
         now,
     }

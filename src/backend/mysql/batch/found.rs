@@ -19,6 +19,8 @@ pub(super) struct Found {
     pub seen: Leases,
     /// Lock ids whose lease has ended.
     pub used: HashSet<Vec<u8>>,
+    /// The highest generations of rows that were swept, by type.
+    floors: HashMap<String, i64>,
     /// The time when all that was read.
     pub now: i64,
 }
@@ -30,6 +32,10 @@ impl Found {
             match row.try_get("what").map_err(classify)? {
                 0_i64 => found.seen.add(lease(row)?),
                 1 => found.locked.add(lease(row)?),
+                3 => {
+                    let kind: String = row.try_get("kind").map_err(classify)?;
+                    found.floors.insert(kind, row.try_get("generation").map_err(classify)?);
+                }
                 _ => {
                     found.now = row.try_get("clock").map_err(classify)?;
                     found.used.extend(row.try_get::<Option<Vec<u8>>, _>("used").map_err(classify)?);
@@ -37,6 +43,11 @@ impl Found {
             }
         }
         Ok(found)
+    }
+
+    /// The highest generation that a key may have had, 0 if there was none.
+    pub(super) fn generation(&self, key: &LockKey) -> i64 {
+        self.seen.generation(key).max(self.floors.get(key.kind()).copied().unwrap_or(0))
     }
 }
 
@@ -76,8 +87,8 @@ impl Leases {
         self.by_lock.get(lock).map(|&at| &mut self.all[at])
     }
 
-    /// The highest generation of a key, 0 if there was none.
-    pub(super) fn generation(&self, key: &LockKey) -> i64 {
+    /// The highest generation of a key, 0 if there is none.
+    fn generation(&self, key: &LockKey) -> i64 {
         self.generations.get(key).copied().unwrap_or(0)
     }
 }

@@ -1,6 +1,7 @@
 //! The SQL of batches. Several statements in one message cannot be prepared, so values are written into them: as numbers,
 //! or in hexadecimal, which needs no quoting whatever the server's mode is.
 
+use std::collections::BTreeSet;
 use std::fmt::{Display, Write};
 
 use super::changes::Ended;
@@ -11,8 +12,9 @@ use crate::clock::to_micros;
 use crate::lease::LockKey;
 
 /// What [`lease`](crate::backend::mysql::leases::lease) reads, of a table `l`.
-pub(super) const LEASE: &str = "convert(l.kind using utf8mb4) as kind, convert(l.id using utf8mb4) as id, l.slot, \
-    l.generation, l.lock_hash, l.owner_id, l.owner_name, l.since, l.last_active, l.expires_at, l.ttl, l.hard_until, l.ended";
+pub(in crate::backend::mysql) const LEASE: &str = "convert(l.kind using utf8mb4) as kind, convert(l.id using utf8mb4) as id, l.slot, \
+    l.generation, l.lock_hash, l.owner_id, l.owner_name, l.owner_role, l.shown_as, l.since, l.last_active, l.active_at, \
+    l.expires_at, l.ttl, l.idle_limit, l.hard_until, l.shared, l.ended";
 
 /// As [`clock!`](crate::backend::mysql::leases::clock).
 pub(super) fn clock(now: Option<i64>) -> String {
@@ -93,6 +95,14 @@ pub(super) fn look(
     if !(keys.is_empty() && checked.is_empty()) {
         look = look + "; " + &seen(keys, checked, now);
     }
+    if !keys.is_empty() {
+        // After the rows: what was swept since they were looked for was swept below this.
+        let kinds = list(keys.iter().map(|key| hex(key.kind().as_bytes())).collect::<BTreeSet<_>>());
+        look += &format!(
+            "; select 3 as what, convert(kind using utf8mb4) as kind, generation from tenure_lock_floor \
+             where kind in ({kinds})"
+        );
+    }
     if !asked.is_empty() {
         // After the rows: whoever took one of them over has recorded by then whose it was.
         let asked = locks(asked);
@@ -104,12 +114,13 @@ pub(super) fn look(
     look
 }
 
-const INSERT: &str = "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, since, \
-    last_active, expires_at, ttl, hard_until, ended) values";
+const INSERT: &str = "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, \
+    shown_as, since, last_active, active_at, expires_at, ttl, idle_limit, hard_until, ended) values";
 
 const OVERWRITE: &str = "on duplicate key update generation = values(generation), lock_hash = values(lock_hash), \
-    owner_id = values(owner_id), owner_name = values(owner_name), since = values(since), \
-    last_active = values(last_active), expires_at = values(expires_at), ttl = values(ttl), \
+    owner_id = values(owner_id), owner_name = values(owner_name), owner_role = values(owner_role), \
+    shown_as = values(shown_as), since = values(since), last_active = values(last_active), \
+    active_at = values(active_at), expires_at = values(expires_at), ttl = values(ttl), idle_limit = values(idle_limit), \
     hard_until = values(hard_until), ended = values(ended)";
 
 /// Writes and commits: how leases ended, rows that are locked, and new rows, in that order. A new one gives way to whoever
@@ -124,11 +135,13 @@ pub(super) fn write(
     let mut write = String::new();
     if !ended.is_empty() {
         let ended = list(ended.iter().map(|Ended { lease, at, how }| {
-            let Who { kind, id, lock, generation, owner_id, owner_name, since } = who(lease);
-            format!("({lock},{kind},{id},{generation},{owner_id},{owner_name},{since},{at},'{how}')")
+            let Who { kind, id, lock, generation, owner, since } = who(lease);
+            let idle = i8::from(*how == "expired" && lease.idle());
+            format!("({lock},{kind},{id},{generation},{owner},{since},{at},'{how}',{idle})")
         }));
         write += &format!(
-            "insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, since, ended_at, how) \
+            "insert into tenure_lock_history \
+             (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, ended_at, how, idle) \
              values {ended} on duplicate key update tenure_lock_history.lock_hash = tenure_lock_history.lock_hash; "
         );
     }
@@ -156,12 +169,13 @@ fn patience(flavour: Flavour) -> &'static str {
 }
 
 fn row(lease: &StoredLease) -> String {
-    let Who { kind, id, lock, generation, owner_id, owner_name, since } = who(lease);
-    let StoredLease { last_active, expires_at, ttl, hard_until, .. } = lease;
+    let Who { kind, id, lock, generation, owner, since } = who(lease);
+    let StoredLease { last_active, active_at, expires_at, ttl, hard_until, .. } = lease;
     let (slot, ended) = (hex(&lease.slot), i8::from(lease.ended));
+    let idle_limit = lease.idle_limit.map_or_else(|| "null".to_owned(), |limit| limit.to_string());
     format!(
-        "({kind},{id},{slot},{generation},{lock},{owner_id},{owner_name},{since},{last_active},{expires_at},{ttl},\
-         {hard_until},{ended})"
+        "({kind},{id},{slot},{generation},{lock},{owner},{since},{last_active},{active_at},{expires_at},{ttl},\
+         {idle_limit},{hard_until},{ended})"
     )
 }
 
@@ -171,8 +185,8 @@ struct Who {
     id: String,
     lock: String,
     generation: i64,
-    owner_id: String,
-    owner_name: String,
+    /// Id, name, role, and how they are shown.
+    owner: String,
     since: i64,
 }
 
@@ -183,8 +197,13 @@ fn who(lease: &StoredLease) -> Who {
         id: hex(holder.key.id().as_bytes()),
         lock: hex(&lease.lock),
         generation: holder.generation,
-        owner_id: text(&holder.owner.id),
-        owner_name: text(&holder.owner.name),
+        owner: format!(
+            "{},{},{},{}",
+            text(&holder.owner.id),
+            text(&holder.owner.name),
+            holder.owner.role.as_deref().map_or_else(|| "null".to_owned(), text),
+            holder.shown.stored()
+        ),
         since: to_micros(holder.since) / 1000,
     }
 }

@@ -1,0 +1,34 @@
+//! Where connections come from.
+
+use sqlx::pool::PoolConnection;
+use sqlx::{PgPool, Postgres};
+
+use super::errors::classify;
+use crate::backend::reserve;
+use crate::error::DatabaseError;
+
+/// The pool, and what is kept for the lock manager. Clones are the same.
+#[derive(Debug, Clone)]
+pub(super) struct Pools {
+    /// For transactions and loads, and the application's own queries.
+    pub main: PgPool,
+    /// For batches of questions to the lock table when the others are busy: they wait for nobody, and nobody who waits
+    /// keeps them from a connection.
+    pub batches: PgPool,
+    /// For questions that are asked alone when the others are busy: they may wait for a save under a lease.
+    pub alone: PgPool,
+}
+
+impl Pools {
+    pub(super) async fn for_batch(&self) -> Result<PoolConnection<Postgres>, DatabaseError> {
+        reserve::acquire(&self.main, &self.batches).await.map_err(classify)
+    }
+
+    pub(super) async fn for_one(&self) -> Result<PoolConnection<Postgres>, DatabaseError> {
+        reserve::acquire(&self.main, &self.alone).await.map_err(classify)
+    }
+
+    pub(super) async fn close(&self) {
+        tokio::join!(self.main.close(), self.batches.close(), self.alone.close());
+    }
+}
