@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use crate::backend::Stored;
 use crate::children::{ChildReader, ChildWriter, Tables};
@@ -165,12 +166,12 @@ pub(crate) fn id_values<I: AggregateId>(id: &I) -> Vec<Value> {
 pub struct Loaded<A> {
     aggregate: A,
     pub(crate) version: Version,
-    pub(crate) opened: Rows,
+    pub(crate) opened: Arc<Rows>,
     pub(crate) force_increment: bool,
 }
 
 impl<A: Aggregate> Loaded<A> {
-    pub(crate) fn new(rows: Rows, version: Version) -> Result<Self, MappingError> {
+    pub(crate) fn new(rows: Arc<Rows>, version: Version) -> Result<Self, MappingError> {
         Ok(Loaded { aggregate: A::from_rows(&rows)?, version, opened: rows, force_increment: false })
     }
 
@@ -197,10 +198,10 @@ impl<A: Aggregate> Loaded<A> {
 
     /// The state it was loaded in.
     pub(crate) fn stored(&self) -> Stored {
-        Stored { version: self.version, rows: self.opened.clone() }
+        Stored { version: self.version, rows: Arc::clone(&self.opened) }
     }
 
-    pub(crate) fn saved(&mut self, version: Version, rows: Rows) {
+    pub(crate) fn saved(&mut self, version: Version, rows: Arc<Rows>) {
         self.version = version;
         self.opened = rows;
         self.force_increment = false;

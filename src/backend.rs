@@ -14,13 +14,17 @@ use crate::condition::Test;
 use crate::conflict::Change;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner};
+use crate::listing::{HistoryQuery, ListQuery, Listed, PastRow};
 use crate::lock_mode::{LockMode, Wait};
+use crate::manager::HeldByType;
 use crate::mapping::{Mapping, Row, Rows};
 use crate::operation::OperationId;
 use crate::request::{Answer, Request};
 use crate::value::Value;
 use crate::version::Version;
 
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod alarm;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod condition;
 mod lock_table;
@@ -30,31 +34,44 @@ mod migration;
 pub(crate) mod mysql;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod reserve;
 mod saves;
 #[cfg(feature = "sea-orm")]
 pub(crate) mod sea_orm;
 #[cfg(feature = "sqlite")]
 pub(crate) mod sqlite;
+mod sweeping;
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+mod texts;
+pub(crate) mod watching;
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+mod whole;
 
-pub(crate) use lock_table::{Asking, Attempt, LockAnswer, LockHash, LockOp, LockRequest, Proof, Resumption, TakenOver};
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+use lock_table::OpenRequest;
+pub(crate) use lock_table::{
+    Asked, Asking, Attempt, AttemptAll, LockAnswer, LockHash, LockOp, LockRequest, Proof, Resumption, TakenOver,
+};
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 use saves::Effect;
 pub(crate) use saves::{Authorship, BulkChange, RowLocked, Save, Saved, Stored};
+pub(crate) use sweeping::{RowPlace, Slice, SweptRows};
 
 /// A database, and the operations that are transactions of their own.
 #[async_trait]
-pub(crate) trait Backend: Debug + Send + Sync {
+pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
     /// Opens a writing transaction. The wait is the budget for everything that has to be waited for; the label is what
     /// others are told who find it in their way.
     async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError>;
     /// Loads an aggregate as it is at one moment, without locking it.
-    async fn load(&self, mapping: &Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError>;
+    async fn load(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError>;
     /// The saved changes of an aggregate that are still known, newest first: its revisions, or its audit columns.
     async fn changes(
         &self,
-        mapping: &Mapping,
+        mapping: &'static Mapping,
         key: &LockKey,
         id: &[Value],
         limit: u32,
@@ -73,10 +90,13 @@ pub(crate) trait Backend: Debug + Send + Sync {
     }
     /// Takes a lock if it is free or expired. One statement decides.
     async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError>;
+    /// Takes all of these locks, which are in the order of their keys, or none, in one transaction.
+    async fn try_lock_all(&self, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError>;
     /// Who holds this lease, if it is alive.
     async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError>;
-    /// Sets the expiry of each lease that is alive to now + its ttl, within its absolute limit.
-    async fn keep_alive(&self, proofs: &[Proof]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError>;
+    /// Sets the expiry of each lease that is alive to now + its ttl, within its absolute limit, and its idle limit after the
+    /// last input, which was so long ago.
+    async fn keep_alive(&self, proofs: &[(Proof, Duration)]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError>;
     /// Moves the expiry of a live lease by `by`, within now + ttl and the absolute limit; never backwards.
     async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError>;
     /// Brings the expiry of a live lease forward to now + `within`, if it is later.
@@ -96,8 +116,8 @@ pub(crate) trait Backend: Debug + Send + Sync {
     -> Result<TakenOver, DatabaseError>;
     /// Frees every live lease of an owner.
     async fn release_all(&self, owner: &str) -> Result<Vec<Holder>, DatabaseError>;
-    /// Asks the holder of that generation, or asks again. `None`: it is not held (any more).
-    async fn request(&self, asking: &Asking<'_>) -> Result<Option<Request>, DatabaseError>;
+    /// Asks the holder of that generation, or asks again.
+    async fn request(&self, asking: &Asking<'_>) -> Result<Asked, DatabaseError>;
     /// Who asks for a live lease, the longest-waiting first.
     async fn requests(&self, proof: &Proof) -> Result<Result<Vec<Request>, NoLock>, DatabaseError>;
     /// Answers a request to a live lease. `None`: they do not ask (any more).
@@ -117,8 +137,23 @@ pub(crate) trait Backend: Debug + Send + Sync {
     ) -> Result<Result<Option<Holder>, NoLock>, DatabaseError>;
     /// Everybody who holds the key now; with an advisory policy that can be several.
     async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError>;
-    /// Everything that is held, of one type or of all, the longest-held first.
-    async fn held(&self, kind: Option<&str>, limit: u32) -> Result<Vec<Holder>, DatabaseError>;
+    /// What is held, the longest-held first.
+    async fn list(&self, query: &ListQuery) -> Result<Vec<Listed>, DatabaseError>;
+    /// How leases ended, the latest first.
+    async fn history(&self, query: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError>;
+
+    /// Deletes how leases ended that ended longer ago than this, one slice of it: how many.
+    async fn sweep_history(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError>;
+    /// Deletes requests that ended longer ago than this, one slice of it: how many.
+    async fn sweep_requests(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError>;
+    /// Deletes the rows of leases that ended longer ago than this, among one slice of all rows, and notes how high their
+    /// generations were.
+    async fn sweep_rows(&self, slice: &Slice<'_>, after: &RowPlace) -> Result<SweptRows, DatabaseError>;
+
+    /// How many leases an owner holds now.
+    async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError>;
+    /// How many leases are held, by type.
+    async fn held_by_type(&self) -> Result<Vec<HeldByType>, DatabaseError>;
 
     /// Waits for what is under way and closes.
     async fn close(&self);
@@ -144,31 +179,42 @@ pub(crate) trait Backend: Debug + Send + Sync {
 #[async_trait]
 pub(crate) trait BackendTransaction: Send {
     /// Loads an aggregate, locking its root first as the mode asks; children by later statements.
-    async fn load(&mut self, mapping: &Mapping, id: &[Value], mode: LockMode) -> Result<Option<Stored>, DatabaseError>;
+    async fn load(
+        &mut self,
+        mapping: &'static Mapping,
+        id: &[Value],
+        mode: LockMode,
+    ) -> Result<Option<Stored>, DatabaseError>;
     /// As `load` with a pessimistic mode, but does not wait: `Err` inside if somebody else holds the row.
     async fn load_unlocked(
         &mut self,
-        _mapping: &Mapping,
+        _mapping: &'static Mapping,
         _id: &[Value],
         _mode: LockMode,
     ) -> Result<Result<Option<Stored>, RowLocked>, DatabaseError> {
         Err(DatabaseError::Unsupported("this database has no row locks that could be skipped; use `find` with no wait"))
     }
     /// The version of an aggregate, which stays what it is until the transaction ends.
-    async fn hold_version(&mut self, mapping: &Mapping, id: &[Value]) -> Result<Option<Version>, DatabaseError>;
+    async fn hold_version(&mut self, mapping: &'static Mapping, id: &[Value])
+    -> Result<Option<Version>, DatabaseError>;
     /// The state of an aggregate as it was at a version; `None` where that is not kept.
-    async fn state_at(&mut self, mapping: &Mapping, key: &LockKey, at: Version) -> Result<Option<Rows>, DatabaseError>;
+    async fn state_at(
+        &mut self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        at: Version,
+    ) -> Result<Option<Rows>, DatabaseError>;
     /// The latest change of an aggregate; `None` where neither revisions nor audit columns tell.
     async fn latest_change(
         &mut self,
-        mapping: &Mapping,
+        mapping: &'static Mapping,
         key: &LockKey,
         id: &[Value],
     ) -> Result<Option<Change>, DatabaseError>;
     /// Writes a new aggregate as version 1. `false`: there is one with this id already.
     async fn insert(
         &mut self,
-        mapping: &Mapping,
+        mapping: &'static Mapping,
         key: &LockKey,
         rows: &Rows,
         author: &Authorship,
@@ -176,9 +222,9 @@ pub(crate) trait BackendTransaction: Send {
     /// Writes what changed, root first, if the version is still the one that the difference was made from.
     async fn save(&mut self, save: &Save<'_>) -> Result<Saved, DatabaseError>;
     /// Deletes an aggregate if the version is still that one.
-    async fn delete(&mut self, mapping: &Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError>;
+    async fn delete(&mut self, mapping: &'static Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError>;
     /// The ids of the aggregates whose root matches, locked, in the order of their ids.
-    async fn lock_matching(&mut self, mapping: &Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError>;
+    async fn lock_matching(&mut self, mapping: &'static Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError>;
     /// Changes every root that matches and is not so already, and raises its version: how many.
     async fn update_matching(&mut self, change: &BulkChange<'_>) -> Result<u64, DatabaseError>;
 

@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 use crate::backend::{Backend, LockAnswer, LockHash, LockOp, LockRequest};
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
+use crate::metrics::Metrics;
 
 /// Round trips under way at once. One would leave the database idle while answers are handed out; more make the batches
 /// smaller, and with them the flushes more.
@@ -30,6 +31,7 @@ type Answer = Result<Option<LockAnswer>, DatabaseError>;
 pub(crate) struct Batcher {
     backend: Arc<dyn Backend>,
     state: Arc<Mutex<State>>,
+    metrics: Metrics,
 }
 
 #[derive(Default)]
@@ -50,8 +52,24 @@ enum Place {
 }
 
 impl Batcher {
-    pub(crate) fn new(backend: Arc<dyn Backend>) -> Self {
-        Batcher { backend, state: Arc::default() }
+    pub(crate) fn new(backend: Arc<dyn Backend>, metrics: Metrics) -> Self {
+        Batcher { backend, state: Arc::default(), metrics }
+    }
+
+    /// Where what is asked here is counted.
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// How many wait, for as long as anybody asks here.
+    #[cfg(feature = "opentelemetry")]
+    pub(crate) fn waiting(&self) -> impl Fn() -> u64 + Send + Sync + 'static {
+        let state = Arc::downgrade(&self.state);
+        move || {
+            let state = state.upgrade();
+            let waiting = state.map(|state| state.lock().unwrap_or_else(PoisonError::into_inner).queue.len());
+            waiting.and_then(|waiting| waiting.try_into().ok()).unwrap_or(0)
+        }
     }
 
     /// The answer, or `None` if the question has to be asked alone.
@@ -62,6 +80,7 @@ impl Batcher {
             // Without an answer its round was given up: then it is asked alone.
             Place::InTheQueue(answer) => answer.await.unwrap_or(Ok(None)),
             Place::OnTheWay(_way, op) => {
+                self.metrics.batch(1);
                 let answers = self.backend.lock_batch(&[op]).await;
                 settled(answers, 1).pop().unwrap_or(Ok(None))
             }
@@ -86,6 +105,7 @@ impl Batcher {
     pub(crate) async fn ask_all(&self, ops: Vec<LockOp>) -> Vec<Answer> {
         let mut answers = Vec::with_capacity(ops.len());
         for ops in ops.chunks(4 * MOST) {
+            self.metrics.batch(ops.len());
             answers.extend(settled(self.backend.lock_batch(ops).await, ops.len()));
         }
         answers
@@ -99,24 +119,25 @@ impl Batcher {
             if round.is_empty() {
                 return;
             }
+            way.0.metrics.batch(round.ops.len() + round.rivals.len());
             round.run(&way.0.backend).await;
         }
     }
 
     fn next_round(&self) -> Round {
         let mut state = self.state();
-        let (mut round, mut later) = (Round::default(), VecDeque::new());
+        let (mut round, mut later) = (Round::default(), Vec::new());
         while round.ops.len() < MOST {
             let Some(waiting) = state.queue.pop_front() else { break };
             if waiting.answer.is_closed() {
                 continue;
             }
             if let Err(waiting) = round.add(waiting) {
-                later.push_back(waiting);
+                later.push(waiting);
             }
         }
-        later.append(&mut state.queue);
-        state.queue = later;
+        // In front of those who came after them.
+        later.into_iter().rev().for_each(|waiting| state.queue.push_front(waiting));
         round
     }
 

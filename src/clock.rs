@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A clock for tests: it stands still, and [`advance`](ManualClock::advance) moves it. Clones show the same time.
+/// A clock for tests: it stands still, and [`advance`](ManualClock::advance) or [`set`](ManualClock::set) move it. Clones
+/// show the same time.
 ///
 /// ```
 /// # use std::time::Duration;
@@ -33,6 +34,11 @@ impl ManualClock {
     /// Moves it forward.
     pub fn advance(&self, by: Duration) {
         self.0.fetch_add(millis(by), Ordering::SeqCst);
+    }
+
+    /// Sets it, forward or backward, to the millisecond: what the clock of a database's host does when it is corrected.
+    pub fn set(&self, to: SystemTime) {
+        self.0.store(to_micros(to).div_euclid(1000), Ordering::SeqCst);
     }
 
     pub(crate) fn millis(&self) -> i64 {

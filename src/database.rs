@@ -1,5 +1,6 @@
 //! A database, chosen by its URL.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,15 +10,21 @@ use crate::capabilities::Capabilities;
 use crate::clock::ManualClock;
 use crate::diagnosis::Diagnosis;
 use crate::error::DatabaseError;
+use crate::grants::Grants;
 use crate::lock_mode::Wait;
 use crate::lock_order::{LockInversion, LockOrder};
 use crate::transaction::Transaction;
+use crate::watch::Hub;
 
 /// How to connect, where the defaults are not wanted.
 #[derive(Debug, Clone, Default)]
 pub struct ConnectOptions {
     pub(crate) clock: Option<ManualClock>,
     pub(crate) volatile: bool,
+    pub(crate) looking_every: Option<Duration>,
+    pub(crate) connections: Option<NonZeroU32>,
+    #[cfg(feature = "opentelemetry")]
+    meter: Option<opentelemetry::metrics::Meter>,
 }
 
 impl ConnectOptions {
@@ -33,11 +40,40 @@ impl ConnectOptions {
         self
     }
 
+    /// Opens at most so many connections for transactions and loads, instead of 10 (on SQLite: for reading, instead of 4,
+    /// beside the one that writes). On PostgreSQL and MariaDB up to five more are reserved for the lock manager, so that
+    /// leases are kept alive also when all of these are busy; they are only opened when they are needed.
+    #[must_use]
+    pub fn max_connections(mut self, connections: NonZeroU32) -> Self {
+        self.connections = Some(connections);
+        self
+    }
+
+    /// Counts what happens to locks with this meter, which the application has from its own provider. The instruments are
+    /// listed in the guide of the lock manager (`docs/locks.md`). What is held now is only known when somebody asks:
+    /// [`LockManager::observe`](crate::LockManager::observe).
+    #[cfg(feature = "opentelemetry")]
+    #[must_use]
+    pub fn measured_by(mut self, meter: opentelemetry::metrics::Meter) -> Self {
+        self.meter = Some(meter);
+        self
+    }
+
     /// Accepts settings with which the database may forget, in a crash, a lock that it said was granted. Whoever holds it
     /// then finds out at the latest when they save. For databases whose contents nobody would miss.
     #[must_use]
     pub fn accepting_volatile_settings(mut self) -> Self {
         self.volatile = true;
+        self
+    }
+
+    /// How often it is looked what happened in other processes to locks that are watched or waited for. It is only looked
+    /// while there are any, and costs one statement per process. What happened in this process is seen at once.
+    ///
+    /// Otherwise 1 s; on PostgreSQL 5 s while other processes can be heard, because they tell.
+    #[must_use]
+    pub fn looking_every(mut self, interval: Duration) -> Self {
+        self.looking_every = Some(interval);
         self
     }
 }
@@ -59,6 +95,9 @@ pub struct Database {
     backend: Arc<dyn Backend>,
     /// Where the questions of all its lock managers meet.
     batch: Batcher,
+    /// Where those meet who watch locks or wait for them.
+    hub: Hub,
+    grants: Grants,
     /// Where the orders of locks are recorded, in debug mode.
     lock_order: Option<LockOrder>,
     /// Whether commits carry an operation id.
@@ -81,19 +120,33 @@ impl Database {
     /// # Errors
     /// As [`connect`](Self::connect).
     pub async fn connect_with(url: &str, options: ConnectOptions) -> Result<Self, DatabaseError> {
+        #[cfg(feature = "opentelemetry")]
+        let meter = options.meter.clone();
+        let opened = Self::open(url, options).await?;
+        #[cfg(feature = "opentelemetry")]
+        return Ok(match meter {
+            Some(meter) => opened.measured_by(&meter),
+            None => opened,
+        });
+        #[cfg(not(feature = "opentelemetry"))]
+        Ok(opened)
+    }
+
+    async fn open(url: &str, options: ConnectOptions) -> Result<Self, DatabaseError> {
+        let interval = options.looking_every;
         #[cfg(feature = "sqlite")]
         if url.starts_with("sqlite:") {
-            return Ok(Self::new(crate::backend::sqlite::Sqlite::open(url, options).await?));
+            return Ok(Self::new(crate::backend::sqlite::Sqlite::open(url, options).await?, interval));
         }
         #[cfg(feature = "postgres")]
         if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-            return Ok(Self::new(crate::backend::postgres::Postgres::open(url, options).await?));
+            return Ok(Self::new(crate::backend::postgres::Postgres::open(url, options).await?, interval));
         }
         #[cfg(feature = "mysql")]
         if url.starts_with("mysql:") || url.starts_with("mariadb:") {
-            return Ok(Self::new(crate::backend::mysql::MySql::open(url, options).await?));
+            return Ok(Self::new(crate::backend::mysql::MySql::open(url, options).await?, interval));
         }
-        let _ = options;
+        let _ = (options, interval);
         Err(unknown())
     }
 
@@ -118,9 +171,18 @@ impl Database {
     }
 
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-    fn new(backend: impl Backend + 'static) -> Self {
+    fn new(backend: impl Backend + 'static, looking_every: Option<Duration>) -> Self {
         let backend: Arc<dyn Backend> = Arc::new(backend);
-        Database { batch: Batcher::new(Arc::clone(&backend)), backend, lock_order: None, resolving: false }
+        let batch = Batcher::new(Arc::clone(&backend), crate::metrics::Metrics::default());
+        let hub = Hub::new(Arc::clone(&backend), looking_every);
+        Database { batch, hub, grants: Grants::new(), backend, lock_order: None, resolving: false }
+    }
+
+    #[cfg(feature = "opentelemetry")]
+    fn measured_by(self, meter: &opentelemetry::metrics::Meter) -> Self {
+        let batch = Batcher::new(Arc::clone(&self.backend), crate::metrics::Metrics::new(meter));
+        crate::metrics::Metrics::watch_queue(meter, batch.waiting());
+        Database { batch, ..self }
     }
 
     /// Opens a writing transaction, waiting for others at most [`Wait::default`].
@@ -146,7 +208,7 @@ impl Database {
     pub(crate) async fn begin_for(&self, wait: Wait, author: Authorship) -> Result<Transaction, DatabaseError> {
         let inner = self.backend.begin(wait, author.label().as_deref()).await?;
         let resolver = self.resolving.then(|| Arc::clone(&self.backend));
-        Ok(Transaction::new(inner, author, self.lock_order.clone(), resolver))
+        Ok(Transaction::new(inner, author, self.lock_order.clone(), resolver, &self.hub))
     }
 
     /// The same database, whose transactions find out what became of a commit whose answer was lost. Each of them writes
@@ -187,13 +249,33 @@ impl Database {
         self.lock_order.as_ref().map(LockOrder::inversions).unwrap_or_default()
     }
 
-    /// Waits for what is under way, and closes. Clones are closed with it.
+    /// Looks at once at everything that is watched and waited for, instead of when it is due. How many statements that
+    /// took. For tests, which give the time themselves.
+    ///
+    /// # Errors
+    /// [`DatabaseError`].
+    #[doc(hidden)]
+    pub async fn look_now(&self) -> Result<usize, DatabaseError> {
+        self.hub.round(true).await
+    }
+
+    /// Waits for what is under way, and closes. Clones are closed with it; whoever watches locks or waits for them learns
+    /// of it.
     pub async fn close(&self) {
+        self.hub.close();
         self.backend.close().await;
     }
 
     pub(crate) fn batch(&self) -> &Batcher {
         &self.batch
+    }
+
+    pub(crate) fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
+    pub(crate) fn grants(&self) -> &Grants {
+        &self.grants
     }
 
     pub(crate) fn backend(&self) -> &Arc<dyn Backend> {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::mapping::{Mapping, Row, Rows, Table};
-use crate::value::Value;
+use crate::value::{Key, Value};
 
 /// The difference between two states of one aggregate.
 #[derive(Debug, PartialEq)]
@@ -45,18 +45,27 @@ impl<'a> Diff<'a> {
 impl<'a> ChildDiff<'a> {
     fn between(table: &Table, old: &'a [Row], new: &'a [Row]) -> Self {
         let key = |row: &'a Row| &row[..table.key];
-        // Floating-point keys have no hash; their text does, and equal keys print alike.
-        let text = |row: &'a Row| format!("{:?}", key(row));
-        let mut before: HashMap<String, &Row> = old.iter().map(|row| (text(row), row)).collect();
         let mut diff = ChildDiff::default();
+        let mut compare = |was: &'a Row, row: &'a Row| {
+            if was != row {
+                diff.updated.push((row, changed(table, was, row)));
+            }
+        };
+        // Nearly always the same children are there, in the same order.
+        if old.len() == new.len() && old.iter().zip(new).all(|(was, row)| key(was) == key(row)) {
+            old.iter().zip(new).for_each(|(was, row)| compare(was, row));
+            return diff;
+        }
+        let mut before: HashMap<Key<'_>, &Row> = old.iter().map(|row| (Key(key(row)), row)).collect();
+        let mut inserted = Vec::new();
         for row in new {
-            match before.remove(&text(row)) {
-                None => diff.inserted.push(row),
-                Some(was) if was == row => {}
-                Some(was) => diff.updated.push((row, changed(table, was, row))),
+            match before.remove(&Key(key(row))) {
+                None => inserted.push(row),
+                Some(was) => compare(was, row),
             }
         }
-        diff.deleted = old.iter().filter(|row| before.contains_key(&text(row))).map(key).collect();
+        diff.inserted = inserted;
+        diff.deleted = old.iter().map(key).filter(|key| before.contains_key(&Key(key))).collect();
         diff
     }
 }

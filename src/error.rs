@@ -4,25 +4,34 @@
 //! |---|---|
 //! | may I have the lock? | [`LockError`] |
 //! | is my lease still good? | [`LeaseError`] |
+//! | are all leases of my set still good? | [`SetError`] |
 //! | may I end this lease? | [`BreakError`] |
 //! | may I take this lease over? | [`TakeOverError`] |
 //! | may I ask for it? | [`RequestError`] |
 //! | may I answer whoever asks, or hand it over? | [`AnswerError`] |
+//! | may I see this page of a list? | [`ListError`] |
+//! | may this be swept? | [`SweepError`] |
 //! | did my transaction do it? | [`Error`] |
 //! | did my command run, and was it saved? | [`UpdateError`] |
 //!
 //! A domain refusal ("already shipped") is the caller's own type and passes through [`UpdateError::Refused`] untouched.
 
+mod locks;
+mod maintenance;
 mod people;
+mod several;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::conflict::VersionConflict;
-use crate::lease::{Holder, LockKey, NoLock, Owner};
+use crate::lease::{Holder, NoLock};
 use crate::mapping::MappingError;
 
+pub use locks::{BreakError, LeaseError, LockError};
+pub use maintenance::{ListError, SweepError};
 pub use people::{AnswerError, RequestError, TakeOverError};
+pub use several::SetError;
 
 /// What the database did not do, and what to do about it.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -113,123 +122,6 @@ impl DatabaseError {
             DatabaseError::Unsupported(_) => 501,
             DatabaseError::Poisoned(first) => first.status(),
             _ => 500,
-        }
-    }
-}
-
-/// Why a lock was not granted.
-#[derive(Debug, Clone, thiserror::Error)]
-#[non_exhaustive]
-pub enum LockError {
-    /// Somebody holds it. (Maybe the same person, in another tab.)
-    #[error("{} is locked by {}; wait until it is free, or ask", .0.key, .0.owner)]
-    AlreadyLocked(Box<Holder>),
-    /// Its holder handed it over to somebody else, who has not taken it yet.
-    #[error("{key} is kept for {owner} for another {} s; try again then", remaining.as_secs() + 1)]
-    Reserved {
-        /// What is locked.
-        key: LockKey,
-        /// For whom.
-        owner: Owner,
-        /// For how long from now.
-        remaining: Duration,
-    },
-    /// It was free a moment ago, and somebody else was faster.
-    #[error("somebody else locked {key} at the same moment; try again")]
-    LockingFailed {
-        /// What was to be locked.
-        key: LockKey,
-    },
-    /// The lock id was used before and its lease has ended: a request that came twice, the second time too late.
-    #[error("this lock id was used before, {0}")]
-    LockIdUsed(Box<NoLock>),
-    /// No aggregate has such a key.
-    #[error("cannot lock `{key}`: {problem}")]
-    InvalidKey {
-        /// The key, cut to a readable length.
-        key: String,
-        /// What is wrong with it.
-        problem: &'static str,
-    },
-    /// The database failed.
-    #[error(transparent)]
-    Database(#[from] DatabaseError),
-}
-
-impl LockError {
-    /// Whether trying again may succeed.
-    pub fn is_retryable(&self) -> bool {
-        match self {
-            LockError::AlreadyLocked(_) | LockError::Reserved { .. } | LockError::LockingFailed { .. } => true,
-            LockError::LockIdUsed(_) | LockError::InvalidKey { .. } => false,
-            LockError::Database(error) => error.is_retryable(),
-        }
-    }
-
-    /// The HTTP status that says it.
-    pub fn status(&self) -> u16 {
-        match self {
-            LockError::AlreadyLocked(_) | LockError::Reserved { .. } => 423,
-            LockError::LockingFailed { .. } => 409,
-            LockError::LockIdUsed(_) => 410,
-            LockError::InvalidKey { .. } => 422,
-            LockError::Database(error) => error.status(),
-        }
-    }
-}
-
-/// Why a lease could not be confirmed, kept or given back.
-#[derive(Debug, Clone, thiserror::Error)]
-#[non_exhaustive]
-pub enum LeaseError {
-    /// The lock id holds nothing any more.
-    #[error(transparent)]
-    NoLock(#[from] NoLock),
-    /// The database failed; the lease is what it was.
-    #[error(transparent)]
-    Database(#[from] DatabaseError),
-}
-
-impl LeaseError {
-    /// Whether trying again may succeed.
-    pub fn is_retryable(&self) -> bool {
-        matches!(self, LeaseError::Database(error) if error.is_retryable())
-    }
-
-    /// The HTTP status that says it.
-    pub fn status(&self) -> u16 {
-        match self {
-            LeaseError::NoLock(_) => 410,
-            LeaseError::Database(error) => error.status(),
-        }
-    }
-}
-
-/// Why somebody's lease was not ended.
-#[derive(Debug, Clone, thiserror::Error)]
-#[non_exhaustive]
-pub enum BreakError {
-    /// The generation that was seen is not held any more; look again before you decide.
-    #[error("the holder changed since you looked; nothing was ended, look again")]
-    HolderChanged {
-        /// Who holds it now.
-        held_now: Vec<Holder>,
-    },
-    /// The holder has to be told why.
-    #[error("give a reason: the holder is going to read it")]
-    NoReason,
-    /// The database failed.
-    #[error(transparent)]
-    Database(#[from] DatabaseError),
-}
-
-impl BreakError {
-    /// The HTTP status that says it.
-    pub fn status(&self) -> u16 {
-        match self {
-            BreakError::HolderChanged { .. } => 409,
-            BreakError::NoReason => 422,
-            BreakError::Database(error) => error.status(),
         }
     }
 }

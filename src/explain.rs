@@ -1,5 +1,7 @@
 //! Why a save was refused: who changed what, between which states.
 
+use std::sync::Arc;
+
 use crate::backend::Stored;
 use crate::conflict::{VersionConflict, compare};
 use crate::error::DatabaseError;
@@ -13,14 +15,14 @@ use crate::version::Version;
 pub(crate) struct Opened {
     pub(crate) version: Version,
     /// Only known where this transaction has loaded it, or revisions are kept.
-    pub(crate) rows: Option<Rows>,
+    pub(crate) rows: Option<Arc<Rows>>,
 }
 
 impl Transaction {
     /// The state as it was at a version, where that is kept.
     pub(crate) async fn opened_at(
         &mut self,
-        mapping: &Mapping,
+        mapping: &'static Mapping,
         key: &LockKey,
         version: Version,
     ) -> Result<Opened, DatabaseError> {
@@ -31,13 +33,13 @@ impl Transaction {
                 self.note(rows)?
             }
         };
-        Ok(Opened { version, rows })
+        Ok(Opened { version, rows: rows.map(Arc::new) })
     }
 
     /// What differs between the state the change was made on, the state now, and the state after the change.
     pub(crate) async fn explain(
         &mut self,
-        mapping: &Mapping,
+        mapping: &'static Mapping,
         key: &LockKey,
         opened: Opened,
         now: Option<Stored>,
@@ -57,7 +59,7 @@ impl Transaction {
             expected: opened.version,
             actual: now.as_ref().map(|now| now.version),
             changed,
-            fields: compare(mapping, opened.rows.as_ref(), now.as_ref().map(|now| &now.rows), mine),
+            fields: compare(mapping, opened.rows.as_deref(), now.as_ref().map(|now| &*now.rows), mine),
             opened_known: opened.rows.is_some(),
             mine_known: mine.is_some(),
         })

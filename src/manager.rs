@@ -1,22 +1,42 @@
 //! Offline pessimistic locks: leases that a person holds while editing.
 
+mod history;
+mod keep;
+mod list;
+mod observe;
 mod requests;
 mod resume;
+mod room;
+mod several;
+mod shared;
+mod sweep;
 mod takeover;
+mod wait;
+mod watch;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::backend::{Attempt, Backend, LockAnswer, LockOp, LockRequest, Proof};
 use crate::batch::Batcher;
 use crate::database::Database;
 use crate::error::{BreakError, DatabaseError, LeaseError, LockError};
-use crate::lease::{Holder, Lease, LockId, LockKey, NoLock, Owner};
+use crate::grants::Grants;
+use crate::lease::{Holder, Lease, LockId, LockKey, NoLock, Owner, askable};
+use crate::limits::Limits;
+use crate::metrics::Metrics;
 use crate::policy::LockPolicy;
+use crate::request::Request;
+use crate::seen::{Outcome, seen};
 use crate::transaction::Transaction;
+use crate::watch::Hub;
 
+pub use history::History;
+pub use list::Listing;
+pub use observe::HeldByType;
+pub use sweep::{Sweep, Swept};
 pub use takeover::TakeOverPermission;
+pub use wait::Acquisition;
 
 /// Gives leases on aggregates, keeps them alive, and ends them.
 ///
@@ -42,6 +62,9 @@ pub use takeover::TakeOverPermission;
 pub struct LockManager {
     backend: Arc<dyn Backend>,
     batch: Batcher,
+    hub: Hub,
+    grants: Grants,
+    limits: Limits,
     policies: Arc<HashMap<String, LockPolicy>>,
     permissions: takeover::Permissions,
     owner: Option<String>,
@@ -53,6 +76,9 @@ impl LockManager {
         LockManager {
             backend: Arc::clone(database.backend()),
             batch: database.batch().clone(),
+            hub: database.hub().clone(),
+            grants: database.grants().clone(),
+            limits: Limits::default(),
             policies: Arc::default(),
             permissions: takeover::Permissions::default(),
             owner: None,
@@ -68,7 +94,7 @@ impl LockManager {
     /// The same locks, on behalf of one person: a lock id of somebody else is refused with
     /// [`Why::NotYours`](crate::Why::NotYours). Handlers of requests use this, with whoever is signed in.
     pub fn acting_for(&self, owner: &Owner) -> Self {
-        LockManager { owner: Some(owner.id.clone()), ..self.clone() }
+        LockManager { owner: Some(askable(&owner.id)), ..self.clone() }
     }
 
     /// The policy of an aggregate type.
@@ -81,7 +107,8 @@ impl LockManager {
     /// # Errors
     /// [`LockError::AlreadyLocked`] with the holder; [`LockError::Reserved`] when it was handed over to somebody who has not
     /// taken it yet; [`LockError::LockingFailed`] when somebody else was faster by a
-    /// moment; [`LockError::InvalidKey`]; [`LockError::Database`].
+    /// moment; [`LockError::LimitReached`]; [`LockError::InvalidKey`]; [`LockError::InvalidOwner`];
+    /// [`LockError::Database`].
     pub async fn try_lock(&self, key: &LockKey, owner: &Owner) -> Result<Lease, LockError> {
         self.try_lock_as(key, owner, LockId::random()).await
     }
@@ -92,24 +119,44 @@ impl LockManager {
     /// # Errors
     /// As [`try_lock`](Self::try_lock), and [`LockError::LockIdUsed`] when the lease of this id has ended already.
     pub async fn try_lock_as(&self, key: &LockKey, owner: &Owner, id: LockId) -> Result<Lease, LockError> {
-        if let Some(problem) = key.problem() {
-            return Err(LockError::InvalidKey { key: key.to_string().chars().take(60).collect(), problem });
+        self.take(key, owner, id, false).await
+    }
+
+    /// Takes the lock or a share of it.
+    async fn take(&self, key: &LockKey, owner: &Owner, id: LockId, shared: bool) -> Result<Lease, LockError> {
+        let lease =
+            seen(self.metrics(), "try_lock", Some(key.kind()), self.take_unseen(key, owner, id, shared)).await?;
+        self.sign_of_life(&lease.id, &lease);
+        Ok(lease)
+    }
+
+    async fn take_unseen(&self, key: &LockKey, owner: &Owner, id: LockId, shared: bool) -> Result<Lease, LockError> {
+        if let Some(invalid) = LockError::of_invalid(key) {
+            return Err(invalid);
         }
+        owner.check()?;
         let policy = self.policy(key.kind());
-        let request = LockRequest { key: key.clone(), lock: id.hash(), owner: owner.clone(), policy };
-        match self.batch.ask(LockOp::Take(request.clone())).await? {
-            Some(LockAnswer::Yours(holder)) => return Ok(Lease { id, holder }),
-            Some(LockAnswer::Held { holder, .. }) => return Err(LockError::AlreadyLocked(Box::new(holder))),
-            None => {}
+        let request = LockRequest { key: key.clone(), lock: id.hash(), owner: owner.clone(), policy, shared };
+        let (viewer, _turn) = (Some(&*owner.id), self.room_for(&request).await?);
+        // Those beside each other get their generations one after the other, so they do not go together.
+        if request.is_alone() {
+            match self.batch.ask(LockOp::Take(request.clone())).await? {
+                Some(LockAnswer::Yours(holder)) => return Ok(self.granted(id, holder)),
+                Some(LockAnswer::Held { holder, .. }) => {
+                    return Err(LockError::AlreadyLocked(Box::new(self.seen_by(holder, viewer))));
+                }
+                None => {}
+            }
         }
         match self.backend.try_lock(&request).await? {
-            Attempt::Granted(holder) => Ok(Lease { id, holder }),
-            Attempt::Held(holder) => Err(LockError::AlreadyLocked(Box::new(holder))),
-            Attempt::Reserved(Holder { key, owner, remaining, .. }) => {
+            Attempt::Granted(holder) => Ok(self.granted(id, holder)),
+            Attempt::Held(holder) => Err(LockError::AlreadyLocked(Box::new(self.seen_by(holder, viewer)))),
+            Attempt::Reserved(reserved) => {
+                let Holder { key, owner, remaining, .. } = reserved.seen_by(viewer);
                 Err(LockError::Reserved { key, owner, remaining })
             }
             Attempt::Lost => Err(LockError::LockingFailed { key: key.clone() }),
-            Attempt::Used(no_lock) => Err(LockError::LockIdUsed(Box::new(no_lock))),
+            Attempt::Used(no_lock) => Err(LockError::LockIdUsed(Box::new(no_lock.seen_by(viewer)))),
         }
     }
 
@@ -119,62 +166,14 @@ impl LockManager {
     /// # Errors
     /// [`LeaseError::NoLock`] tells why not.
     pub async fn check_lock(&self, id: &LockId) -> Result<Lease, LeaseError> {
+        seen(self.metrics(), "check_lock", None, self.check(id)).await
+    }
+
+    async fn check(&self, id: &LockId) -> Result<Lease, LeaseError> {
         let proof = self.proof(id);
         match self.batch.ask(LockOp::Check(proof.clone())).await? {
             Some(answer) => Ok(yours(id, answer)),
-            None => lease(id, self.backend.check_lock(&proof).await?),
-        }
-    }
-
-    /// Moves the expiry by `by`, but not beyond now + ttl, nor beyond the absolute limit, and never backwards. What was
-    /// not used up does not pile up, so prefer [`keep_alive`](Self::keep_alive): there a late beat costs nothing.
-    ///
-    /// # Errors
-    /// [`LeaseError::NoLock`]: a lease that ran out is not revived.
-    pub async fn extend_lock_expiration(&self, id: &LockId, by: Duration) -> Result<Lease, LeaseError> {
-        let proof = self.proof(id);
-        match self.batch.ask(LockOp::Extend(proof.clone(), by)).await? {
-            Some(answer) => Ok(yours(id, answer)),
-            None => lease(id, self.backend.extend(&proof, by).await?),
-        }
-    }
-
-    /// Sets the expiry of each lease to now + ttl, within the absolute limit: the heartbeat of open forms. Answers in the
-    /// order of the ids; one that has ended does not disturb the others.
-    ///
-    /// # Errors
-    /// [`DatabaseError`] when the database failed: the leases are what they were, count down and try again.
-    pub async fn keep_alive(&self, ids: &[LockId]) -> Result<Vec<Result<Lease, NoLock>>, DatabaseError> {
-        let proofs: Vec<Proof> = ids.iter().map(|id| self.proof(id)).collect();
-        let answers = match &proofs[..] {
-            [proof] => vec![self.batch.ask(LockOp::KeepAlive(proof.clone())).await],
-            _ => self.batch.ask_all(proofs.iter().cloned().map(LockOp::KeepAlive).collect()).await,
-        };
-        let mut kept: Vec<Option<Result<Lease, NoLock>>> = Vec::with_capacity(ids.len());
-        for (id, answer) in ids.iter().zip(answers) {
-            kept.push(answer?.map(|answer| Ok(yours(id, answer))));
-        }
-        // Those that have ended have to be told why, and a row that somebody has locked is waited for.
-        let alone: Vec<usize> = (0..kept.len()).filter(|&at| kept[at].is_none()).collect();
-        let asked: Vec<Proof> = alone.iter().map(|&at| proofs[at].clone()).collect();
-        if !asked.is_empty() {
-            for (at, answer) in alone.into_iter().zip(self.backend.keep_alive(&asked).await?) {
-                kept[at] = Some(answer.map(|holder| Lease { id: ids[at].clone(), holder }));
-            }
-        }
-        Ok(kept.into_iter().flatten().collect())
-    }
-
-    /// Brings the end of the lease forward to `within` from now: what a page does when it is left, perhaps for good.
-    /// If it comes back in time (a reload, the Back button), [`keep_alive`](Self::keep_alive) restores the full time.
-    ///
-    /// # Errors
-    /// [`LeaseError::NoLock`] when there is nothing (any more) to end.
-    pub async fn expire_within(&self, id: &LockId, within: Duration) -> Result<Lease, LeaseError> {
-        let proof = self.proof(id);
-        match self.batch.ask(LockOp::ExpireWithin(proof.clone(), within)).await? {
-            Some(answer) => Ok(yours(id, answer)),
-            None => lease(id, self.backend.expire_within(&proof, within).await?),
+            None => self.lease(id, self.backend.check_lock(&proof).await?),
         }
     }
 
@@ -183,11 +182,19 @@ impl LockManager {
     /// # Errors
     /// [`LeaseError::NoLock`] when there was nothing (any more) to give back.
     pub async fn release_lock(&self, id: &LockId) -> Result<(), LeaseError> {
+        let released = seen(self.metrics(), "release_lock", None, self.give_back(id)).await;
+        self.metrics().forget(|| id.hash());
+        released.map(drop)
+    }
+
+    async fn give_back(&self, id: &LockId) -> Result<Lease, LeaseError> {
         let proof = self.proof(id);
-        match self.batch.ask(LockOp::Release(proof.clone())).await? {
-            Some(_) => Ok(()),
-            None => lease(id, self.backend.release_lock(&proof).await?).map(drop),
-        }
+        let released = match self.batch.ask(LockOp::Release(proof.clone())).await? {
+            Some(answer) => yours(id, answer),
+            None => self.lease(id, self.backend.release_lock(&proof).await?)?,
+        };
+        self.hub.touched(&released.key);
+        Ok(released)
     }
 
     /// Gives the lock back with the commit of a transaction: saved and free, or neither.
@@ -195,25 +202,37 @@ impl LockManager {
     /// # Errors
     /// [`LeaseError::NoLock`] when there is nothing (any more) to give back; the transaction goes on.
     pub async fn release_in(&self, tx: &mut Transaction, id: &LockId) -> Result<(), LeaseError> {
-        let released = tx.usable()?.release_lock(&self.proof(id)).await;
-        lease(id, tx.note(released)?).map(drop)
+        let release = async {
+            let released = tx.usable()?.release_lock(&self.proof(id)).await;
+            let released = self.lease(id, tx.note(released)?)?;
+            tx.news.touched(&released.key);
+            Ok(released)
+        };
+        let released = seen(self.metrics(), "release_in", None, release).await;
+        self.metrics().forget(|| id.hash());
+        released.map(drop)
     }
 
     /// Checks the lease inside a transaction and holds it to the end: nobody takes it over before the commit, even if it
     /// runs out meanwhile.
     ///
     /// # Errors
-    /// [`LeaseError::NoLock`]: do not save.
+    /// [`LeaseError::NoLock`]: do not save. Also with a shared lease: [`Why::SharedOnly`](crate::Why::SharedOnly).
     pub async fn guard(&self, tx: &mut Transaction, id: &LockId) -> Result<Lease, LeaseError> {
-        let guarded = tx.usable()?.guard(&self.proof(id)).await;
-        lease(id, tx.note(guarded)?)
+        let guard = async {
+            let guarded = tx.usable()?.guard(&self.proof(id)).await;
+            self.lease(id, tx.note(guarded)?.and_then(Holder::may_save))
+        };
+        seen(self.metrics(), "guard", None, guard).await
     }
 
     /// Ends somebody's lease. Names the generation that was seen, so that it cannot hit a newer one, and a reason, which
-    /// the holder is told. Who may do this is for the caller to decide; no [`TakeOverPermission`] is asked.
+    /// the holder is told. Who may do this is for the caller to decide; no [`TakeOverPermission`] is asked. The answer is for
+    /// the operator: it names the holder, whatever the policy shows others.
     ///
     /// # Errors
-    /// [`BreakError::HolderChanged`] when that generation is not held (any more); [`BreakError::NoReason`].
+    /// [`BreakError::HolderChanged`] when that generation is not held (any more); [`BreakError::NoReason`];
+    /// [`BreakError::ReasonTooLong`]; [`BreakError::InvalidOwner`]; [`BreakError::Database`].
     pub async fn break_lock(
         &self,
         key: &LockKey,
@@ -221,37 +240,73 @@ impl LockManager {
         by: &Owner,
         reason: &str,
     ) -> Result<Holder, BreakError> {
-        let reason = reason.trim();
+        seen(self.metrics(), "break_lock", Some(key.kind()), self.end(key, generation, by, reason)).await
+    }
+
+    async fn end(&self, key: &LockKey, generation: i64, by: &Owner, reason: &str) -> Result<Holder, BreakError> {
+        let reason = Request::text(reason).ok_or(BreakError::ReasonTooLong)?;
         if reason.is_empty() {
             return Err(BreakError::NoReason);
+        }
+        by.check()?;
+        if key.problem().is_some() {
+            return Err(BreakError::HolderChanged { held_now: Vec::new() });
         }
         match self.backend.break_lock(key, generation, by, reason).await? {
             Some(broken) => {
                 tracing::info!(lock = %key, generation, by = by.id, owner = broken.owner.id, "lock broken");
+                self.hub.touched(key);
                 Ok(broken)
             }
-            None => Err(BreakError::HolderChanged { held_now: self.holders(key).await? }),
+            None => Err(BreakError::HolderChanged { held_now: self.holders_seen_by(key, Some(&by.id)).await? }),
         }
     }
 
-    /// Everybody who holds the key now, the longest-held first: at most one with an exclusive policy.
+    /// Everybody who holds the key now, the longest-held first: at most one with an exclusive policy. Others than whom this
+    /// [acts for](Self::acting_for) are shown as the policy says.
     ///
     /// # Errors
     /// [`DatabaseError`].
     pub async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {
-        self.backend.holders(key).await
+        self.holders_seen_by(key, self.owner.as_deref()).await
     }
 
-    /// Everything that is held now, of one type or of all, the longest-held first, at most `limit`.
-    ///
-    /// # Errors
-    /// [`DatabaseError`].
-    pub async fn held(&self, kind: Option<&str>, limit: u32) -> Result<Vec<Holder>, DatabaseError> {
-        self.backend.held(kind, limit).await
+    async fn holders_seen_by(&self, key: &LockKey, viewer: Option<&str>) -> Result<Vec<Holder>, DatabaseError> {
+        // What cannot be a key is not held, and not every database takes every text.
+        if key.problem().is_some() {
+            return Ok(Vec::new());
+        }
+        Ok(self.backend.holders(key).await?.into_iter().map(|holder| self.seen_by(holder, viewer)).collect())
+    }
+
+    /// A holder as somebody is told of them.
+    fn seen_by(&self, holder: Holder, viewer: Option<&str>) -> Holder {
+        Holder { heartbeat: self.policy(holder.key.kind()).heartbeat_interval(), ..holder }.seen_by(viewer)
+    }
+
+    /// The lease that an answer confirms, or why there is none as whom this acts for is told of it.
+    fn lease(&self, id: &LockId, answer: Result<Holder, NoLock>) -> Result<Lease, LeaseError> {
+        let holder = answer.map_err(|no_lock| no_lock.seen_by(self.owner.as_deref()))?;
+        Ok(Lease { id: id.clone(), holder })
+    }
+
+    /// Where what is done here is counted.
+    fn metrics(&self) -> &Metrics {
+        self.batch.metrics()
+    }
+
+    fn sign_of_life(&self, id: &LockId, answer: &impl Outcome) {
+        let told = answer.told();
+        self.metrics().beat(|| id.hash(), self.policy(told.kind().unwrap_or_default()).ttl, &told);
     }
 
     fn proof(&self, id: &LockId) -> Proof {
         Proof { lock: id.hash(), owner: self.owner.clone() }
+    }
+
+    fn granted(&self, id: LockId, holder: Holder) -> Lease {
+        self.hub.touched(&holder.key);
+        Lease { id, holder }
     }
 }
 
@@ -259,8 +314,4 @@ impl LockManager {
 fn yours(id: &LockId, answer: LockAnswer) -> Lease {
     let (LockAnswer::Yours(holder) | LockAnswer::Held { holder, .. }) = answer;
     Lease { id: id.clone(), holder }
-}
-
-fn lease(id: &LockId, answer: Result<Holder, NoLock>) -> Result<Lease, LeaseError> {
-    Ok(Lease { id: id.clone(), holder: answer? })
 }

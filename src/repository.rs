@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use crate::aggregate::{Aggregate, Loaded, id_values};
 use crate::backend::{Saved, Stored};
@@ -151,7 +152,7 @@ impl<A: Aggregate> Repository<A> {
         if !tx.insert(mapping, &key, &rows).await? {
             return Err(Error::AlreadyExists { aggregate: mapping.name.clone(), id: key.id().to_owned() });
         }
-        Ok(Loaded::new(rows, Version::FIRST)?)
+        Ok(Loaded::new(Arc::new(rows), Version::FIRST)?)
     }
 
     /// Writes what changed since it was loaded, root first, and raises the version by exactly one, however often the
@@ -176,11 +177,11 @@ impl<A: Aggregate> Repository<A> {
         let to = tx.version_after(&key, from);
         match tx.write(mapping, &key, from, &diff, &rows).await? {
             Saved::Done => {
-                loaded.saved(to, rows);
+                loaded.saved(to, Arc::new(rows));
                 Ok(to)
             }
             Saved::Stale(now) => {
-                let opened = Opened { version: from, rows: Some(loaded.opened.clone()) };
+                let opened = Opened { version: from, rows: Some(Arc::clone(&loaded.opened)) };
                 let conflict = tx.explain(mapping, &key, opened, now, Some(&rows)).await?;
                 Err(Error::OptimisticLockingFailure(Box::new(conflict)))
             }

@@ -14,6 +14,7 @@ use crate::operation::{OperationId, resolve};
 use crate::value::Value;
 use crate::version::Version;
 use crate::versions::{Versions, Watched};
+use crate::watch::{Hub, News};
 
 /// A writing transaction. Dropping it rolls back.
 ///
@@ -32,6 +33,8 @@ pub struct Transaction {
     lock_order: Option<(Vec<LockKey>, LockOrder)>,
     /// Whom to ask what became of a commit whose answer was lost, if that was wished for.
     resolver: Option<Arc<dyn Backend>>,
+    /// What those who watch are told after the commit.
+    pub(crate) news: News,
 }
 
 impl Transaction {
@@ -40,9 +43,11 @@ impl Transaction {
         author: Authorship,
         order: Option<LockOrder>,
         resolver: Option<Arc<dyn Backend>>,
+        hub: &Hub,
     ) -> Self {
         let lock_order = order.map(|order| (Vec::new(), order));
-        Transaction { inner, poisoned: None, author, versions: Versions::default(), lock_order, resolver }
+        let (versions, news) = (Versions::default(), News::new(hub));
+        Transaction { inner, poisoned: None, author, versions, lock_order, resolver, news }
     }
 
     /// Says who makes the changes of this transaction. Later conflicts name them.
@@ -75,16 +80,22 @@ impl Transaction {
                 return self.give_up(error).await;
             }
         }
-        let Some(resolver) = self.resolver else { return Ok(self.inner.commit(None).await?) };
-        let operation = OperationId::random()?;
-        match self.inner.commit(Some(&operation)).await {
-            Err(DatabaseError::CommitUnknown(cause)) => match resolve(&resolver, &operation).await {
-                Some(true) => Ok(()),
-                Some(false) => Err(DatabaseError::ConnectionLost(cause).into()),
-                None => Err(DatabaseError::CommitUnknown(cause).into()),
-            },
-            answer => Ok(answer?),
+        match self.resolver {
+            None => self.inner.commit(None).await?,
+            Some(resolver) => {
+                let operation = OperationId::random()?;
+                match self.inner.commit(Some(&operation)).await {
+                    Err(DatabaseError::CommitUnknown(cause)) => match resolve(&resolver, &operation).await {
+                        Some(true) => {}
+                        Some(false) => return Err(DatabaseError::ConnectionLost(cause).into()),
+                        None => return Err(DatabaseError::CommitUnknown(cause).into()),
+                    },
+                    answer => answer?,
+                }
+            }
         }
+        self.news.tell();
+        Ok(())
     }
 
     /// Rolls back, and says what was the matter. (That the rollback had no answer as well tells nobody more.)
@@ -161,6 +172,7 @@ impl Transaction {
         let inserted = self.note(inserted)?;
         if inserted {
             self.versions.written(key, Version::FIRST);
+            self.news.saved(key, Version::FIRST, mapping.revisions > 0);
         }
         Ok(inserted)
     }
@@ -179,6 +191,7 @@ impl Transaction {
         let saved = self.note(saved)?;
         if let Saved::Done = saved {
             self.versions.written(key, to);
+            self.news.saved(key, to, mapping.revisions > 0);
         }
         Ok(saved)
     }
@@ -196,7 +209,7 @@ impl Transaction {
     /// Deletes an aggregate.
     pub(crate) async fn delete(
         &mut self,
-        mapping: &Mapping,
+        mapping: &'static Mapping,
         key: &LockKey,
         old: &Stored,
     ) -> Result<Saved, DatabaseError> {

@@ -6,13 +6,14 @@ use crate::aggregate::{Aggregate, Loaded};
 use crate::backend::{Authorship, Proof};
 use crate::database::Database;
 use crate::error::{Error, UpdateError};
-use crate::lease::{LockId, LockKey, NoLock, Owner, Why};
+use crate::lease::{Holder, LockId, LockKey, NoLock, Owner, Why};
 use crate::lock_mode::{LockMode, Wait};
 use crate::mapping::Rows;
 use crate::merge::Merge;
 use crate::repeat::RepeatableUpdate;
 use crate::repository::{Repository, check_token, not_found};
 use crate::retry::Retry;
+use crate::seen::seen;
 use crate::transaction::Transaction;
 use crate::version::Version;
 use crate::version_token::Expected;
@@ -100,7 +101,8 @@ impl<'a, A: Aggregate> Update<'a, A> {
         self
     }
 
-    /// Refuses with [`Error::AlreadyLocked`] if somebody holds an exclusive offline lock on the aggregate.
+    /// Refuses with [`Error::AlreadyLocked`] if somebody holds an exclusive offline lock on the aggregate, or a share of it (one's
+    /// own as well: whoever holds a share said that it is not to change).
     pub fn unless_locked(mut self) -> Self {
         self.lock = Lock::RefusedIfHeld { but: None };
         self
@@ -179,8 +181,14 @@ impl<'a, A: Aggregate> Update<'a, A> {
     pub(crate) async fn save(&self, mut tx: Transaction, loaded: &mut Loaded<A>) -> Result<(), Error> {
         self.repository.save(&mut tx, loaded).await?;
         if let Lock::Held { id, release: true } = &self.lock {
-            let released = tx.usable()?.release_lock(&self.proof(id)).await;
-            tx.note(released)?.map_err(|no_lock| Error::NoLock(Box::new(no_lock)))?;
+            let release = async {
+                let released = tx.usable()?.release_lock(&self.proof(id)).await;
+                tx.note(released)?.map_err(|no_lock| Error::NoLock(Box::new(no_lock.seen_by(self.author_id()))))
+            };
+            let metrics = self.database().batch().metrics();
+            let released = seen(metrics, "release_in", Some(&A::mapping().name), release).await?;
+            metrics.forget(|| id.hash());
+            tx.news.touched(&released.key);
         }
         tx.commit().await
     }
@@ -200,26 +208,33 @@ impl<'a, A: Aggregate> Update<'a, A> {
             Lock::RefusedIfHeld { but } => {
                 let holder = tx.usable()?.holder(key).await;
                 match tx.note(holder)?.filter(|holder| Some(holder.generation) != *but) {
-                    Some(holder) => Err(Error::AlreadyLocked(Box::new(holder))),
+                    Some(holder) => Err(Error::AlreadyLocked(Box::new(holder.seen_by(self.author_id())))),
                     None => Ok(()),
                 }
             }
             Lock::Held { id, .. } => {
-                let guarded = tx.usable()?.guard(&self.proof(id)).await;
-                match tx.note(guarded)? {
-                    Ok(holder) if holder.key == *key => Ok(()),
-                    Ok(holder) => {
-                        let no_lock = NoLock { key: Some(holder.key), why: Why::OtherAggregate, held_now: None };
-                        Err(Error::NoLock(Box::new(no_lock)))
+                let guard = async {
+                    let guarded = tx.usable()?.guard(&self.proof(id)).await;
+                    match tx.note(guarded)?.and_then(Holder::may_save) {
+                        Ok(holder) if holder.key == *key => Ok(holder),
+                        Ok(holder) => {
+                            let no_lock = NoLock { key: Some(holder.key), why: Why::OtherAggregate, held_now: None };
+                            Err(Error::NoLock(Box::new(no_lock)))
+                        }
+                        Err(no_lock) => Err(Error::NoLock(Box::new(no_lock.seen_by(self.author_id())))),
                     }
-                    Err(no_lock) => Err(Error::NoLock(Box::new(no_lock))),
-                }
+                };
+                seen(self.database().batch().metrics(), "save", Some(key.kind()), guard).await.map(drop)
             }
         }
     }
 
     fn proof(&self, id: &LockId) -> Proof {
-        Proof { lock: id.hash(), owner: self.author.by.as_ref().map(|by| by.id.clone()) }
+        Proof { lock: id.hash(), owner: self.author_id().map(str::to_owned) }
+    }
+
+    fn author_id(&self) -> Option<&str> {
+        self.author.by.as_ref().map(|by| &*by.id)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::condition::{Condition, columns_of, written};
 use crate::error::Error;
 use crate::lease::LockKey;
 use crate::lock_mode::LockMode;
-use crate::mapping::{MappingError, Row};
+use crate::mapping::{MappingError, Row, Rows};
 use crate::repository::Repository;
 use crate::transaction::Transaction;
 use crate::value::{RowReader, Value, ValueObject};
@@ -129,9 +129,9 @@ async fn one_by_one<A: Aggregate>(
     let mut changed = 0;
     for id in ids {
         let Some(mut loaded) = repository.find(tx, id, LockMode::PessimisticWrite).await? else { continue };
-        let mut rows = loaded.opened.clone();
+        let mut rows = Rows::clone(&loaded.opened);
         set.iter().for_each(|(column, value)| rows.root[*column] = value.clone());
-        changed += u64::from(rows != loaded.opened);
+        changed += u64::from(rows != *loaded.opened);
         *loaded = A::from_rows(&rows)?;
         repository.save(tx, &mut loaded).await?;
     }

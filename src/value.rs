@@ -15,6 +15,7 @@ mod scalar;
 mod calendar;
 mod decimal;
 mod json;
+mod key;
 mod uuid;
 mod value_object;
 #[cfg(feature = "jiff")]
@@ -32,6 +33,7 @@ use serde::{Deserialize, Serialize};
 
 pub use decimal::{Decimal, InvalidDecimal};
 pub use json::Json;
+pub(crate) use key::Key;
 pub use value_object::{RowReader, ValueObject};
 
 use calendar::{Day, Hour};

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::Children;
 use crate::aggregate::Entity;
 use crate::mapping::{Mapping, MappingError, Row, Rows, Table};
-use crate::value::{RowReader, Value};
+use crate::value::{Key, RowReader, Value};
 
 /// The rows of one aggregate's children; those that were read are taken out.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ struct Unread<'a> {
     mapping: &'a Mapping,
     rows: &'a Rows,
     /// For each table, the rows by the key of their parent, which is empty for what belongs to the root itself.
-    tables: Vec<HashMap<String, Vec<&'a Row>>>,
+    tables: Vec<HashMap<Key<'a>, Vec<&'a Row>>>,
 }
 
 impl<'a> Unread<'a> {
@@ -31,7 +31,7 @@ impl<'a> Unread<'a> {
                 if row.len() < table.key {
                     return Err(MappingError::new(&table.name, "", "the row has fewer columns than the mapping"));
                 }
-                groups.entry(text(&row[..inherited])).or_default().push(row);
+                groups.entry(Key(&row[..inherited])).or_default().push(row);
             }
             tables.push(groups);
         }
@@ -43,7 +43,7 @@ impl<'a> Unread<'a> {
     fn finish(self) -> Result<(), MappingError> {
         for (at, table) in self.mapping.children.iter().enumerate() {
             let inherited = self.mapping.inherited(table);
-            let left = |row: &&Row| self.tables[at].contains_key(&text(&row[..inherited]));
+            let left = |row: &&Row| self.tables[at].contains_key(&Key(&row[..inherited]));
             let Some(row) = self.rows.children[at].iter().find(left) else { continue };
             let whose = Parent { mapping: self.mapping, table, root: &self.rows.root, key: &row[..table.key] };
             let what = match table.parent {
@@ -54,11 +54,6 @@ impl<'a> Unread<'a> {
         }
         Ok(())
     }
-}
-
-/// Floating-point values have no hash; their text does, and equal keys print alike.
-fn text(key: &[Value]) -> String {
-    format!("{key:?}")
 }
 
 /// The rows of the children of one parent, while they are read.
@@ -79,12 +74,12 @@ impl ChildReader<'_, '_> {
             let what = "the type has more collections than the mapping has tables for its children";
             return Err(MappingError::new(&mapping.root.name, "", what));
         };
-        let rows = self.unread.tables[at].remove(&text(self.parent)).unwrap_or_default();
+        let rows = self.unread.tables[at].remove(&Key(self.parent)).unwrap_or_default();
         let whose = |key| Parent { mapping, table, root: &self.unread.rows.root, key };
         // Without a key of its own there is but one, and that is for the collection to see.
         if table.key > self.parent.len() {
             let mut keys = HashSet::with_capacity(rows.len());
-            if let Some(twice) = rows.iter().find(|row| !keys.insert(text(&row[..table.key]))) {
+            if let Some(twice) = rows.iter().find(|row| !keys.insert(Key(&row[..table.key]))) {
                 return Err(whose(&twice[..table.key]).error("there are two rows with this key"));
             }
         }

@@ -1,7 +1,8 @@
 //! What people may be refused when they deal with each other's locks.
 
 use crate::error::DatabaseError;
-use crate::lease::{Holder, LockKey, NoLock};
+use crate::lease::{Holder, InvalidOwner, LockKey, NoLock};
+use crate::limits::Limit;
 use crate::request::Request;
 
 /// Why somebody's lease was not taken over.
@@ -20,11 +21,31 @@ pub enum TakeOverError {
     /// The holder has to be told why.
     #[error("give a reason: the holder is going to read it")]
     NoReason,
+    /// The reason does not fit.
+    #[error("the reason is too long; write at most {} characters", Request::LONGEST_NOTE)]
+    ReasonTooLong,
+    /// Nobody can be such an owner.
+    #[error(transparent)]
+    InvalidOwner(#[from] InvalidOwner),
     /// An advisory lock excludes nobody, so there is nothing to take over.
     #[error("the lock on {key} is advisory and excludes nobody; lock it beside the others")]
     Advisory {
         /// What is locked.
         key: LockKey,
+    },
+    /// A share is held together with others, so it cannot be taken over.
+    #[error("the lock on {key} is shared by those who read it; share it, or wait until they are done")]
+    Shared {
+        /// What is locked.
+        key: LockKey,
+    },
+    /// A limit that keeps one person from taking up the lock table was reached.
+    #[error("{}", limit.says(*most))]
+    LimitReached {
+        /// Which one.
+        limit: Limit,
+        /// How many there may be.
+        most: u64,
     },
     /// The lock id was used before: it has to be a new one.
     #[error("this lock id was used before, {0}")]
@@ -39,8 +60,13 @@ impl TakeOverError {
     pub fn status(&self) -> u16 {
         match self {
             TakeOverError::HolderChanged { .. } => 409,
+            TakeOverError::LimitReached { .. } => 429,
             TakeOverError::NotPermitted(_) => 403,
-            TakeOverError::NoReason | TakeOverError::Advisory { .. } => 422,
+            TakeOverError::NoReason
+            | TakeOverError::ReasonTooLong
+            | TakeOverError::InvalidOwner(_)
+            | TakeOverError::Advisory { .. }
+            | TakeOverError::Shared { .. } => 422,
             TakeOverError::LockIdUsed(_) => 410,
             TakeOverError::Database(error) => error.status(),
         }
@@ -57,12 +83,29 @@ pub enum RequestError {
         /// Who holds it now.
         held_now: Vec<Holder>,
     },
+    /// A limit that keeps one person from taking up the lock table was reached.
+    #[error("{}", limit.says(*most))]
+    LimitReached {
+        /// Which one.
+        limit: Limit,
+        /// How many there may be.
+        most: u64,
+    },
     /// The note does not fit.
     #[error("the note is too long; write at most {} characters", Request::LONGEST_NOTE)]
     NoteTooLong,
+    /// Nobody can be such an owner.
+    #[error(transparent)]
+    InvalidOwner(#[from] InvalidOwner),
     /// An advisory lock excludes nobody, so there is nothing to ask for.
     #[error("the lock on {key} is advisory and excludes nobody; lock it beside the others")]
     Advisory {
+        /// What is locked.
+        key: LockKey,
+    },
+    /// A share is held together with others, so it cannot be asked for.
+    #[error("the lock on {key} is shared by those who read it; share it, or wait until they are done")]
+    Shared {
         /// What is locked.
         key: LockKey,
     },
@@ -76,7 +119,11 @@ impl RequestError {
     pub fn status(&self) -> u16 {
         match self {
             RequestError::HolderChanged { .. } => 409,
-            RequestError::NoteTooLong | RequestError::Advisory { .. } => 422,
+            RequestError::LimitReached { .. } => 429,
+            RequestError::NoteTooLong
+            | RequestError::InvalidOwner(_)
+            | RequestError::Advisory { .. }
+            | RequestError::Shared { .. } => 422,
             RequestError::Database(error) => error.status(),
         }
     }

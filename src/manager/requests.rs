@@ -1,10 +1,12 @@
 //! Asking the holder of a lock for it, and handing it over.
 
 use super::LockManager;
-use crate::backend::Asking;
+use crate::backend::{Asked, Asking};
 use crate::error::{AnswerError, LeaseError, RequestError};
-use crate::lease::{Holder, LockId, LockKey, Owner};
+use crate::lease::{Holder, LockId, LockKey, NoLock, Owner, askable};
+use crate::limits::Limit;
 use crate::request::{Answer, Request};
+use crate::seen::seen;
 
 impl LockManager {
     /// Asks the holder of the generation that was seen for the lock, with a note. The holder finds it among the
@@ -38,7 +40,9 @@ impl LockManager {
     ///
     /// # Errors
     /// [`RequestError::HolderChanged`]: that generation is not held any more, so try to lock;
-    /// [`RequestError::NoteTooLong`]; [`RequestError::Advisory`]; [`RequestError::Database`].
+    /// [`RequestError::NoteTooLong`]; [`RequestError::InvalidOwner`]; [`RequestError::Advisory`]; [`RequestError::Shared`];
+    /// [`RequestError::LimitReached`]: so many others ask already;
+    /// [`RequestError::Database`].
     pub async fn request(
         &self,
         key: &LockKey,
@@ -46,22 +50,46 @@ impl LockManager {
         by: &Owner,
         note: &str,
     ) -> Result<Request, RequestError> {
+        seen(self.metrics(), "request", Some(key.kind()), self.ask_for(key, generation, by, note)).await
+    }
+
+    async fn ask_for(&self, key: &LockKey, generation: i64, by: &Owner, note: &str) -> Result<Request, RequestError> {
         let note = Request::text(note).ok_or(RequestError::NoteTooLong)?;
         if !self.policy(key.kind()).is_exclusive() {
             return Err(RequestError::Advisory { key: key.clone() });
         }
-        match self.backend.request(&Asking { key, generation, by, note }).await? {
-            Some(request) => Ok(request),
-            None => Err(RequestError::HolderChanged { held_now: self.holders(key).await? }),
+        by.check()?;
+        if key.problem().is_some() {
+            return Err(RequestError::HolderChanged { held_now: Vec::new() });
+        }
+        let (handle, most) = (LockId::random().reveal(), self.limits.askers_per_lock);
+        match self.backend.request(&Asking { key, generation, by, note, handle, most }).await? {
+            Asked::Open(request) => {
+                self.hub.touched(key);
+                Ok(request)
+            }
+            Asked::Full => Err(RequestError::LimitReached { limit: Limit::AskersPerLock, most: most.into() }),
+            Asked::Changed => {
+                let held_now = self.holders_seen_by(key, Some(&by.id)).await?;
+                match held_now.iter().any(|holder| holder.shared && holder.generation == generation) {
+                    true => Err(RequestError::Shared { key: key.clone() }),
+                    false => Err(RequestError::HolderChanged { held_now }),
+                }
+            }
         }
     }
 
-    /// Who asks for the lock that this lock id holds, the longest-waiting first; also those who were answered already.
+    /// Who asks for the lock that this lock id holds, the longest-waiting first; also those who were answered already. Where
+    /// the policy hides names, an asker's id is a random one, which names them in an answer and nowhere else.
     ///
     /// # Errors
     /// [`LeaseError::NoLock`]: it holds nothing (any more), so nobody asks for it.
     pub async fn requests(&self, id: &LockId) -> Result<Vec<Request>, LeaseError> {
-        Ok(self.backend.requests(&self.proof(id)).await??)
+        let requests = async {
+            let requests = self.backend.requests(&self.proof(id)).await?;
+            Ok(requests.map_err(|no_lock| no_lock.seen_by(self.owner.as_deref()))?)
+        };
+        seen(self.metrics(), "requests", None, requests).await
     }
 
     /// Answers whoever asks for the lock that this lock id holds. They are told when they repeat their request. The latest
@@ -78,7 +106,11 @@ impl LockManager {
             }
             later => later,
         };
-        answered(self.backend.answer_request(&self.proof(id), asker_id, &answer).await?, asker_id)
+        let give = async {
+            let asker = askable(asker_id);
+            self.answered(self.backend.answer_request(&self.proof(id), &asker, &answer).await?, asker_id)
+        };
+        seen(self.metrics(), "answer_request", None, give).await
     }
 
     /// Ends the lease and keeps the lock for one of those who ask for it: for [`Request::RESERVATION`] only they get it, in
@@ -93,13 +125,19 @@ impl LockManager {
     pub async fn hand_over(&self, id: &LockId, to_owner_id: &str) -> Result<Holder, AnswerError> {
         // Nobody knows the lock id of a reservation, so nobody keeps it alive, releases it, or saves under it.
         let reservation = LockId::random().hash();
-        let handed = answered(self.backend.hand_over(&self.proof(id), to_owner_id, reservation).await?, to_owner_id)?;
+        let hand_over = async {
+            let to = askable(to_owner_id);
+            self.answered(self.backend.hand_over(&self.proof(id), &to, reservation).await?, to_owner_id)
+        };
+        let handed = seen(self.metrics(), "hand_over", None, hand_over).await?;
+        self.hub.touched(&handed.key);
         tracing::info!(lock = %handed.key, generation = handed.generation, to = handed.owner.id, "lock handed over");
-        Ok(handed)
+        Ok(self.seen_by(handed, self.owner.as_deref()))
     }
-}
 
-fn answered<T>(answer: Result<Option<T>, crate::lease::NoLock>, asker_id: &str) -> Result<T, AnswerError> {
-    let answer = answer.map_err(|no_lock| AnswerError::NoLock(Box::new(no_lock)))?;
-    answer.ok_or_else(|| AnswerError::NotAsked { asker: asker_id.to_owned() })
+    fn answered<T>(&self, answer: Result<Option<T>, NoLock>, asker_id: &str) -> Result<T, AnswerError> {
+        let viewer = self.owner.as_deref();
+        let answer = answer.map_err(|no_lock| AnswerError::NoLock(Box::new(no_lock.seen_by(viewer))))?;
+        answer.ok_or_else(|| AnswerError::NotAsked { asker: asker_id.to_owned() })
+    }
 }

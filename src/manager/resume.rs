@@ -6,6 +6,7 @@ use crate::backend::Resumption;
 use crate::error::Error;
 use crate::lease::{Lease, LockId, LockKey};
 use crate::repository::{Repository, check_token};
+use crate::seen::seen;
 use crate::version_token::Expected;
 
 impl LockManager {
@@ -14,7 +15,8 @@ impl LockManager {
     /// what stands in the form is still a change of what is stored. Both are decided in one transaction: nobody takes the
     /// lock, or saves, in between.
     ///
-    /// Never after a release, a break or a takeover, and not beyond the absolute limit. A lease that is alive is kept
+    /// Never after a release, a break or a takeover, and not beyond the absolute limit; beyond the idle limit, because whoever
+    /// comes back is there. A lease that is alive is kept
     /// alive, so an answer that was lost can be asked for again.
     ///
     /// ```
@@ -54,18 +56,36 @@ impl LockManager {
         repository: &Repository<A>,
         id: &A::Id,
         lock: &LockId,
-        seen: impl Into<Expected<A>>,
+        version: impl Into<Expected<A>>,
     ) -> Result<Lease, Error> {
-        let (key, seen) = (LockKey::of::<A>(id), seen.into());
+        let (kind, version) = (A::mapping().name.as_str(), version.into());
+        let lease = seen(self.metrics(), "resume", Some(kind), self.revive(repository, id, lock, version)).await?;
+        self.sign_of_life(lock, &lease);
+        Ok(lease)
+    }
+
+    async fn revive<A: Aggregate>(
+        &self,
+        repository: &Repository<A>,
+        id: &A::Id,
+        lock: &LockId,
+        seen: Expected<A>,
+    ) -> Result<Lease, Error> {
+        let key = LockKey::of::<A>(id);
         check_token(&key, &seen)?;
         let mut tx = repository.database.begin().await?;
         // First the lease, then the aggregate: the order of every save under a lease.
         let resumed = tx.usable()?.resume(&self.proof(lock), &key).await;
         let holder = match tx.note(resumed)? {
             Resumption::Resumed(holder) => holder,
-            Resumption::Held(holder) => return Err(Error::AlreadyLocked(Box::new(holder))),
-            Resumption::Ended(no_lock) => return Err(Error::NoLock(Box::new(no_lock))),
+            Resumption::Held(holder) => {
+                return Err(Error::AlreadyLocked(Box::new(self.seen_by(holder, self.owner.as_deref()))));
+            }
+            Resumption::Ended(no_lock) => {
+                return Err(Error::NoLock(Box::new(no_lock.seen_by(self.owner.as_deref()))));
+            }
         };
+        tx.news.touched(&key);
         repository.assert_unchanged(&mut tx, id, seen).await?;
         tx.commit().await?;
         tracing::info!(lock = %key, generation = holder.generation, owner = holder.owner.id, "lock resumed");

@@ -7,12 +7,15 @@ use std::sync::Arc;
 use super::LockManager;
 use crate::backend::{LockRequest, Proof, TakenOver};
 use crate::error::{DatabaseError, TakeOverError};
-use crate::lease::{Holder, Lease, LockId, LockKey, Owner};
+use crate::lease::{Holder, Lease, LockId, LockKey, Owner, askable};
+use crate::request::Request;
+use crate::seen::seen;
 
 /// Who may take a lease over from its holder: the application's rule for an aggregate type, see
 /// [`LockManager::with_take_over_permission`]. It is only asked about leases of others. A closure is one.
 pub trait TakeOverPermission: Send + Sync {
-    /// Whether `by` may end the lease of `holder` and get the lock.
+    /// Whether `by` may end the lease of `holder` and get the lock. It is told who that is, also where the policy hides it from
+    /// `by`, and whether they are there: see [`Holder::presence`].
     fn may_take_over(&self, by: &Owner, holder: &Holder) -> bool;
 }
 
@@ -79,8 +82,9 @@ impl LockManager {
     ///
     /// # Errors
     /// [`TakeOverError::HolderChanged`] when that generation is not held (any more); [`TakeOverError::NotPermitted`];
-    /// [`TakeOverError::NoReason`]; [`TakeOverError::Advisory`]; [`TakeOverError::LockIdUsed`];
-    /// [`TakeOverError::Database`]. With all of them the holder keeps the lease.
+    /// [`TakeOverError::NoReason`]; [`TakeOverError::ReasonTooLong`]; [`TakeOverError::InvalidOwner`];
+    /// [`TakeOverError::Advisory`]; [`TakeOverError::Shared`]; [`TakeOverError::LimitReached`];
+    /// [`TakeOverError::LockIdUsed`]; [`TakeOverError::Database`]. With all of them the holder keeps the lease.
     pub async fn take_over(
         &self,
         key: &LockKey,
@@ -89,38 +93,65 @@ impl LockManager {
         id: LockId,
         reason: &str,
     ) -> Result<Lease, TakeOverError> {
-        let (reason, policy) = (reason.trim(), self.policy(key.kind()));
+        let taken = self.take_from(key, generation, owner, id, reason);
+        let lease = seen(self.metrics(), "take_over", Some(key.kind()), taken).await?;
+        self.sign_of_life(&lease.id, &lease);
+        Ok(lease)
+    }
+
+    async fn take_from(
+        &self,
+        key: &LockKey,
+        generation: i64,
+        owner: &Owner,
+        id: LockId,
+        reason: &str,
+    ) -> Result<Lease, TakeOverError> {
+        let reason = Request::text(reason).ok_or(TakeOverError::ReasonTooLong)?;
+        let policy = self.policy(key.kind());
         if reason.is_empty() {
             return Err(TakeOverError::NoReason);
         }
         if !policy.is_exclusive() {
             return Err(TakeOverError::Advisory { key: key.clone() });
         }
-        let request = LockRequest { key: key.clone(), lock: id.hash(), owner: owner.clone(), policy };
+        owner.check()?;
+        if key.problem().is_some() {
+            return Err(TakeOverError::HolderChanged { held_now: Vec::new() });
+        }
+        let request = LockRequest { key: key.clone(), lock: id.hash(), owner: owner.clone(), policy, shared: false };
         // A generation belongs to one owner for good, so what is permitted now is still permitted when it is done.
-        let holders = self.holders(key).await?;
+        // The rule is the application's, and is told who it is about.
+        let holders = self.backend.holders(key).await?;
         let Some(holder) = holders.iter().find(|holder| holder.generation == generation) else {
             return self.taken_before(request, generation, id).await;
         };
-        if !self.permissions.permit(owner, holder) {
-            return Err(TakeOverError::NotPermitted(Box::new(holder.clone())));
+        if holder.shared {
+            return Err(TakeOverError::Shared { key: key.clone() });
         }
+        if !self.permissions.permit(owner, holder) {
+            return Err(TakeOverError::NotPermitted(Box::new(self.seen_by(holder.clone(), Some(&owner.id)))));
+        }
+        // Who moves their own lease to another tab holds no more than before.
+        let _turn = if owner.id == holder.owner.id { None } else { self.room_for(&request).await? };
         match self.backend.take_over(&request, generation, reason).await? {
             TakenOver::Granted(granted) => {
                 tracing::info!(lock = %key, generation, by = owner.id, owner = holder.owner.id, "lock taken over");
-                Ok(Lease { id, holder: granted })
+                Ok(self.granted(id, granted))
             }
             TakenOver::Changed => self.taken_before(request, generation, id).await,
-            TakenOver::Used(no_lock) => Err(TakeOverError::LockIdUsed(Box::new(no_lock))),
+            TakenOver::Used(no_lock) => Err(TakeOverError::LockIdUsed(Box::new(no_lock.seen_by(Some(&owner.id))))),
         }
     }
 
     /// The generation is not held any more: perhaps because the same request came before, and its answer was lost.
     async fn taken_before(&self, request: LockRequest, generation: i64, id: LockId) -> Result<Lease, TakeOverError> {
         let LockRequest { key, lock, owner, .. } = request;
-        match self.backend.check_lock(&Proof { lock, owner: Some(owner.id) }).await? {
-            Ok(holder) if holder.key == key && holder.generation == generation + 1 => Ok(Lease { id, holder }),
-            _ => Err(TakeOverError::HolderChanged { held_now: self.holders(&key).await? }),
+        match self.backend.check_lock(&Proof { lock, owner: Some(owner.id.clone()) }).await? {
+            Ok(holder) if holder.key == key && Some(holder.generation) == generation.checked_add(1) => {
+                Ok(Lease { id, holder })
+            }
+            _ => Err(TakeOverError::HolderChanged { held_now: self.holders_seen_by(&key, Some(&owner.id)).await? }),
         }
     }
 
@@ -130,7 +161,9 @@ impl LockManager {
     /// # Errors
     /// [`DatabaseError`]: nothing was freed.
     pub async fn release_all(&self, owner_id: &str) -> Result<Vec<Holder>, DatabaseError> {
-        let mut released = self.backend.release_all(owner_id).await?;
+        let owner_id = askable(owner_id);
+        let mut released = seen(self.metrics(), "release_all", None, self.backend.release_all(&owner_id)).await?;
+        released.iter().for_each(|holder| self.hub.touched(&holder.key));
         released.sort_by(|one, other| (one.since, &one.key).cmp(&(other.since, &other.key)));
         Ok(released)
     }

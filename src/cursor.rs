@@ -1,0 +1,98 @@
+//! Where a page of a list ended, as a text that can travel in a URL. No I/O here.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::lease::LockKey;
+
+/// The place after the last entry of a page: give it to the same list to get the next one.
+///
+/// It names an entry and not a number of entries, so what comes and goes meanwhile moves nothing: what was there all the
+/// time is neither skipped nor shown twice. Its text is opaque; nothing in it is secret, and nobody is let in by it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cursor(pub(crate) Place);
+
+/// The last entry of a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Of what is held, by since when, and then by key.
+    Held { since: i64, key: LockKey, generation: i64 },
+    /// Of how leases ended: when (or of one key: which generation), and the hash of a lock id that holds nothing any more.
+    Past { at: i64, lock: Vec<u8> },
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let digit = |at: usize| text.as_bytes().get(at).and_then(|digit| char::from(*digit).to_digit(16));
+    let byte = |at: usize| u8::try_from(digit(at)? * 16 + digit(at + 1)?).ok();
+    if text.len().is_multiple_of(2) { (0..text.len()).step_by(2).map(byte).collect() } else { None }
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Place::Held { since, key, generation } => {
+                write!(f, "h-{since}-{generation}-{}-{}", hex(key.kind().as_bytes()), hex(key.id().as_bytes()))
+            }
+            Place::Past { at, lock } => write!(f, "p-{at}-{}", hex(lock)),
+        }
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = InvalidCursor;
+
+    fn from_str(text: &str) -> Result<Self, InvalidCursor> {
+        place(text).map(Cursor).ok_or(InvalidCursor)
+    }
+}
+
+fn place(text: &str) -> Option<Place> {
+    let parts: Vec<&str> = text.split('-').collect();
+    match parts[..] {
+        ["h", since, generation, kind, id] => {
+            let text = |hex| String::from_utf8(from_hex(hex)?).ok();
+            let key = LockKey::new(text(kind)?, text(id)?);
+            let sound = key.problem().is_none();
+            let place = Place::Held { since: since.parse().ok()?, key, generation: generation.parse().ok()? };
+            Some(place).filter(|_| sound)
+        }
+        ["p", at, lock] => {
+            Some(Place::Past { at: at.parse().ok()?, lock: from_hex(lock).filter(|lock| lock.len() == 32)? })
+        }
+        _ => None,
+    }
+}
+
+/// Not the text of a place in a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("this is no place in a list; begin with the first page")]
+pub struct InvalidCursor;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_comes_back_from_its_text_which_fits_into_a_url() {
+        let key = LockKey::new("주문", "a b&c/d?e-f");
+        for place in [Place::Held { since: 17, key, generation: 3 }, Place::Past { at: 5, lock: vec![7; 32] }] {
+            let text = Cursor(place.clone()).to_string();
+            assert!(text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'), "{text}");
+            assert_eq!(text.parse(), Ok(Cursor(place)));
+        }
+    }
+
+    #[test]
+    fn what_is_no_place_is_refused() {
+        let long = format!("p-1-{}", "0".repeat(62));
+        for text in
+            ["", "h", "h-1-2", "h-x-1-61-61", "h-1-1-6-61", "h-1-1--61", "h-1-1-zz-61", "p-1-", "p-1-가나", &long]
+        {
+            assert_eq!(text.parse::<Cursor>(), Err(InvalidCursor), "{text:?}");
+        }
+    }
+}

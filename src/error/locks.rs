@@ -1,0 +1,210 @@
+//! Why a lock is not to be had, is not held, or is not ended.
+
+use std::time::Duration;
+
+use super::DatabaseError;
+use super::several::in_the_way;
+use crate::lease::{Holder, InvalidOwner, LockKey, NoLock, Owner};
+use crate::limits::Limit;
+use crate::request::Request;
+
+/// Why a lock was not granted.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum LockError {
+    /// Somebody holds it. (Maybe the same person, in another tab.)
+    #[error("{} is locked by {}; wait until it is free, or ask", .0.key, .0.owner)]
+    AlreadyLocked(Box<Holder>),
+    /// Its holder handed it over to somebody else, who has not taken it yet.
+    #[error("{key} is kept for {owner} for another {} s; try again then", remaining.as_secs() + 1)]
+    Reserved {
+        /// What is locked.
+        key: LockKey,
+        /// For whom.
+        owner: Owner,
+        /// For how long from now.
+        remaining: Duration,
+    },
+    /// It was free a moment ago, and somebody else was faster.
+    #[error("somebody else locked {key} at the same moment; try again")]
+    LockingFailed {
+        /// What was to be locked.
+        key: LockKey,
+    },
+    /// It did not become free in the time that the caller would wait: see [`LockManager::lock`](crate::LockManager::lock).
+    #[error("waited {} ms for the lock on {key}, {}; wait longer, or ask for it", waited.as_millis(), held(holder))]
+    LockTimeout {
+        /// What was to be locked.
+        key: LockKey,
+        /// How long the wait was.
+        waited: Duration,
+        /// Who holds it; nobody if it was somebody else's turn.
+        holder: Option<Box<Holder>>,
+    },
+    /// Several were asked for at once, and some of them are held by others, or kept for others. None was taken.
+    #[error("{}; nothing was locked, wait until all of them are free, or ask", in_the_way(held, reserved))]
+    SomeLocked {
+        /// Who holds which, in the order of the keys.
+        held: Vec<Holder>,
+        /// What was handed over to others who have not taken it yet: for whom, and for how long.
+        reserved: Vec<Holder>,
+    },
+    /// The lock id was used before and its lease has ended: a request that came twice, the second time too late.
+    #[error("this lock id was used before, {0}")]
+    LockIdUsed(Box<NoLock>),
+    /// Locks of this type are not held together.
+    #[error("locks on {key} are not shared; lock it alone, or set `LockPolicy::shared()` for its type")]
+    NotShared {
+        /// What was to be locked.
+        key: LockKey,
+    },
+    /// A limit that keeps one person from taking up the lock table was reached.
+    #[error("{}", limit.says(*most))]
+    LimitReached {
+        /// Which one.
+        limit: Limit,
+        /// How many there may be; milliseconds, where it is a time.
+        most: u64,
+    },
+    /// No aggregate has such a key.
+    #[error("cannot lock `{key}`: {problem}")]
+    InvalidKey {
+        /// The key, cut to a readable length.
+        key: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// Nobody can be such an owner.
+    #[error(transparent)]
+    InvalidOwner(#[from] InvalidOwner),
+    /// A set of no locks.
+    #[error("a set of locks needs at least one key")]
+    NoKeys,
+    /// More than one set may have.
+    #[error("a set of locks may have {most} keys, and these are {count}; lock fewer, or what they all belong to")]
+    TooManyKeys {
+        /// How many different keys there were.
+        count: usize,
+        /// How many there may be.
+        most: usize,
+    },
+    /// The database failed.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+}
+
+fn held(holder: &Option<Box<Holder>>) -> String {
+    match holder {
+        Some(holder) => format!("which {} holds", holder.owner),
+        None => "and it was the turn of others".into(),
+    }
+}
+
+impl LockError {
+    /// What is wrong with a key, if anything.
+    pub(crate) fn of_invalid(key: &LockKey) -> Option<Self> {
+        let problem = key.problem()?;
+        Some(LockError::InvalidKey { key: key.to_string().chars().take(60).collect(), problem })
+    }
+
+    /// Whether trying again may succeed.
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            LockError::AlreadyLocked(_)
+            | LockError::Reserved { .. }
+            | LockError::LockingFailed { .. }
+            | LockError::SomeLocked { .. }
+            | LockError::LockTimeout { .. } => true,
+            LockError::LimitReached { limit, .. } => *limit != Limit::LongestWait,
+            LockError::LockIdUsed(_)
+            | LockError::NotShared { .. }
+            | LockError::InvalidKey { .. }
+            | LockError::InvalidOwner(_)
+            | LockError::NoKeys
+            | LockError::TooManyKeys { .. } => false,
+            LockError::Database(error) => error.is_retryable(),
+        }
+    }
+
+    /// The HTTP status that says it.
+    pub fn status(&self) -> u16 {
+        match self {
+            // As if there had been no wait: it is a person who is in the way, not a server that is busy.
+            LockError::AlreadyLocked(_)
+            | LockError::Reserved { .. }
+            | LockError::SomeLocked { .. }
+            | LockError::LockTimeout { .. } => 423,
+            LockError::LockingFailed { .. } => 409,
+            LockError::LockIdUsed(_) => 410,
+            LockError::LimitReached { .. } => 429,
+            LockError::NotShared { .. }
+            | LockError::InvalidKey { .. }
+            | LockError::InvalidOwner(_)
+            | LockError::NoKeys
+            | LockError::TooManyKeys { .. } => 422,
+            LockError::Database(error) => error.status(),
+        }
+    }
+}
+
+/// Why a lease could not be confirmed, kept or given back.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum LeaseError {
+    /// The lock id holds nothing any more.
+    #[error(transparent)]
+    NoLock(#[from] NoLock),
+    /// The database failed; the lease is what it was.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+}
+
+impl LeaseError {
+    /// Whether trying again may succeed.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, LeaseError::Database(error) if error.is_retryable())
+    }
+
+    /// The HTTP status that says it.
+    pub fn status(&self) -> u16 {
+        match self {
+            LeaseError::NoLock(_) => 410,
+            LeaseError::Database(error) => error.status(),
+        }
+    }
+}
+
+/// Why somebody's lease was not ended.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum BreakError {
+    /// The generation that was seen is not held any more; look again before you decide.
+    #[error("the holder changed since you looked; nothing was ended, look again")]
+    HolderChanged {
+        /// Who holds it now.
+        held_now: Vec<Holder>,
+    },
+    /// The holder has to be told why.
+    #[error("give a reason: the holder is going to read it")]
+    NoReason,
+    /// The reason does not fit.
+    #[error("the reason is too long; write at most {} characters", Request::LONGEST_NOTE)]
+    ReasonTooLong,
+    /// Nobody can be such an owner.
+    #[error(transparent)]
+    InvalidOwner(#[from] InvalidOwner),
+    /// The database failed.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+}
+
+impl BreakError {
+    /// The HTTP status that says it.
+    pub fn status(&self) -> u16 {
+        match self {
+            BreakError::HolderChanged { .. } => 409,
+            BreakError::NoReason | BreakError::ReasonTooLong | BreakError::InvalidOwner(_) => 422,
+            BreakError::Database(error) => error.status(),
+        }
+    }
+}

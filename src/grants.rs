@@ -1,0 +1,115 @@
+//! Counting what is granted, so that the database need not be asked how much an owner holds already.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::OwnedMutexGuard;
+
+/// Owners who are counted: beyond that all is forgotten, and whoever is not known is asked about.
+const MOST_OWNERS: usize = 10_000;
+/// A limit up to this is exact: everybody is asked about every time.
+const EXACT: u32 = 100;
+/// Near the limit one after the other is asked about; those who share a turn by chance wait for each other.
+const TURNS: usize = 64;
+
+/// What this process granted to whom, since it last asked the database. Clones are the same count.
+#[derive(Clone)]
+pub(crate) struct Grants(Arc<Inner>);
+
+struct Inner {
+    counts: Mutex<Counts>,
+    turns: Vec<Arc<tokio::sync::Mutex<()>>>,
+    /// Nobody can choose ids that count as one.
+    hasher: RandomState,
+}
+
+#[derive(Default)]
+struct Counts {
+    by_owner: HashMap<u64, u32>,
+    /// Whether owners who are not counted may hold something all the same.
+    forgot: bool,
+}
+
+impl Grants {
+    pub(crate) fn new() -> Self {
+        let turns = std::iter::repeat_with(Arc::default).take(TURNS).collect();
+        Grants(Arc::new(Inner { counts: Mutex::default(), turns, hasher: RandomState::new() }))
+    }
+
+    /// Counts one more. Whether the owner is so far from the limit that the database need not be asked.
+    pub(crate) fn is_far_from(&self, limit: u32, owner: &str) -> bool {
+        if limit <= EXACT {
+            return false;
+        }
+        let mut counts = self.counts();
+        if counts.by_owner.len() >= MOST_OWNERS {
+            counts.by_owner.clear();
+            counts.forgot = true;
+        }
+        let forgot = counts.forgot;
+        let count = counts.by_owner.entry(self.hash(owner)).or_insert(if forgot { limit } else { 0 });
+        if *count >= limit / 2 {
+            return false;
+        }
+        *count += 1;
+        true
+    }
+
+    /// Until this is dropped nobody else near the limit is asked about who might be this owner.
+    pub(crate) async fn turn(&self, owner: &str) -> OwnedMutexGuard<()> {
+        let turn = usize::try_from(self.hash(owner) % TURNS as u64).unwrap_or(0);
+        Arc::clone(&self.0.turns[turn]).lock_owned().await
+    }
+
+    /// What the database says.
+    pub(crate) fn counted(&self, owner: &str, held: u64) {
+        self.counts().by_owner.insert(self.hash(owner), u32::try_from(held).unwrap_or(u32::MAX));
+    }
+
+    fn hash(&self, owner: &str) -> u64 {
+        self.0.hasher.hash_one(owner)
+    }
+
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        // Nothing is done under it that could leave it half-changed.
+        self.0.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Grants {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Grants").field("owners", &self.counts().by_owner.len()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_owner_is_asked_about_after_half_of_the_limit_and_then_by_what_was_counted() {
+        let grants = Grants::new();
+        assert_eq!((0..1_000).filter(|_| grants.is_far_from(1_000, "kim")).count(), 500);
+        assert!(grants.is_far_from(1_000, "lee"));
+        grants.counted("kim", 100);
+        assert_eq!((0..1_000).filter(|_| grants.is_far_from(1_000, "kim")).count(), 400);
+        grants.counted("kim", 900);
+        assert!(!grants.is_far_from(1_000, "kim"));
+    }
+
+    #[test]
+    fn a_small_limit_is_always_asked_about() {
+        assert!(!Grants::new().is_far_from(100, "kim"));
+    }
+
+    #[test]
+    fn a_million_owners_take_up_no_more_than_ten_thousand_and_are_asked_about_once_they_were_forgotten() {
+        let grants = Grants::new();
+        for owner in 0..25_000 {
+            assert_eq!(grants.is_far_from(1_000, &owner.to_string()), owner < 10_000, "{owner}");
+            assert!(grants.counts().by_owner.len() <= MOST_OWNERS);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What is locked.
+
+use std::fmt;
+
+use crate::aggregate::Aggregate;
+
+/// What is locked: an aggregate's type and id. Both are compared byte by byte, in any script and length up to the limits.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LockKey {
+    kind: String,
+    id: String,
+}
+
+impl LockKey {
+    /// The longest type, in bytes.
+    pub const MAX_TYPE_BYTES: usize = 255;
+    /// The longest id, in bytes: 255 characters of any script fit.
+    pub const MAX_ID_BYTES: usize = 1_024;
+
+    /// The key of the aggregate with this type and id. Limits are checked when it is used, see
+    /// [`LockError::InvalidKey`](crate::LockError::InvalidKey).
+    pub fn new(kind: impl Into<String>, id: impl Into<String>) -> Self {
+        LockKey { kind: kind.into(), id: id.into() }
+    }
+
+    /// The key of an aggregate that is mapped: its name and the text of its id.
+    pub fn of<A: Aggregate>(id: &A::Id) -> Self {
+        LockKey::new(A::mapping().name.as_str(), id.to_string())
+    }
+
+    /// The aggregate's type, as in `Order`.
+    pub fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    /// The aggregate's id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// What is wrong with it, if anything.
+    pub(crate) fn problem(&self) -> Option<&'static str> {
+        if self.kind.is_empty() || self.id.is_empty() {
+            return Some("type and id must not be empty");
+        }
+        if self.kind.len() > Self::MAX_TYPE_BYTES || self.id.len() > Self::MAX_ID_BYTES {
+            return Some("the type may have 255 bytes and the id 1,024");
+        }
+        (self.kind.contains('\0') || self.id.contains('\0')).then_some("type and id must not contain a NUL character")
+    }
+}
+
+/// For messages: `Order 1234`.
+impl fmt::Display for LockKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind, self.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_any_script_are_good_and_empty_or_gigantic_ones_are_not() {
+        assert_eq!(LockKey::new("주문", "가".repeat(255)).problem(), None);
+        assert_eq!(LockKey::new("Order", "💐'; drop table \"x\" -- %_").problem(), None);
+        for bad in [LockKey::new("", "1"), LockKey::new("Order", ""), LockKey::new("Order", "a".repeat(1_025))] {
+            assert!(bad.problem().is_some(), "{bad:?}");
+        }
+    }
+}

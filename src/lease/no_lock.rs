@@ -1,0 +1,129 @@
+//! Why a lock id holds nothing.
+
+use std::fmt;
+use std::time::SystemTime;
+
+use super::{Holder, LockKey, Owner};
+
+/// The lock id that was shown holds nothing (any more): [`Why`] tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoLock {
+    /// What it was a lock of, if that is known.
+    pub key: Option<LockKey>,
+    /// Why it holds nothing.
+    pub why: Why,
+    /// Who holds the lock now, if anybody does.
+    pub held_now: Option<Holder>,
+}
+
+impl Why {
+    /// What the history says: how a lease ended, and who had to do with it.
+    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+    pub(crate) fn recorded(how: &str, idle: bool, at: SystemTime, by: Option<Owner>, reason: Option<String>) -> Self {
+        match (how, by, reason) {
+            ("released", ..) => Why::Released { at },
+            ("broken", Some(by), Some(reason)) => Why::Broken { by, at, reason },
+            ("taken over", Some(by), Some(reason)) => Why::TakenOver { by, at, reason },
+            ("handed over", Some(to), _) => Why::HandedOver { to, at },
+            _ => Why::ran_out(at, idle),
+        }
+    }
+
+    /// How a lease ended that nobody ended.
+    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+    pub(crate) fn ran_out(at: SystemTime, idle: bool) -> Self {
+        if idle { Why::IdleLimitReached { at } } else { Why::Expired { at } }
+    }
+}
+
+/// Why a lock id holds nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Why {
+    /// Nobody ever got a lock with this id, or it ended so long ago that it was swept.
+    Unknown,
+    /// No sign of life came in time.
+    Expired {
+        /// When it ran out.
+        at: SystemTime,
+    },
+    /// Nobody did anything in the form for as long as the policy allows, though it was open. It can be resumed.
+    IdleLimitReached {
+        /// When it ran out.
+        at: SystemTime,
+    },
+    /// It was held for as long as it may be at all, and ran out: it cannot be resumed.
+    LimitReached {
+        /// Until when it could have been kept alive.
+        at: SystemTime,
+    },
+    /// It was given back.
+    Released {
+        /// When.
+        at: SystemTime,
+    },
+    /// Somebody with the right to do so ended it.
+    Broken {
+        /// Who.
+        by: Owner,
+        /// When.
+        at: SystemTime,
+        /// The reason given.
+        reason: String,
+    },
+    /// Somebody with the right to do so took it over: it is theirs now.
+    TakenOver {
+        /// Who.
+        by: Owner,
+        /// When.
+        at: SystemTime,
+        /// The reason given.
+        reason: String,
+    },
+    /// Its holder handed it over to somebody who had asked for it.
+    HandedOver {
+        /// To whom.
+        to: Owner,
+        /// When.
+        at: SystemTime,
+    },
+    /// It is a lock of somebody else: a lock id is necessary, but not sufficient.
+    NotYours,
+    /// It is a lock of another aggregate than the one that is being saved.
+    OtherAggregate,
+    /// It is held together with others, to read: it does not allow to save.
+    SharedOnly,
+}
+
+impl fmt::Display for NoLock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.key {
+            Some(key) if self.why == Why::SharedOnly => write!(f, "the lock on {key} is not held alone: ")?,
+            Some(key) => write!(f, "the lock on {key} is not held: ")?,
+            None => f.write_str("no lock is held: ")?,
+        }
+        match &self.why {
+            Why::Unknown => f.write_str("nobody has a lock with this id")?,
+            Why::Expired { .. } => f.write_str("it expired because no sign of life came in time")?,
+            Why::IdleLimitReached { .. } => {
+                f.write_str("it ran out because nobody did anything in the form for too long")?
+            }
+            Why::LimitReached { .. } => f.write_str("it was held for as long as it may be")?,
+            Why::Released { .. } => f.write_str("it was released")?,
+            Why::Broken { by, reason, .. } => write!(f, "{by} ended it ({reason})")?,
+            Why::TakenOver { by, reason, .. } => write!(f, "{by} took it over ({reason})")?,
+            Why::HandedOver { to, .. } => write!(f, "it was handed over to {to}")?,
+            Why::NotYours => f.write_str("the lock id belongs to somebody else")?,
+            Why::OtherAggregate => f.write_str("the lock id belongs to another aggregate")?,
+            Why::SharedOnly => {
+                return f.write_str("it is shared, to read only; release it and lock it alone before you save");
+            }
+        }
+        match &self.held_now {
+            Some(holder) => write!(f, "; {} holds it now, wait or ask", holder.owner),
+            None => f.write_str("; lock it again, and compare versions before you save"),
+        }
+    }
+}
+
+impl std::error::Error for NoLock {}

@@ -1,0 +1,72 @@
+//! Which owners can hold a lock.
+
+use super::Owner;
+
+/// An owner who cannot hold a lock, ask for one, or end one: without an id, or with an id or a name beyond the limits.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the owner `{owner}` cannot have to do with locks: {problem}; give the id by which the application knows them")]
+pub struct InvalidOwner {
+    /// The owner's id, cut to a readable length.
+    pub owner: String,
+    /// What is wrong with it.
+    pub problem: &'static str,
+}
+
+impl Owner {
+    /// The longest id of who has to do with locks, in bytes.
+    pub const MAX_ID_BYTES: usize = 255;
+    /// The longest name, in characters of any script.
+    pub const MAX_NAME_CHARS: usize = 255;
+
+    /// Whether they can hold a lock.
+    pub(crate) fn check(&self) -> Result<(), InvalidOwner> {
+        let problem = match self {
+            Owner { id, .. } if id.is_empty() => "the id is empty",
+            Owner { id, .. } if id.len() > Self::MAX_ID_BYTES => "the id has more than 255 bytes",
+            Owner { name, .. } if name.chars().nth(Self::MAX_NAME_CHARS).is_some() => {
+                "the name has more than 255 characters"
+            }
+            Owner { role: Some(role), .. } if role.chars().nth(Self::MAX_NAME_CHARS).is_some() => {
+                "the role has more than 255 characters"
+            }
+            Owner { id, name, role } if [id, name].into_iter().chain(role).any(|text| text.contains('\0')) => {
+                "there is a NUL character in it"
+            }
+            _ => return Ok(()),
+        };
+        Err(InvalidOwner { owner: self.id.chars().take(60).collect(), problem })
+    }
+}
+
+/// The id, as the database may be asked about it. What cannot be anybody's id becomes one that is longer than any, because
+/// not every database takes every text, and one that does not would fail whoever asks at the same moment.
+pub(crate) fn askable(owner_id: &str) -> String {
+    match Owner::new(owner_id, "").check() {
+        Ok(()) => owner_id.to_owned(),
+        Err(_) => "?".repeat(Owner::MAX_ID_BYTES + 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_owner_has_an_id_and_both_texts_are_bounded() {
+        assert_eq!(Owner::new("i".repeat(255), "가".repeat(255)).check(), Ok(()));
+        assert_eq!(Owner::new("job 7", "").check(), Ok(()));
+        for (id, name) in
+            [("", "Kim"), (&*"i".repeat(256), "Kim"), ("kim", &*"가".repeat(256)), ("k\0", "Kim"), ("k", "\0")]
+        {
+            assert!(Owner::new(id, name).check().is_err(), "{id:?} {name:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_an_id_is_nobodys() {
+        assert_eq!(askable("김"), "김");
+        for id in ["", "kim\0", &"k".repeat(300)] {
+            assert!(Owner::new(askable(id), "").check().is_err());
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Keys of rows, to be looked up.
+
+use std::hash::{Hash, Hasher};
+
+use super::Value;
+
+/// The values of a key. Equal keys have one hash, which a floating-point number alone does not have.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Key<'a>(pub(crate) &'a [Value]);
+
+impl Eq for Key<'_> {}
+
+impl Hash for Key<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        for value in self.0 {
+            match value {
+                Value::Bool(value) => value.hash(state),
+                Value::Integer(value) | Value::Timestamp(value) => value.hash(state),
+                // 0.0 is -0.0.
+                Value::Real(value) => (value + 0.0).to_bits().hash(state),
+                Value::Text(text) | Value::Date(text) | Value::DateTime(text) | Value::Time(text) => text.hash(state),
+                Value::Bytes(bytes) => bytes.hash(state),
+                Value::Uuid(bytes) => bytes.hash(state),
+                // What is equal may be spelled differently; they are no keys.
+                Value::Null(_) | Value::Decimal(_) | Value::Json(_) | Value::Invalid(..) => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn zero_is_one_key_however_it_is_signed() {
+        let (zero, negative) = ([Value::Real(0.0)], [Value::Real(-0.0)]);
+        assert_eq!(HashSet::from([Key(&zero), Key(&negative)]).len(), 1);
+    }
+}

@@ -1,0 +1,163 @@
+//! Telling other processes that something happened, and hearing it from them: only ever a reason to look, never the news
+//! itself. So nothing is lost with an announcement that is; somebody looks a little later.
+
+use std::fmt::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use sha2::{Digest, Sha256};
+use tokio::runtime::Handle;
+
+use crate::backend::Backend;
+use crate::lease::LockKey;
+
+/// What is told at once goes together: on PostgreSQL every announcement takes a lock that all of them need.
+const PAUSE: Duration = Duration::from_millis(20);
+/// How long nothing is told after nobody was listening. Who begins to listen looks again after [`SETTLED`].
+const QUIET: Duration = Duration::from_secs(1);
+/// How long after it began to listen a process has heard of everything since.
+pub(super) const SETTLED: Duration = Duration::from_millis(1_500);
+/// The most keys of one announcement: beyond that "everything" is shorter. (An announcement has at most 8,000 bytes.)
+const MOST_KEYS: usize = 400;
+
+/// What a key is called in announcements. Two keys of one name are looked at together, and no harm is done.
+pub(super) fn mark(key: &LockKey) -> u64 {
+    let mut hash = Sha256::new();
+    hash.update(key.kind());
+    hash.update([0]);
+    hash.update(key.id());
+    let hash: [u8; 32] = hash.finalize().into();
+    hash.into_iter().take(8).fold(0, |mark, byte| mark << 8 | u64::from(byte))
+}
+
+/// What other processes are told.
+#[derive(Debug)]
+pub(super) struct Announcer {
+    backend: Arc<dyn Backend>,
+    /// Who tells it, so that one's own announcements are passed over.
+    process: i64,
+    state: Mutex<Pending>,
+}
+
+#[derive(Debug, Default)]
+struct Pending {
+    marks: Vec<u64>,
+    under_way: bool,
+    quiet_until: Option<Instant>,
+}
+
+impl Announcer {
+    pub(super) fn new(backend: Arc<dyn Backend>, process: i64) -> Self {
+        Announcer { backend, process, state: Mutex::default() }
+    }
+
+    /// Tells of a key soon, and waits for nothing.
+    pub(super) fn tell(self: &Arc<Self>, key: &LockKey) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.quiet_until.is_some_and(|until| Instant::now() < until) {
+            return;
+        }
+        if state.marks.len() <= MOST_KEYS {
+            state.marks.push(mark(key));
+        }
+        if let (false, Ok(runtime)) = (state.under_way, Handle::try_current()) {
+            state.under_way = true;
+            runtime.spawn(Under(Arc::clone(self)).way());
+        }
+    }
+
+    fn next(&self) -> Option<String> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut marks = std::mem::take(&mut state.marks);
+        marks.sort_unstable();
+        marks.dedup();
+        (!marks.is_empty()).then(|| text(self.process, &marks))
+    }
+
+    fn nobody_listens(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.marks.clear();
+        state.quiet_until = Some(Instant::now() + QUIET);
+    }
+}
+
+/// Telling what there is to tell. However it ends, the next one can begin.
+struct Under(Arc<Announcer>);
+
+impl Under {
+    async fn way(self) {
+        while let Some(text) = self.0.next() {
+            match self.0.backend.announce(&text).await {
+                Ok(true) => tokio::time::sleep(PAUSE).await,
+                Ok(false) => self.0.nobody_listens(),
+                Err(error) => {
+                    tracing::debug!(%error, "other processes were not told what happened; they look for themselves");
+                    self.0.nobody_listens();
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Under {
+    fn drop(&mut self) {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner).under_way = false;
+    }
+}
+
+/// `process:mark,mark,…`, or `process:*` for more than can be said.
+fn text(process: i64, marks: &[u64]) -> String {
+    let mut text = format!("{process:x}:");
+    if marks.len() > MOST_KEYS {
+        text.push('*');
+        return text;
+    }
+    for (at, mark) in marks.iter().enumerate() {
+        let comma = if at == 0 { "" } else { "," };
+        let _ = write!(text, "{comma}{mark:x}");
+    }
+    text
+}
+
+/// What an announcement is about.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// One's own, which was seen already.
+    Nothing,
+    Keys(Vec<u64>),
+    Everything,
+}
+
+/// Reads an announcement. What another release tells is a reason to look at everything.
+pub(super) fn told(text: &str, process: i64) -> Told {
+    match text.split_once(':') {
+        Some((by, _)) if by == format!("{process:x}") => Told::Nothing,
+        Some((_, marks)) => {
+            let marks: Result<Vec<u64>, _> = marks.split(',').map(|mark| u64::from_str_radix(mark, 16)).collect();
+            marks.map_or(Told::Everything, Told::Keys)
+        }
+        None => Told::Everything,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_is_heard_by_others_and_not_by_oneself() {
+        let marks = [mark(&LockKey::new("Order", "1")), mark(&LockKey::new("Order", "2"))];
+        let told_by_seven = text(-7, &marks);
+        assert_eq!(told(&told_by_seven, 8), Told::Keys(marks.to_vec()));
+        assert_eq!(told(&told_by_seven, -7), Told::Nothing);
+        assert_ne!(mark(&LockKey::new("Order", "1")), mark(&LockKey::new("Order1", "")));
+    }
+
+    #[test]
+    fn more_keys_than_fit_are_everything() {
+        let marks: Vec<u64> = (0..=MOST_KEYS as u64).map(|at| u64::MAX - at).collect();
+        assert_eq!(told(&text(7, &marks), 8), Told::Everything);
+        assert!(text(7, &marks[1..]).len() < 8_000);
+        assert_eq!(told("what a later release says", 8), Told::Everything);
+    }
+}

@@ -1,0 +1,247 @@
+//! What happened to a key between two looks at it. No I/O here.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::event::{LockEvent, LockSnapshot};
+use super::seen::{PastLease, Seen, SeenLease, SeenRequest};
+use super::told::{Told, request_to};
+use crate::lease::{Holder, LockKey};
+use crate::request::Request;
+use crate::version::Version;
+
+/// How things stood with a key when it was looked at.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct State {
+    /// What nobody has ended, alive or not, by their generations.
+    leases: BTreeMap<i64, SeenLease>,
+    past: BTreeMap<i64, PastLease>,
+    requests: Vec<SeenRequest>,
+    pub(super) version: Option<Version>,
+    /// Who is first in line.
+    pub(super) first: Option<i64>,
+    waiting: u32,
+    /// The highest generation that was ever seen.
+    generation: i64,
+}
+
+impl State {
+    pub(super) fn see(&mut self, seen: Seen) {
+        match seen {
+            Seen::Lease(lease) => {
+                self.generation = self.generation.max(lease.holder.generation);
+                // What was ended stands in the history. Its row may only be there to keep the generation.
+                if !lease.ended {
+                    self.leases.insert(lease.holder.generation, lease);
+                }
+            }
+            Seen::Past(past) => {
+                self.generation = self.generation.max(past.holder.generation);
+                self.past.insert(past.holder.generation, past);
+            }
+            Seen::Request(request) => self.requests.push(request),
+            Seen::Version(version) => self.version = Some(version),
+            Seen::Line { first, waiting } => (self.first, self.waiting) = (Some(first), waiting),
+        }
+    }
+
+    /// Leases that ended are news above this generation: those that were alive, and those that were not there yet.
+    pub(super) fn after(&self) -> i64 {
+        self.live().map(|lease| lease.holder.generation - 1).min().unwrap_or(self.generation)
+    }
+
+    fn live(&self) -> impl Iterator<Item = &SeenLease> {
+        self.leases.values().filter(|lease| lease.alive())
+    }
+
+    fn live_at(&self, generation: i64) -> Option<&SeenLease> {
+        self.leases.get(&generation).filter(|lease| lease.alive())
+    }
+
+    /// Who is in the way of whoever wants the key alone.
+    pub(super) fn holder(&self) -> Option<&SeenLease> {
+        self.live().find(|lease| lease.exclusive || lease.holder.shared)
+    }
+
+    /// When the next lease runs out, from when it was looked at.
+    pub(super) fn runs_out_in(&self) -> Option<Duration> {
+        self.live().map(|lease| lease.holder.remaining).min()
+    }
+
+    /// A request ends with the lease that it is about.
+    fn open(&self) -> impl Iterator<Item = (&SeenRequest, &Holder)> {
+        let held = |seen: &SeenRequest| self.live_at(seen.request.generation).map(|lease| &lease.holder);
+        self.requests.iter().filter_map(move |seen| held(seen).map(|holder| (seen, holder)))
+    }
+
+    /// How often there should be a sign of life.
+    pub(super) fn beats_every(&mut self, heartbeat: Duration) {
+        self.leases.values_mut().for_each(|lease| lease.holder.heartbeat = heartbeat);
+    }
+
+    /// How things stand, as the owner with this id is told of it.
+    pub(super) fn snapshot(&self, key: &LockKey, viewer: Option<&str>) -> LockSnapshot {
+        let mut holders: Vec<Holder> = self.live().map(|lease| lease.holder.clone().seen_by(viewer)).collect();
+        holders.sort_by_key(|holder| (holder.since, holder.generation));
+        let mut requests: Vec<(&SeenRequest, &Holder)> = self.open().collect();
+        requests.sort_by_key(|(seen, _)| (seen.request.since, &seen.request.by.id));
+        let requests = requests.into_iter().map(|(seen, holder)| request_to(seen.clone(), holder, viewer)).collect();
+        let (generation, waiting, version) = (self.generation, self.waiting, self.version);
+        LockSnapshot { key: key.clone(), generation, holders, requests, waiting, version }
+    }
+
+    /// What happened since `self`, in the order in which it happened, and how things stand now.
+    pub(super) fn until(&self, key: &LockKey, mut now: State) -> (Vec<Told>, State) {
+        now.generation = now.generation.max(self.generation);
+        // A version that this process told of is not forgotten because nobody keeps it.
+        now.version = now.version.or(self.version);
+        let mut events = Vec::new();
+        let mut generations: Vec<i64> =
+            self.leases.keys().chain(now.leases.keys()).chain(now.past.keys()).copied().collect();
+        generations.sort_unstable();
+        generations.dedup();
+        for generation in generations {
+            let (was, is) = (self.live_at(generation), now.live_at(generation));
+            let new = generation > self.generation;
+            if new {
+                events.extend(begun(now.leases.get(&generation), now.past.get(&generation)));
+            } else if let (None, Some(lease)) = (was, is) {
+                events.push(Told::Holder(LockEvent::Resumed, lease.holder.clone()));
+            }
+            if let (Some(was), Some(is)) = (was, is)
+                && was.holder.presence() != is.holder.presence()
+            {
+                events.push(Told::Holder(LockEvent::PresenceChanged, is.holder.clone()));
+            }
+            if is.is_none() && (new || was.is_some()) {
+                let lease = now.leases.get(&generation).or(was);
+                events.extend(ended(lease, now.past.get(&generation)));
+            }
+        }
+        let name = |request: &Request| (request.generation, request.by.id.clone(), request.since);
+        let before: Vec<_> = self.open().map(|(seen, _)| name(&seen.request)).collect();
+        let new = now.open().filter(|(seen, _)| !before.contains(&name(&seen.request)));
+        events.extend(new.map(|(seen, holder)| Told::Requested(seen.clone(), holder.clone())));
+        if now.waiting != self.waiting {
+            events.push(Told::Plain(LockEvent::Waiting { key: key.clone(), waiting: now.waiting }));
+        }
+        if let Some(version) = now.version.filter(|_| now.version != self.version) {
+            events.push(Told::Plain(LockEvent::VersionChanged { key: key.clone(), version }));
+        }
+        // What has been told need not be kept.
+        now.past.clear();
+        (events, now)
+    }
+}
+
+/// How a lease began that was not there before.
+fn begun(lease: Option<&SeenLease>, past: Option<&PastLease>) -> Option<Told> {
+    match (lease, past) {
+        (Some(lease), _) if lease.reserved => Some(Told::Holder(LockEvent::Reserved, lease.holder.clone())),
+        (Some(lease), _) => Some(Told::Holder(LockEvent::Acquired, lease.holder.clone())),
+        (None, past) => past.map(|past| Told::Holder(LockEvent::Acquired, past.holder.clone())),
+    }
+}
+
+/// How a lease ended. Of a reservation that was taken there is no history: whom it was for has got the lock.
+fn ended(lease: Option<&SeenLease>, past: Option<&PastLease>) -> Option<Told> {
+    match (past, lease) {
+        (Some(past), _) => Some(Told::Ended(past.holder.clone(), past.why.clone())),
+        (None, Some(lease)) if lease.holder.remaining.is_zero() => {
+            Some(Told::Ended(lease.holder.clone(), lease.ran_out.clone()))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+    use crate::lease::{Owner, Why};
+
+    const MINUTE: Duration = Duration::from_secs(60);
+    const AT: SystemTime = SystemTime::UNIX_EPOCH;
+
+    fn key() -> LockKey {
+        LockKey::new("Order", "1")
+    }
+
+    fn holder(generation: i64, remaining: Duration) -> Holder {
+        let owner = Owner::new(format!("owner {generation}"), "Owner");
+        Holder { owner, generation, remaining, ttl: MINUTE, heartbeat: MINUTE, ..Holder::to_be(key()) }
+    }
+
+    fn lease(generation: i64, remaining: Duration) -> Seen {
+        let holder = holder(generation, remaining);
+        let ran_out = Why::Expired { at: AT };
+        Seen::Lease(SeenLease { holder, lock: Vec::new(), exclusive: true, reserved: false, ended: false, ran_out })
+    }
+
+    fn ended(generation: i64) -> Seen {
+        let Seen::Lease(lease) = lease(generation, MINUTE) else { unreachable!() };
+        Seen::Lease(SeenLease { ended: true, ..lease })
+    }
+
+    fn past(generation: i64) -> Seen {
+        Seen::Past(PastLease { holder: holder(generation, Duration::ZERO), why: Why::Released { at: AT } })
+    }
+
+    fn state(seen: impl IntoIterator<Item = Seen>) -> State {
+        let mut state = State::default();
+        seen.into_iter().for_each(|seen| state.see(seen));
+        state
+    }
+
+    /// What is told: `+2` began, `-2` ended, `=2` goes on.
+    fn told(before: &State, now: State) -> String {
+        let (events, _) = before.until(&key(), now);
+        let told = events.into_iter().map(|told| match told.to(None) {
+            LockEvent::Acquired(holder) => format!("+{}", holder.generation),
+            LockEvent::Resumed(holder) => format!("={}", holder.generation),
+            LockEvent::Ended { holder, .. } => format!("-{}", holder.generation),
+            other => format!("{other:?}"),
+        });
+        told.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn what_stays_as_it_is_is_no_news() {
+        for same in [vec![], vec![lease(1, MINUTE)], vec![lease(1, Duration::ZERO)], vec![ended(1)]] {
+            let before = state(same.clone());
+            assert_eq!(told(&before, state(same)), "");
+        }
+        // A heartbeat.
+        assert_eq!(told(&state([lease(1, MINUTE)]), state([lease(1, 2 * MINUTE)])), "");
+    }
+
+    #[test]
+    fn every_change_of_hands_since_is_told_in_its_order() {
+        let before = state([lease(3, MINUTE)]);
+        assert_eq!(before.after(), 2);
+        assert_eq!(told(&before, state([past(3), past(4), past(5), lease(6, MINUTE)])), "-3 +4 -4 +5 -5 +6");
+        assert_eq!(told(&before, state([past(3), past(4), ended(4)])), "-3 +4 -4");
+        // A reservation that was taken leaves no history.
+        assert_eq!(told(&before, state([past(3), lease(5, MINUTE)])), "-3 +5");
+    }
+
+    #[test]
+    fn a_lease_that_ran_out_is_told_once() {
+        let (_, out) = state([lease(3, MINUTE)]).until(&key(), state([lease(3, Duration::ZERO)]));
+        assert_eq!(told(&state([lease(3, MINUTE)]), out.clone()), "-3");
+        assert_eq!((told(&out, out.clone()), out.after()), (String::new(), 3));
+        // Its history comes with the next one.
+        assert_eq!(told(&out, state([past(3), lease(4, MINUTE)])), "+4");
+        assert_eq!(told(&out, state([lease(3, MINUTE)])), "=3");
+        // It came and went between two looks.
+        assert_eq!(told(&State::default(), state([lease(1, Duration::ZERO)])), "+1 -1");
+    }
+
+    #[test]
+    fn leases_beside_each_other_are_told_one_by_one() {
+        let before = state([lease(1, MINUTE), lease(2, MINUTE)]);
+        assert_eq!(before.after(), 0);
+        assert_eq!(told(&before, state([past(1), lease(2, MINUTE), ended(3), lease(3, MINUTE)])), "-1 +3");
+    }
+}

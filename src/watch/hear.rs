@@ -1,0 +1,78 @@
+//! Listening to what other processes announce, for as long as somebody watches here.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::announce::{SETTLED, Told, told};
+use super::hub::{Hub, INTERVAL_WHILE_LISTENING};
+use super::topics::Topics;
+use crate::backend::watching::Listener;
+
+/// How long a first look waits until others can be heard.
+const LISTEN_WITHIN: Duration = Duration::from_secs(2);
+
+impl Hub {
+    /// Listens to other processes, where they tell, until what is returned is dropped.
+    pub(super) async fn listen(&self) -> Option<Listening> {
+        self.0.announcer.as_ref()?;
+        let listener = match tokio::time::timeout(LISTEN_WITHIN, self.0.backend.listen()).await {
+            Ok(Ok(listener)) => Some(listener),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "cannot listen to other processes; looking more often instead");
+                None
+            }
+            Err(_) => None,
+        };
+        self.0.listening.store(listener.is_some(), Ordering::Release);
+        Some(Listening(tokio::spawn(self.clone().hear(listener))))
+    }
+
+    async fn hear(self, mut listener: Option<Box<dyn Listener>>) {
+        loop {
+            let heard = match &mut listener {
+                Some(listener) => listener.heard().await,
+                None => {
+                    tokio::time::sleep(INTERVAL_WHILE_LISTENING).await;
+                    self.0.backend.listen().await.map(|again| {
+                        listener = Some(again);
+                        None
+                    })
+                }
+            };
+            self.0.listening.store(heard.is_ok(), Ordering::Release);
+            let told = match heard {
+                Ok(Some(text)) => told(&text, self.0.process),
+                Ok(None) => Told::Everything,
+                Err(error) => {
+                    tracing::debug!(%error, "the connection that listens to other processes was lost");
+                    listener = None;
+                    Told::Everything
+                }
+            };
+            match told {
+                Told::Nothing => {}
+                Told::Keys(marks) => {
+                    self.look_at(|topics| marks.into_iter().fold(false, |any, mark| topics.touch_marked(mark) | any))
+                }
+                Told::Everything => {
+                    self.look_at(Topics::touch_all);
+                    // Those who found nobody listening are quiet for a moment.
+                    let hub = self.clone();
+                    tokio::spawn(async move {
+                        tokio::time::sleep(SETTLED).await;
+                        hub.look_at(Topics::touch_all);
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// Listening ends with it.
+pub(super) struct Listening(tokio::task::JoinHandle<()>);
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

@@ -1,0 +1,38 @@
+//! What a transaction tells those who watch, once it is committed.
+
+use std::collections::BTreeMap;
+
+use super::hub::Hub;
+use crate::lease::LockKey;
+use crate::version::Version;
+
+#[derive(Debug)]
+pub(crate) struct News {
+    hub: Hub,
+    /// What it did to keys: of aggregates that it saved the version, and whether revisions of them are kept.
+    keys: BTreeMap<LockKey, Option<(Version, bool)>>,
+}
+
+impl News {
+    pub(crate) fn new(hub: &Hub) -> Self {
+        News { hub: hub.clone(), keys: BTreeMap::new() }
+    }
+
+    /// Its lock was released, or goes on.
+    pub(crate) fn touched(&mut self, key: &LockKey) {
+        self.keys.entry(key.clone()).or_insert(None);
+    }
+
+    pub(crate) fn saved(&mut self, key: &LockKey, version: Version, kept: bool) {
+        self.keys.insert(key.clone(), Some((version, kept)));
+    }
+
+    pub(crate) fn tell(self) {
+        for (key, saved) in self.keys {
+            if let Some((version, kept)) = saved {
+                self.hub.saved(&key, version, kept);
+            }
+            self.hub.touched(&key);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What whoever watches is told of other people. No I/O here.
+
+use super::event::LockEvent;
+use super::seen::SeenRequest;
+use crate::lease::{Holder, Owner, Why};
+use crate::policy::ShowOwner;
+use crate::request::Request;
+
+/// An event, with what decides how much of it somebody is told.
+#[derive(Debug, Clone)]
+pub(super) enum Told {
+    /// Nothing in it is to be hidden from anybody.
+    Plain(LockEvent),
+    Holder(fn(Holder) -> LockEvent, Holder),
+    Ended(Holder, Why),
+    Requested(SeenRequest, Holder),
+}
+
+impl Told {
+    /// As the owner with this id is told of it.
+    pub(super) fn to(self, viewer: Option<&str>) -> LockEvent {
+        match self {
+            Told::Plain(event) => event,
+            Told::Holder(event, holder) => event(holder.seen_by(viewer)),
+            Told::Ended(holder, why) => {
+                let why = seen_by(why, holder.shown, viewer);
+                LockEvent::Ended { holder: holder.seen_by(viewer), why }
+            }
+            Told::Requested(request, holder) => LockEvent::Requested(request_to(request, &holder, viewer)),
+        }
+    }
+}
+
+/// A request as somebody is told of it: whom it is meant for, who made it, or others.
+pub(super) fn request_to(
+    SeenRequest { request, handle }: SeenRequest,
+    holder: &Holder,
+    viewer: Option<&str>,
+) -> Request {
+    if viewer == Some(&*request.by.id) {
+        return request;
+    }
+    let note = match viewer.is_none_or(|viewer| viewer == holder.owner.id) {
+        true => request.note,
+        false => String::new(),
+    };
+    let by = match holder.shown {
+        ShowOwner::ByName => request.by,
+        // By this the holder names them in an answer.
+        hidden => Owner { id: handle, ..request.by.shown(hidden) },
+    };
+    Request { by, note, ..request }
+}
+
+/// Who had to do with the end of a lease, as somebody is told of them.
+fn seen_by(why: Why, how: ShowOwner, viewer: Option<&str>) -> Why {
+    let shown = |owner: Owner| if viewer == Some(&*owner.id) { owner } else { owner.shown(how) };
+    match why {
+        Why::Broken { by, at, reason } => Why::Broken { by: shown(by), at, reason },
+        Why::TakenOver { by, at, reason } => Why::TakenOver { by: shown(by), at, reason },
+        Why::HandedOver { to, at } => Why::HandedOver { to: shown(to), at },
+        other => other,
+    }
+}

@@ -1,0 +1,360 @@
+//! Who watches which keys, who waits for them, and what is known of each. Decides what is to be looked at, and who is
+//! told what; no I/O here.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+use std::time::{Duration, Instant};
+
+use super::announce::mark;
+use super::diff::State;
+use super::event::LockEvent;
+use super::place::Offer;
+use super::seen::Seen;
+use super::told::Told;
+use super::watcher::{Stage, Watcher};
+use crate::backend::LockHash;
+use crate::backend::watching::Look;
+use crate::lease::LockKey;
+use crate::version::Version;
+
+/// A lease that runs out is looked at then, but not more often than this, however a test's clock stands.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
+/// How soon a key is looked at again that is free while somebody else, perhaps dead, is first in line.
+const IDLE_LINE: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Default)]
+pub(super) struct Topics {
+    by_key: HashMap<LockKey, Topic>,
+    /// The keys by what announcements call them.
+    by_mark: HashMap<u64, LockKey>,
+    watchers: HashMap<u64, Watcher>,
+    next: u64,
+    /// How many rounds of looking have begun.
+    round: u64,
+    closed: bool,
+}
+
+#[derive(Debug, Default)]
+struct Topic {
+    known: Option<State>,
+    dirty: bool,
+    heartbeat: Option<Duration>,
+    /// When something is going to happen by itself.
+    due: Option<Instant>,
+    watchers: Vec<u64>,
+    waiting: Vec<Place>,
+}
+
+/// Somebody who waits in line.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub(super) ticket: i64,
+    pub(super) waiter: i64,
+    pub(super) lock: LockHash,
+    pub(super) owner: String,
+    /// Rings when the key may be had.
+    pub(super) offer: Arc<Offer>,
+}
+
+/// A round of looking.
+pub(super) struct Round {
+    number: u64,
+    pub(super) looks: Vec<Look>,
+}
+
+impl Topics {
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_key.is_empty()
+    }
+
+    pub(super) fn anybody_waits(&self) -> bool {
+        self.by_key.values().any(|topic| !topic.waiting.is_empty())
+    }
+
+    /// How many places this process has in lines. Those who wait with one lock id share one.
+    pub(super) fn places(&self) -> usize {
+        self.by_key.values().flat_map(|topic| &topic.waiting).map(|place| place.lock).collect::<HashSet<_>>().len()
+    }
+
+    /// Some places are lost: all who wait ask for theirs again.
+    pub(super) fn lost_places(&mut self) {
+        for place in self.by_key.values().flat_map(|topic| &topic.waiting) {
+            place.offer.lost();
+        }
+    }
+
+    /// Watches keys, whose holders should give a sign of life so often.
+    pub(super) fn watch(&mut self, keys: Vec<(LockKey, Duration)>) -> u64 {
+        self.next += 1;
+        let id = self.next;
+        for (key, heartbeat) in &keys {
+            let topic = self.topic(key);
+            (topic.dirty, topic.heartbeat) = (true, Some(*heartbeat));
+            topic.watchers.push(id);
+        }
+        let keys: Vec<LockKey> = keys.into_iter().map(|(key, _)| key).collect();
+        self.watchers.insert(id, Watcher::new(keys, self.round));
+        id
+    }
+
+    pub(super) fn unwatch(&mut self, id: u64) {
+        let Some(watcher) = self.watchers.remove(&id) else { return };
+        for key in watcher.keys {
+            if let Some(topic) = self.by_key.get_mut(&key) {
+                topic.watchers.retain(|watcher| *watcher != id);
+            }
+            self.forget(&key);
+        }
+    }
+
+    pub(super) fn wait(&mut self, key: &LockKey, place: Place) {
+        let topic = self.topic(key);
+        topic.dirty = true;
+        topic.waiting.push(place);
+    }
+
+    /// Somebody has another ticket.
+    pub(super) fn has_ticket(&mut self, key: &LockKey, waiter: i64, ticket: i64) {
+        let Some(topic) = self.by_key.get_mut(key) else { return };
+        topic.dirty = true;
+        for place in topic.waiting.iter_mut().filter(|place| place.waiter == waiter) {
+            place.ticket = ticket;
+        }
+    }
+
+    pub(super) fn stop_waiting(&mut self, key: &LockKey, waiter: i64) {
+        if let Some(topic) = self.by_key.get_mut(key) {
+            topic.waiting.retain(|place| place.waiter != waiter);
+        }
+        self.forget(key);
+    }
+
+    fn topic(&mut self, key: &LockKey) -> &mut Topic {
+        if !self.by_key.contains_key(key) {
+            self.by_mark.insert(mark(key), key.clone());
+        }
+        self.by_key.entry(key.clone()).or_default()
+    }
+
+    /// Nobody is interested any more.
+    fn forget(&mut self, key: &LockKey) {
+        if self.by_key.get(key).is_some_and(|topic| topic.watchers.is_empty() && topic.waiting.is_empty()) {
+            self.by_key.remove(key);
+            self.by_mark.remove(&mark(key));
+        }
+    }
+
+    /// Something happened to a key: whether it is of interest.
+    pub(super) fn touch(&mut self, key: &LockKey) -> bool {
+        self.by_key.get_mut(key).map(|topic| topic.dirty = true).is_some()
+    }
+
+    /// As [`touch`](Self::touch), by what an announcement calls it.
+    pub(super) fn touch_marked(&mut self, mark: u64) -> bool {
+        let Some(key) = self.by_mark.get(&mark) else { return false };
+        self.by_key.get_mut(key).map(|topic| topic.dirty = true).is_some()
+    }
+
+    /// Something happened to nobody knows what: whether anything is of interest.
+    pub(super) fn touch_all(&mut self) -> bool {
+        self.by_key.values_mut().for_each(|topic| topic.dirty = true);
+        !self.by_key.is_empty()
+    }
+
+    /// When the next lease runs out.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.by_key.values().filter_map(|topic| topic.due).min()
+    }
+
+    /// What to look at now: what was touched, what is due; or everything.
+    pub(super) fn round(&mut self, now: Instant, everything: bool) -> Round {
+        self.round += 1;
+        let mut looks = Vec::new();
+        for (key, topic) in &mut self.by_key {
+            if everything || topic.dirty || topic.due.is_some_and(|due| due <= now) {
+                (topic.dirty, topic.due) = (false, None);
+                let after = topic.known.as_ref().map_or(i64::MAX, State::after);
+                looks.push(Look { key: key.clone(), after });
+            }
+        }
+        Round { number: self.round, looks }
+    }
+
+    /// What was seen of the keys of a round, or of a part of it: tells everybody. Who is to be woken.
+    pub(super) fn seen(&mut self, round: u64, looks: &[Look], seen: Vec<(LockKey, Seen)>, now: Instant) -> Vec<Waker> {
+        let mut states: HashMap<LockKey, State> = HashMap::new();
+        for (key, seen) in seen {
+            states.entry(key).or_default().see(seen);
+        }
+        let mut wakers = Vec::new();
+        for Look { key, .. } in looks {
+            let Some(topic) = self.by_key.get_mut(key) else { continue };
+            let mut state = states.remove(key).unwrap_or_default();
+            if let Some(heartbeat) = topic.heartbeat {
+                state.beats_every(heartbeat);
+            }
+            let (events, state) = match &topic.known {
+                Some(before) => before.until(key, state),
+                None => (Vec::new(), state),
+            };
+            topic.due = topic.offer(&state, now);
+            topic.known = Some(state);
+            for id in &topic.watchers {
+                let Some(watcher) = self.watchers.get_mut(id) else { continue };
+                watcher.looked_at(round, key);
+                watcher.push(&events);
+                wakers.extend(watcher.woken());
+            }
+        }
+        wakers
+    }
+
+    /// A save that this process made of an aggregate of which nobody keeps revisions.
+    pub(super) fn saved(&mut self, key: &LockKey, version: Version) -> Vec<Waker> {
+        let mut wakers = Vec::new();
+        let Some(topic) = self.by_key.get_mut(key) else { return wakers };
+        if let Some(known) = topic.known.as_mut().filter(|known| known.version != Some(version)) {
+            known.version = Some(version);
+            let event = [Told::Plain(LockEvent::VersionChanged { key: key.clone(), version })];
+            for id in &topic.watchers {
+                let Some(watcher) = self.watchers.get_mut(id) else { continue };
+                watcher.push(&event);
+                wakers.extend(watcher.woken());
+            }
+        }
+        wakers
+    }
+
+    /// The next event of a watcher, as the owner with this id is told of it. `None`: there is going to be none, because the database was closed.
+    pub(super) fn next(&mut self, id: u64, viewer: Option<&str>, waker: &Waker) -> Poll<Option<LockEvent>> {
+        let Some(watcher) = self.watchers.get_mut(&id) else { return Poll::Ready(None) };
+        if let Stage::Due { missed } = watcher.stage {
+            watcher.stage = Stage::Following;
+            let state = |key| self.by_key.get(key).and_then(|topic| topic.known.as_ref());
+            let keys =
+                watcher.keys.iter().filter_map(|key| state(key).map(|state| state.snapshot(key, viewer))).collect();
+            return Poll::Ready(Some(LockEvent::Snapshot { missed, keys }));
+        }
+        if let Some(event) = watcher.queue.pop_front() {
+            return Poll::Ready(Some(event.to(viewer)));
+        }
+        if self.closed {
+            return Poll::Ready(None);
+        }
+        watcher.waker = Some(waker.clone());
+        Poll::Pending
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Nothing is going to happen any more.
+    pub(super) fn close(&mut self) -> Vec<Waker> {
+        self.closed = true;
+        for place in self.by_key.values().flat_map(|topic| &topic.waiting) {
+            place.offer.ring();
+        }
+        self.watchers.values_mut().filter_map(|watcher| watcher.waker.take()).collect()
+    }
+}
+
+impl Topic {
+    /// Offers the key to whom it may be had by. When it is to be looked at again, if nothing else happens.
+    fn offer(&self, state: &State, now: Instant) -> Option<Instant> {
+        let mut offered = false;
+        for place in &self.waiting {
+            let may = match state.holder() {
+                None => state.first == Some(place.ticket),
+                Some(holder) if holder.reserved => holder.holder.owner.id == place.owner,
+                // Asked for twice, and granted to the other one: it is theirs as well.
+                Some(holder) => holder.lock == place.lock,
+            };
+            if may {
+                offered = true;
+                place.offer.ring();
+            }
+        }
+        let line_idles = !self.waiting.is_empty() && state.holder().is_none() && !offered;
+        let pause = state.runs_out_in().map(|remaining| remaining.max(SHORTEST_PAUSE));
+        pause.or(line_idles.then_some(IDLE_LINE)).and_then(|pause| now.checked_add(pause))
+    }
+}
+
+impl Round {
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::watcher::MOST_EVENTS;
+    use super::*;
+
+    fn keys(count: usize) -> Vec<(LockKey, Duration)> {
+        (0..count).map(|id| (LockKey::new("Order", id.to_string()), Duration::MAX)).collect()
+    }
+
+    fn next(topics: &mut Topics, id: u64) -> Option<LockEvent> {
+        match topics.next(id, None, Waker::noop()) {
+            Poll::Ready(event) => event,
+            Poll::Pending => None,
+        }
+    }
+
+    /// A round in which so many are seen to wait for the first key.
+    fn round(topics: &mut Topics, waiting: u32) -> usize {
+        let round = topics.round(Instant::now(), true);
+        let seen = match (round.looks.iter().find(|look| look.key.id() == "0"), waiting) {
+            (None, _) | (_, 0) => Vec::new(),
+            (Some(look), waiting) => vec![(look.key.clone(), Seen::Line { first: 1, waiting })],
+        };
+        topics.seen(round.number(), &round.looks, seen, Instant::now());
+        round.looks.len()
+    }
+
+    #[test]
+    fn a_key_is_looked_at_once_however_many_watch_it_and_not_when_nobody_does() {
+        let mut topics = Topics::default();
+        let watchers: Vec<u64> = (0..100).map(|_| topics.watch(keys(3))).collect();
+        assert_eq!(round(&mut topics, 0), 3);
+        watchers.into_iter().for_each(|id| topics.unwatch(id));
+        assert!(topics.is_empty() && topics.by_mark.is_empty());
+        assert_eq!(round(&mut topics, 0), 0);
+    }
+
+    #[test]
+    fn a_look_that_began_before_the_watch_is_no_snapshot() {
+        let mut topics = Topics::default();
+        topics.watch(keys(1));
+        let before = topics.round(Instant::now(), true);
+        let late = topics.watch(keys(1));
+        topics.seen(before.number(), &before.looks, Vec::new(), Instant::now());
+        assert_eq!(next(&mut topics, late), None);
+        round(&mut topics, 0);
+        assert!(matches!(next(&mut topics, late), Some(LockEvent::Snapshot { missed: false, .. })));
+    }
+
+    #[test]
+    fn what_is_not_read_is_bounded_and_a_snapshot_says_what_was_missed() {
+        let mut topics = Topics::default();
+        let (slow, quick) = (topics.watch(keys(2)), topics.watch(keys(2)));
+        round(&mut topics, 0);
+        for id in [slow, quick] {
+            assert!(matches!(next(&mut topics, id), Some(LockEvent::Snapshot { missed: false, .. })));
+        }
+        for waiting in 1..=2 * MOST_EVENTS as u32 {
+            round(&mut topics, waiting);
+            assert!(
+                matches!(next(&mut topics, quick), Some(LockEvent::Waiting { waiting: now, .. }) if now == waiting)
+            );
+            assert!(topics.watchers[&slow].queue.len() <= MOST_EVENTS);
+        }
+        let Some(LockEvent::Snapshot { missed: true, keys }) = next(&mut topics, slow) else { panic!("not told") };
+        assert_eq!((keys[0].waiting, keys.len()), (2 * MOST_EVENTS as u32, 2));
+        round(&mut topics, 0);
+        assert!(matches!(next(&mut topics, slow), Some(LockEvent::Waiting { waiting: 0, .. })));
+    }
+}

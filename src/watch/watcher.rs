@@ -1,0 +1,72 @@
+//! Somebody who watches: what they have not read yet, and no more of it than can be read. No I/O here.
+
+use std::collections::{HashSet, VecDeque};
+use std::task::Waker;
+
+use super::told::Told;
+use crate::lease::LockKey;
+
+/// The most events that are kept for somebody who does not read them: then a snapshot says it shorter.
+pub(super) const MOST_EVENTS: usize = 256;
+#[derive(Debug)]
+pub(super) struct Watcher {
+    pub(super) keys: Vec<LockKey>,
+    pub(super) queue: VecDeque<Told>,
+    pub(super) stage: Stage,
+    pub(super) waker: Option<Waker>,
+}
+
+#[derive(Debug)]
+pub(super) enum Stage {
+    /// Waits until every key was looked at in a round that began after this one.
+    Starting {
+        after: u64,
+        left: HashSet<LockKey>,
+    },
+    /// Is to get a snapshot.
+    Due {
+        missed: bool,
+    },
+    Following,
+}
+
+impl Watcher {
+    /// Watches keys from the round on that begins after this one.
+    pub(super) fn new(keys: Vec<LockKey>, after: u64) -> Self {
+        let left: HashSet<LockKey> = keys.iter().cloned().collect();
+        let stage = match left.is_empty() {
+            true => Stage::Due { missed: false },
+            false => Stage::Starting { after, left },
+        };
+        Watcher { keys, queue: VecDeque::new(), stage, waker: None }
+    }
+
+    pub(super) fn looked_at(&mut self, round: u64, key: &LockKey) {
+        if let Stage::Starting { after, left } = &mut self.stage
+            && round > *after
+            && left.remove(key)
+            && left.is_empty()
+        {
+            self.stage = Stage::Due { missed: false };
+        }
+    }
+
+    pub(super) fn push(&mut self, events: &[Told]) {
+        // What happens before a snapshot is in the snapshot.
+        if !matches!(self.stage, Stage::Following) {
+            return;
+        }
+        if self.queue.len() + events.len() > MOST_EVENTS {
+            self.queue = VecDeque::new();
+            self.stage = Stage::Due { missed: true };
+            return;
+        }
+        self.queue.extend(events.iter().cloned());
+    }
+
+    /// Whom to wake, if there is something to tell.
+    pub(super) fn woken(&mut self) -> Option<Waker> {
+        let news = matches!(self.stage, Stage::Due { .. }) || !self.queue.is_empty();
+        if news { self.waker.take() } else { None }
+    }
+}
