@@ -6,7 +6,10 @@
 use std::time::Duration;
 
 use sqlx::{Connection, PgConnection, PgPool};
-use tenure::{Aggregate, Database, DatabaseError, Error, LockMode, Owner, Repository, UpdateError, Wait};
+use tenure::{
+    Aggregate, ConnectOptions, Database, DatabaseError, Error, LockEvent, LockId, LockKey, LockManager, LockMode,
+    Owner, Repository, UpdateError, Wait, Watch,
+};
 
 #[derive(Aggregate, Debug)]
 #[aggregate(table = "pinned")]
@@ -14,6 +17,10 @@ struct Pinned {
     #[aggregate(id)]
     id: String,
     count: i64,
+}
+
+fn random() -> String {
+    LockId::random().reveal()
 }
 
 fn url() -> String {
@@ -199,4 +206,74 @@ async fn what_postgres_can_hold_and_the_type_cannot_is_refused_with_the_name_of_
         let refused = stored.get(&id).await.unwrap_err().to_string();
         assert!(refused.contains(words), "{refused}");
     }
+}
+
+/// A process that looks once after it began to listen, and then not for an hour.
+async fn who_only_listens() -> (Database, LockManager, LockKey, Watch) {
+    let hour = ConnectOptions::new().looking_every(Duration::from_secs(3600));
+    let process = Database::connect_with(&url(), hour).await.unwrap();
+    let (locks, key) = (LockManager::new(&process), LockKey::new("Heard", random()));
+    let mut heard = locks.watch([key.clone()]).unwrap();
+    assert!(matches!(heard.next().await, Some(LockEvent::Snapshot { .. })));
+    (process, LockManager::new(&Database::connect(&url()).await.unwrap()), key, heard)
+}
+
+/// Whatever another process does is heard, for longer than looking once more could explain.
+async fn hears(heard: &mut Watch, locks: &LockManager, key: &LockKey) {
+    let (begun, patience) = (std::time::Instant::now(), Duration::from_secs(20));
+    while begun.elapsed() < Duration::from_secs(3) {
+        let lease = locks.try_lock(key, &Owner::new("kim", "Kim")).await.unwrap();
+        let told = tokio::time::timeout(patience, heard.next()).await.expect("nothing was heard");
+        assert!(
+            matches!(&told, Some(LockEvent::Acquired(holder)) if holder.generation == lease.generation),
+            "{told:?}"
+        );
+        locks.release_lock(lease.id()).await.unwrap();
+        let told = tokio::time::timeout(patience, heard.next()).await.expect("nothing was heard");
+        assert!(
+            matches!(&told, Some(LockEvent::Ended { holder, .. }) if holder.generation == lease.generation),
+            "{told:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn another_process_hears_of_a_lock_without_looking() {
+    let (_process, locks, key, mut heard) = who_only_listens().await;
+    hears(&mut heard, &locks, &key).await;
+}
+
+#[tokio::test]
+async fn who_listens_listens_again_after_its_connection_was_lost() {
+    let (process, locks, key, mut heard) = who_only_listens().await;
+    let kill = "select count(pg_terminate_backend(pid)) from pg_locks
+                 where locktype = 'advisory' and mode = 'ShareLock' and classid = x'74656e75'::bigint::oid";
+    let killed: i64 = sqlx::query_scalar(kill).fetch_one(process.postgres().unwrap()).await.unwrap();
+    assert!(killed >= 1);
+    hears(&mut heard, &locks, &key).await;
+}
+
+/// SERIALIZABLE fails people who lock different orders: 40 of 100 tries in a measurement. Each connection is set up for itself.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_whose_default_is_serializable_is_used_as_any_other() {
+    let with = if url().contains('?') { '&' } else { '?' };
+    let db = Database::connect(&format!("{}{with}options[default_transaction_isolation]=serializable", url()))
+        .await
+        .unwrap();
+    let isolation = "select current_setting('transaction_isolation')";
+    let isolation: String = sqlx::query_scalar(isolation).fetch_one(db.postgres().unwrap()).await.unwrap();
+    assert_eq!(isolation, "read committed");
+    let mut people = tokio::task::JoinSet::new();
+    for _ in 0..16 {
+        let locks = LockManager::new(&db);
+        people.spawn(async move {
+            for _ in 0..10 {
+                let key = LockKey::new("Order", LockId::random().reveal());
+                let lease = locks.try_lock(&key, &Owner::new("kim", "Kim")).await.unwrap();
+                locks.keep_alive(std::slice::from_ref(lease.id())).await.unwrap().remove(0).unwrap();
+                locks.release_lock(lease.id()).await.unwrap();
+            }
+        });
+    }
+    people.join_all().await;
 }

@@ -2,10 +2,11 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
+use std::future::IntoFuture;
 use std::path::Path;
 use std::time::Duration;
 
-use tenure::{Database, DatabaseError, LockError, LockKey, LockManager, Owner, Wait};
+use tenure::{Database, DatabaseError, LockError, LockEvent, LockKey, LockManager, Owner, Wait, Watch};
 
 fn url(path: &Path) -> String {
     format!("sqlite://{}", path.display())
@@ -167,4 +168,32 @@ async fn a_closed_database_says_so() {
     db.clone().close().await;
     let error = db.begin().await.expect_err("it is closed");
     assert!(error.to_string().contains("connect again"), "{error}");
+}
+
+#[tokio::test]
+async fn a_place_in_line_that_was_lost_is_asked_for_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = Database::connect(&url(&directory.path().join("shop.db"))).await.unwrap();
+    let (locks, key) = (LockManager::new(&db), LockKey::new("Order", "1"));
+    let held = locks.try_lock(&key, &Owner::new("kim", "Kim")).await.unwrap();
+    let mut events = locks.watch([key.clone()]).unwrap();
+    let waiting = tokio::spawn(locks.lock(&key, &Owner::new("lee", "Lee")).into_future());
+    until_waiting(&mut events, 1).await;
+    // As if the database had been restored from a moment before.
+    let mut tx = db.begin().await.unwrap();
+    sqlx::query("delete from tenure_lock_waiter").execute(tx.sqlite().unwrap()).await.unwrap();
+    tx.commit().await.unwrap();
+    db.look_now().await.unwrap();
+    locks.release_lock(held.id()).await.unwrap();
+    assert_eq!(waiting.await.unwrap().unwrap().generation, 2);
+}
+
+async fn until_waiting(events: &mut Watch, count: u32) {
+    loop {
+        if let Some(LockEvent::Waiting { waiting, .. }) = events.next().await
+            && waiting == count
+        {
+            return;
+        }
+    }
 }

@@ -197,18 +197,3 @@ pub async fn an_unknown_lock_id_is_unknown(t: &TestDb) {
     assert_eq!(no_lock(t.locks.release_lock(&nobody).await).why, Why::Unknown);
     assert_eq!(beat(t, &nobody).await.unwrap_err().why, Why::Unknown);
 }
-
-pub async fn the_console_lists_what_is_held(t: &TestDb) {
-    let kind = super::support::random();
-    let first = tenure::LockKey::new(&kind, "1");
-    let second = tenure::LockKey::new(&kind, "2");
-    t.locks.try_lock(&first, &kim()).await.unwrap();
-    t.clock.advance(MINUTE);
-    let lease = t.locks.try_lock(&second, &lee()).await.unwrap();
-    let held = t.locks.held(Some(&kind), 10).await.unwrap();
-    assert_eq!(held.iter().map(|holder| &holder.key).collect::<Vec<_>>(), [&first, &second]);
-    t.locks.release_lock(lease.id()).await.unwrap();
-    assert_eq!(t.locks.held(Some(&kind), 10).await.unwrap().len(), 1);
-    t.clock.advance(TTL);
-    assert_eq!(t.locks.held(Some(&kind), 10).await.unwrap(), []);
-}

@@ -4,28 +4,46 @@
 pub mod advisory;
 pub mod assembly;
 pub mod audit;
+pub mod bad_input;
 pub mod batches;
 pub mod by_hand;
 pub mod children;
+pub mod classic;
 pub mod every_kind;
 pub mod handing_over;
 pub mod kinds;
 pub mod leases;
+pub mod limits;
+pub mod lists;
 pub mod locking;
 pub mod merging;
 pub mod order;
+pub mod presence;
+#[allow(dead_code, reason = "SQLite has no row locks")]
+pub mod readers;
 pub mod repository;
 pub mod requests;
 pub mod resume;
 pub mod retries;
 #[allow(dead_code, reason = "SQLite has no row locks")]
 pub mod row_locks;
+pub mod sets;
 pub mod several;
+pub mod shared;
+pub mod showing;
+#[allow(dead_code, reason = "SQLite has no row locks")]
+pub mod stuck;
 pub mod support;
+pub mod sweeping;
 pub mod takeover;
 pub mod transactions;
 pub mod updates;
 pub mod versions;
+pub mod waiting;
+pub mod watching;
+
+pub use bad_input::{absurd_times, edited_by_hand, names_that_look_alike, together, unnameable};
+pub use classic::{clocks, fencing, late_beats, late_checks, taking_at_once, taking_inside_work};
 
 /// The table of contents.
 #[macro_export]
@@ -43,6 +61,40 @@ macro_rules! conformance {
                 one_lock_id_cannot_hold_two_keys,
                 keys_of_any_script_and_length_are_told_apart_byte_by_byte,
                 empty_and_gigantic_keys_are_refused;
+            presence:
+                a_holder_tells_the_last_sign_of_life_from_the_last_input,
+                input_that_was_told_of_is_not_forgotten_by_a_later_beat,
+                a_forgotten_tab_is_idle_and_one_that_does_not_answer_unreachable,
+                a_forgotten_tab_loses_the_lock_at_the_idle_limit_and_is_told_so,
+                whoever_types_goes_on_beyond_the_idle_limit,
+                whoever_comes_back_after_the_idle_limit_goes_on_if_nobody_came;
+            limits:
+                nobody_holds_more_locks_than_the_limit_and_what_ends_makes_room,
+                whoever_asks_again_at_the_limit_for_what_they_hold_gets_it,
+                of_many_requests_of_one_owner_at_once_the_limit_is_granted_exactly,
+                what_another_process_granted_counts,
+                nobody_takes_over_beyond_the_limit,
+                only_so_many_ask_for_one_lock_until_one_of_them_goes;
+            shared:
+                readers_hold_it_together_and_keep_out_whoever_wants_it_alone,
+                whoever_holds_it_alone_keeps_out_readers,
+                asking_again_for_a_share_gives_the_same_lease_and_after_its_end_nothing,
+                a_share_that_ran_out_keeps_out_nobody_and_is_told_so,
+                a_lock_held_alone_that_ran_out_gives_way_to_readers,
+                a_share_does_not_allow_to_save_and_keeps_others_from_it,
+                a_type_whose_policy_does_not_share_has_no_shares,
+                a_share_is_not_asked_for_nor_taken_over_but_it_can_be_broken,
+                readers_and_whoever_wants_it_alone_at_once_never_hold_it_together,
+                of_leases_beside_each_other_taken_at_once_each_has_a_generation_of_its_own,
+                resuming_a_share_while_somebody_takes_the_lock_alone_one_wins,
+                a_reader_and_a_save_at_once_the_save_is_before_the_reader_or_refused,
+                resuming_an_advisory_lease_while_the_next_one_comes_one_is_told_of_the_other;
+            showing:
+                a_role_is_shown_in_the_place_of_a_name,
+                an_anonymous_holder_is_named_to_nobody_but_themselves_and_the_operator,
+                whoever_ended_a_lock_stays_anonymous_to_whoever_lost_it,
+                whoever_took_over_from_oneself_is_told_so_by_name,
+                whoever_asks_for_an_anonymous_lock_is_answered_without_being_known;
             leases:
                 an_expired_lease_is_taken_by_the_next_and_the_late_holder_learns_of_it,
                 an_expired_lease_that_nobody_took_is_not_revived_by_a_heartbeat,
@@ -62,8 +114,7 @@ macro_rules! conformance {
                 a_break_that_comes_too_late_hits_nobody,
                 a_break_needs_a_reason,
                 a_lock_id_of_somebody_else_is_refused,
-                an_unknown_lock_id_is_unknown,
-                the_console_lists_what_is_held;
+                an_unknown_lock_id_is_unknown;
             resume:
                 a_lease_that_ran_out_goes_on_with_the_same_generation_if_nobody_came,
                 resuming_a_lease_that_is_alive_keeps_it_alive,
@@ -106,6 +157,121 @@ macro_rules! conformance {
                 everybody_gets_an_advisory_lease_and_sees_the_others,
                 leaving_an_advisory_lease_leaves_the_others,
                 breaking_an_advisory_lease_ends_that_one_only;
+            waiting:
+                those_who_wait_get_the_key_in_the_order_of_arrival_across_processes,
+                whoever_waits_gets_a_key_that_was_broken_or_ran_out,
+                the_place_of_a_process_that_died_is_skipped,
+                a_wait_that_is_dropped_holds_nobody_up,
+                a_lease_that_came_too_late_for_whoever_waited_is_given_back,
+                a_wait_ends_at_its_time_and_says_who_holds_the_lock,
+                a_lock_that_is_handed_over_goes_to_whom_it_was_meant_for_though_others_wait,
+                one_lock_id_has_one_place_in_line,
+                nobody_waits_for_an_advisory_lock_or_a_key_that_is_none,
+                waiting_ends_when_the_database_is_closed,
+                one_owner_waits_for_so_many_locks_for_so_long_and_no_more;
+            watching:
+                first_comes_a_snapshot_of_each_key,
+                every_way_in_which_a_lease_ends_is_told_with_who_and_why,
+                a_save_that_releases_is_told_and_so_is_its_version,
+                whoever_asks_for_a_lock_or_waits_for_it_is_told,
+                whether_the_holder_is_there_is_told,
+                an_expired_lease_that_goes_on_is_told,
+                those_who_hold_a_lock_together_are_told_one_by_one,
+                a_set_is_told_key_by_key,
+                whom_the_policy_hides_is_hidden_from_those_who_watch,
+                two_processes_see_what_the_other_does,
+                no_change_of_hands_between_two_looks_is_lost,
+                whoever_reads_slowly_is_told_that_something_was_missed_and_sees_how_things_stand,
+                looking_costs_one_statement_however_many_watch,
+                a_thousand_keys_are_watched_at_once,
+                when_nobody_watches_nothing_is_looked_at;
+            taking_at_once:
+                of_many_who_find_a_lease_expired_one_gets_the_key_and_keeps_it,
+                of_two_who_waited_for_an_expired_lease_one_gets_the_key,
+                people_who_lock_neighbouring_keys_never_fail_or_wait_for_each_other;
+            taking_inside_work:
+                a_try_while_somebody_saves_and_releases_is_answered_at_once,
+                a_refused_lock_leaves_the_transaction_usable,
+                requests_that_hold_every_connection_still_get_and_keep_their_locks;
+            late_checks:
+                a_late_check_does_not_end_the_lease_of_the_next_holder,
+                a_lease_that_ran_out_stays_to_be_resumed_whatever_came_late,
+                a_heartbeat_during_a_transaction_counts_for_its_check,
+                a_break_during_a_transaction_is_seen_by_its_check;
+            late_beats:
+                a_late_heartbeat_of_an_expired_lease_does_not_touch_the_next_holder,
+                a_late_heartbeat_of_a_released_lease_does_not_touch_the_next_holder,
+                of_two_extensions_at_once_none_is_lost;
+            clocks:
+                a_program_whose_clock_is_wrong_neither_steals_nor_holds_on,
+                a_lease_that_had_to_be_waited_for_lasts_its_full_time,
+                a_lease_ends_at_one_millisecond_for_its_holder_and_for_the_next,
+                programs_in_different_time_zones_agree_when_a_lease_ends,
+                a_lease_lasts_as_long_across_the_change_of_summer_time,
+                a_clock_that_steps_makes_nobody_hold_twice_and_no_lock_stuck;
+            fencing:
+                whoever_lost_the_answer_asks_again_and_has_the_lock,
+                the_fencing_number_rises_by_one_however_the_lease_before_ended,
+                a_key_keeps_one_row_however_often_it_changes_hands;
+            names_that_look_alike:
+                keys_that_look_alike_are_different_locks,
+                people_whose_ids_look_alike_are_different_people;
+            unnameable:
+                what_cannot_be_a_key_is_refused_by_name_and_held_by_nobody,
+                what_cannot_be_an_owner_is_refused_by_name_and_holds_nothing,
+                a_reason_that_is_too_long_or_unreadable_ends_no_lease;
+            absurd_times:
+                absurd_durations_move_no_lease_beyond_its_limits,
+                a_policy_is_bounded_and_its_longest_lease_ends,
+                an_answer_of_later_may_be_absurd_as_well;
+            together:
+                of_a_thousand_heartbeats_the_bad_ones_are_told_why_and_the_others_go_on,
+                one_lock_id_twice_in_a_heartbeat_is_answered_twice,
+                one_bad_question_does_not_fail_those_that_are_asked_with_it,
+                whoever_goes_away_does_not_disturb_those_who_share_the_round_trip;
+            edited_by_hand:
+                a_row_that_somebody_edited_frees_itself_or_can_be_broken_and_disturbs_nobody,
+                a_generation_at_its_end_is_an_error_and_not_the_first_again,
+                a_history_without_names_still_tells_that_the_lease_ended;
+            sets:
+                a_set_is_granted_as_a_whole_in_the_order_of_its_keys_each_once,
+                a_refused_set_names_all_who_are_in_the_way_and_takes_nothing,
+                a_set_is_refused_where_a_key_is_kept_for_somebody_else_and_not_for_whom_it_is_kept,
+                asking_again_with_the_same_secret_gives_the_same_set,
+                a_set_that_was_released_is_free_and_its_generations_go_on,
+                a_set_that_ran_out_is_taken_by_the_next_and_the_late_holder_learns_of_each,
+                one_heartbeat_keeps_a_whole_set_alive_and_says_which_member_has_ended,
+                checking_and_releasing_a_set_tell_which_member_had_ended,
+                a_set_may_have_types_of_different_policies,
+                hundreds_of_keys_are_one_set_and_more_are_refused_by_number,
+                a_save_is_guarded_by_its_member_and_several_saves_by_the_set,
+                a_set_is_refused_while_somebody_shares_one_of_its_keys_and_granted_after_that,
+                who_is_in_the_way_of_a_set_is_shown_as_the_policy_says,
+                a_set_counts_for_its_owner_and_is_refused_as_a_whole_beyond_their_limit,
+                of_overlapping_sets_at_once_in_any_order_one_wins_and_no_deadlock_is_told,
+                a_set_and_single_tries_at_once_share_no_key_and_no_deadlock_is_told,
+                the_same_request_for_a_set_twice_at_once_is_one_lease_each;
+            lists:
+                the_console_lists_what_is_held_the_longest_held_first,
+                the_list_is_of_a_type_an_owner_an_age_and_a_state,
+                the_list_is_of_those_who_are_there_or_not_as_their_holders_tell,
+                what_is_held_all_the_time_is_on_one_page_exactly_once_whatever_comes_and_goes,
+                a_page_has_a_bound_and_a_place_belongs_to_its_list,
+                the_history_of_a_key_tells_who_held_it_how_it_ended_and_who_came_next,
+                the_history_is_read_by_key_owner_and_type_in_pages_the_latest_first,
+                nobody_comes_after_an_advisory_lease_in_the_history;
+            sweeping:
+                what_ended_long_ago_is_swept_and_what_is_held_or_ended_lately_is_not,
+                the_generation_of_a_swept_key_goes_on_above_all_that_were_before,
+                swept_places_of_advisory_leases_leave_the_live_ones_and_the_generation_rises,
+                the_key_of_somebody_who_shares_or_watches_it_is_not_swept_away_under_them,
+                whoever_shares_a_key_while_it_is_swept_keeps_others_out,
+                a_late_duplicate_is_refused_until_the_history_is_swept,
+                a_lease_that_ran_out_goes_into_the_history_when_its_row_is_swept,
+                a_sweep_of_what_may_still_be_asked_for_is_refused,
+                more_than_a_slice_is_swept_to_the_last_row,
+                whoever_takes_a_key_while_it_is_swept_gets_a_higher_generation,
+                through_any_sequence_of_takes_ends_and_sweeps_the_generation_of_each_key_strictly_rises;
             repository:
                 what_is_inserted_is_read_back_whole,
                 a_load_beside_saves_is_never_torn,
@@ -229,6 +395,10 @@ macro_rules! conformance {
     // What only databases with row locks can be asked.
     ($open:path, with row locks) => {
         $crate::conformance! { $open;
+            readers:
+                a_heartbeat_under_way_keeps_its_share_from_whoever_wants_the_lock_alone,
+                a_reader_who_comes_while_somebody_takes_the_lock_alone_is_not_overlooked,
+                a_reader_waits_for_a_save_that_relied_upon_there_being_none;
             row_locks:
                 readers_share_a_row_and_a_writer_waits_for_both,
                 a_row_that_somebody_holds_is_skipped_and_the_transaction_goes_on,
@@ -244,6 +414,8 @@ macro_rules! conformance {
                 a_resume_waits_for_a_save_that_relied_upon_the_key_being_free,
                 opposite_orders_end_within_the_deadline_and_one_succeeds_when_it_runs_again,
                 two_saves_with_children_queue_and_do_not_deadlock;
+            stuck:
+                a_process_that_stands_still_while_it_takes_a_key_holds_up_nobody_else;
         }
     };
     ($open:path; $($room:ident: $($case:ident),+;)+) => {

@@ -14,7 +14,7 @@ use super::order::{Line, Order};
 use super::support::{TTL, TestDb, kim, lee, random, version};
 
 /// Starts something that has to wait, and makes sure that it does.
-async fn waiting<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+pub(super) async fn waiting<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
     waiting_for(Duration::from_millis(150), work).await
 }
 

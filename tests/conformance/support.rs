@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tenure::{
-    ConnectOptions, Database, LockId, LockKey, LockManager, LockMode, LockPolicy, ManualClock, Owner, Repository,
-    Version,
+    ConnectOptions, Database, Granularity, LockId, LockKey, LockManager, LockMode, LockPolicy, ManualClock, Owner,
+    Repository, Version,
 };
 
 use super::order::{Counter, Note, Order};
@@ -42,6 +42,63 @@ impl TestDb {
     /// The same database as another process sees it: with connections of its own.
     pub async fn another_process(&self) -> Database {
         Database::connect_with(&self.url, ConnectOptions::new().going_by(self.clock.clone())).await.unwrap()
+    }
+
+    /// As [`another_process`](Self::another_process), for a runtime of its own.
+    pub fn connecting(&self) -> impl Future<Output = Database> + Send + use<> {
+        let (url, clock) = (self.url.clone(), self.clock.clone());
+        async move { Database::connect_with(&url, ConnectOptions::new().going_by(clock)).await.unwrap() }
+    }
+
+    /// As [`another_process`](Self::another_process), that looks so often what happened to what it watches.
+    pub async fn process_looking_every(&self, interval: Duration) -> Database {
+        let options = ConnectOptions::new().going_by(self.clock.clone()).looking_every(interval);
+        Database::connect_with(&self.url, options).await.unwrap()
+    }
+
+    /// The same, with at most so many connections for transactions and loads.
+    pub async fn another_process_with(&self, connections: u32) -> Database {
+        let options = ConnectOptions::new().max_connections(connections.try_into().unwrap());
+        Database::connect_with(&self.url, options.going_by(self.clock.clone())).await.unwrap()
+    }
+
+    /// The same, by the database's own clock, and for a program whose connections are in another time zone. (On PostgreSQL
+    /// the driver sets its own, UTC.)
+    pub async fn another_process_by_the_real_clock_in(&self, zone: &str) -> Database {
+        let with = if self.url.contains('?') { '&' } else { '?' };
+        match self.url.starts_with("mysql") {
+            true => {
+                Database::connect(&format!("{}{with}timezone={}", self.url, zone.replace('+', "%2B"))).await.unwrap()
+            }
+            false => Database::connect(&self.url).await.unwrap(),
+        }
+    }
+
+    /// Whether there is one writer at a time in the whole database.
+    pub fn has_one_writer(&self) -> bool {
+        self.db.capabilities().granularity == Granularity::Database
+    }
+
+    /// Runs a statement that somebody typed, beside the library: how many rows it changed.
+    pub async fn by_hand(&self, statement: String) -> Result<u64, sqlx::Error> {
+        let mut tx = self.db.begin().await.unwrap();
+        let changed = self.by_hand_in(&mut tx, statement).await?;
+        tx.commit().await.unwrap();
+        Ok(changed)
+    }
+
+    /// As [`by_hand`](Self::by_hand), in a transaction that goes on.
+    pub async fn by_hand_in(&self, tx: &mut tenure::Transaction, statement: String) -> Result<u64, sqlx::Error> {
+        let statement = sqlx::raw_sql(sqlx::AssertSqlSafe(statement));
+        Ok(match self.url.split(':').next() {
+            #[cfg(feature = "postgres")]
+            Some("postgres") => statement.execute(tx.postgres().unwrap()).await?.rows_affected(),
+            #[cfg(feature = "mysql")]
+            Some("mysql") => statement.execute(tx.mysql().unwrap()).await?.rows_affected(),
+            #[cfg(feature = "sqlite")]
+            Some("sqlite") => statement.execute(tx.sqlite().unwrap()).await?.rows_affected(),
+            _ => panic!("this build does not know {}", self.url),
+        })
     }
 
     /// Inserts an order under a random number.

@@ -11,7 +11,7 @@ use super::order::{Line, Order};
 use super::support::{TestDb, random};
 
 /// Polls a future, waiting to be woken between the polls, and drops it when it is pending for the `waits + 1`st time.
-async fn cancelled_after<F: Future>(waits: usize, future: F) -> Option<F::Output> {
+pub async fn cancelled_after<F: Future>(waits: usize, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     let mut left = waits;
     std::future::poll_fn(|context| match future.as_mut().poll(context) {

@@ -60,8 +60,10 @@ function keepLease(form) {
 	let failures = 0;
 	let met = form.dataset.others ?? "";
 	let end, timer, flight, state, kept, hasBeaten, hasSpoken;
+	let used = clocks(); // When the person last did something here: a beat alone does not say that somebody is there.
 
 	const until = (ms, from = clocks()) => (end = from.map((at) => at + ms));
+	const idle = () => Math.max(0, ...clocks().map((at, i) => Math.round(at - used[i])));
 	const left = () => Math.min(...clocks().map((at, i) => end[i] - at));
 	const body = (mode) => {
 		const { lid, csrf } = form.elements;
@@ -81,7 +83,7 @@ function keepLease(form) {
 		const sent = clocks();
 		let code, answer;
 		try {
-			const response = await fetch(url, { method: "POST", body: body(), signal: mine.signal });
+			const response = await fetch(url, { method: "POST", body: body({ idle_ms: idle() }), signal: mine.signal });
 			answer = await response.json();
 			code = response.status;
 		} catch {} // Unreachable, or a page of somebody between us and the server.
@@ -192,6 +194,8 @@ function keepLease(form) {
 	}
 
 	for (const type of ["input", "change"]) document.addEventListener(type, edit);
+	for (const type of ["keydown", "pointerdown", "wheel", "visibilitychange"])
+		document.addEventListener(type, () => (used = clocks()), { capture: true, passive: true });
 	for (const type of ["visibilitychange", "resume"]) document.addEventListener(type, wake);
 	addEventListener("online", wake);
 	addEventListener("pageshow", (event) => event.persisted && stay());

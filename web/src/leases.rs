@@ -2,10 +2,12 @@
 //!
 //! | request | answer |
 //! |---|---|
-//! | `POST /keep-alive` `lid` | 200 with the time left; 410 with the reason when the lease has ended |
+//! | `POST /keep-alive` `lid, idle_ms` | 200 with the time left; 410 with the reason when the lease has ended |
 //! | `POST /check` `lid` | the same, without prolonging anything |
 //! | `POST /release` `lid, mode` | 204, also when the lease had ended; `mode=parting` leaves it 10 s for a reload |
 //! | `GET` [`script`] | the script |
+//!
+//! `idle_ms` is how long ago the person last did something in the form, see [`Beat`]; without it they are there.
 //!
 //! Bodies are `application/x-www-form-urlencoded`, so that a beacon can send them as well. Who is signed in comes from the
 //! request's extensions, as an [`Owner`]; nobody keeps or ends a lease of somebody else, and whoever is signed out gets 401
@@ -25,7 +27,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
-use tenure::{Lease, LeaseError, LockId, LockManager, Owner};
+use tenure::{Beat, Lease, LeaseError, LockId, LockManager, Owner};
 
 use crate::problem::Problem;
 
@@ -52,6 +54,8 @@ struct LeaseForm {
     lid: String,
     #[serde(default)]
     mode: Mode,
+    #[serde(default)]
+    idle_ms: u64,
 }
 
 /// How a page says good-bye.
@@ -71,7 +75,7 @@ struct Alive {
     expires_in_ms: u64,
     generation: i64,
     owner: Name,
-    /// Who else has it open, where the type is advisory.
+    /// Who else has it open, where it is not held alone.
     others: Vec<Name>,
 }
 
@@ -90,7 +94,7 @@ impl From<&Owner> for Name {
 impl Alive {
     async fn new(locks: &LockManager, lease: &Lease) -> Result<Self, Problem> {
         let mut others = Vec::new();
-        if !locks.policy(lease.key.kind()).is_exclusive() {
+        if lease.shared || !locks.policy(lease.key.kind()).is_exclusive() {
             others = locks.holders(&lease.key).await?;
         }
         let others = others.iter().filter(|other| other.generation != lease.generation);
@@ -122,8 +126,8 @@ impl FromRequestParts<LockManager> for Acting {
 }
 
 async fn keep_alive(Acting(locks): Acting, form: LeaseFields) -> Result<Json<Alive>, Problem> {
-    let id = lock_id(form)?.0;
-    let mut answers = locks.keep_alive(std::slice::from_ref(&id)).await?;
+    let (id, LeaseForm { idle_ms, .. }) = lock_id(form)?;
+    let mut answers = locks.keep_alive_with(&[Beat::idle(id, Duration::from_millis(idle_ms))]).await?;
     match answers.pop() {
         Some(Ok(lease)) => Ok(Json(Alive::new(&locks, &lease).await?)),
         Some(Err(no_lock)) => Err(no_lock.into()),
@@ -137,7 +141,7 @@ async fn check(Acting(locks): Acting, form: LeaseFields) -> Result<Json<Alive>, 
 }
 
 async fn release(Acting(locks): Acting, form: LeaseFields) -> Result<StatusCode, Problem> {
-    let (id, mode) = lock_id(form)?;
+    let (id, LeaseForm { mode, .. }) = lock_id(form)?;
     let ended = match mode {
         Mode::Final => locks.release_lock(&id).await,
         Mode::Parting => locks.expire_within(&id, PARTING_GRACE).await.map(drop),
@@ -156,11 +160,11 @@ async fn send_script() -> Response {
     (headers, include_str!("../assets/tenure.js")).into_response()
 }
 
-fn lock_id(form: LeaseFields) -> Result<(LockId, Mode), Problem> {
+fn lock_id(form: LeaseFields) -> Result<(LockId, LeaseForm), Problem> {
     let Form(form) = form.map_err(|rejection| {
         Problem::new(rejection.status().as_u16(), "bad-form", "Refused").detail(rejection.body_text())
     })?;
-    Ok((form.lid.parse().map_err(|_| unknown())?, form.mode))
+    Ok((form.lid.parse().map_err(|_| unknown())?, form))
 }
 
 fn unknown() -> Problem {

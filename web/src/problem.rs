@@ -117,6 +117,8 @@ impl From<NoLock> for Problem {
     fn from(no_lock: NoLock) -> Self {
         let (code, title) = match &no_lock.why {
             Why::Expired { .. } => ("lock-expired", "The lock has expired"),
+            Why::IdleLimitReached { .. } => ("lock-idle", "The lock ran out because nobody did anything"),
+            Why::SharedOnly => ("lock-shared", "The lock is shared, to read only"),
             Why::Released { .. } => ("lock-released", "The lock was released"),
             Why::Broken { .. } => ("lock-broken", "Somebody ended the lock"),
             Why::NotYours => ("lock-not-yours", "The lock belongs to somebody else"),

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use axum::http::StatusCode;
-use tenure::{DatabaseError, Error, UpdateError, VersionConflict};
+use tenure::{DatabaseError, Error, LockError, UpdateError, VersionConflict};
 
 use super::{HeldNow, Person, Problem};
 
@@ -43,6 +43,33 @@ impl From<Error> for Problem {
             }
             Error::NoLock(no_lock) => Problem::from(*no_lock),
             Error::Database(error) => of_database(&error),
+            _ => problem("refused", "Refused"),
+        }
+    }
+}
+
+impl From<LockError> for Problem {
+    fn from(error: LockError) -> Self {
+        let (status, detail) = (error.status(), error.to_string());
+        let problem = |code, title| Problem::new(status, code, title).detail(detail);
+        match error {
+            LockError::AlreadyLocked(holder) => {
+                let mut problem = problem("already-locked", "Somebody is editing it").action("wait");
+                problem.members.held_now = Some(HeldNow::from(*holder));
+                problem
+            }
+            LockError::LockTimeout { holder, .. } => {
+                let mut problem = problem("lock-timeout", "It did not become free in time").action("wait");
+                problem.members.held_now = holder.map(|holder| HeldNow::from(*holder));
+                problem
+            }
+            LockError::Reserved { .. } => problem("reserved", "It is kept for somebody else").action("wait"),
+            LockError::LockingFailed { .. } => problem("locking-failed", "Somebody else was faster").action("retry"),
+            LockError::LockIdUsed(no_lock) => Problem::from(*no_lock),
+            LockError::LimitReached { .. } => problem("limit-reached", "A limit is reached"),
+            LockError::NotShared { .. } => problem("not-shared", "It is not shared"),
+            LockError::InvalidKey { .. } => problem("invalid-key", "There is no such thing to lock"),
+            LockError::Database(error) => of_database(&error),
             _ => problem("refused", "Refused"),
         }
     }

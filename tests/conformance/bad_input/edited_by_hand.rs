@@ -1,0 +1,144 @@
+//! A lock table that somebody has edited. What cannot be is an error that says so, or ends by itself or by a break; whoever
+//! is in the same batch does not notice.
+
+use std::time::Duration;
+
+use tenure::{Holder, LeaseError, LockError, LockId, LockKey, LockManager, Owner, Why};
+use tokio::task::JoinSet;
+
+use crate::conformance::support::{MINUTE, TTL, TestDb, key, kim, lee, random};
+
+const LATEST: &str = "9223372036854775807";
+const EARLIEST: &str = "(-9223372036854775807 - 1)";
+
+async fn edit(t: &TestDb, key: &LockKey, set: &str) -> Result<u64, sqlx::Error> {
+    t.by_hand(format!("update tenure_lock set {set} where kind = '{}' and id = '{}'", key.kind(), key.id())).await
+}
+
+/// Everything that can be asked about a lease. Whatever comes back: nothing panics.
+async fn everything(locks: &LockManager, lease: &tenure::Lease) {
+    let (id, key) = (lease.id(), &lease.key);
+    let _ = locks.check_lock(id).await;
+    let _ = locks.extend_lock_expiration(id, Duration::MAX).await;
+    let _ = locks.keep_alive(std::slice::from_ref(id)).await;
+    let _ = locks.keep_alive(&[id.clone(), id.clone(), LockId::random()]).await;
+    let _ = locks.try_lock_as(key, &kim(), id.clone()).await;
+    let _ = locks.try_lock(key, &lee()).await;
+    let _ = locks.request(key, lease.generation, &lee(), "please").await;
+    let _ = locks.requests(id).await;
+    let _ = locks.expire_within(id, Duration::MAX).await;
+    let _ = locks.holders(key).await;
+}
+
+/// Beside the bad one, at the same moment: heartbeats, and keys that are taken. What whoever asked for the bad key got.
+async fn neighbours_go_on(t: &TestDb, bad: &tenure::Lease, edit: &str) -> Result<tenure::Lease, LockError> {
+    const BESIDE: usize = 12;
+    let mut good = Vec::new();
+    for _ in 0..3 {
+        good.push(t.locks.try_lock(&key(), &kim()).await.unwrap());
+    }
+    t.clock.advance(Duration::from_secs(1));
+    let ids = [good[0].id(), bad.id(), good[1].id(), good[2].id()].map(Clone::clone);
+    let kept = t.locks.keep_alive(&ids).await.unwrap_or_else(|error| panic!("{edit}: the heartbeat of all: {error}"));
+    for at in [0, 2, 3] {
+        assert_eq!(kept[at].as_ref().map(|lease| lease.remaining), Ok(TTL), "{edit}");
+    }
+    let (mut beats, mut takes) = (JoinSet::new(), JoinSet::new());
+    for id in ids {
+        let (locks, bad) = (t.locks.clone(), id == *bad.id());
+        beats.spawn(async move { (bad, locks.keep_alive(&[id]).await) });
+    }
+    for at in 0..BESIDE {
+        let (locks, asked) = (t.locks.clone(), if at == BESIDE / 2 { bad.key.clone() } else { key() });
+        takes.spawn(async move { (at, locks.try_lock(&asked, &lee()).await) });
+    }
+    for (bad, beat) in beats.join_all().await {
+        assert!(bad || beat.as_ref().is_ok_and(|beat| beat[0].is_ok()), "{edit}: {beat:?}");
+    }
+    let mut of_bad = None;
+    for (at, taken) in takes.join_all().await {
+        match taken {
+            taken if at == BESIDE / 2 => of_bad = Some(taken),
+            taken => {
+                assert_eq!(taken.map(|lease| lease.generation).map_err(|error| error.to_string()), Ok(1), "{edit}")
+            }
+        }
+    }
+    of_bad.unwrap()
+}
+
+pub async fn a_row_that_somebody_edited_frees_itself_or_can_be_broken_and_disturbs_nobody(t: &TestDb) {
+    // Of another length, where the column takes it; and random, because the database is shared.
+    let short = random();
+    let hash = match t.db.capabilities().database.starts_with("PostgreSQL") {
+        true => format!("'\\x{short}'"),
+        false => format!("x'{short}'"),
+    };
+    let edits = [
+        format!("expires_at = {LATEST}"),
+        format!("expires_at = {EARLIEST}"),
+        "expires_at = -1".into(),
+        format!("since = {LATEST}, last_active = {LATEST}"),
+        format!("since = {EARLIEST}, last_active = {EARLIEST}"),
+        "ttl = -1".into(),
+        "ttl = 0".into(),
+        format!("ttl = {LATEST}"),
+        format!("ttl = {EARLIEST}"),
+        format!("hard_until = {LATEST}"),
+        format!("hard_until = {EARLIEST}"),
+        format!("ttl = {LATEST}, hard_until = {LATEST}, expires_at = {LATEST}"),
+        "generation = -5".into(),
+        "owner_id = '', owner_name = ''".into(),
+        format!("lock_hash = {hash}"),
+    ];
+    let locks = t.locks.clone().with_take_over_permission("Order", |_: &Owner, _: &Holder| true);
+    for set in &edits {
+        let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
+        assert_eq!(edit(t, &lease.key, set).await.unwrap(), 1, "{set}");
+        let _ = neighbours_go_on(t, &lease, set).await;
+        let _ = edit(t, &lease.key, set).await;
+        everything(&t.locks, &lease).await;
+        // Whoever comes next gets it, at the latest when it is broken, and with a number that is not lower.
+        t.clock.advance(Duration::from_secs(24 * 3600));
+        let before = t.locks.holders(&lease.key).await.unwrap();
+        if let Some(stuck) = before.first() {
+            assert!(
+                set.contains(&format!("_until = {LATEST}")) || set.contains(&format!("expires_at = {LATEST}")),
+                "{set} sticks"
+            );
+            locks.break_lock(&lease.key, stuck.generation, &lee(), "edited by hand").await.unwrap();
+        }
+        let next = t.locks.try_lock(&lease.key, &lee()).await.unwrap_or_else(|error| panic!("{set}: {error:?}"));
+        assert_eq!(next.remaining, TTL, "{set}");
+        t.locks.release_lock(next.id()).await.unwrap();
+    }
+}
+
+/// There is no number after the last: the key changes hands no more, and says so.
+pub async fn a_generation_at_its_end_is_an_error_and_not_the_first_again(t: &TestDb) {
+    let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
+    edit(t, &lease.key, &format!("generation = {LATEST}")).await.unwrap();
+    assert_eq!(t.locks.check_lock(lease.id()).await.unwrap().generation, i64::MAX);
+    let moved = t.locks.take_over(&lease.key, i64::MAX, &kim(), LockId::random(), "another tab").await;
+    assert!(moved.is_err(), "{moved:?}");
+    let refused = neighbours_go_on(t, &lease, "generation").await;
+    assert!(matches!(refused, Err(LockError::AlreadyLocked(_))), "{refused:?}");
+    t.locks.release_lock(lease.id()).await.unwrap();
+    let refused = t.locks.try_lock(&lease.key, &lee()).await;
+    assert!(matches!(refused, Err(LockError::Database(_))), "{refused:?}");
+    let refused = neighbours_go_on(t, &lease, "generation").await;
+    assert!(matches!(refused, Err(LockError::Database(_))), "{refused:?}");
+    assert_eq!(t.locks.holders(&lease.key).await.unwrap(), []);
+}
+
+pub async fn a_history_without_names_still_tells_that_the_lease_ended(t: &TestDb) {
+    let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
+    t.clock.advance(MINUTE);
+    t.locks.break_lock(&lease.key, 1, &lee(), "stuck").await.unwrap();
+    let forget = "update tenure_lock_history set by_id = null, by_name = null, reason = null, ended_at";
+    for ended_at in [LATEST, EARLIEST, "0"] {
+        t.by_hand(format!("{forget} = {ended_at} where id = '{}'", lease.key.id())).await.unwrap();
+        let why = t.locks.check_lock(lease.id()).await;
+        assert!(matches!(&why, Err(LeaseError::NoLock(no)) if matches!(no.why, Why::Expired { .. })), "{why:?}");
+    }
+}

@@ -1,0 +1,76 @@
+//! The number that refuses a late holder, lost answers, and what is left behind.
+
+use std::time::Duration;
+
+use tenure::{Holder, LockError, LockId, LockKey, Owner};
+
+use crate::conformance::support::{TTL, TestDb, key, kim, lee, random};
+use crate::conformance::transactions::cancelled_after;
+
+/// Row 19: the lock was granted, the answer was lost, and whoever asks again is locked out by themselves.
+pub async fn whoever_lost_the_answer_asks_again_and_has_the_lock(t: &TestDb) {
+    let mut cut_off = 0;
+    for attempt in 0..24 {
+        let (key, id) = (key(), LockId::random());
+        let lost = cancelled_after(attempt % 12, t.locks.try_lock_as(&key, &kim(), id.clone())).await;
+        cut_off += i32::from(lost.is_none());
+        // Also when the first request is still under way.
+        let lease = t.locks.try_lock_as(&key, &kim(), id.clone()).await.unwrap();
+        assert_eq!((lease.generation, lease.id()), (1, &id));
+        assert!(
+            matches!(t.locks.try_lock(&key, &lee()).await, Err(LockError::AlreadyLocked(holder)) if holder.owner == kim())
+        );
+        t.locks.release_lock(&id).await.unwrap();
+        assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().generation, 2);
+    }
+    assert!(cut_off > 0, "no request was cut off");
+}
+
+/// Row 21: without a number that rises with every holder nothing downstream can refuse a late one.
+pub async fn the_fencing_number_rises_by_one_however_the_lease_before_ended(t: &TestDb) {
+    let key = key();
+    let locks = t.locks.clone().with_take_over_permission("Order", |_: &Owner, _: &Holder| true);
+    let released = locks.try_lock(&key, &kim()).await.unwrap();
+    locks.release_lock(released.id()).await.unwrap();
+    let expired = locks.try_lock(&key, &lee()).await.unwrap();
+    t.clock.advance(TTL);
+    let broken = locks.try_lock(&key, &kim()).await.unwrap();
+    locks.break_lock(&key, broken.generation, &lee(), "stuck").await.unwrap();
+    let taken_over = locks.try_lock(&key, &kim()).await.unwrap();
+    let handed_over = locks.take_over(&key, taken_over.generation, &lee(), LockId::random(), "mine").await.unwrap();
+    locks.request(&key, handed_over.generation, &kim(), "please").await.unwrap();
+    let reserved = locks.hand_over(handed_over.id(), "kim").await.unwrap();
+    let all_released = locks.try_lock(&key, &kim()).await.unwrap();
+    t.locks.release_lock(all_released.id()).await.unwrap();
+    let parted = locks.try_lock(&key, &lee()).await.unwrap();
+    locks.expire_within(parted.id(), Duration::ZERO).await.unwrap();
+    let last = locks.try_lock(&key, &kim()).await.unwrap();
+    let generations = [&released, &expired, &broken, &taken_over, &handed_over].map(|lease| lease.generation);
+    assert_eq!(generations, [1, 2, 3, 4, 5]);
+    assert_eq!(reserved.generation, 6);
+    assert_eq!([&all_released, &parted, &last].map(|lease| lease.generation), [7, 8, 9]);
+}
+
+/// Row 24: rows of leases that ended stay, and every change of hands deletes one and makes another.
+pub async fn a_key_keeps_one_row_however_often_it_changes_hands(t: &TestDb) {
+    let (kind, note) = (random(), LockKey::new("Note", random()));
+    let key = LockKey::new(&kind, "1");
+    for round in 0..6 {
+        let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
+        let advisory = t.locks.try_lock(&note, &kim()).await.unwrap();
+        if round % 2 == 0 {
+            t.clock.advance(TTL);
+        } else {
+            t.locks.release_lock(lease.id()).await.unwrap();
+            t.locks.release_lock(advisory.id()).await.unwrap();
+        }
+    }
+    let rows = |key: &LockKey| {
+        format!("update tenure_lock set ttl = ttl where kind = '{}' and id = '{}'", key.kind(), key.id())
+    };
+    assert_eq!(t.by_hand(rows(&key)).await.unwrap(), 1);
+    // Of the advisory leases that ended a few are kept until they are swept, however many there were.
+    t.locks.try_lock(&note, &lee()).await.unwrap();
+    let kept = t.by_hand(rows(&note)).await.unwrap();
+    assert!(kept <= 3, "{kept} rows after 7 leases");
+}

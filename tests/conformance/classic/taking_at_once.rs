@@ -1,0 +1,97 @@
+//! Taking keys that others take at the same moment.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure::{LockError, LockKey, LockManager, Owner};
+use tokio::sync::Barrier;
+use tokio::task::JoinSet;
+
+use crate::conformance::support::{TTL, TestDb, key, kim, lee, random};
+
+/// Row 1: whoever saw the old lease expire deletes, by the key, the new one that somebody has taken meanwhile.
+pub async fn of_many_who_find_a_lease_expired_one_gets_the_key_and_keeps_it(t: &TestDb) {
+    const CALLERS: usize = 12;
+    let elsewhere = LockManager::new(&t.another_process().await);
+    for _ in 0..10 {
+        let (key, barrier) = (key(), Arc::new(Barrier::new(CALLERS)));
+        t.locks.try_lock(&key, &kim()).await.unwrap();
+        t.clock.advance(TTL);
+        let mut callers = JoinSet::new();
+        for caller in 0..CALLERS {
+            let locks = if caller % 2 == 0 { t.locks.clone() } else { elsewhere.clone() };
+            let (key, meet) = (key.clone(), barrier.clone());
+            callers.spawn(async move {
+                meet.wait().await;
+                locks.try_lock(&key, &Owner::new(caller.to_string(), "Caller")).await
+            });
+        }
+        let (mut won, mut lost) = (Vec::new(), 0);
+        for outcome in callers.join_all().await {
+            match outcome {
+                Ok(lease) => won.push(lease),
+                Err(LockError::AlreadyLocked(_) | LockError::LockingFailed { .. }) => lost += 1,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        assert_eq!((won.len(), lost), (1, CALLERS - 1));
+        // Nobody who came too late has taken it from the winner.
+        let kept = t.locks.check_lock(won[0].id()).await.unwrap();
+        assert_eq!((kept.generation, kept.remaining, &kept.owner), (2, TTL, &won[0].owner));
+        assert_eq!(t.locks.holders(&key).await.unwrap().len(), 1);
+    }
+}
+
+/// Row 1 as well, one step after the other: both saw that it had expired, and both had to wait before they could take it.
+pub async fn of_two_who_waited_for_an_expired_lease_one_gets_the_key(t: &TestDb) {
+    let key = key();
+    let old = t.locks.try_lock(&key, &kim()).await.unwrap();
+    let mut tx = t.db.begin().await.unwrap();
+    t.locks.guard(&mut tx, old.id()).await.unwrap();
+    t.clock.advance(TTL);
+    let elsewhere = LockManager::new(&t.another_process().await);
+    let mut waiting = JoinSet::new();
+    for locks in [t.locks.clone(), elsewhere] {
+        let key = key.clone();
+        waiting.spawn(async move { locks.try_lock(&key, &lee()).await });
+    }
+    let early = tokio::time::timeout(Duration::from_millis(200), waiting.join_next()).await;
+    assert!(early.is_err(), "one did not wait for the save under the old lease: {early:?}");
+    tx.commit().await.unwrap();
+    let outcomes = waiting.join_all().await;
+    let won: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.as_ref().ok()).collect();
+    let [won] = won[..] else { panic!("{outcomes:?}") };
+    assert_eq!(won.generation, 2);
+    assert_eq!(t.locks.check_lock(won.id()).await.unwrap().remaining, TTL);
+    for outcome in &outcomes {
+        assert!(matches!(outcome, Ok(_) | Err(LockError::AlreadyLocked(_) | LockError::LockingFailed { .. })));
+    }
+}
+
+/// Rows 12 and 25: locks on gaps between keys, and SERIALIZABLE, make people wait for, or fail, whom they have nothing to
+/// do with.
+pub async fn people_who_lock_neighbouring_keys_never_fail_or_wait_for_each_other(t: &TestDb) {
+    const PEOPLE: usize = 8;
+    let elsewhere = LockManager::new(&t.another_process().await);
+    let (run, barrier) = (random(), Arc::new(Barrier::new(PEOPLE)));
+    let mut people = JoinSet::new();
+    for person in 0..PEOPLE {
+        let locks = if person % 2 == 0 { t.locks.clone() } else { elsewhere.clone() };
+        let (run, meet) = (run.clone(), barrier.clone());
+        people.spawn(async move {
+            for round in 0..6 {
+                meet.wait().await;
+                // Next to each other, where nothing is yet.
+                let key = LockKey::new("Order", format!("{run}-{round}-{person}"));
+                for generation in 1..=2 {
+                    let lease = locks.try_lock(&key, &kim()).await.unwrap();
+                    assert_eq!(lease.generation, generation);
+                    locks.keep_alive(&[lease.id().clone()]).await.unwrap().remove(0).unwrap();
+                    locks.extend_lock_expiration(lease.id(), TTL).await.unwrap();
+                    locks.release_lock(lease.id()).await.unwrap();
+                }
+            }
+        });
+    }
+    people.join_all().await;
+}

@@ -1,0 +1,115 @@
+//! How much of the lock table one person may take up.
+
+use std::sync::Arc;
+
+use tenure::{Lease, Limit, Limits, LockError, LockId, LockKey, LockManager, Owner, RequestError, TakeOverError};
+use tokio::sync::Barrier;
+
+use super::support::{TTL, TestDb, key, lee, random};
+
+fn two(locks: &LockManager) -> LockManager {
+    locks.clone().with_limits(Limits { locks_per_owner: 2, askers_per_lock: 2, ..Limits::default() })
+}
+
+/// Somebody who holds nothing yet.
+fn newcomer() -> Owner {
+    Owner::new(random(), "Newcomer")
+}
+
+fn refused(answer: Result<Lease, LockError>) {
+    let Err(error @ LockError::LimitReached { limit: Limit::LocksPerOwner, most: 2 }) = answer else {
+        panic!("expected the limit, found {answer:?}")
+    };
+    assert_eq!(error.status(), 429);
+    assert!(error.to_string().contains("locks_per_owner"), "{error}");
+}
+
+pub async fn nobody_holds_more_locks_than_the_limit_and_what_ends_makes_room(t: &TestDb) {
+    let (locks, owner) = (two(&t.locks), newcomer());
+    let first = locks.try_lock(&key(), &owner).await.unwrap();
+    locks.try_lock(&LockKey::new("Note", random()), &owner).await.unwrap();
+    refused(locks.try_lock(&key(), &owner).await);
+    // Others are not concerned.
+    locks.try_lock(&key(), &newcomer()).await.unwrap();
+    locks.release_lock(first.id()).await.unwrap();
+    locks.try_lock(&key(), &owner).await.unwrap();
+    refused(locks.try_lock(&key(), &owner).await);
+    t.clock.advance(TTL);
+    locks.try_lock(&key(), &owner).await.unwrap();
+}
+
+pub async fn whoever_asks_again_at_the_limit_for_what_they_hold_gets_it(t: &TestDb) {
+    let (locks, owner, key, id) = (two(&t.locks), newcomer(), key(), LockId::random());
+    locks.try_lock_as(&key, &owner, id.clone()).await.unwrap();
+    locks.try_lock(&super::support::key(), &owner).await.unwrap();
+    assert_eq!(locks.try_lock_as(&key, &owner, id.clone()).await.unwrap().generation, 1);
+    // In another tab it is taken over from oneself: that makes it no more.
+    let moved = locks.take_over(&key, 1, &owner, LockId::random(), "another tab").await.unwrap();
+    assert_eq!(moved.generation, 2);
+    refused(locks.try_lock_as(&super::support::key(), &owner, LockId::random()).await);
+}
+
+pub async fn of_many_requests_of_one_owner_at_once_the_limit_is_granted_exactly(t: &TestDb) {
+    let (locks, owner, barrier) = (two(&t.locks), newcomer(), Arc::new(Barrier::new(8)));
+    let asking: Vec<_> = (0..8)
+        .map(|_| {
+            let (locks, owner, barrier) = (locks.clone(), owner.clone(), barrier.clone());
+            tokio::spawn(async move {
+                barrier.wait().await;
+                locks.try_lock(&key(), &owner).await
+            })
+        })
+        .collect();
+    let mut granted = 0;
+    for answer in asking {
+        match answer.await.unwrap() {
+            Ok(_) => granted += 1,
+            answer => refused(answer),
+        }
+    }
+    assert_eq!(granted, 2);
+}
+
+pub async fn what_another_process_granted_counts(t: &TestDb) {
+    let (locks, owner) = (two(&t.locks), newcomer());
+    let others = two(&LockManager::new(&t.another_process().await));
+    others.try_lock(&key(), &owner).await.unwrap();
+    locks.try_lock(&key(), &owner).await.unwrap();
+    refused(others.try_lock(&key(), &owner).await);
+    refused(locks.try_lock(&key(), &owner).await);
+}
+
+pub async fn nobody_takes_over_beyond_the_limit(t: &TestDb) {
+    let (locks, owner, key) = (two(&t.locks), newcomer(), key());
+    let locks = locks.with_take_over_permission("Order", |_: &Owner, _: &tenure::Holder| true);
+    let held = locks.try_lock(&key, &lee_of_today()).await.unwrap();
+    locks.try_lock(&super::support::key(), &owner).await.unwrap();
+    locks.try_lock(&super::support::key(), &owner).await.unwrap();
+    let taken = locks.take_over(&key, 1, &owner, LockId::random(), "urgent").await;
+    assert!(matches!(taken, Err(TakeOverError::LimitReached { most: 2, .. })), "{taken:?}");
+    locks.check_lock(held.id()).await.unwrap();
+}
+
+fn lee_of_today() -> Owner {
+    Owner::new(random(), lee().name)
+}
+
+pub async fn only_so_many_ask_for_one_lock_until_one_of_them_goes(t: &TestDb) {
+    let (locks, key) = (two(&t.locks), key());
+    let lease = locks.try_lock(&key, &newcomer()).await.unwrap();
+    let (first, second, third) = (newcomer(), newcomer(), newcomer());
+    for asker in [&first, &second, &first] {
+        locks.request(&key, 1, asker, "please").await.unwrap();
+    }
+    let refused = locks.request(&key, 1, &third, "please").await;
+    let Err(error @ RequestError::LimitReached { limit: Limit::AskersPerLock, most: 2 }) = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(error.status(), 429);
+    t.clock.advance(tenure::Request::TTL / 2);
+    locks.request(&key, 1, &second, "please").await.unwrap();
+    t.clock.advance(tenure::Request::TTL / 2);
+    locks.request(&key, 1, &third, "please").await.unwrap();
+    let asking: Vec<_> = locks.requests(lease.id()).await.unwrap().into_iter().map(|request| request.by).collect();
+    assert_eq!(asking, [second, third]);
+}

@@ -1,0 +1,280 @@
+//! What is held now, and how leases ended, page by page.
+
+use std::time::Duration;
+
+use tenure::{
+    Answer, Beat, Cursor, LeaseState, ListError, Listed, LockKey, LockPolicy, Owner, Page, PastLease, Presence,
+    Successor, Why,
+};
+
+use super::support::{MINUTE, TTL, TestDb, kim, lee, random};
+
+fn ids(page: &Page<Listed>) -> Vec<&str> {
+    page.items.iter().map(|listed| listed.key.id()).collect()
+}
+
+/// Everything on all pages, each cursor carried as a text.
+async fn all_pages(t: &TestDb, kind: &str, size: u32, mut between: impl AsyncFnMut()) -> Vec<String> {
+    let (mut found, mut after) = (Vec::new(), None::<String>);
+    loop {
+        let list = t.locks.list().of_type(kind).limit(size);
+        let page = match &after {
+            Some(cursor) => list.after(cursor.parse().unwrap()).run().await.unwrap(),
+            None => list.run().await.unwrap(),
+        };
+        found.extend(page.items.iter().map(|listed| listed.key.id().to_owned()));
+        match page.next {
+            Some(next) => after = Some(next.to_string()),
+            None => return found,
+        }
+        between().await;
+    }
+}
+
+pub async fn the_console_lists_what_is_held_the_longest_held_first(t: &TestDb) {
+    let kind = random();
+    let (first, second) = (LockKey::new(&kind, "1"), LockKey::new(&kind, "2"));
+    t.locks.try_lock(&first, &kim()).await.unwrap();
+    t.clock.advance(MINUTE);
+    let lease = t.locks.try_lock(&second, &lee()).await.unwrap();
+    let page = t.locks.list().of_type(&kind).run().await.unwrap();
+    assert_eq!((ids(&page), &page.next), (vec!["1", "2"], &None));
+    assert_eq!((&page.items[1].owner, page.items[1].remaining, page.items[1].state), (&lee(), TTL, LeaseState::Held));
+    t.locks.release_lock(lease.id()).await.unwrap();
+    assert_eq!(ids(&t.locks.list().of_type(&kind).run().await.unwrap()), ["1"]);
+    t.clock.advance(TTL);
+    assert_eq!(t.locks.list().of_type(&kind).run().await.unwrap().items, []);
+}
+
+pub async fn the_list_is_of_a_type_an_owner_an_age_and_a_state(t: &TestDb) {
+    let kind = random();
+    let kim = Owner::new(random(), "Kim");
+    let key = |id: &str| LockKey::new(&kind, id);
+    let old = t.locks.try_lock(&key("old"), &kim).await.unwrap();
+    let handed = t.locks.try_lock(&key("handed"), &kim).await.unwrap();
+    t.locks.try_lock(&key("ran out"), &kim).await.unwrap();
+    t.clock.advance(4 * MINUTE);
+    t.locks.keep_alive(&[old.id().clone(), handed.id().clone()]).await.unwrap();
+    t.clock.advance(MINUTE);
+    t.locks.try_lock(&key("young"), &kim).await.unwrap();
+    let elsewhere = LockKey::new(random(), "elsewhere");
+    t.locks.try_lock(&elsewhere, &kim).await.unwrap();
+    t.locks.try_lock(&key("lee's"), &lee()).await.unwrap();
+    t.locks.request(&key("handed"), handed.generation, &lee(), "").await.unwrap();
+    t.locks.answer_request(handed.id(), "lee", Answer::Later(MINUTE)).await.unwrap();
+    t.locks.hand_over(handed.id(), "lee").await.unwrap();
+    let released = t.locks.try_lock(&key("released"), &kim).await.unwrap();
+    t.locks.release_lock(released.id()).await.unwrap();
+
+    let of_type = || t.locks.list().of_type(&kind);
+    assert_eq!(ids(&of_type().run().await.unwrap()), ["old", "handed", "lee's", "young"]);
+    assert_eq!(ids(&of_type().owned_by("lee").run().await.unwrap()), ["handed", "lee's"]);
+    let kims = t.locks.list().owned_by(&kim.id).run().await.unwrap();
+    assert_eq!(kims.items.iter().map(|listed| listed.key.kind()).filter(|of| *of == kind).count(), 2);
+    assert_eq!(kims.items.len(), 3);
+    assert_eq!(ids(&of_type().held_for_at_least(5 * MINUTE).run().await.unwrap()), ["old"]);
+    let longer = 5 * MINUTE + Duration::from_millis(1);
+    assert_eq!(of_type().held_for_at_least(longer).run().await.unwrap().items, []);
+    for (state, expected) in [
+        (LeaseState::Held, vec!["old", "lee's", "young"]),
+        (LeaseState::Reserved, vec!["handed"]),
+        (LeaseState::RanOut, vec!["ran out"]),
+    ] {
+        let page = of_type().in_state(state).run().await.unwrap();
+        assert_eq!(ids(&page), expected, "{state:?}");
+        assert!(page.items.iter().all(|listed| listed.state == state));
+    }
+}
+
+pub async fn the_list_is_of_those_who_are_there_or_not_as_their_holders_tell(t: &TestDb) {
+    // Of several heartbeats: a second, 12 s, a minute.
+    let long = LockPolicy::exclusive().absolute_limit(20 * 24 * 60 * MINUTE).unwrap();
+    let usual = [0, 299_999, 300_000];
+    let cases: [(u64, Option<u64>, &[u64]); 4] = [
+        (3, None, &[0]),
+        (60, None, &usual),
+        (24 * 3600, None, &usual),
+        (3600, Some(600), &[300_000, 1_199_999, 1_200_000]),
+    ];
+    for (ttl, every, idles) in cases {
+        let (ttl, kind) = (Duration::from_secs(ttl), random());
+        let policy = long.ttl(ttl).unwrap();
+        let policy = every.map_or(policy, |every| policy.heartbeat(Duration::from_secs(every)).unwrap());
+        let locks = t.locks.clone().with_policy(&kind, policy);
+        for idle in idles.iter().copied().map(Duration::from_millis) {
+            for silent in [0, 2_500, 2_501, 30_000, 30_001, 150_000, 150_001, 1_500_000, 1_500_001] {
+                let lease = locks.try_lock(&LockKey::new(&kind, silent.to_string()), &kim()).await.unwrap();
+                // Since it was taken nobody did anything there, but the form beat.
+                let mut idled = Duration::ZERO;
+                while idled < idle {
+                    let step = (idle - idled).min(ttl * 2 / 3);
+                    t.clock.advance(step);
+                    idled += step;
+                    let beat = Beat::idle(lease.id().clone(), idled);
+                    locks.keep_alive_with(&[beat]).await.unwrap().remove(0).unwrap();
+                }
+                t.clock.advance(Duration::from_millis(silent));
+                let all = locks.list().of_type(&kind).run().await.unwrap().items;
+                assert_eq!(all.len(), usize::from(Duration::from_millis(silent) < ttl));
+                for presence in [Presence::Active, Presence::Idle, Presence::Unreachable] {
+                    let page = locks.list().of_type(&kind).with_presence(presence).run().await.unwrap();
+                    let expected: Vec<_> = all.iter().filter(|listed| listed.presence() == presence).cloned().collect();
+                    assert_eq!(page.items, expected, "{presence:?}: {idle:?} idle, {silent} ms silent, {ttl:?}");
+                }
+                let _ = locks.release_lock(lease.id()).await;
+            }
+        }
+    }
+}
+
+pub async fn what_is_held_all_the_time_is_on_one_page_exactly_once_whatever_comes_and_goes(t: &TestDb) {
+    let kind = random();
+    let key = |id: usize| LockKey::new(&kind, format!("{id:02}"));
+    let mut leases = Vec::new();
+    for id in 0..20 {
+        leases.push(t.locks.try_lock(&key(id), &kim()).await.unwrap());
+        // Several at one moment, and pages end between them.
+        t.clock.advance(Duration::from_millis(u64::from(id % 3 == 0)));
+    }
+    let mut round = 0;
+    let found = all_pages(t, &kind, 4, async || {
+        // One that was shown and one that was not are released; one is taken again, later than all; beats move nothing.
+        t.locks.release_lock(leases[round].id()).await.unwrap();
+        t.locks.release_lock(leases[19 - round].id()).await.unwrap();
+        t.clock.advance(Duration::from_millis(1));
+        t.locks.try_lock(&key(round), &lee()).await.unwrap();
+        let beating: Vec<_> = leases[8..12].iter().map(|lease| lease.id().clone()).collect();
+        t.locks.keep_alive(&beating).await.unwrap();
+        round += 1;
+    })
+    .await;
+    let times = |id: usize| found.iter().filter(|found| **found == format!("{id:02}")).count();
+    let all_the_time: Vec<_> = (round..20 - round).map(times).collect();
+    assert_eq!(all_the_time, vec![1; 20 - 2 * round], "{found:?} after {round} rounds");
+    assert!(round >= 4 && all_the_time.len() >= 4);
+}
+
+pub async fn a_page_has_a_bound_and_a_place_belongs_to_its_list(t: &TestDb) {
+    for entries in [0, 1_001, u32::MAX] {
+        let refused = t.locks.list().limit(entries).run().await;
+        assert!(matches!(refused, Err(ListError::PageSize { asked, most: 1_000 }) if asked == entries), "{refused:?}");
+        assert!(matches!(t.locks.history().limit(entries).run().await, Err(ListError::PageSize { .. })));
+    }
+    let past: Cursor = format!("p-1-{}", "0".repeat(64)).parse().unwrap();
+    assert!(matches!(t.locks.list().after(past).run().await, Err(ListError::ForeignCursor)));
+    let held: Cursor = "h-1-1-61-61".parse().unwrap();
+    assert!(matches!(t.locks.history().after(held).run().await, Err(ListError::ForeignCursor)));
+    assert!("back to the shop".parse::<Cursor>().unwrap_err().to_string().contains("first page"));
+}
+
+/// Who, which generation, and who came next.
+fn told(past: &PastLease) -> (&str, i64, Option<(&str, i64)>) {
+    let next = past.next.as_ref().map(|next| (&*next.owner.id, next.generation));
+    (&past.owner.id, past.generation, next)
+}
+
+pub async fn the_history_of_a_key_tells_who_held_it_how_it_ended_and_who_came_next(t: &TestDb) {
+    let key = LockKey::new(random(), "1");
+    let park = Owner::new("park", "Park");
+    let everybody = |_: &Owner, _: &tenure::Holder| true;
+    let locks = t.locks.clone().with_take_over_permission(key.kind(), everybody);
+    let first = locks.try_lock(&key, &kim()).await.unwrap();
+    t.clock.advance(MINUTE);
+    locks.take_over(&key, 1, &lee(), tenure::LockId::random(), "kim is on holiday").await.unwrap();
+    let taken_over = t.clock.now();
+    locks.break_lock(&key, 2, &park, "lee as well").await.unwrap();
+    t.clock.advance(MINUTE);
+    let third = locks.try_lock(&key, &kim()).await.unwrap();
+    locks.request(&key, 3, &lee(), "").await.unwrap();
+    locks.hand_over(third.id(), "lee").await.unwrap();
+    let fifth = locks.try_lock(&key, &lee()).await.unwrap();
+    assert_eq!(fifth.generation, 5);
+    t.clock.advance(TTL);
+    let expired = t.clock.now();
+    t.clock.advance(MINUTE);
+    let sixth = locks.try_lock(&key, &park).await.unwrap();
+    locks.release_lock(sixth.id()).await.unwrap();
+
+    let page = locks.history().of_key(&key).run().await.unwrap();
+    let expected = [
+        ("park", 6, None),
+        ("lee", 5, Some(("park", 6))),
+        ("kim", 3, Some(("lee", 5))),
+        ("lee", 2, Some(("kim", 3))),
+        ("kim", 1, Some(("lee", 2))),
+    ];
+    assert_eq!(page.items.iter().map(told).collect::<Vec<_>>(), expected);
+    assert_eq!(page.next, None);
+    let [released, ran_out, handed, broken, over] = &page.items[..] else { panic!() };
+    assert!(matches!(released.why, Why::Released { .. }));
+    assert_eq!((&ran_out.why, ran_out.ended_at), (&Why::Expired { at: expired }, expired));
+    assert!(matches!(&handed.why, Why::HandedOver { to, .. } if *to == lee()));
+    assert!(matches!(&broken.why, Why::Broken { by, reason, .. } if *by == park && reason == "lee as well"));
+    assert_eq!(over.why, Why::TakenOver { by: lee(), at: taken_over, reason: "kim is on holiday".into() });
+    assert_eq!((over.since, over.ended_at), (first.since, taken_over));
+    assert_eq!(over.next, Some(Successor { owner: lee(), generation: 2, since: taken_over }));
+    // Whoever holds it now comes next as well.
+    locks.try_lock(&key, &kim()).await.unwrap();
+    let page = locks.history().of_key(&key).limit(1).run().await.unwrap();
+    assert_eq!(told(&page.items[0]), ("park", 6, Some(("kim", 7))));
+}
+
+pub async fn the_history_is_read_by_key_owner_and_type_in_pages_the_latest_first(t: &TestDb) {
+    let kind = random();
+    let kim = Owner::new(random(), "Kim");
+    let (one, two) = (LockKey::new(&kind, "1"), LockKey::new(&kind, "2"));
+    for round in 0..6 {
+        for key in [&one, &two] {
+            let owner = if round % 2 == 0 { &kim } else { &lee() };
+            let lease = t.locks.try_lock(key, owner).await.unwrap();
+            // Two that end at one moment.
+            t.clock.advance(Duration::from_millis(u64::from(key == &one)));
+            t.locks.release_lock(lease.id()).await.unwrap();
+        }
+    }
+    for (of, expected) in [("key", 6), ("owner", 6), ("type", 12)] {
+        let (mut found, mut after) = (Vec::<PastLease>::new(), None::<String>);
+        loop {
+            let history = t.locks.history().limit(3);
+            let history = match of {
+                "key" => history.of_key(&one),
+                "owner" => history.of_owner(&kim.id),
+                _ => history.of_type(&kind),
+            };
+            let page = match &after {
+                Some(cursor) => history.after(cursor.parse().unwrap()).run().await.unwrap(),
+                None => history.run().await.unwrap(),
+            };
+            found.extend(page.items);
+            // What ends meanwhile comes before all that is still to be read.
+            let lease = t.locks.try_lock(&LockKey::new(random(), "1"), &lee()).await.unwrap();
+            t.locks.release_lock(lease.id()).await.unwrap();
+            match page.next {
+                Some(next) => after = Some(next.to_string()),
+                None => break,
+            }
+        }
+        assert_eq!(found.len(), expected, "{of}");
+        assert!(found.windows(2).all(|pair| pair[0].ended_at >= pair[1].ended_at), "{of}: {found:?}");
+        let mut different: Vec<_> = found.iter().map(|past| (&past.key, past.generation)).collect();
+        different.sort();
+        different.dedup();
+        assert_eq!(different.len(), expected, "{of}");
+        assert!(found.iter().all(|past| match of {
+            "key" => past.key == one,
+            "owner" => past.owner == kim,
+            _ => past.key.kind() == kind,
+        }));
+    }
+}
+
+pub async fn nobody_comes_after_an_advisory_lease_in_the_history(t: &TestDb) {
+    let key = LockKey::new(random(), "1");
+    let locks = t.locks.clone().with_policy(key.kind(), LockPolicy::advisory());
+    let first = locks.try_lock(&key, &kim()).await.unwrap();
+    let second = locks.try_lock(&key, &lee()).await.unwrap();
+    locks.release_lock(first.id()).await.unwrap();
+    locks.release_lock(second.id()).await.unwrap();
+    let page = locks.history().of_key(&key).run().await.unwrap();
+    assert_eq!(page.items.iter().map(told).collect::<Vec<_>>(), [("lee", 2, None), ("kim", 1, None)]);
+}

@@ -1,0 +1,149 @@
+//! What people are told of each other, where a policy hides who they are.
+
+use std::fmt::Debug;
+
+use tenure::{
+    Answer, AnswerError, BreakError, Error, Holder, LeaseError, LockError, LockId, LockKey, LockManager, LockPolicy,
+    NoLock, Owner, ShowOwner, TakeOverError, UpdateError, Why,
+};
+
+use super::order::Order;
+use super::support::{TTL, TestDb, key, version};
+
+fn secret() -> Owner {
+    Owner::new("secret-id", "Secret Name").in_role("Warehouse")
+}
+
+fn hidden() -> Owner {
+    Owner::new("hidden-id", "Hidden Name").in_role("Accounting")
+}
+
+fn showing(t: &TestDb, shown: ShowOwner) -> LockManager {
+    let anybody = |_: &Owner, holder: &Holder| !holder.owner.is_hidden();
+    let policy = LockPolicy::shared().showing(shown);
+    t.locks.clone().with_policy("Order", policy).with_take_over_permission("Order", anybody)
+}
+
+/// What is said to somebody does not say who the others are.
+fn says_nothing(of: impl Debug) {
+    let said = format!("{of:?}");
+    assert!(!said.contains("secret-id") && !said.contains("Secret Name"), "{said}");
+}
+
+fn told(why: &Why) -> &Owner {
+    match why {
+        Why::Broken { by, .. } | Why::TakenOver { by, .. } | Why::HandedOver { to: by, .. } => by,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn lost(locks: &LockManager, id: &LockId) -> NoLock {
+    match locks.check_lock(id).await {
+        Err(LeaseError::NoLock(no_lock)) => no_lock,
+        other => panic!("{other:?}"),
+    }
+}
+
+pub async fn a_role_is_shown_in_the_place_of_a_name(t: &TestDb) {
+    let (locks, key) = (showing(t, ShowOwner::ByRole), key());
+    locks.try_lock(&key, &secret()).await.unwrap();
+    let Err(LockError::AlreadyLocked(holder)) = locks.try_lock(&key, &hidden()).await else { panic!("granted twice") };
+    assert_eq!((&*holder.owner.name, holder.owner.is_hidden()), ("Warehouse", true));
+    says_nothing(&holder);
+    let stranger = Owner::new("lee", "Lee");
+    locks.try_lock(&super::support::key(), &stranger).await.unwrap();
+    assert_eq!(locks.acting_for(&secret()).holders(&key).await.unwrap()[0].owner, secret());
+}
+
+pub async fn an_anonymous_holder_is_named_to_nobody_but_themselves_and_the_operator(t: &TestDb) {
+    let (locks, no) = (showing(t, ShowOwner::Anonymous), t.order().await);
+    let key = LockKey::of::<Order>(&no);
+    let before = locks.try_lock(&key, &hidden()).await.unwrap();
+    t.clock.advance(TTL);
+    let lease = locks.try_lock(&key, &secret()).await.unwrap();
+    assert_eq!(lease.owner, secret());
+    let refused = locks.try_lock(&key, &hidden()).await.unwrap_err();
+    says_nothing(&refused);
+    assert!(refused.to_string().contains("somebody"), "{refused}");
+    says_nothing(locks.try_lock_shared(&key, &hidden()).await.unwrap_err());
+    says_nothing(locks.holders(&key).await.unwrap());
+    let late = lost(&locks.acting_for(&hidden()), before.id()).await;
+    assert_eq!(late.held_now.as_ref().map(|holder| holder.generation), Some(2));
+    says_nothing(&late);
+    says_nothing(locks.keep_alive(&[before.id().clone()]).await.unwrap());
+    says_nothing(locks.release_lock(before.id()).await.unwrap_err());
+    says_nothing(locks.try_lock_as(&key, &hidden(), before.id().clone()).await.unwrap_err());
+    says_nothing(locks.resume(&t.orders, &no, before.id(), version(1)).await.unwrap_err());
+    for update in [t.orders.update(&no).unless_locked(), t.orders.update(&no).by(&hidden()).holding(before.id())] {
+        let saved = update.run(Order::ship).await.unwrap_err();
+        assert!(matches!(saved, UpdateError::Failed(Error::AlreadyLocked(_) | Error::NoLock(_))), "{saved:?}");
+        says_nothing(saved);
+    }
+    let changed = locks.take_over(&key, 1, &hidden(), LockId::random(), "urgent").await.unwrap_err();
+    assert!(matches!(changed, TakeOverError::HolderChanged { .. }));
+    says_nothing(changed);
+    let strict = locks.clone().with_take_over_permission("Order", |_: &Owner, _: &Holder| false);
+    let refused = strict.take_over(&key, 2, &hidden(), LockId::random(), "urgent").await.unwrap_err();
+    assert!(matches!(refused, TakeOverError::NotPermitted(_)));
+    says_nothing(refused);
+    says_nothing(locks.request(&key, 1, &hidden(), "please").await.unwrap_err());
+    let changed = locks.break_lock(&key, 1, &hidden(), "urgent").await.unwrap_err();
+    assert!(matches!(changed, BreakError::HolderChanged { .. }));
+    says_nothing(changed);
+    assert_eq!(locks.acting_for(&secret()).holders(&key).await.unwrap()[0].owner, secret());
+    let held = locks.list().of_type("Order").owned_by(secret().id).limit(1_000).run().await.unwrap();
+    assert!(held.items.iter().any(|holder| holder.key == key && holder.owner == secret()));
+}
+
+pub async fn whoever_ended_a_lock_stays_anonymous_to_whoever_lost_it(t: &TestDb) {
+    for shown in [ShowOwner::Anonymous, ShowOwner::ByRole] {
+        let (locks, key) = (showing(t, shown), key());
+        let first = locks.try_lock(&key, &hidden()).await.unwrap();
+        let broken = locks.break_lock(&key, 1, &secret(), "urgent").await.unwrap();
+        assert_eq!(broken.owner, hidden());
+        let second = locks.try_lock(&key, &hidden()).await.unwrap();
+        locks.take_over(&key, 2, &secret(), LockId::random(), "urgent").await.unwrap();
+        for id in [first.id(), second.id()] {
+            let lost = lost(&locks.acting_for(&hidden()), id).await;
+            assert!(told(&lost.why).is_hidden());
+            assert_eq!(told(&lost.why).name == "Warehouse", shown == ShowOwner::ByRole);
+            says_nothing(lost);
+        }
+    }
+}
+
+pub async fn whoever_took_over_from_oneself_is_told_so_by_name(t: &TestDb) {
+    let (locks, key) = (showing(t, ShowOwner::Anonymous), key());
+    let first = locks.try_lock(&key, &secret()).await.unwrap();
+    locks.take_over(&key, 1, &secret(), LockId::random(), "another tab").await.unwrap();
+    let lost = lost(&locks.acting_for(&secret()), first.id()).await;
+    assert_eq!((told(&lost.why), lost.held_now.map(|holder| holder.owner)), (&secret(), Some(secret())));
+}
+
+pub async fn whoever_asks_for_an_anonymous_lock_is_answered_without_being_known(t: &TestDb) {
+    let (locks, key) = (showing(t, ShowOwner::Anonymous), key());
+    let lease = locks.try_lock(&key, &hidden()).await.unwrap();
+    let asked = locks.request(&key, 1, &secret(), "please").await.unwrap();
+    assert_eq!(asked.by, secret());
+    let asking = locks.requests(lease.id()).await.unwrap();
+    says_nothing(&asking);
+    // Nor can it be found out by guessing.
+    let guessed = locks.answer_request(lease.id(), "secret-id", Answer::Declined { message: "no".into() }).await;
+    assert!(matches!(guessed, Err(AnswerError::NotAsked { .. })), "{guessed:?}");
+    assert!(matches!(locks.hand_over(lease.id(), "secret-id").await, Err(AnswerError::NotAsked { .. })));
+    let who = asking[0].by.id.clone();
+    let no = Answer::Declined { message: "no".into() };
+    let answered = locks.answer_request(lease.id(), &who, no.clone()).await.unwrap();
+    assert_eq!((&answered.by.id, answered.answer.as_ref()), (&who, Some(&no)));
+    assert_eq!(locks.request(&key, 1, &secret(), "please").await.unwrap().answer, Some(no));
+    // The same one, when they ask again.
+    assert_eq!(locks.requests(lease.id()).await.unwrap()[0].by.id, who);
+    says_nothing(locks.hand_over(lease.id(), &who).await.unwrap());
+    let reserved = locks.try_lock(&key, &hidden()).await.unwrap_err();
+    assert!(matches!(reserved, LockError::Reserved { .. }));
+    says_nothing(reserved);
+    let lost = lost(&locks.acting_for(&hidden()), lease.id()).await;
+    assert!(told(&lost.why).is_hidden());
+    says_nothing(lost);
+    assert_eq!(locks.try_lock(&key, &secret()).await.unwrap().owner, secret());
+}

@@ -1,0 +1,46 @@
+//! Somebody stands still in the middle of what takes a moment. On databases with row locks nobody waits for them without need.
+
+use std::time::{Duration, Instant};
+
+use tenure::{DatabaseError, LockError, LockId};
+use tokio::task::JoinSet;
+
+use super::support::{TestDb, key, kim, lee};
+
+/// Whoever makes the row of a key has it to themselves until they commit; a process that was stopped just then never does.
+pub async fn a_process_that_stands_still_while_it_takes_a_key_holds_up_nobody_else(t: &TestDb) {
+    let stuck = key();
+    let held = t.locks.try_lock(&key(), &kim()).await.unwrap();
+    let mut tx = t.db.begin().await.unwrap();
+    let hash = LockId::random().reveal();
+    let hash = match t.db.capabilities().database.starts_with("PostgreSQL") {
+        true => format!("'\\x{hash}'"),
+        false => format!("x'{hash}'"),
+    };
+    let make = format!(
+        "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, since, last_active, \
+                                  expires_at, ttl, hard_until)
+         values ('Order', '{}', '', 1, {hash}, 'kim', 'Kim', 0, 0, 0, 300000, 0)",
+        stuck.id()
+    );
+    assert_eq!(t.by_hand_in(&mut tx, make).await.unwrap(), 1);
+    let (mut asking, asked) = (JoinSet::new(), Instant::now());
+    for at in 0..24 {
+        let (locks, key) = (t.locks.clone(), if at % 6 == 3 { stuck.clone() } else { key() });
+        asking.spawn(async move { (at % 6 == 3, locks.try_lock(&key, &lee()).await) });
+    }
+    let (locks, id) = (t.locks.clone(), held.id().clone());
+    let beat = tokio::spawn(async move { locks.keep_alive(&[id]).await.unwrap().remove(0) });
+    for (stuck, outcome) in asking.join_all().await {
+        match (stuck, outcome) {
+            (false, Ok(lease)) => assert_eq!(lease.generation, 1),
+            (true, Err(LockError::Database(DatabaseError::LockTimeout { .. }))) => {}
+            (_, outcome) => panic!("{outcome:?}"),
+        }
+    }
+    assert!(beat.await.unwrap().is_ok());
+    // The patience of a try is five seconds, after those that it waited together with the others; then it is generous.
+    assert!(asked.elapsed() < Duration::from_secs(20), "{:?}", asked.elapsed());
+    tx.rollback().await.unwrap();
+    assert_eq!(t.locks.try_lock(&stuck, &lee()).await.unwrap().generation, 1);
+}

@@ -1,0 +1,204 @@
+//! Waiting for a lock, in the order of arrival.
+
+use std::future::IntoFuture;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tenure::{Lease, Limit, Limits, LockError, LockEvent, LockId, LockKey, LockManager, Owner};
+use tokio::task::JoinHandle;
+
+use super::support::{MINUTE, TTL, TestDb, key, kim, lee, random};
+use super::watching::Events;
+
+const OFTEN: Duration = Duration::from_millis(10);
+
+type Waiting = JoinHandle<Result<Lease, LockError>>;
+
+/// Waits, and is known to stand in line as the `place`-th when this returns.
+async fn waits(locks: &LockManager, key: &LockKey, owner: &Owner, place: u32) -> Waiting {
+    let mut events = Events::of(locks, key).await;
+    let waiting = tokio::spawn(locks.lock(key, owner).within(MINUTE).into_future());
+    events.until_waiting(place).await;
+    waiting
+}
+
+pub async fn those_who_wait_get_the_key_in_the_order_of_arrival_across_processes(t: &TestDb) {
+    let one = LockManager::new(&t.process_looking_every(OFTEN).await);
+    let other = LockManager::new(&t.process_looking_every(OFTEN).await);
+    let key = key();
+    let held = t.locks.try_lock(&key, &kim()).await.unwrap();
+    let served = Arc::new(Mutex::new(Vec::new()));
+    let mut waiting = Vec::new();
+    for place in 1..=6_u32 {
+        let locks = if place % 2 == 0 { other.clone() } else { one.clone() };
+        let taken = waits(&locks, &key, &Owner::new(format!("waiter {place}"), "Waiter"), place).await;
+        let served = Arc::clone(&served);
+        waiting.push(tokio::spawn(async move {
+            let lease = taken.await.unwrap().unwrap();
+            served.lock().unwrap().push((place, lease.generation));
+            locks.release_lock(lease.id()).await.unwrap();
+        }));
+    }
+    t.locks.release_lock(held.id()).await.unwrap();
+    for waiting in waiting {
+        waiting.await.unwrap();
+    }
+    let expected: Vec<(u32, i64)> = (1..=6).map(|place| (place, i64::from(place) + 1)).collect();
+    assert_eq!(*served.lock().unwrap(), expected);
+}
+
+pub async fn whoever_waits_gets_a_key_that_was_broken_or_ran_out(t: &TestDb) {
+    let key = key();
+    t.locks.try_lock(&key, &kim()).await.unwrap();
+    let waiting = waits(&t.locks, &key, &lee(), 1).await;
+    t.locks.break_lock(&key, 1, &lee(), "it is urgent").await.unwrap();
+    assert_eq!(waiting.await.unwrap().unwrap().generation, 2);
+    let waiting = waits(&t.locks, &key, &kim(), 1).await;
+    t.clock.advance(TTL);
+    t.db.look_now().await.unwrap();
+    let lease = waiting.await.unwrap().unwrap();
+    assert_eq!((lease.generation, &lease.owner), (3, &kim()));
+}
+
+pub async fn the_place_of_a_process_that_died_is_skipped(t: &TestDb) {
+    let key = key();
+    let held = t.locks.try_lock(&key, &kim()).await.unwrap();
+    let mut events = Events::of(&t.locks, &key).await;
+    // A process that is gone from one moment to the next, without a word: a runtime that nobody runs any more.
+    let process = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let (connected, waited_for) = (t.connecting(), key.clone());
+    process.spawn(async move {
+        let locks = LockManager::new(&connected.await);
+        locks.lock(&waited_for, &Owner::new("dead", "Dead")).within(MINUTE).await
+    });
+    events.until_waiting(1).await;
+    let second = waits(&t.locks, &key, &lee(), 2).await;
+    process.shutdown_background();
+    t.locks.release_lock(held.id()).await.unwrap();
+    t.db.look_now().await.unwrap();
+    assert!(t.locks.holders(&key).await.unwrap().is_empty(), "it is the turn of the dead one");
+    // Longer than its place is kept without a sign of life.
+    t.clock.advance(Duration::from_secs(11));
+    t.db.look_now().await.unwrap();
+    assert_eq!(second.await.unwrap().unwrap().owner, lee());
+    events.until_waiting(0).await;
+}
+
+pub async fn a_wait_that_is_dropped_holds_nobody_up(t: &TestDb) {
+    let key = key();
+    let held = t.locks.try_lock(&key, &kim()).await.unwrap();
+    let first = waits(&t.locks, &key, &Owner::new("first", "First"), 1).await;
+    let second = waits(&t.locks, &key, &lee(), 2).await;
+    let mut events = Events::of(&t.locks, &key).await;
+    first.abort();
+    events.until_waiting(1).await;
+    t.locks.release_lock(held.id()).await.unwrap();
+    assert_eq!(second.await.unwrap().unwrap().generation, 2);
+}
+
+pub async fn a_lease_that_came_too_late_for_whoever_waited_is_given_back(t: &TestDb) {
+    let key = key();
+    let mut events = Events::of(&t.locks, &key).await;
+    let mut waiting = t.locks.lock(&key, &lee()).within(MINUTE).into_future();
+    // Begun, and not asked again for its answer.
+    assert!(tokio::time::timeout(Duration::ZERO, &mut waiting).await.is_err());
+    assert!(matches!(events.next().await, Some(LockEvent::Acquired(holder)) if holder.owner == lee()));
+    drop(waiting);
+    assert!(matches!(events.next().await, Some(LockEvent::Ended { holder, .. }) if holder.owner == lee()));
+    assert!(t.locks.try_lock(&key, &kim()).await.is_ok());
+}
+
+pub async fn a_wait_ends_at_its_time_and_says_who_holds_the_lock(t: &TestDb) {
+    let key = key();
+    t.locks.try_lock(&key, &kim()).await.unwrap();
+    for wait in [Duration::ZERO, Duration::from_millis(30)] {
+        let late = t.locks.lock(&key, &lee()).within(wait).await.unwrap_err();
+        assert_eq!((late.status(), late.is_retryable()), (423, true));
+        assert!(late.to_string().contains("Kim Minji"), "{late}");
+        let LockError::LockTimeout { key: of, waited, holder: Some(holder) } = late else { panic!("{late:?}") };
+        assert_eq!((of, holder.owner, holder.generation), (key.clone(), kim(), 1));
+        assert!(waited >= wait && waited < wait + MINUTE, "{waited:?}");
+    }
+    // Its place went with it.
+    assert_eq!(Events::of(&t.locks, &key).await.waiting, 0);
+}
+
+pub async fn a_lock_that_is_handed_over_goes_to_whom_it_was_meant_for_though_others_wait(t: &TestDb) {
+    let key = key();
+    let held = t.locks.try_lock(&key, &kim()).await.unwrap();
+    let first = waits(&t.locks, &key, &Owner::new("first", "First"), 1).await;
+    let second = waits(&t.locks, &key, &lee(), 2).await;
+    t.locks.request(&key, 1, &lee(), "please").await.unwrap();
+    t.locks.hand_over(held.id(), "lee").await.unwrap();
+    let lees = second.await.unwrap().unwrap();
+    assert_eq!((&lees.owner, lees.generation), (&lee(), 3));
+    t.locks.release_lock(lees.id()).await.unwrap();
+    assert_eq!(first.await.unwrap().unwrap().generation, 4);
+}
+
+pub async fn one_lock_id_has_one_place_in_line(t: &TestDb) {
+    let (key, id, process) = (key(), LockId::random(), t.process_looking_every(Duration::from_secs(3600)).await);
+    let held = t.locks.try_lock(&key, &kim()).await.unwrap();
+    let mut events = Events::of(&t.locks, &key).await;
+    let asks =
+        |locks: &LockManager| tokio::spawn(locks.lock(&key, &lee()).with_id(id.clone()).within(MINUTE).into_future());
+    let first = asks(&t.locks);
+    events.until_waiting(1).await;
+    let other = waits(&t.locks, &key, &Owner::new("other", "Other"), 2).await;
+    // The page was reloaded, and another process answers it: it has the place in front of the other.
+    let again = asks(&LockManager::new(&process));
+    while process.look_now().await.unwrap() == 0 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(Events::of(&t.locks, &key).await.waiting, 2);
+    t.locks.release_lock(held.id()).await.unwrap();
+    // What came to the one is the other's as well.
+    let lease = first.await.unwrap().unwrap();
+    process.look_now().await.unwrap();
+    assert_eq!(again.await.unwrap().unwrap().generation, 2);
+    assert_eq!((lease.generation, lease.id()), (2, &id));
+    // And once more, when it has got the lock already.
+    assert_eq!(asks(&t.locks).await.unwrap().unwrap().generation, 2);
+    t.locks.release_lock(&id).await.unwrap();
+    assert_eq!(other.await.unwrap().unwrap().generation, 3);
+}
+
+pub async fn nobody_waits_for_an_advisory_lock_or_a_key_that_is_none(t: &TestDb) {
+    let note = LockKey::new("Note", random());
+    t.locks.try_lock(&note, &kim()).await.unwrap();
+    assert_eq!(t.locks.lock(&note, &lee()).await.unwrap().generation, 2);
+    let none = t.locks.lock(&LockKey::new("Order", ""), &lee()).await;
+    assert!(matches!(none, Err(LockError::InvalidKey { .. })), "{none:?}");
+}
+
+pub async fn waiting_ends_when_the_database_is_closed(t: &TestDb) {
+    let (process, key) = (t.another_process().await, key());
+    t.locks.try_lock(&key, &kim()).await.unwrap();
+    let locks = LockManager::new(&process);
+    let waiting = waits(&locks, &key, &lee(), 1).await;
+    let mut events = Events::of(&locks, &key).await;
+    process.close().await;
+    assert!(matches!(waiting.await.unwrap(), Err(LockError::Database(_))));
+    assert_eq!(events.next().await, None);
+}
+
+pub async fn one_owner_waits_for_so_many_locks_for_so_long_and_no_more(t: &TestDb) {
+    let limits = Limits { waits_per_owner: 2, longest_wait: MINUTE, ..Limits::default() };
+    let (locks, owner) = (t.locks.clone().with_limits(limits), Owner::new(random(), "Many"));
+    let keys = [key(), key(), key()];
+    for key in &keys {
+        locks.try_lock(key, &kim()).await.unwrap();
+    }
+    let (_first, second) = (waits(&locks, &keys[0], &owner, 1).await, waits(&locks, &keys[1], &owner, 1).await);
+    let third = locks.lock(&keys[2], &owner).await;
+    let limit = Limit::WaitsPerOwner;
+    assert!(matches!(third, Err(LockError::LimitReached { limit: of, most: 2 }) if of == limit), "{third:?}");
+    // One wait less, and there is room.
+    let mut events = Events::of(&locks, &keys[1]).await;
+    second.abort();
+    events.until_waiting(0).await;
+    waits(&locks, &keys[2], &owner, 1).await;
+    let long = locks.lock(&keys[2], &lee()).within(MINUTE + Duration::from_millis(1)).await;
+    let limit = Limit::LongestWait;
+    assert!(matches!(long, Err(LockError::LimitReached { limit: of, most: 60_000 }) if of == limit), "{long:?}");
+}

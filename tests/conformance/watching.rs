@@ -1,0 +1,370 @@
+//! Watching locks.
+
+use std::future::IntoFuture;
+use std::time::Duration;
+
+use tenure::{Beat, LockEvent, LockKey, LockManager, LockPolicy, LockSnapshot, Owner, Presence, ShowOwner, Watch, Why};
+
+use super::support::{MINUTE, TTL, TestDb, key, kim, lee, random, version};
+
+/// Far longer than anything takes: a test that fails says so instead of hanging.
+const PATIENCE: Duration = Duration::from_secs(30);
+const NEVER: Duration = Duration::from_secs(3600);
+
+/// The events of one key, after its snapshot.
+pub struct Events {
+    events: Watch,
+    pub waiting: u32,
+}
+
+impl Events {
+    pub async fn of(locks: &LockManager, key: &LockKey) -> Self {
+        let mut events = Events { events: locks.watch([key.clone()]).unwrap(), waiting: 0 };
+        let (_, keys) = events.snapshot().await;
+        events.waiting = keys[0].waiting;
+        events
+    }
+
+    pub async fn next(&mut self) -> Option<LockEvent> {
+        tokio::time::timeout(PATIENCE, self.events.next()).await.expect("an event within 30 s")
+    }
+
+    async fn snapshot(&mut self) -> (bool, Vec<LockSnapshot>) {
+        match self.next().await {
+            Some(LockEvent::Snapshot { missed, keys }) => (missed, keys),
+            other => panic!("expected a snapshot, found {other:?}"),
+        }
+    }
+
+    /// Until so many wait in line.
+    pub async fn until_waiting(&mut self, count: u32) {
+        while self.waiting != count {
+            if let Some(LockEvent::Waiting { waiting, .. }) = self.next().await {
+                self.waiting = waiting;
+            }
+        }
+    }
+
+    /// The next event, in short: what, and of which generation or how many.
+    async fn short(&mut self) -> String {
+        short(&self.next().await.expect("the stream goes on"))
+    }
+}
+
+fn short(event: &LockEvent) -> String {
+    match event {
+        LockEvent::Snapshot { missed, keys } => {
+            format!("snapshot of {}{}", keys.len(), if *missed { ", missed" } else { "" })
+        }
+        LockEvent::Acquired(holder) => format!("{} by {}", holder.generation, holder.owner.id),
+        LockEvent::Resumed(holder) => format!("{} goes on", holder.generation),
+        LockEvent::Reserved(holder) => format!("{} kept for {}", holder.generation, holder.owner.id),
+        LockEvent::PresenceChanged(holder) => format!("{} is {:?}", holder.generation, holder.presence()),
+        LockEvent::Ended { holder, why } => {
+            let how = match why {
+                Why::Released { .. } => "released".into(),
+                Why::Expired { .. } => "expired".into(),
+                Why::Broken { by, reason, .. } => format!("broken by {}: {reason}", by.id),
+                Why::TakenOver { by, reason, .. } => format!("taken over by {}: {reason}", by.id),
+                Why::HandedOver { to, .. } => format!("handed over to {}", to.id),
+                other => format!("{other:?}"),
+            };
+            format!("{} of {} {how}", holder.generation, holder.owner.id)
+        }
+        LockEvent::Requested(request) => format!("{} asks for {}: {}", request.by.id, request.generation, request.note),
+        LockEvent::Waiting { waiting, .. } => format!("{waiting} wait"),
+        LockEvent::VersionChanged { version, .. } => format!("version {}", version.number()),
+        other => format!("{other:?}"),
+    }
+}
+
+fn park() -> Owner {
+    Owner::new("park", "Park")
+}
+
+pub async fn first_comes_a_snapshot_of_each_key(t: &TestDb) {
+    let (held, free) = (key(), key());
+    let lease = t.locks.try_lock(&held, &kim()).await.unwrap();
+    t.locks.request(&held, 1, &lee(), "please").await.unwrap();
+    let mut events = t.locks.watch([free.clone(), held.clone(), free.clone()]).unwrap();
+    let Some(LockEvent::Snapshot { missed: false, keys }) = events.next().await else { panic!("no snapshot") };
+    let [first, second] = &keys[..] else { panic!("{keys:?}") };
+    assert_eq!((&first.key, first.generation, first.holders.len(), first.requests.len()), (&free, 0, 0, 0));
+    assert_eq!((&second.key, second.generation, second.waiting), (&held, 1, 0));
+    assert_eq!(second.holders, [tenure::Holder::clone(&lease)]);
+    assert_eq!((&second.requests[0].by, &*second.requests[0].note), (&lee(), "please"));
+    assert!(matches!(t.locks.watch([LockKey::new("", "1")]), Err(tenure::LockError::InvalidKey { .. })));
+}
+
+pub async fn every_way_in_which_a_lease_ends_is_told_with_who_and_why(t: &TestDb) {
+    let key = key();
+    let mut events = Events::of(&t.locks, &key).await;
+    let first = t.locks.try_lock(&key, &kim()).await.unwrap();
+    assert_eq!(events.short().await, "1 by kim");
+    t.locks.release_lock(first.id()).await.unwrap();
+    assert_eq!(events.short().await, "1 of kim released");
+    t.locks.try_lock(&key, &lee()).await.unwrap();
+    assert_eq!(events.short().await, "2 by lee");
+    t.clock.advance(TTL);
+    t.db.look_now().await.unwrap();
+    assert_eq!(events.short().await, "2 of lee expired");
+    t.locks.try_lock(&key, &kim()).await.unwrap();
+    assert_eq!(events.short().await, "3 by kim");
+    t.locks.break_lock(&key, 3, &park(), "on holiday").await.unwrap();
+    assert_eq!(events.short().await, "3 of kim broken by park: on holiday");
+    t.locks.try_lock(&key, &kim()).await.unwrap();
+    assert_eq!(events.short().await, "4 by kim");
+    let moved = t.locks.take_over(&key, 4, &kim(), tenure::LockId::random(), "another tab").await.unwrap();
+    assert_eq!(events.short().await, "4 of kim taken over by kim: another tab");
+    assert_eq!(events.short().await, "5 by kim");
+    // Somebody who holds nothing in other tests.
+    let (id, next) = (random(), |id: &str| Owner::new(id, "Next"));
+    t.locks.request(&key, 5, &next(&id), "").await.unwrap();
+    assert_eq!(events.short().await, format!("{id} asks for 5: "));
+    t.locks.hand_over(moved.id(), &id).await.unwrap();
+    assert_eq!(events.short().await, format!("5 of kim handed over to {id}"));
+    assert_eq!(events.short().await, format!("6 kept for {id}"));
+    t.locks.try_lock(&key, &next(&id)).await.unwrap();
+    assert_eq!(events.short().await, format!("7 by {id}"));
+    assert_eq!(t.locks.release_all(&id).await.unwrap().len(), 1);
+    assert_eq!(events.short().await, format!("7 of {id} released"));
+}
+
+pub async fn a_save_that_releases_is_told_and_so_is_its_version(t: &TestDb) {
+    let no = t.order().await;
+    let key = LockKey::of::<super::order::Order>(&no);
+    let mut events = t.locks.watch([key.clone()]).unwrap();
+    let Some(LockEvent::Snapshot { keys, .. }) = events.next().await else { panic!("no snapshot") };
+    assert_eq!(keys[0].version, Some(version(1)));
+    let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
+    let save = t.orders.update(&no).by(&kim()).releasing(lease.id());
+    save.run(|order| order.send_to("Sejong-daero 9")).await.unwrap();
+    let mut told = Vec::new();
+    while told.len() < 3 {
+        told.push(short(&tokio::time::timeout(PATIENCE, events.next()).await.unwrap().unwrap()));
+    }
+    assert_eq!(told, ["1 by kim", "1 of kim released", "version 2"]);
+    // Nobody keeps revisions of a counter, so its own process tells.
+    let name = t.counter(1).await;
+    let mut events = Events::of(&t.locks, &LockKey::of::<super::order::Counter>(&name)).await;
+    t.counters
+        .update(&name)
+        .run::<()>(|counter| {
+            counter.count += 1;
+            Ok(())
+        })
+        .await
+        .unwrap();
+    assert_eq!(events.short().await, "version 2");
+}
+
+pub async fn whoever_asks_for_a_lock_or_waits_for_it_is_told(t: &TestDb) {
+    let key = key();
+    t.locks.try_lock(&key, &kim()).await.unwrap();
+    let mut events = Events::of(&t.locks, &key).await;
+    t.locks.request(&key, 1, &lee(), "please").await.unwrap();
+    assert_eq!(events.short().await, "lee asks for 1: please");
+    // Asking again is no news; another note is.
+    t.clock.advance(Duration::from_secs(1));
+    t.locks.request(&key, 1, &lee(), "please").await.unwrap();
+    t.db.look_now().await.unwrap();
+    t.locks.request(&key, 1, &lee(), "now, please").await.unwrap();
+    assert_eq!(events.short().await, "lee asks for 1: now, please");
+    let waiting = tokio::spawn(t.locks.lock(&key, &lee()).within(MINUTE).into_future());
+    assert_eq!(events.short().await, "1 wait");
+    waiting.abort();
+    assert_eq!(events.short().await, "0 wait");
+}
+
+pub async fn whether_the_holder_is_there_is_told(t: &TestDb) {
+    let key = key();
+    let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
+    let mut events = Events::of(&t.locks, &key).await;
+    t.clock.advance(3 * MINUTE);
+    t.db.look_now().await.unwrap();
+    assert_eq!(events.short().await, format!("1 is {:?}", Presence::Unreachable));
+    t.locks.keep_alive_with(&[Beat::idle(lease.id().clone(), 10 * MINUTE)]).await.unwrap();
+    t.db.look_now().await.unwrap();
+    assert_eq!(events.short().await, format!("1 is {:?}", Presence::Active));
+    t.clock.advance(2 * MINUTE);
+    t.locks.keep_alive_with(&[Beat::idle(lease.id().clone(), 5 * MINUTE)]).await.unwrap();
+    assert_eq!(events.short().await, format!("1 is {:?}", Presence::Idle));
+    t.locks.keep_alive(&[lease.id().clone()]).await.unwrap();
+    assert_eq!(events.short().await, format!("1 is {:?}", Presence::Active));
+}
+
+pub async fn an_expired_lease_that_goes_on_is_told(t: &TestDb) {
+    let no = t.order().await;
+    let key = LockKey::of::<super::order::Order>(&no);
+    let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
+    let mut events = Events::of(&t.locks, &key).await;
+    t.clock.advance(TTL);
+    t.db.look_now().await.unwrap();
+    assert_eq!(events.short().await, "1 of kim expired");
+    let seen = t.orders.get(&no).await.unwrap().unwrap().token();
+    t.locks.resume(&t.orders, &no, lease.id(), seen).await.unwrap();
+    assert_eq!(events.short().await, "1 goes on");
+}
+
+pub async fn those_who_hold_a_lock_together_are_told_one_by_one(t: &TestDb) {
+    let locks = t.locks.clone().with_policy("PriceList", LockPolicy::shared());
+    let prices = LockKey::new("PriceList", random());
+    let mut events = Events::of(&locks, &prices).await;
+    let one = locks.try_lock_shared(&prices, &kim()).await.unwrap();
+    let other = locks.try_lock_shared(&prices, &lee()).await.unwrap();
+    let waiting = tokio::spawn(locks.lock(&prices, &park()).within(MINUTE).into_future());
+    events.until_waiting(1).await;
+    locks.release_lock(other.id()).await.unwrap();
+    assert_eq!(events.short().await, "2 of lee released");
+    locks.release_lock(one.id()).await.unwrap();
+    assert_eq!(events.short().await, "1 of kim released");
+    assert_eq!(waiting.await.unwrap().unwrap().generation, 3);
+    assert_eq!(events.short().await, "3 by park");
+}
+
+pub async fn a_set_is_told_key_by_key(t: &TestDb) {
+    let (one, other) = (key(), key());
+    let mut events = [Events::of(&t.locks, &one).await, Events::of(&t.locks, &other).await];
+    let set = t.locks.try_lock_all([one, other], &kim()).await.unwrap();
+    for events in &mut events {
+        assert_eq!(events.short().await, "1 by kim");
+    }
+    t.locks.release_set(&set).await.unwrap();
+    for events in &mut events {
+        assert_eq!(events.short().await, "1 of kim released");
+    }
+}
+
+pub async fn whom_the_policy_hides_is_hidden_from_those_who_watch(t: &TestDb) {
+    let locks = t.locks.clone().with_policy("Secret", LockPolicy::exclusive().showing(ShowOwner::Anonymous));
+    let key = LockKey::new("Secret", random());
+    let mut seen = Vec::new();
+    for viewer in [kim(), lee(), park()] {
+        seen.push((viewer.id.clone(), Events::of(&locks.acting_for(&viewer), &key).await));
+    }
+    locks.try_lock(&key, &kim()).await.unwrap();
+    locks.request(&key, 1, &lee(), "please").await.unwrap();
+    t.db.look_now().await.unwrap();
+    locks.break_lock(&key, 1, &lee(), "urgent").await.unwrap();
+    for (viewer, mut events) in seen {
+        let Some(LockEvent::Acquired(holder)) = events.next().await else { panic!("not acquired") };
+        assert_eq!(holder.owner.is_hidden(), viewer != "kim");
+        let Some(LockEvent::Requested(request)) = events.next().await else { panic!("not asked for") };
+        // Its holder names whoever asks by a handle, and only those two know what was said.
+        assert_eq!((request.by.id == "lee", request.by.name == "Lee Junho"), (viewer == "lee", viewer == "lee"));
+        assert_eq!(request.note, if viewer == "park" { "" } else { "please" });
+        let Some(LockEvent::Ended { holder, why: Why::Broken { by, .. } }) = events.next().await else {
+            panic!("no end")
+        };
+        assert_eq!((holder.owner.is_hidden(), by.is_hidden()), (viewer != "kim", viewer != "lee"));
+    }
+    let mut events = locks.acting_for(&park()).watch([key.clone()]).unwrap();
+    locks.try_lock(&key, &kim()).await.unwrap();
+    let Some(LockEvent::Snapshot { keys, .. }) = events.next().await else { panic!("no snapshot") };
+    assert!(keys[0].holders.iter().all(|holder| holder.owner.is_hidden()), "{keys:?}");
+}
+
+pub async fn two_processes_see_what_the_other_does(t: &TestDb) {
+    let key = key();
+    let often = Duration::from_millis(10);
+    let one = LockManager::new(&t.process_looking_every(often).await);
+    let other = LockManager::new(&t.process_looking_every(often).await);
+    let (mut ones, mut others) = (Events::of(&one, &key).await, Events::of(&other, &key).await);
+    let lease = one.try_lock(&key, &kim()).await.unwrap();
+    for events in [&mut ones, &mut others] {
+        assert_eq!(events.short().await, "1 by kim");
+    }
+    other.break_lock(&key, 1, &lee(), "urgent").await.unwrap();
+    for events in [&mut ones, &mut others] {
+        assert_eq!(events.short().await, "1 of kim broken by lee: urgent");
+    }
+    assert!(one.release_lock(lease.id()).await.is_err());
+}
+
+pub async fn no_change_of_hands_between_two_looks_is_lost(t: &TestDb) {
+    let (process, key) = (t.another_process().await, key());
+    let held = t.locks.try_lock(&key, &kim()).await.unwrap();
+    // One look begins before all that, and the next comes after it.
+    let locks = LockManager::new(&process);
+    let mut events = Events::of(&locks, &key).await;
+    t.locks.release_lock(held.id()).await.unwrap();
+    for _ in 0..3 {
+        let lease = t.locks.try_lock(&key, &lee()).await.unwrap();
+        t.locks.release_lock(lease.id()).await.unwrap();
+    }
+    t.locks.try_lock(&key, &lee()).await.unwrap();
+    t.locks.break_lock(&key, 5, &park(), "enough").await.unwrap();
+    t.locks.try_lock(&key, &kim()).await.unwrap();
+    process.look_now().await.unwrap();
+    let mut told = Vec::new();
+    while told.len() < 10 {
+        told.push(events.short().await);
+    }
+    let expected = [
+        "1 of kim released",
+        "2 by lee",
+        "2 of lee released",
+        "3 by lee",
+        "3 of lee released",
+        "4 by lee",
+        "4 of lee released",
+        "5 by lee",
+        "5 of lee broken by park: enough",
+        "6 by kim",
+    ];
+    assert_eq!(told, expected);
+}
+
+pub async fn whoever_reads_slowly_is_told_that_something_was_missed_and_sees_how_things_stand(t: &TestDb) {
+    let (key, other) = (key(), key());
+    let mut slow = Events { events: t.locks.watch([key.clone(), other.clone()]).unwrap(), waiting: 0 };
+    slow.snapshot().await;
+    for _ in 0..150 {
+        let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
+        t.locks.release_lock(lease.id()).await.unwrap();
+    }
+    let lease = t.locks.try_lock(&key, &lee()).await.unwrap();
+    t.db.look_now().await.unwrap();
+    let (missed, keys) = slow.snapshot().await;
+    assert_eq!((missed, keys[0].generation, &keys[0].holders[0].owner), (true, 151, &lee()));
+    assert_eq!((&keys[1].key, keys[1].generation), (&other, 0));
+    // And from there it goes on.
+    t.locks.release_lock(lease.id()).await.unwrap();
+    assert_eq!(slow.short().await, "151 of lee released");
+}
+
+pub async fn looking_costs_one_statement_however_many_watch(t: &TestDb) {
+    let process = t.process_looking_every(NEVER).await;
+    let locks = LockManager::new(&process);
+    let keys: Vec<LockKey> = (0..100).map(|_| key()).collect();
+    let mut watchers: Vec<Watch> = (0..50).map(|_| locks.watch(keys.clone()).unwrap()).collect();
+    for watcher in &mut watchers {
+        let Some(LockEvent::Snapshot { keys, .. }) = watcher.next().await else { panic!("no snapshot") };
+        assert_eq!(keys.len(), 100);
+    }
+    assert_eq!(process.look_now().await.unwrap(), 1);
+}
+
+pub async fn a_thousand_keys_are_watched_at_once(t: &TestDb) {
+    let keys: Vec<LockKey> = (0..1_000).map(|_| LockKey::new("Order", random())).collect();
+    let process = t.process_looking_every(NEVER).await;
+    let locks = LockManager::new(&process);
+    let mut events = locks.watch(keys.clone()).unwrap();
+    let Some(LockEvent::Snapshot { keys: seen, .. }) = events.next().await else { panic!("no snapshot") };
+    assert!(seen.iter().map(|snapshot| &snapshot.key).eq(&keys));
+    t.locks.try_lock(&keys[0], &kim()).await.unwrap();
+    t.locks.try_lock(&keys[999], &lee()).await.unwrap();
+    assert_eq!(process.look_now().await.unwrap(), 2, "500 keys with each statement");
+    let mut told = [events.next().await.unwrap(), events.next().await.unwrap()].map(|event| short(&event));
+    told.sort();
+    assert_eq!(told, ["1 by kim", "1 by lee"]);
+}
+
+pub async fn when_nobody_watches_nothing_is_looked_at(t: &TestDb) {
+    let key = key();
+    let (one, other) = (Events::of(&t.locks, &key).await, Events::of(&t.locks, &key).await);
+    drop(one);
+    assert_eq!(t.db.look_now().await.unwrap(), 1);
+    drop(other);
+    assert_eq!(t.db.look_now().await.unwrap(), 0);
+}
