@@ -5,7 +5,7 @@ use std::time::Duration;
 use argon2::Argon2;
 use argon2::password_hash::PasswordHasher;
 use jiff::Timestamp;
-use tenure::{Database, DatabaseError, Error, Owner};
+use tenure::{Database, DatabaseError, Error, Owner, SweepError};
 
 use crate::backend;
 use crate::domain::Member;
@@ -14,6 +14,13 @@ use crate::use_cases::Shop;
 
 /// How long the database remembers which commits it made. Whoever lost the answer asks within seconds.
 const COMMITS_REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long it is known of an order that nobody edits who edited it last, and of a form that was left open why its lock is
+/// gone. Nobody comes back to a form after a month.
+const KEYS_REMEMBERED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// How long it can be looked up who edited what, and who ended whose lock.
+const HISTORY_REMEMBERED: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Opens the shop in this database; a commit whose answer is lost on the way is asked about. A database without members is filled with demo people and orders, all or nothing.
 ///
@@ -30,14 +37,19 @@ pub async fn open(db: Database) -> Result<Shop, Error> {
     Ok(shop)
 }
 
-/// Deletes what nobody asks for any more: sign-in sessions whose time is up, and old commits.
+/// Deletes what nobody asks for any more: sign-in sessions whose time is up, old commits, and what is known of locks.
 ///
 /// # Errors
 /// [`Error::Database`]; it stays until the next time.
 pub(crate) async fn sweep(shop: &Shop) -> Result<(), Error> {
     backend::Sessions::new(&shop.db).sweep().await?;
     shop.db.forget_operations(COMMITS_REMEMBERED).await?;
-    Ok(())
+    let swept = shop.locks().sweep(KEYS_REMEMBERED).keeping_history_for(HISTORY_REMEMBERED).run().await;
+    match swept {
+        Ok(_) => Ok(()),
+        Err(SweepError::Database(error)) => Err(error.into()),
+        Err(refused) => Err(DatabaseError::Other(std::sync::Arc::new(refused)).into()),
+    }
 }
 
 async fn fill(shop: &Shop, members: Vec<Member>) -> Result<(), Error> {

@@ -11,7 +11,9 @@ mod save_both;
 mod sign_in;
 mod supervise;
 
-use tenure::{BreakError, Database, LeaseError, LockError, LockManager, LockPolicy, Owner, Repository, UpdateError};
+use tenure::{
+    BreakError, Database, LeaseError, ListError, LockError, LockManager, LockPolicy, Owner, Repository, UpdateError,
+};
 
 use crate::domain::{Invalid, Member, Note, Order, OrderError, OrderNo, Role};
 
@@ -76,6 +78,9 @@ pub enum Refusal {
     /// The lease of somebody else could not be ended.
     #[error(transparent)]
     Break(#[from] BreakError),
+    /// What is being edited could not be listed.
+    #[error(transparent)]
+    List(#[from] ListError),
 }
 
 impl Refusal {

@@ -113,9 +113,9 @@ async fn cycle<L: Locks>(
     locks.check_lock(&ticket).await?;
     let checked = Instant::now();
     // What is extended within the millisecond in which it was taken does not change, and SQLite and MariaDB write nothing.
-    // Nobody does that, so it does not count as quick.
+    // Nobody does that, so it does not count as quick. Sleeping, because whoever waits awake keeps a core from the database.
     while now() == clock {
-        tokio::task::yield_now().await;
+        tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let extending = Instant::now();
     *paused = extending - checked;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tenure::{Database, Lease, LockId, LockKey, LockManager, LockPolicy, Owner};
+use tenure::{Database, Lease, Limits, LockId, LockKey, LockManager, LockPolicy, Owner};
 
 use super::KIND;
 use super::together::together;
@@ -26,7 +26,9 @@ impl Tenure {
         let database = Database::connect(url).await?;
         let days = |days: u64| Duration::from_secs(days * 24 * 3600);
         let policy = LockPolicy::exclusive().absolute_limit(days(7))?.ttl(days(1))?;
-        let locks = LockManager::new(&database).with_policy(KIND, policy);
+        // One owner holds thousands here.
+        let limits = Limits { locks_per_owner: 1_000_000, ..Limits::default() };
+        let locks = LockManager::new(&database).with_policy(KIND, policy).with_limits(limits);
         Ok(Tenure { database, locks })
     }
 

@@ -111,7 +111,7 @@ fn verdict(
             ("OE-11", t.lost_title_broken(), t.lost_broken(by, frame.at(*at), reason.as_str()))
         }
         Why::Released { at } => ("OE-20", t.lost_title_finished(), t.lost_finished(frame.at(*at), version)),
-        Why::Expired { at } => match (&held, moved) {
+        Why::Expired { at } | Why::IdleLimitReached { at } => match (&held, moved) {
             (Some(_), _) => ("OE-9", t.lost_title_taken(), t.lost_lapsed(frame.at(*at))),
             (None, true) => ("OE-8", t.lost_title_lapsed(), t.lost_lapsed(frame.at(*at))),
             (None, false) => ("OE-7", t.lost_title_lapsed(), t.lost_lapsed(frame.at(*at))),

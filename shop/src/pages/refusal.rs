@@ -2,7 +2,7 @@
 //! same.
 
 use axum::response::Response;
-use tenure::{BreakError, Error, LeaseError, LockError, VersionToken};
+use tenure::{BreakError, Error, LeaseError, ListError, LockError, VersionToken};
 
 use super::fields::Fields;
 use super::frame::{Frame, Visit};
@@ -88,7 +88,8 @@ pub(super) fn plain(frame: Frame, refusal: Refusal) -> Response {
         Refusal::Failed(Error::Database(error))
         | Refusal::Lock(LockError::Database(error))
         | Refusal::Lease(LeaseError::Database(error))
-        | Refusal::Break(BreakError::Database(error)) => problem::database(frame, &error, None),
+        | Refusal::Break(BreakError::Database(error))
+        | Refusal::List(ListError::Database(error)) => problem::database(frame, &error, None),
         other => {
             tracing::error!(error = &other as &dyn std::error::Error, "a refusal that no page expected");
             problem::failed(frame)

@@ -76,9 +76,10 @@ impl Shop {
         let pages = u32::try_from(total.div_ceil(u64::from(PAGE_SIZE))).unwrap_or(u32::MAX).max(1);
         let page = filter.page.clamp(1, pages);
         let mut rows = backend::list_orders(&self.db, orderer, filter.state, PAGE_SIZE, (page - 1) * PAGE_SIZE).await?;
-        let held = self.locks.held(Some("Order"), LEASES_SHOWN).await?;
+        let held = self.locks.list().of_type("Order").limit(LEASES_SHOWN).run().await?.items;
         for row in &mut rows {
-            row.editing = held.iter().find(|holder| holder.key.id() == row.no.as_str()).cloned();
+            row.editing =
+                held.iter().find(|listed| listed.key.id() == row.no.as_str()).map(|listed| listed.holder.clone());
         }
         Ok(OrderPage { rows, page, pages, total })
     }

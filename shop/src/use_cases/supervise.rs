@@ -12,7 +12,9 @@ impl Shop {
     /// Everything that is being edited now, of one type or of all, the longest-held first.
     pub async fn held(&self, actor: &Member, kind: Option<&str>) -> Result<Vec<Holder>, Refusal> {
         actor.must_be(Role::Operator)?;
-        Ok(self.locks.held(kind, SHOWN).await?)
+        let all = self.locks.list().limit(SHOWN);
+        let held = kind.into_iter().fold(all, |list, kind| list.of_type(kind)).run().await?;
+        Ok(held.items.into_iter().map(|listed| listed.holder).collect())
     }
 
     /// Ends the lease that the operator saw, with a reason that its holder is told.

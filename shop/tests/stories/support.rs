@@ -102,8 +102,8 @@ impl Server {
 
     /// Who holds a lock now, and its generation.
     pub async fn held(&self) -> Vec<(String, i64)> {
-        let held = LockManager::new(&self.db).held(None, 100).await.unwrap();
-        held.into_iter().map(|holder| (holder.owner.id, holder.generation)).collect()
+        let held = LockManager::new(&self.db).list().run().await.unwrap().items;
+        held.into_iter().map(|holder| (holder.owner.id.clone(), holder.generation)).collect()
     }
 }
 
