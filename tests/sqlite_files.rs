@@ -8,6 +8,9 @@ use std::time::Duration;
 
 use tenure::{Database, DatabaseError, LockError, LockEvent, LockKey, LockManager, Owner, Wait, Watch};
 
+/// Far longer than anything takes: a test that fails says so instead of hanging.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 fn url(path: &Path) -> String {
     format!("sqlite://{}", path.display())
 }
@@ -177,6 +180,8 @@ async fn a_place_in_line_that_was_lost_is_asked_for_again() {
     let (locks, key) = (LockManager::new(&db), LockKey::new("Order", "1"));
     let held = locks.try_lock(&key, &Owner::new("kim", "Kim")).await.unwrap();
     let mut events = locks.watch([key.clone()]).unwrap();
+    // Whoever stands in line already when the watch begins is told of in its snapshot, not by an event.
+    assert!(matches!(events.next().await, Some(LockEvent::Snapshot { keys, .. }) if keys[0].waiting == 0));
     let waiting = tokio::spawn(locks.lock(&key, &Owner::new("lee", "Lee")).into_future());
     until_waiting(&mut events, 1).await;
     // As if the database had been restored from a moment before.
@@ -190,10 +195,10 @@ async fn a_place_in_line_that_was_lost_is_asked_for_again() {
 
 async fn until_waiting(events: &mut Watch, count: u32) {
     loop {
-        if let Some(LockEvent::Waiting { waiting, .. }) = events.next().await
-            && waiting == count
-        {
-            return;
+        match tokio::time::timeout(PATIENCE, events.next()).await.expect("an event within 30 s") {
+            Some(LockEvent::Waiting { waiting, .. }) if waiting == count => return,
+            Some(_) => {}
+            None => panic!("the database was closed"),
         }
     }
 }

@@ -60,6 +60,7 @@ pub use error::StartError;
 pub use kind::Kind;
 pub use mariadb::MariaDb;
 pub use postgres::Postgres;
+pub use process::status_within;
 pub use proxy::Proxy;
 pub use server::Server;
 pub use shared::{mariadb, new_database, postgres, server_url};

@@ -22,6 +22,11 @@ impl Process {
         Ok(Process { child: command.process_group(0).spawn()? })
     }
 
+    /// Starts it in the process group of the terminal, where Ctrl-C ends it as well.
+    fn beside(command: &mut Command) -> std::io::Result<Self> {
+        Ok(Process { child: command.spawn()? })
+    }
+
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
@@ -59,6 +64,21 @@ impl Process {
         // Whoever adopts the children may be slow to bury them: dead is enough.
         within(BURIAL, || children.iter().all(|pid| stat(*pid).is_none_or(|stat| "ZX".contains(stat.state))));
     }
+}
+
+/// Runs a command for so long at most: how it ended; `None` if it did not, and was killed with all that it had started.
+///
+/// # Errors
+/// When it cannot be started.
+pub fn status_within(limit: Duration, command: &mut Command) -> std::io::Result<Option<ExitStatus>> {
+    let mut running = Process::beside(command)?;
+    let mut status = None;
+    within(limit, || {
+        status = running.ended();
+        status.is_some()
+    });
+    running.kill();
+    Ok(status)
 }
 
 /// What the system says about a process.
@@ -99,5 +119,39 @@ pub(crate) fn within(limit: Duration, mut condition: impl FnMut() -> bool) -> bo
             return false;
         }
         thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_killed_with_what_it_started() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut command = Command::new("/bin/sh");
+        command.arg("-c").arg("sleep 600 & echo $! > \"$0\"; wait").arg(file.path());
+        let mut running = Process::beside(&mut command).unwrap();
+        let mut child = String::new();
+        assert!(within(BURIAL, || {
+            child = fs::read_to_string(file.path()).unwrap();
+            child.ends_with('\n')
+        }));
+        running.kill();
+        let child = Pid::from_raw(child.trim().parse().unwrap()).unwrap();
+        assert!(stat(child).is_none_or(|stat| "ZX".contains(stat.state)));
+    }
+
+    #[test]
+    fn a_command_that_does_not_end_is_ended() {
+        let mut command = Command::new("/bin/sh");
+        assert!(status_within(Duration::ZERO, command.args(["-c", "sleep 600"])).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_command_that_ends_in_time_says_how() {
+        let mut command = Command::new("/bin/sh");
+        let status = status_within(BURIAL, command.args(["-c", "exit 3"])).unwrap();
+        assert_eq!(status.unwrap().code(), Some(3));
     }
 }

@@ -422,7 +422,8 @@ macro_rules! conformance {
         $(mod $room {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $case() {
-                $crate::conformance::$room::$case(&$open().await).await;
+                let case = async { $crate::conformance::$room::$case(&$open().await).await };
+                $crate::conformance::support::within_limit(case).await;
             })+
         })+
     };

@@ -13,6 +13,14 @@ pub const MINUTE: Duration = Duration::from_secs(60);
 /// The default time to live.
 pub const TTL: Duration = Duration::from_secs(300);
 
+/// Far longer than any case takes, on a machine that has much else to do: one that hangs fails by its name.
+const LONGEST_CASE: Duration = Duration::from_secs(180);
+
+/// Runs a case; fails if it does not end.
+pub async fn within_limit(case: impl Future<Output = ()>) {
+    tokio::time::timeout(LONGEST_CASE, case).await.expect("the case ends within three minutes");
+}
+
 pub struct TestDb {
     pub db: Database,
     pub clock: ManualClock,

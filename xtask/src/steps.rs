@@ -1,12 +1,16 @@
 //! The steps of `cargo xtask test`: what each runs, and running them one after the other.
 
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use testkit::Kind;
+use testkit::{Kind, status_within};
 
 use crate::debian;
 use crate::servers::{cargo, root, start};
+
+/// No step takes half of it, cold build included. One that hangs is to fail by its name, with what it printed, before CI is
+/// ended from outside.
+const LONGEST: Duration = Duration::from_secs(25 * 60);
 
 /// One check.
 pub(crate) struct Step {
@@ -38,8 +42,8 @@ pub(crate) const STEPS: [Step; 16] = [
     },
     // What everybody runs: the default members, with the examples in their documentation, and no service.
     Step::new("test", &["test"]),
-    // That what measures can be trusted to calculate.
-    Step::new("bench", &["test", "--workspace", "--all-features", "--bin", "bench"]),
+    // The tests beside the code, also of what measures and of what starts the servers.
+    Step::new("units", &["test", "--workspace", "--all-features", "--lib", "--bins"]),
     // The library for those who bring a backend of their own. Its tests need one, so it is only compiled.
     Step::new("no-backend", &["check", "--package", "tenure", "--no-default-features"]),
     // And for those who want one server and no SQLite: together, the features hide what each of them lacks.
@@ -110,9 +114,10 @@ impl Step {
             command.env(kind.variable(), url);
             running.push(server);
         }
-        match command.status() {
-            Ok(status) if status.success() => Ok(()),
-            Ok(status) => Err(status.to_string()),
+        match status_within(LONGEST, &mut command) {
+            Ok(Some(status)) if status.success() => Ok(()),
+            Ok(Some(status)) => Err(status.to_string()),
+            Ok(None) => Err(format!("it was ended after {} minutes", LONGEST.as_secs() / 60)),
             Err(error) => Err(format!("cargo could not be started: {error}")),
         }
     }
