@@ -11,6 +11,7 @@ mod connect;
 mod connection;
 mod deadline;
 mod errors;
+mod kept;
 mod leases;
 mod list;
 mod load;

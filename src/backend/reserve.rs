@@ -17,7 +17,7 @@ pub(super) async fn acquire<DB: Database>(
     pool: &Pool<DB>,
     reserve: &Pool<DB>,
 ) -> Result<PoolConnection<DB>, sqlx::Error> {
-    let busy = pool.num_idle() == 0 && pool.size() >= pool.options().get_max_connections();
+    let busy = is_busy(pool);
     tokio::select! {
         biased;
         connection = pool.acquire() => connection,
@@ -28,4 +28,9 @@ pub(super) async fn acquire<DB: Database>(
             reserve.acquire().await
         } => connection,
     }
+}
+
+/// Whether all connections of a pool are in use.
+pub(super) fn is_busy<DB: Database>(pool: &Pool<DB>) -> bool {
+    pool.num_idle() == 0 && pool.size() >= pool.options().get_max_connections()
 }

@@ -12,6 +12,7 @@ use super::blocker::Labels;
 use super::connection::Connections;
 use super::deadline::Flavour;
 use super::errors::{classify, number};
+use super::kept::Kept;
 use super::{MySql, Time};
 use crate::backend::{migration, reserve};
 use crate::clock::to_micros;
@@ -62,13 +63,22 @@ impl MySql {
         let unseen = options.clone().disable_statement_logging();
         let leases = pool(unseen, server.session, CONNECTIONS_FOR_LEASES);
         let alone = pool(options.clone(), server.session, reserve::CONNECTIONS);
-        let pool = pool(options, server.session, connect.connections.map_or(CONNECTIONS, NonZeroU32::get));
+        let count = connect.connections.map_or(CONNECTIONS, NonZeroU32::get);
+        let pool = pool(options, server.session, count);
         // Where nothing is left to do, the user needs no right to make tables.
         let known: Vec<i64> = migrator().iter().map(|migration| migration.version).collect();
         if applied(&pool).await? != known {
             migrate(&pool, &migrator(), Some(INTERRUPTED)).await?;
         }
-        let connections = Connections { pool, leases, alone, flavour: server.flavour, labels: Labels::default() };
+        let connections = Connections {
+            pool,
+            kept: Kept::of(count),
+            leases,
+            alone,
+            flavour: server.flavour,
+            patience: server.patience,
+            labels: Labels::default(),
+        };
         Ok(MySql { connections, time: Time(connect.clock), version: server.version })
     }
 }
@@ -168,6 +178,8 @@ struct Server {
     settings: Vec<Setting>,
     read_only: bool,
     isolation: String,
+    /// How long it lets a lock be waited for.
+    patience: Duration,
     /// What every connection is set to.
     session: &'static str,
 }
@@ -236,6 +248,7 @@ fn server(rows: &[MySqlRow]) -> Result<Server, DatabaseError> {
     let value = |name: &str| variables.get(name).cloned().unwrap_or_default();
     let is = |name: &str, wanted: &str| value(name) == wanted;
     let version = value("version");
+    let patience = ["innodb_lock_wait_timeout", "lock_wait_timeout"].map(|name| value(name).parse().unwrap_or(0));
     let forgets = "In a crash the server may forget a lock after it said that it was granted.";
     let setting = |name, wanted, good, risk| Setting { name, value: value(name), wanted, good, risk };
     let mut settings = vec![
@@ -270,6 +283,7 @@ fn server(rows: &[MySqlRow]) -> Result<Server, DatabaseError> {
         version: version.split('-').next().unwrap_or_default().to_owned(),
         settings,
         read_only: read_only.is_some(),
+        patience: Duration::from_secs(patience.into_iter().min().unwrap_or(0)),
         // MariaDB before 11.1 only has the older name.
         isolation: variables.get("transaction_isolation").unwrap_or(&value("tx_isolation")).clone(),
         session: if variables.contains_key("innodb_snapshot_isolation") { SESSION_WITHOUT_SNAPSHOTS } else { SESSION },

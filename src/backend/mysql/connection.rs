@@ -1,12 +1,14 @@
 //! A transaction that cannot outlive its owner, and whose waits end at one deadline.
 
 use std::pin::pin;
+use std::time::Duration;
 
 use sqlx::{MySqlPool, Row};
 
 use super::blocker::{Label, Labels, SHORTEST, blocker};
 use super::deadline::{Deadline, Flavour};
 use super::errors::{classify, classify_commit};
+use super::kept::Kept;
 use super::operation;
 use super::session::Session;
 use crate::backend::{alarm, reserve};
@@ -18,11 +20,15 @@ use crate::operation::OperationId;
 #[derive(Debug, Clone)]
 pub(super) struct Connections {
     pub pool: MySqlPool,
+    /// Connections of that pool which had a transaction a moment ago.
+    pub kept: Kept,
     /// For batches of questions to the lock table: they wait for nobody, and nobody who waits keeps them from a connection.
     pub leases: MySqlPool,
     /// For questions to the lock table that are asked alone, when the others are busy: they may wait for somebody.
     pub alone: MySqlPool,
     pub flavour: Flavour,
+    /// How long the server lets a lock be waited for, where nothing else is said.
+    pub patience: Duration,
     /// What the transactions of this process are for.
     pub labels: Labels,
 }
@@ -30,7 +36,10 @@ pub(super) struct Connections {
 impl Connections {
     /// A connection, for statements that are transactions of their own.
     pub(super) async fn acquire(&self) -> Result<Session, DatabaseError> {
-        Session::acquire(&self.pool, self.flavour).await
+        match reserve::is_busy(&self.pool).then(|| self.kept.take()).flatten() {
+            Some((connection, _)) => Ok(Session::on(connection, self.flavour)),
+            None => Session::acquire(&self.pool, self.flavour).await,
+        }
     }
 
     /// A connection for an operation of the lock manager that may have to wait, also when the application's transactions
@@ -41,6 +50,7 @@ impl Connections {
     }
 
     pub(super) async fn close(&self) {
+        self.kept.close();
         tokio::join!(self.pool.close(), self.leases.close(), self.alone.close());
     }
 
@@ -55,7 +65,7 @@ impl Connections {
 pub(super) struct OpenTransaction {
     session: Session,
     connections: Connections,
-    /// The number of the connection, by which others can ask what it waits for. 0 if nobody needs to.
+    /// The number of the connection, by which others can ask what it waits for.
     connection: i64,
     /// What others are told; it goes with the transaction.
     _label: Option<Label>,
@@ -73,26 +83,38 @@ impl OpenTransaction {
         wait: Wait,
         label: Option<&str>,
     ) -> Result<Self, DatabaseError> {
-        let deadline = Deadline::start(wait);
-        Self::begin_on(connections.acquire().await?, connections, deadline, label).await
+        let deadline = Deadline::start(wait, connections.patience);
+        let (session, number) = match connections.kept.take() {
+            Some((connection, number)) => (Session::on(connection, connections.flavour), Some(number)),
+            None => (connections.acquire().await?, None),
+        };
+        Self::begin_as(session, connections, number, deadline, label).await
     }
 
     /// Begins for an operation of the lock manager.
     pub(super) async fn begin_for_leases(connections: &Connections) -> Result<Self, DatabaseError> {
-        let deadline = Deadline::start(Wait::default());
-        Self::begin_on(connections.acquire_for_one().await?, connections, deadline, None).await
+        let deadline = Deadline::start(Wait::default(), connections.patience);
+        Self::begin_as(connections.acquire_for_one().await?, connections, None, deadline, None).await
     }
 
-    async fn begin_on(
+    /// Begins on a connection whose number is known, or asked for with the same message.
+    async fn begin_as(
         mut session: Session,
         connections: &Connections,
+        number: Option<i64>,
         mut deadline: Deadline,
         label: Option<&str>,
     ) -> Result<Self, DatabaseError> {
-        let settings = deadline.tell(connections.flavour);
-        let begin = format!("set autocommit = 0, {settings}; savepoint tenure; select cast(connection_id() as signed)");
-        let row = session.begin(begin, Some(deadline)).await.map_err(classify)?;
-        let connection = row.try_get(0).map_err(classify)?;
+        let mut begin = format!("set autocommit = 0, {}; savepoint tenure", deadline.tell(connections.flavour));
+        if number.is_none() {
+            begin += "; select cast(connection_id() as signed)";
+        }
+        let row = session.begin(begin, deadline).await.map_err(classify)?;
+        let connection = match (number, row) {
+            (Some(number), _) => number,
+            (None, Some(row)) => row.try_get(0).map_err(classify)?,
+            (None, None) => return Err(classify(sqlx::Error::RowNotFound)),
+        };
         let _label = label.map(|label| connections.labels.put(connection, label));
         Ok(OpenTransaction { session, connections: connections.clone(), connection, _label })
     }
@@ -138,12 +160,26 @@ impl OpenTransaction {
     pub(super) async fn commit(mut self, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
         let first = operation.map(operation::carried).unwrap_or_default();
         let commit = format!("{first}{}", self.session.flavour().commit(self.session.was_lent()));
-        self.session.end(commit).await.map_err(classify_commit)
+        self.session.end(commit).await.map_err(classify_commit)?;
+        self.keep();
+        Ok(())
     }
 
     /// Rolls back and waits until it is done.
     pub(super) async fn rollback(mut self) -> Result<(), DatabaseError> {
         let roll_back = self.session.flavour().roll_back();
-        self.session.end(roll_back.to_owned()).await.map_err(classify)
+        self.session.end(roll_back.to_owned()).await.map_err(classify)?;
+        self.keep();
+        Ok(())
+    }
+
+    /// Keeps the connection for the next transaction.
+    fn keep(self) {
+        // Where all are in use, somebody may be waiting for one.
+        if let Some((connection, runtime)) =
+            self.session.give_up().filter(|_| !reserve::is_busy(&self.connections.pool))
+        {
+            self.connections.kept.keep(connection, self.connection, &runtime);
+        }
     }
 }

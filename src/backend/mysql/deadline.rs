@@ -14,21 +14,6 @@ pub(super) enum Flavour {
 }
 
 impl Flavour {
-    /// How a statement begins whose waits end at the deadline. The numbers are variables of the session, so that the text
-    /// is always the same and is prepared once.
-    ///
-    /// MySQL has no such thing, only a limit of whole seconds. There a row is waited for while there are seconds to spare,
-    /// so that the server sees a deadlock, and then asked for with NOWAIT until it is free or the time is up.
-    pub(super) fn limit(self) -> &'static str {
-        match self {
-            Flavour::MariaDb => {
-                "set statement max_statement_time = @tenure_wait, innodb_lock_wait_timeout = @tenure_patience, \
-                 lock_wait_timeout = @tenure_patience for "
-            }
-            Flavour::MySql => "",
-        }
-    }
-
     /// Ends a transaction by rolling it back, and whatever `begin` had set. Harmless where there is none.
     pub(super) fn roll_back(self) -> &'static str {
         match self {
@@ -97,6 +82,8 @@ pub(super) struct Deadline {
     budget: Duration,
     /// What the server was last told is left.
     told: Duration,
+    /// After how long InnoDB gives up by itself.
+    patience: Duration,
 }
 
 impl Deadline {
@@ -104,8 +91,8 @@ impl Deadline {
     const SHORTEST: Duration = Duration::from_millis(5);
 
     /// The time starts now: waiting for a connection counts.
-    pub(super) fn start(wait: Wait) -> Self {
-        Deadline { asked: Instant::now(), budget: wait.budget(), told: Duration::ZERO }
+    pub(super) fn start(wait: Wait, patience: Duration) -> Self {
+        Deadline { asked: Instant::now(), budget: wait.budget(), told: Duration::ZERO, patience }
     }
 
     pub(super) fn waited(&self) -> Duration {
@@ -120,14 +107,33 @@ impl Deadline {
     pub(super) fn tell(&mut self, flavour: Flavour) -> String {
         self.told = self.left();
         match flavour {
-            // What cannot wait is refused by InnoDB, at once. What can is ended by the timer, to the microsecond; InnoDB's
-            // own limit of 50 seconds then stands out of the way.
-            Flavour::MariaDb if self.told < Self::SHORTEST => "@tenure_wait = 0, @tenure_patience = 0".into(),
-            Flavour::MariaDb => format!("@tenure_wait = {:.6}, @tenure_patience = 3700", self.told.as_secs_f64()),
+            Flavour::MariaDb => format!("@tenure_wait = {:.6}", self.told.as_secs_f64()),
             Flavour::MySql => {
                 let seconds = seconds_to_spare(self.told).max(1);
                 format!("innodb_lock_wait_timeout = {seconds}, lock_wait_timeout = {seconds}")
             }
+        }
+    }
+
+    /// How a statement begins whose waits end then. The number is a variable of the session, so that the text is always the
+    /// same and is prepared once.
+    ///
+    /// MySQL has no such thing, only a limit of whole seconds. There a row is waited for while there are seconds to spare,
+    /// so that the server sees a deadlock, and then asked for with NOWAIT until it is free or the time is up.
+    pub(super) fn limit(&self, flavour: Flavour) -> &'static str {
+        match flavour {
+            // What cannot wait is refused by InnoDB, at once.
+            Flavour::MariaDb if self.told < Self::SHORTEST => {
+                "set statement innodb_lock_wait_timeout = 0, lock_wait_timeout = 0 for "
+            }
+            // What can is ended by the timer, to the microsecond.
+            Flavour::MariaDb if self.told < self.patience => "set statement max_statement_time = @tenure_wait for ",
+            // And InnoDB's own limit stands out of the way.
+            Flavour::MariaDb => {
+                "set statement max_statement_time = @tenure_wait, innodb_lock_wait_timeout = 3700, \
+                 lock_wait_timeout = 3700 for "
+            }
+            Flavour::MySql => "",
         }
     }
 
@@ -168,17 +174,37 @@ fn seconds_to_spare(left: Duration) -> u64 {
 mod tests {
     use super::*;
 
+    /// On a server with the usual limit of its own.
+    fn deadline(wait: Wait) -> Deadline {
+        Deadline::start(wait, Duration::from_secs(50))
+    }
+
+    fn deadline_told(wait: Wait) -> Deadline {
+        let mut deadline = deadline(wait);
+        deadline.tell(Flavour::MariaDb);
+        deadline
+    }
+
     #[test]
     fn mariadb_is_told_microseconds_and_no_wait_is_no_time_at_all() {
-        let told = Deadline::start(Wait::Within(Duration::from_millis(250))).tell(Flavour::MariaDb);
+        let mut deadline = deadline(Wait::Within(Duration::from_millis(250)));
+        let told = deadline.tell(Flavour::MariaDb);
         assert!(told.starts_with("@tenure_wait = 0.24") || told.starts_with("@tenure_wait = 0.25"), "{told}");
-        assert_eq!(Deadline::start(Wait::No).tell(Flavour::MariaDb), "@tenure_wait = 0, @tenure_patience = 0");
+        assert_eq!(deadline.limit(Flavour::MariaDb), "set statement max_statement_time = @tenure_wait for ");
+        let none = deadline_told(Wait::No);
+        assert!(none.limit(Flavour::MariaDb).contains("innodb_lock_wait_timeout = 0"));
+    }
+
+    #[test]
+    fn innodb_does_not_give_up_before_the_deadline() {
+        let long = deadline_told(Wait::Within(Duration::from_secs(51)));
+        assert!(long.limit(Flavour::MariaDb).contains("innodb_lock_wait_timeout = 3700"));
     }
 
     #[test]
     fn mysql_is_told_whole_seconds_and_one_less_than_are_left() {
         for (millis, seconds, spare) in [(0, 1, false), (1_990, 1, false), (2_500, 1, true), (5_500, 4, true)] {
-            let mut deadline = Deadline::start(Wait::Within(Duration::from_millis(millis)));
+            let mut deadline = deadline(Wait::Within(Duration::from_millis(millis)));
             let told = deadline.tell(Flavour::MySql);
             assert_eq!(told, format!("innodb_lock_wait_timeout = {seconds}, lock_wait_timeout = {seconds}"));
             assert_eq!(deadline.has_seconds_to_spare(), spare);
@@ -187,7 +213,7 @@ mod tests {
 
     #[test]
     fn whoever_has_no_time_left_does_not_ask_again() {
-        assert_eq!(Deadline::start(Wait::No).pause(), None);
-        assert!(Deadline::start(Wait::Within(Duration::from_secs(1))).pause().is_some());
+        assert_eq!(deadline(Wait::No).pause(), None);
+        assert!(deadline(Wait::Within(Duration::from_secs(1))).pause().is_some());
     }
 }

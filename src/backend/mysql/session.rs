@@ -107,11 +107,11 @@ impl Session {
         self.deadline.as_ref()
     }
 
-    /// Begins what [`end`](Self::end) ends, and reads the row that comes with it. From here on dropping the session rolls
-    /// back, also in the middle of this.
-    pub(super) async fn begin(&mut self, sql: String, deadline: Option<Deadline>) -> Result<MySqlRow, sqlx::Error> {
-        self.deadline = deadline;
-        self.open(sql).await?.into_iter().next().ok_or(sqlx::Error::RowNotFound)
+    /// Begins what [`end`](Self::end) ends, and reads the row that comes with it, if one does. From here on dropping the
+    /// session rolls back, also in the middle of this.
+    pub(super) async fn begin(&mut self, sql: String, deadline: Deadline) -> Result<Option<MySqlRow>, sqlx::Error> {
+        self.deadline = Some(deadline);
+        Ok(self.open(sql).await?.into_iter().next())
     }
 
     /// As [`begin`](Self::begin), without a deadline and with all rows that come.
@@ -240,10 +240,18 @@ impl Session {
     async fn limited(&mut self) -> Result<&'static str, sqlx::Error> {
         let flavour = self.flavour;
         let Some(deadline) = &mut self.deadline else { return Ok("") };
-        if let Some(settings) = deadline.shrink(flavour) {
+        let settings = deadline.shrink(flavour);
+        let limit = deadline.limit(flavour);
+        if let Some(settings) = settings {
             self.raw(format!("set {settings}")).await?;
         }
-        Ok(flavour.limit())
+        Ok(limit)
+    }
+
+    /// The connection, if nothing is left on it of what was done there.
+    pub(super) fn give_up(mut self) -> Option<(PoolConnection<MySql>, Handle)> {
+        let connection = self.connection.take_if(|_| !self.open && !self.lent)?;
+        Some((connection, self.runtime.clone()))
     }
 
     /// The connection, for the application's own statements; nobody else's is under way then.

@@ -1,0 +1,114 @@
+//! Connections that had a transaction a moment ago, and are likely to have the next one.
+//!
+//! Whoever is in the way of a transaction is found by the number of its connection, which is asked for once, and the driver
+//! has no place for it. And a connection that goes back to the pool is asked whether it lives, each time, which on a busy
+//! machine costs as much as a statement.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use sqlx::MySql;
+use sqlx::pool::PoolConnection;
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
+
+/// How long a connection is kept that nobody uses: for as long as the pool would not ask whether it lives.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// A few connections of a pool, with their numbers. Clones are the same.
+#[derive(Debug, Clone)]
+pub(super) struct Kept {
+    most: usize,
+    idle: Arc<Mutex<Idle>>,
+}
+
+#[derive(Debug, Default)]
+struct Idle {
+    /// The one that was used last is the last.
+    connections: Vec<Connection>,
+    /// What gives them back.
+    giving_back: Option<JoinHandle<()>>,
+    closed: bool,
+}
+
+#[derive(Debug)]
+struct Connection {
+    /// `None` only while it is dropped.
+    connection: Option<PoolConnection<MySql>>,
+    number: i64,
+    since: Instant,
+    runtime: Handle,
+}
+
+impl Kept {
+    /// Of a pool with so many connections. Others want some as well: of a small pool none is kept.
+    pub(super) fn of(connections: u32) -> Self {
+        Kept { most: usize::try_from(connections / 4).unwrap_or(usize::MAX).min(2), idle: Arc::default() }
+    }
+
+    /// The connection that was used last, with its number, if that was a moment ago.
+    pub(super) fn take(&self) -> Option<(PoolConnection<MySql>, i64)> {
+        let mut last = self.idle().connections.pop()?;
+        let fresh = last.since.elapsed() < IDLE;
+        // If it is not, the others are older still, and what gives them back is about to, or went with its runtime.
+        last.connection.take_if(|_| fresh).map(|connection| (connection, last.number))
+    }
+
+    /// Keeps a connection on which nothing is under way. It may go to the pool as well.
+    pub(super) fn keep(&self, connection: PoolConnection<MySql>, number: i64, runtime: &Handle) {
+        let mut idle = self.idle();
+        if idle.closed || idle.connections.len() >= self.most {
+            drop(idle);
+            return drop(connection);
+        }
+        let (since, runtime) = (Instant::now(), runtime.clone());
+        if idle.giving_back.as_ref().is_none_or(JoinHandle::is_finished) {
+            idle.giving_back = Some(runtime.spawn(give_back(Arc::downgrade(&self.idle))));
+        }
+        idle.connections.push(Connection { connection: Some(connection), number, since, runtime });
+    }
+
+    /// Gives all back, and keeps no more.
+    pub(super) fn close(&self) {
+        let connections = {
+            let mut idle = self.idle();
+            idle.closed = true;
+            std::mem::take(&mut idle.connections)
+        };
+        drop(connections);
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Idle> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Gives back what nobody has used for a while, until nothing is left.
+async fn give_back(idle: Weak<Mutex<Idle>>) {
+    loop {
+        tokio::time::sleep(IDLE).await;
+        let Some(idle) = idle.upgrade() else { return };
+        let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let (fresh, stale) =
+            std::mem::take(&mut idle.connections).into_iter().partition(|kept| kept.since.elapsed() < IDLE);
+        idle.connections = fresh;
+        let none = idle.connections.is_empty();
+        if none {
+            // Said under the lock: whoever keeps the next one starts another.
+            idle.giving_back = None;
+        }
+        drop(idle);
+        let _: Vec<Connection> = stale;
+        if none {
+            return;
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // A connection needs the runtime to get back into the pool, also when this is dropped outside of it.
+        let _runtime = self.runtime.enter();
+        drop(self.connection.take());
+    }
+}
