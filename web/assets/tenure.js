@@ -56,13 +56,14 @@ function typed(form) {
 function keepLease(form) {
 	const { acquireOn, keepAlive, check, release, heartbeatMs, expiresInMs } = form.dataset;
 	const part = (name) => near(form, name) ?? document.createElement("p");
-	const [banner, countdown, status, texts, retry] = ["banner", "countdown", "status", "texts", "retry"].map(part);
+	const [banner, countdown, status, texts] = ["banner", "countdown", "status", "texts"].map(part);
+	const [retry, move] = ["retry", "move"].map(part);
 	const text = texts.dataset;
 	const fixed = fields(form).filter((field) => field.readOnly);
 	let failures = 0;
 	let met = form.dataset.others ?? "";
 	let { acquire } = form.dataset; // Only as long as there is no lease.
-	let end, timer, flight, state, kept, last, hasAsked, hasBeaten, hasSpoken;
+	let end, timer, flight, state, kept, last, elsewhere, hasAsked, hasBeaten, hasSpoken;
 	let used = clocks(); // When the person last did something here: a beat alone does not say that somebody is there.
 
 	const until = (ms, from = clocks()) => (end = from.map((at) => at + ms));
@@ -79,12 +80,11 @@ function keepLease(form) {
 	}
 
 	/** One question at a time: a new one replaces one that may hang since before the machine slept. */
-	async function ask(url) {
+	async function ask(url, facts = { idle_ms: idle() }) {
 		quiet();
 		const mine = (flight = new AbortController());
 		const limit = setTimeout(() => mine.abort(), WAIT_MS);
 		const sent = clocks();
-		const facts = acquire ? { version: form.elements.version.value } : { idle_ms: idle() };
 		let code, answer;
 		try {
 			const response = await fetch(url, { method: "POST", body: body(facts), signal: mine.signal });
@@ -106,22 +106,23 @@ function keepLease(form) {
 	}
 
 	/** Asks for the lease. Typing does not wait for the answer, and saving does not need it. */
-	function begin() {
+	function begin({ currentTarget } = {}) {
 		if (!acquire) return;
 		hasAsked = true;
-		ask(acquire);
+		const { version } = form.elements;
+		ask(acquire, { version: version.value, ...(currentTarget === move && { instead_of: elsewhere }) });
 	}
 
 	/** From here on it is a form like any other that has a lease. */
 	function take() {
 		acquire = null;
-		if (document.activeElement === retry) last?.focus();
 		say(text.textGranted);
 		hasSpoken = false; // Nothing was wrong, so nothing is over.
 	}
 
 	/** Somebody holds it, so typing on would be in vain; or has saved since, and then the save compares. */
-	function refuse({ code, by, held_now: holder }) {
+	function refuse({ code, by, held_now: holder, generation }) {
+		elsewhere = generation;
 		show(code === "version-conflict" ? "moved" : "refused");
 		say(text[REFUSALS[code]], (by ?? holder?.owner)?.name, "", holder?.since_ms);
 	}
@@ -177,6 +178,7 @@ function keepLease(form) {
 		const facts = { name, reason, time: clock(at, "short"), now: clock(Date.now(), "medium") };
 		status.textContent = words.replace(/\{(\w+)\}/g, (_, fact) => facts[fact]);
 		banner.hidden = false;
+		if (banner.role && banner.getBoundingClientRect().bottom < 1) banner.scrollIntoView(); // Not every page keeps it in sight.
 		return (hasSpoken = true);
 	}
 
@@ -185,7 +187,9 @@ function keepLease(form) {
 		form.ariaBusy = /checking|saving/.test(state);
 		const isAlarming = /lost|refused/.test(state);
 		[banner.role, status.role] = isAlarming ? ["alert", null] : [null, "status"]; // One voice.
+		if (state !== "refused" && [retry, move].includes(document.activeElement)) last?.focus();
 		retry.hidden = state !== "refused";
+		move.hidden = retry.hidden || !elsewhere;
 		const isFrozen = !/held|offline|free|moved/.test(state);
 		kept = isFrozen ? kept || read(form) : null;
 		for (const field of fields(form).filter((field) => !fixed.includes(field))) {
@@ -257,7 +261,7 @@ function keepLease(form) {
 		setTimeout(stay, WAIT_MS);
 	});
 
-	retry.addEventListener("click", begin);
+	for (const button of [retry, move]) button.addEventListener("click", begin);
 	until(+expiresInMs || 0, [0, performance.timeOrigin]);
 	show(acquire ? "free" : "held");
 	setInterval(tick, 1000);

@@ -9,10 +9,17 @@
 //! | it is free | 200 with the time left, as from `/keep-alive` |
 //! | the same again | the same lease |
 //! | somebody else holds it | 423 `already-locked`, with who and since when as the [policy](tenure::ShowOwner) shows them |
-//! | the same person does, in another tab | 423 `locked-elsewhere`, since when |
+//! | the same person does, in another tab | 423 `locked-elsewhere`, since when, and its generation |
+//! | that again, with the generation as `instead_of` | 200: the person goes on here, and the other tab is told |
 //! | it was saved since `version` | 409 `version-conflict`, with who; no lock is kept |
 //! | nobody is signed in; from a page of another session | 401 `session-expired`; 403 `csrf-failed` |
 //! | the lease of this `lid` has ended | 410 with the reason |
+//!
+//! The form has the fields `csrf`, `lid` and `version`, and the attributes of one that has a lease, but for its expiry. With
+//! `data-acquire-on="open"` the script asks as soon as the page is there ([`Acquire::OnOpen`], or text that was typed
+//! before). In the banner it shows a button `data-tenure-retry` to whoever is refused, and
+//! `data-tenure-move` to whoever is in their own way; what it says are the texts `data-text-granted`, `-held`, `-elsewhere`,
+//! `-moved`, `-free` and `-free-signed-out`. A form that is sent without a lease is decided by its version.
 //!
 //! The lock id cannot do here what it does for the [other endpoints](crate::leases): it holds nothing yet, so anybody can
 //! make one up. That is why this request carries the session's [token](crate::csrf).
@@ -45,6 +52,7 @@
 //! ```
 //!
 //! [`Acquire::OnFirstEdit`]: tenure::Acquire::OnFirstEdit
+//! [`Acquire::OnOpen`]: tenure::Acquire::OnOpen
 
 use std::convert::Infallible;
 use std::fmt;
@@ -65,12 +73,14 @@ pub struct FirstEdit<A> {
     owner: Owner,
     id: LockId,
     seen: VersionToken<A>,
+    instead_of: Option<i64>,
 }
 
 #[derive(Deserialize)]
 struct Sent {
     lid: String,
     version: String,
+    instead_of: Option<i64>,
 }
 
 impl<A, S: Send + Sync> FromRequest<S> for FirstEdit<A> {
@@ -80,12 +90,13 @@ impl<A, S: Send + Sync> FromRequest<S> for FirstEdit<A> {
     async fn from_request(request: Request, state: &S) -> Result<Self, Response> {
         let owner = request.extensions().get::<Owner>().cloned().ok_or_else(|| signed_out().into_response())?;
         let sent = CsrfForm::from_request(request, state).await;
-        let CsrfForm(Sent { lid, version }) = sent.map_err(CsrfRejection::into_response)?;
+        let CsrfForm(Sent { lid, version, instead_of }) = sent.map_err(CsrfRejection::into_response)?;
         let bad = |field| CsrfRejection::Form(format!("the field `{field}` is not what it has to be")).into_response();
         Ok(FirstEdit {
             owner,
             id: lid.parse().map_err(|_| bad("lid"))?,
             seen: version.parse().map_err(|_| bad("version"))?,
+            instead_of,
         })
     }
 }
@@ -129,10 +140,10 @@ impl<A: Aggregate> FirstEdit<A> {
     }
 
     async fn take_over(&self, locks: &LockManager, own: Holder) -> Result<Lease, Problem> {
-        if own.remaining > PARTING_GRACE {
+        if own.remaining > PARTING_GRACE && self.instead_of != Some(own.generation) {
             return Err(Problem::of_own_lock(own));
         }
-        let lease = locks.take_over(&own.key, own.generation, &self.owner, self.id.clone(), "opened again").await;
+        let lease = locks.take_over(&own.key, own.generation, &self.owner, self.id.clone(), "opened elsewhere").await;
         lease.map_err(|error| match error {
             TakeOverError::Database(error) => error.into(),
             _ => Problem::of_own_lock(own),
@@ -152,7 +163,8 @@ fn signed_out() -> Problem {
 
 impl<A> fmt::Debug for FirstEdit<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let FirstEdit { owner, id, seen } = self;
-        f.debug_struct("FirstEdit").field("owner", owner).field("id", id).field("seen", seen).finish()
+        let FirstEdit { owner, id, seen, instead_of } = self;
+        let mut shown = f.debug_struct("FirstEdit");
+        shown.field("owner", owner).field("id", id).field("seen", seen).field("instead_of", instead_of).finish()
     }
 }

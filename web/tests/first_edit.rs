@@ -153,12 +153,34 @@ async fn ones_own_other_tab_is_told_as_that_unless_it_was_left_a_moment_ago() {
     kit.first_edit(&kim(), "1", &before, seen).await;
     let (status, refused) = kit.first_edit(&kim(), "1", &reloaded, seen).await;
     assert_eq!((status, &refused["code"]), (423, &Value::from("locked-elsewhere")));
+    // Going on here is for them to say, of the lease that they were told of.
+    let (lid, token) = (reloaded.reveal(), seen.to_string());
+    let form = [("csrf", "token"), ("lid", lid.as_str()), ("version", token.as_str()), ("instead_of", "7")];
+    assert_eq!(kit.send(Some(kim()), "/orders/1/lock", &form).await.1["code"], "locked-elsewhere");
+    assert_eq!((&refused["generation"], kit.holders("1").await), (&Value::from(1), vec![("kim".into(), 1)]));
     kit.send(Some(kim()), "/release", &[("lid", &before.reveal()), ("mode", "parting")]).await;
     kit.clock.advance(PARTING_GRACE / 2);
     for _ in 0..2 {
         let (status, alive) = kit.first_edit(&kim(), "1", &reloaded, seen).await;
         assert_eq!((status, &alive["generation"]), (200, &Value::from(2)));
     }
+}
+
+#[tokio::test]
+async fn a_person_goes_on_here_and_the_other_tab_is_told() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let (there, here, seen) = (LockId::random(), LockId::random(), kit.token("1").await);
+    kit.first_edit(&kim(), "1", &there, seen).await;
+    let (lid, seen) = (here.reveal(), seen.to_string());
+    let form = [("csrf", "token"), ("lid", lid.as_str()), ("version", seen.as_str()), ("instead_of", "1")];
+    // Nobody else gets it like that.
+    assert_eq!(kit.send(Some(lee()), "/orders/1/lock", &form).await.1["code"], "already-locked");
+    for _ in 0..2 {
+        let (status, alive) = kit.send(Some(kim()), "/orders/1/lock", &form).await;
+        assert_eq!((status, &alive["generation"]), (200, &Value::from(2)));
+    }
+    let (status, lost) = kit.send(Some(kim()), "/keep-alive", &[("lid", &there.reveal())]).await;
+    assert_eq!((status, &lost["code"], &lost["by"]["name"]), (410, &"lock-taken-over".into(), &"Kim Minji".into()));
 }
 
 #[tokio::test]

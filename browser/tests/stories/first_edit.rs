@@ -140,6 +140,31 @@ async fn whoever_is_refused_while_typing_keeps_the_text_and_can_try_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn whoever_edits_in_another_window_already_can_go_on_here() {
+    let story = Story::begin().await;
+    for language in ["en", "ko"] {
+        let there = story.reader_of(language).await;
+        there.has_a_quick_heart().await;
+        there.sign_in("minji").await;
+        looks(&there).await;
+        begins_to_type(&there, "There").await;
+        there.sees("form[data-tenure-state=held]").await;
+        let here = looks_as(&story, "minji", language).await;
+        begins_to_type(&here, "Here").await;
+        here.sees("form[data-tenure-state=refused]").await;
+        here.photo(&format!("{language}-first-elsewhere")).await;
+        assert_eq!(wide(&here, &format!("{language}-first-elsewhere")).await, [""; 0]);
+        here.clicks("[data-tenure-move]").await;
+        here.sees("form[data-tenure-state=held]").await;
+        assert!(here.value("[name=message]").await.ends_with("Here"));
+        there.sees("form[data-tenure-state=lost]").await;
+        assert!(there.value("[name=message]").await.ends_with("There"));
+        here.clicks("[form=leave]").await;
+        story.until_remaining("the end of the lease", |left| left.is_zero()).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn keys_that_are_pressed_while_the_answer_is_on_its_way_are_neither_lost_nor_asked_about() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;

@@ -57,12 +57,14 @@ impl Shop {
                     saved => saved,
                 }
             }
-            // The text is compared next, and that is no reason to keep others out.
-            Err(Refusal::Failed(conflict @ (Error::VersionConflict(_) | Error::OptimisticLockingFailure(_)))) => {
+            // The same may be sent again.
+            Err(Refusal::Failed(Error::Database(error))) => Err(error.into()),
+            // The text is compared next, or only kept to be copied, and that is no reason to keep others out.
+            Err(refusal) => {
                 self.leave(actor, id).await?;
-                Err(conflict.into())
+                Err(refusal)
             }
-            saved => saved,
+            Ok(saved) => Ok(saved),
         }
     }
 

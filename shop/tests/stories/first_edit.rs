@@ -61,6 +61,18 @@ async fn a_save_under_the_lock_of_the_first_change_frees_the_order() {
 }
 
 #[tokio::test]
+async fn of_one_letter_and_enter_at_once_the_save_always_goes_through_and_no_lock_is_left() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    for round in 1..=30 {
+        let form = open(&minji).await.with("message", &format!("{round}"));
+        let (saved, _) = tokio::join!(minji.submit(form.clone()), begin(&minji, &form));
+        saved.is(200).says(&format!("{round}"));
+        assert_eq!((server.held().await, server.order(ORDER).await.1), (vec![], round + 1));
+    }
+}
+
+#[tokio::test]
 async fn without_a_lock_the_version_and_whoever_holds_it_decide_and_nothing_typed_is_lost() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);

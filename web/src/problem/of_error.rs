@@ -26,8 +26,10 @@ impl Problem {
 impl Problem {
     /// The person's own lease is in the way: of another tab, or another device.
     pub(crate) fn of_own_lock(own: Holder) -> Problem {
-        let mut problem = Problem::from(LockError::AlreadyLocked(Box::new(own)));
+        let generation = own.generation;
+        let mut problem = Problem::from(LockError::AlreadyLocked(Box::new(own))).action("move-here");
         problem.members.code = "locked-elsewhere";
+        problem.members.generation = Some(generation);
         problem.title = "You are editing it in another tab".into();
         problem
     }
