@@ -170,7 +170,8 @@ async fn keys_that_are_pressed_while_the_answer_is_on_its_way_are_neither_lost_n
     let minji = story.person("minji").await;
     looks(&minji).await;
     // A slow line: the answer comes when the story lets it.
-    let slow = "(window.send = fetch, window.fetch = (...request) => new Promise((go) => (window.go = go)).then(() => send(...request)), null)";
+    let slow = "(window.send = fetch, window.asked = 0, window.fetch = (...request) =>
+        new Promise((go) => (window.go = go, window.asked += 1)).then(() => send(...request)), null)";
     minji.finds::<()>(slow).await;
     begins_to_type(&minji, "Ring").await;
     minji.presses(" twice").await;
@@ -178,7 +179,7 @@ async fn keys_that_are_pressed_while_the_answer_is_on_its_way_are_neither_lost_n
     minji.finds::<()>("(window.go(), null)").await;
     minji.sees("form[data-tenure-state=held]").await;
     assert!(minji.value("[name=message]").await.ends_with("Ring twice"));
-    assert_eq!(minji.finds::<Vec<String>>(ASKED).await, ["lock"]);
+    assert_eq!(minji.finds::<u32>("window.asked").await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
