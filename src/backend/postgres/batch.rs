@@ -1,8 +1,10 @@
 //! Many questions to the lock table in one statement: one round trip, one flush, one moment.
 //!
 //! Only what needs no waiting is answered here. Rows that somebody has locked (a save under a lease) are skipped, and so is
-//! whatever calls for an explanation; those are asked alone, as in [`lock`](super::lock). The time is read once, so a
-//! row is either alive, and changed, or not, and taken: never both.
+//! whatever calls for an explanation; those are asked alone, as in [`lock`](super::lock).
+
+mod lone;
+mod texts;
 
 use std::collections::HashMap;
 
@@ -15,142 +17,7 @@ use super::pools::Pools;
 use crate::backend::{LockAnswer, LockOp, LockRequest, Proof};
 use crate::clock::millis;
 use crate::error::DatabaseError;
-
-/// The time, read once; and the longest wait, for this statement alone: whoever has made a row and not committed it yet does
-/// so in a moment, unless they stand still.
-macro_rules! clock {
-    () => {
-        "with clock as materialized (select tenure_now($1) as now, set_config('lock_timeout', '1000', true) as patience)"
-    };
-}
-
-/// Leases to take. Each row is looked for once and then found by its place, and nothing is joined to the questions again:
-/// without an index, that would take the square of their number. New rows are made in the order of their keys, so that two
-/// batches cannot wait for each other in a circle.
-macro_rules! take {
-    () => {
-        ", asked as materialized (
-            select * from unnest($2::bigint[], $3::text[], $4::text[], $5::bytea[], $6::text[], $7::text[], $8::bigint[],
-                                 $9::bigint[], $10::text[], $11::bigint[], $12::bigint[])
-                   as asked (op, kind, id, lock_hash, owner_id, owner_name, ttl, most, owner_role, shown_as, idle_limit)
-             where (select true from tenure_lock_history past where past.lock_hash = asked.lock_hash) is null
-        ), known as materialized (
-            select asked.*, l.ctid as place, not l.ended and l.expires_at > clock.now as alive, l.shared
-              from clock, asked left join tenure_lock l on l.kind = asked.kind and l.id = asked.id and l.slot = ''
-        ), free as (
-            select l.*, known.place, known.lock_hash as to_hash, known.owner_id as to_id, known.owner_name as to_name,
-                   known.owner_role as to_role, known.shown_as as to_shown, known.ttl as to_ttl,
-                   known.idle_limit as to_idle, known.most
-              from known join tenure_lock l on l.ctid = known.place, clock
-             where not known.alive and not l.shared and (l.ended or l.expires_at <= clock.now)
-               and l.lock_hash <> known.lock_hash
-               for update of l skip locked
-        ), expired as (
-            insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as,
-                                             since, ended_at, how, idle)
-            select lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, expires_at,
-                   'expired', coalesce(expires_at >= active_at + idle_limit, false)
-              from free where not ended
-                on conflict (lock_hash) do nothing
-        ), taken as (
-            update tenure_lock l
-               set generation = l.generation + 1, lock_hash = to_hash, owner_id = to_id, owner_name = to_name,
-                   owner_role = to_role, shown_as = to_shown, since = clock.now, last_active = clock.now,
-                   active_at = clock.now, expires_at = clock.now + to_ttl, ttl = to_ttl, idle_limit = to_idle,
-                   hard_until = clock.now + most, ended = false
-              from free, clock
-             where l.ctid = free.place
-            returning l.*
-        ), made as (
-            insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as,
-                                     since, last_active, active_at, expires_at, ttl, idle_limit, hard_until)
-            select known.kind, known.id, '',
-                   1 + greatest((select max(generation) from tenure_lock l
-                                  where l.kind = known.kind and l.id = known.id),
-                                (select generation from tenure_lock_floor floor where floor.kind = known.kind), 0),
-                   known.lock_hash, known.owner_id, known.owner_name, known.owner_role, known.shown_as,
-                   clock.now, clock.now, clock.now, clock.now + known.ttl, known.ttl, known.idle_limit,
-                   clock.now + known.most
-              from known, clock
-             where known.place is null
-             order by known.kind, known.id
-                on conflict do nothing
-            returning *
-        )"
-    };
-}
-
-/// What became of them, to be told by their lock ids; also who holds a key that was not free.
-macro_rules! taken {
-    () => {
-        "select null::bigint as op, taken.*, clock.now from taken, clock
-         union all
-         select null::bigint, made.*, clock.now from made, clock
-         union all
-         select known.op, l.*, clock.now
-           from known join tenure_lock l on l.ctid = known.place, clock
-          where known.alive and l.lock_hash <> known.lock_hash"
-    };
-}
-
-/// Live leases to check (verb 0), keep alive (1), extend (2), let expire (3) or release (4). No sum gets too large, also
-/// where somebody edited a time to live: one error would fail all of them.
-macro_rules! change {
-    ($op:literal, $hash:literal, $owner:literal, $verb:literal, $by:literal) => {
-        concat!(
-            ", shown as materialized (
-            select * from unnest(",
-            $op, "::bigint[], ", $hash, "::bytea[], ", $owner, "::text[], ", $verb, "::int[], ", $by, "::bigint[])
-                   as shown (op, lock_hash, owner_id, verb, by)
-        ), held as (
-            select shown.op, shown.verb, shown.by, l.ctid as place, least(l.ttl, 100000000000000) as ttl
-              from shown join tenure_lock l on l.lock_hash = shown.lock_hash, clock
-             where shown.verb > 0 and not l.ended and l.expires_at > clock.now
-               and (shown.owner_id is null or l.owner_id = shown.owner_id)
-               for no key update of l skip locked
-        ), changed as (
-            update tenure_lock l
-               set last_active = case when held.verb < 3 then clock.now else l.last_active end,
-                   active_at = case held.verb
-                       when 1 then greatest(l.active_at, clock.now - held.by)
-                       when 2 then clock.now
-                       else l.active_at end,
-                   expires_at = case held.verb
-                       when 1 then greatest(l.expires_at, least(clock.now + held.ttl, l.hard_until,
-                                                                greatest(l.active_at, clock.now - held.by) + l.idle_limit))
-                       when 2 then greatest(l.expires_at, least(least(l.expires_at, clock.now + held.ttl) + held.by,
-                                                                clock.now + held.ttl, l.hard_until))
-                       when 3 then least(l.expires_at, clock.now + held.by)
-                       else l.expires_at end,
-                   ended = held.verb = 4
-              from held, clock
-             where l.ctid = held.place
-            returning held.op, l.*
-        ), released as (
-            insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as,
-                                             since, ended_at, how)
-            select lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, clock.now, 'released'
-              from changed, clock where ended
-        )"
-        )
-    };
-}
-
-macro_rules! changed {
-    () => {
-        "select changed.*, clock.now from changed, clock
-         union all
-         select shown.op, l.*, clock.now
-           from shown join tenure_lock l on l.lock_hash = shown.lock_hash, clock
-          where shown.verb = 0 and not l.ended and l.expires_at > clock.now
-            and (shown.owner_id is null or l.owner_id = shown.owner_id)"
-    };
-}
-
-const TAKE: &str = concat!(clock!(), take!(), taken!());
-const CHANGE: &str = concat!(clock!(), change!("$2", "$3", "$4", "$5", "$6"), changed!());
-const BOTH: &str =
-    concat!(clock!(), take!(), change!("$13", "$14", "$15", "$16", "$17"), taken!(), " union all ", changed!());
+use texts::{BOTH, CHANGE, TAKE};
 
 /// Leases to take, as columns.
 #[derive(Default)]
@@ -210,6 +77,13 @@ pub(super) async fn run(
     ops: &[LockOp],
     now: Option<i64>,
 ) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
+    let mut connection = pools.batches.acquire().await.map_err(classify)?;
+    if let [op] = ops {
+        let answer = lone::run(&mut connection, op, now).await?;
+        if answer.is_some() || !matches!(op, LockOp::Take(_)) {
+            return Ok(vec![answer]);
+        }
+    }
     let (mut asked, mut shown) = (Asked::default(), Shown::default());
     let mut asked_by: HashMap<&[u8], usize> = HashMap::new();
     for (index, (op, at)) in ops.iter().zip(0..).enumerate() {
@@ -246,7 +120,6 @@ pub(super) async fn run(
         let Shown { op, lock, owner, verb, by } = shown;
         query = query.bind(op).bind(lock).bind(owner).bind(verb).bind(by);
     }
-    let mut connection = pools.for_batch().await?;
     let rows = query.fetch_all(&mut *connection).await.map_err(classify)?;
     let mut answers: Vec<Option<LockAnswer>> = ops.iter().map(|_| None).collect();
     for row in &rows {

@@ -23,6 +23,16 @@ const CONNECTIONS: u32 = 10;
 /// under SERIALIZABLE would fail because of others that they have nothing to do with.
 const SESSION: &str = "set session characteristics as transaction isolation level read committed";
 
+/// What connections are set to that ask for many rows at once. A statement is planned once, and for any number of questions:
+/// as long as the server thinks that the table is empty, which is for minutes after it was made, it would read all of it, once
+/// for each question. And whoever has made a row and not committed it yet does so in a moment, unless they stand still: nobody
+/// waits for them for longer.
+pub(super) const BATCHES: &str = "set session characteristics as transaction isolation level read committed;
+    set enable_seqscan = off; set plan_cache_mode = force_generic_plan; set jit = off; set lock_timeout = '1s'";
+
+/// How many of those: two rounds, and a process's heartbeats. They are only opened when they are needed.
+const FOR_BATCHES: u32 = 3;
+
 /// How long a connection may have been idle without being asked whether it lives.
 const IDLE: Duration = Duration::from_secs(1);
 /// How long to wait for a connection.
@@ -32,7 +42,7 @@ impl Postgres {
     /// Connects and migrates tenure's own tables.
     pub(crate) async fn open(url: &str, connect: ConnectOptions) -> Result<Self, DatabaseError> {
         let options = reachable(url).await?;
-        let pool = pool(options.clone(), connect.connections.map_or(CONNECTIONS, NonZeroU32::get));
+        let pool = pool(options.clone(), connect.connections.map_or(CONNECTIONS, NonZeroU32::get), SESSION);
         let (version, settings) = look(&pool).await?;
         if let Some(bad) = settings.iter().find(|setting| !setting.good && !connect.volatile) {
             return Err(DatabaseError::Schema(bad.to_string()));
@@ -44,8 +54,8 @@ impl Postgres {
         }
         let leases = Pools {
             main: pool.clone(),
-            batches: self::pool(options.clone(), reserve::CONNECTIONS),
-            alone: self::pool(options, reserve::CONNECTIONS),
+            batches: self::pool(options.clone(), FOR_BATCHES, BATCHES),
+            alone: self::pool(options, reserve::CONNECTIONS, SESSION),
         };
         Ok(Postgres { pool, leases, time: Time(connect.clock), version })
     }
@@ -53,7 +63,7 @@ impl Postgres {
 
 /// Looks at a database without changing it.
 pub(crate) async fn diagnose(url: &str) -> Result<Diagnosis, DatabaseError> {
-    let pool = pool(reachable(url).await?, CONNECTIONS);
+    let pool = pool(reachable(url).await?, CONNECTIONS, SESSION);
     let (version, settings) = look(&pool).await?;
     let asked = SystemTime::now();
     let clock = "select (extract(epoch from clock_timestamp()) * 1000000)::bigint";
@@ -107,7 +117,7 @@ async fn reachable(url: &str) -> Result<PgConnectOptions, DatabaseError> {
     Ok(options)
 }
 
-fn pool(options: PgConnectOptions, connections: u32) -> PgPool {
+fn pool(options: PgConnectOptions, connections: u32, settings: &'static str) -> PgPool {
     PgPoolOptions::new()
         .max_connections(connections)
         .acquire_timeout(PATIENCE)
@@ -122,7 +132,7 @@ fn pool(options: PgConnectOptions, connections: u32) -> PgPool {
                 connection.ping().await.map(|()| true)
             })
         })
-        .after_connect(|connection, _| Box::pin(async move { connection.execute(SESSION).await.map(drop) }))
+        .after_connect(move |connection, _| Box::pin(async move { connection.execute(settings).await.map(drop) }))
         .connect_lazy_with(options)
 }
 

@@ -12,18 +12,14 @@ use crate::error::DatabaseError;
 pub(super) struct Pools {
     /// For transactions and loads, and the application's own queries.
     pub main: PgPool,
-    /// For batches of questions to the lock table when the others are busy: they wait for nobody, and nobody who waits
-    /// keeps them from a connection.
+    /// For batches of questions to the lock table: they wait for nobody, nobody who waits keeps them from a connection, and
+    /// their connections are set up for them.
     pub batches: PgPool,
     /// For questions that are asked alone when the others are busy: they may wait for a save under a lease.
     pub alone: PgPool,
 }
 
 impl Pools {
-    pub(super) async fn for_batch(&self) -> Result<PoolConnection<Postgres>, DatabaseError> {
-        reserve::acquire(&self.main, &self.batches).await.map_err(classify)
-    }
-
     pub(super) async fn for_one(&self) -> Result<PoolConnection<Postgres>, DatabaseError> {
         reserve::acquire(&self.main, &self.alone).await.map_err(classify)
     }

@@ -1,0 +1,55 @@
+//! A question that comes alone: a small statement costs the server a third of one that is made for many.
+
+use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::query::Query;
+use sqlx::{PgConnection, Postgres};
+
+use super::super::errors::classify;
+use super::super::lock::CENTURY;
+use super::answer_to;
+use super::texts::{CHANGE_ONE, CHECK_ONE, RELEASE_ONE, TAKE_ONE};
+use crate::backend::{LockAnswer, LockOp, LockRequest, Proof};
+use crate::clock::millis;
+use crate::error::DatabaseError;
+
+/// The answer, if it is a simple one. A key that nobody ever locked, that is held, or whose lease ran out, is for the
+/// statement for many.
+pub(super) async fn run(
+    connection: &mut PgConnection,
+    op: &LockOp,
+    now: Option<i64>,
+) -> Result<Option<LockAnswer>, DatabaseError> {
+    let query = match op {
+        LockOp::Take(request) if request.is_alone() => take(request, now),
+        LockOp::Take(_) => return Ok(None),
+        LockOp::Check(proof) => of(CHECK_ONE, proof, now),
+        LockOp::KeepAlive(proof, idle) => of(CHANGE_ONE, proof, now).bind(1).bind(millis((*idle).min(CENTURY))),
+        LockOp::Extend(proof, by) => of(CHANGE_ONE, proof, now).bind(2).bind(millis((*by).min(CENTURY))),
+        LockOp::ExpireWithin(proof, within) => of(CHANGE_ONE, proof, now).bind(3).bind(millis((*within).min(CENTURY))),
+        LockOp::Release(proof) => of(RELEASE_ONE, proof, now),
+    };
+    let row: Option<PgRow> = query.fetch_optional(connection).await.map_err(classify)?;
+    row.map_or(Ok(None), |row| answer_to(op, &row))
+}
+
+type Asked<'o> = Query<'o, Postgres, PgArguments>;
+
+fn of<'o>(statement: &'static str, proof: &'o Proof, now: Option<i64>) -> Asked<'o> {
+    sqlx::query(statement).bind(now).bind(&proof.lock[..]).bind(&proof.owner)
+}
+
+fn take(request: &LockRequest, now: Option<i64>) -> Asked<'_> {
+    let LockRequest { key, lock, owner, policy, .. } = request;
+    sqlx::query(TAKE_ONE)
+        .bind(now)
+        .bind(key.kind())
+        .bind(key.id())
+        .bind(&lock[..])
+        .bind(&owner.id)
+        .bind(&owner.name)
+        .bind(&owner.role)
+        .bind(policy.shown.stored())
+        .bind(millis(policy.ttl))
+        .bind(policy.idle.map(millis))
+        .bind(millis(policy.limit))
+}
