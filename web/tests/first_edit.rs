@@ -79,7 +79,11 @@ impl Kit {
 
     async fn save(&self, by: &Owner, no: &str) {
         let update = self.orders.update(&no.to_owned()).by(by);
-        update.run(|order| Ok::<_, Infallible>(order.line1.push('!'))).await.unwrap();
+        let change = |order: &mut Order| {
+            order.line1.push('!');
+            Ok::<_, Infallible>(())
+        };
+        update.run(change).await.unwrap();
     }
 
     async fn holders(&self, no: &str) -> Vec<(String, i64)> {
