@@ -3,8 +3,12 @@
 use std::time::Duration;
 
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+use crate::clock::from_millis;
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 use crate::lease::Why;
 use crate::lease::{Holder, LockKey, NoLock, Owner};
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+use crate::policy::usual_heartbeat;
 use crate::policy::{LockPolicy, ShowOwner};
 use crate::request::Request;
 
@@ -40,6 +44,25 @@ impl LockRequest {
     /// Whether nobody else is to hold it.
     pub(crate) fn is_alone(&self) -> bool {
         self.policy.exclusive && !self.shared
+    }
+
+    /// Who holds the lock from now on, in milliseconds since 1970, if it is granted: what is asked for is not read back.
+    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+    pub(crate) fn granted(&self, generation: i64, now: i64) -> Holder {
+        let (now, ttl) = (from_millis(now), self.policy.ttl);
+        Holder {
+            owner: self.owner.clone(),
+            generation,
+            since: now,
+            last_active: now,
+            last_input: now,
+            remaining: ttl,
+            ttl,
+            heartbeat: usual_heartbeat(ttl),
+            shared: self.shared,
+            shown: self.policy.shown,
+            ..Holder::to_be(self.key.clone())
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use sqlx::{Connection, Row, SqliteConnection};
 use tokio::sync::Mutex;
 
 use super::Sqlite;
-use super::connection::Writer;
+use super::connection::{Writer, never_waits};
 use super::errors::classify;
 use crate::backend::migration;
 use crate::database::ConnectOptions;
@@ -37,7 +37,9 @@ impl Sqlite {
             .foreign_keys(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
-            .busy_timeout(Duration::from_secs(5));
+            .busy_timeout(Duration::from_secs(5))
+            // Rows come from the connection's thread. With a short buffer it is put to sleep and woken again and again.
+            .row_buffer_size(1024);
         // A file that may only be read is not created, and its journal mode cannot be set: say so, not "error 8".
         let read_only = url.contains("mode=ro") || url.contains("immutable");
         if read_only {
@@ -51,6 +53,7 @@ impl Sqlite {
         })?;
         let version = verify(&mut writer).await?;
         migrator().run_direct(None, &mut writer, false).await.map_err(|error| migration::failed(error, classify))?;
+        never_waits(&mut writer).await?;
         // `query_only` keeps a stray write out of a connection whose transactions nobody ends with COMMIT.
         let reading = options.clone().pragma("query_only", "on");
         let readers = SqlitePoolOptions::new()

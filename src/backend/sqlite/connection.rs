@@ -19,19 +19,22 @@ pub(crate) struct Writer {
     options: SqliteConnectOptions,
     /// Closed for good: it is not opened again.
     closed: bool,
-    /// What the connection's busy timeout was last set to; setting it costs a trip to the connection's thread.
-    busy_timeout: Duration,
 }
+
+/// How long it is paused, in milliseconds, before another process is asked again to let us write: as SQLite's own busy handler
+/// pauses, but that would keep the connection's thread.
+const PAUSES: [u64; 12] = [1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100];
 
 impl Writer {
     pub(super) fn new(connection: SqliteConnection, options: SqliteConnectOptions) -> Self {
-        Writer { connection: Some(connection), options, closed: false, busy_timeout: Duration::MAX }
+        Writer { connection: Some(connection), options, closed: false }
     }
 
     pub(super) async fn connection(&mut self) -> Result<&mut SqliteConnection, DatabaseError> {
         if self.connection.is_none() && !self.closed {
-            self.busy_timeout = Duration::MAX;
-            self.connection = Some(SqliteConnection::connect_with(&self.options).await.map_err(classify)?);
+            let mut connection = SqliteConnection::connect_with(&self.options).await.map_err(classify)?;
+            never_waits(&mut connection).await?;
+            self.connection = Some(connection);
         }
         self.connection.as_mut().ok_or(DatabaseError::Unsupported("the database was closed; connect again"))
     }
@@ -43,17 +46,6 @@ impl Writer {
         {
             tracing::warn!(%error, "closing the database failed");
         }
-    }
-
-    /// The writer, for one statement that is a transaction of its own, within the budget.
-    pub(super) async fn alone(
-        writer: &Arc<Mutex<Writer>>,
-        wait: Wait,
-    ) -> Result<OwnedMutexGuard<Writer>, DatabaseError> {
-        let (mut guard, left) = Self::queue(writer, wait).await?;
-        guard.connection().await?;
-        guard.wait_at_most(left).await.map_err(classify)?;
-        Ok(guard)
     }
 
     /// The writer, when it is our turn, and what is left of the budget.
@@ -68,30 +60,30 @@ impl Writer {
             Wait::No => Arc::clone(writer).try_lock_owned().map_err(|_| timed_out())?,
             Wait::Within(_) => tokio::time::timeout(budget, queue).await.map_err(|_| timed_out())?,
         };
-        // A wait that took (almost) nothing leaves the timeout as it is set already.
-        let left = budget.saturating_sub(asked.elapsed());
-        Ok((guard, if budget - left < Duration::from_millis(2) { budget } else { left }))
-    }
-
-    /// Sets how long other processes are waited for.
-    async fn wait_at_most(&mut self, within: Duration) -> Result<(), sqlx::Error> {
-        if self.busy_timeout == within {
-            return Ok(());
-        }
-        let set = format!("pragma busy_timeout = {}", within.as_millis());
-        let Some(connection) = self.connection.as_mut() else { return Err(sqlx::Error::WorkerCrashed) };
-        self.busy_timeout = Duration::MAX;
-        sqlx::raw_sql(AssertSqlSafe(set)).execute(connection).await?;
-        self.busy_timeout = within;
-        Ok(())
+        Ok((guard, budget.saturating_sub(asked.elapsed())))
     }
 
     /// Begins, waiting for other processes at most this long.
     async fn begin_immediate(&mut self, within: Duration) -> Result<(), sqlx::Error> {
-        self.wait_at_most(within).await?;
-        let Some(connection) = self.connection.as_mut() else { return Err(sqlx::Error::WorkerCrashed) };
-        sqlx::raw_sql("begin immediate").execute(connection).await.map(drop)
+        let (asked, mut pauses) = (Instant::now(), PAUSES.into_iter());
+        loop {
+            let Some(connection) = self.connection.as_mut() else { return Err(sqlx::Error::WorkerCrashed) };
+            let begun = sqlx::raw_sql("begin immediate").execute(connection).await.map(drop);
+            let left = within.saturating_sub(asked.elapsed());
+            match begun {
+                Err(error) if is_busy(&error) && !left.is_zero() => {
+                    let pause = Duration::from_millis(pauses.next().unwrap_or(PAUSES[PAUSES.len() - 1]));
+                    tokio::time::sleep(pause.min(left)).await;
+                }
+                begun => return begun,
+            }
+        }
     }
+}
+
+/// Sets a connection so that whoever finds another process writing is told so at once.
+pub(super) async fn never_waits(connection: &mut SqliteConnection) -> Result<(), DatabaseError> {
+    sqlx::raw_sql("pragma busy_timeout = 0").execute(connection).await.map(drop).map_err(classify)
 }
 
 /// A transaction under way. However its owner goes away (an error, a panic, a request whose browser hung up in the
@@ -122,6 +114,26 @@ impl OpenTransaction {
             }
             Err(error) => Err(classify(error)),
         }
+    }
+
+    /// The writer, when it is our turn, for statements that begin and commit by themselves in one trip. However they end,
+    /// nothing of them is left behind; once they have all succeeded, [`has_ended`](Self::has_ended) is to be said.
+    pub(super) async fn of_one_trip(writer: &Arc<Mutex<Writer>>, wait: Wait) -> Result<Self, DatabaseError> {
+        let (mut guard, _) = Writer::queue(writer, wait).await?;
+        guard.connection().await?;
+        Ok(OpenTransaction { writer: Some(guard) })
+    }
+
+    /// As [`of_one_trip`](Self::of_one_trip), if nobody in this process uses the writer.
+    pub(super) async fn at_once(writer: &Arc<Mutex<Writer>>) -> Result<Option<Self>, DatabaseError> {
+        let Ok(mut guard) = Arc::clone(writer).try_lock_owned() else { return Ok(None) };
+        guard.connection().await?;
+        Ok(Some(OpenTransaction { writer: Some(guard) }))
+    }
+
+    /// It has committed by itself.
+    pub(super) fn has_ended(mut self) {
+        self.writer = None;
     }
 
     /// The connection it runs on.

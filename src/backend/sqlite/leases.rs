@@ -3,6 +3,7 @@
 //! SQLite runs inside this process, so its clock is this host's clock, the same for every process that can open the
 //! file. `now` is read from it after any wait, in milliseconds since 1970.
 
+use serde::Deserialize;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection};
 
@@ -30,38 +31,91 @@ pub(super) struct StoredLease {
     expires_at: i64,
 }
 
+/// What a row of the lock table says, in the order in which it is read as JSON.
+#[derive(Deserialize)]
+pub(super) struct Columns {
+    kind: String,
+    id: String,
+    generation: i64,
+    lock_hash: String,
+    owner_id: String,
+    owner_name: String,
+    owner_role: Option<String>,
+    shown_as: i64,
+    since: i64,
+    last_active: i64,
+    active_at: i64,
+    expires_at: i64,
+    ttl: i64,
+    idle_limit: Option<i64>,
+    hard_until: i64,
+    ended: i64,
+    shared: i64,
+}
+
 /// Reads a row of the lock table.
 pub(super) fn lease(row: &SqliteRow, now: i64) -> Result<StoredLease, DatabaseError> {
     let text = |column| row.try_get::<String, _>(column).map_err(classify);
     let number = |column| row.try_get::<i64, _>(column).map_err(classify);
-    let (expires_at, ended) = (number("expires_at")?, number("ended")? != 0);
-    let (last_active, active_at, ttl) = (number("last_active")?, number("active_at")?, number("ttl")?);
-    let idle_limit: Option<i64> = row.try_get("idle_limit").map_err(classify)?;
-    let (remaining, ttl) = (expires_at.saturating_sub(now), until(ttl, 0));
-    Ok(StoredLease {
-        holder: Holder {
-            key: LockKey::new(text("kind")?, text("id")?),
-            owner: person(row, "owner")?.unwrap_or_else(|| Owner::new("", "")),
-            generation: number("generation")?,
-            since: from_millis(number("since")?),
-            last_active: from_millis(last_active),
-            last_input: from_millis(active_at),
-            remaining: until(expires_at, now),
-            ttl,
-            idle: until(now, active_at),
-            silent: until(now, last_active),
-            shared: number("shared")? != 0,
-            heartbeat: usual_heartbeat(ttl),
-            shown: ShowOwner::from_stored(number("shown_as")?),
-        },
-        lock: row.try_get("lock_hash").map_err(classify)?,
-        alive: remaining > 0 && !ended,
-        ended,
-        reserved: ttl.is_zero(),
+    let columns = Columns {
+        kind: text("kind")?,
+        id: text("id")?,
+        generation: number("generation")?,
+        lock_hash: String::new(),
+        owner_id: text("owner_id")?,
+        owner_name: text("owner_name")?,
+        owner_role: row.try_get("owner_role").map_err(classify)?,
+        shown_as: number("shown_as")?,
+        since: number("since")?,
+        last_active: number("last_active")?,
+        active_at: number("active_at")?,
+        expires_at: number("expires_at")?,
+        ttl: number("ttl")?,
+        idle_limit: row.try_get("idle_limit").map_err(classify)?,
         hard_until: number("hard_until")?,
-        idle: idle_limit.is_some_and(|limit| expires_at >= active_at + limit),
-        expires_at,
-    })
+        ended: number("ended")?,
+        shared: number("shared")?,
+    };
+    Ok(columns.into_lease(row.try_get("lock_hash").map_err(classify)?, now))
+}
+
+impl Columns {
+    /// Of a row that was read as JSON, where the hash of the lock id is a text.
+    pub(super) fn into_lease_of_json(self, now: i64) -> StoredLease {
+        let digits = self.lock_hash.as_bytes().chunks(2);
+        let byte = |digits: &[u8]| u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok();
+        // What is no hash is nobody's.
+        let lock = digits.map(byte).collect::<Option<_>>().unwrap_or_default();
+        self.into_lease(lock, now)
+    }
+
+    fn into_lease(self, lock: Vec<u8>, now: i64) -> StoredLease {
+        let (remaining, ttl) = (self.expires_at.saturating_sub(now), until(self.ttl, 0));
+        StoredLease {
+            holder: Holder {
+                key: LockKey::new(self.kind, self.id),
+                owner: Owner { role: self.owner_role, ..Owner::new(self.owner_id, self.owner_name) },
+                generation: self.generation,
+                since: from_millis(self.since),
+                last_active: from_millis(self.last_active),
+                last_input: from_millis(self.active_at),
+                remaining: until(self.expires_at, now),
+                ttl,
+                idle: until(now, self.active_at),
+                silent: until(now, self.last_active),
+                shared: self.shared != 0,
+                heartbeat: usual_heartbeat(ttl),
+                shown: ShowOwner::from_stored(self.shown_as),
+            },
+            lock,
+            alive: remaining > 0 && self.ended == 0,
+            ended: self.ended != 0,
+            reserved: ttl.is_zero(),
+            hard_until: self.hard_until,
+            idle: self.idle_limit.is_some_and(|limit| self.expires_at >= self.active_at.saturating_add(limit)),
+            expires_at: self.expires_at,
+        }
+    }
 }
 
 /// Who is named in two columns, if anybody is.
