@@ -3,6 +3,7 @@
 use std::future::pending;
 use std::time::Duration;
 
+use shop::Shop;
 use tempfile::TempDir;
 use tenure::{ConnectOptions, Database, Holder, LockKey, LockManager, ManualClock};
 use tokio::net::TcpListener;
@@ -30,12 +31,17 @@ pub struct Story {
 impl Story {
     /// Opens the shop.
     pub async fn begin() -> Story {
+        Story::begin_with(|shop| shop).await
+    }
+
+    /// Opens a shop that is set up otherwise.
+    pub async fn begin_with(set_up: impl FnOnce(Shop) -> Shop) -> Story {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let clock = ManualClock::new();
         let url = format!("sqlite://{}", directory.path().join("shop.db").display());
         let db =
             Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.expect("a new database");
-        let shop = shop::open(db).await.expect("the demo data");
+        let shop = set_up(shop::open(db).await.expect("the demo data"));
         let locks = shop.locks().clone();
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let base = format!("http://{}", listener.local_addr().expect("its own address"));

@@ -52,6 +52,7 @@ pub fn router() -> Router<Shop> {
         .route("/orders", get(orders::show))
         .route("/orders/{no}", get(order::show))
         .route("/orders/{no}/shipping", get(shipping::show).post(shipping::save))
+        .route("/orders/{no}/shipping/lock", post(shipping::lock))
         .route("/orders/{no}/start-shipping", post(commands::start_shipping))
         .route("/orders/{no}/cancel", post(commands::cancel))
         .route("/orders/{no}/edit", get(edit::explain).post(edit::open))

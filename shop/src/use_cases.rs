@@ -6,19 +6,22 @@
 mod browse;
 mod change_order;
 mod edit_order;
+mod first_edit;
 mod note;
 mod save_both;
 mod sign_in;
 mod supervise;
 
 use tenure::{
-    BreakError, Database, LeaseError, ListError, LockError, LockManager, LockPolicy, Owner, Repository, UpdateError,
+    Acquire, BreakError, Database, LeaseError, ListError, LockError, LockManager, LockPolicy, Owner, Repository,
+    UpdateError,
 };
 
 use crate::domain::{Invalid, Member, Note, Order, OrderError, OrderNo, Role};
 
 pub use browse::{OrderFilter, OrderPage, OrderRow, OrderView};
 pub use edit_order::Editing;
+pub use first_edit::ShippingForm;
 pub use note::EditingNote;
 pub use save_both::{Changes, SavedBoth};
 
@@ -39,10 +42,18 @@ impl Shop {
             orders: Repository::new(&db),
             notes: Repository::new(&db),
             members: Repository::new(&db),
-            // Two operators may write the note of an order at the same time; both are told.
-            locks: LockManager::new(&db).with_policy("Note", LockPolicy::advisory()),
+            locks: LockManager::new(&db)
+                // Most who open where an order goes only look.
+                .with_policy("Order", LockPolicy::exclusive().acquiring(Acquire::OnFirstEdit))
+                // Two operators may write the note of an order at the same time; both are told.
+                .with_policy("Note", LockPolicy::advisory()),
             db,
         }
+    }
+
+    /// The shop with other locks on its orders.
+    pub fn with_order_policy(self, policy: LockPolicy) -> Self {
+        Shop { locks: self.locks.with_policy("Order", policy), ..self }
     }
 
     /// The locks, for the endpoints that open forms beat on.

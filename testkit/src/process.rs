@@ -123,6 +123,7 @@ pub(crate) fn within(limit: Duration, mut condition: impl FnMut() -> bool) -> bo
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -1,4 +1,5 @@
-// Keeps the lease of an open edit form alive, and says so when it is lost.
+// Keeps the lease of an open edit form alive, and says so when it is lost. A form with data-acquire has none yet: it asks
+// for one there with the first change, or with data-acquire-on=open at once.
 //
 // The server decides. By itself this file concludes only what is careful: by our clock the lease may be over, so input
 // waits for an answer. Nothing typed is lost: fields turn read-only, never disabled (those are neither posted nor
@@ -8,6 +9,7 @@ const RETRY_MS = [5000, 10000, 20000, 30000];
 const WAIT_MS = 15000; // For an answer, and for a submit that leads nowhere.
 const PARTING_MS = 10000; // What the server leaves of a lease after mode=parting.
 const SAID_S = [120, 60, 30]; // A countdown worries people: it starts late and is said only now and then.
+const REFUSALS = { "already-locked": "textHeld", "locked-elsewhere": "textElsewhere", "version-conflict": "textMoved" };
 
 const all = (selector) => [...document.querySelectorAll(selector)];
 const format = (date, style) => new Intl.DateTimeFormat(document.documentElement.lang || [], style).format(date);
@@ -52,14 +54,16 @@ function typed(form) {
 }
 
 function keepLease(form) {
-	const { keepAlive, check, release, heartbeatMs, expiresInMs } = form.dataset;
+	const { acquireOn, keepAlive, check, release, heartbeatMs, expiresInMs } = form.dataset;
 	const part = (name) => near(form, name) ?? document.createElement("p");
 	const [banner, countdown, status, texts] = ["banner", "countdown", "status", "texts"].map(part);
+	const [retry, move] = ["retry", "move"].map(part);
 	const text = texts.dataset;
 	const fixed = fields(form).filter((field) => field.readOnly);
 	let failures = 0;
 	let met = form.dataset.others ?? "";
-	let end, timer, flight, state, kept, hasBeaten, hasSpoken;
+	let { acquire } = form.dataset; // Only as long as there is no lease.
+	let end, timer, flight, state, kept, last, elsewhere, hasAsked, hasBeaten, hasSpoken;
 	let used = clocks(); // When the person last did something here: a beat alone does not say that somebody is there.
 
 	const until = (ms, from = clocks()) => (end = from.map((at) => at + ms));
@@ -76,26 +80,58 @@ function keepLease(form) {
 	}
 
 	/** One question at a time: a new one replaces one that may hang since before the machine slept. */
-	async function ask(url) {
+	async function ask(url, facts = { idle_ms: idle() }) {
 		quiet();
 		const mine = (flight = new AbortController());
 		const limit = setTimeout(() => mine.abort(), WAIT_MS);
 		const sent = clocks();
 		let code, answer;
 		try {
-			const response = await fetch(url, { method: "POST", body: body({ idle_ms: idle() }), signal: mine.signal });
+			const response = await fetch(url, { method: "POST", body: body(facts), signal: mine.signal });
 			answer = await response.json();
 			code = response.status;
 		} catch {} // Unreachable, or a page of somebody between us and the server.
 		clearTimeout(limit);
 		if (flight !== mine) return;
 		if (code === 410) return lose(answer);
+		if (acquire && REFUSALS[answer?.code]) return refuse(answer);
 		const isHeld = code === 200 && answer.expires_in_ms > 0;
 		if (isHeld) until(answer.expires_in_ms, sent);
 		if (isHeld && left() > 0) {
+			if (acquire) take();
 			hold();
 			meet(answer.others);
-		} else doubt((code === 401 && text.textSignedOut) || (/40[13]/.test(code) && answer.detail));
+		} else if (acquire) miss(code);
+		else doubt((code === 401 && text.textSignedOut) || (/40[13]/.test(code) && answer.detail));
+	}
+
+	/** Asks for the lease. Typing does not wait for the answer, and saving does not need it. */
+	function begin({ currentTarget } = {}) {
+		if (!acquire) return;
+		hasAsked = true;
+		const { version } = form.elements;
+		ask(acquire, { version: version.value, ...(currentTarget === move && { instead_of: elsewhere }) });
+	}
+
+	/** From here on it is a form like any other that has a lease. */
+	function take() {
+		acquire = null;
+		say(text.textGranted);
+		hasSpoken = false; // Nothing was wrong, so nothing is over.
+	}
+
+	/** Somebody holds it, so typing on would be in vain; or has saved since, and then the save compares. */
+	function refuse({ code, by, held_now: holder, generation }) {
+		elsewhere = generation;
+		show(code === "version-conflict" ? "moved" : "refused");
+		say(text[REFUSALS[code]], (by ?? holder?.owner)?.name, "", holder?.since_ms);
+	}
+
+	/** No answer, or none about the lease: so there is none, and the version decides when it is saved. */
+	function miss(code) {
+		show("free");
+		if (code || failures || !navigator.onLine) say(code === 401 ? text.textFreeSignedOut : text.textFree);
+		timer = setTimeout(begin, RETRY_MS[Math.min(failures++, 3)]);
 	}
 
 	function hold() {
@@ -130,8 +166,6 @@ function keepLease(form) {
 
 	function lose({ code, by, reason, held_now: heir, detail }) {
 		show("lost");
-		status.role = null; // One voice: the banner's.
-		banner.role = "alert";
 		if (code === "lock-broken") say(text.textBroken, by?.name, reason);
 		else say((heir && text.textTaken) || text.textLost || detail, heir?.owner.name);
 		const mine = (name) => all(`[data-tenure-${name}]`).filter((button) => button.form === form);
@@ -139,17 +173,24 @@ function keepLease(form) {
 		for (const save of mine("save")) save.hidden = true;
 	}
 
-	function say(words = "", name = "", reason = "") {
-		const facts = { name, reason, time: format(Date.now() + left(), { timeStyle: "short", timeZone: text.timeZone }) };
+	function say(words = "", name = "", reason = "", at = Date.now() + left()) {
+		const clock = (date, timeStyle) => format(date, { timeStyle, timeZone: text.timeZone });
+		const facts = { name, reason, time: clock(at, "short"), now: clock(Date.now(), "medium") };
 		status.textContent = words.replace(/\{(\w+)\}/g, (_, fact) => facts[fact]);
 		banner.hidden = false;
+		if (banner.role && banner.getBoundingClientRect().bottom < 1) banner.scrollIntoView(); // Not every page keeps it in sight.
 		return (hasSpoken = true);
 	}
 
 	function show(next) {
 		form.dataset.tenureState = banner.dataset.tenureState = state = next;
 		form.ariaBusy = /checking|saving/.test(state);
-		const isFrozen = !/held|offline/.test(state);
+		const isAlarming = /lost|refused/.test(state);
+		[banner.role, status.role] = isAlarming ? ["alert", null] : [null, "status"]; // One voice.
+		if (state !== "refused" && [retry, move].includes(document.activeElement)) last?.focus();
+		retry.hidden = state !== "refused";
+		move.hidden = retry.hidden || !elsewhere;
+		const isFrozen = !/held|offline|free|moved/.test(state);
 		kept = isFrozen ? kept || read(form) : null;
 		for (const field of fields(form).filter((field) => !fixed.includes(field))) {
 			field.toggleAttribute("readonly", isFrozen);
@@ -160,7 +201,7 @@ function keepLease(form) {
 
 	function tick() {
 		const seconds = Math.ceil(left() / 1000);
-		countdown.hidden = !!kept || seconds > SAID_S[0];
+		countdown.hidden = !!acquire || !!kept || seconds > SAID_S[0];
 		if (countdown.hidden) return;
 		countdown.textContent = new Date(seconds * 1000).toISOString().slice(15, 19);
 		if (SAID_S.includes(seconds)) hasSpoken = say(text.textWarn) && failures;
@@ -171,14 +212,15 @@ function keepLease(form) {
 
 	/** Away, asleep or out of time: nobody knows, so the fields wait for an answer. */
 	function wake() {
-		if (document.hidden || /lost|saving/.test(state)) return;
+		if (document.hidden || /lost|saving|refused|moved/.test(state)) return;
+		if (acquire) return hasAsked && begin();
 		show("checking");
 		ask(check);
 	}
 
 	/** Not left after all: the page came back, or the submit was stopped. */
 	function stay() {
-		if (state === "saving") state = "held";
+		if (state === "saving") show(acquire ? "free" : "held");
 		wake();
 	}
 
@@ -191,6 +233,8 @@ function keepLease(form) {
 		if (kept && isTrusted) write(form, kept);
 		else if (kept) kept = read(form);
 		arm();
+		last = target;
+		if (!hasAsked) begin();
 	}
 
 	for (const type of ["input", "change"]) document.addEventListener(type, edit);
@@ -200,8 +244,9 @@ function keepLease(form) {
 	addEventListener("online", wake);
 	addEventListener("pageshow", (event) => event.persisted && stay());
 	addEventListener("pagehide", () => {
-		// After a submit the answer decides. Otherwise a little time is left: a reload or Back may come next.
-		if (/lost|saving/.test(state)) return;
+		// After a submit the answer decides, and what was not asked for was not taken. Otherwise a little time is left: a
+		// reload or Back may come next.
+		if (/lost|saving|refused|moved/.test(state) || (acquire && !hasAsked)) return;
 		quiet();
 		navigator.sendBeacon(release, body({ mode: "parting" }));
 		until(Math.min(left(), PARTING_MS));
@@ -216,10 +261,12 @@ function keepLease(form) {
 		setTimeout(stay, WAIT_MS);
 	});
 
+	for (const button of [retry, move]) button.addEventListener("click", begin);
 	until(+expiresInMs || 0, [0, performance.timeOrigin]);
-	show("held");
+	show(acquire ? "free" : "held");
 	setInterval(tick, 1000);
-	ask(keepAlive);
+	if (!acquire) ask(keepAlive);
+	else if (acquireOn === "open") begin();
 }
 
 function keepDraft(form) {

@@ -7,6 +7,9 @@
 //! | `POST /release` `lid, mode` | 204, also when the lease had ended; `mode=parting` leaves it 10 s for a reload |
 //! | `GET` [`script`] | the script |
 //!
+//! None of them takes a lock: what may be locked, and by whom, is for the application to say, see
+//! [`first_edit`](crate::first_edit).
+//!
 //! `idle_ms` is how long ago the person last did something in the form, see [`Beat`]; without it they are there.
 //!
 //! Bodies are `application/x-www-form-urlencoded`, so that a beacon can send them as well. Who is signed in comes from the
@@ -70,8 +73,8 @@ enum Mode {
 }
 
 /// A lease that is alive, as its own form sees it. Times are durations: the clocks of browsers are wrong.
-#[derive(Serialize)]
-struct Alive {
+#[derive(Debug, Serialize)]
+pub struct Alive {
     expires_in_ms: u64,
     generation: i64,
     owner: Name,
@@ -79,7 +82,7 @@ struct Alive {
     others: Vec<Name>,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct Name {
     id: String,
     name: String,
@@ -92,7 +95,7 @@ impl From<&Owner> for Name {
 }
 
 impl Alive {
-    async fn new(locks: &LockManager, lease: &Lease) -> Result<Self, Problem> {
+    pub(crate) async fn new(locks: &LockManager, lease: &Lease) -> Result<Self, Problem> {
         let mut others = Vec::new();
         if lease.shared || !locks.policy(lease.key.kind()).is_exclusive() {
             others = locks.holders(&lease.key).await?;

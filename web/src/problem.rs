@@ -30,6 +30,9 @@ struct Members {
     reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     held_now: Option<HeldNow>,
+    /// Of the person's own lease, which can be moved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    generation: Option<i64>,
     actions: Vec<Action>,
 }
 
@@ -50,7 +53,7 @@ struct HeldNow {
 /// Something the person can do next. Pages draw their buttons from these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Action {
-    /// What it is: `lock-again`, `wait`, `sign-in`, `retry`, `reload`.
+    /// What it is: `lock-again`, `wait`, `move-here`, `sign-in`, `retry`, `reload`.
     pub rel: &'static str,
 }
 
@@ -121,12 +124,13 @@ impl From<NoLock> for Problem {
             Why::SharedOnly => ("lock-shared", "The lock is shared, to read only"),
             Why::Released { .. } => ("lock-released", "The lock was released"),
             Why::Broken { .. } => ("lock-broken", "Somebody ended the lock"),
+            Why::TakenOver { .. } => ("lock-taken-over", "The lock was taken over"),
             Why::NotYours => ("lock-not-yours", "The lock belongs to somebody else"),
             _ => ("lock-unknown", "There is no such lock"),
         };
         let next = if no_lock.held_now.is_some() { "wait" } else { "lock-again" };
         let mut problem = Problem::new(410, code, title).detail(no_lock.to_string()).action(next);
-        if let Why::Broken { by, reason, .. } = no_lock.why {
+        if let Why::Broken { by, reason, .. } | Why::TakenOver { by, reason, .. } = no_lock.why {
             problem.members.by = Some(Person { name: by.name });
             problem.members.reason = Some(reason);
         }

@@ -10,6 +10,7 @@ use super::compare::{self, Row, without_gone_lines};
 use super::fields::Fields;
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
+use super::order::fresh_lid;
 use super::order_url;
 use super::problem::ProblemPage;
 use super::refusal::{self, Attempt, What};
@@ -115,7 +116,12 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
         What::Cancel => t.cancel_on_current(actual),
         _ => t.apply_mine().into(),
     };
-    let lid = matches!(attempt.what, What::SaveEdit | What::SaveNote).then(|| attempt.fields.text("lid").to_owned());
+    let lid = match attempt.what {
+        What::SaveEdit | What::SaveNote => Some(attempt.fields.text("lid").to_owned()),
+        // Its lease, if there was one, was given back.
+        What::ChangeShipping => Some(fresh_lid()),
+        What::StartShipping | What::Cancel | What::OpenEdit | What::OpenNote => None,
+    };
     let apply = Apply { what: attempt.what, action: attempt.action(), hidden, lid, label };
     let holder = view.holder.filter(|holder| attempt.what == What::SaveEdit && frame.is_me(&holder.owner));
     let page = ConflictPage {

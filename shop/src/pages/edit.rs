@@ -125,8 +125,10 @@ pub(super) async fn save(State(shop): State<Shop>, session: Session, Number(no):
 pub(super) async fn leave(State(shop): State<Shop>, session: Session, Number(no): Number, form: Posted) -> Answer {
     let id = form.lock_id()?;
     match shop.leave(&form.visit.member, &id).await {
-        Ok(()) => {
-            Flash::Left.leave(&session).await;
+        Ok(was_held) => {
+            if was_held {
+                Flash::Left.leave(&session).await;
+            }
             Ok(see(&order_url(&no)))
         }
         Err(refusal) => Ok(refusal::plain(form.visit.frame, refusal)),

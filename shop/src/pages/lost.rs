@@ -106,8 +106,10 @@ fn verdict(
     let other = held_now.filter(|holder| !frame.is_me(&holder.owner));
     let held = other.map(|holder| t.lost_held(&holder.owner, frame.at(holder.since)));
     let (state, title, why) = match &no_lock.why {
-        Why::Broken { by, at, .. } if frame.is_me(by) => ("OE-12", t.lost_title_moved(), t.lost_moved(frame.at(*at))),
-        Why::Broken { by, at, reason } => {
+        Why::Broken { by, at, .. } | Why::TakenOver { by, at, .. } if frame.is_me(by) => {
+            ("OE-12", t.lost_title_moved(), t.lost_moved(frame.at(*at)))
+        }
+        Why::Broken { by, at, reason } | Why::TakenOver { by, at, reason } => {
             ("OE-11", t.lost_title_broken(), t.lost_broken(by, frame.at(*at), reason.as_str()))
         }
         Why::Released { at } => ("OE-20", t.lost_title_finished(), t.lost_finished(frame.at(*at), version)),

@@ -82,7 +82,7 @@ pub(super) async fn save(State(shop): State<Shop>, session: Session, Number(no):
 pub(super) async fn leave(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
     let id = form.lock_id()?;
     match shop.leave(&form.visit.member, &id).await {
-        Ok(()) => Ok(see(&order_url(&no))),
+        Ok(_) => Ok(see(&order_url(&no))),
         Err(refusal) => Ok(refusal::plain(form.visit.frame, refusal)),
     }
 }

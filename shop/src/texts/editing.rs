@@ -8,6 +8,10 @@ texts! {
         "Nothing is reserved while you type. If somebody changes the order meanwhile, you will see both changes \
          side by side.",
         "입력하는 동안 주문을 잠그지 않습니다. 그사이 다른 사람이 바꾸면 두 변경을 나란히 보여 드립니다.";
+    reserved_when_changed:
+        "As soon as you change something, the order is reserved for you. Looking reserves nothing.",
+        "내용을 바꾸기 시작하면 그때부터 나만 수정할 수 있습니다. 보기만 할 때는 잠그지 않습니다.";
+    being_reserved: "Reserving the order for you …", "나만 수정할 수 있도록 잠그는 중입니다…";
     hint_phone: "For example 010-0000-1234 or +44 20 7946 0000", "예: 010-0000-1234, +44 20 7946 0000";
     optional: "(optional)", "(선택)";
     save: "Save", "저장";
@@ -53,6 +57,27 @@ texts! {
     js_others:
         "{name} also has this open now. Both of you can save; if your changes meet, you will be told.",
         "{name} 님도 지금 열어 두었습니다. 두 분 모두 저장할 수 있고, 변경 내용이 겹치면 알려 드립니다.";
+    js_granted: "You are editing the order now. Others can read it.", "지금부터 내가 수정 중입니다. 다른 사람은 볼 수만 있습니다.";
+    js_held:
+        "{name} has been editing since {time}. What you typed stays here, and can be copied. (As of {now})",
+        "{name} 님이 {time}부터 수정하고 있습니다. 입력한 내용은 그대로 있으며 복사할 수 있습니다. ({now} 기준)";
+    js_elsewhere:
+        "You have been editing since {time}, in another tab or on another device. Moving ends the editing there; what \
+         was typed stays in both. (As of {now})",
+        "{time}부터 다른 탭이나 다른 기기에서 내가 수정하고 있습니다. 가져오면 그쪽의 편집이 끝나며, 입력한 내용은 양쪽에 그대로 \
+         남습니다. ({now} 기준)";
+    js_moved:
+        "{name} has changed the order since you opened this page. You can go on: when you save, you will see both \
+         changes side by side.",
+        "이 페이지를 연 뒤에 {name} 님이 주문을 바꿨습니다. 계속 입력해도 됩니다. 저장할 때 두 변경을 나란히 보여 드립니다.";
+    js_free:
+        "The order could not be reserved for you just now. You can go on: if somebody changes it meanwhile, you will \
+         see both changes when you save.",
+        "지금은 주문을 잠그지 못했습니다. 계속 입력해도 됩니다. 그사이 다른 사람이 바꾸면 저장할 때 두 변경을 나란히 보여 드립니다.";
+    js_free_signed_out:
+        "You are signed out, so the order is not reserved for you. Sign in again in another tab. What you type stays in \
+         this one.",
+        "로그인이 풀려 주문을 잠그지 못했습니다. 다른 탭에서 다시 로그인하세요. 입력한 내용은 이 탭에 남아 있습니다.";
     js_warn:
         "Your reservation ends at {time}, unless the connection comes back before.",
         "연결이 돌아오지 않으면 {time}에 편집 시간이 끝납니다.";

@@ -3,21 +3,26 @@
 //! Each of these also looks at the offline lock, inside the saving transaction: a command is no reason to change an
 //! order under the hands of somebody who is editing it.
 
-use tenure::{Retry, Update, Version, VersionToken};
+use tenure::{LockId, Retry, Update, Version, VersionToken};
 
 use super::{Refusal, Shop};
 use crate::domain::{LineChange, Member, Order, OrderNo, Role, ShippingInfo};
 
 impl Shop {
-    /// The customer, or an operator for them, changes where the order goes.
+    /// The customer, or an operator for them, changes where the order goes: under a lease, and frees it, or without one.
     pub async fn change_shipping(
         &self,
         actor: &Member,
         no: &OrderNo,
         seen: VersionToken<Order>,
+        lease: Option<&LockId>,
         info: ShippingInfo,
     ) -> Result<Version, Refusal> {
-        let update = self.change(actor, no, seen, "change shipping info").await?.unless_locked();
+        let update = self.change(actor, no, seen, "change shipping info").await?;
+        let update = match lease {
+            Some(id) => update.releasing(id),
+            None => update.unless_locked(),
+        };
         let update = update.retrying(as_often_as_is_safe());
         Ok(update.run(|order| order.change_shipping_info(info.clone())).await?.version())
     }

@@ -80,10 +80,12 @@ impl Shop {
         Ok(update.retrying(as_often_as_is_safe()).run(command).await?.version())
     }
 
-    /// Leaves without saving. A lease that is gone already is what was wanted.
-    pub async fn leave(&self, actor: &Member, id: &LockId) -> Result<(), Refusal> {
+    /// Leaves without saving, and answers whether that freed anything. A lease that is gone already, or was never taken,
+    /// is what was wanted.
+    pub async fn leave(&self, actor: &Member, id: &LockId) -> Result<bool, Refusal> {
         match self.locks.acting_for(&actor.owner()).release_lock(id).await {
-            Ok(()) | Err(LeaseError::NoLock(_)) => Ok(()),
+            Ok(()) => Ok(true),
+            Err(LeaseError::NoLock(_)) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }

@@ -43,9 +43,11 @@ impl Shop {
         changes: &Changes,
     ) -> Result<SavedBoth, Refusal> {
         may_add(actor, changes.lines.as_deref().unwrap_or_default())?;
+        let command = if changes.lines.is_some() { "edit order" } else { "change shipping info" };
+        let update = self.change(actor, no, seen, command).await?;
         let update = match lease {
-            Some(id) => self.change(actor, no, seen, "edit order").await?.releasing(id),
-            None => self.change(actor, no, seen, "change shipping info").await?.unless_locked(),
+            Some(id) => update.releasing(id),
+            None => update.unless_locked(),
         };
         let update = update.merging(Merge::disjoint()).retrying(as_often_as_is_safe());
         let saved = update.run(|order| changes.apply(order)).await?;

@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod editing;
+mod first_edit;
 mod merging;
 mod notes;
 mod parcel;

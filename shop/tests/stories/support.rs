@@ -7,6 +7,7 @@ use reqwest::{Client, StatusCode};
 use scraper::{Html, Selector};
 use shop::domain::{Address, MemberId, Money, Order, OrderLine, OrderNo, Receiver, ShippingInfo};
 use shop::seed::DEMO_PASSWORD;
+use shop::use_cases::Shop;
 use tempfile::TempDir;
 use tenure::{ConnectOptions, Database, LockManager, ManualClock, Repository, Version, VersionToken};
 use tokio::net::TcpListener;
@@ -27,6 +28,10 @@ pub struct Server {
 
 impl Server {
     pub async fn start() -> Server {
+        Server::start_as(|shop| shop).await
+    }
+
+    pub async fn start_as(set_up: impl FnOnce(Shop) -> Shop) -> Server {
         let directory = tempfile::tempdir().unwrap();
         let clock = ManualClock::new();
         let url = match std::env::var("SHOP_STORIES_ON").as_deref() {
@@ -36,7 +41,7 @@ impl Server {
             Ok(other) => panic!("SHOP_STORIES_ON={other}: the stories are told on sqlite, postgres and mysql"),
         };
         let db = Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap();
-        let shop = shop::open(db.clone()).await.unwrap();
+        let shop = set_up(shop::open(db.clone()).await.unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = oneshot::channel::<()>();

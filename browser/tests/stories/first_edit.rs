@@ -1,0 +1,284 @@
+//! A form that most people open only to look: the first key takes the lock.
+
+use std::time::Duration;
+
+use browser::{ORDER, Person, Story};
+use tenure::{Acquire, LockPolicy};
+
+use super::layout::wide;
+
+const GRACE: Duration = Duration::from_secs(10);
+/// What this page has asked the server so far, but for what every page loads.
+const ASKED: &str = "performance.getEntriesByType('resource').map((entry) => entry.name.split('/').pop())
+    .filter((name) => /^(lock|keep-alive|check|release)$/.test(name))";
+
+/// Opens the form for where the order goes.
+async fn looks(person: &Person) {
+    person.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    person.sees("form[data-tenure-state=free]").await;
+}
+
+async fn looks_as(story: &Story, login: &str, language: &str) -> Person {
+    let person = story.reader_of(language).await;
+    person.sign_in(login).await;
+    looks(&person).await;
+    person
+}
+
+/// Puts the cursor to the end of a field and presses a key there.
+async fn begins_to_type(person: &Person, text: &str) {
+    person.clicks("[name=message]").await;
+    person.presses(text).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn opening_takes_no_lock_and_the_first_key_does_as_everybody_sees() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    looks(&minji).await;
+    assert!(story.holder().await.is_none());
+    begins_to_type(&minji, "R").await;
+    minji.sees("form[data-tenure-state=held]").await;
+    minji.presses("ing twice").await;
+    assert!(minji.value("[name=message]").await.ends_with("Ring twice"));
+    assert_eq!(story.holder().await.expect("the first key took it").owner.id, "minji");
+    assert_eq!(minji.finds::<Vec<String>>(ASKED).await, ["lock"], "asked once");
+    assert!(minji.reads("[data-tenure-status]").await.contains("You are editing"));
+    let park = story.person("park").await;
+    park.goes_to(&format!("/orders/{ORDER}")).await;
+    assert!(park.reads(".banner").await.contains("김민지"));
+    minji.clicks("[data-tenure-save]").await;
+    minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    assert!(minji.reads("dd.typed").await.ends_with("Ring twice"));
+    assert!(story.holder().await.is_none(), "saving frees the order");
+    assert_eq!(minji.complaints().await, [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_first_key_took_is_kept_alive_and_given_back_on_leaving() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.has_a_quick_heart().await;
+    looks(&minji).await;
+    begins_to_type(&minji, "R").await;
+    minji.sees("form[data-tenure-state=held]").await;
+    for _ in 0..2 {
+        story.clock.advance(Duration::from_secs(240));
+        story.until_remaining("a beat", |left| left == Duration::from_secs(300)).await;
+    }
+    minji.clicks("header .brand").await;
+    story.until_remaining("a farewell", |left| left <= GRACE).await;
+    // Whoever comes back at once is not told of themselves.
+    looks(&minji).await;
+    begins_to_type(&minji, "R").await;
+    minji.sees("form[data-tenure-state=held]").await;
+    minji.clicks("[form=leave]").await;
+    story.until_remaining("the end of the lease", |left| left.is_zero()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn leaving_without_typing_asks_for_nothing_and_gives_nothing_back() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    // Somebody else's lock would be what a wrong farewell ends.
+    let minji = story.person("minji").await;
+    looks(&minji).await;
+    begins_to_type(&minji, "R").await;
+    minji.sees("form[data-tenure-state=held]").await;
+    looks(&park).await;
+    park.finds::<()>("(navigator.sendBeacon = (url) => (sessionStorage.farewell = url), null)").await;
+    park.looks_away_and_back().await;
+    assert_eq!(park.finds::<Vec<String>>(ASKED).await, [""; 0]);
+    assert!(!park.is_asked_before(park.clicks("header .brand")).await, "nothing was typed");
+    assert!(park.finds::<bool>("!sessionStorage.farewell").await, "there is nothing to say good-bye to");
+    assert_eq!(story.holder().await.expect("minji is still there").owner.id, "minji");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_is_refused_while_typing_keeps_the_text_and_can_try_again() {
+    let story = Story::begin().await;
+    let mut found = Vec::new();
+    for (language, told) in [("en", "김민지 has been editing since"), ("ko", "김민지 님이")] {
+        let named = |page: &str| format!("{language}-first-{page}");
+        let (park, minji) = (looks_as(&story, "park", language).await, looks_as(&story, "minji", language).await);
+        park.photo(&named("free")).await;
+        begins_to_type(&minji, "R").await;
+        minji.sees("form[data-tenure-state=held]").await;
+        minji.photo(&named("held")).await;
+        found.extend(wide(&minji, &named("held")).await);
+
+        begins_to_type(&park, "Third floor").await;
+        park.sees("[data-tenure-banner][role=alert]").await;
+        park.sees("form[data-tenure-state=refused]").await;
+        let kept = park.value("[name=message]").await;
+        let said = park.reads("[data-tenure-status]").await;
+        assert!(said.contains(told), "{said}");
+        park.photo(&named("refused")).await;
+        found.extend(wide(&park, &named("refused")).await);
+        // To be read and copied; typing on would be in vain.
+        park.presses("more").await;
+        assert_eq!(park.value("[name=message]").await, kept);
+        assert!(park.finds::<bool>("document.querySelector('[name=message]').matches(':read-only:enabled')").await);
+        park.clicks("[data-tenure-retry]").await;
+        park.waits_until(&format!("{ASKED}.length === 2")).await;
+        park.sees("form[data-tenure-state=refused]").await;
+
+        minji.clicks("[form=leave]").await;
+        story.until_remaining("the end of the lease", |left| left.is_zero()).await;
+        park.clicks("[data-tenure-retry]").await;
+        park.sees("form[data-tenure-state=held]").await;
+        assert!(park.finds::<bool>("document.querySelector('[data-tenure-retry]').hidden").await);
+        // The cursor is where it was.
+        park.presses("!").await;
+        assert_eq!(park.value("[name=message]").await, format!("{kept}!"));
+        park.clicks("[data-tenure-save]").await;
+        park.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+        assert_eq!(park.reads("dd.typed").await, format!("{kept}!"));
+        assert_eq!(park.complaints().await, [""; 0]);
+    }
+    assert!(found.is_empty(), "pages that scroll sideways: {found:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_edits_in_another_window_already_can_go_on_here() {
+    let story = Story::begin().await;
+    for language in ["en", "ko"] {
+        let there = story.reader_of(language).await;
+        there.has_a_quick_heart().await;
+        there.sign_in("minji").await;
+        looks(&there).await;
+        begins_to_type(&there, "There").await;
+        there.sees("form[data-tenure-state=held]").await;
+        let here = looks_as(&story, "minji", language).await;
+        begins_to_type(&here, "Here").await;
+        here.sees("form[data-tenure-state=refused]").await;
+        here.photo(&format!("{language}-first-elsewhere")).await;
+        assert_eq!(wide(&here, &format!("{language}-first-elsewhere")).await, [""; 0]);
+        here.clicks("[data-tenure-move]").await;
+        here.sees("form[data-tenure-state=held]").await;
+        assert!(here.value("[name=message]").await.ends_with("Here"));
+        there.sees("form[data-tenure-state=lost]").await;
+        assert!(there.value("[name=message]").await.ends_with("There"));
+        here.clicks("[form=leave]").await;
+        story.until_remaining("the end of the lease", |left| left.is_zero()).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_are_pressed_while_the_answer_is_on_its_way_are_neither_lost_nor_asked_about() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    looks(&minji).await;
+    // A slow line: the answer comes when the story lets it.
+    let slow = "(window.send = fetch, window.asked = 0, window.fetch = (...request) =>
+        new Promise((go) => (window.go = go, window.asked += 1)).then(() => send(...request)), null)";
+    minji.finds::<()>(slow).await;
+    begins_to_type(&minji, "Ring").await;
+    minji.presses(" twice").await;
+    minji.sees("form[data-tenure-state=free]").await;
+    minji.finds::<()>("(window.go(), null)").await;
+    minji.sees("form[data-tenure-state=held]").await;
+    assert!(minji.value("[name=message]").await.ends_with("Ring twice"));
+    assert_eq!(minji.finds::<u32>("window.asked").await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_connection_typing_goes_on_and_the_lock_is_taken_when_it_is_back() {
+    let story = Story::begin().await;
+    for language in ["en", "ko"] {
+        let minji = looks_as(&story, "minji", language).await;
+        minji.is_online(false).await;
+        begins_to_type(&minji, "Typed in a tunnel").await;
+        minji.waits_until("document.querySelector('[data-tenure-status]').textContent").await;
+        minji.photo(&format!("{language}-first-offline")).await;
+        minji.presses(", and longer").await;
+        assert!(story.holder().await.is_none());
+        minji.is_online(true).await;
+        minji.sees("form[data-tenure-state=held]").await;
+        assert!(minji.value("[name=message]").await.ends_with("Typed in a tunnel, and longer"));
+        minji.clicks("[form=leave]").await;
+        story.until_remaining("the end of the lease", |left| left.is_zero()).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_could_not_be_reserved_is_saved_all_the_same() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    looks(&minji).await;
+    minji.finds::<()>("(window.fetch = () => Promise.reject(), null)").await;
+    begins_to_type(&minji, "Never asked").await;
+    minji.presses(browser::Key::Tab).await;
+    minji.clicks("[data-tenure-save]").await;
+    minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    assert!(minji.reads("dd.typed").await.ends_with("Never asked"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_is_signed_out_is_told_with_the_first_key_and_can_type_on() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    looks(&minji).await;
+    minji.loses_the_session().await;
+    begins_to_type(&minji, "Still here").await;
+    minji.waits_until("document.querySelector('[data-tenure-status]').textContent").await;
+    assert!(minji.reads("[data-tenure-status]").await.contains("signed out"));
+    minji.presses(", and longer").await;
+    assert!(minji.value("[name=message]").await.ends_with("Still here, and longer"));
+    assert!(story.holder().await.is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_opened_an_older_version_is_told_who_changed_it_and_can_type_on() {
+    let story = Story::begin().await;
+    for (language, told) in [("en", "박서연 has changed the order"), ("ko", "박서연 님이 주문을")] {
+        let (minji, park) = (looks_as(&story, "minji", language).await, looks_as(&story, "park", language).await);
+        park.types("[name='address.line2']", &format!("Floor {}", language.len() + told.len())).await;
+        park.clicks("[data-tenure-save]").await;
+        park.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+        begins_to_type(&minji, "Ring").await;
+        minji.sees("form[data-tenure-state=moved]").await;
+        minji.presses(" twice").await;
+        let said = minji.reads("[data-tenure-status]").await;
+        assert!(said.contains(told), "{said}");
+        assert!(story.holder().await.is_none());
+        minji.photo(&format!("{language}-first-moved")).await;
+        minji.clicks("[data-tenure-save]").await;
+        minji.sees("main[data-state=CP-1] [name=both]").await;
+        minji.clicks("[name=both]").await;
+        minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+        assert!(minji.reads("dd.typed").await.ends_with("Ring twice"));
+        assert_eq!(minji.complaints().await, [""; 0]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_loses_what_the_first_key_took_can_edit_again_with_the_text() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    looks(&minji).await;
+    begins_to_type(&minji, "Written before lunch").await;
+    minji.sees("form[data-tenure-state=held]").await;
+    let kept = minji.value("[name=message]").await;
+    story.clock.advance(Duration::from_secs(301));
+    minji.looks_away_and_back().await;
+    minji.sees("form[data-tenure-state=lost]").await;
+    minji.photo("en-first-lost").await;
+    minji.clicks("[data-tenure-again]").await;
+    // Text is in it already, so it is reserved again at once.
+    minji.sees("form[data-tenure-state=held]").await;
+    assert_eq!(minji.value("[name=message]").await, kept);
+    minji.clicks("[data-tenure-save]").await;
+    minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    assert_eq!(minji.reads("dd.typed").await, kept);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_the_policy_says_so_opening_takes_the_lock() {
+    let policy = LockPolicy::exclusive().acquiring(Acquire::OnOpen);
+    let story = Story::begin_with(|shop| shop.with_order_policy(policy)).await;
+    let minji = story.person("minji").await;
+    minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
+    minji.sees("form[data-tenure-state=held]").await;
+    assert_eq!(story.holder().await.expect("opening took it").owner.id, "minji");
+}

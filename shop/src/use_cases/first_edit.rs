@@ -1,0 +1,92 @@
+//! Changing where an order goes, in a form that takes its lock with the first change, or not at all: without scripts, or
+//! while the server cannot be reached, the version alone decides.
+
+use tenure::{Acquire, Error, Lease, LeaseError, LockError, LockId, VersionToken, Why};
+
+use super::save_both::{Changes, SavedBoth};
+use super::{Refusal, Shop};
+use crate::domain::{Member, Order, OrderNo, ShippingInfo};
+
+/// What somebody filled in.
+#[derive(Debug, Clone)]
+pub enum ShippingForm {
+    /// On the version that they saw.
+    Alone(ShippingInfo),
+    /// Their changes, on top of what others have saved since.
+    WithTheirs(Changes),
+}
+
+impl Shop {
+    /// When the form takes its lock, as the policy of orders says. (The form for the whole order is opened by a button
+    /// that says so, and takes it at once.)
+    pub fn acquire(&self) -> Acquire {
+        self.locks.policy("Order").acquire()
+    }
+
+    /// Whether this member may take the lock of this order. In which state the order is, the version tells: it was
+    /// changeable when the form was drawn.
+    pub async fn may_lock(&self, actor: &Member, no: &OrderNo) -> Result<(), Refusal> {
+        self.order_of(actor, no).await.map(drop)
+    }
+
+    /// The lease of this lock id, for showing.
+    pub async fn lease(&self, actor: &Member, id: &LockId) -> Result<Lease, LeaseError> {
+        self.locks.acting_for(&actor.owner()).check_lock(id).await
+    }
+
+    /// Saves the form and frees the order: under its lease; or, where it has none, unless somebody holds the lock. Whoever
+    /// had one and lost it is told so.
+    pub async fn save_shipping(
+        &self,
+        actor: &Member,
+        no: &OrderNo,
+        seen: VersionToken<Order>,
+        id: &LockId,
+        form: &ShippingForm,
+    ) -> Result<SavedBoth, Refusal> {
+        let save = |lease| self.save_under(actor, no, seen, lease, form);
+        let saved = match save(Some(id)).await {
+            Err(refusal) if has_none(&refusal) => save(None).await,
+            saved => saved,
+        };
+        match saved {
+            // Whoever types one letter and presses Enter sends both at once, and the lock may come second.
+            Err(Refusal::Failed(Error::AlreadyLocked(own))) if own.owner.id == actor.id().as_str() => {
+                match save(Some(id)).await {
+                    Err(refusal) if has_none(&refusal) => Err(Refusal::Lock(LockError::AlreadyLocked(own))),
+                    saved => saved,
+                }
+            }
+            // The same may be sent again.
+            Err(Refusal::Failed(Error::Database(error))) => Err(error.into()),
+            // The text is compared next, or only kept to be copied, and that is no reason to keep others out.
+            Err(refusal) => {
+                self.leave(actor, id).await?;
+                Err(refusal)
+            }
+            Ok(saved) => Ok(saved),
+        }
+    }
+
+    async fn save_under(
+        &self,
+        actor: &Member,
+        no: &OrderNo,
+        seen: VersionToken<Order>,
+        lease: Option<&LockId>,
+        form: &ShippingForm,
+    ) -> Result<SavedBoth, Refusal> {
+        match form {
+            ShippingForm::Alone(info) => {
+                let version = self.change_shipping(actor, no, seen, lease, info.clone()).await?;
+                Ok(SavedBoth { version, with: Vec::new() })
+            }
+            ShippingForm::WithTheirs(changes) => self.save_both(actor, no, seen, lease, changes).await,
+        }
+    }
+}
+
+/// It was never taken, or given back: the text was for an older version, or is sent twice.
+fn has_none(refusal: &Refusal) -> bool {
+    matches!(refusal, Refusal::Failed(Error::NoLock(no_lock)) if matches!(no_lock.why, Why::Unknown | Why::Released { .. }))
+}

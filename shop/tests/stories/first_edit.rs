@@ -1,0 +1,225 @@
+//! Where an order goes: whoever opens the form looks, and whoever changes something has the lock.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tenure::{Acquire, LockPolicy};
+
+use super::support::{Browser, Form, ORDER, Page, Server, TTL, token};
+
+const SHIPPING: &str = "/orders/2026-000300/shipping";
+const LOCK: &str = "/orders/2026-000300/shipping/lock";
+const LEAVE: &str = "/orders/2026-000300/edit/leave";
+const EDIT: &str = "/orders/2026-000300/edit";
+const START: &str = "/orders/2026-000300/start-shipping";
+
+async fn open(browser: &Browser) -> Form {
+    browser.get(SHIPPING).await.is(200).form(SHIPPING)
+}
+
+/// What the page's script sends with the first change.
+async fn begin(browser: &Browser, form: &Form) -> (u16, Value) {
+    let fields = ["csrf", "lid", "version"].map(|name| (name, form.value(name)));
+    let Page { status, html, .. } = browser.post(LOCK, &fields, &[]).await;
+    (status.as_u16(), serde_json::from_str(&html).unwrap())
+}
+
+async fn beat(browser: &Browser, form: &Form) -> u16 {
+    browser.post("/tenure/keep-alive", &[("lid", form.value("lid"))], &[]).await.status.as_u16()
+}
+
+#[tokio::test]
+async fn looking_takes_no_lock_and_the_first_change_does() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let (hers, his) = (open(&minji).await, open(&park).await);
+    assert_eq!(server.held().await, []);
+    assert_eq!(begin(&minji, &hers).await.0, 200);
+    assert_eq!(begin(&minji, &hers).await.1["generation"], 1);
+    let (status, refused) = begin(&park, &his).await;
+    assert_eq!((status, &refused["held_now"]["owner"]["name"]), (423, &Value::from("김민지")));
+    park.get("/orders").await.says("김민지 has been editing");
+    park.get(SHIPPING).await.says("김민지 has been editing");
+    // The form for the whole order is refused by the same lock.
+    park.edit(ORDER).await.is(423).says("김민지");
+    assert_eq!(server.held().await, [("minji".into(), 1)]);
+}
+
+#[tokio::test]
+async fn a_save_under_the_lock_of_the_first_change_frees_the_order() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let form = open(&minji).await.with("message", "문 앞에");
+    begin(&minji, &form).await;
+    park.submit(park.open(ORDER).await.form(START)).await.is(423).says("김민지");
+    for _ in 0..3 {
+        server.clock.advance(Duration::from_secs(240));
+        assert_eq!(beat(&minji, &form).await, 200);
+    }
+    minji.submit(form).await.is(200).says("문 앞에");
+    assert_eq!((server.held().await, server.order(ORDER).await.1), (vec![], 2));
+}
+
+#[tokio::test]
+async fn of_one_letter_and_enter_at_once_the_save_always_goes_through_and_no_lock_is_left() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    for round in 1..=30 {
+        let form = open(&minji).await.with("message", &format!("{round}"));
+        let (saved, _) = tokio::join!(minji.submit(form.clone()), begin(&minji, &form));
+        saved.is(200).says(&format!("{round}"));
+        assert_eq!((server.held().await, server.order(ORDER).await.1), (vec![], round + 1));
+    }
+}
+
+#[tokio::test]
+async fn without_a_lock_the_version_and_whoever_holds_it_decide_and_nothing_typed_is_lost() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    // No script: nothing was asked for.
+    minji.submit(open(&minji).await.with("message", "문 앞에")).await.is(200).says("문 앞에");
+    let (hers, his) = (open(&minji).await.with("message", "경비실"), open(&park).await.with("message", "불량 확인"));
+    begin(&park, &his).await;
+    let locked = minji.submit(hers).await;
+    locked.is(423).says("박서연").says("경비실");
+    assert_eq!(server.order(ORDER).await.1, 2);
+    park.submit(his).await.is(200);
+    // Then both are shown, and hers goes on top.
+    let met = minji.submit(locked.form(SHIPPING)).await;
+    met.is(409).says("경비실").says("불량 확인");
+    minji.submit(met.form(SHIPPING)).await.is(200).says("경비실");
+    assert_eq!((server.held().await, server.order(ORDER).await.1), (vec![], 4));
+}
+
+#[tokio::test]
+async fn a_lock_that_ran_out_or_was_ended_does_not_save_and_nothing_typed_is_lost() {
+    for is_ended in [false, true] {
+        let server = Server::start().await;
+        let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+        let form = open(&minji).await.with("message", "문 앞에");
+        begin(&minji, &form).await;
+        if is_ended {
+            let end = park.get("/locks").await.form("/locks/break").with("reason", "지금 포장합니다");
+            park.submit(end).await.is(200);
+        } else {
+            server.clock.advance(TTL);
+        }
+        let lost = minji.submit(form.clone()).await;
+        lost.is(410).says("문 앞에");
+        assert_eq!(server.order(ORDER).await.1, 1);
+        // As the page itself offers it: the form again, with the text and another lock.
+        let again = minji.submit(form.with("edit-first", "1")).await.is(200).form(SHIPPING);
+        assert_eq!(again.value("message"), "문 앞에");
+        assert_eq!(begin(&minji, &again).await.0, 200);
+        minji.submit(again).await.is(200).says("문 앞에");
+        assert_eq!(server.held().await, []);
+    }
+}
+
+#[tokio::test]
+async fn text_for_an_order_that_was_changed_meanwhile_gets_no_lock_and_is_compared_when_saved() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let hers = open(&minji).await.with("message", "경비실");
+    park.submit(open(&park).await.with("address.line1", "한강대로 2")).await.is(200);
+    let (status, refused) = begin(&minji, &hers).await;
+    assert_eq!((status, &refused["code"], &refused["by"]["name"]), (409, &"version-conflict".into(), &"박서연".into()));
+    assert_eq!(server.held().await, []);
+    let met = minji.submit(hers).await;
+    assert_eq!(met.is(409).says("경비실").says("한강대로 2").state(), "CP-1");
+    // From there on it is a form for the version of now, which may have the lock.
+    let first = minji.submit(met.press(SHIPPING, "edit-first")).await;
+    assert!(first.is(200).html.contains("data-acquire-on=\"open\""), "{}", first.html);
+    let form = first.form(SHIPPING);
+    assert_eq!((form.value("version").to_owned(), begin(&minji, &form).await.0), (token(ORDER, 2), 200));
+    minji.submit(form).await.is(200).says("경비실").says("한강대로 2");
+    assert_eq!(server.held().await, []);
+}
+
+#[tokio::test]
+async fn a_conflict_gives_the_lock_back() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let form = open(&minji).await.with("message", "문 앞에");
+    begin(&minji, &form).await;
+    let warned = park.submit(park.open(ORDER).await.form(START)).await;
+    park.submit(warned.is(423).form(START)).await.is(200);
+    minji.submit(form).await.is(409).says("문 앞에");
+    assert_eq!((server.held().await, server.order(ORDER).await.1), (vec![], 2));
+}
+
+#[tokio::test]
+async fn a_form_with_mistakes_keeps_the_lock_of_the_first_change() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let form = open(&minji).await.with("message", "keep me").with("receiver.name", " ");
+    begin(&minji, &form).await;
+    let wrong = minji.submit(form.clone()).await;
+    assert!(!wrong.is(422).html.contains("data-acquire"), "{}", wrong.html);
+    let corrected = wrong.form(SHIPPING).with("receiver.name", "김민지");
+    assert_eq!(corrected.value("lid"), form.value("lid"));
+    assert_eq!((beat(&minji, &corrected).await, server.held().await), (200, vec![("minji".into(), 1)]));
+    minji.submit(corrected).await.is(200).says("keep me");
+    assert_eq!(server.held().await, []);
+}
+
+#[tokio::test]
+async fn leaving_frees_what_was_taken_and_says_so_and_is_silent_otherwise() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let page = minji.get(SHIPPING).await;
+    let left = minji.submit(page.form(LEAVE)).await;
+    assert!(!left.is(200).html.contains("without saving"), "{}", left.html);
+    begin(&minji, &page.form(SHIPPING)).await;
+    // It was left already, but the same page came back.
+    assert_eq!(server.held().await.len(), 1);
+    let left = minji.submit(page.form(LEAVE)).await;
+    assert!(left.is(200).html.contains("without saving"), "{}", left.html);
+    assert_eq!(server.held().await, []);
+}
+
+#[tokio::test]
+async fn nobody_takes_the_lock_of_an_order_that_they_may_not_see_or_with_what_is_not_theirs() {
+    let server = Server::start().await;
+    let (minji, lee) = (server.sign_in("minji").await, server.sign_in("lee").await);
+    let hers = open(&minji).await;
+    let csrf = lee.get("/orders").await.form("/sign-out").value("csrf").to_owned();
+    let (status, refused) = begin(&lee, &hers.clone().with("csrf", &csrf)).await;
+    assert_eq!((status, &refused["code"]), (404, &"not-found".into()));
+    assert_eq!(begin(&minji, &hers.clone().with("csrf", &csrf)).await.0, 403);
+    assert_eq!(begin(&minji, &hers.clone().with("version", &token("2026-000299", 1))).await.0, 400);
+    assert_eq!(begin(&server.browser(), &hers).await.0, 401);
+    let elsewhere = minji.post(LOCK, &[("lid", hers.value("lid"))], &[("sec-fetch-site", "cross-site")]).await;
+    elsewhere.is(403);
+    assert_eq!(server.held().await, []);
+}
+
+#[tokio::test]
+async fn the_form_takes_its_lock_on_opening_where_the_policy_says_so() {
+    for (acquire, at_once) in [(Acquire::OnFirstEdit, false), (Acquire::OnOpen, true)] {
+        let policy = LockPolicy::exclusive().acquiring(acquire);
+        let server = Server::start_as(|shop| shop.with_order_policy(policy)).await;
+        let minji = server.sign_in("minji").await;
+        let page = minji.get(SHIPPING).await;
+        assert!(page.html.contains(&format!("data-acquire=\"{LOCK}\"")), "{}", page.html);
+        assert_eq!(page.html.contains("data-acquire-on=\"open\""), at_once, "{}", page.html);
+        // In any case it is the page that asks, not the GET.
+        assert_eq!(server.held().await, []);
+        // And the button for the whole order says what it does.
+        minji.edit(ORDER).await.is(200);
+        assert_eq!(server.held().await, [("minji".into(), 1)]);
+    }
+}
+
+#[tokio::test]
+async fn the_form_for_the_whole_order_in_another_tab_is_told_as_ones_own() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let form = open(&minji).await.with("message", "문 앞에");
+    minji.edit(ORDER).await.is(200);
+    let (status, refused) = begin(&minji, &form).await;
+    assert_eq!((status, &refused["code"]), (423, &"locked-elsewhere".into()));
+    let here = minji.submit(form).await;
+    assert_eq!(here.is(423).says("문 앞에").state(), "LP-16");
+    minji.submit(here.form(&format!("{EDIT}/move-here"))).await.is(200).says("문 앞에");
+}
