@@ -27,6 +27,8 @@ use crate::version::Version;
 mod alarm;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod condition;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod kept;
 mod lock_table;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod migration;

@@ -171,6 +171,7 @@ impl Database {
     }
 
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+    #[allow(clippy::default_constructed_unit_structs, reason = "with OpenTelemetry it is more than a unit")]
     fn new(backend: impl Backend + 'static, looking_every: Option<Duration>) -> Self {
         let backend: Arc<dyn Backend> = Arc::new(backend);
         let batch = Batcher::new(Arc::clone(&backend), crate::metrics::Metrics::default());

@@ -11,7 +11,6 @@ mod connect;
 mod connection;
 mod deadline;
 mod errors;
-mod kept;
 mod leases;
 mod list;
 mod load;

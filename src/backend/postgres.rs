@@ -114,7 +114,7 @@ impl Backend for Postgres {
     }
 
     async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
-        let open = OpenTransaction::begin(&self.pool, wait, label).await?;
+        let open = OpenTransaction::begin(&self.leases, wait, label).await?;
         Ok(Box::new(PgTransaction::new(open, self.pool.clone(), self.time.clone())))
     }
 

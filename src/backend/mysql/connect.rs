@@ -10,10 +10,10 @@ use sqlx::{ConnectOptions as _, Connection, Executor, MySqlConnection, MySqlPool
 
 use super::blocker::Labels;
 use super::connection::Connections;
-use super::deadline::Flavour;
+use super::deadline::{Flavour, Waits};
 use super::errors::{classify, number};
-use super::kept::Kept;
 use super::{MySql, Time};
+use crate::backend::kept::Kept;
 use crate::backend::{migration, reserve};
 use crate::clock::to_micros;
 use crate::database::ConnectOptions;
@@ -76,7 +76,7 @@ impl MySql {
             leases,
             alone,
             flavour: server.flavour,
-            patience: server.patience,
+            waits: server.waits,
             labels: Labels::default(),
         };
         Ok(MySql { connections, time: Time(connect.clock), version: server.version })
@@ -178,8 +178,7 @@ struct Server {
     settings: Vec<Setting>,
     read_only: bool,
     isolation: String,
-    /// How long it lets a lock be waited for.
-    patience: Duration,
+    waits: Waits,
     /// What every connection is set to.
     session: &'static str,
 }
@@ -283,7 +282,10 @@ fn server(rows: &[MySqlRow]) -> Result<Server, DatabaseError> {
         version: version.split('-').next().unwrap_or_default().to_owned(),
         settings,
         read_only: read_only.is_some(),
-        patience: Duration::from_secs(patience.into_iter().min().unwrap_or(0)),
+        waits: Waits {
+            patience: Duration::from_secs(patience.into_iter().min().unwrap_or(0)),
+            roll_back: is("innodb_rollback_on_timeout", "ON"),
+        },
         // MariaDB before 11.1 only has the older name.
         isolation: variables.get("transaction_isolation").unwrap_or(&value("tx_isolation")).clone(),
         session: if variables.contains_key("innodb_snapshot_isolation") { SESSION_WITHOUT_SNAPSHOTS } else { SESSION },

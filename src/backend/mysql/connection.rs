@@ -1,16 +1,15 @@
 //! A transaction that cannot outlive its owner, and whose waits end at one deadline.
 
 use std::pin::pin;
-use std::time::Duration;
 
-use sqlx::{MySqlPool, Row};
+use sqlx::{MySql, MySqlPool, Row};
 
 use super::blocker::{Label, Labels, SHORTEST, blocker};
-use super::deadline::{Deadline, Flavour};
+use super::deadline::{Deadline, Flavour, Waits};
 use super::errors::{classify, classify_commit};
-use super::kept::Kept;
 use super::operation;
 use super::session::Session;
+use crate::backend::kept::Kept;
 use crate::backend::{alarm, reserve};
 use crate::error::DatabaseError;
 use crate::lock_mode::Wait;
@@ -21,14 +20,14 @@ use crate::operation::OperationId;
 pub(super) struct Connections {
     pub pool: MySqlPool,
     /// Connections of that pool which had a transaction a moment ago.
-    pub kept: Kept,
+    pub kept: Kept<MySql>,
     /// For batches of questions to the lock table: they wait for nobody, and nobody who waits keeps them from a connection.
     pub leases: MySqlPool,
     /// For questions to the lock table that are asked alone, when the others are busy: they may wait for somebody.
     pub alone: MySqlPool,
     pub flavour: Flavour,
-    /// How long the server lets a lock be waited for, where nothing else is said.
-    pub patience: Duration,
+    /// What the server does about waits by itself.
+    pub waits: Waits,
     /// What the transactions of this process are for.
     pub labels: Labels,
 }
@@ -83,7 +82,7 @@ impl OpenTransaction {
         wait: Wait,
         label: Option<&str>,
     ) -> Result<Self, DatabaseError> {
-        let deadline = Deadline::start(wait, connections.patience);
+        let deadline = Deadline::start(wait, connections.waits);
         let (session, number) = match connections.kept.take() {
             Some((connection, number)) => (Session::on(connection, connections.flavour), Some(number)),
             None => (connections.acquire().await?, None),
@@ -93,7 +92,7 @@ impl OpenTransaction {
 
     /// Begins for an operation of the lock manager.
     pub(super) async fn begin_for_leases(connections: &Connections) -> Result<Self, DatabaseError> {
-        let deadline = Deadline::start(Wait::default(), connections.patience);
+        let deadline = Deadline::start(Wait::default(), connections.waits);
         Self::begin_as(connections.acquire_for_one().await?, connections, None, deadline, None).await
     }
 
@@ -105,7 +104,12 @@ impl OpenTransaction {
         mut deadline: Deadline,
         label: Option<&str>,
     ) -> Result<Self, DatabaseError> {
-        let mut begin = format!("set autocommit = 0, {}; savepoint tenure", deadline.tell(connections.flavour));
+        // MariaDB is told when something has to be waited for.
+        let settings = match connections.flavour {
+            Flavour::MariaDb => String::new(),
+            Flavour::MySql => format!(", {}", deadline.tell(Flavour::MySql)),
+        };
+        let mut begin = format!("set autocommit = 0{settings}; savepoint tenure");
         if number.is_none() {
             begin += "; select cast(connection_id() as signed)";
         }

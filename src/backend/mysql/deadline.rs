@@ -4,6 +4,9 @@ use std::time::{Duration, Instant};
 
 use crate::lock_mode::Wait;
 
+/// How a statement of MariaDB begins that waits for no row and no table.
+const AT_ONCE: &str = "set statement innodb_lock_wait_timeout = 0, lock_wait_timeout = 0 for ";
+
 /// What the server is. They part ways in how a wait for a lock is limited, and in the names of a few settings.
 ///
 /// MySQL 8 could not be run where this was written: what is said of it here comes from its manual.
@@ -82,8 +85,16 @@ pub(super) struct Deadline {
     budget: Duration,
     /// What the server was last told is left.
     told: Duration,
-    /// After how long InnoDB gives up by itself.
-    patience: Duration,
+    server: Waits,
+}
+
+/// What a server does about waits by itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Waits {
+    /// After how long it gives up.
+    pub patience: Duration,
+    /// Whether the whole transaction is rolled back then, and not only the statement.
+    pub roll_back: bool,
 }
 
 impl Deadline {
@@ -91,8 +102,8 @@ impl Deadline {
     const SHORTEST: Duration = Duration::from_millis(5);
 
     /// The time starts now: waiting for a connection counts.
-    pub(super) fn start(wait: Wait, patience: Duration) -> Self {
-        Deadline { asked: Instant::now(), budget: wait.budget(), told: Duration::ZERO, patience }
+    pub(super) fn start(wait: Wait, server: Waits) -> Self {
+        Deadline { asked: Instant::now(), budget: wait.budget(), told: Duration::ZERO, server }
     }
 
     pub(super) fn waited(&self) -> Duration {
@@ -115,6 +126,16 @@ impl Deadline {
         }
     }
 
+    /// How a statement begins that is to wait for nothing, if it can be asked again after it was refused.
+    pub(super) fn at_once(&self, flavour: Flavour) -> Option<&'static str> {
+        (flavour == Flavour::MariaDb && !self.server.roll_back).then_some(AT_ONCE)
+    }
+
+    /// Whether there is time to wait.
+    pub(super) fn is_worth_waiting(&self) -> bool {
+        self.left() >= Self::SHORTEST
+    }
+
     /// How a statement begins whose waits end then. The number is a variable of the session, so that the text is always the
     /// same and is prepared once.
     ///
@@ -123,11 +144,11 @@ impl Deadline {
     pub(super) fn limit(&self, flavour: Flavour) -> &'static str {
         match flavour {
             // What cannot wait is refused by InnoDB, at once.
-            Flavour::MariaDb if self.told < Self::SHORTEST => {
-                "set statement innodb_lock_wait_timeout = 0, lock_wait_timeout = 0 for "
-            }
+            Flavour::MariaDb if self.told < Self::SHORTEST => AT_ONCE,
             // What can is ended by the timer, to the microsecond.
-            Flavour::MariaDb if self.told < self.patience => "set statement max_statement_time = @tenure_wait for ",
+            Flavour::MariaDb if self.told < self.server.patience => {
+                "set statement max_statement_time = @tenure_wait for "
+            }
             // And InnoDB's own limit stands out of the way.
             Flavour::MariaDb => {
                 "set statement max_statement_time = @tenure_wait, innodb_lock_wait_timeout = 3700, \
@@ -146,7 +167,9 @@ impl Deadline {
     pub(super) fn shrink(&mut self, flavour: Flavour) -> Option<String> {
         let left = self.left();
         let matters = match flavour {
-            Flavour::MariaDb => self.told.saturating_sub(left) > Duration::from_millis(20).max(left / 50),
+            Flavour::MariaDb => {
+                self.told.is_zero() || self.told.saturating_sub(left) > Duration::from_millis(20).max(left / 50)
+            }
             Flavour::MySql => seconds_to_spare(left) < seconds_to_spare(self.told),
         };
         matters.then(|| self.tell(flavour))
@@ -176,7 +199,7 @@ mod tests {
 
     /// On a server with the usual limit of its own.
     fn deadline(wait: Wait) -> Deadline {
-        Deadline::start(wait, Duration::from_secs(50))
+        Deadline::start(wait, Waits { patience: Duration::from_secs(50), roll_back: false })
     }
 
     fn deadline_told(wait: Wait) -> Deadline {

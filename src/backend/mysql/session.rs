@@ -191,9 +191,10 @@ impl Session {
         if !lock.waits() {
             return self.fetch_all(statement.between("", lock.clause())).await;
         }
-        let limit = self.limited().await?;
-        if self.flavour == Flavour::MariaDb || self.deadline.as_ref().is_some_and(Deadline::has_seconds_to_spare) {
-            let rows = self.fetch_all(statement.clone().between(limit, lock.clause())).await;
+        let whole_seconds = self.deadline.as_ref().is_some_and(Deadline::has_seconds_to_spare);
+        if self.flavour == Flavour::MariaDb || whole_seconds {
+            let locking = statement.clone().between("", lock.clause());
+            let rows = self.within_deadline(locking, Self::fetch_all).await;
             if self.flavour == Flavour::MariaDb || !rows.as_ref().is_err_and(is_timeout) {
                 return rows;
             }
@@ -218,7 +219,10 @@ impl Session {
 
     /// As [`write`](Self::write), with the key that was given to a new row.
     pub(super) async fn execute(&mut self, statement: Statement) -> Result<MySqlQueryResult, sqlx::Error> {
-        let statement = statement.between(self.limited().await?, "");
+        self.within_deadline(statement, Self::execute_at_once).await
+    }
+
+    async fn execute_at_once(&mut self, statement: Statement) -> Result<MySqlQueryResult, sqlx::Error> {
         self.run(|mut connection| {
             Box::pin(async move {
                 let done = statement.query().execute(&mut *connection).await;
@@ -232,20 +236,34 @@ impl Session {
     /// whole seconds.
     #[cfg(feature = "sea-orm")]
     pub(super) async fn fetch_waiting(&mut self, statement: Statement) -> Result<Vec<MySqlRow>, sqlx::Error> {
-        let statement = statement.between(self.limited().await?, "");
-        self.fetch_all(statement).await
+        self.within_deadline(statement, Self::fetch_all).await
     }
 
-    /// Limits the next wait to what is left of the budget: how a statement that may have to wait begins.
-    async fn limited(&mut self) -> Result<&'static str, sqlx::Error> {
+    /// Runs a statement that may have to wait, so that its waits end at the deadline.
+    ///
+    /// On MariaDB it is first refused whatever it would have to wait for. A limit that is finer than a second is a timer of the
+    /// server, which wakes a thread each time that it is set; so that is only done where somebody is in the way.
+    async fn within_deadline<T>(
+        &mut self,
+        statement: Statement,
+        run: impl AsyncFn(&mut Self, Statement) -> Result<T, sqlx::Error>,
+    ) -> Result<T, sqlx::Error> {
         let flavour = self.flavour;
-        let Some(deadline) = &mut self.deadline else { return Ok("") };
+        let Some(deadline) = &mut self.deadline else { return run(self, statement).await };
+        if let Some(at_once) = deadline.at_once(flavour) {
+            let answer = run(self, statement.clone().between(at_once, "")).await;
+            let waits = self.deadline.as_ref().is_some_and(Deadline::is_worth_waiting);
+            if !waits || !answer.as_ref().is_err_and(is_timeout) {
+                return answer;
+            }
+        }
+        let Some(deadline) = &mut self.deadline else { return run(self, statement).await };
         let settings = deadline.shrink(flavour);
         let limit = deadline.limit(flavour);
         if let Some(settings) = settings {
             self.raw(format!("set {settings}")).await?;
         }
-        Ok(limit)
+        run(self, statement.between(limit, "")).await
     }
 
     /// The connection, if nothing is left on it of what was done there.

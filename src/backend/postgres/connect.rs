@@ -10,6 +10,7 @@ use sqlx::{Connection, Executor, PgConnection, PgPool, Row};
 use super::errors::classify;
 use super::pools::Pools;
 use super::{Postgres, Time};
+use crate::backend::kept::Kept;
 use crate::backend::{migration, reserve};
 use crate::clock::to_micros;
 use crate::database::ConnectOptions;
@@ -42,7 +43,8 @@ impl Postgres {
     /// Connects and migrates tenure's own tables.
     pub(crate) async fn open(url: &str, connect: ConnectOptions) -> Result<Self, DatabaseError> {
         let options = reachable(url).await?;
-        let pool = pool(options.clone(), connect.connections.map_or(CONNECTIONS, NonZeroU32::get), SESSION);
+        let count = connect.connections.map_or(CONNECTIONS, NonZeroU32::get);
+        let pool = pool(options.clone(), count, SESSION);
         let (version, settings) = look(&pool).await?;
         if let Some(bad) = settings.iter().find(|setting| !setting.good && !connect.volatile) {
             return Err(DatabaseError::Schema(bad.to_string()));
@@ -54,6 +56,7 @@ impl Postgres {
         }
         let leases = Pools {
             main: pool.clone(),
+            kept: Kept::of(count),
             batches: self::pool(options.clone(), FOR_BATCHES, BATCHES),
             alone: self::pool(options, reserve::CONNECTIONS, SESSION),
         };

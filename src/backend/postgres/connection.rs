@@ -1,17 +1,17 @@
 //! A transaction that cannot outlive its owner, and whose waits end at one deadline.
 
 use std::pin::pin;
-use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use sqlx::pool::PoolConnection;
-use sqlx::{AssertSqlSafe, PgConnection, PgPool, Postgres};
+use sqlx::{AssertSqlSafe, PgConnection, PgPool, Postgres, Row};
+use tokio::runtime::Handle;
 
 use super::errors::{classify, effect};
 use super::operation;
 use super::pools::Pools;
-use crate::backend::{Effect, alarm};
+use crate::backend::kept::Kept;
+use crate::backend::{Effect, alarm, reserve};
 use crate::error::DatabaseError;
 use crate::lock_mode::Wait;
 use crate::operation::OperationId;
@@ -30,8 +30,10 @@ pub(super) struct OpenTransaction {
     budget: Duration,
     /// What `lock_timeout` was last set to.
     timeout: Duration,
-    /// The name under which others find this transaction in `pg_stat_activity`, and can ask what it waits for.
-    name: String,
+    /// The number of the server's process, by which others can ask what it waits for.
+    process: i32,
+    /// Where the connection may be kept for the next transaction, and the pool that it is of.
+    kept: Option<(Kept<Postgres>, PgPool)>,
     /// Whether the application had the connection in its hands.
     lent: bool,
 }
@@ -39,19 +41,27 @@ pub(super) struct OpenTransaction {
 impl OpenTransaction {
     /// Begins, with a budget for everything that has to be waited for: first for a connection, then for locks. The label
     /// is what others are told who find this transaction in their way.
-    pub(super) async fn begin(pool: &PgPool, wait: Wait, label: Option<&str>) -> Result<Self, DatabaseError> {
+    pub(super) async fn begin(pools: &Pools, wait: Wait, label: Option<&str>) -> Result<Self, DatabaseError> {
         let asked = Instant::now();
-        Self::begin_on(pool.acquire().await.map_err(classify)?, asked, wait, label).await
+        let (connection, process) = match pools.kept.take() {
+            Some((connection, process)) => (connection, i32::try_from(process).ok()),
+            None => (pools.main.acquire().await.map_err(classify)?, None),
+        };
+        let mut open = Self::begin_on(connection, process, asked, wait, label).await?;
+        open.kept = Some((pools.kept.clone(), pools.main.clone()));
+        Ok(open)
     }
 
     /// Begins for an operation of the lock manager, also when the application's transactions have all connections.
     pub(super) async fn begin_for_leases(pools: &Pools) -> Result<Self, DatabaseError> {
         let asked = Instant::now();
-        Self::begin_on(pools.for_one().await?, asked, Wait::default(), None).await
+        Self::begin_on(pools.for_one().await?, None, asked, Wait::default(), None).await
     }
 
+    /// Begins on a connection whose number is known, or asked for with the same message.
     async fn begin_on(
         connection: PoolConnection<Postgres>,
+        process: Option<i32>,
         asked: Instant,
         wait: Wait,
         label: Option<&str>,
@@ -59,16 +69,28 @@ impl OpenTransaction {
         // A lock timeout of 0 would be none at all; a millisecond is as good as not waiting.
         let budget = wait.budget().max(Duration::from_millis(1));
         let timeout = budget.saturating_sub(asked.elapsed()).max(Duration::from_millis(1));
-        let name = unique(label.unwrap_or("tenure"));
-        let begin = format!(
-            "begin isolation level read committed; set local lock_timeout = {}; set local application_name = '{}'",
-            millis_up(timeout),
-            name.replace('\'', "''")
-        );
+        let mut begin =
+            format!("begin isolation level read committed; set local lock_timeout = {}", millis_up(timeout));
+        if let Some(label) = label {
+            begin += &format!("; set local application_name = '{}'", shown(label).replace('\'', "''"));
+        }
+        if process.is_none() {
+            begin += "; select pg_backend_pid()";
+        }
         // From here on dropping this rolls back, also in the middle of BEGIN.
-        let mut transaction =
-            OpenTransaction { connection: Some(connection), asked, budget, timeout, name, lent: false };
-        sqlx::raw_sql(AssertSqlSafe(begin)).execute(transaction.connection()).await.map_err(classify)?;
+        let mut transaction = OpenTransaction {
+            connection: Some(connection),
+            asked,
+            budget,
+            timeout,
+            process: process.unwrap_or_default(),
+            kept: None,
+            lent: false,
+        };
+        let begun = sqlx::raw_sql(AssertSqlSafe(begin)).fetch_all(transaction.connection()).await.map_err(classify)?;
+        if let Some(row) = begun.first() {
+            transaction.process = row.try_get(0).map_err(classify)?;
+        }
         Ok(transaction)
     }
 
@@ -96,7 +118,7 @@ impl OpenTransaction {
         pool: &PgPool,
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
     ) -> Result<T, DatabaseError> {
-        let (asked, name) = (self.asked, self.name.clone());
+        let (asked, process) = (self.asked, self.process);
         let left = self.budget.saturating_sub(asked.elapsed());
         let connection = self.waiting().await?;
         let mut work = pin!(work(connection));
@@ -106,7 +128,7 @@ impl OpenTransaction {
             result = &mut work => result,
             // A short wait is over before anybody has answered.
             () = alarm::after(left.mul_f32(0.8)), if left >= WORTH_ASKING => {
-                holder = tokio::time::timeout(left.mul_f32(0.2), blocker(pool, &name)).await.ok().flatten();
+                holder = tokio::time::timeout(left.mul_f32(0.2), blocker(pool, process)).await.ok().flatten();
                 work.await
             }
         };
@@ -133,7 +155,7 @@ impl OpenTransaction {
         };
         match sqlx::raw_sql(AssertSqlSafe(commit)).execute(self.connection()).await {
             Ok(_) => {
-                self.connection = None;
+                self.keep();
                 Ok(())
             }
             Err(error) => match effect(&error) {
@@ -148,34 +170,35 @@ impl OpenTransaction {
     pub(super) async fn rollback(mut self) -> Result<(), DatabaseError> {
         let rolled_back = sqlx::raw_sql("rollback").execute(self.connection()).await;
         if rolled_back.is_ok() {
-            self.connection = None;
+            self.keep();
         }
         rolled_back.map(drop).map_err(classify)
+    }
+
+    /// Keeps the connection for the next transaction, unless somebody may be waiting for one.
+    fn keep(&mut self) {
+        let connection = self.connection.take();
+        if let (Some(connection), Some((kept, pool))) = (connection, &self.kept)
+            && !reserve::is_busy(pool)
+        {
+            kept.keep(connection, self.process.into(), &Handle::current());
+        }
     }
 }
 
 const BLOCKER: &str = "
-    select format('%s (%s, %s since %s)', regexp_replace(application_name, ' #[0-9a-f]+$', ''), usename, state,
-                  to_char(state_change, 'HH24:MI:SS'))
-      from pg_stat_activity
-     where pid = any (pg_blocking_pids((select pid from pg_stat_activity where application_name = $1 limit 1)))
-     order by xact_start limit 1";
+    select format('%s (%s, %s since %s)', application_name, usename, state, to_char(state_change, 'HH24:MI:SS'))
+      from pg_stat_activity where pid = any (pg_blocking_pids($1)) order by xact_start limit 1";
 
-/// Who is in the way of the transaction of this name. It is only said to people, so a failure is none.
-async fn blocker(pool: &PgPool, name: &str) -> Option<String> {
-    sqlx::query_scalar(BLOCKER).bind(name).fetch_optional(pool).await.ok().flatten()
+/// Who is in the way of the transaction of this process of the server. It is only said to people, so a failure is none.
+async fn blocker(pool: &PgPool, process: i32) -> Option<String> {
+    sqlx::query_scalar(BLOCKER).bind(process).fetch_optional(pool).await.ok().flatten()
 }
 
-/// The number of the next transaction; they begin somewhere, so that two processes do not meet.
-static NEXT: LazyLock<AtomicU64> =
-    LazyLock::new(|| AtomicU64::new(getrandom::u64().unwrap_or_else(|_| std::process::id().into()) >> 16));
-
-/// A label with a number, so that no other transaction has it. Asking the server for the number of its process would be a
-/// question more. PostgreSQL cuts application names to 63 bytes, and shows what is not ASCII as question marks.
-fn unique(label: &str) -> String {
+/// A label as PostgreSQL can show it: it cuts application names to 63 bytes, and has question marks for what is not ASCII.
+fn shown(label: &str) -> String {
     let label = label.chars().filter(|c| !c.is_control()).map(|c| if c.is_ascii() { c } else { '?' });
-    let label: String = label.map(|c| if c == '\\' { '/' } else { c }).take(48).collect();
-    format!("{label} #{:x}", NEXT.fetch_add(1, Ordering::Relaxed))
+    label.map(|c| if c == '\\' { '/' } else { c }).take(63).collect()
 }
 
 /// Whole milliseconds, rounded up: a wait does not end before its time.

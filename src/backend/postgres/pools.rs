@@ -4,6 +4,7 @@ use sqlx::pool::PoolConnection;
 use sqlx::{PgPool, Postgres};
 
 use super::errors::classify;
+use crate::backend::kept::Kept;
 use crate::backend::reserve;
 use crate::error::DatabaseError;
 
@@ -12,6 +13,8 @@ use crate::error::DatabaseError;
 pub(super) struct Pools {
     /// For transactions and loads, and the application's own queries.
     pub main: PgPool,
+    /// Connections of that pool which had a transaction a moment ago.
+    pub kept: Kept<Postgres>,
     /// For batches of questions to the lock table: they wait for nobody, nobody who waits keeps them from a connection, and
     /// their connections are set up for them.
     pub batches: PgPool,
@@ -25,6 +28,7 @@ impl Pools {
     }
 
     pub(super) async fn close(&self) {
+        self.kept.close();
         tokio::join!(self.main.close(), self.batches.close(), self.alone.close());
     }
 }

@@ -1,13 +1,13 @@
 //! Connections that had a transaction a moment ago, and are likely to have the next one.
 //!
-//! Whoever is in the way of a transaction is found by the number of its connection, which is asked for once, and the driver
-//! has no place for it. And a connection that goes back to the pool is asked whether it lives, each time, which on a busy
-//! machine costs as much as a statement.
+//! Whoever is in the way of a transaction is found by the number that the server gave its connection. That is asked for once,
+//! and the driver has no place for it. And a connection that goes back to the pool is asked whether it lives, each time, which
+//! costs as much as a statement.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use sqlx::MySql;
+use sqlx::Database;
 use sqlx::pool::PoolConnection;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
@@ -16,38 +16,39 @@ use tokio::task::JoinHandle;
 const IDLE: Duration = Duration::from_secs(1);
 
 /// A few connections of a pool, with their numbers. Clones are the same.
-#[derive(Debug, Clone)]
-pub(super) struct Kept {
+#[derive(Debug)]
+pub(super) struct Kept<DB: Database> {
     most: usize,
-    idle: Arc<Mutex<Idle>>,
+    idle: Arc<Mutex<Idle<DB>>>,
 }
 
-#[derive(Debug, Default)]
-struct Idle {
+#[derive(Debug)]
+struct Idle<DB: Database> {
     /// The one that was used last is the last.
-    connections: Vec<Connection>,
+    connections: Vec<Connection<DB>>,
     /// What gives them back.
     giving_back: Option<JoinHandle<()>>,
     closed: bool,
 }
 
 #[derive(Debug)]
-struct Connection {
+struct Connection<DB: Database> {
     /// `None` only while it is dropped.
-    connection: Option<PoolConnection<MySql>>,
+    connection: Option<PoolConnection<DB>>,
     number: i64,
     since: Instant,
     runtime: Handle,
 }
 
-impl Kept {
+impl<DB: Database> Kept<DB> {
     /// Of a pool with so many connections. Others want some as well: of a small pool none is kept.
     pub(super) fn of(connections: u32) -> Self {
-        Kept { most: usize::try_from(connections / 4).unwrap_or(usize::MAX).min(2), idle: Arc::default() }
+        let idle = Idle { connections: Vec::new(), giving_back: None, closed: false };
+        Kept { most: usize::try_from(connections / 4).unwrap_or(usize::MAX).min(2), idle: Arc::new(Mutex::new(idle)) }
     }
 
     /// The connection that was used last, with its number, if that was a moment ago.
-    pub(super) fn take(&self) -> Option<(PoolConnection<MySql>, i64)> {
+    pub(super) fn take(&self) -> Option<(PoolConnection<DB>, i64)> {
         let mut last = self.idle().connections.pop()?;
         let fresh = last.since.elapsed() < IDLE;
         // If it is not, the others are older still, and what gives them back is about to, or went with its runtime.
@@ -55,7 +56,7 @@ impl Kept {
     }
 
     /// Keeps a connection on which nothing is under way. It may go to the pool as well.
-    pub(super) fn keep(&self, connection: PoolConnection<MySql>, number: i64, runtime: &Handle) {
+    pub(super) fn keep(&self, connection: PoolConnection<DB>, number: i64, runtime: &Handle) {
         let mut idle = self.idle();
         if idle.closed || idle.connections.len() >= self.most {
             drop(idle);
@@ -78,13 +79,13 @@ impl Kept {
         drop(connections);
     }
 
-    fn idle(&self) -> MutexGuard<'_, Idle> {
+    fn idle(&self) -> MutexGuard<'_, Idle<DB>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Gives back what nobody has used for a while, until nothing is left.
-async fn give_back(idle: Weak<Mutex<Idle>>) {
+async fn give_back<DB: Database>(idle: Weak<Mutex<Idle<DB>>>) {
     loop {
         tokio::time::sleep(IDLE).await;
         let Some(idle) = idle.upgrade() else { return };
@@ -98,14 +99,20 @@ async fn give_back(idle: Weak<Mutex<Idle>>) {
             idle.giving_back = None;
         }
         drop(idle);
-        let _: Vec<Connection> = stale;
+        let _: Vec<Connection<DB>> = stale;
         if none {
             return;
         }
     }
 }
 
-impl Drop for Connection {
+impl<DB: Database> Clone for Kept<DB> {
+    fn clone(&self) -> Self {
+        Kept { most: self.most, idle: Arc::clone(&self.idle) }
+    }
+}
+
+impl<DB: Database> Drop for Connection<DB> {
     fn drop(&mut self) {
         // A connection needs the runtime to get back into the pool, also when this is dropped outside of it.
         let _runtime = self.runtime.enter();
