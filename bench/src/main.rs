@@ -5,6 +5,7 @@
 
 mod aggregates;
 mod backend;
+mod cores;
 mod effort;
 mod limits;
 mod locks;

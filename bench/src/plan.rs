@@ -2,6 +2,7 @@
 
 use crate::aggregates::{self, Operation};
 use crate::backend::{Backend, Databases};
+use crate::cores::OneCore;
 use crate::effort::Effort;
 use crate::report::Report;
 use crate::{Outcome, limits, locks};
@@ -77,6 +78,9 @@ impl Measurement {
 
     /// Measures, and adds the figures. Databases are new, and gone afterwards.
     pub(crate) async fn run(&self, effort: &Effort, report: &mut Report) -> Outcome<()> {
+        let has_one_caller =
+            matches!(self.subject, Subject::Aggregate(..) | Subject::Cycle(1, _) | Subject::TryLock(_));
+        let _one_core = if has_one_caller { Some(OneCore::hold()?) } else { None };
         let (id, databases) = (self.id.as_str(), &Databases::new()?);
         match self.subject {
             Subject::Disk => limits::disk(id, effort, databases, report),

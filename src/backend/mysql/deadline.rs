@@ -131,6 +131,14 @@ impl Deadline {
         (flavour == Flavour::MariaDb && !self.server.roll_back).then_some(AT_ONCE)
     }
 
+    /// As [`at_once`](Self::at_once), for a `select` that locks: how it ends. No setting has to be made for it, and undone.
+    pub(super) fn clause_at_once(&self, flavour: Flavour, lock: RowLock) -> Option<&'static str> {
+        self.at_once(flavour).map(|_| match lock {
+            RowLock::Share => " lock in share mode nowait",
+            _ => " for update nowait",
+        })
+    }
+
     /// Whether there is time to wait.
     pub(super) fn is_worth_waiting(&self) -> bool {
         self.left() >= Self::SHORTEST

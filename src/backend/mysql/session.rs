@@ -191,10 +191,17 @@ impl Session {
         if !lock.waits() {
             return self.fetch_all(statement.between("", lock.clause())).await;
         }
+        if let Some(at_once) = self.deadline.as_ref().and_then(|deadline| deadline.clause_at_once(self.flavour, lock)) {
+            let rows = self.fetch_all(statement.clone().between("", at_once)).await;
+            let waits = self.deadline.as_ref().is_some_and(Deadline::is_worth_waiting);
+            if !waits || !rows.as_ref().is_err_and(is_timeout) {
+                return rows;
+            }
+            return self.waiting(statement.between("", lock.clause()), Self::fetch_all).await;
+        }
         let whole_seconds = self.deadline.as_ref().is_some_and(Deadline::has_seconds_to_spare);
         if self.flavour == Flavour::MariaDb || whole_seconds {
-            let locking = statement.clone().between("", lock.clause());
-            let rows = self.within_deadline(locking, Self::fetch_all).await;
+            let rows = self.waiting(statement.clone().between("", lock.clause()), Self::fetch_all).await;
             if self.flavour == Flavour::MariaDb || !rows.as_ref().is_err_and(is_timeout) {
                 return rows;
             }
@@ -248,15 +255,23 @@ impl Session {
         statement: Statement,
         run: impl AsyncFn(&mut Self, Statement) -> Result<T, sqlx::Error>,
     ) -> Result<T, sqlx::Error> {
-        let flavour = self.flavour;
-        let Some(deadline) = &mut self.deadline else { return run(self, statement).await };
-        if let Some(at_once) = deadline.at_once(flavour) {
+        if let Some(at_once) = self.deadline.as_ref().and_then(|deadline| deadline.at_once(self.flavour)) {
             let answer = run(self, statement.clone().between(at_once, "")).await;
             let waits = self.deadline.as_ref().is_some_and(Deadline::is_worth_waiting);
             if !waits || !answer.as_ref().is_err_and(is_timeout) {
                 return answer;
             }
         }
+        self.waiting(statement, run).await
+    }
+
+    /// Runs a statement that may wait until the deadline.
+    async fn waiting<T>(
+        &mut self,
+        statement: Statement,
+        run: impl AsyncFn(&mut Self, Statement) -> Result<T, sqlx::Error>,
+    ) -> Result<T, sqlx::Error> {
+        let flavour = self.flavour;
         let Some(deadline) = &mut self.deadline else { return run(self, statement).await };
         let settings = deadline.shrink(flavour);
         let limit = deadline.limit(flavour);
