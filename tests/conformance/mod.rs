@@ -2,6 +2,7 @@
 //! per line; a test's name is the promise.
 
 pub mod advisory;
+pub mod alike;
 pub mod assembly;
 pub mod audit;
 pub mod bad_input;
@@ -61,6 +62,8 @@ macro_rules! conformance {
                 one_lock_id_cannot_hold_two_keys,
                 keys_of_any_script_and_length_are_told_apart_byte_by_byte,
                 empty_and_gigantic_keys_are_refused;
+            alike:
+                whoever_asks_among_many_is_answered_as_whoever_asks_alone;
             presence:
                 a_holder_tells_the_last_sign_of_life_from_the_last_input,
                 input_that_was_told_of_is_not_forgotten_by_a_later_beat,

@@ -24,12 +24,14 @@ const CONNECTIONS: u32 = 10;
 /// under SERIALIZABLE would fail because of others that they have nothing to do with.
 const SESSION: &str = "set session characteristics as transaction isolation level read committed";
 
-/// What connections are set to that ask for many rows at once. A statement is planned once, and for any number of questions:
-/// as long as the server thinks that the table is empty, which is for minutes after it was made, it would read all of it, once
-/// for each question. And whoever has made a row and not committed it yet does so in a moment, unless they stand still: nobody
-/// waits for them for longer.
+/// What connections are set to that ask for many rows at once. A statement is planned once, for any number of questions, and what
+/// the server knows of the table by then may be old: that it is empty, or small. Then it would read all of it for each batch,
+/// or even for each question. So it has to look for each row by its key. And whoever has made a row and not committed it yet does
+/// so in a moment, unless they stand still: nobody waits for them for longer.
 pub(super) const BATCHES: &str = "set session characteristics as transaction isolation level read committed;
-    set enable_seqscan = off; set plan_cache_mode = force_generic_plan; set jit = off; set lock_timeout = '1s'";
+    set plan_cache_mode = force_generic_plan; set enable_seqscan = off; set enable_bitmapscan = off;
+    set enable_hashjoin = off; set enable_mergejoin = off; set enable_material = off; set random_page_cost = 1;
+    set jit = off; set lock_timeout = '1s'";
 
 /// How many of those: two rounds, and a process's heartbeats. They are only opened when they are needed.
 const FOR_BATCHES: u32 = 3;

@@ -9,8 +9,8 @@ macro_rules! clock {
     };
 }
 
-/// Leases to take. Each row is looked for once and then found by its place, and nothing is joined to the questions again:
-/// without an index, that would take the square of their number. New rows are made in the order of their keys, so that two
+/// Leases to take. Each row is looked for once, by itself, and then found by its place. Joined to the questions, the planner may
+/// read the whole table for each of them, as long as it takes it for empty. New rows are made in the order of their keys, so that two
 /// batches cannot wait for each other in a circle.
 macro_rules! take {
     () => {
@@ -20,8 +20,10 @@ macro_rules! take {
                    as asked (op, kind, id, lock_hash, owner_id, owner_name, ttl, most, owner_role, shown_as, idle_limit)
              where (select true from tenure_lock_history past where past.lock_hash = asked.lock_hash) is null
         ), known as materialized (
-            select asked.*, l.ctid as place, not l.ended and l.expires_at > clock.now as alive, l.shared
-              from clock, asked left join tenure_lock l on l.kind = asked.kind and l.id = asked.id and l.slot = ''
+            select asked.*, l.place, l.alive
+              from clock cross join asked left join lateral (
+                       select l.ctid as place, not l.ended and l.expires_at > clock.now as alive
+                         from tenure_lock l where l.kind = asked.kind and l.id = asked.id and l.slot = '' limit 1) l on true
         ), free as (
             select l.*, known.place, known.lock_hash as to_hash, known.owner_id as to_id, known.owner_name as to_name,
                    known.owner_role as to_role, known.shown_as as to_shown, known.ttl as to_ttl,
@@ -138,12 +140,12 @@ macro_rules! change {
     ($op:literal, $hash:literal, $owner:literal, $verb:literal, $by:literal) => {
         concat!(
             ", shown as materialized (
-            select * from unnest(",
+            select shown.*, (select l.ctid from tenure_lock l where l.lock_hash = shown.lock_hash) as place from unnest(",
             $op, "::bigint[], ", $hash, "::bytea[], ", $owner, "::text[], ", $verb, "::int[], ", $by, "::bigint[])
                    as shown (op, lock_hash, owner_id, verb, by)
         ), held as (
             select shown.op, shown.verb, shown.by, l.ctid as place
-              from shown join tenure_lock l on l.lock_hash = shown.lock_hash, clock
+              from shown join tenure_lock l on l.ctid = shown.place, clock
              where shown.verb > 0 and not l.ended and l.expires_at > clock.now
                and (shown.owner_id is null or l.owner_id = shown.owner_id)
                for no key update of l skip locked
@@ -170,7 +172,7 @@ macro_rules! changed {
         "select changed.*, clock.now from changed, clock
          union all
          select shown.op, l.*, clock.now
-           from shown join tenure_lock l on l.lock_hash = shown.lock_hash, clock
+           from shown join tenure_lock l on l.ctid = shown.place, clock
           where shown.verb = 0 and not l.ended and l.expires_at > clock.now
             and (shown.owner_id is null or l.owner_id = shown.owner_id)"
     };
