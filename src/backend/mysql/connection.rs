@@ -66,6 +66,8 @@ pub(super) struct OpenTransaction {
     connections: Connections,
     /// The number of the connection, by which others can ask what it waits for.
     connection: i64,
+    /// Whether the connection may be kept for the next transaction: it is none of those that are reserved.
+    keeps: bool,
     /// What others are told; it goes with the transaction.
     _label: Option<Label>,
 }
@@ -87,7 +89,9 @@ impl OpenTransaction {
             Some((connection, number)) => (Session::on(connection, connections.flavour), Some(number)),
             None => (connections.acquire().await?, None),
         };
-        Self::begin_as(session, connections, number, deadline, label).await
+        let mut open = Self::begin_as(session, connections, number, deadline, label).await?;
+        open.keeps = true;
+        Ok(open)
     }
 
     /// Begins for an operation of the lock manager.
@@ -120,7 +124,7 @@ impl OpenTransaction {
             (None, None) => return Err(classify(sqlx::Error::RowNotFound)),
         };
         let _label = label.map(|label| connections.labels.put(connection, label));
-        Ok(OpenTransaction { session, connections: connections.clone(), connection, _label })
+        Ok(OpenTransaction { session, connections: connections.clone(), connection, keeps: false, _label })
     }
 
     /// The connection it runs on.
@@ -177,12 +181,10 @@ impl OpenTransaction {
         Ok(())
     }
 
-    /// Keeps the connection for the next transaction.
+    /// Keeps the connection for the next transaction, unless somebody may be waiting for one.
     fn keep(self) {
-        // Where all are in use, somebody may be waiting for one.
-        if let Some((connection, runtime)) =
-            self.session.give_up().filter(|_| !reserve::is_busy(&self.connections.pool))
-        {
+        let keeps = self.keeps && !reserve::is_busy(&self.connections.pool);
+        if let Some((connection, runtime)) = self.session.give_up().filter(|_| keeps) {
             self.connections.kept.keep(connection, self.connection, &runtime);
         }
     }

@@ -193,8 +193,7 @@ impl Session {
         }
         if let Some(at_once) = self.deadline.as_ref().and_then(|deadline| deadline.clause_at_once(self.flavour, lock)) {
             let rows = self.fetch_all(statement.clone().between("", at_once)).await;
-            let waits = self.deadline.as_ref().is_some_and(Deadline::is_worth_waiting);
-            if !waits || !rows.as_ref().is_err_and(is_timeout) {
+            if !self.is_to_wait_for(&rows) {
                 return rows;
             }
             return self.waiting(statement.between("", lock.clause()), Self::fetch_all).await;
@@ -257,12 +256,16 @@ impl Session {
     ) -> Result<T, sqlx::Error> {
         if let Some(at_once) = self.deadline.as_ref().and_then(|deadline| deadline.at_once(self.flavour)) {
             let answer = run(self, statement.clone().between(at_once, "")).await;
-            let waits = self.deadline.as_ref().is_some_and(Deadline::is_worth_waiting);
-            if !waits || !answer.as_ref().is_err_and(is_timeout) {
+            if !self.is_to_wait_for(&answer) {
                 return answer;
             }
         }
         self.waiting(statement, run).await
+    }
+
+    /// Whether somebody was in the way, and there is time to wait for them.
+    fn is_to_wait_for<T>(&self, answer: &Result<T, sqlx::Error>) -> bool {
+        answer.as_ref().is_err_and(is_timeout) && self.deadline.as_ref().is_some_and(Deadline::is_worth_waiting)
     }
 
     /// Runs a statement that may wait until the deadline.
