@@ -6,6 +6,9 @@ mod conformance;
 /// What goes wrong with a server.
 #[path = "mysql/faults.rs"]
 mod faults;
+/// The connection that waits for the next transaction.
+#[path = "mysql/kept.rs"]
+mod kept;
 /// Questions to the lock table that go together.
 #[path = "mysql/lock_batches.rs"]
 mod lock_batches;

@@ -19,8 +19,12 @@ const IDLE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Kept<DB: Database> {
     most: usize,
+    give_back: GiveBack<DB>,
     idle: Arc<Mutex<Idle<DB>>>,
 }
+
+/// Gives a connection to its pool, in the state that others expect; called inside of a runtime.
+pub(super) type GiveBack<DB> = fn(PoolConnection<DB>);
 
 #[derive(Debug)]
 struct Idle<DB: Database> {
@@ -38,13 +42,18 @@ struct Connection<DB: Database> {
     number: i64,
     since: Instant,
     runtime: Handle,
+    give_back: GiveBack<DB>,
 }
 
 impl<DB: Database> Kept<DB> {
     /// Of a pool with so many connections. Others want some as well: of a small pool none is kept.
-    pub(super) fn of(connections: u32) -> Self {
+    pub(super) fn of(connections: u32, give_back: GiveBack<DB>) -> Self {
         let idle = Idle { connections: Vec::new(), giving_back: None, closed: false };
-        Kept { most: usize::try_from(connections / 4).unwrap_or(usize::MAX).min(2), idle: Arc::new(Mutex::new(idle)) }
+        Kept {
+            most: usize::try_from(connections / 4).unwrap_or(usize::MAX).min(2),
+            give_back,
+            idle: Arc::new(Mutex::new(idle)),
+        }
     }
 
     /// The connection that was used last, with its number, if that was a moment ago.
@@ -55,18 +64,25 @@ impl<DB: Database> Kept<DB> {
         last.connection.take_if(|_| fresh).map(|connection| (connection, last.number))
     }
 
+    /// Whether there is room for one more.
+    pub(super) fn has_room(&self) -> bool {
+        let idle = self.idle();
+        !idle.closed && idle.connections.len() < self.most
+    }
+
     /// Keeps a connection on which nothing is under way. It may go to the pool as well.
     pub(super) fn keep(&self, connection: PoolConnection<DB>, number: i64, runtime: &Handle) {
         let mut idle = self.idle();
         if idle.closed || idle.connections.len() >= self.most {
             drop(idle);
-            return drop(connection);
+            let _runtime = runtime.enter();
+            return (self.give_back)(connection);
         }
-        let (since, runtime) = (Instant::now(), runtime.clone());
+        let (since, runtime, give_back) = (Instant::now(), runtime.clone(), self.give_back);
         if idle.giving_back.as_ref().is_none_or(JoinHandle::is_finished) {
-            idle.giving_back = Some(runtime.spawn(give_back(Arc::downgrade(&self.idle))));
+            idle.giving_back = Some(runtime.spawn(give_back_idle(Arc::downgrade(&self.idle))));
         }
-        idle.connections.push(Connection { connection: Some(connection), number, since, runtime });
+        idle.connections.push(Connection { connection: Some(connection), number, since, runtime, give_back });
     }
 
     /// Gives all back, and keeps no more.
@@ -85,7 +101,7 @@ impl<DB: Database> Kept<DB> {
 }
 
 /// Gives back what nobody has used for a while, until nothing is left.
-async fn give_back<DB: Database>(idle: Weak<Mutex<Idle<DB>>>) {
+async fn give_back_idle<DB: Database>(idle: Weak<Mutex<Idle<DB>>>) {
     loop {
         tokio::time::sleep(IDLE).await;
         let Some(idle) = idle.upgrade() else { return };
@@ -108,7 +124,7 @@ async fn give_back<DB: Database>(idle: Weak<Mutex<Idle<DB>>>) {
 
 impl<DB: Database> Clone for Kept<DB> {
     fn clone(&self) -> Self {
-        Kept { most: self.most, idle: Arc::clone(&self.idle) }
+        Kept { most: self.most, give_back: self.give_back, idle: Arc::clone(&self.idle) }
     }
 }
 
@@ -116,6 +132,8 @@ impl<DB: Database> Drop for Connection<DB> {
     fn drop(&mut self) {
         // A connection needs the runtime to get back into the pool, also when this is dropped outside of it.
         let _runtime = self.runtime.enter();
-        drop(self.connection.take());
+        if let Some(connection) = self.connection.take() {
+            (self.give_back)(connection);
+        }
     }
 }

@@ -12,7 +12,7 @@ use super::blocker::Labels;
 use super::connection::Connections;
 use super::deadline::{Flavour, Waits};
 use super::errors::{classify, number};
-use super::{MySql, Time};
+use super::{MySql, Time, underway};
 use crate::backend::kept::Kept;
 use crate::backend::{migration, reserve};
 use crate::clock::to_micros;
@@ -72,7 +72,7 @@ impl MySql {
         }
         let connections = Connections {
             pool,
-            kept: Kept::of(count),
+            kept: Kept::of(count, underway::give_back),
             leases,
             alone,
             flavour: server.flavour,

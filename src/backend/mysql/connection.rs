@@ -36,7 +36,11 @@ impl Connections {
     /// A connection, for statements that are transactions of their own.
     pub(super) async fn acquire(&self) -> Result<Session, DatabaseError> {
         match reserve::is_busy(&self.pool).then(|| self.kept.take()).flatten() {
-            Some((connection, _)) => Ok(Session::on(connection, self.flavour)),
+            Some((connection, _)) => {
+                let mut session = Session::on(connection, self.flavour);
+                session.close("set autocommit = 1".to_owned()).await.map_err(classify)?;
+                Ok(session)
+            }
             None => Session::acquire(&self.pool, self.flavour).await,
         }
     }
@@ -58,6 +62,8 @@ impl Connections {
         Session::acquire(&self.leases, self.flavour).await
     }
 }
+
+const NUMBER: &str = "select cast(connection_id() as signed)";
 
 /// A transaction under way. However its owner goes away (an error, a panic, a request whose browser hung up in the
 /// middle of `begin`), it is rolled back before anybody else gets the connection: the [`Session`] sees to that.
@@ -108,15 +114,15 @@ impl OpenTransaction {
         mut deadline: Deadline,
         label: Option<&str>,
     ) -> Result<Self, DatabaseError> {
-        // MariaDB is told when something has to be waited for.
-        let settings = match connections.flavour {
-            Flavour::MariaDb => String::new(),
-            Flavour::MySql => format!(", {}", deadline.tell(Flavour::MySql)),
+        let begin = match (connections.flavour, number) {
+            // Autocommit is off already.
+            (_, Some(_)) => "savepoint tenure".to_owned(),
+            // It is told when something has to be waited for.
+            (Flavour::MariaDb, None) => format!("set autocommit = 0; savepoint tenure; {NUMBER}"),
+            (Flavour::MySql, None) => {
+                format!("set autocommit = 0, {}; savepoint tenure; {NUMBER}", deadline.tell(Flavour::MySql))
+            }
         };
-        let mut begin = format!("set autocommit = 0{settings}; savepoint tenure");
-        if number.is_none() {
-            begin += "; select cast(connection_id() as signed)";
-        }
         let row = session.begin(begin, deadline).await.map_err(classify)?;
         let connection = match (number, row) {
             (Some(number), _) => number,
@@ -167,23 +173,30 @@ impl OpenTransaction {
     /// Commits; fails if it is not the transaction any more that was begun.
     pub(super) async fn commit(mut self, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
         let first = operation.map(operation::carried).unwrap_or_default();
-        let commit = format!("{first}{}", self.session.flavour().commit(self.session.was_lent()));
+        let (keeps, lent) = (self.keeps(), self.session.was_lent());
+        let commit = format!("{first}{}", self.session.flavour().commit(lent, keeps));
         self.session.end(commit).await.map_err(classify_commit)?;
-        self.keep();
+        self.end(keeps);
         Ok(())
     }
 
     /// Rolls back and waits until it is done.
     pub(super) async fn rollback(mut self) -> Result<(), DatabaseError> {
-        let roll_back = self.session.flavour().roll_back();
+        let keeps = self.keeps();
+        let roll_back = if keeps { "rollback" } else { self.session.flavour().roll_back() };
         self.session.end(roll_back.to_owned()).await.map_err(classify)?;
-        self.keep();
+        self.end(keeps);
         Ok(())
     }
 
-    /// Keeps the connection for the next transaction, unless somebody may be waiting for one.
-    fn keep(self) {
-        let keeps = self.keeps && !reserve::is_busy(&self.connections.pool);
+    /// Whether the connection is to be kept for the next transaction: unless somebody may be waiting for one. On MySQL each
+    /// begins with other settings.
+    fn keeps(&self) -> bool {
+        let Connections { pool, kept, flavour, .. } = &self.connections;
+        self.keeps && *flavour == Flavour::MariaDb && kept.has_room() && !reserve::is_busy(pool)
+    }
+
+    fn end(self, keeps: bool) {
         if let Some((connection, runtime)) = self.session.give_up().filter(|_| keeps) {
             self.connections.kept.keep(connection, self.connection, &runtime);
         }

@@ -27,14 +27,16 @@ impl Flavour {
         }
     }
 
-    /// Commits, which is what turning autocommit on does. Where the application had the connection, only if it is still the
+    /// Commits, which is what turning autocommit on does; it stays off where the connection is kept for the next one. Where the application had the connection, only if it is still the
     /// transaction that was begun: after a deadlock the server has none any more, begins another with the next statement,
     /// and would commit that. The savepoint went with the one that it belonged to.
-    pub(super) fn commit(self, lent: bool) -> &'static str {
-        match (self, lent) {
-            (Flavour::MariaDb, false) => "set autocommit = 1",
-            (Flavour::MariaDb, true) => "release savepoint tenure; set autocommit = 1",
-            (Flavour::MySql, _) => {
+    pub(super) fn commit(self, lent: bool, keeps: bool) -> &'static str {
+        match (self, lent, keeps) {
+            (Flavour::MariaDb, false, false) => "set autocommit = 1",
+            (Flavour::MariaDb, false, true) => "commit",
+            (Flavour::MariaDb, true, false) => "release savepoint tenure; set autocommit = 1",
+            (Flavour::MariaDb, true, true) => "release savepoint tenure; commit",
+            (Flavour::MySql, ..) => {
                 "release savepoint tenure; commit; \
                  set autocommit = 1, innodb_lock_wait_timeout = default, lock_wait_timeout = default"
             }

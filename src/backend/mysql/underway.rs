@@ -68,6 +68,11 @@ impl<T: Send + 'static> Drop for Underway<T> {
     }
 }
 
+/// Gives a connection of MariaDB to its pool that was kept for a transaction, with autocommit off: nobody else expects that.
+pub(super) fn give_back(connection: PoolConnection<MySql>) {
+    drop(tokio::spawn(clean_up(connection, false, Flavour::MariaDb)));
+}
+
 /// Rolls back, so that the next owner of the connection finds it clean. The connection stays taken meanwhile. (A
 /// statement that still waited for a lock has ended at its deadline before.)
 pub(super) async fn clean_up(mut connection: PoolConnection<MySql>, lent: bool, flavour: Flavour) {

@@ -58,7 +58,7 @@ impl Postgres {
         }
         let leases = Pools {
             main: pool.clone(),
-            kept: Kept::of(count),
+            kept: Kept::of(count, drop),
             batches: self::pool(options.clone(), FOR_BATCHES, BATCHES),
             alone: self::pool(options, reserve::CONNECTIONS, SESSION),
         };
