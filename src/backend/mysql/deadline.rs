@@ -27,9 +27,10 @@ impl Flavour {
         }
     }
 
-    /// Commits, which is what turning autocommit on does; it stays off where the connection is kept for the next one. Where the application had the connection, only if it is still the
-    /// transaction that was begun: after a deadlock the server has none any more, begins another with the next statement,
-    /// and would commit that. The savepoint went with the one that it belonged to.
+    /// Commits, which is what turning autocommit on does; it stays off where the connection is kept for the next one. Where the
+    /// application had the connection, only if it is still the transaction that was begun: after a deadlock the server has none
+    /// any more, begins another with the next statement, and would commit that. The savepoint went with the one that it
+    /// belonged to.
     pub(super) fn commit(self, lent: bool, keeps: bool) -> &'static str {
         match (self, lent, keeps) {
             (Flavour::MariaDb, false, false) => "set autocommit = 1",
