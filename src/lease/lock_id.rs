@@ -2,12 +2,17 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::SystemTime;
 
 use sha2::{Digest, Sha256};
 
 use super::LockKey;
 
-/// The secret that holds a lease: 32 random bytes, one per acquisition, made by the client.
+/// How many bytes in front tell when it was made, in milliseconds since 1970.
+const TIME: usize = 6;
+
+/// The secret that holds a lease: 26 random bytes behind the moment in which it was made (as in a UUID of version 7), one per
+/// acquisition, made by the client.
 ///
 /// Because the client makes it, a try that is repeated after a lost answer gets the same lease. It is a bearer secret:
 /// put it into a hidden form field or a request body, never into a URL or a log. `Debug` does not show it and there is
@@ -16,13 +21,16 @@ use super::LockKey;
 pub struct LockId([u8; 32]);
 
 impl LockId {
-    /// A new one, from the operating system's random source.
+    /// A new one, from the operating system's random source. This host's clock is in it, and nothing goes by that: it puts lock
+    /// ids that are made one after the other beside each other in the indexes of the database.
     ///
     /// # Panics
     /// When the operating system has no randomness to give; there is nothing safe to go on with.
     pub fn random() -> Self {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
+        let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+        bytes[..TIME].copy_from_slice(&u64::try_from(since.as_millis()).unwrap_or(u64::MAX).to_be_bytes()[8 - TIME..]);
         LockId(bytes)
     }
 
@@ -35,12 +43,20 @@ impl LockId {
     pub(crate) fn of_member(&self, key: &LockKey) -> LockId {
         let kind_bytes = u64::try_from(key.kind().len()).unwrap_or(u64::MAX).to_be_bytes();
         let member = Sha256::new().chain_update(b"tenure: member of a set of leases").chain_update(self.0);
-        LockId(member.chain_update(kind_bytes).chain_update(key.kind()).chain_update(key.id()).finalize().into())
+        let member = member.chain_update(kind_bytes).chain_update(key.kind()).chain_update(key.id()).finalize();
+        LockId(self.dated(member.into()))
     }
 
-    /// What is stored: the SHA-256 of it. Whoever reads the table cannot act as the holder.
+    /// What is stored: the SHA-256 of it, with the moment in front that is in front of itself. Whoever reads the table cannot act
+    /// as the holder. In a random order, the history's index of millions would be another page for each release.
     pub(crate) fn hash(&self) -> [u8; 32] {
-        Sha256::digest(self.0).into()
+        self.dated(Sha256::digest(self.0).into())
+    }
+
+    /// With the moment in front in which this was made.
+    fn dated(&self, mut bytes: [u8; 32]) -> [u8; 32] {
+        bytes[..TIME].copy_from_slice(&self.0[..TIME]);
+        bytes
     }
 }
 
@@ -80,6 +96,26 @@ mod tests {
         let id = LockId::random();
         assert_eq!(id.reveal().parse(), Ok(id.clone()));
         assert_eq!(format!("{id:?}"), "LockId(secret)");
+    }
+
+    #[test]
+    fn what_is_stored_of_a_lock_id_is_in_the_order_in_which_they_were_made_and_not_the_lock_id() {
+        let (older, newer) = (LockId([7; 32]), LockId([8; 32]));
+        assert!(older.hash() < newer.hash());
+        assert_eq!(older.hash()[..6], [7; 6]);
+        assert_eq!(older.hash()[6..], Sha256::digest([7; 32])[6..]);
+        let member = older.of_member(&LockKey::new("Order", "1"));
+        assert_eq!(member.0[..6], [7; 6]);
+        assert_ne!(member.0[6..], older.0[6..]);
+    }
+
+    #[test]
+    fn two_lock_ids_of_one_moment_have_26_bytes_that_differ() {
+        let (one, other) = (LockId::random(), LockId::random());
+        assert_ne!(one.0[6..], other.0[6..]);
+        let now = SystemTime::UNIX_EPOCH.elapsed().expect("it is after 1970").as_millis();
+        let made = one.0[..6].iter().fold(0, |made, byte| made << 8 | u128::from(*byte));
+        assert!(made <= now && now - made < 60_000, "{made} at {now}");
     }
 
     #[test]

@@ -151,7 +151,7 @@ impl TestDb {
 }
 
 pub fn random() -> String {
-    LockId::random().reveal()[..16].to_owned()
+    LockId::random().reveal()[48..].to_owned()
 }
 
 /// A key of a type that has the default policy.

@@ -40,7 +40,7 @@ async fn pinned() -> (Database, Repository<Pinned>, String) {
 }
 
 async fn insert(db: &Database, pins: &Repository<Pinned>) -> String {
-    let id = tenure::LockId::random().reveal()[..32].to_owned();
+    let id = tenure::LockId::random().reveal()[32..].to_owned();
     let mut tx = db.begin().await.unwrap();
     pins.insert(&mut tx, Pinned { id: id.clone(), count: 0 }).await.unwrap();
     tx.commit().await.unwrap();
@@ -239,7 +239,7 @@ async fn settings_of_a_transaction_do_not_reach_the_next_user_of_its_connection(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn deadlines_hold_to_some_milliseconds_for_loads_saves_inserts_and_leases() {
     let (db, pins, id) = pinned().await;
-    let new = tenure::LockId::random().reveal()[..32].to_owned();
+    let new = tenure::LockId::random().reveal()[32..].to_owned();
     let mut holder = db.begin_within(Wait::Within(Duration::from_secs(60))).await.unwrap();
     pins.find(&mut holder, &id, LockMode::PessimisticWrite).await.unwrap();
     pins.insert(&mut holder, Pinned { id: new.clone(), count: 0 }).await.unwrap();
@@ -399,7 +399,7 @@ async fn columns_of_any_width_hold_what_the_mapping_says_and_children_come_in_th
     let (db, _, _) = pinned().await;
     sqlx::raw_sql(KINDS).execute(db.mysql().unwrap()).await.unwrap();
     let kinds = Repository::<Kinds>::new(&db);
-    let id = i64::from_str_radix(&tenure::LockId::random().reveal()[..12], 16).unwrap_or(7);
+    let id = i64::from_str_radix(&tenure::LockId::random().reveal()[52..], 16).unwrap_or(7);
     let at = |micros: u64| SystemTime::UNIX_EPOCH + Duration::from_micros(micros);
     let before_1970 = SystemTime::UNIX_EPOCH - Duration::from_micros(1_234_567);
     let part = |name: &str| Part { name: name.into() };

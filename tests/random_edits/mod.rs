@@ -32,7 +32,7 @@ pub fn the_database_equals_the_model_after_any_edits(cases: u32, open: impl Asyn
 
 async fn live(db: &Database, saves: Vec<Vec<Edit>>) {
     let assemblies = Repository::<Assembly>::new(db);
-    let mut model = Assembly::new(&LockId::random().reveal()[..16]);
+    let mut model = Assembly::new(&LockId::random().reveal()[48..]);
     let id = model.id.clone();
     let mut tx = db.begin().await.unwrap();
     assemblies.insert(&mut tx, model.clone()).await.unwrap();
