@@ -2,7 +2,8 @@
 //!
 //! Nobody waits for a batch to fill: a caller who finds the way free goes at once and alone, and whoever comes meanwhile
 //! goes together with the others, as soon as one of the trips that are under way is back. So a batch is as large as the
-//! database is slow, and the callers of a round share one round trip and one flush.
+//! database is slow, and the callers of a round share one round trip and one flush. Those who only want to know something
+//! go by themselves, so that they do not wait for the flush of the others.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
@@ -16,8 +17,8 @@ use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::metrics::Metrics;
 
-/// Round trips under way at once. One would leave the database idle while answers are handed out; more make the batches
-/// smaller, and with them the flushes more.
+/// Round trips under way at once, of those that write and of those that only read. One would leave the database idle while
+/// answers are handed out; more make the batches smaller, and with them the flushes more.
 const UNDER_WAY: usize = 2;
 /// The most questions of one round trip: beyond that a statement gets slower as much as it answers more.
 const MOST: usize = 256;
@@ -30,12 +31,32 @@ type Answer = Result<Option<LockAnswer>, DatabaseError>;
 #[derive(Clone)]
 pub(crate) struct Batcher {
     backend: Arc<dyn Backend>,
-    state: Arc<Mutex<State>>,
+    lanes: Arc<[Mutex<Lane>; 2]>,
     metrics: Metrics,
 }
 
+/// Which way a question goes.
+#[derive(Debug, Clone, Copy)]
+enum Purpose {
+    ToWrite,
+    ToRead,
+}
+
+impl Purpose {
+    fn of(op: &LockOp) -> Self {
+        match op {
+            LockOp::Check(_) => Purpose::ToRead,
+            LockOp::Take(_)
+            | LockOp::KeepAlive(..)
+            | LockOp::Extend(..)
+            | LockOp::ExpireWithin(..)
+            | LockOp::Release(_) => Purpose::ToWrite,
+        }
+    }
+}
+
 #[derive(Default)]
-struct State {
+struct Lane {
     under_way: usize,
     queue: VecDeque<Waiting>,
 }
@@ -53,7 +74,7 @@ enum Place {
 
 impl Batcher {
     pub(crate) fn new(backend: Arc<dyn Backend>, metrics: Metrics) -> Self {
-        Batcher { backend, state: Arc::default(), metrics }
+        Batcher { backend, lanes: Arc::default(), metrics }
     }
 
     /// Where what is asked here is counted.
@@ -64,11 +85,11 @@ impl Batcher {
     /// How many wait, for as long as anybody asks here.
     #[cfg(feature = "opentelemetry")]
     pub(crate) fn waiting(&self) -> impl Fn() -> u64 + Send + Sync + 'static {
-        let state = Arc::downgrade(&self.state);
+        let lanes = Arc::downgrade(&self.lanes);
         move || {
-            let state = state.upgrade();
-            let waiting = state.map(|state| state.lock().unwrap_or_else(PoisonError::into_inner).queue.len());
-            waiting.and_then(|waiting| waiting.try_into().ok()).unwrap_or(0)
+            let lanes = lanes.upgrade();
+            let waiting = lanes.iter().flat_map(|lanes| lanes.iter()).map(|lane| locked(lane).queue.len());
+            waiting.sum::<usize>().try_into().unwrap_or(0)
         }
     }
 
@@ -88,16 +109,17 @@ impl Batcher {
     }
 
     fn enter(&self, op: LockOp) -> Result<Place, DatabaseError> {
-        let mut state = self.state();
-        if state.under_way < UNDER_WAY {
-            state.under_way += 1;
-            return Ok(Place::OnTheWay(Way(self.clone()), op));
+        let purpose = Purpose::of(&op);
+        let mut lane = self.lane(purpose);
+        if lane.under_way < UNDER_WAY {
+            lane.under_way += 1;
+            return Ok(Place::OnTheWay(Way(self.clone(), purpose), op));
         }
-        if state.queue.len() >= LONGEST_QUEUE {
+        if lane.queue.len() >= LONGEST_QUEUE {
             return Err(DatabaseError::Busy("too many questions to the lock table are waiting already"));
         }
         let (answer, receiver) = oneshot::channel();
-        state.queue.push_back(Waiting { op, answer });
+        lane.queue.push_back(Waiting { op, answer });
         Ok(Place::InTheQueue(receiver))
     }
 
@@ -112,10 +134,10 @@ impl Batcher {
     }
 
     /// Answers those who wait until nobody does.
-    async fn drain(self) {
-        let way = Way(self);
+    async fn drain(self, purpose: Purpose) {
+        let way = Way(self, purpose);
         loop {
-            let round = way.0.next_round();
+            let round = way.0.next_round(purpose);
             if round.is_empty() {
                 return;
             }
@@ -124,11 +146,11 @@ impl Batcher {
         }
     }
 
-    fn next_round(&self) -> Round {
-        let mut state = self.state();
+    fn next_round(&self, purpose: Purpose) -> Round {
+        let mut lane = self.lane(purpose);
         let (mut round, mut later) = (Round::default(), Vec::new());
         while round.ops.len() < MOST {
-            let Some(waiting) = state.queue.pop_front() else { break };
+            let Some(waiting) = lane.queue.pop_front() else { break };
             if waiting.answer.is_closed() {
                 continue;
             }
@@ -137,34 +159,39 @@ impl Batcher {
             }
         }
         // In front of those who came after them.
-        later.into_iter().rev().for_each(|waiting| state.queue.push_front(waiting));
+        later.into_iter().rev().for_each(|waiting| lane.queue.push_front(waiting));
         round
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing is done under it that could leave it half-changed.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lane(&self, purpose: Purpose) -> MutexGuard<'_, Lane> {
+        locked(&self.lanes[purpose as usize])
     }
 }
 
+fn locked(lane: &Mutex<Lane>) -> MutexGuard<'_, Lane> {
+    // Nothing is done under it that could leave it half-changed.
+    lane.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// One of the round trips that may be under way at once. When it is over, those who wait go next.
-struct Way(Batcher);
+struct Way(Batcher, Purpose);
 
 impl Drop for Way {
     fn drop(&mut self) {
-        let mut state = self.0.state();
-        state.under_way -= 1;
-        if state.queue.is_empty() {
+        let Way(batcher, purpose) = self;
+        let mut lane = batcher.lane(*purpose);
+        lane.under_way -= 1;
+        if lane.queue.is_empty() {
             return;
         }
         match Handle::try_current() {
             Ok(runtime) => {
-                state.under_way += 1;
-                drop(state);
-                runtime.spawn(self.0.clone().drain());
+                lane.under_way += 1;
+                drop(lane);
+                runtime.spawn(batcher.clone().drain(*purpose));
             }
             // Nobody is left to do it: those who wait ask alone.
-            Err(_) => state.queue.clear(),
+            Err(_) => lane.queue.clear(),
         }
     }
 }
@@ -244,7 +271,6 @@ fn settled(answers: Result<Vec<Option<LockAnswer>>, DatabaseError>, count: usize
 
 impl fmt::Debug for Batcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.state();
-        f.debug_struct("Batcher").field("under_way", &state.under_way).field("waiting", &state.queue.len()).finish()
+        f.debug_list().entries(self.lanes.iter().map(|lane| locked(lane).under_way)).finish()
     }
 }
