@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::mysql::{MySqlConnectOptions, MySqlPoolOptions, MySqlRow};
-use sqlx::{ConnectOptions as _, Connection, Executor, MySqlConnection, MySqlPool, Row};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection, Executor, MySqlConnection, MySqlPool, Row};
 
 use super::blocker::Labels;
 use super::connection::Connections;
@@ -22,9 +23,9 @@ use crate::error::DatabaseError;
 
 /// Connections per process. Two cores' worth of threads are busy with far fewer.
 const CONNECTIONS: u32 = 10;
-/// Connections that only leases are taken and kept with, so that leases do not run out because everything else is busy. Of
-/// batches that come one by one there are two at a time; a heartbeat of many leases is one of its own.
-const CONNECTIONS_FOR_LEASES: u32 = 3;
+/// Connections that only leases are taken and kept with, so that leases do not run out because everything else is busy: for two
+/// rounds that write, two that read, and a process's heartbeats. They never wait for a lock.
+const CONNECTIONS_FOR_LEASES: u32 = 5;
 
 /// How long a connection may have been idle without being asked whether it lives.
 const IDLE: Duration = Duration::from_secs(1);
@@ -61,7 +62,7 @@ impl MySql {
         }
         // The values of its statements are part of their texts, among them the hashes of lock ids: no log may show those.
         let unseen = options.clone().disable_statement_logging();
-        let leases = pool(unseen, server.session, CONNECTIONS_FOR_LEASES);
+        let leases = pool(unseen, &server.without_patience(), CONNECTIONS_FOR_LEASES);
         let alone = pool(options.clone(), server.session, reserve::CONNECTIONS);
         let count = connect.connections.map_or(CONNECTIONS, NonZeroU32::get);
         let pool = pool(options, server.session, count);
@@ -114,7 +115,8 @@ async fn applied(pool: &MySqlPool) -> Result<Vec<i64>, DatabaseError> {
     sqlx::query_scalar(applied).fetch_all(pool).await.map_err(classify)
 }
 
-fn pool(options: MySqlConnectOptions, session: &'static str, connections: u32) -> MySqlPool {
+fn pool(options: MySqlConnectOptions, session: &str, connections: u32) -> MySqlPool {
+    let session: Arc<str> = session.into();
     MySqlPoolOptions::new()
         .max_connections(connections)
         .acquire_timeout(PATIENCE)
@@ -129,7 +131,10 @@ fn pool(options: MySqlConnectOptions, session: &'static str, connections: u32) -
                 connection.ping().await.map(|()| true)
             })
         })
-        .after_connect(move |connection, _| Box::pin(async move { connection.execute(session).await.map(drop) }))
+        .after_connect(move |connection, _| {
+            let session = AssertSqlSafe(Arc::clone(&session));
+            Box::pin(async move { connection.execute(session).await.map(drop) })
+        })
         .connect_lazy_with(options)
 }
 
@@ -184,6 +189,15 @@ struct Server {
 }
 
 impl Server {
+    /// What connections are set to that never wait for a lock. MySQL waits for a second at least.
+    fn without_patience(&self) -> String {
+        let patience = match self.flavour {
+            Flavour::MariaDb => ", innodb_lock_wait_timeout = 0",
+            Flavour::MySql => "",
+        };
+        format!("{}{patience}", self.session)
+    }
+
     /// What no option can make acceptable.
     fn usable(&self) -> Result<(), DatabaseError> {
         let oldest = match self.flavour {

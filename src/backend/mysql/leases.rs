@@ -26,20 +26,28 @@ macro_rules! clock {
 }
 pub(super) use clock;
 
+/// What [`lease`] reads, beside the time.
+macro_rules! lease_columns {
+    () => {
+        "convert(kind using utf8mb4) as kind, convert(id using utf8mb4) as id, slot, generation, lock_hash, owner_id, owner_name,
+         owner_role, shown_as, since, last_active, active_at, expires_at, ttl, idle_limit, hard_until, shared, ended"
+    };
+}
+pub(super) use lease_columns;
+
 /// What [`lease`] reads. Binds the time that a test gives, or null.
 macro_rules! select_lease {
     ($where:literal) => {
         concat!(
             "select ",
             $crate::backend::mysql::leases::clock!("?"),
-            " as clock, convert(kind using utf8mb4) as kind, convert(id using utf8mb4) as id, slot, generation, lock_hash,
-                    owner_id, owner_name, owner_role, shown_as, since, last_active, active_at, expires_at, ttl, idle_limit,
-                    hard_until, shared, ended from tenure_lock ",
+            " as clock, ",
+            $crate::backend::mysql::leases::lease_columns!(),
+            " from tenure_lock ",
             $where
         )
     };
 }
-
 pub(super) use select_lease;
 
 /// A row of the lock table.

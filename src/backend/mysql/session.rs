@@ -128,6 +128,14 @@ impl Session {
         Ok(rows)
     }
 
+    /// As [`close`](Self::close), of a compound statement with its values.
+    pub(super) async fn close_with(&mut self, statement: Statement) -> Result<Vec<MySqlRow>, sqlx::Error> {
+        self.open = true;
+        let rows = self.fetch_all(statement).await?;
+        self.open = false;
+        Ok(rows)
+    }
+
     /// Runs a text as it is, and reads the rows of all its statements.
     pub(super) async fn read(&mut self, sql: String) -> Result<Vec<MySqlRow>, sqlx::Error> {
         self.run(|mut connection| {
