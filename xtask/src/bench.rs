@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: throw-away servers, the program that measures, built for speed.
 
+use std::env;
 use std::process::{Command, ExitCode};
 
 use testkit::Kind;
@@ -11,8 +12,12 @@ use crate::servers::{root, start};
 const BUILD: [&str; 4] = ["--release", "--all-features", "--package", "bench"];
 
 /// Measures, and says where the figures are. `arguments` are the program's own.
-pub(crate) fn run(arguments: &[String]) -> ExitCode {
-    match measure(arguments) {
+pub(crate) fn run(slower_flush: Option<u32>, arguments: &[String]) -> ExitCode {
+    let measured = match slower_flush {
+        Some(micros) => slowed(micros, arguments),
+        None => measure(arguments),
+    };
+    match measured {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
             println!("FAILED bench: {reason}");
@@ -36,6 +41,19 @@ fn measure(arguments: &[String]) -> Result<(), String> {
     succeed(command)
 }
 
+/// Measures with the flushes of this process and of all that it starts made slower: strace stops each for a while, and nothing
+/// else.
+fn slowed(micros: u32, arguments: &[String]) -> Result<(), String> {
+    debian::install(&["strace"])?;
+    succeed(cargo("build"))?;
+    let this = env::current_exe().map_err(|error| format!("this program does not know where it is: {error}"))?;
+    let mut strace = Command::new("strace");
+    strace.args(["--follow-forks", "--seccomp-bpf", "--output=/dev/null", "--trace=fsync,fdatasync"]);
+    strace.arg(format!("--inject=fsync,fdatasync:delay_exit={micros}"));
+    strace.arg(this).arg("bench").args(arguments).current_dir(root());
+    succeed(strace)
+}
+
 fn cargo(what: &str) -> Command {
     let mut command = crate::servers::cargo();
     command.arg(what).args(BUILD).current_dir(root());
@@ -46,6 +64,6 @@ fn succeed(mut command: Command) -> Result<(), String> {
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(status.to_string()),
-        Err(error) => Err(format!("cargo could not be started: {error}")),
+        Err(error) => Err(format!("{} could not be started: {error}", command.get_program().display())),
     }
 }

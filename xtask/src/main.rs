@@ -33,6 +33,9 @@ enum Chore {
     },
     /// Measure tenure beside hand-written code, with throw-away servers; `--list`, `--only SUBSTRING`, `--quick`
     Bench {
+        /// As on a disk whose flushes take so many microseconds more than this one's
+        #[arg(long, value_name = "MICROSECONDS")]
+        slower_flush: Option<u32>,
         /// What the program that measures is given
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<String>,
@@ -51,6 +54,6 @@ fn main() -> ExitCode {
                 STEPS.iter().filter(|step| only.is_empty() || only.iter().any(|other| other.name == step.name));
             steps::run(&chosen.collect::<Vec<_>>())
         }
-        Chore::Bench { options } => bench::run(&options),
+        Chore::Bench { slower_flush, options } => bench::run(slower_flush, &options),
     }
 }
