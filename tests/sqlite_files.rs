@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use tenure::{Database, DatabaseError, LockError, LockEvent, LockKey, LockManager, Owner, Wait, Watch};
+use tokio::task::JoinSet;
 
 /// Far longer than anything takes: a test that fails says so instead of hanging.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -201,4 +202,28 @@ async fn until_waiting(events: &mut Watch, count: u32) {
             None => panic!("the database was closed"),
         }
     }
+}
+
+#[tokio::test]
+async fn whoever_only_checks_a_lock_does_not_wait_behind_those_who_have_to_write() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = Database::connect(&url(&directory.path().join("shop.db"))).await.unwrap();
+    let (locks, kim) = (LockManager::new(&db), Owner::new("kim", "Kim"));
+    let mut ids = Vec::new();
+    for id in ["1", "2", "3", "4"] {
+        ids.push(locks.try_lock(&LockKey::new("Order", id), &kim).await.unwrap().id().clone());
+    }
+    let checked = ids.pop().unwrap();
+    let writing = db.begin().await.unwrap();
+    let mut extending = JoinSet::new();
+    for id in ids {
+        let locks = locks.clone();
+        extending.spawn(async move { locks.extend_lock_expiration(&id, PATIENCE).await });
+    }
+    // On this one thread all of them have asked when it is our turn again: more than go at once.
+    tokio::task::yield_now().await;
+    locks.check_lock(&checked).await.unwrap();
+    assert!(extending.try_join_next().is_none(), "they wait for the transaction");
+    writing.rollback().await.unwrap();
+    assert!(extending.join_all().await.into_iter().all(|extended| extended.is_ok()));
 }
