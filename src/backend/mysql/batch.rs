@@ -29,7 +29,7 @@ const MOST: usize = 500;
 pub(super) async fn run(connections: &Connections, ops: &[LockOp], now: Option<i64>) -> Result<Answers, DatabaseError> {
     if let ([op], Flavour::MariaDb) = (ops, connections.flavour) {
         match unless_in_the_way(lone::run(connections, op, now).await)? {
-            // Its key may be new, held, or held by a lease that ran out.
+            // Its key may be held by a lease that ran out.
             Some(None) if matches!(op, LockOp::Take(_)) => {}
             answer => return Ok(vec![answer.flatten()]),
         }

@@ -13,8 +13,7 @@ use crate::backend::{LockAnswer, LockOp, LockRequest, Proof};
 use crate::clock::millis;
 use crate::error::DatabaseError;
 
-/// The answer, if it is a simple one. A key that nobody ever locked, that is held, or whose lease ran out, is for the
-/// statement for many.
+/// The answer, if it is a simple one. A key whose lease ran out is for the statements for many.
 pub(super) async fn run(
     connections: &Connections,
     op: &LockOp,
