@@ -102,7 +102,7 @@ pub async fn a_lease_that_came_too_late_for_whoever_waited_is_given_back(t: &Tes
     let mut events = Events::of(&t.locks, &key).await;
     let mut waiting = t.locks.lock(&key, &lee()).within(MINUTE).into_future();
     // Begun, and not asked again for its answer.
-    poll_fn(|context| Poll::Ready(assert!(waiting.as_mut().poll(context).is_pending()))).await;
+    assert!(poll_fn(|context| Poll::Ready(waiting.as_mut().poll(context).is_pending())).await);
     assert!(matches!(events.next().await, Some(LockEvent::Acquired(holder)) if holder.owner == lee()));
     drop(waiting);
     assert!(matches!(events.next().await, Some(LockEvent::Ended { holder, .. }) if holder.owner == lee()));
