@@ -50,11 +50,11 @@ pub(crate) mod watching;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod whole;
 
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-use lock_table::OpenRequest;
 pub(crate) use lock_table::{
     Asked, Asking, Attempt, AttemptAll, LockAnswer, LockHash, LockOp, LockRequest, Proof, Resumption, TakenOver,
 };
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+use lock_table::{CENTURY, OpenRequest};
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 use saves::Effect;
 pub(crate) use saves::{Authorship, BulkChange, RowLocked, Save, Saved, Stored};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-use crate::clock::from_millis;
+use crate::clock::{from_millis, millis};
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 use crate::lease::Why;
 use crate::lease::{Holder, LockKey, NoLock, Owner};
@@ -12,7 +12,11 @@ use crate::policy::usual_heartbeat;
 use crate::policy::{LockPolicy, ShowOwner};
 use crate::request::Request;
 
-/// SHA-256 of a lock id: all that the database ever sees of it.
+/// Beyond every limit, and leaves room to add.
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+pub(super) const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
+/// All that the database ever sees of a lock id: when it was made, and the rest of its SHA-256.
 pub(crate) type LockHash = [u8; 32];
 
 /// Who shows which lock id. Without an owner the id alone decides.
@@ -218,6 +222,20 @@ impl LockOp {
             | LockOp::Extend(proof, _)
             | LockOp::ExpireWithin(proof, _)
             | LockOp::Release(proof) => &proof.lock,
+        }
+    }
+
+    /// As the statements have it: the lease that is to become another, the verb (1 kept alive, 2 extended, 3 let expire, 4
+    /// released), and by how many milliseconds.
+    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+    pub(super) fn change(&self) -> Option<(&Proof, i32, i64)> {
+        let bounded = |by: &Duration| millis((*by).min(CENTURY));
+        match self {
+            LockOp::Take(_) | LockOp::Check(_) => None,
+            LockOp::KeepAlive(proof, idle) => Some((proof, 1, bounded(idle))),
+            LockOp::Extend(proof, by) => Some((proof, 2, bounded(by))),
+            LockOp::ExpireWithin(proof, within) => Some((proof, 3, bounded(within))),
+            LockOp::Release(proof) => Some((proof, 4, 0)),
         }
     }
 }

@@ -95,12 +95,11 @@ pub(super) async fn run(
             }
             LockOp::Take(_) => {}
             LockOp::Check(proof) => shown.push(at, proof, 0, 0),
-            LockOp::KeepAlive(proof, idle) => shown.push(at, proof, 1, millis((*idle).min(super::lock::CENTURY))),
-            LockOp::Extend(proof, by) => shown.push(at, proof, 2, millis((*by).min(super::lock::CENTURY))),
-            LockOp::ExpireWithin(proof, within) => {
-                shown.push(at, proof, 3, millis((*within).min(super::lock::CENTURY)))
+            changing => {
+                if let Some((proof, verb, by)) = changing.change() {
+                    shown.push(at, proof, verb, by);
+                }
             }
-            LockOp::Release(proof) => shown.push(at, proof, 4, 0),
         }
     }
     let (some_asked, some_shown) = (!asked.op.is_empty(), !shown.op.is_empty());

@@ -9,13 +9,10 @@ use sqlx::postgres::PgRow;
 use super::errors::{classify, is_duplicate};
 use super::leases::{self, lease};
 use super::slots;
-use crate::backend::{Attempt, LockRequest, Proof};
+use crate::backend::{Attempt, CENTURY, LockRequest, Proof};
 use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner, Why};
-
-/// Beyond every limit, and leaves room to add.
-pub(super) const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 /// The row is taken over if its lease has ended or is a reservation for whoever asks, or kept if the same lock id asks
 /// again. What comes back is the winner; a number of affected rows would not tell. Times are evaluated after the row is

@@ -14,7 +14,6 @@ use tokio::sync::Mutex;
 use super::connection::{OpenTransaction, Writer};
 use super::errors::{classify, is_busy};
 use super::leases::Columns;
-use super::lock::CENTURY;
 use crate::backend::{LockAnswer, LockOp, LockRequest, Proof};
 use crate::clock::millis;
 use crate::error::DatabaseError;
@@ -189,13 +188,7 @@ fn taken((at, request): (usize, &LockRequest)) -> impl serde::Serialize + use<'_
 
 /// A lease to change, as JSON.
 fn changed((at, op): (usize, &LockOp)) -> Option<(usize, String, Option<&str>, i32, i64)> {
-    let (proof, verb, by) = match op {
-        LockOp::Take(_) | LockOp::Check(_) => return None,
-        LockOp::KeepAlive(proof, idle) => (proof, 1, millis((*idle).min(CENTURY))),
-        LockOp::Extend(proof, by) => (proof, 2, millis((*by).min(CENTURY))),
-        LockOp::ExpireWithin(proof, within) => (proof, 3, millis((*within).min(CENTURY))),
-        LockOp::Release(proof) => (proof, 4, 0),
-    };
+    let (proof, verb, by) = op.change()?;
     Some((at, hex(&proof.lock), proof.owner.as_deref(), verb, by))
 }
 

@@ -7,7 +7,6 @@ use super::changes::to;
 use crate::backend::mysql::connection::Connections;
 use crate::backend::mysql::errors::classify;
 use crate::backend::mysql::leases::{self, clock, lease, lease_columns};
-use crate::backend::mysql::lock::CENTURY;
 use crate::backend::mysql::session::Statement;
 use crate::backend::{LockAnswer, LockOp, LockRequest, Proof};
 use crate::clock::millis;
@@ -19,15 +18,12 @@ pub(super) async fn run(
     op: &LockOp,
     now: Option<i64>,
 ) -> Result<Option<LockAnswer>, DatabaseError> {
-    let (proof, verb, by) = match op {
+    match op {
         LockOp::Take(request) if request.is_alone() => return take(connections, request, now).await,
-        LockOp::Take(_) => return Ok(None),
         LockOp::Check(proof) => return check(connections, proof, now).await,
-        LockOp::KeepAlive(proof, idle) => (proof, 1, millis((*idle).min(CENTURY))),
-        LockOp::Extend(proof, by) => (proof, 2, millis((*by).min(CENTURY))),
-        LockOp::ExpireWithin(proof, within) => (proof, 3, millis((*within).min(CENTURY))),
-        LockOp::Release(proof) => (proof, 4, 0),
-    };
+        _ => {}
+    }
+    let Some((proof, verb, by)) = op.change() else { return Ok(None) };
     let change =
         Statement::new(CHANGE).bind(now).bind(&proof.lock[..]).bind(proof.owner.as_deref()).bind(verb).bind(by);
     let rows = connections.acquire_for_leases().await?.close_with(change).await.map_err(classify)?;
@@ -101,7 +97,6 @@ const TAKE: &str = concat!(
          declare asked_id varbinary(1024) default ?;
          declare asked_lock binary(32) default ?;
          declare length bigint default ?;
-         declare made int;
          -- Somebody else was faster.
          declare continue handler for 1062 begin end;
          update tenure_lock
@@ -123,8 +118,7 @@ const TAKE: &str = concat!(
                from dual
               where not exists (select 1 from tenure_lock where kind = asked_kind and id = asked_id and slot = '')
                 and not exists (select 1 from tenure_lock_history where lock_hash = asked_lock);
-             set made = row_count();
-             select if(made = 1 and lock_hash = asked_lock, generation, null) as taken, moment as clock, ",
+             select if(row_count() = 1 and lock_hash = asked_lock, generation, null) as taken, moment as clock, ",
     lease_columns!(),
     " from tenure_lock where kind = asked_kind and id = asked_id and slot = '';
          end if;

@@ -17,18 +17,18 @@ pub(in crate::backend::mysql) const LEASE: &str = "convert(l.kind using utf8mb4)
     l.expires_at, l.ttl, l.idle_limit, l.hard_until, l.shared, l.ended";
 
 /// As [`clock!`](crate::backend::mysql::leases::clock).
-pub(super) fn clock(now: Option<i64>) -> String {
+fn clock(now: Option<i64>) -> String {
     now.map_or_else(|| "cast(unix_timestamp(sysdate(6)) * 1000 as signed)".into(), |now| now.to_string())
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
+fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digit = |at: u8| char::from(DIGITS[usize::from(at)]);
     let digits = bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]);
     "x'".chars().chain(digits).chain(['\'']).collect()
 }
 
-pub(super) fn text(text: &str) -> String {
+fn text(text: &str) -> String {
     format!("_utf8mb4 {}", hex(text.as_bytes()))
 }
 

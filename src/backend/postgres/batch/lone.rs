@@ -5,7 +5,6 @@ use sqlx::query::Query;
 use sqlx::{PgConnection, Postgres};
 
 use super::super::errors::classify;
-use super::super::lock::CENTURY;
 use super::answer_to;
 use super::texts::{CHANGE_ONE, CHECK_ONE, RELEASE_ONE, TAKE_ONE};
 use crate::backend::{LockAnswer, LockOp, LockRequest, Proof};
@@ -23,10 +22,11 @@ pub(super) async fn run(
         LockOp::Take(request) if request.is_alone() => take(request, now),
         LockOp::Take(_) => return Ok(None),
         LockOp::Check(proof) => of(CHECK_ONE, proof, now),
-        LockOp::KeepAlive(proof, idle) => of(CHANGE_ONE, proof, now).bind(1).bind(millis((*idle).min(CENTURY))),
-        LockOp::Extend(proof, by) => of(CHANGE_ONE, proof, now).bind(2).bind(millis((*by).min(CENTURY))),
-        LockOp::ExpireWithin(proof, within) => of(CHANGE_ONE, proof, now).bind(3).bind(millis((*within).min(CENTURY))),
         LockOp::Release(proof) => of(RELEASE_ONE, proof, now),
+        changing => {
+            let Some((proof, verb, by)) = changing.change() else { return Ok(None) };
+            of(CHANGE_ONE, proof, now).bind(verb).bind(by)
+        }
     };
     let row: Option<PgRow> = query.fetch_optional(connection).await.map_err(classify)?;
     row.map_or(Ok(None), |row| answer_to(op, &row))
