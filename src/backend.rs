@@ -90,6 +90,10 @@ pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
     async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
         Ok(ops.iter().map(|_| None).collect())
     }
+    /// How many questions it answers at once, each alone, for less than they would cost together.
+    fn answers_at_once(&self) -> usize {
+        4
+    }
     /// Takes a lock if it is free or expired. One statement decides.
     async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError>;
     /// Takes all of these locks, which are in the order of their keys, or none, in one transaction.

@@ -1,25 +1,29 @@
 //! Questions to the lock table that arrive while a round trip is under way share the next one.
 //!
-//! Nobody waits for a batch to fill: a caller who finds the way free goes at once and alone, and whoever comes meanwhile
-//! goes together with the others, as soon as one of the trips that are under way is back. So a batch is as large as the
-//! database is slow, and the callers of a round share one round trip and one flush. Those who only want to know something
-//! go by themselves, so that they do not wait for the flush of the others.
+//! Nobody waits for a batch to fill: a few callers go at once, each alone, as if there were no batches. Where there are more,
+//! whoever comes while others are under way goes when they are back, together with all who came meanwhile. So a batch is as
+//! large as the database is slow, and the callers of a round share one round trip and one flush. Those who only want to know
+//! something go by themselves, so that they do not wait for the flush of the others.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+mod lane;
+mod round;
+
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use crate::backend::{Backend, LockAnswer, LockHash, LockOp, LockRequest};
+use crate::backend::{Backend, LockAnswer, LockOp};
 use crate::error::DatabaseError;
-use crate::lease::LockKey;
 use crate::metrics::Metrics;
+use lane::Lane;
+use round::{Round, settled};
 
-/// Round trips under way at once, of those that write and of those that only read. One would leave the database idle while
-/// answers are handed out; more make the batches smaller, and with them the flushes more.
-const UNDER_WAY: usize = 2;
+/// How long nobody may set out though somebody waits, because what is under way has not come back. Far longer than a round trip
+/// takes where all is well, and not yet long for a person.
+const LATE: Duration = Duration::from_millis(25);
 /// The most questions of one round trip: beyond that a statement gets slower as much as it answers more.
 const MOST: usize = 256;
 /// The most questions that wait. Whoever comes then is told at once, instead of after a timeout.
@@ -31,8 +35,10 @@ type Answer = Result<Option<LockAnswer>, DatabaseError>;
 #[derive(Clone)]
 pub(crate) struct Batcher {
     backend: Arc<dyn Backend>,
-    lanes: Arc<[Mutex<Lane>; 2]>,
+    lanes: Arc<[Mutex<Lane<Waiting>>; 2]>,
     metrics: Metrics,
+    /// Whether each goes alone.
+    alone: bool,
 }
 
 /// Which way a question goes.
@@ -55,12 +61,6 @@ impl Purpose {
     }
 }
 
-#[derive(Default)]
-struct Lane {
-    under_way: usize,
-    queue: VecDeque<Waiting>,
-}
-
 struct Waiting {
     op: LockOp,
     answer: oneshot::Sender<Answer>,
@@ -74,7 +74,13 @@ enum Place {
 
 impl Batcher {
     pub(crate) fn new(backend: Arc<dyn Backend>, metrics: Metrics) -> Self {
-        Batcher { backend, lanes: Arc::default(), metrics }
+        let lane = || Mutex::new(Lane::new(backend.answers_at_once()));
+        Batcher { lanes: Arc::new([lane(), lane()]), backend, metrics, alone: false }
+    }
+
+    /// The same place for those who share nothing with others.
+    pub(crate) fn one_by_one(&self) -> Self {
+        Batcher { alone: true, ..self.clone() }
     }
 
     /// Where what is asked here is counted.
@@ -97,30 +103,81 @@ impl Batcher {
     ///
     /// A caller who goes away does not disturb those who share its round trip.
     pub(crate) async fn ask(&self, op: LockOp) -> Answer {
+        if self.alone {
+            return self.go_alone(op).await;
+        }
         match self.enter(op)? {
             // Without an answer its round was given up: then it is asked alone.
             Place::InTheQueue(answer) => answer.await.unwrap_or(Ok(None)),
-            Place::OnTheWay(_way, op) => {
-                self.metrics.batch(1);
-                let answers = self.backend.lock_batch(&[op]).await;
-                settled(answers, 1).pop().unwrap_or(Ok(None))
-            }
+            Place::OnTheWay(_way, op) => self.go_alone(op).await,
         }
+    }
+
+    async fn go_alone(&self, op: LockOp) -> Answer {
+        self.metrics.batch(1);
+        settled(self.backend.lock_batch(&[op]).await, 1).pop().unwrap_or(Ok(None))
     }
 
     fn enter(&self, op: LockOp) -> Result<Place, DatabaseError> {
         let purpose = Purpose::of(&op);
         let mut lane = self.lane(purpose);
-        if lane.under_way < UNDER_WAY {
-            lane.under_way += 1;
-            return Ok(Place::OnTheWay(Way(self.clone(), purpose), op));
-        }
         if lane.queue.len() >= LONGEST_QUEUE {
             return Err(DatabaseError::Busy("too many questions to the lock table are waiting already"));
         }
         let (answer, receiver) = oneshot::channel();
         lane.queue.push_back(Waiting { op, answer });
+        if !lane.may_go() {
+            self.watch(purpose, lane);
+        } else if lane.queue.len() > 1 {
+            self.send(purpose, lane);
+        } else if let Some(Waiting { op, .. }) = lane.queue.pop_front() {
+            lane.begin(1);
+            return Ok(Place::OnTheWay(Way { batcher: self.clone(), purpose, count: 1 }, op));
+        }
         Ok(Place::InTheQueue(receiver))
+    }
+
+    /// Sends those who wait on their way.
+    fn send(&self, purpose: Purpose, mut lane: MutexGuard<'_, Lane<Waiting>>) {
+        let Ok(runtime) = Handle::try_current() else {
+            // Nobody is left to do it: those who wait ask alone.
+            return lane.queue.clear();
+        };
+        let round = Round::of(&mut lane.queue);
+        let count = round.ops.len();
+        if count == 0 {
+            return;
+        }
+        lane.begin(count);
+        drop(lane);
+        let way = Way { batcher: self.clone(), purpose, count };
+        runtime.spawn(async move {
+            way.batcher.metrics.batch(count + round.rivals.len());
+            round.run(&way.batcher.backend).await;
+        });
+    }
+
+    /// Sees to it that those who wait do not wait for what does not come back, for as long as anybody waits.
+    fn watch(&self, purpose: Purpose, mut lane: MutexGuard<'_, Lane<Waiting>>) {
+        if std::mem::replace(&mut lane.watched, true) {
+            return;
+        }
+        let (batcher, mut begun) = (self.clone(), lane.begun());
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(LATE).await;
+                let mut lane = batcher.lane(purpose);
+                if lane.queue.is_empty() {
+                    lane.watched = false;
+                    return;
+                }
+                let late = lane.is_late(begun);
+                begun = lane.begun();
+                if late {
+                    batcher.send(purpose, lane);
+                }
+            }
+        });
     }
 
     /// Asks many at once, without the queue: the heartbeat of a whole process.
@@ -133,144 +190,35 @@ impl Batcher {
         answers
     }
 
-    /// Answers those who wait until nobody does.
-    async fn drain(self, purpose: Purpose) {
-        let way = Way(self, purpose);
-        loop {
-            let round = way.0.next_round(purpose);
-            if round.is_empty() {
-                return;
-            }
-            way.0.metrics.batch(round.ops.len() + round.rivals.len());
-            round.run(&way.0.backend).await;
-        }
-    }
-
-    fn next_round(&self, purpose: Purpose) -> Round {
-        let mut lane = self.lane(purpose);
-        let (mut round, mut later) = (Round::default(), Vec::new());
-        while round.ops.len() < MOST {
-            let Some(waiting) = lane.queue.pop_front() else { break };
-            if waiting.answer.is_closed() {
-                continue;
-            }
-            if let Err(waiting) = round.add(waiting) {
-                later.push(waiting);
-            }
-        }
-        // In front of those who came after them.
-        later.into_iter().rev().for_each(|waiting| lane.queue.push_front(waiting));
-        round
-    }
-
-    fn lane(&self, purpose: Purpose) -> MutexGuard<'_, Lane> {
+    fn lane(&self, purpose: Purpose) -> MutexGuard<'_, Lane<Waiting>> {
         locked(&self.lanes[purpose as usize])
     }
 }
 
-fn locked(lane: &Mutex<Lane>) -> MutexGuard<'_, Lane> {
+fn locked<T>(lane: &Mutex<Lane<T>>) -> MutexGuard<'_, Lane<T>> {
     // Nothing is done under it that could leave it half-changed.
     lane.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One of the round trips that may be under way at once. When it is over, those who wait go next.
-struct Way(Batcher, Purpose);
+/// A round trip that is under way, with so many on board. When it is over, those who wait go next.
+struct Way {
+    batcher: Batcher,
+    purpose: Purpose,
+    count: usize,
+}
 
 impl Drop for Way {
     fn drop(&mut self) {
-        let Way(batcher, purpose) = self;
-        let mut lane = batcher.lane(*purpose);
-        lane.under_way -= 1;
-        if lane.queue.is_empty() {
-            return;
-        }
-        match Handle::try_current() {
-            Ok(runtime) => {
-                lane.under_way += 1;
-                drop(lane);
-                runtime.spawn(batcher.clone().drain(*purpose));
-            }
-            // Nobody is left to do it: those who wait ask alone.
-            Err(_) => lane.queue.clear(),
-        }
-    }
-}
-
-/// Those who go together: no two with the same key or lock id, except that many may ask for one key.
-#[derive(Default)]
-struct Round {
-    ops: Vec<LockOp>,
-    answers: Vec<oneshot::Sender<Answer>>,
-    /// Who asks for the same key as one of them.
-    rivals: Vec<(usize, LockRequest, oneshot::Sender<Answer>)>,
-    keys: HashMap<LockKey, usize>,
-    locks: HashSet<LockHash>,
-}
-
-impl Round {
-    fn is_empty(&self) -> bool {
-        self.ops.is_empty()
-    }
-
-    /// Takes somebody along, or gives them back to go with the next round.
-    fn add(&mut self, waiting: Waiting) -> Result<(), Waiting> {
-        let Waiting { op, answer } = waiting;
-        match op {
-            LockOp::Take(request) if self.keys.contains_key(&request.key) => {
-                self.rivals.push((self.keys[&request.key], request, answer));
-                return Ok(());
-            }
-            op if !self.locks.insert(*op.lock()) => return Err(Waiting { op, answer }),
-            op => {
-                if let LockOp::Take(request) = &op {
-                    self.keys.insert(request.key.clone(), self.ops.len());
-                }
-                self.ops.push(op);
-            }
-        }
-        self.answers.push(answer);
-        Ok(())
-    }
-
-    async fn run(self, backend: &Arc<dyn Backend>) {
-        let answers = settled(backend.lock_batch(&self.ops).await, self.ops.len());
-        for (at, rival, sender) in self.rivals {
-            let _ = sender.send(self.ops.get(at).zip(answers.get(at)).map_or(Ok(None), |(op, answer)| {
-                answer.clone().map(|answer| answer.and_then(|answer| beside(op, answer, &rival)))
-            }));
-        }
-        for (sender, answer) in self.answers.into_iter().zip(answers) {
-            // Whoever has gone away meanwhile has no answer to get.
-            let _ = sender.send(answer);
-        }
-    }
-}
-
-/// What the answer to one who asked for a key says to another who asked for it at the same moment.
-fn beside(op: &LockOp, answer: LockAnswer, rival: &LockRequest) -> Option<LockAnswer> {
-    let LockOp::Take(asked) = op else { return None };
-    let (holder, lock) = match answer {
-        LockAnswer::Yours(holder) => (holder, asked.lock.to_vec()),
-        LockAnswer::Held { holder, lock } => (holder, lock),
-    };
-    (lock != rival.lock).then_some(LockAnswer::Held { holder, lock })
-}
-
-/// An answer for each. Where the database is not there, nobody need ask again; any other error may be the fault of one of
-/// them, or of two that met, so each asks alone.
-fn settled(answers: Result<Vec<Option<LockAnswer>>, DatabaseError>, count: usize) -> Vec<Answer> {
-    match answers {
-        Ok(answers) => answers.into_iter().map(Ok).collect(),
-        Err(error @ (DatabaseError::ConnectionLost(_) | DatabaseError::Busy(_))) => vec![Err(error); count],
-        Err(error) => {
-            tracing::debug!(%error, count, "a batch failed; each of it is asked alone");
-            vec![Ok(None); count]
+        let mut lane = self.batcher.lane(self.purpose);
+        lane.end(self.count);
+        if lane.may_go() {
+            self.batcher.send(self.purpose, lane);
         }
     }
 }
 
 impl fmt::Debug for Batcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.lanes.iter().map(|lane| locked(lane).under_way)).finish()
+        f.debug_list().entries(self.lanes.iter().map(|lane| locked(lane).under_way())).finish()
     }
 }

@@ -85,6 +85,13 @@ impl LockManager {
         }
     }
 
+    /// The same locks, but nothing that is asked shares a round trip with others: to measure what sharing is worth.
+    #[doc(hidden)]
+    pub fn one_by_one(mut self) -> Self {
+        self.batch = self.batch.one_by_one();
+        self
+    }
+
     /// Sets the policy of one aggregate type.
     pub fn with_policy(mut self, kind: impl Into<String>, policy: LockPolicy) -> Self {
         Arc::make_mut(&mut self.policies).insert(kind.into(), policy);

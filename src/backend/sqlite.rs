@@ -154,6 +154,11 @@ impl Backend for Sqlite {
         batch::Table { readers: &self.readers, writer: &self.writer, now: &now }.run(ops).await
     }
 
+    /// There is one writer.
+    fn answers_at_once(&self) -> usize {
+        1
+    }
+
     async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {
         if request.policy.exclusive {
             // Read first: a refusal must neither wait for somebody's save nor write.

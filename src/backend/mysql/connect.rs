@@ -23,9 +23,10 @@ use crate::error::DatabaseError;
 
 /// Connections per process. Two cores' worth of threads are busy with far fewer.
 const CONNECTIONS: u32 = 10;
-/// Connections that only leases are taken and kept with, so that leases do not run out because everything else is busy: for two
-/// rounds that write, two that read, and a process's heartbeats. They never wait for a lock.
-const CONNECTIONS_FOR_LEASES: u32 = 5;
+/// Connections that only leases are taken and kept with, so that leases do not run out because everything else is busy: for four
+/// rounds that write, four that read, a process's heartbeats, and one to spare. They never wait for a lock, and are only opened when
+/// they are needed.
+const CONNECTIONS_FOR_LEASES: u32 = 10;
 
 /// How long a connection may have been idle without being asked whether it lives.
 const IDLE: Duration = Duration::from_secs(1);

@@ -33,8 +33,9 @@ pub(super) const BATCHES: &str = "set session characteristics as transaction iso
     set enable_hashjoin = off; set enable_mergejoin = off; set enable_material = off; set random_page_cost = 1;
     set jit = off; set lock_timeout = '1s'";
 
-/// How many of those: two rounds that write, two that read, and a process's heartbeats. They are only opened when they are needed.
-const FOR_BATCHES: u32 = 5;
+/// How many of those: four rounds that write, four that read, a process's heartbeats, and one to spare. They are only opened when
+/// they are needed.
+const FOR_BATCHES: u32 = 10;
 
 /// How long a connection may have been idle without being asked whether it lives.
 const IDLE: Duration = Duration::from_secs(1);

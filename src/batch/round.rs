@@ -1,0 +1,96 @@
+//! Those who share a round trip, and the answers that each of them gets.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use super::{Answer, MOST, Waiting};
+use crate::backend::{Backend, LockAnswer, LockHash, LockOp, LockRequest};
+use crate::error::DatabaseError;
+use crate::lease::LockKey;
+
+/// Those who go together: no two with the same key or lock id, except that many may ask for one key.
+#[derive(Default)]
+pub(super) struct Round {
+    pub(super) ops: Vec<LockOp>,
+    answers: Vec<oneshot::Sender<Answer>>,
+    /// Who asks for the same key as one of them.
+    pub(super) rivals: Vec<(usize, LockRequest, oneshot::Sender<Answer>)>,
+    keys: HashMap<LockKey, usize>,
+    locks: HashSet<LockHash>,
+}
+
+impl Round {
+    /// Takes along who can go together, in their order. Those who cannot stay in front of those who came after them.
+    pub(super) fn of(queue: &mut VecDeque<Waiting>) -> Self {
+        let (mut round, mut later) = (Round::default(), Vec::new());
+        while round.ops.len() < MOST {
+            let Some(waiting) = queue.pop_front() else { break };
+            if waiting.answer.is_closed() {
+                continue;
+            }
+            if let Err(waiting) = round.add(waiting) {
+                later.push(waiting);
+            }
+        }
+        later.into_iter().rev().for_each(|waiting| queue.push_front(waiting));
+        round
+    }
+
+    /// Takes somebody along, or gives them back to go with the next round.
+    fn add(&mut self, waiting: Waiting) -> Result<(), Waiting> {
+        let Waiting { op, answer } = waiting;
+        match op {
+            LockOp::Take(request) if self.keys.contains_key(&request.key) => {
+                self.rivals.push((self.keys[&request.key], request, answer));
+                return Ok(());
+            }
+            op if !self.locks.insert(*op.lock()) => return Err(Waiting { op, answer }),
+            op => {
+                if let LockOp::Take(request) = &op {
+                    self.keys.insert(request.key.clone(), self.ops.len());
+                }
+                self.ops.push(op);
+            }
+        }
+        self.answers.push(answer);
+        Ok(())
+    }
+
+    pub(super) async fn run(self, backend: &Arc<dyn Backend>) {
+        let answers = settled(backend.lock_batch(&self.ops).await, self.ops.len());
+        for (at, rival, sender) in self.rivals {
+            let _ = sender.send(self.ops.get(at).zip(answers.get(at)).map_or(Ok(None), |(op, answer)| {
+                answer.clone().map(|answer| answer.and_then(|answer| beside(op, answer, &rival)))
+            }));
+        }
+        for (sender, answer) in self.answers.into_iter().zip(answers) {
+            // Whoever has gone away meanwhile has no answer to get.
+            let _ = sender.send(answer);
+        }
+    }
+}
+
+/// What the answer to one who asked for a key says to another who asked for it at the same moment.
+fn beside(op: &LockOp, answer: LockAnswer, rival: &LockRequest) -> Option<LockAnswer> {
+    let LockOp::Take(asked) = op else { return None };
+    let (holder, lock) = match answer {
+        LockAnswer::Yours(holder) => (holder, asked.lock.to_vec()),
+        LockAnswer::Held { holder, lock } => (holder, lock),
+    };
+    (lock != rival.lock).then_some(LockAnswer::Held { holder, lock })
+}
+
+/// An answer for each. Where the database is not there, nobody need ask again; any other error may be the fault of one of
+/// them, or of two that met, so each asks alone.
+pub(super) fn settled(answers: Result<Vec<Option<LockAnswer>>, DatabaseError>, count: usize) -> Vec<Answer> {
+    match answers {
+        Ok(answers) => answers.into_iter().map(Ok).collect(),
+        Err(error @ (DatabaseError::ConnectionLost(_) | DatabaseError::Busy(_))) => vec![Err(error); count],
+        Err(error) => {
+            tracing::debug!(%error, count, "a batch failed; each of it is asked alone");
+            vec![Ok(None); count]
+        }
+    }
+}
