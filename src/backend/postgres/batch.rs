@@ -1,15 +1,18 @@
-//! Many questions to the lock table in one statement: one round trip, one flush, one moment.
+//! Many questions to the lock table in one statement: one round trip, one flush, one moment. Keys that nobody ever locked, that
+//! are held, or whose lease ran out take a second one.
 //!
 //! Only what needs no waiting is answered here. Rows that somebody has locked (a save under a lease) are skipped, and so is
 //! whatever calls for an explanation; those are asked alone, as in [`lock`](super::lock).
 
+mod any;
 mod lone;
 mod texts;
 
 use std::collections::HashMap;
 
-use sqlx::Row;
-use sqlx::postgres::PgRow;
+use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::query::Query;
+use sqlx::{PgConnection, Postgres, Row};
 
 use super::errors::classify;
 use super::leases::{StoredLease, lease};
@@ -17,7 +20,8 @@ use super::pools::Pools;
 use crate::backend::{LockAnswer, LockOp, LockRequest, Proof};
 use crate::clock::millis;
 use crate::error::DatabaseError;
-use texts::{BOTH, CHANGE, TAKE};
+use any::TAKE_ANY;
+use texts::{BOTH, CHANGE, CHECK, TAKE};
 
 /// Leases to take, as columns.
 #[derive(Default)]
@@ -71,6 +75,23 @@ impl<'o> Shown<'o> {
     }
 }
 
+type Statement<'o> = Query<'o, Postgres, PgArguments>;
+
+impl<'o> Asked<'o> {
+    fn bind(self, statement: Statement<'o>) -> Statement<'o> {
+        let Asked { op, kind, id, lock, owner_id, owner_name, ttl, most, role, shown, idle } = self;
+        let statement = statement.bind(op).bind(kind).bind(id).bind(lock).bind(owner_id).bind(owner_name);
+        statement.bind(ttl).bind(most).bind(role).bind(shown).bind(idle)
+    }
+}
+
+impl<'o> Shown<'o> {
+    fn bind(self, statement: Statement<'o>) -> Statement<'o> {
+        let Shown { op, lock, owner, verb, by } = self;
+        statement.bind(op).bind(lock).bind(owner).bind(verb).bind(by)
+    }
+}
+
 /// Answers what can be answered at once.
 pub(super) async fn run(
     pools: &Pools,
@@ -78,67 +99,122 @@ pub(super) async fn run(
     now: Option<i64>,
 ) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
     let mut connection = pools.batches.acquire().await.map_err(classify)?;
+    let mut round = Round { ops, answers: ops.iter().map(|_| None).collect(), now };
     if let [op] = ops {
-        let answer = lone::run(&mut connection, op, now).await?;
-        if answer.is_some() || !matches!(op, LockOp::Take(_)) {
-            return Ok(vec![answer]);
+        round.answers = vec![lone::run(&mut connection, op, now).await?];
+    } else {
+        round.check(&mut connection).await?;
+        round.change(&mut connection).await?;
+    }
+    round.take_any(&mut connection).await?;
+    Ok(round.answers)
+}
+
+/// Questions, and the answers so far.
+struct Round<'o> {
+    ops: &'o [LockOp],
+    answers: Vec<Option<LockAnswer>>,
+    now: Option<i64>,
+}
+
+impl<'o> Round<'o> {
+    /// Those that have no answer yet, with their numbers.
+    fn open(&self) -> impl Iterator<Item = (i64, &'o LockOp)> {
+        let all = (0..).zip(self.ops).zip(&self.answers);
+        all.filter_map(|(asked, answer)| answer.is_none().then_some(asked))
+    }
+
+    fn answer(&mut self, at: i64, answer: LockAnswer) {
+        if let Some(place) = usize::try_from(at).ok().and_then(|at| self.answers.get_mut(at)) {
+            *place = Some(answer);
         }
     }
-    let (mut asked, mut shown) = (Asked::default(), Shown::default());
-    let mut asked_by: HashMap<&[u8], usize> = HashMap::new();
-    for (index, (op, at)) in ops.iter().zip(0..).enumerate() {
-        match op {
-            // Those beside each other get their generations one after the other.
-            LockOp::Take(request) if request.is_alone() => {
-                asked_by.insert(&request.lock, index);
-                asked.push(at, request);
+
+    async fn check(&mut self, connection: &mut PgConnection) -> Result<(), DatabaseError> {
+        let (mut ops, mut locks, mut owners) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, op) in self.open() {
+            if let LockOp::Check(proof) = op {
+                ops.push(at);
+                locks.push(&proof.lock[..]);
+                owners.push(proof.owner.as_deref());
             }
-            LockOp::Take(_) => {}
-            LockOp::Check(proof) => shown.push(at, proof, 0, 0),
-            changing => {
-                if let Some((proof, verb, by)) = changing.change() {
-                    shown.push(at, proof, verb, by);
+        }
+        if ops.is_empty() {
+            return Ok(());
+        }
+        let check = sqlx::query(CHECK).bind(self.now).bind(ops).bind(locks).bind(owners);
+        self.ask(connection, check).await
+    }
+
+    /// Changes leases, and takes keys whose leases were ended before.
+    async fn change(&mut self, connection: &mut PgConnection) -> Result<(), DatabaseError> {
+        let (mut asked, mut shown) = (Asked::default(), Shown::default());
+        for (at, op) in self.open() {
+            match op {
+                // Those beside each other get their generations one after the other.
+                LockOp::Take(request) if request.is_alone() => asked.push(at, request),
+                _ => {
+                    if let Some((proof, verb, by)) = op.change() {
+                        shown.push(at, proof, verb, by);
+                    }
                 }
             }
         }
-    }
-    let (some_asked, some_shown) = (!asked.op.is_empty(), !shown.op.is_empty());
-    let mut query = sqlx::query(match (some_asked, some_shown) {
-        (true, true) => BOTH,
-        (true, false) => TAKE,
-        (false, true) => CHANGE,
-        (false, false) => return Ok(ops.iter().map(|_| None).collect()),
-    });
-    query = query.bind(now);
-    if some_asked {
-        let Asked { op, kind, id, lock, owner_id, owner_name, ttl, most, role, shown, idle } = asked;
-        query = query.bind(op).bind(kind).bind(id).bind(lock).bind(owner_id).bind(owner_name).bind(ttl).bind(most);
-        query = query.bind(role).bind(shown).bind(idle);
-    }
-    if some_shown {
-        let Shown { op, lock, owner, verb, by } = shown;
-        query = query.bind(op).bind(lock).bind(owner).bind(verb).bind(by);
-    }
-    let rows = query.fetch_all(&mut *connection).await.map_err(classify)?;
-    let mut answers: Vec<Option<LockAnswer>> = ops.iter().map(|_| None).collect();
-    for row in &rows {
-        let at = match row.try_get::<Option<i64>, _>("op").map_err(classify)? {
-            Some(op) => usize::try_from(op).ok(),
-            None => asked_by.get(row.try_get::<&[u8], _>("lock_hash").map_err(classify)?).copied(),
+        let query = |statement| sqlx::query(statement).bind(self.now);
+        let statement = match (asked.op.is_empty(), shown.op.is_empty()) {
+            (true, true) => return Ok(()),
+            (false, true) => asked.bind(query(TAKE)),
+            (true, false) => shown.bind(query(CHANGE)),
+            (false, false) => shown.bind(asked.bind(query(BOTH))),
         };
-        if let Some((op, answer)) = at.and_then(|at| ops.get(at).zip(answers.get_mut(at))) {
-            *answer = answer_to(op, row)?;
-        }
+        self.ask(connection, statement).await
     }
-    Ok(answers)
+
+    async fn ask(&mut self, connection: &mut PgConnection, statement: Statement<'_>) -> Result<(), DatabaseError> {
+        for row in statement.fetch_all(connection).await.map_err(classify)? {
+            let at = row.try_get("op").map_err(classify)?;
+            if let Some(op) = usize::try_from(at).ok().and_then(|at| self.ops.get(at)) {
+                self.answer(at, yours(op, &row)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what is left to take, or finds out who holds it.
+    async fn take_any(&mut self, connection: &mut PgConnection) -> Result<(), DatabaseError> {
+        let (mut asked, mut asked_by) = (Asked::default(), HashMap::new());
+        for (at, op) in self.open() {
+            if let LockOp::Take(request) = op
+                && request.is_alone()
+            {
+                asked_by.insert(&request.lock[..], at);
+                asked.push(at, request);
+            }
+        }
+        if asked.op.is_empty() {
+            return Ok(());
+        }
+        let statement = asked.bind(sqlx::query(TAKE_ANY).bind(self.now));
+        for row in statement.fetch_all(connection).await.map_err(classify)? {
+            let StoredLease { holder, lock, reserved, .. } = lease(&row)?;
+            match (row.try_get("op").map_err(classify)?, asked_by.get(&lock[..])) {
+                (None, Some(&at)) => self.answer(at, LockAnswer::Yours(holder)),
+                // A reservation calls for an explanation, or is for whoever asks: they ask alone.
+                (Some(at), _) if !reserved => self.answer(at, LockAnswer::Held { holder, lock }),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
 }
 
-fn answer_to(op: &LockOp, row: &PgRow) -> Result<Option<LockAnswer>, DatabaseError> {
-    let StoredLease { holder, lock, reserved, .. } = lease(row)?;
-    Ok(Some(match op {
-        // It calls for an explanation, or is for whoever asks: they ask alone.
-        LockOp::Take(_) if reserved => return Ok(None),
-        LockOp::Take(request) if lock != request.lock => LockAnswer::Held { holder, lock },
-        _ => LockAnswer::Yours(holder),
+/// What a row of the usual statements says.
+fn yours(op: &LockOp, row: &PgRow) -> Result<LockAnswer, DatabaseError> {
+    Ok(LockAnswer::Yours(match op {
+        LockOp::Take(request) => {
+            let number = |column| row.try_get(column).map_err(classify);
+            request.granted(number("granted")?, number("now")?)
+        }
+        _ => lease(row)?.holder,
     }))
 }

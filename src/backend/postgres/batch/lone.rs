@@ -1,12 +1,11 @@
 //! A question that comes alone: a small statement costs the server a third of one that is made for many.
 
-use sqlx::postgres::{PgArguments, PgRow};
-use sqlx::query::Query;
-use sqlx::{PgConnection, Postgres};
+use sqlx::PgConnection;
+use sqlx::postgres::PgRow;
 
 use super::super::errors::classify;
-use super::answer_to;
 use super::texts::{CHANGE_ONE, CHECK_ONE, RELEASE_ONE, TAKE_ONE};
+use super::{Statement, yours};
 use crate::backend::{LockAnswer, LockOp, LockRequest, Proof};
 use crate::clock::millis;
 use crate::error::DatabaseError;
@@ -29,16 +28,14 @@ pub(super) async fn run(
         }
     };
     let row: Option<PgRow> = query.fetch_optional(connection).await.map_err(classify)?;
-    row.map_or(Ok(None), |row| answer_to(op, &row))
+    row.map(|row| yours(op, &row)).transpose()
 }
 
-type Asked<'o> = Query<'o, Postgres, PgArguments>;
-
-fn of<'o>(statement: &'static str, proof: &'o Proof, now: Option<i64>) -> Asked<'o> {
+fn of<'o>(statement: &'static str, proof: &'o Proof, now: Option<i64>) -> Statement<'o> {
     sqlx::query(statement).bind(now).bind(&proof.lock[..]).bind(&proof.owner)
 }
 
-fn take(request: &LockRequest, now: Option<i64>) -> Asked<'_> {
+fn take(request: &LockRequest, now: Option<i64>) -> Statement<'_> {
     let LockRequest { key, lock, owner, policy, .. } = request;
     sqlx::query(TAKE_ONE)
         .bind(now)
