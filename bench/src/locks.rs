@@ -1,5 +1,6 @@
 //! Offline locks: tenure, the classic algorithm, and the same correct statements without tenure.
 
+mod by_hand;
 mod classic;
 mod cycle;
 mod fill;
@@ -7,7 +8,6 @@ mod growth;
 mod heartbeat;
 mod memory;
 mod refused;
-mod single;
 mod tenure;
 mod together;
 mod try_lock;

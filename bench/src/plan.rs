@@ -54,10 +54,10 @@ impl Measurement {
             Subject::Database(_) => vec!["answer".into(), "commit".into()],
             Subject::Aggregate(..) => aggregates::FIGURES.map(String::from).to_vec(),
             Subject::Cycle(..) => {
-                let rates = ["", "classic_", "single_"]
+                let rates = ["", "classic_", "single_", "by_hand_"]
                     .iter()
                     .flat_map(|side| ["cycles_per_second", "failed"].map(|figure| format!("{side}{figure}")));
-                let ratios = ["vs_classic", "vs_single"].map(String::from).into_iter();
+                let ratios = ["vs_classic", "vs_single", "vs_by_hand"].map(String::from).into_iter();
                 let verbs = locks::VERBS.map(String::from);
                 ratios.chain(rates).chain(verbs).collect()
             }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::tenure::Tenure;
 use super::together::together;
 use super::verbs::{Locks, VERBS, now};
-use super::{classic, single};
+use super::{by_hand, classic};
 use crate::Outcome;
 use crate::backend::{Backend, Databases};
 use crate::effort::Effort;
@@ -137,23 +137,24 @@ pub(crate) async fn measure(
     report: &mut Report,
 ) -> Outcome<()> {
     let tenure = Tenure::open(&databases.fresh(backend)).await?;
-    let [classic, single] = [databases.fresh(backend), databases.fresh(backend)];
+    let single = Tenure::open(&databases.fresh(backend)).await?.one_by_one();
+    let [classic, by_hand] = [databases.fresh(backend), databases.fresh(backend)];
     match backend {
         Backend::Sqlite => {
-            let (classic, single) =
-                (classic::sqlite::Classic::open(&classic).await?, single::sqlite::Single::open(&single).await?);
+            let (classic, by_hand) =
+                (classic::sqlite::Classic::open(&classic).await?, by_hand::sqlite::ByHand::open(&by_hand).await?);
             databases.settle(backend).await?;
-            compare(id, editors, effort, tenure, classic, single, report).await
+            compare(id, editors, effort, (tenure, single), classic, by_hand, report).await
         }
         Backend::Postgres => {
-            let (classic, single) =
-                (classic::postgres::Classic::open(&classic).await?, single::postgres::Single::open(&single).await?);
-            compare(id, editors, effort, tenure, classic, single, report).await
+            let (classic, by_hand) =
+                (classic::postgres::Classic::open(&classic).await?, by_hand::postgres::ByHand::open(&by_hand).await?);
+            compare(id, editors, effort, (tenure, single), classic, by_hand, report).await
         }
         Backend::MySql => {
-            let (classic, single) =
-                (classic::mysql::Classic::open(&classic).await?, single::mysql::Single::open(&single).await?);
-            compare(id, editors, effort, tenure, classic, single, report).await
+            let (classic, by_hand) =
+                (classic::mysql::Classic::open(&classic).await?, by_hand::mysql::ByHand::open(&by_hand).await?);
+            compare(id, editors, effort, (tenure, single), classic, by_hand, report).await
         }
     }
 }
@@ -162,39 +163,44 @@ async fn compare(
     id: &str,
     editors: usize,
     effort: &Effort,
-    tenure: Tenure,
+    (tenure, single): (Tenure, Tenure),
     classic: impl Locks,
-    single: impl Locks,
+    by_hand: impl Locks,
     report: &mut Report,
 ) -> Outcome<()> {
     let warm_up = effort.slice / 2;
     let mut tenure = Side::new(tenure, editors, warm_up).await?;
     let mut classic = Side::new(classic, editors, warm_up).await?;
     let mut single = Side::new(single, editors, warm_up).await?;
+    let mut by_hand = Side::new(by_hand, editors, warm_up).await?;
     let slices = slices(editors);
     let duration = effort.slice / slices;
     for _ in 0..effort.rounds {
         for slice in 0..slices {
             // Each is the first in turn, whatever the one before leaves behind in the disk's queue.
-            for turn in slice..slice + 3 {
-                match turn % 3 {
+            for turn in slice..slice + 4 {
+                match turn % 4 {
                     0 => tenure.slice(editors, duration).await?,
                     1 => classic.slice(editors, duration).await?,
-                    _ => single.slice(editors, duration).await?,
+                    2 => single.slice(editors, duration).await?,
+                    _ => by_hand.slice(editors, duration).await?,
                 }
             }
         }
         tenure.end_round(editors);
         classic.end_round(editors);
         single.end_round(editors);
+        by_hand.end_round(editors);
     }
     let ratio = |other: &[f64]| Spread::of_ratios(&tenure.rates, other);
     report.add(Figure::of_rounds(format!("{id}.vs_classic"), ratio(&classic.rates), "ratio"))?;
     report.add(Figure::of_rounds(format!("{id}.vs_single"), ratio(&single.rates), "ratio"))?;
+    report.add(Figure::of_rounds(format!("{id}.vs_by_hand"), ratio(&by_hand.rates), "ratio"))?;
     let sides = [
         ("", &tenure.rates, tenure.all.failed),
         ("classic_", &classic.rates, classic.all.failed),
         ("single_", &single.rates, single.all.failed),
+        ("by_hand_", &by_hand.rates, by_hand.all.failed),
     ];
     for (side, rates, failed) in sides {
         let rate = Figure::of_rounds(format!("{id}.{side}cycles_per_second"), Spread::of(rates), "1/s");

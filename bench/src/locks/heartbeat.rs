@@ -9,7 +9,7 @@ use tenure::LockId;
 use super::tenure::Tenure;
 use super::together::together;
 use super::verbs::Locks;
-use super::{single, witness};
+use super::{by_hand, witness};
 use crate::Outcome;
 use crate::backend::{Backend, Databases};
 use crate::effort::Effort;
@@ -52,17 +52,17 @@ pub(crate) async fn measure(
     let tenure = Tenure::open(&ours).await?;
     match backend {
         Backend::Sqlite => {
-            let single = single::sqlite::Single::open(&theirs).await?;
+            let by_hand = by_hand::sqlite::ByHand::open(&theirs).await?;
             databases.settle(backend).await?;
-            compare(id, effort, tenure, single, server, report).await
+            compare(id, effort, tenure, by_hand, server, report).await
         }
         Backend::Postgres => {
-            let single = single::postgres::Single::open(&theirs).await?;
-            compare(id, effort, tenure, single, server, report).await
+            let by_hand = by_hand::postgres::ByHand::open(&theirs).await?;
+            compare(id, effort, tenure, by_hand, server, report).await
         }
         Backend::MySql => {
-            let single = single::mysql::Single::open(&theirs).await?;
-            compare(id, effort, tenure, single, server, report).await
+            let by_hand = by_hand::mysql::ByHand::open(&theirs).await?;
+            compare(id, effort, tenure, by_hand, server, report).await
         }
     }
 }
@@ -71,16 +71,16 @@ async fn compare(
     id: &str,
     effort: &Effort,
     tenure: Tenure,
-    single: impl Locks<Ticket = String>,
+    by_hand: impl Locks<Ticket = String>,
     server: Option<Server>,
     report: &mut Report,
 ) -> Outcome<()> {
     let leases = tenure.hold("form", effort.leases).await?;
     let ids: Vec<LockId> = leases.iter().map(|lease| lease.id().clone()).collect();
-    let single = Arc::new(single);
+    let by_hand = Arc::new(by_hand);
     let mut tickets = Vec::new();
     for number in 0..TICKETS.min(effort.leases) {
-        tickets.push(single.try_lock(&number.to_string(), "kim").await?);
+        tickets.push(by_hand.try_lock(&number.to_string(), "kim").await?);
     }
     let tickets = Arc::new(tickets);
     let (mut ours, mut theirs) = (Side::default(), Side::default());
@@ -96,7 +96,7 @@ async fn compare(
             Ok(ids.len())
         })
         .await?;
-        beat(&mut theirs, server, one_by_one(&single, &tickets, effort.leases)).await?;
+        beat(&mut theirs, server, one_by_one(&by_hand, &tickets, effort.leases)).await?;
     }
     let together = format!("{id}.leases{}", effort.leases);
     let ratio = Spread::of_ratios(&ours.rates, &theirs.rates);
@@ -122,13 +122,13 @@ async fn beat(side: &mut Side, server: Option<Server>, work: impl Future<Output 
 
 /// One statement per lease, each a transaction of its own.
 async fn one_by_one<L: Locks<Ticket = String>>(
-    single: &Arc<L>,
+    by_hand: &Arc<L>,
     tickets: &Arc<Vec<String>>,
     leases: usize,
 ) -> Outcome<usize> {
     let (end, next) = (Instant::now() + PATIENCE, Arc::new(AtomicUsize::new(0)));
     let kept = together(CALLERS, |_| {
-        let (single, tickets, next) = (Arc::clone(single), Arc::clone(tickets), Arc::clone(&next));
+        let (by_hand, tickets, next) = (Arc::clone(by_hand), Arc::clone(tickets), Arc::clone(&next));
         async move {
             let mut kept = 0;
             while Instant::now() < end {
@@ -136,7 +136,7 @@ async fn one_by_one<L: Locks<Ticket = String>>(
                 if number >= leases {
                     break;
                 }
-                single.extend(&tickets[number % tickets.len()]).await?;
+                by_hand.extend(&tickets[number % tickets.len()]).await?;
                 kept += 1;
             }
             Outcome::Ok(kept)

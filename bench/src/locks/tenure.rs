@@ -32,6 +32,11 @@ impl Tenure {
         Ok(Tenure { database, locks })
     }
 
+    /// The same statements, but each question is asked by itself: what batching brings is seen against this.
+    pub(super) fn one_by_one(self) -> Self {
+        Tenure { locks: self.locks.one_by_one(), ..self }
+    }
+
     /// Takes the leases `<name>-0` to `<name>-<count - 1>`.
     pub(super) async fn hold(&self, name: &'static str, count: usize) -> Outcome<Vec<Lease>> {
         let held = together(CALLERS, |caller| {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 
-use super::single::{self, Upsert};
+use super::by_hand::{self, Upsert};
 use super::tenure::Tenure;
 use super::verbs::Locks;
 use crate::Outcome;
@@ -52,9 +52,9 @@ pub(crate) async fn measure(
 ) -> Outcome<()> {
     let url = databases.fresh(backend);
     let bare: Box<dyn Upsert> = match backend {
-        Backend::Sqlite => Box::new(single::sqlite::Single::open(&url).await?),
-        Backend::Postgres => Box::new(single::postgres::Single::open(&url).await?),
-        Backend::MySql => Box::new(single::mysql::Single::open(&url).await?),
+        Backend::Sqlite => Box::new(by_hand::sqlite::ByHand::open(&url).await?),
+        Backend::Postgres => Box::new(by_hand::postgres::ByHand::open(&url).await?),
+        Backend::MySql => Box::new(by_hand::mysql::ByHand::open(&url).await?),
     };
     let mut tenure = Take(Tenure::open(&databases.fresh(backend)).await?);
     databases.settle(backend).await?;

@@ -1,4 +1,4 @@
-//! Single statements on MariaDB, by the server's clock. There is no WHERE to an update of a duplicate, and an upsert cannot
+//! ByHand statements on MariaDB, by the server's clock. There is no WHERE to an update of a duplicate, and an upsert cannot
 //! answer with the row, so every assignment asks first, and the winner is read back.
 
 use async_trait::async_trait;
@@ -61,20 +61,20 @@ const UPSERT: &str = concat!(
             expires_at = values(expires_at)"
 );
 
-pub(in crate::locks) struct Single {
+pub(in crate::locks) struct ByHand {
     pool: MySqlPool,
 }
 
-impl Single {
+impl ByHand {
     pub(in crate::locks) async fn open(url: &str) -> Outcome<Self> {
         let pool = pools::mysql::open(url).await?;
         pools::mysql::make(&pool, TABLES).await?;
-        Ok(Single { pool })
+        Ok(ByHand { pool })
     }
 }
 
 #[async_trait]
-impl Locks for Single {
+impl Locks for ByHand {
     type Ticket = String;
 
     async fn try_lock(&self, id: &str, owner: &str) -> Outcome<String> {
@@ -102,7 +102,7 @@ impl Locks for Single {
 }
 
 #[async_trait]
-impl Upsert for Single {
+impl Upsert for ByHand {
     async fn upsert(&self, id: &str, owner: &str) -> Outcome<()> {
         let upsert = sqlx::query(UPSERT).bind(KIND).bind(id).bind(random_id()).bind(owner).bind(TTL);
         upsert.execute(&self.pool).await?;

@@ -1,4 +1,4 @@
-//! Single statements on SQLite, by this host's clock, read after any wait for the one writer.
+//! ByHand statements on SQLite, by this host's clock, read after any wait for the one writer.
 
 use async_trait::async_trait;
 
@@ -30,20 +30,20 @@ const UPSERT: &str = "
         on conflict (kind, id) do update set lock_id = excluded.lock_id, owner = excluded.owner,
            since = excluded.since, expires_at = excluded.expires_at";
 
-pub(in crate::locks) struct Single {
+pub(in crate::locks) struct ByHand {
     file: File,
 }
 
-impl Single {
+impl ByHand {
     pub(in crate::locks) async fn open(url: &str) -> Outcome<Self> {
         let file = pools::sqlite::open(url).await?;
         pools::sqlite::make(&file, TABLES).await?;
-        Ok(Single { file })
+        Ok(ByHand { file })
     }
 }
 
 #[async_trait]
-impl Locks for Single {
+impl Locks for ByHand {
     type Ticket = String;
 
     async fn try_lock(&self, id: &str, owner: &str) -> Outcome<String> {
@@ -75,7 +75,7 @@ impl Locks for Single {
 }
 
 #[async_trait]
-impl Upsert for Single {
+impl Upsert for ByHand {
     async fn upsert(&self, id: &str, owner: &str) -> Outcome<()> {
         let mut writer = self.file.writer.lock().await;
         let upsert = sqlx::query(UPSERT).bind(now()).bind(KIND).bind(id);

@@ -1,4 +1,4 @@
-//! Single statements on PostgreSQL, by the server's clock.
+//! ByHand statements on PostgreSQL, by the server's clock.
 
 use async_trait::async_trait;
 use sqlx::PgPool;
@@ -60,20 +60,20 @@ const UPSERT: &str = concat!(
             since = excluded.since, expires_at = excluded.expires_at"
 );
 
-pub(in crate::locks) struct Single {
+pub(in crate::locks) struct ByHand {
     pool: PgPool,
 }
 
-impl Single {
+impl ByHand {
     pub(in crate::locks) async fn open(url: &str) -> Outcome<Self> {
         let pool = pools::postgres::open(url).await?;
         pools::postgres::make(&pool, TABLES).await?;
-        Ok(Single { pool })
+        Ok(ByHand { pool })
     }
 }
 
 #[async_trait]
-impl Locks for Single {
+impl Locks for ByHand {
     type Ticket = String;
 
     async fn try_lock(&self, id: &str, owner: &str) -> Outcome<String> {
@@ -98,7 +98,7 @@ impl Locks for Single {
 }
 
 #[async_trait]
-impl Upsert for Single {
+impl Upsert for ByHand {
     async fn upsert(&self, id: &str, owner: &str) -> Outcome<()> {
         let upsert = sqlx::query(UPSERT).bind(KIND).bind(id).bind(random_id()).bind(owner).bind(TTL);
         upsert.execute(&self.pool).await?;

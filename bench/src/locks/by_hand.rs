@@ -1,5 +1,5 @@
-//! What tenure's verbs come down to, written by hand: correct, one statement each, nothing batched. What tenure costs beside
-//! that is seen against this, and so is what batching brings.
+//! What tenure's verbs come down to, written by hand: one statement each, no history, no answer to a repeated request, nothing
+//! batched. What tenure costs beside that is seen against this.
 
 pub(super) mod mysql;
 pub(super) mod postgres;
