@@ -1,14 +1,20 @@
-//! Commits whose answers are lost, on PostgreSQL.
+//! Answers that are lost, on PostgreSQL.
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 mod lost_answers;
 
+use std::time::Duration;
+
+use tenure::{Database, LockKey, LockManager, Owner};
+use testkit::{Kind, Proxy};
+use tokio::task::JoinSet;
+
 macro_rules! cases {
     ($($case:ident),+) => {$(
         #[tokio::test]
         async fn $case() {
-            lost_answers::$case(testkit::Kind::Postgres).await;
+            lost_answers::$case(Kind::Postgres).await;
         }
     )+};
 }
@@ -19,3 +25,26 @@ cases!(
     a_commit_that_did_not_arrive_is_said_to_have_failed,
     a_deposit_that_is_retried_is_made_once_whatever_gets_lost
 );
+
+#[tokio::test]
+async fn questions_that_are_never_answered_hold_up_nobody_else() {
+    let proxy = Proxy::to(&testkit::new_database(Kind::Postgres)).unwrap();
+    let locks = LockManager::new(&Database::connect(proxy.url()).await.unwrap());
+    let kim = Owner::new("kim", "Kim");
+    locks.try_lock(&LockKey::new("Order", "0"), &kim).await.unwrap();
+    proxy.fall_silent_at("never heard");
+    let mut asking = JoinSet::new();
+    // Four go alone; the next two share a round trip, and those who come then wait until it is back.
+    for id in ["1", "2", "3", "4", "never heard 1", "never heard 2", "5", "6", "7", "8", "9"] {
+        let (locks, kim) = (locks.clone(), kim.clone());
+        asking.spawn(async move { locks.try_lock(&LockKey::new("Order", id), &kim).await.unwrap().key.id().to_owned() });
+    }
+    let mut answered = Vec::new();
+    while answered.len() < 9 {
+        let next = tokio::time::timeout(Duration::from_secs(30), asking.join_next()).await;
+        answered.push(next.expect("the others wait for two that are never answered").unwrap().unwrap());
+    }
+    answered.sort();
+    assert_eq!(answered, ["1", "2", "3", "4", "5", "6", "7", "8", "9"]);
+    assert!(asking.try_join_next().is_none(), "nobody has heard of the other two");
+}

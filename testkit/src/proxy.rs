@@ -29,6 +29,7 @@ struct Fault {
 enum Lost {
     Request,
     Answer,
+    Everything,
 }
 
 impl Proxy {
@@ -68,6 +69,11 @@ impl Proxy {
         self.lose(Lost::Request, says);
     }
 
+    /// From the next request that says this, nothing passes any more on its connection, and neither side is told.
+    pub fn fall_silent_at(&self, says: &'static str) {
+        self.lose(Lost::Everything, says);
+    }
+
     fn lose(&self, what: Lost, says: &'static str) {
         *locked(&self.fault) = Some(Fault { what, says });
     }
@@ -98,6 +104,10 @@ fn requests(mut client: TcpStream, mut server: TcpStream, faults: &Faults, losin
                 return;
             }
             Some(Lost::Answer) => losing.store(true, Ordering::SeqCst),
+            Some(Lost::Everything) => {
+                while client.read(&mut buffer).is_ok_and(|read| read > 0) {}
+                return;
+            }
             None => {}
         }
         if server.write_all(&buffer[..read]).is_err() {
