@@ -1,5 +1,6 @@
 //! Many questions to the lock table in two round trips and one flush: rows are locked and read, what is to become of them
-//! is decided here, and written. A question that comes alone takes one, see [`lone`].
+//! is decided here, and written. Keys that are held, or that nobody ever locked, take a third. A question that comes alone takes
+//! one, see [`lone`].
 //!
 //! Only what needs no waiting is answered. Rows that somebody has locked (a save under a lease) are skipped, and so is
 //! whatever calls for an explanation; those are asked alone, as in [`lock`](super::lock). Rows are locked by their primary
@@ -92,22 +93,25 @@ impl<'o> Batch<'o> {
 
     async fn run(&self, connections: &Connections, now: Option<i64>) -> Result<Answers, DatabaseError> {
         let mut answers = nothing(self.count);
-        let checked: Vec<_> = self.checks.iter().map(|(_, proof)| &proof.lock).collect();
+        let mut session = connections.acquire_for_leases().await?;
+        if !self.checks.is_empty() {
+            let checked: Vec<_> = self.checks.iter().map(|(_, proof)| &proof.lock).collect();
+            let rows = session.read(texts::seen(&[], &checked, now)).await.map_err(classify)?;
+            self.check(&Found::read(&rows)?, &mut answers);
+        }
         if self.takes.is_empty() && self.changes.is_empty() {
-            if !checked.is_empty() {
-                let mut session = connections.acquire_for_leases().await?;
-                let rows = session.read(texts::seen(&[], &checked, now)).await.map_err(classify)?;
-                self.check(&Found::read(&rows)?, &mut answers);
-            }
             return Ok(answers);
         }
         let keys: Vec<_> = self.takes.iter().map(|(_, request)| &request.key).collect();
         let asked: Vec<_> = self.takes.iter().map(|(_, request)| &request.lock).collect();
         let shown: Vec<_> = self.changes.iter().map(|(_, proof, _)| &proof.lock).collect();
-        let mut session = connections.acquire_for_leases().await?;
-        let rows = session.open(texts::look(&keys, &asked, &shown, &checked, now)).await.map_err(classify)?;
+        let rows = session.open(texts::look(&keys, &asked, &shown, now)).await.map_err(classify)?;
         let mut found = Found::read(&rows)?;
-        self.check(&found, &mut answers);
+        let missing: Vec<_> = keys.into_iter().filter(|key| found.locked.of_key(key).is_none()).collect();
+        if !missing.is_empty() {
+            let rows = session.read(texts::look_again(&missing, now)).await.map_err(classify)?;
+            found.add(&rows)?;
+        }
         let mut changes = Changes::default();
         for &(at, request) in &self.takes {
             answers[at] = changes.take(&found, at, request);

@@ -10,7 +10,7 @@ use crate::backend::mysql::leases::{StoredLease, lease};
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
 
-/// The rows of [`texts::look`](super::texts::look).
+/// The rows of [`look`](super::texts::look) and [`look_again`](super::texts::look_again).
 #[derive(Default)]
 pub(super) struct Found {
     /// Locked, and as they will be until the transaction ends.
@@ -28,21 +28,26 @@ pub(super) struct Found {
 impl Found {
     pub(super) fn read(rows: &[MySqlRow]) -> Result<Self, DatabaseError> {
         let mut found = Found::default();
+        found.add(rows)?;
+        Ok(found)
+    }
+
+    pub(super) fn add(&mut self, rows: &[MySqlRow]) -> Result<(), DatabaseError> {
         for row in rows {
             match row.try_get("what").map_err(classify)? {
-                0_i64 => found.seen.add(lease(row)?),
-                1 => found.locked.add(lease(row)?),
+                0_i64 => self.seen.add(lease(row)?),
+                1 => self.locked.add(lease(row)?),
                 3 => {
                     let kind: String = row.try_get("kind").map_err(classify)?;
-                    found.floors.insert(kind, row.try_get("generation").map_err(classify)?);
+                    self.floors.insert(kind, row.try_get("generation").map_err(classify)?);
                 }
                 _ => {
-                    found.now = row.try_get("clock").map_err(classify)?;
-                    found.used.extend(row.try_get::<Option<Vec<u8>>, _>("used").map_err(classify)?);
+                    self.now = row.try_get("clock").map_err(classify)?;
+                    self.used.extend(row.try_get::<Option<Vec<u8>>, _>("used").map_err(classify)?);
                 }
             }
         }
-        Ok(found)
+        Ok(())
     }
 
     /// The highest generation that a key may have had, 0 if there was none.

@@ -60,16 +60,9 @@ pub(super) fn seen(keys: &[&LockKey], shown: &[&LockHash], now: Option<i64>) -> 
     seen.join("; ")
 }
 
-/// Begins, locks the keys that are free and the lock ids that are alive unless somebody else has locked them, and reads the
-/// rest. Which rows those are is looked up before, without a lock, so that neither the rows of others nor the index of
-/// lock ids are locked.
-pub(super) fn look(
-    keys: &[&LockKey],
-    asked: &[&LockHash],
-    shown: &[&LockHash],
-    checked: &[&LockHash],
-    now: Option<i64>,
-) -> String {
+/// Begins, and locks the keys that are free and the lock ids that are alive unless somebody else has locked them. Which rows those
+/// are is looked up before, without a lock, so that neither the rows of others nor the index of lock ids are locked.
+pub(super) fn look(keys: &[&LockKey], asked: &[&LockHash], shown: &[&LockHash], now: Option<i64>) -> String {
     let clock = clock(now);
     let mut wanted = Vec::new();
     if !keys.is_empty() {
@@ -92,17 +85,6 @@ pub(super) fn look(
          for update skip locked",
         wanted.join(" union all ")
     );
-    if !(keys.is_empty() && checked.is_empty()) {
-        look = look + "; " + &seen(keys, checked, now);
-    }
-    if !keys.is_empty() {
-        // After the rows: what was swept since they were looked for was swept below this.
-        let kinds = list(keys.iter().map(|key| hex(key.kind().as_bytes())).collect::<BTreeSet<_>>());
-        look += &format!(
-            "; select 3 as what, convert(kind using utf8mb4) as kind, generation from tenure_lock_floor \
-             where kind in ({kinds})"
-        );
-    }
     if !asked.is_empty() {
         // After the rows: whoever took one of them over has recorded by then whose it was.
         let asked = locks(asked);
@@ -112,6 +94,16 @@ pub(super) fn look(
         );
     }
     look
+}
+
+/// Reads keys that could not be locked: somebody holds them, or there is no row. Takes no lock.
+pub(super) fn look_again(keys: &[&LockKey], now: Option<i64>) -> String {
+    // After the rows: what was swept since they were looked for was swept below this.
+    let kinds = list(keys.iter().map(|key| hex(key.kind().as_bytes())).collect::<BTreeSet<_>>());
+    format!(
+        "{}; select 3 as what, convert(kind using utf8mb4) as kind, generation from tenure_lock_floor where kind in ({kinds})",
+        seen(keys, &[], now)
+    )
 }
 
 const INSERT: &str = "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, \
