@@ -144,7 +144,7 @@ impl Batcher {
             return lane.queue.clear();
         };
         let round = Round::of(&mut lane.queue);
-        let count = round.ops.len();
+        let count = round.on_board();
         if count == 0 {
             return;
         }
@@ -152,7 +152,7 @@ impl Batcher {
         drop(lane);
         let way = Way { batcher: self.clone(), purpose, count };
         runtime.spawn(async move {
-            way.batcher.metrics.batch(count + round.rivals.len());
+            way.batcher.metrics.batch(count);
             round.run(&way.batcher.backend).await;
         });
     }

@@ -13,10 +13,10 @@ use crate::lease::LockKey;
 /// Those who go together: no two with the same key or lock id, except that many may ask for one key.
 #[derive(Default)]
 pub(super) struct Round {
-    pub(super) ops: Vec<LockOp>,
+    ops: Vec<LockOp>,
     answers: Vec<oneshot::Sender<Answer>>,
     /// Who asks for the same key as one of them.
-    pub(super) rivals: Vec<(usize, LockRequest, oneshot::Sender<Answer>)>,
+    rivals: Vec<(usize, LockRequest, oneshot::Sender<Answer>)>,
     keys: HashMap<LockKey, usize>,
     locks: HashSet<LockHash>,
 }
@@ -36,6 +36,11 @@ impl Round {
         }
         later.into_iter().rev().for_each(|waiting| queue.push_front(waiting));
         round
+    }
+
+    /// How many get an answer by it.
+    pub(super) fn on_board(&self) -> usize {
+        self.ops.len() + self.rivals.len()
     }
 
     /// Takes somebody along, or gives them back to go with the next round.
@@ -92,5 +97,30 @@ pub(super) fn settled(answers: Result<Vec<Option<LockAnswer>>, DatabaseError>, c
             tracing::debug!(%error, count, "a batch failed; each of it is asked alone");
             vec![Ok(None); count]
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lease::Owner;
+    use crate::policy::LockPolicy;
+
+    #[test]
+    fn those_who_want_the_same_key_are_on_board_with_one_question() {
+        let mut receivers = Vec::new();
+        let mut queue: VecDeque<Waiting> = (1..=3)
+            .map(|lock| {
+                let (answer, receiver) = oneshot::channel();
+                receivers.push(receiver);
+                let (key, owner, policy) =
+                    (LockKey::new("Order", "1"), Owner::new("kim", "Kim"), LockPolicy::exclusive());
+                let request = LockRequest { key, lock: [lock; 32], owner, policy, shared: false };
+                Waiting { op: LockOp::Take(request), answer }
+            })
+            .collect();
+        receivers.pop();
+        let round = Round::of(&mut queue);
+        assert_eq!((round.on_board(), round.ops.len()), (2, 1), "the third has gone away");
     }
 }
