@@ -19,6 +19,7 @@ enum Before {
     Held,
     HeldBySomebodyElse,
     Released,
+    ReleasedAlsoBySomebodyElse,
     Broken,
     RanOut,
     TakenOver,
@@ -45,7 +46,9 @@ struct People {
 pub async fn whoever_asks_among_many_is_answered_as_whoever_asks_alone(t: &TestDb) {
     use {Before::*, Verb::*};
     let people = People { me: Owner::new(random(), "Kim Minji"), other: Owner::new(random(), "Lee Junho") };
-    for before in [NeverLocked, Held, HeldBySomebodyElse, Released, Broken, RanOut, TakenOver] {
+    for before in
+        [NeverLocked, Held, HeldBySomebodyElse, Released, ReleasedAlsoBySomebodyElse, Broken, RanOut, TakenOver]
+    {
         for verb in [Take, TakeWithTheSameLockId, Check, KeepAlive, Extend, ExpireWithin, Release] {
             let mut keys = JoinSet::new();
             for _ in 0..=TOGETHER {
@@ -72,14 +75,18 @@ pub async fn whoever_asks_among_many_is_answered_as_whoever_asks_alone(t: &TestD
 
 async fn prepare(locks: LockManager, People { me, other }: People, before: Before) -> (LockKey, LockId) {
     let (key, id) = (LockKey::new("Order", random()), LockId::random());
-    let mine = matches!(before, Before::Held | Before::RanOut | Before::Released | Before::Broken | Before::TakenOver);
-    if mine {
+    if !matches!(before, Before::NeverLocked | Before::HeldBySomebodyElse) {
         locks.try_lock_as(&key, &me, id.clone()).await.unwrap();
     }
     match before {
         Before::NeverLocked | Before::Held | Before::RanOut => {}
         Before::HeldBySomebodyElse => drop(locks.try_lock(&key, &other).await.unwrap()),
         Before::Released => locks.release_lock(&id).await.unwrap(),
+        Before::ReleasedAlsoBySomebodyElse => {
+            locks.release_lock(&id).await.unwrap();
+            let theirs = locks.try_lock(&key, &other).await.unwrap();
+            locks.release_lock(theirs.id()).await.unwrap();
+        }
         Before::Broken => drop(locks.break_lock(&key, 1, &other, "stuck").await.unwrap()),
         Before::TakenOver => drop(locks.take_over(&key, 1, &me, LockId::random(), "in another tab").await.unwrap()),
     }
