@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 /// next: what a round trip costs, all who share it pay together, and flushes of the log go one after the other anyway.
 const MANY: usize = 32;
 /// The most round trips under way, also when some are late.
-const MOST: usize = 4;
+const MOST_UNDER_WAY: usize = 4;
 
 /// One way to the database, and who waits for it.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl<T> Lane<T> {
     /// Whether those who wait should go though it was not their turn: nobody went since so many had gone, so what is under way
     /// does not come back.
     pub(super) fn is_late(&self, since: u64) -> bool {
-        !self.queue.is_empty() && self.begun == since && self.under_way() < MOST
+        !self.queue.is_empty() && self.begun == since && self.under_way() < MOST_UNDER_WAY
     }
 
     /// Round trips that have begun so far.

@@ -96,7 +96,7 @@ impl<'o> Batch<'o> {
         let mut session = connections.acquire_for_leases().await?;
         if !self.checks.is_empty() {
             let checked: Vec<_> = self.checks.iter().map(|(_, proof)| &proof.lock).collect();
-            let rows = session.read(texts::seen(&[], &checked, now)).await.map_err(classify)?;
+            let rows = session.read(texts::seen_locks(&checked, now)).await.map_err(classify)?;
             self.check(&Found::read(&rows)?, &mut answers);
         }
         if self.takes.is_empty() && self.changes.is_empty() {

@@ -1,4 +1,4 @@
-//! ByHand statements on MariaDB, by the server's clock. There is no WHERE to an update of a duplicate, and an upsert cannot
+//! Single statements on MariaDB, by the server's clock. There is no WHERE to an update of a duplicate, and an upsert cannot
 //! answer with the row, so every assignment asks first, and the winner is read back.
 
 use async_trait::async_trait;

@@ -1,4 +1,4 @@
-//! ByHand statements on PostgreSQL, by the server's clock.
+//! Single statements on PostgreSQL, by the server's clock.
 
 use async_trait::async_trait;
 use sqlx::PgPool;

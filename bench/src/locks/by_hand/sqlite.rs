@@ -1,4 +1,4 @@
-//! ByHand statements on SQLite, by this host's clock, read after any wait for the one writer.
+//! Single statements on SQLite, by this host's clock, read after any wait for the one writer.
 
 use async_trait::async_trait;
 

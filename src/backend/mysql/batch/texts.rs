@@ -45,19 +45,19 @@ fn locks(locks: &[&LockHash]) -> String {
     list(locks.iter().map(|lock| hex(&lock[..])))
 }
 
-/// Reads keys, with all their slots, and lock ids. Takes no lock.
-pub(super) fn seen(keys: &[&LockKey], shown: &[&LockHash], now: Option<i64>) -> String {
-    let select = format!("select 0 as what, {} as clock, {LEASE} from tenure_lock as l where", clock(now));
-    let mut seen = Vec::new();
-    if !keys.is_empty() {
-        let keys =
-            list(keys.iter().map(|key| format!("({},{})", hex(key.kind().as_bytes()), hex(key.id().as_bytes()))));
-        seen.push(format!("{select} (l.kind, l.id) in ({keys})"));
-    }
-    if !shown.is_empty() {
-        seen.push(format!("{select} l.lock_hash in ({})", locks(shown)));
-    }
-    seen.join("; ")
+/// Reads lock ids. Takes no lock.
+pub(super) fn seen_locks(shown: &[&LockHash], now: Option<i64>) -> String {
+    format!("{} l.lock_hash in ({})", seen(now), locks(shown))
+}
+
+/// Reads keys, with all their slots. Takes no lock.
+fn seen_keys(keys: &[&LockKey], now: Option<i64>) -> String {
+    let keys = list(keys.iter().map(|key| format!("({},{})", hex(key.kind().as_bytes()), hex(key.id().as_bytes()))));
+    format!("{} (l.kind, l.id) in ({keys})", seen(now))
+}
+
+fn seen(now: Option<i64>) -> String {
+    format!("select 0 as what, {} as clock, {LEASE} from tenure_lock as l where", clock(now))
 }
 
 /// Begins, and locks the keys that are free and the lock ids that are alive unless somebody else has locked them. Which rows those
@@ -102,7 +102,7 @@ pub(super) fn look_again(keys: &[&LockKey], now: Option<i64>) -> String {
     let kinds = list(keys.iter().map(|key| hex(key.kind().as_bytes())).collect::<BTreeSet<_>>());
     format!(
         "{}; select 3 as what, convert(kind using utf8mb4) as kind, generation from tenure_lock_floor where kind in ({kinds})",
-        seen(keys, &[], now)
+        seen_keys(keys, now)
     )
 }
 
@@ -146,7 +146,7 @@ pub(super) fn write(
             "{}{INSERT} {} on duplicate key update tenure_lock.slot = tenure_lock.slot; {}; ",
             patience(flavour),
             list(new.iter().copied().map(row)),
-            seen(&keys, &[], now)
+            seen_keys(&keys, now)
         );
     }
     write + "commit"

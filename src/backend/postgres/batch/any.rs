@@ -1,14 +1,17 @@
 //! Keys to take, whatever is with them: never locked, ended, run out, or held by somebody else.
 
+use super::texts::{asked, clock};
+
 /// Each row is looked for once, by itself, and then found by its place. Joined to the questions, the planner may read the whole
 /// table for each of them, as long as it takes it for empty. New rows are made in the order of their keys, so that two batches
 /// cannot wait for each other in a circle. Told are the leases that were granted, by their lock ids, and those that are in the
 /// way.
-pub(super) const TAKE_ANY: &str = "
-    with clock as materialized (select tenure_now($1) as now), asked as materialized (
-        select * from unnest($2::bigint[], $3::text[], $4::text[], $5::bytea[], $6::text[], $7::text[], $8::bigint[],
-                             $9::bigint[], $10::text[], $11::bigint[], $12::bigint[])
-               as asked (op, kind, id, lock_hash, owner_id, owner_name, ttl, most, owner_role, shown_as, idle_limit)
+pub(super) const TAKE_ANY: &str = concat!(
+    clock!(),
+    ", asked as materialized (
+        select * from ",
+    asked!(),
+    "
          where (select true from tenure_lock_history past where past.lock_hash = asked.lock_hash) is null
     ), known as materialized (
         select asked.*, l.place, l.alive
@@ -61,4 +64,5 @@ pub(super) const TAKE_ANY: &str = "
      union all
      select known.op, l.*, clock.now
        from known join tenure_lock l on l.ctid = known.place, clock
-      where known.alive and l.lock_hash <> known.lock_hash";
+      where known.alive and l.lock_hash <> known.lock_hash"
+);

@@ -11,15 +11,27 @@ macro_rules! clock {
         "with clock as materialized (select tenure_now($1) as now)"
     };
 }
+pub(super) use clock;
+
+/// Requests for keys, as they are bound.
+macro_rules! asked {
+    () => {
+        "unnest($2::bigint[], $3::text[], $4::text[], $5::bytea[], $6::text[], $7::text[], $8::bigint[],
+                 $9::bigint[], $10::text[], $11::bigint[], $12::bigint[])
+              as asked (op, kind, id, lock_hash, owner_id, owner_name, ttl, most, owner_role, shown_as, idle_limit)"
+    };
+}
+pub(super) use asked;
 
 /// Keys whose leases were ended before, to take. Each row is looked for by itself, and then found by its place.
 macro_rules! take {
     () => {
-        ", asked as materialized (
+        concat!(
+            ", asked as materialized (
             select asked.*, l.place
-              from unnest($2::bigint[], $3::text[], $4::text[], $5::bytea[], $6::text[], $7::text[], $8::bigint[],
-                          $9::bigint[], $10::text[], $11::bigint[], $12::bigint[])
-                   as asked (op, kind, id, lock_hash, owner_id, owner_name, ttl, most, owner_role, shown_as, idle_limit),
+              from ",
+            asked!(),
+            ",
                    lateral (
                        select l.ctid as place from tenure_lock l
                         where l.kind = asked.kind and l.id = asked.id and l.slot = '' and l.ended and not l.shared
@@ -37,6 +49,7 @@ macro_rules! take {
              where l.ctid = asked.place
             returning asked.op, l.generation
         )"
+        )
     };
 }
 
