@@ -96,6 +96,11 @@ pub enum DatabaseError {
 }
 
 impl DatabaseError {
+    /// A failure of the application's own statement, say in a step of [`Update::also`](crate::Update::also).
+    pub fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        DatabaseError::Other(Arc::from(error.into()))
+    }
+
     /// Whether the same work, done again as a whole, may succeed.
     pub fn is_retryable(&self) -> bool {
         match self {

@@ -84,7 +84,7 @@ pub use retry::{Attempted, Retry, RetryReason, Transient};
 pub use sqlx;
 pub use tenure_derive::{Aggregate, Entity, ValueObject};
 pub use transaction::Transaction;
-pub use update::Update;
+pub use update::{StepFuture, Update};
 pub use update_all::UpdateAll;
 pub use value::ValueObject;
 pub use version::{InvalidVersion, Version};

@@ -1,5 +1,8 @@
 //! One unit of work on one aggregate: begin, check the lock, load, check the version, run the command, save, commit.
 
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
 use std::time::Duration;
 
 use crate::aggregate::{Aggregate, Loaded};
@@ -24,7 +27,6 @@ use crate::version_token::Expected;
 /// version that the person saw is compared, the command runs, the result is saved, the offline lock is released if that
 /// was asked, and all of it is committed. Whatever refuses leaves everything as it was.
 #[must_use = "an update does nothing until `run`"]
-#[derive(Debug)]
 pub struct Update<'a, A: Aggregate> {
     repository: &'a Repository<A>,
     id: A::Id,
@@ -33,7 +35,14 @@ pub struct Update<'a, A: Aggregate> {
     wait: Wait,
     lock: Lock,
     author: Authorship,
+    step: Option<Step<A>>,
 }
+
+/// What a step of the saving transaction gives.
+pub type StepFuture<'t> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 't>>;
+
+/// A step of the saving transaction that the application adds.
+type Step<A> = Box<dyn for<'t> Fn(&'t mut Transaction, &'t Loaded<A>) -> StepFuture<'t> + Send + Sync>;
 
 /// What the update has to do with offline locks.
 #[derive(Debug)]
@@ -59,6 +68,7 @@ impl<'a, A: Aggregate> Update<'a, A> {
             wait: Wait::default(),
             lock: Lock::Ignored,
             author: Authorship::default(),
+            step: None,
         }
     }
 
@@ -127,6 +137,42 @@ impl<'a, A: Aggregate> Update<'a, A> {
         self
     }
 
+    /// Adds a step to the saving transaction, after the aggregate was saved and before the commit: a row of an outbox or an
+    /// audit table, a mark that this request was done. It is given the transaction and the aggregate with its new version.
+    /// Committed together with the save, or not at all. Where the update is run again, so is the step. It is also run when
+    /// the command changed nothing.
+    ///
+    /// ```
+    /// # use tenure::{Aggregate, Database, Repository};
+    /// # #[derive(Aggregate)] #[aggregate(table = "orders")]
+    /// # struct Order { #[aggregate(id)] no: String, note: String }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await?;
+    /// # let orders = Repository::<Order>::new(&db);
+    /// # let mut tx = db.begin().await?;
+    /// # sqlx::raw_sql("create table orders (no text primary key, note text, version integer); create table outbox (no text, version integer)").execute(tx.sqlite()?).await?;
+    /// # orders.insert(&mut tx, Order { no: "1".into(), note: String::new() }).await?;
+    /// # tx.commit().await?;
+    /// # let no = String::from("1");
+    /// let saved = orders.update(&no).also(|tx, order| Box::pin(async move {
+    ///     let row = sqlx::query("insert into outbox (no, version) values (?, ?)").bind(&order.no).bind(order.version().number());
+    ///     row.execute(tx.sqlite()?).await.map_err(tenure::DatabaseError::other)?;
+    ///     Ok(())
+    /// }));
+    /// saved.run(|order| { order.note = "ring twice".into(); Ok::<_, std::convert::Infallible>(()) }).await.expect("nobody else is here");
+    /// # let rows: i64 = sqlx::query_scalar("select version from outbox").fetch_one(db.sqlite()?).await?;
+    /// # assert_eq!(rows, 2);
+    /// # Ok(()) }
+    /// ```
+    pub fn also(
+        mut self,
+        step: impl for<'t> Fn(&'t mut Transaction, &'t Loaded<A>) -> StepFuture<'t> + Send + Sync + 'static,
+    ) -> Self {
+        self.step = Some(Box::new(step));
+        self
+    }
+
     /// Lets the update be run again: see [`RepeatableUpdate::retrying`].
     pub fn retrying(self, retry: Retry) -> RepeatableUpdate<'a, A> {
         RepeatableUpdate::new(self).retrying(retry)
@@ -161,6 +207,23 @@ impl<'a, A: Aggregate> Update<'a, A> {
         Ok(loaded)
     }
 
+    /// What [`run`](Self::run) would answer now, without saving anything: `Ok` with the aggregate as the command would leave
+    /// it, or the same refusal. It reads in a transaction that is rolled back; on SQLite that one waits for who writes. What
+    /// is true when it is answered may not be true a moment later: only `run` decides.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub async fn dry_run<E>(self, command: impl FnOnce(&mut A) -> Result<(), E>) -> Result<Loaded<A>, UpdateError<E>> {
+        let key = LockKey::of::<A>(&self.id);
+        let (mut tx, mut loaded) = self.load(&key).await?;
+        let done = match self.outdated(&loaded) {
+            Some(seen) => Err(refuse(&mut tx, &key, seen, &loaded, command).await?.into()),
+            None => command(&mut loaded).map_err(UpdateError::Refused),
+        };
+        tx.rollback().await.map_err(Error::from)?;
+        done.map(|()| loaded)
+    }
+
     /// Begins: the offline lock is checked, the aggregate is loaded.
     pub(crate) async fn load(&self, key: &LockKey) -> Result<(Transaction, Loaded<A>), Error> {
         if let Some(expected) = &self.expecting {
@@ -180,6 +243,9 @@ impl<'a, A: Aggregate> Update<'a, A> {
     /// Ends: the aggregate is saved, the offline lock is freed if that was asked for, all of it is committed.
     pub(crate) async fn save(&self, mut tx: Transaction, loaded: &mut Loaded<A>) -> Result<(), Error> {
         self.repository.save(&mut tx, loaded).await?;
+        if let Some(step) = &self.step {
+            step(&mut tx, loaded).await?;
+        }
         if let Lock::Held { id, release: true } = &self.lock {
             let release = async {
                 let released = tx.usable()?.release_lock(&self.proof(id)).await;
@@ -235,6 +301,14 @@ impl<'a, A: Aggregate> Update<'a, A> {
 
     fn author_id(&self) -> Option<&str> {
         self.author.by.as_ref().map(|by| &*by.id)
+    }
+}
+
+impl<A: Aggregate> fmt::Debug for Update<'_, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Update");
+        shown.field("key", &self.key()).field("expecting", &self.expecting).field("mode", &self.mode);
+        shown.field("wait", &self.wait).field("lock", &self.lock).field("author", &self.author).finish_non_exhaustive()
     }
 }
 

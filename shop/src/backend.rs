@@ -4,6 +4,7 @@
 //! A file per database, with the same functions in the same order. This is the only room of the shop that asks which
 //! database it is.
 
+mod forms;
 mod mysql;
 mod postgres;
 mod sessions;
@@ -19,7 +20,10 @@ use tenure::{Database, DatabaseError, ValueObject};
 use crate::domain::{MemberId, OrderState};
 use crate::use_cases::OrderRow;
 
+pub(crate) use forms::{KeptRow, SavedRow, keep_form, kept_form, mark_saved, saved_form, sweep_forms};
 pub use sessions::Sessions;
+
+
 
 /// Which of the files answers.
 macro_rules! on {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use argon2::Argon2;
 use argon2::password_hash::PasswordHasher;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tenure::{Database, DatabaseError, Error, Owner, SweepError};
 
 use crate::backend;
@@ -14,6 +14,10 @@ use crate::use_cases::Shop;
 
 /// How long the database remembers which commits it made. Whoever lost the answer asks within seconds.
 const COMMITS_REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long it is known that a form was saved, or what was typed into one that was refused. Nobody sends a form again after
+/// two days.
+const FORMS_REMEMBERED: Duration = Duration::from_secs(2 * 24 * 60 * 60);
 
 /// How long it is known of an order that nobody edits who edited it last, and of a form that was left open why its lock is
 /// gone. Nobody comes back to a form after a month.
@@ -37,12 +41,14 @@ pub async fn open(db: Database) -> Result<Shop, Error> {
     Ok(shop)
 }
 
-/// Deletes what nobody asks for any more: sign-in sessions whose time is up, old commits, and what is known of locks.
+/// Deletes what nobody asks for any more: sign-in sessions whose time is up, old forms and commits, and what is known of locks.
 ///
 /// # Errors
 /// [`Error::Database`]; it stays until the next time.
 pub(crate) async fn sweep(shop: &Shop) -> Result<(), Error> {
     backend::Sessions::new(&shop.db).sweep().await?;
+    let remembered = SignedDuration::try_from(FORMS_REMEMBERED).unwrap_or(SignedDuration::MAX);
+    backend::sweep_forms(&shop.db, (Timestamp::now() - remembered).as_second()).await?;
     shop.db.forget_operations(COMMITS_REMEMBERED).await?;
     let swept = shop.locks().sweep(KEYS_REMEMBERED).keeping_history_for(HISTORY_REMEMBERED).run().await;
     match swept {

@@ -1,10 +1,14 @@
 //! The shop's pages: they translate between forms and use cases, and decide nothing.
 //!
 //! A page is drawn by a template in `templates/`, with the words of [`texts`](crate::texts). Every page works without
-//! scripts. What a form needs travels in hidden fields: `csrf`, the `version` that the person saw (a token that is
-//! good for that order only), and `lid`, the secret of a lease. A GET never takes a lock. What was typed is on every page that refuses it.
+//! scripts, and every page has an address: a form is answered with 303, also when it was refused, and what was typed is kept
+//! for the person. A GET takes no lock and writes nothing.
+//!
+//! What a form needs travels in hidden fields: `csrf`; `form_id`, which form it is; `person`, for whom it was drawn; the
+//! `version` that the person saw (a token that is good for that order only); and `lid`, the secret of a lease.
 
 mod assets;
+mod beat;
 mod both;
 mod commands;
 mod compare;
@@ -16,6 +20,7 @@ mod form;
 mod frame;
 mod icon;
 mod input;
+mod kept;
 mod locked;
 mod locks;
 mod lost;
@@ -29,6 +34,7 @@ mod read;
 mod refusal;
 mod shipping;
 mod sign_in;
+mod standing;
 
 use std::fmt::Display;
 
@@ -52,14 +58,17 @@ pub fn router() -> Router<Shop> {
         .route("/orders", get(orders::show))
         .route("/orders/{no}", get(order::show))
         .route("/orders/{no}/shipping", get(shipping::show).post(shipping::save))
-        .route("/orders/{no}/shipping/lock", post(shipping::lock))
+        .route("/orders/{no}/beat", post(beat::beat))
+        .route("/orders/{no}/kept/{id}", get(kept::show))
         .route("/orders/{no}/start-shipping", post(commands::start_shipping))
         .route("/orders/{no}/cancel", post(commands::cancel))
         .route("/orders/{no}/edit", get(edit::explain).post(edit::open))
+        .route("/orders/{no}/edit/{form}", get(edit::show))
         .route("/orders/{no}/edit/move-here", post(edit::move_here))
         .route("/orders/{no}/edit/save", post(edit::save))
         .route("/orders/{no}/edit/leave", post(edit::leave))
         .route("/orders/{no}/note/edit", get(note::explain).post(note::open))
+        .route("/orders/{no}/note/{form}", get(note::show))
         .route("/orders/{no}/note/save", post(note::save))
         .route("/orders/{no}/note/leave", post(note::leave))
         .route("/locks", get(locks::show))

@@ -1,11 +1,15 @@
 //! Who is signed in: a cookie, a session in the database, and what handlers get of it.
+//!
+//! The session says who, and nothing else: it is written at sign-in and sign-out only. The tokens of forms and the lock ids of
+//! leases come from the browser's own key, in a cookie beside it; so reading a page writes nothing.
 
 use axum::extract::{FromRequestParts, Request, State};
-use axum::http::Method;
+use axum::http::header::{COOKIE, SET_COOKIE};
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
-use tenure_web::csrf::CsrfToken;
+use tenure_web::browser_key::BrowserKey;
 use tower_sessions::Session;
 use tower_sessions::session::Error;
 
@@ -14,7 +18,14 @@ use crate::pages;
 use crate::use_cases::Shop;
 
 const MEMBER: &str = "member";
-const CSRF: &str = "csrf";
+
+/// The cookie of the browser's key, where the shop is not reached through HTTPS. Where it is, its name says that no other host
+/// can have planted it.
+const BROWSER: &str = "shop-browser";
+const BROWSER_SECURE: &str = "__Host-shop-browser";
+
+/// A year, in seconds.
+const A_YEAR: u32 = 31_536_000;
 
 /// The member who is signed in. Without one, a page asks to sign in first, and a form is told so.
 #[derive(Debug, Clone)]
@@ -43,8 +54,7 @@ impl<S: Send + Sync> FromRequestParts<S> for SignedIn {
 /// [`Error`] when the session could not be stored.
 pub async fn start(session: &Session, member: &Member) -> Result<(), Error> {
     session.cycle_id().await?;
-    session.insert(MEMBER, member.id().as_str()).await?;
-    session.insert(CSRF, CsrfToken::random().to_string()).await
+    session.insert(MEMBER, member.id().as_str()).await
 }
 
 /// Signs out.
@@ -55,14 +65,29 @@ pub async fn end(session: &Session) -> Result<(), Error> {
     session.flush().await
 }
 
-/// A middleware that puts the session's token, and the member who is signed in, into the request.
-pub async fn identify(State(shop): State<Shop>, session: Session, mut request: Request, next: Next) -> Response {
-    match recall(&shop, &session).await {
-        Ok((token, member)) => {
-            request.extensions_mut().insert(token);
+/// What [`identify`] needs: the shop, and whether its cookies are for HTTPS only.
+#[derive(Debug, Clone)]
+pub struct Door {
+    /// The shop.
+    pub shop: Shop,
+    /// Whether cookies are for HTTPS only.
+    pub secure: bool,
+}
+
+/// A middleware that puts the browser's key, the token of its forms, and the member who is signed in into the request. A
+/// browser that has no key yet is given one.
+pub async fn identify(State(door): State<Door>, session: Session, mut request: Request, next: Next) -> Response {
+    let name = if door.secure { BROWSER_SECURE } else { BROWSER };
+    let known = cookie(request.headers(), name).and_then(BrowserKey::from_cookie);
+    let key = known.clone().unwrap_or_else(BrowserKey::random);
+    request.extensions_mut().insert(key.clone());
+    let mut response = match recall(&door.shop, &session).await {
+        Ok(member) => {
+            let extensions = request.extensions_mut();
+            extensions.insert(key.csrf(member.as_ref().map(|member| member.id().as_str())));
             if let Some(member) = member {
-                request.extensions_mut().insert(member.owner());
-                request.extensions_mut().insert(member);
+                extensions.insert(member.owner());
+                extensions.insert(member);
             }
             next.run(request).await
         }
@@ -70,24 +95,36 @@ pub async fn identify(State(shop): State<Shop>, session: Session, mut request: R
             tracing::error!(%error, "the session could not be read");
             pages::unavailable(&request.into_parts().0)
         }
+    };
+    if known.is_none() {
+        let secure = if door.secure { "; Secure" } else { "" };
+        let cookie = format!("{name}={}; Path=/; Max-Age={A_YEAR}; HttpOnly; SameSite=Lax{secure}", key.reveal());
+        response.headers_mut().extend(HeaderValue::try_from(cookie).map(|value| (SET_COOKIE, value)));
+    }
+    response
+}
+
+async fn recall(shop: &Shop, session: &Session) -> Result<Option<Member>, Box<dyn std::error::Error + Send + Sync>> {
+    match session.get::<String>(MEMBER).await? {
+        Some(id) => Ok(shop.member(&MemberId::new(id)?).await?),
+        None => Ok(None),
     }
 }
 
-async fn recall(
-    shop: &Shop,
-    session: &Session,
-) -> Result<(CsrfToken, Option<Member>), Box<dyn std::error::Error + Send + Sync>> {
-    let token = match session.get::<String>(CSRF).await? {
-        Some(token) => CsrfToken::from_session(token),
-        None => {
-            let token = CsrfToken::random();
-            session.insert(CSRF, token.to_string()).await?;
-            token
-        }
-    };
-    let member = match session.get::<String>(MEMBER).await? {
-        Some(id) => shop.member(&MemberId::new(id)?).await?,
-        None => None,
-    };
-    Ok((token, member))
+/// The value of a cookie, if the browser sent it.
+pub(crate) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cookie_is_found_by_its_whole_name() {
+        let headers = HeaderMap::from_iter([(COOKIE, HeaderValue::from_static("id=x; xlang=en; lang=ko"))]);
+        assert_eq!((cookie(&headers, "lang"), cookie(&headers, "ang")), (Some("ko"), None));
+    }
 }

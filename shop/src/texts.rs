@@ -18,12 +18,13 @@ mod moment;
 mod orders;
 mod problems;
 mod refusals;
+mod standing;
 mod words;
 
 pub(crate) use labels::{field_label, line_of, shown};
 pub(crate) use language::Lang;
 pub(crate) use markup::Html;
-pub(crate) use moment::{When, left, minutes};
+pub(crate) use moment::{When, left};
 
 /// Defines texts as methods of [`Lang`]: the English one, then the Korean one.
 macro_rules! texts {

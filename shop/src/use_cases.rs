@@ -7,6 +7,7 @@ mod browse;
 mod change_order;
 mod edit_order;
 mod first_edit;
+mod forms;
 mod note;
 mod save_both;
 mod sign_in;
@@ -22,6 +23,7 @@ use crate::domain::{Invalid, Member, Note, Order, OrderError, OrderNo, Role};
 pub use browse::{OrderFilter, OrderPage, OrderRow, OrderView};
 pub use edit_order::Editing;
 pub use first_edit::ShippingForm;
+pub use forms::{Doing, Kept, Once, SavedForm};
 pub use note::EditingNote;
 pub use save_both::{Changes, SavedBoth};
 
@@ -95,6 +97,23 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// Whether the database failed: then nothing is known of the order, and the same may be tried again.
+    pub fn is_of_database(&self) -> bool {
+        matches!(
+            self,
+            Refusal::Failed(tenure::Error::Database(_))
+                | Refusal::Lock(LockError::Database(_))
+                | Refusal::Lease(LeaseError::Database(_))
+                | Refusal::Break(BreakError::Database(_))
+                | Refusal::List(ListError::Database(_))
+        )
+    }
+
+    /// Whether the request was wrong in itself: no page of ours sends it.
+    pub fn is_about_the_request(&self) -> bool {
+        matches!(self, Refusal::Failed(tenure::Error::ForeignVersionToken { .. }))
+    }
+
     /// The order's own refusal, if it is one.
     pub fn of_order(&self) -> Option<&OrderError> {
         match self {

@@ -38,11 +38,11 @@ pub fn app(shop: Shop, secure_cookies: bool) -> Router {
     Router::new()
         .merge(pages::router())
         .nest("/tenure", tenure_web::leases::router(shop.locks().clone()))
-        .layer(from_fn_with_state(shop.clone(), session::identify))
+        .layer(from_fn_with_state(session::Door { shop: shop.clone(), secure: secure_cookies }, session::identify))
         .layer(sessions)
         // The style sheet and the script need no session.
         .merge(pages::assets())
-        .merge(tenure_web::leases::script("/tenure/tenure.js"))
+        .merge(tenure_web::leases::scripts("/tenure"))
         .layer(CsrfLayer::new())
         // Pages show what is true now. A page that was left may still come back from the browser's memory; the script
         // then asks before it lets anybody type.

@@ -1,16 +1,40 @@
 //! The web kit of tenure, for axum: what a form that holds a lease, or carries a version, needs from the server.
 //!
-//! - [`leases`]: the endpoints a form beats on, and the script that beats;
-//! - [`first_edit`]: the lock with the first change, for forms that most people open only to look;
+//! - [`beat`]: the heartbeat of an open form, and the lock with its first change;
+//! - [`verdict`]: what may be done now and who is in the way, decided once for lists, pages, forms and heartbeats;
+//! - [`leases`]: the way out, and the scripts that pages load;
+//! - [`sent`]: the answer to a form, for browsers and for the page's script alike;
+//! - [`browser_key`], [`form_id`]: pages with an address of their own, without a lock id in it;
 //! - [`problem`]: refusals as RFC 9457 problem details, with the actions that are left;
 //! - [`versions`]: `ETag` and `If-Match`, for whoever saves by request instead of by form;
 //! - [`csrf`]: no unsafe request without the page's own token. Put `tower_http::csrf::CsrfLayer` before it, which refuses
 //!   what browsers say comes from another site.
 //!
 //! A GET never takes a lock. Lock ids travel in request bodies only, never in URLs.
+//!
+//! # The page's side
+//!
+//! `<script type="module" src="/tenure/tenure.js">` on every page. It looks for a form with these attributes:
+#![doc = include_str!("../assets/README.md")]
 
+pub mod beat;
+pub mod browser_key;
 pub mod csrf;
-pub mod first_edit;
+pub mod form_id;
 pub mod leases;
 pub mod problem;
+pub mod sent;
+pub mod verdict;
 pub mod versions;
+
+/// Bytes from twice as many hexadecimal digits.
+fn hex<const N: usize>(text: &str) -> Option<[u8; N]> {
+    if text.len() != 2 * N || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let mut bytes = [0; N];
+    for (at, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()?;
+    }
+    Some(bytes)
+}

@@ -30,9 +30,6 @@ struct Members {
     reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     held_now: Option<HeldNow>,
-    /// Of the person's own lease, which can be moved.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    generation: Option<i64>,
     actions: Vec<Action>,
 }
 

@@ -1,8 +1,8 @@
 //! The shop's statements on MySQL and MariaDB.
 
-use tenure::{Database, DatabaseError, Error};
+use tenure::{Database, DatabaseError, Error, Transaction};
 
-use super::{Listed, StoredSession, failed};
+use super::{KeptRow, Listed, SavedRow, StoredSession, failed};
 
 pub(super) async fn migrate(db: &Database) -> Result<(), DatabaseError> {
     db.migrate(&sqlx::migrate!("migrations/mysql")).await
@@ -67,5 +67,60 @@ pub(super) async fn sweep_sessions(db: &Database, now: i64) -> Result<(), Error>
     let mut tx = db.begin().await?;
     let delete = sqlx::query("delete from sign_in where expires_at <= ?").bind(now);
     delete.execute(tx.mysql()?).await.map_err(failed)?;
+    tx.commit().await
+}
+
+const KEEP_FORM: &str = "
+    insert into kept_form (id, member, about, what, fields, kept_at) values (?, ?, ?, ?, ?, ?)";
+
+/// All but the latest few of this member.
+const DROP_OLDEST: &str = "
+    delete from kept_form where member = ? and id not in (
+        select id from (select id from kept_form where member = ? order by kept_at desc, id desc limit ?) latest)";
+
+pub(super) async fn keep_form(db: &Database, form: &KeptRow, most: i64) -> Result<(), Error> {
+    let mut tx = db.begin().await?;
+    let insert = sqlx::query(KEEP_FORM).bind(&form.id).bind(&form.member).bind(&form.about).bind(&form.what);
+    insert.bind(&form.fields).bind(form.kept_at).execute(tx.mysql()?).await.map_err(failed)?;
+    let delete = sqlx::query(DROP_OLDEST).bind(&form.member).bind(&form.member).bind(most);
+    delete.execute(tx.mysql()?).await.map_err(failed)?;
+    tx.commit().await
+}
+
+const KEPT_FORM: &str = "
+    select id, member, about, what, fields, kept_at from kept_form where id = ? and member = ? and kept_at > ?";
+
+pub(super) async fn kept_form(
+    db: &Database,
+    id: &str,
+    member: &str,
+    since: i64,
+) -> Result<Option<KeptRow>, DatabaseError> {
+    let select = sqlx::query_as(KEPT_FORM).bind(id).bind(member).bind(since);
+    select.fetch_optional(db.mysql()?).await.map_err(failed)
+}
+
+const MARK_SAVED: &str = "
+    insert into saved_form (form_id, member, digest, version, saved_at) values (?, ?, ?, ?, ?)
+        on duplicate key update digest = values(digest), version = values(version)";
+
+pub(super) async fn mark_saved(tx: &mut Transaction, form: &SavedRow) -> Result<(), DatabaseError> {
+    let upsert = sqlx::query(MARK_SAVED).bind(&form.form_id).bind(&form.member).bind(&form.digest);
+    upsert.bind(form.version).bind(form.saved_at).execute(tx.mysql()?).await.map_err(failed).map(drop)
+}
+
+const SAVED_FORM: &str = "
+    select form_id, member, digest, version, saved_at from saved_form where form_id = ? and member = ?";
+
+pub(super) async fn saved_form(db: &Database, form_id: &str, member: &str) -> Result<Option<SavedRow>, DatabaseError> {
+    let select = sqlx::query_as(SAVED_FORM).bind(form_id).bind(member);
+    select.fetch_optional(db.mysql()?).await.map_err(failed)
+}
+
+pub(super) async fn sweep_forms(db: &Database, before: i64) -> Result<(), Error> {
+    let mut tx = db.begin().await?;
+    for delete in ["delete from kept_form where kept_at <= ?", "delete from saved_form where saved_at <= ?"] {
+        sqlx::query(delete).bind(before).execute(tx.mysql()?).await.map_err(failed)?;
+    }
     tx.commit().await
 }

@@ -162,6 +162,11 @@ impl Order {
         self.state.is_changeable()
     }
 
+    /// Why address and lines may not change any more, if so.
+    pub fn frozen(&self) -> Option<OrderError> {
+        self.state.check_changeable().err()
+    }
+
     /// Its number.
     pub fn no(&self) -> &OrderNo {
         &self.no

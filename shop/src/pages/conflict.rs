@@ -4,18 +4,19 @@ use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
 use tenure::{Aggregate, Change, Holder, Side, Version, VersionConflict, VersionToken};
+use tenure_web::verdict::{Facts, Verdict, decide};
 
 use super::both::Offer;
 use super::compare::{self, Row, without_gone_lines};
 use super::fields::Fields;
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
-use super::order::fresh_lid;
 use super::order_url;
 use super::problem::ProblemPage;
 use super::refusal::{self, Attempt, What};
+use super::standing::{Kind, Standing};
 use crate::domain::{Note, Order, OrderError, OrderNo, OrderState};
-use crate::texts::{Html, Lang, minutes};
+use crate::texts::{Html, Lang};
 use crate::use_cases::Shop;
 
 #[derive(Template)]
@@ -23,10 +24,12 @@ use crate::use_cases::Shop;
 struct ConflictPage {
     f: Frame,
     url: String,
+    kind: Kind,
+    standing: Standing,
+    no: OrderNo,
+    title: Html,
     said: Vec<Html>,
     rule: Option<Html>,
-    expected: Version,
-    actual: Version,
     /// For the form: `actual` as a token.
     version: String,
     now_heading: Html,
@@ -46,8 +49,10 @@ struct Apply {
     what: What,
     action: String,
     hidden: Fields,
+    /// The fields that say which form it is; none for a form of which that is not known.
+    form_id: String,
     lid: Option<String>,
-    label: Html,
+    label: &'static str,
 }
 
 impl ConflictPage {
@@ -73,12 +78,9 @@ impl ConflictPage {
         self.rule.is_none() && self.f.state != "CP-3"
     }
 
-    fn expires_in_ms(&self) -> u128 {
-        self.holder.as_ref().map(|holder| holder.remaining).unwrap_or_default().as_millis()
-    }
-
-    fn countdown(&self) -> String {
-        minutes(self.holder.as_ref().map(|holder| holder.remaining).unwrap_or_default())
+    /// Whether the form is one with text, that goes on asking where it stands.
+    fn is_form(&self) -> bool {
+        self.apply.what.has_text() && !self.apply.form_id.is_empty()
     }
 }
 
@@ -95,14 +97,18 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
     let has_mine = !matches!(attempt.what, What::StartShipping | What::Cancel);
     let mut rows = compare::rows(t, conflict, attempt.fields, order);
     let typed = order.map_or_else(|| attempt.fields.clone(), |order| without_gone_lines(attempt.fields.clone(), order));
-    let hidden = compare::undecided(&typed, &rows);
+    // What was typed is kept for the person; only where it could not be kept, the page carries it.
+    let hidden = match attempt.kept {
+        Some(_) => attempt.carried(),
+        None => compare::undecided(&typed, &rows),
+    };
     let rule = order.and_then(|order| rule(t, attempt.what, order.state()));
     let state = state(&frame, conflict, &rows, rule.is_some());
     let both = Offer::new(&attempt, conflict, &rows).filter(|_| rule.is_none());
     let said = said(&frame, conflict, state, has_mine, is_note, both.is_some());
     let now_heading = match &conflict.changed {
-        Some(Change { by: Some(by), at, .. }) => t.now_by(actual, t.who(by, frame.is_me(by)), frame.at(*at)),
-        _ => t.now_version(actual),
+        Some(Change { by: Some(by), at, .. }) => t.now_by(t.who(by, frame.is_me(by)), frame.at(*at)),
+        _ => t.now_short().into(),
     };
     if !has_mine {
         // The command would change the state as well, but that is what it is for.
@@ -112,25 +118,41 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
     let folds = has_mine && both.is_none() && rule.is_none() && rows.iter().any(|row| !row.is_theirs());
     let (theirs, rows) = rows.into_iter().partition(|row| folds && row.is_theirs());
     let label = match attempt.what {
-        What::StartShipping => t.start_on_current(actual),
-        What::Cancel => t.cancel_on_current(actual),
-        _ => t.apply_mine().into(),
+        What::StartShipping => t.start_on_current(),
+        What::Cancel => t.cancel_on_current(),
+        _ => t.apply_mine(),
     };
-    let lid = match attempt.what {
-        What::SaveEdit | What::SaveNote => Some(attempt.fields.text("lid").to_owned()),
-        // Its lease, if there was one, was given back.
-        What::ChangeShipping => Some(fresh_lid()),
-        What::StartShipping | What::Cancel | What::OpenEdit | What::OpenNote => None,
+    let title = match attempt.what {
+        What::StartShipping => t.conflict_title_ship(attempt.no),
+        What::Cancel => t.conflict_title_cancel(attempt.no),
+        What::SaveNote | What::OpenNote => t.conflict_title_note(attempt.no),
+        _ => t.conflict_title(attempt.no),
     };
-    let apply = Apply { what: attempt.what, action: attempt.action(), hidden, lid, label };
+    let lid = has_mine.then(|| attempt.fields.text("lid").to_owned());
+    let form_id = attempt.fields.text("form_id").to_owned();
+    let kind = match attempt.what {
+        What::SaveNote | What::OpenNote => Kind::Note,
+        What::SaveEdit | What::OpenEdit => Kind::Edit,
+        _ => Kind::Shipping,
+    };
+    let apply = Apply { what: attempt.what, action: attempt.action(), hidden, form_id, lid, label };
+    let in_the_way = view.holder.clone();
     let holder = view.holder.filter(|holder| attempt.what == What::SaveEdit && frame.is_me(&holder.owner));
+    let verdict = match (&holder, kind) {
+        (Some(lease), _) => Verdict::Editing { lease: lease.clone(), resumed: false, others: Vec::new() },
+        (None, Kind::Note) => Verdict::Free,
+        (None, _) => decide(&member.owner(), Facts::of_a_look(None, in_the_way.into_iter().collect())),
+    };
+    let standing = Standing::new(&frame, &member.owner(), kind, attempt.no, &verdict);
     let page = ConflictPage {
         f: frame.state(state),
         url: order_url(attempt.no),
+        kind,
+        standing,
+        no: attempt.no.clone(),
+        title,
         said,
         rule,
-        expected: conflict.expected,
-        actual,
         now_heading,
         opened_known: conflict.opened_known,
         has_mine,
@@ -211,6 +233,6 @@ fn said(
 /// 409: it was deleted meanwhile.
 fn gone(frame: Frame, attempt: Attempt<'_>) -> Response {
     let t = frame.t;
-    let page = ProblemPage::new(frame.state("CP-5"), t.gone_title()).say(t.gone_what()).typed(attempt.fields);
+    let page = ProblemPage::new(frame.state("CP-5"), t.gone_title(attempt.no)).say(t.gone_what()).typed(attempt.fields);
     page.link(order_url(attempt.no), t.back_to_order()).answer(StatusCode::CONFLICT)
 }

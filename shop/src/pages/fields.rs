@@ -1,5 +1,7 @@
 //! What somebody typed into a form: names and values, in the order in which the browser sent them.
 
+use sha2::{Digest, Sha256};
+
 use crate::domain::{OrderLine, ShippingInfo};
 
 /// The names of the fields of [`ShippingInfo`], which are the paths by which the domain refuses them.
@@ -11,14 +13,18 @@ pub(crate) const NEW_LINE: [&str; 3] = ["new-product", "new-price", "new-quantit
 pub(crate) const REMOVE: &str = "remove";
 
 /// What belongs to one page and not to what was typed: never carried on to the next page.
-const OF_THE_PAGE: [&str; 12] = [
+const OF_THE_PAGE: [&str; 16] = [
     "csrf",
     "lid",
-    "next-lid",
+    "form_id",
+    "next-form",
+    "person",
+    "kept",
     "version",
     "generation",
     "anyway",
     "edit-first",
+    "apply",
     "both",
     "mine",
     "more",
@@ -103,6 +109,37 @@ impl Fields {
         Fields(kept.cloned().collect())
     }
 
+    /// What belongs to the page, for sending the form again together with what is kept of it.
+    pub(crate) fn of_the_page(&self) -> Fields {
+        let of_page = ["lid", "form_id", "version", "both", "mine", "anyway"];
+        Fields(self.0.iter().filter(|(name, _)| of_page.contains(&name.as_str())).cloned().collect())
+    }
+
+    /// These fields over what was kept of the form before: what they do not say, it says.
+    pub(crate) fn over(mut self, kept: Pairs) -> Fields {
+        let kept = Fields(kept);
+        let version = kept.get("version").map(|version| ("version".to_owned(), version.to_owned()));
+        let decided = |name: &str| {
+            let line = name.strip_prefix("remove-").and_then(|line| line.parse().ok());
+            self.has(name) || line.is_some_and(|line| self.has(&quantity(line)))
+        };
+        let rest: Pairs = kept.carried().0.into_iter().chain(version).filter(|(name, _)| !decided(name)).collect();
+        self.0.extend(rest);
+        self
+    }
+
+    /// As they are kept: without the secrets.
+    pub(crate) fn to_keep(&self) -> Pairs {
+        let secret = ["csrf", "lid", "password", "kept"];
+        self.0.iter().filter(|(name, _)| !secret.contains(&name.as_str())).cloned().collect()
+    }
+
+    /// A digest of what was sent.
+    pub(crate) fn digest(&self) -> String {
+        let text = serde_json::to_string(&self.again().0).unwrap_or_default();
+        Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
     /// Whether anything was typed that the next page has to carry.
     pub(crate) fn is_blank(&self) -> bool {
         self.carried().0.is_empty()
@@ -163,6 +200,21 @@ mod tests {
         ]);
         assert_eq!(typed.lines().collect::<Vec<_>>(), [1, 3, 4]);
         assert_eq!([1, 3, 4].map(|line| typed.removes(line)), [false, true, true]);
+    }
+
+    #[test]
+    fn what_is_sent_again_goes_over_what_was_kept() {
+        let kept = fields(&[("version", "v1"), ("message", "hi"), ("quantity-1", "2"), ("quantity-2", "1"), ("remove-2", "on")]);
+        let sent = fields(&[("version", "v2"), ("quantity-2", "5"), ("kept", "7")]).over(kept.to_keep());
+        assert_eq!((sent.text("version"), sent.text("message"), sent.text("quantity-1")), ("v2", "hi", "2"));
+        assert_eq!((sent.text("quantity-2"), sent.removes(2)), ("5", false));
+        assert_eq!(fields(&[("kept", "7")]).over(kept.to_keep()).text("version"), "v1");
+    }
+
+    #[test]
+    fn neither_tokens_nor_lock_ids_nor_passwords_are_kept() {
+        let sent = fields(&[("csrf", "x"), ("lid", "y"), ("password", "p"), ("form_id", "f"), ("message", "hi")]);
+        assert_eq!(Fields(sent.to_keep()), fields(&[("form_id", "f"), ("message", "hi")]));
     }
 
     #[test]

@@ -1,34 +1,40 @@
-//! What a page says once, after the redirect that followed a form.
+//! What a page says once, after the redirect that followed a form. It waits in a cookie: reading a page writes nothing.
 
+use axum::http::header::SET_COOKIE;
+use axum::http::{HeaderMap, HeaderValue};
+use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use tenure::{Version, VersionToken};
-use tower_sessions::Session;
 
 use super::frame::Frame;
 use crate::domain::Order;
+use crate::session::cookie;
 use crate::texts::{Html, Lang};
 use crate::use_cases::SavedBoth;
 
-const KEY: &str = "flash";
+const COOKIE: &str = "shop-flash";
 
-/// A message that waits in the session for the next page.
+/// Seconds. Whoever follows the redirect later than that knows what they did.
+const MAX_AGE: u32 = 60;
+
+/// A message that waits for the next page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Flash {
     /// An order was saved.
-    Saved { version: i64 },
+    Saved,
     /// An order was saved together with what these people had saved meanwhile; with what the reader had, where it is
     /// nobody.
-    SavedBoth { version: i64, with: Vec<String> },
+    SavedBoth { with: Vec<String> },
     /// Nothing was different.
-    Unchanged { version: i64 },
+    Unchanged,
     /// Shipping has started.
-    Shipping { version: i64 },
+    Shipping,
     /// The order was cancelled.
-    Cancelled { version: i64 },
+    Cancelled,
     /// A form was left without saving.
     Left,
     /// A note was saved.
-    NoteSaved { version: i64 },
+    NoteSaved,
     /// An operator ended somebody's lease.
     Ended { order: String, name: String },
     /// Somebody asked for the edit form by its address.
@@ -40,15 +46,13 @@ pub(crate) enum Flash {
 impl Flash {
     /// An order was saved; or it was not, because nothing was different.
     pub(crate) fn saved(seen: VersionToken<Order>, saved: Version) -> Flash {
-        let version = saved.number();
-        if seen.version() == saved { Flash::Unchanged { version } } else { Flash::Saved { version } }
+        if seen.version() == saved { Flash::Unchanged } else { Flash::Saved }
     }
 
     /// An order was saved together with what others had saved.
     pub(crate) fn saved_both(frame: &Frame, saved: SavedBoth) -> Flash {
-        let version = saved.version.number();
         if saved.with.is_empty() {
-            return Flash::Saved { version };
+            return Flash::Saved;
         }
         let mut with = Vec::new();
         for change in saved.with.iter().rev() {
@@ -61,45 +65,65 @@ impl Flash {
                 with.push(who);
             }
         }
-        Flash::SavedBoth { version, with }
+        Flash::SavedBoth { with }
     }
 
-    /// Leaves it for the next page. A message that cannot be kept is not worth failing for: the page shows the outcome.
-    pub(crate) async fn leave(self, session: &Session) {
-        if let Err(error) = session.insert(KEY, self).await {
-            tracing::warn!(error = &error as &dyn std::error::Error, "a flash message was lost");
-        }
+    /// Leaves it for the next page.
+    pub(crate) fn leave(&self, response: &mut Response) {
+        let text = serde_json::to_string(self).unwrap_or_default();
+        let text = serde_urlencoded::to_string([("said", text)]).unwrap_or_default();
+        set(response, &text, MAX_AGE);
     }
 
-    /// Takes the message that waits, if one does.
-    pub(super) async fn take(session: &Session) -> Option<Flash> {
-        session.remove(KEY).await.ok().flatten()
+    /// The message that waits, if one does.
+    pub(super) fn waiting(headers: &HeaderMap) -> Option<Flash> {
+        let pairs: Vec<(String, String)> = serde_urlencoded::from_str(cookie(headers, COOKIE)?).ok()?;
+        serde_json::from_str(&pairs.first()?.1).ok()
     }
 
-    /// The forms that were finished with it. Their drafts are of no use any more.
-    pub(super) fn finished(&self) -> &'static [&'static str] {
-        match self {
-            Flash::Saved { .. } | Flash::SavedBoth { .. } | Flash::Unchanged { .. } => &["edit", "shipping"],
-            Flash::Left => &["edit"],
-            Flash::NoteSaved { .. } => &["note"],
-            _ => &[],
-        }
+    /// It was said.
+    pub(super) fn forget(response: &mut Response) {
+        set(response, "", 0);
     }
 
     /// In words.
     pub(super) fn text(self, t: Lang) -> Html {
         match self {
-            Flash::Saved { version } => t.flash_saved(version),
-            Flash::SavedBoth { version, with } if with.is_empty() => t.flash_saved_both_own(version),
-            Flash::SavedBoth { version, with } => t.flash_saved_both(version, t.names(&with)),
-            Flash::Unchanged { version } => t.flash_unchanged(version),
-            Flash::Shipping { version } => t.flash_shipping(version),
-            Flash::Cancelled { version } => t.flash_cancelled(version),
+            Flash::Saved => t.flash_saved().into(),
+            Flash::SavedBoth { with } if with.is_empty() => t.flash_saved_both_own().into(),
+            Flash::SavedBoth { with } => t.flash_saved_both(t.names(&with)),
+            Flash::Unchanged => t.flash_unchanged().into(),
+            Flash::Shipping => t.flash_shipping().into(),
+            Flash::Cancelled => t.flash_cancelled().into(),
             Flash::Left => t.flash_left().into(),
-            Flash::NoteSaved { version } => t.flash_note_saved(version),
+            Flash::NoteSaved => t.flash_note_saved().into(),
             Flash::Ended { order, name } => t.flash_ended(order, name),
             Flash::PressEdit => t.flash_press_edit().into(),
             Flash::SignedOut => t.flash_signed_out().into(),
         }
+    }
+}
+
+fn set(response: &mut Response, value: &str, max_age: u32) {
+    let cookie = format!("{COOKIE}={value}; Path=/; Max-Age={max_age}; HttpOnly; SameSite=Lax");
+    response.headers_mut().extend(HeaderValue::try_from(cookie).map(|cookie| (SET_COOKIE, cookie)));
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::header::COOKIE;
+    use axum::response::IntoResponse;
+
+    use super::*;
+
+    #[test]
+    fn a_message_in_any_script_comes_back_from_the_cookie() {
+        let said = Flash::SavedBoth { with: vec!["김민지; \"Kim\" = <b>".into()] };
+        let mut response = ().into_response();
+        said.leave(&mut response);
+        let sent = response.headers()[SET_COOKIE].to_str().expect("a cookie").split(';').next().expect("its value").to_owned();
+        let headers = HeaderMap::from_iter([(COOKIE, sent.parse().expect("text"))]);
+        assert_eq!(Flash::waiting(&headers), Some(said));
+        assert_eq!(Flash::waiting(&HeaderMap::from_iter([(COOKIE, HeaderValue::from_static("shop-flash=said=no"))])), None);
     }
 }

@@ -20,8 +20,8 @@ pub(crate) struct Style<'a> {
     pub(crate) readonly: bool,
 }
 
-/// The inputs that say where an order goes.
-pub(crate) fn shipping_inputs(style: Style<'_>, typed: &Fields) -> Vec<Input> {
+/// The inputs that say where an order goes, and what the order says (`base`), where that is not what was typed.
+pub(crate) fn shipping_inputs(style: Style<'_>, typed: &Fields, base: &Fields) -> Vec<Input> {
     let t = style.t;
     let about = |name| match name {
         "receiver.name" => (Kind::Text, "", "", "shipping name"),
@@ -36,7 +36,7 @@ pub(crate) fn shipping_inputs(style: Style<'_>, typed: &Fields) -> Vec<Input> {
         let autocomplete = if style.own { autocomplete } else { "off" };
         let input = Input::new(name, field_label(t, name), typed.text(name), kind, style.mistakes);
         let input = input.hint(if style.readonly { "" } else { hint }).optional(optional);
-        input.autocomplete(autocomplete).readonly(style.readonly)
+        input.autocomplete(autocomplete).readonly(style.readonly).base(base.text(name))
     };
     SHIPPING.into_iter().map(input).collect()
 }
@@ -58,7 +58,7 @@ pub(crate) fn line_inputs(style: Style<'_>, order: &Order, typed: &Fields) -> Ve
         // A line that goes has the word for it in its field; the number it had is what comes back when it stays.
         let value = typed.get(&name).filter(|_| !removed).unwrap_or(&own);
         let label = style.t.line_quantity(line.product());
-        let quantity = Input::new(&name, label, value, Kind::Number, style.mistakes).readonly(style.readonly);
+        let quantity = Input::new(&name, label, value, Kind::Number, style.mistakes).readonly(style.readonly).base(&own);
         let (product, price) = (line.product().to_owned(), style.t.money(line.price()));
         LineInput { line_no: line.line_no(), product, price, quantity, removed }
     };
@@ -77,7 +77,7 @@ pub(crate) fn new_line_inputs(style: Style<'_>, typed: &Fields) -> Vec<[Input; 3
     let input = |row: usize, values: [&str; 3], at: usize| {
         let id = new_line_id(at, row);
         let input = Input::with_id(id, NEW_LINE[at], labels[at], values[at], kinds[at], style.mistakes);
-        input.readonly(style.readonly)
+        input.readonly(style.readonly).base("")
     };
     let inputs = |(row, values)| [0, 1, 2].map(|at| input(row, values, at));
     rows.into_iter().enumerate().map(inputs).collect()

@@ -1,21 +1,22 @@
-//! What every page has around it: language, who is signed in, the session's form token, and the last flash message.
+//! What every page has around it: language, who is signed in, the token of its forms, and the last flash message.
 
 use std::convert::Infallible;
 use std::time::SystemTime;
 
 use askama::Template;
 use axum::extract::FromRequestParts;
-use axum::http::header::{ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_LANGUAGE, COOKIE, SET_COOKIE, VARY};
+use axum::http::header::{ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_LANGUAGE, SET_COOKIE, VARY};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
+use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::response::{Html as HtmlBody, IntoResponse, Response};
 use jiff::Timestamp;
 use tenure_web::csrf::CsrfToken;
-use tower_sessions::Session;
+use tenure_web::sent::is_script;
 
+use super::fields::Fields;
 use super::flash::Flash;
 use crate::domain::Member;
-use crate::session::SignedIn;
+use crate::session::{SignedIn, cookie};
 use crate::texts::{Html, Lang, When};
 use crate::use_cases::Shop;
 
@@ -32,12 +33,14 @@ pub(crate) struct Frame {
     pub(crate) member: Option<Member>,
     /// What the redirect before this page has to say.
     pub(crate) flash: Option<Html>,
-    /// Which forms the person has finished: the script drops the drafts that it kept of them.
-    pub(crate) finished: &'static [&'static str],
+    /// Whether the page's script asked, and not the browser.
+    pub(crate) script: bool,
     /// The moment at which the page is drawn.
     pub(crate) now: Timestamp,
-    /// The address of the page in the other language. Answers to forms have none: they cannot be asked for again.
-    pub(crate) other_language: Option<String>,
+    /// The address of the page in the other language.
+    pub(crate) other_language: String,
+    /// What has to be sent there to see the page in the other language, where the page is an answer to a form.
+    pub(crate) sent_again: Option<Fields>,
     /// The path that was asked for.
     path: String,
     /// Whether the language was chosen with this very request, and has to be remembered.
@@ -54,7 +57,7 @@ pub(crate) struct Visit {
 }
 
 impl Frame {
-    /// Without what waits in the session: for answers to forms.
+    /// Without the message that waits: for answers to forms.
     pub(crate) fn bare(parts: &Parts) -> Frame {
         let uri = &parts.uri;
         let (query, cookie) = (query_value(uri, "lang"), cookie(&parts.headers, Lang::COOKIE));
@@ -66,10 +69,11 @@ impl Frame {
             csrf: parts.extensions.get().map(CsrfToken::to_string).unwrap_or_default(),
             member: parts.extensions.get().cloned(),
             flash: None,
-            finished: &[],
+            script: is_script(&parts.headers),
             path: uri.path().to_owned(),
             now: Timestamp::now(),
-            other_language: is_safe(&parts.method).then(|| in_language(uri, t.other())),
+            other_language: in_language(uri, t.other()),
+            sent_again: (!is_safe(&parts.method)).then(Fields::default),
             chosen: query.is_some_and(|code| code.parse::<Lang>().is_ok()),
         }
     }
@@ -78,6 +82,11 @@ impl Frame {
     pub(crate) fn state(mut self, state: &'static str) -> Frame {
         self.state = state;
         self
+    }
+
+    /// The id of the person who looks, for forms: what is typed is theirs.
+    pub(crate) fn person(&self) -> &str {
+        self.member.as_ref().map_or("", |member| member.id().as_str())
     }
 
     /// An instant, as it is shown on this page.
@@ -128,6 +137,10 @@ impl Frame {
         headers.insert(CONTENT_LANGUAGE, HeaderValue::from_static(self.t.code()));
         headers.insert(VARY, HeaderValue::from_static("Accept-Language, Cookie"));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if self.flash.is_some() {
+            Flash::forget(&mut response);
+        }
+        let headers = response.headers_mut();
         if self.chosen {
             let remember = format!("{}={}; Path=/; Max-Age=31536000; SameSite=Lax", Lang::COOKIE, self.t.code());
             headers.extend(HeaderValue::try_from(remember).map(|value| (SET_COOKIE, value)));
@@ -139,14 +152,10 @@ impl Frame {
 impl FromRequestParts<Shop> for Frame {
     type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, shop: &Shop) -> Result<Frame, Infallible> {
+    async fn from_request_parts(parts: &mut Parts, _: &Shop) -> Result<Frame, Infallible> {
         let mut frame = Frame::bare(parts);
-        if is_safe(&parts.method)
-            && let Ok(session) = Session::from_request_parts(parts, shop).await
-        {
-            let flash = Flash::take(&session).await;
-            frame.finished = flash.as_ref().map(Flash::finished).unwrap_or_default();
-            frame.flash = flash.map(|flash| flash.text(frame.t));
+        if is_safe(&parts.method) {
+            frame.flash = Flash::waiting(&parts.headers).map(|flash| flash.text(frame.t));
         }
         Ok(frame)
     }
@@ -198,12 +207,6 @@ fn query_value<'a>(uri: &'a Uri, name: &str) -> Option<&'a str> {
     pairs.into_iter().find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
-fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
-}
-
 /// The same address with another language in the query.
 fn in_language(uri: &Uri, lang: Lang) -> String {
     let pairs = uri.query().unwrap_or_default().split('&');
@@ -225,10 +228,8 @@ mod tests {
     }
 
     #[test]
-    fn the_query_and_the_cookies_are_found_by_name() {
+    fn the_query_is_found_by_name() {
         assert_eq!(query_value(&Uri::from_static("/?xlang=en&lang=ko"), "lang"), Some("ko"));
         assert_eq!(query_value(&Uri::from_static("/"), "lang"), None);
-        let headers = HeaderMap::from_iter([(COOKIE, HeaderValue::from_static("id=x; lang=ko"))]);
-        assert_eq!(cookie(&headers, "lang"), Some("ko"));
     }
 }

@@ -50,6 +50,8 @@ pub(crate) struct Input {
     kind: Kind,
     autocomplete: &'static str,
     readonly: bool,
+    /// What the aggregate says, where that is not the value.
+    base: Option<String>,
 }
 
 impl HtmlSafe for Input {}
@@ -101,6 +103,7 @@ impl Input {
             kind,
             autocomplete: "off",
             readonly: false,
+            base: None,
         }
     }
 
@@ -112,6 +115,11 @@ impl Input {
     /// With what the browser may fill in.
     pub(crate) fn autocomplete(self, autocomplete: &'static str) -> Input {
         Input { autocomplete, ..self }
+    }
+
+    /// With what the aggregate says: what differs from it is text that somebody typed.
+    pub(crate) fn base(self, base: &str) -> Input {
+        Input { base: (self.value != base).then(|| base.to_owned()), ..self }
     }
 
     fn is(&self, kind: Kind) -> bool {

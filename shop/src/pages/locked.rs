@@ -5,11 +5,11 @@ use axum::http::StatusCode;
 use axum::http::header::RETRY_AFTER;
 use axum::response::Response;
 use tenure::{Holder, VersionToken};
+use tenure_web::form_id::FormId;
 
 use super::fields::Fields;
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
-use super::order::fresh_lid;
 use super::order_url;
 use super::problem::{ProblemPage, typed};
 use super::refusal::{self, Attempt, What};
@@ -33,7 +33,8 @@ struct LockedPage {
     carried: Fields,
     typed: Vec<(Html, String)>,
     seen: Option<VersionToken<Order>>,
-    fresh_lid: String,
+    /// The form that moving here opens.
+    next_form: FormId,
 }
 
 impl LockedPage {
@@ -45,12 +46,14 @@ impl LockedPage {
         self.what == What::StartShipping
     }
 
-    fn title(&self) -> &'static str {
-        let t = self.f.t;
-        match (self.is_me, self.is_shipping()) {
-            (true, _) => t.locked_title_self(),
-            (false, true) => t.ship_locked_title(),
-            (false, false) => t.locked_title(),
+    /// What the page is about, with the number of the order. For a button: what was not done.
+    fn title(&self) -> Html {
+        let (t, no) = (self.f.t, self.order().no());
+        match self.what {
+            What::StartShipping => t.ship_locked_title(no),
+            What::Cancel => t.cancel_locked_title(no),
+            _ if self.is_me => t.locked_title_self(no),
+            _ => t.locked_title(no),
         }
     }
 
@@ -84,7 +87,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, holder
     };
     let is_me = frame.is_me(&holder.owner);
     let state = match attempt.what {
-        What::StartShipping => "OV-7",
+        What::StartShipping | What::Cancel => "OV-7",
         _ if is_me => "LP-16",
         _ => "LP-1",
     };
@@ -94,11 +97,11 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, holder
         what: attempt.what,
         view,
         action: attempt.action(),
-        again: attempt.fields.again(),
-        carried: attempt.fields.carried(),
+        again: attempt.again(),
+        carried: attempt.carried(),
         typed: typed(frame.t, attempt.fields),
         seen: attempt.seen,
-        fresh_lid: fresh_lid(),
+        next_form: FormId::random(),
         holder,
         f: frame.state(state),
     };
@@ -110,7 +113,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, holder
 /// 409: it was free, and somebody else was quicker.
 pub(super) fn raced(visit: Visit, attempt: Attempt<'_>) -> Response {
     let t = visit.frame.t;
-    let page = ProblemPage::new(visit.frame.state("LP-7"), t.raced_title()).say(t.raced_what());
-    let page = page.typed(attempt.fields).retry(attempt.action(), attempt.fields.again());
+    let page = ProblemPage::new(visit.frame.state("LP-7"), t.raced_title(attempt.no)).say(t.raced_what());
+    let page = page.typed(attempt.fields).retry(attempt.action(), attempt.again());
     page.link(order_url(attempt.no), t.back_to_order()).answer(StatusCode::CONFLICT)
 }

@@ -5,7 +5,6 @@ use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use tenure::{BreakError, Holder, LockKey};
-use tower_sessions::Session;
 
 use super::fields::{Fields, Pairs};
 use super::flash::Flash;
@@ -94,15 +93,16 @@ pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Query(asked): Q
 }
 
 /// POST /locks/break
-pub(super) async fn end(State(shop): State<Shop>, session: Session, form: Posted) -> Answer {
+pub(super) async fn end(State(shop): State<Shop>, form: Posted) -> Answer {
     let generation: i64 = form.parse("generation")?;
     let (kind, id): (String, String) = (form.parse("kind")?, form.parse("id")?);
-    let Posted { visit, fields } = form;
+    let Posted { visit, fields, .. } = form;
     let (key, reason, t) = (LockKey::new(kind, id), fields.text("reason").trim(), visit.frame.t);
     let error = match shop.break_lock(&visit.member, &key, generation, reason).await {
         Ok(ended) => {
-            Flash::Ended { order: key.id().to_owned(), name: ended.owner.name }.leave(&session).await;
-            return Ok(see("/locks"));
+            let mut response = see("/locks");
+            Flash::Ended { order: key.id().to_owned(), name: ended.owner.name }.leave(&mut response);
+            return Ok(response);
         }
         Err(Refusal::Break(error @ (BreakError::HolderChanged { .. } | BreakError::NoReason))) => error,
         Err(refusal) => return Ok(refusal::plain(visit.frame, refusal)),
@@ -121,7 +121,12 @@ pub(super) async fn end(State(shop): State<Shop>, session: Session, form: Posted
             list(visit, "AC-4", None, held, wrong, StatusCode::UNPROCESSABLE_ENTITY)
         }
         _ => {
-            let notice = |page: &mut LocksPage| page.notice = Some(t.holder_changed());
+            let notice = |page: &mut LocksPage| {
+                page.notice = Some(t.holder_changed());
+                page.reason = reason.to_owned();
+                // Where somebody else holds it now, the reason that was typed stays beside them.
+                page.open = page.held.iter().find(|holder| holder.key == key).map(|holder| (key.clone(), holder.generation));
+            };
             list(visit, "AC-7", None, held, notice, StatusCode::CONFLICT)
         }
     })

@@ -3,7 +3,8 @@
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
-use tenure::{Holder, NoLock, Version, VersionToken, Why};
+use tenure::{Holder, NoLock, VersionToken, Why};
+use tenure_web::form_id::FormId;
 
 use super::compare::{self, Row};
 use super::fields::Fields;
@@ -11,10 +12,10 @@ use super::form::{LineInput, Style, line_inputs, new_line_inputs, shipping_input
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
 use super::input::Input;
-use super::order::fresh_lid;
 use super::order_url;
 use super::refusal::{self, Attempt};
-use crate::domain::Order;
+use super::standing;
+use crate::domain::{Order, OrderNo};
 use crate::texts::Html;
 use crate::use_cases::Shop;
 
@@ -23,9 +24,8 @@ use crate::use_cases::Shop;
 struct LostPage {
     f: Frame,
     url: String,
-    title: &'static str,
+    title: Html,
     said: Vec<Html>,
-    now: Version,
     seen: Option<VersionToken<Order>>,
     /// What differs between what was typed and the order as it is now, if the order has changed.
     rows: Vec<Row>,
@@ -37,7 +37,8 @@ struct LostPage {
     lines: Vec<LineInput>,
     new_lines: Vec<[Input; 3]>,
     carried: Fields,
-    lid: String,
+    /// The form that [Edit again] opens.
+    form_id: FormId,
     /// The person's own lease in another tab, which can be moved here.
     own: Option<Holder>,
 }
@@ -55,15 +56,18 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_loc
     let mut rows = if has_text { compare::typed_rows(t, &view.order, typed) } else { Vec::new() };
     let style = Style { t, mistakes: &[], own: false, readonly: true };
     let held_now = view.holder.as_ref();
-    let (state, title, mut said) = verdict(&frame, no_lock, held_now, now, moved.is_some());
+    let (state, title, mut said) = reason(&frame, attempt.no, no_lock, held_now, moved.is_some());
     // What was sent twice is in the order already; lines that were added are in it under numbers of their own.
     let added = new_line_inputs(style, typed).len();
     let is_done = state == "OE-20" && rows.len() == added && rows.iter().all(Row::is_theirs);
     if is_done && has_text {
         said.push(t.lost_same_as_now().into());
         has_text = false;
-    } else if let Some(seen) = moved {
-        said.push(t.lost_changed(seen, now));
+    } else if moved.is_some() {
+        let who = view.changes.first().map(|change| {
+            t.did(change, change.by.as_ref().is_some_and(|by| frame.is_me(by)), frame.at(change.at))
+        });
+        said.push(t.lost_changed(who.unwrap_or_else(|| t.changed_since().into())));
     } else if held_now.is_none() && state != "OE-20" {
         said.push(t.lost_unchanged().into());
     }
@@ -78,16 +82,15 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_loc
         url: order_url(attempt.no),
         title,
         said,
-        now,
         seen: attempt.seen,
         rows,
         has_text,
         is_done,
-        inputs: shipping_inputs(style, typed),
+        inputs: shipping_inputs(style, typed, typed),
         lines: line_inputs(style, &view.order, typed).into_iter().filter(is_typed).collect(),
         new_lines: new_line_inputs(style, typed),
-        carried: typed.carried(),
-        lid: fresh_lid(),
+        carried: attempt.carried(),
+        form_id: FormId::random(),
         own: view.holder.filter(|holder| frame.is_me(&holder.owner)),
         f: frame.state(state),
     };
@@ -95,30 +98,28 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_loc
 }
 
 /// The state of the page, its title, and why the lease is gone.
-fn verdict(
+fn reason(
     frame: &Frame,
+    no: &OrderNo,
     no_lock: &NoLock,
     held_now: Option<&Holder>,
-    version: Version,
     moved: bool,
-) -> (&'static str, &'static str, Vec<Html>) {
+) -> (&'static str, Html, Vec<Html>) {
     let t = frame.t;
     let other = held_now.filter(|holder| !frame.is_me(&holder.owner));
     let held = other.map(|holder| t.lost_held(&holder.owner, frame.at(holder.since)));
-    let (state, title, why) = match &no_lock.why {
-        Why::Broken { by, at, .. } | Why::TakenOver { by, at, .. } if frame.is_me(by) => {
-            ("OE-12", t.lost_title_moved(), t.lost_moved(frame.at(*at)))
+    let (state, title) = match &no_lock.why {
+        Why::Broken { by, .. } | Why::TakenOver { by, .. } if frame.is_me(by) => ("OE-12", t.lost_title_moved(no)),
+        Why::Broken { .. } | Why::TakenOver { .. } => ("OE-11", t.lost_title_broken(no)),
+        Why::Released { .. } => ("OE-20", t.lost_title_finished(no)),
+        Why::Expired { .. } | Why::IdleLimitReached { .. } | Why::LimitReached { .. } | Why::HandedOver { .. } => {
+            match (&held, moved) {
+                (Some(_), _) => ("OE-9", t.lost_title_taken(no)),
+                (None, true) => ("OE-8", t.lost_title_lapsed(no)),
+                (None, false) => ("OE-7", t.lost_title_lapsed(no)),
+            }
         }
-        Why::Broken { by, at, reason } | Why::TakenOver { by, at, reason } => {
-            ("OE-11", t.lost_title_broken(), t.lost_broken(by, frame.at(*at), reason.as_str()))
-        }
-        Why::Released { at } => ("OE-20", t.lost_title_finished(), t.lost_finished(frame.at(*at), version)),
-        Why::Expired { at } | Why::IdleLimitReached { at } => match (&held, moved) {
-            (Some(_), _) => ("OE-9", t.lost_title_taken(), t.lost_lapsed(frame.at(*at))),
-            (None, true) => ("OE-8", t.lost_title_lapsed(), t.lost_lapsed(frame.at(*at))),
-            (None, false) => ("OE-7", t.lost_title_lapsed(), t.lost_lapsed(frame.at(*at))),
-        },
-        _ => ("OE-14", t.lost_title_unknown(), t.lost_unknown().into()),
+        _ => ("OE-14", t.lost_title_unknown(no)),
     };
-    (state, title, [why].into_iter().chain(held).collect())
+    (state, title, [standing::ended(frame, &no_lock.why)].into_iter().chain(held).collect())
 }

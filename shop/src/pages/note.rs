@@ -1,24 +1,29 @@
 //! The operators' note: whoever opens it is told who else has it open; the version decides when it is saved.
 
 use askama::Template;
-use axum::extract::State;
+use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use tenure::value::Value;
-use tenure::{Change, Error, FieldConflict, Holder, Loaded, Version, VersionConflict, VersionToken};
-use tower_sessions::Session;
+use tenure::{Change, Error, FieldConflict, Holder, LeaseError, Version, VersionConflict, VersionToken};
+use tenure_web::browser_key::BrowserKey;
+use tenure_web::form_id::FormId;
+use tenure_web::sent::Sent;
+use tenure_web::verdict::{Facts, Mine, Moved, decide};
 
-use super::fields::Fields;
+use super::fields::{Fields, Pairs};
 use super::flash::Flash;
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
-use super::input::{Input, Kind, Mistake};
-use super::order::{Number, fresh_lid};
+use super::input::{self, Input, Mistake};
+use super::kept::{KeptForm, Key, Named};
+use super::order::Number;
 use super::posted::{Answer, Posted};
 use super::refusal::{self, Attempt, What};
+use super::standing::{Kind, Standing};
 use super::{conflict, order_url, outcome, problem, read, see};
 use crate::domain::{Note, OrderNo};
-use crate::use_cases::{EditingNote, Refusal, Shop};
+use crate::use_cases::{Doing, Refusal, Shop};
 
 /// The version of a note that is not there yet. A field that is missing is a mistake, and not that.
 const NONE: &str = "none";
@@ -27,16 +32,22 @@ const NONE: &str = "none";
 #[template(path = "note.html")]
 struct NotePage {
     f: Frame,
+    kind: Kind,
+    standing: Standing,
     no: OrderNo,
     url: String,
     /// The version of the note, or [`NONE`].
     version: String,
+    form_id: FormId,
     lid: String,
-    next_lid: String,
-    expires_in_ms: u128,
-    others: Vec<Holder>,
     input: Input,
     mistakes: Vec<Mistake>,
+}
+
+/// Where the form is.
+pub(super) fn address(no: &OrderNo, form: FormId, kept: Option<FormId>) -> String {
+    let kept = kept.map(|kept| format!("?kept={kept}")).unwrap_or_default();
+    format!("{}/note/{form}{kept}", order_url(no))
 }
 
 /// GET /orders/{no}/note/edit: looking never takes a lock.
@@ -44,45 +55,80 @@ pub(super) async fn explain(Number(no): Number) -> Response {
     see(&order_url(&no))
 }
 
+/// GET /orders/{no}/note/{form}
+pub(super) async fn show(
+    State(shop): State<Shop>,
+    visit: Visit,
+    Key(key): Key,
+    Number(no): Number,
+    Named(form): Named,
+    Query(asked): Query<Pairs>,
+) -> Answer {
+    let kept = match Fields::sent(asked).text("kept").parse() {
+        Ok(id) => Some(KeptForm::read(&shop, &visit, &key, &no, id).await?),
+        Err(_) => None,
+    };
+    let (id, fields) = kept.map(|kept| (Some(kept.id), kept.fields)).unwrap_or_default();
+    let attempt = Attempt { what: What::OpenNote, no: &no, seen: None, fields: &fields, kept: id };
+    Ok(draw(&shop, visit, attempt, &key, form).await)
+}
+
 /// POST /orders/{no}/note/edit
-pub(super) async fn open(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
-    let id = form.next_lock_id()?;
+pub(super) async fn open(State(shop): State<Shop>, Key(key): Key, Number(no): Number, form: Posted) -> Answer {
+    let form = form.with_kept(&shop, &no).await?;
+    let next = form.next_form()?;
     if form.fields.has("text") {
         seen(&form)?;
     }
-    let Posted { visit, fields } = form;
-    let editing = shop.open_note(&visit.member, &no, id).await;
-    Ok(form_or_refusal(&shop, visit, &no, &fields, editing, Vec::new()).await)
+    let opened = shop.open_note(&form.visit.member, &no, form.lock_id_of(next)).await;
+    let Posted { visit, fields, .. } = form;
+    let attempt = Attempt { what: What::OpenNote, no: &no, seen: None, fields: &fields, kept: None };
+    if let Err(refusal) = opened {
+        return Ok(refusal::page(&shop, visit, attempt, refusal).await);
+    }
+    Ok(on_to_the_form(&shop, visit, attempt, &key, next).await)
 }
 
 /// POST /orders/{no}/note/save
-pub(super) async fn save(State(shop): State<Shop>, session: Session, Number(no): Number, form: Posted) -> Answer {
-    let (id, seen) = (form.lock_id()?, seen(&form)?);
-    let Posted { visit, fields } = form;
-    let done = shop.save_note(&visit.member, &no, seen, &id, fields.text("text")).await;
-    let done = done.map(|version| Flash::NoteSaved { version: version.number() });
-    let attempt = Attempt { what: What::SaveNote, no: &no, seen: None, fields: &fields };
-    Ok(match done {
-        Err(Refusal::Note(invalid)) => {
-            let mistake = read::mistake(visit.frame.t, invalid);
-            let editing = shop.open_note(&visit.member, &no, id).await;
-            form_or_refusal(&shop, visit, &no, &fields, editing, vec![mistake]).await
+pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Number, form: Posted) -> Answer {
+    let form = form.with_kept(&shop, &no).await?;
+    let (id, seen, once) = (form.lock_id()?, seen(&form)?, form.once()?);
+    let Posted { visit, mut fields, .. } = form;
+    let doing = Doing::Save(once.clone());
+    let text = fields.text("text").to_owned();
+    let save = |seen| {
+        let (shop, visit, no, id, doing, text) = (&shop, &visit, &no, &id, &doing, &text);
+        async move { shop.save_note(&visit.member, no, seen, id, text, doing).await.map(|_| Flash::NoteSaved) }
+    };
+    let done = match seen {
+        Some(seen) => {
+            let done = outcome::once(&shop, &visit, &once, &no, seen, |seen| save(Some(seen))).await;
+            let (seen, done) = outcome::seen(seen, done);
+            fields.set("version", &seen.to_string());
+            done
         }
-        Err(Refusal::Failed(Error::AlreadyExists { .. })) => met(&shop, visit, attempt, Version::FIRST, None).await,
-        Err(Refusal::Failed(Error::VersionConflict(known) | Error::OptimisticLockingFailure(known)))
-            if known.fields.is_empty() && known.actual.is_some() =>
-        {
-            met(&shop, visit, attempt, known.expected, known.changed).await
-        }
-        done => outcome::of(&shop, &session, visit, attempt, done).await,
-    })
+        // There was no note yet. If this very form has made it by now, that is the answer.
+        None => match save(None).await {
+            Err(refusal) if !refusal.is_of_database() => match shop.saved(&visit.member, once.form).await {
+                Ok(Some(saved)) if saved.digest == once.digest => Ok(Flash::NoteSaved),
+                Ok(Some(saved)) => save(Some(VersionToken::new(&no, saved.version))).await,
+                _ => Err(refusal),
+            },
+            done => done,
+        },
+    };
+    let attempt = Attempt { what: What::SaveNote, no: &no, seen: None, fields: &fields, kept: None };
+    match done {
+        Err(Refusal::Note(_)) => Ok(on_to_the_form(&shop, visit, attempt, &key, once.form).await),
+        done => Ok(outcome::of(&shop, visit, attempt, done).await),
+    }
 }
 
 /// POST /orders/{no}/note/leave
 pub(super) async fn leave(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
     let id = form.lock_id()?;
     match shop.leave(&form.visit.member, &id).await {
-        Ok(_) => Ok(see(&order_url(&no))),
+        Ok(_) => Ok(Sent::done(order_url(&no)).answer(form.visit.frame.script)),
         Err(refusal) => Ok(refusal::plain(form.visit.frame, refusal)),
     }
 }
@@ -92,6 +138,30 @@ fn seen(form: &Posted) -> Result<Option<VersionToken<Note>>, Response> {
     if form.fields.text("version") == NONE { Ok(None) } else { form.version().map(Some) }
 }
 
+/// Keeps what was typed, and shows it in the form at its address.
+async fn on_to_the_form(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey, form: FormId) -> Response {
+    let mut kept = None;
+    if attempt.fields.has("text") {
+        kept = outcome::keep(shop, &visit, &attempt).await;
+        if kept.is_none() {
+            return draw(shop, visit, attempt, key, form).await;
+        }
+    }
+    Sent::refused(address(attempt.no, form, kept)).answer(visit.frame.script)
+}
+
+/// The page about a form that was refused; of a note, also where nothing is known of the text as it was opened.
+pub(super) async fn refusal(shop: &Shop, visit: Visit, attempt: Attempt<'_>, refusal: Refusal) -> Response {
+    match refusal {
+        Refusal::Failed(Error::AlreadyExists { .. }) => met(shop, visit, attempt, Version::FIRST, None).await,
+        Refusal::Failed(Error::VersionConflict(known) | Error::OptimisticLockingFailure(known))
+            if attempt.what == What::SaveNote && known.fields.is_empty() && known.actual.is_some() =>
+        {
+            met(shop, visit, attempt, known.expected, known.changed).await
+        }
+        refusal => refusal::page(shop, visit, attempt, refusal).await,
+    }
+}
 /// Two people wrote, and nothing is known of the text as it was opened: maybe there was none. Then the note as it is
 /// now is compared with what was typed.
 async fn met(shop: &Shop, visit: Visit, attempt: Attempt<'_>, expected: Version, changed: Option<Change>) -> Response {
@@ -120,41 +190,58 @@ async fn met(shop: &Shop, visit: Visit, attempt: Attempt<'_>, expected: Version,
     conflict::page(shop, visit, attempt, &conflict).await
 }
 
-async fn form_or_refusal(
-    shop: &Shop,
-    visit: Visit,
-    no: &OrderNo,
-    fields: &Fields,
-    editing: Result<EditingNote, Refusal>,
-    mistakes: Vec<Mistake>,
-) -> Response {
-    match editing {
-        Ok(editing) => form(visit, no, fields, &editing, mistakes),
-        Err(refusal) => {
-            let attempt = Attempt { what: What::OpenNote, no, seen: None, fields };
-            refusal::page(shop, visit, attempt, refusal).await
-        }
+/// The form, with what was typed in it if anything was.
+async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey, form: FormId) -> Response {
+    let (member, no, fields) = (&visit.member, attempt.no, attempt.fields);
+    let id = key.lock_id(member.id().as_str(), form);
+    let asked = async {
+        let view = shop.noted(member, no).await?;
+        let saved = shop.saved(member, form).await?;
+        let mine = match shop.lease(member, &id).await {
+            Ok(lease) => Mine::Alive(Holder::clone(&lease)),
+            Err(LeaseError::NoLock(_)) => Mine::None,
+            Err(error) => return Err(error.into()),
+        };
+        Ok::<_, Refusal>((view, saved, mine))
+    };
+    let (view, saved, mine) = match asked.await {
+        Ok(asked) => asked,
+        Err(refusal) => return refusal::page(shop, visit, attempt, refusal).await,
+    };
+    if saved.is_some() {
+        return problem::already_saved(visit.frame, no);
     }
-}
-
-fn form(visit: Visit, no: &OrderNo, fields: &Fields, editing: &EditingNote, mistakes: Vec<Mistake>) -> Response {
-    let (t, lease) = (visit.frame.t, &editing.lease);
-    let text = editing.note.as_ref().map_or("", |note: &Loaded<Note>| note.text());
-    let current = editing.note.as_ref().map_or_else(|| NONE.to_owned(), |note| note.token().to_string());
+    let t = visit.frame.t;
+    let text = view.note.as_ref().map_or("", |note| note.text());
+    let current = view.note.as_ref().map_or_else(|| NONE.to_owned(), |note| note.token().to_string());
     let typed = fields.get("text");
     // Text keeps the version that it was typed on, so that saving it finds out what others changed meanwhile.
-    let version = if typed.is_some() { fields.text("version").to_owned() } else { current };
-    let input = Input::new("text", t.note_text(), typed.unwrap_or(text), Kind::Page, &mistakes).hint(t.note_hint());
+    let version = if typed.is_some() { fields.text("version").to_owned() } else { current.clone() };
+    let mistakes: Vec<_> = match typed.map(|text| Note::new(no.clone(), text)) {
+        Some(Err(invalid)) => vec![read::mistake(t, invalid)],
+        _ => Vec::new(),
+    };
+    let own = if let Mine::Alive(lease) = &mine { Some(lease.generation) } else { None };
+    let facts = Facts {
+        frozen: None,
+        mine,
+        others: view.note_editors.into_iter().filter(|holder| Some(holder.generation) != own).collect(),
+        moved: (version != current).then_some(Moved { change: None }),
+        saved: false,
+        exclusive: false,
+    };
+    let standing = Standing::new(&visit.frame, &member.owner(), Kind::Note, no, &decide(&member.owner(), facts));
+    let input = Input::new("text", t.note_text(), typed.unwrap_or(text), input::Kind::Page, &mistakes);
     let page = NotePage {
-        f: visit.frame.state(if mistakes.is_empty() { "OE-24" } else { "OE-17" }),
         no: no.clone(),
         url: order_url(no),
+        kind: Kind::Note,
         version,
-        lid: lease.id().reveal(),
-        next_lid: fresh_lid(),
-        expires_in_ms: lease.remaining.as_millis(),
-        others: editing.others.clone(),
-        input,
+        form_id: form,
+        lid: id.reveal(),
+        input: input.hint(t.note_hint()).base(text),
+        f: visit.frame.state(if mistakes.is_empty() { standing.state } else { "OE-17" }),
+        standing,
         mistakes,
     };
     let status = if page.mistakes.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };

@@ -5,7 +5,9 @@ use axum::extract::{FromRequestParts, Path, State};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use tenure::LockId;
+use tenure::Holder;
+use tenure_web::form_id::FormId;
+use tenure_web::verdict::{Facts, Verdict, decide};
 use tenure_web::versions::Versioned;
 
 use super::frame::{Frame, Visit};
@@ -20,9 +22,13 @@ struct OrderPage {
     f: Frame,
     view: OrderView,
     url: String,
-    /// The secrets of the leases that the two edit buttons would take, one each per page that was drawn.
-    edit_lid: String,
-    note_lid: String,
+    /// What may be done with the order now.
+    verdict: Verdict<OrderState>,
+    /// The forms that the buttons of this page would open or send, one each per page that was drawn.
+    edit_form: FormId,
+    note_form: FormId,
+    ship_form: FormId,
+    cancel_form: FormId,
 }
 
 impl OrderPage {
@@ -32,6 +38,14 @@ impl OrderPage {
 
     fn can_start_shipping(&self) -> bool {
         self.f.is_operator() && self.order().state() == OrderState::Preparing
+    }
+
+    /// Who is in the way of a change.
+    fn in_the_way(&self) -> Option<&Holder> {
+        match &self.verdict {
+            Verdict::Taken { holder, .. } | Verdict::Elsewhere { holder, .. } => Some(holder),
+            _ => None,
+        }
     }
 
     fn waits_for_payment(&self) -> bool {
@@ -46,19 +60,15 @@ impl FromRequestParts<Shop> for Number {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, shop: &Shop) -> Result<Number, Response> {
-        match Path::<String>::from_request_parts(parts, shop).await {
-            Ok(Path(no)) => {
-                OrderNo::new(no).map(Number).map_err(|why| problem::no_order_number(Frame::bare(parts), why))
+        // There may be more in the address than the number, which comes first.
+        match Path::<Vec<(String, String)>>::from_request_parts(parts, shop).await {
+            Ok(Path(mut named)) if !named.is_empty() => {
+                OrderNo::new(named.swap_remove(0).1).map(Number).map_err(|why| problem::no_order_number(Frame::bare(parts), why))
             }
             // Not even text.
-            Err(_) => Err(problem::not_found(Frame::bare(parts))),
+            _ => Err(problem::not_found(Frame::bare(parts))),
         }
     }
-}
-
-/// A secret for a form that is being drawn.
-pub(super) fn fresh_lid() -> String {
-    LockId::random().reveal()
 }
 
 /// GET /orders/{no}
@@ -67,13 +77,17 @@ pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Number(no): Num
         Ok(view) => view,
         Err(refusal) => return refusal::plain(visit.frame, refusal),
     };
-    let state = match &view.holder {
-        Some(holder) if visit.frame.is_me(&holder.owner) => "OV-3",
-        Some(_) => "OV-2",
-        None if !view.order.is_changeable() => "OV-6",
-        None => "OV-1",
+    let me = visit.member.owner();
+    let facts = Facts::of_a_look(view.frozen(), view.holder.clone().into_iter().collect());
+    let verdict = decide(&me, facts);
+    let state = match &verdict {
+        Verdict::Elsewhere { .. } => "OV-3",
+        Verdict::Taken { .. } => "OV-2",
+        Verdict::Frozen(_) => "OV-6",
+        _ => "OV-1",
     };
-    let (url, edit_lid, note_lid) = (order_url(&no), fresh_lid(), fresh_lid());
-    let page = OrderPage { f: visit.frame.state(state), view, url, edit_lid, note_lid };
+    let [edit_form, note_form, ship_form, cancel_form] = std::array::from_fn(|_| FormId::random());
+    let (f, url) = (visit.frame.state(state), order_url(&no));
+    let page = OrderPage { f, view, url, verdict, edit_form, note_form, ship_form, cancel_form };
     Versioned(page.view.order.token(), page.f.answer(StatusCode::OK, &page)).into_response()
 }

@@ -4,13 +4,15 @@ use askama::Template;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use tenure::Holder;
+use tenure_web::verdict::{Facts, Verdict, decide};
 
 use super::fields::{Fields, Pairs};
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
 use super::refusal;
 use crate::domain::OrderState;
-use crate::use_cases::{OrderFilter, OrderPage, Shop};
+use crate::use_cases::{OrderFilter, OrderPage, OrderRow, Shop};
 
 #[derive(Template)]
 #[template(path = "orders.html")]
@@ -23,6 +25,16 @@ struct OrdersPage {
 impl OrdersPage {
     fn shows(&self, state: &OrderState) -> bool {
         self.state == Some(*state)
+    }
+
+    /// Who is in the way of changing it.
+    fn editing(&self, row: &OrderRow) -> Option<Holder> {
+        let me = self.f.member.as_ref()?.owner();
+        let frozen = (!row.state.is_changeable()).then_some(row.state);
+        match decide(&me, Facts::of_a_look(frozen, row.editing.clone().into_iter().collect())) {
+            Verdict::Taken { holder, .. } | Verdict::Elsewhere { holder, .. } => Some(holder),
+            _ => None,
+        }
     }
 
     fn url(&self, state: Option<&OrderState>, page: u32) -> String {

@@ -1,27 +1,91 @@
 //! From what became of a form to the page that comes next: in one place, so that all forms end alike.
+//!
+//! A form is answered with the address of a page. One that was refused is kept for the person, and its page draws itself from
+//! what is kept and what is true then. Only where nothing can be kept is the page itself the answer.
+
+use std::future::Future;
 
 use axum::response::Response;
-use tower_sessions::Session;
+use tenure::{Aggregate, VersionToken};
+use tenure_web::form_id::FormId;
+use tenure_web::sent::Sent;
 
 use super::flash::Flash;
 use super::frame::Visit;
-use super::refusal::{self, Attempt};
-use super::{order_url, see};
-use crate::use_cases::{Refusal, Shop};
+use super::refusal::Attempt;
+use super::{note, order_url};
+use crate::use_cases::{Kept, Once, Refusal, Shop};
 
-/// On to the order's page, which says what was done; or the page that explains why nothing was.
-pub(super) async fn of(
+/// Runs a save on the version that the person saw. When the same form was saved before, that is the answer; when it was saved
+/// with other text, the person has seen the version that this save made.
+///
+/// # Errors
+/// The refusal, and the version that the text was typed on.
+pub(super) async fn once<A: Aggregate, F>(
     shop: &Shop,
-    session: &Session,
-    visit: Visit,
-    attempt: Attempt<'_>,
-    done: Result<Flash, Refusal>,
-) -> Response {
-    match done {
-        Ok(flash) => {
-            flash.leave(session).await;
-            see(&order_url(attempt.no))
+    visit: &Visit,
+    once: &Once,
+    id: &A::Id,
+    seen: VersionToken<A>,
+    save: impl Fn(VersionToken<A>) -> F,
+) -> Result<Flash, (Refusal, VersionToken<A>)>
+where
+    F: Future<Output = Result<Flash, Refusal>>,
+{
+    let refusal = match save(seen).await {
+        Ok(flash) => return Ok(flash),
+        Err(refusal) if refusal.is_of_database() => return Err((refusal, seen)),
+        Err(refusal) => refusal,
+    };
+    match shop.saved(&visit.member, once.form).await {
+        Ok(Some(saved)) if saved.digest == once.digest => Ok(Flash::Saved),
+        Ok(Some(saved)) if saved.version != seen.version() => {
+            let own = VersionToken::new(id, saved.version);
+            save(own).await.map_err(|refusal| (refusal, own))
         }
-        Err(refusal) => refusal::page(shop, visit, attempt, refusal).await,
+        _ => Err((refusal, seen)),
+    }
+}
+
+/// The version that the text was typed on, and what became of it.
+pub(super) fn seen<A>(
+    seen: VersionToken<A>,
+    done: Result<Flash, (Refusal, VersionToken<A>)>,
+) -> (VersionToken<A>, Result<Flash, Refusal>) {
+    match done {
+        Ok(flash) => (seen, Ok(flash)),
+        Err((refusal, seen)) => (seen, Err(refusal)),
+    }
+}
+
+/// On to the order's page, which says what was done; or to the page that explains why nothing was.
+pub(super) async fn of(shop: &Shop, visit: Visit, attempt: Attempt<'_>, done: Result<Flash, Refusal>) -> Response {
+    let refusal = match done {
+        Ok(flash) => {
+            let mut response = Sent::done(order_url(attempt.no)).answer(visit.frame.script);
+            flash.leave(&mut response);
+            return response;
+        }
+        Err(refusal) => refusal,
+    };
+    // What was sent wrong is told at once; what the database did not do can hardly be kept by it.
+    if refusal.is_of_database() || refusal.is_about_the_request() {
+        return note::refusal(shop, visit, attempt, refusal).await;
+    }
+    match keep(shop, &visit, &attempt).await {
+        Some(id) => Sent::refused(format!("{}/kept/{id}", order_url(attempt.no))).answer(visit.frame.script),
+        None => note::refusal(shop, visit, attempt, refusal).await,
+    }
+}
+
+/// Keeps what was sent; `None` where that is not possible.
+pub(super) async fn keep(shop: &Shop, visit: &Visit, attempt: &Attempt<'_>) -> Option<FormId> {
+    let kept = Kept { what: attempt.what.code().to_owned(), fields: attempt.to_keep() };
+    match shop.keep(&visit.member, attempt.no, &kept).await {
+        Ok(id) => id,
+        Err(error) => {
+            tracing::warn!(error = &error as &dyn std::error::Error, "a form that was refused could not be kept");
+            None
+        }
     }
 }

@@ -7,14 +7,16 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::response::Response;
 use tenure::{LockId, VersionToken};
+use tenure_web::browser_key::BrowserKey;
 use tenure_web::csrf::{CsrfForm, CsrfRejection};
+use tenure_web::form_id::FormId;
 
 use super::fields::{Fields, Pairs};
 use super::frame::{Frame, Visit};
-use super::problem;
+use super::{problem, refusal};
 use crate::domain::{Order, OrderNo};
 use crate::session::SignedIn;
-use crate::use_cases::Shop;
+use crate::use_cases::{Once, Shop};
 
 /// A form of somebody who is signed in. If it is refused before any use case sees it, the page that says so still shows
 /// what was typed.
@@ -24,6 +26,8 @@ pub(crate) struct Posted {
     pub(crate) visit: Visit,
     /// What was sent.
     pub(crate) fields: Fields,
+    /// The browser's key, of which the lock ids of its forms are made.
+    key: BrowserKey,
 }
 
 /// A form of anybody.
@@ -41,9 +45,16 @@ impl FromRequest<Shop> for Posted {
     async fn from_request(request: Request, shop: &Shop) -> Result<Posted, Response> {
         let (mut parts, body) = request.into_parts();
         let member = SignedIn::from_request_parts(&mut parts, shop).await;
+        let key = browser_key(&parts);
         let (frame, sent) = read(parts, body, shop).await;
         match (member, sent) {
-            (Ok(SignedIn(member)), Ok(fields)) => Ok(Posted { visit: Visit { frame, member }, fields }),
+            // What was typed is the person's for whom the page was drawn, and nobody else saves it.
+            (Ok(SignedIn(member)), Ok(fields) | Err((_, fields)))
+                if fields.get("person").is_some_and(|person| person != member.id().as_str()) =>
+            {
+                Err(problem::other_person(frame, &fields))
+            }
+            (Ok(SignedIn(member)), Ok(fields)) => Ok(Posted { visit: Visit { frame, member }, fields, key }),
             (Err(_), sent) => Err(problem::signed_out(frame, &sent.unwrap_or_else(|(_, typed)| typed))),
             (Ok(_), Err((rejection, typed))) => Err(problem::form_refused(frame, &rejection, &typed)),
         }
@@ -61,6 +72,11 @@ impl FromRequest<Shop> for PostedByAnybody {
             (frame, Err((rejection, _))) => Err(problem::form_refused(frame, &rejection, &Fields::default())),
         }
     }
+}
+
+/// The browser's key. There is always one: a browser without was given one with this very request.
+pub(super) fn browser_key(parts: &Parts) -> BrowserKey {
+    parts.extensions.get().cloned().unwrap_or_else(BrowserKey::random)
 }
 
 /// The fields, if the form belongs to the session; otherwise why not, and what was typed none the less.
@@ -121,12 +137,49 @@ impl Posted {
         self.parse("lid")
     }
 
-    /// The secret of the lease that is to be taken: a fresh one when the form's own lease was lost.
+    /// Which form it is.
     ///
     /// # Errors
     /// The page that says that the form is incomplete.
-    pub(crate) fn next_lock_id(&self) -> Result<LockId, Response> {
-        if self.fields.has("next-lid") { self.parse("next-lid") } else { self.lock_id() }
+    pub(crate) fn form_id(&self) -> Result<FormId, Response> {
+        self.parse("form_id")
+    }
+
+    /// The form that is to be opened: another one when this form's own lease was lost.
+    ///
+    /// # Errors
+    /// The page that says that the form is incomplete.
+    pub(crate) fn next_form(&self) -> Result<FormId, Response> {
+        if self.fields.has("next-form") { self.parse("next-form") } else { self.form_id() }
+    }
+
+    /// The lock id of a form of this person's in this browser.
+    pub(crate) fn lock_id_of(&self, form: FormId) -> LockId {
+        self.key.lock_id(self.visit.member.id().as_str(), form)
+    }
+
+    /// The form as a request that is done once.
+    ///
+    /// # Errors
+    /// The page that says that the form is incomplete.
+    pub(crate) fn once(&self) -> Result<Once, Response> {
+        Ok(Once { form: self.form_id()?, digest: self.fields.digest() })
+    }
+
+    /// The form, over what was kept of it when it was refused before, if it says so.
+    ///
+    /// # Errors
+    /// The page that says that it is not kept any more; or that the database failed.
+    pub(crate) async fn with_kept(self, shop: &Shop, no: &OrderNo) -> Result<Posted, Response> {
+        if !self.fields.has("kept") {
+            return Ok(self);
+        }
+        let id = self.parse("kept")?;
+        match shop.kept(&self.visit.member, no, id).await {
+            Ok(Some(kept)) => Ok(Posted { fields: self.fields.over(kept.fields), ..self }),
+            Ok(None) => Err(problem::not_kept(self.visit.frame, no)),
+            Err(refusal) => Err(refusal::plain(self.visit.frame, refusal)),
+        }
     }
 
     /// A hidden field.

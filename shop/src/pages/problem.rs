@@ -1,9 +1,11 @@
 //! Full pages for what did not happen: what happened, to what, and what to do next. Nothing typed is lost on them.
 
 use askama::Template;
+use axum::Json;
 use axum::http::header::RETRY_AFTER;
 use axum::http::{HeaderValue, StatusCode};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
 use tenure::DatabaseError;
 use tenure_web::csrf::CsrfRejection;
 
@@ -19,7 +21,7 @@ use crate::texts::{Html, Lang, field_label};
 #[template(path = "problem.html")]
 pub(super) struct ProblemPage {
     f: Frame,
-    title: &'static str,
+    title: Html,
     said: Vec<Html>,
     typed: Vec<(Html, String)>,
     typed_said: &'static str,
@@ -42,9 +44,9 @@ struct Way {
 }
 
 impl ProblemPage {
-    pub(super) fn new(frame: Frame, title: &'static str) -> ProblemPage {
+    pub(super) fn new(frame: Frame, title: impl Into<Html>) -> ProblemPage {
         ProblemPage {
-            title,
+            title: title.into(),
             said: Vec::new(),
             typed: Vec::new(),
             typed_said: frame.t.still_here(),
@@ -88,13 +90,29 @@ impl ProblemPage {
         self
     }
 
-    pub(super) fn answer(self, status: StatusCode) -> Response {
-        let mut response = self.f.answer(status, &self);
+    /// The page; for the page's script, which stays where it is, what the page says.
+    pub(super) fn answer(mut self, status: StatusCode) -> Response {
+        if let (Some(Retry { fields, .. }), Some(again)) = (&self.retry, &mut self.f.sent_again) {
+            *again = fields.clone();
+        }
+        let mut response = if self.f.script {
+            let detail: Vec<_> = self.said.iter().map(Html::plain).collect();
+            (status, Json(Told { code: self.f.state, detail: detail.join(" ") })).into_response()
+        } else {
+            self.f.answer(status, &self)
+        };
         if status == StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
         }
         response
     }
+}
+
+/// What the page's script is told.
+#[derive(Serialize)]
+struct Told {
+    code: &'static str,
+    detail: String,
 }
 
 /// What somebody typed, in words: only fields that people fill in, and never a password.
@@ -130,6 +148,36 @@ pub(super) fn form_refused(frame: Frame, rejection: &CsrfRejection, typed: &Fiel
     page.link("/orders", t.to_orders()).answer(status)
 }
 
+/// 409: somebody else is signed in than the person for whom the form was opened.
+pub(super) fn other_person(frame: Frame, typed: &Fields) -> Response {
+    let t = frame.t;
+    let page = ProblemPage::new(frame.state("other-person"), t.other_person_title()).say(t.other_person_what());
+    page.typed(typed).link("/orders", t.to_orders()).answer(StatusCode::CONFLICT)
+}
+
+/// 404: text that was kept for a day, or among the latest few, and is not any more.
+pub(super) fn not_kept(frame: Frame, no: &OrderNo) -> Response {
+    let t = frame.t;
+    let page = ProblemPage::new(frame.state("not-kept"), t.not_kept_title(no)).say(t.not_kept_what());
+    page.link(order_url(no), t.back_to_order()).answer(StatusCode::NOT_FOUND)
+}
+
+/// 200: nothing is in the way of a form any more that was refused before.
+pub(super) fn ready(frame: Frame, no: &OrderNo, typed: &Fields, retry: Retry) -> Response {
+    let t = frame.t;
+    let mut page = ProblemPage::new(frame.state("LP-6"), t.ready_title(no)).say(t.ready_what()).typed(typed);
+    page.retry_label = t.save_now();
+    page.retry = Some(retry);
+    page.link(order_url(no), t.back_to_order()).answer(StatusCode::OK)
+}
+
+/// 410: a form that was saved already.
+pub(super) fn already_saved(frame: Frame, no: &OrderNo) -> Response {
+    let t = frame.t;
+    let page = ProblemPage::new(frame.state("OE-20"), t.already_saved_title(no)).say(t.already_saved_what());
+    page.link(order_url(no), t.see_order()).answer(StatusCode::GONE)
+}
+
 /// 400: a hidden field that is missing, or is not what it has to be.
 pub(super) fn incomplete_form(frame: Frame, field: &str, typed: &Fields) -> Response {
     let t = frame.t;
@@ -145,13 +193,13 @@ pub(super) fn foreign_version(frame: Frame, no: &OrderNo, typed: &Fields) -> Res
 }
 
 /// 403: somebody else's business.
-pub(super) fn not_allowed(frame: Frame, needs: Role) -> Response {
+pub(super) fn not_allowed(frame: Frame, needs: Role, typed: &Fields) -> Response {
     let t = frame.t;
     let whose = match needs {
         Role::Operator => t.forbidden_operators(),
         Role::Customer => t.forbidden_customers(),
     };
-    let page = ProblemPage::new(frame.state("AC-11"), t.forbidden_title()).say(whose);
+    let page = ProblemPage::new(frame.state("AC-11"), t.forbidden_title()).say(whose).typed(typed);
     page.link("/orders", t.to_orders()).answer(StatusCode::FORBIDDEN)
 }
 
@@ -163,11 +211,11 @@ pub(super) fn not_found(frame: Frame) -> Response {
 }
 
 /// 404: an order that is not there, or not for this person to see. The two look alike.
-pub(super) fn no_such_order(frame: Frame, no: &str) -> Response {
+pub(super) fn no_such_order(frame: Frame, no: &str, typed: &Fields) -> Response {
     let t = frame.t;
     let page =
         ProblemPage::new(frame.state("LP-18"), t.no_order_title()).say(t.no_order_what(no)).say(t.other_account());
-    page.link("/orders", t.to_orders()).answer(StatusCode::NOT_FOUND)
+    page.typed(typed).link("/orders", t.to_orders()).answer(StatusCode::NOT_FOUND)
 }
 
 /// 404: a text that is the number of no order.
@@ -186,7 +234,7 @@ pub(super) fn method_not_allowed(frame: Frame) -> Response {
 }
 
 /// 503 or 500: the database. What it said is for the log.
-pub(super) fn database(frame: Frame, error: &DatabaseError, again: Option<Retry>) -> Response {
+pub(super) fn database(frame: Frame, error: &DatabaseError, again: Option<(Retry, &Fields)>) -> Response {
     let t = frame.t;
     let status = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     tracing::error!(error = error as &dyn std::error::Error, status = status.as_u16(), "a use case failed");
@@ -200,7 +248,7 @@ pub(super) fn database(frame: Frame, error: &DatabaseError, again: Option<Retry>
         _ => ProblemPage::new(frame.state("E-500"), t.failed_title()).say(t.failed_what()).say(t.failed_next()),
     };
     let page = match again {
-        Some(Retry { action, fields }) => page.typed(&fields).retry(action, fields),
+        Some((Retry { action, fields }, typed)) => page.typed(typed).retry(action, fields),
         None => page,
     };
     page.link("/orders", t.to_orders()).answer(status)
@@ -223,7 +271,7 @@ pub(super) fn failed(frame: Frame) -> Response {
 /// 409: the order's own rules are against it. What was typed is shown, to be copied.
 pub(super) fn order_refuses(frame: Frame, no: &OrderNo, error: &OrderError, typed: &Fields) -> Response {
     let t = frame.t;
-    let mut page = ProblemPage::new(frame.state("OE-15"), t.refused_title()).say(t.refusal(error)).typed(typed);
+    let mut page = ProblemPage::new(frame.state("OE-15"), t.refused_title(no)).say(t.refusal(error)).typed(typed);
     page.typed_said = t.refused_text_kept();
     page.link(order_url(no), t.back_to_order()).answer(StatusCode::CONFLICT)
 }

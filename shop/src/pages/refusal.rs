@@ -3,8 +3,9 @@
 
 use axum::response::Response;
 use tenure::{BreakError, Error, LeaseError, ListError, LockError, VersionToken};
+use tenure_web::form_id::FormId;
 
-use super::fields::Fields;
+use super::fields::{Fields, Pairs};
 use super::frame::{Frame, Visit};
 use super::problem::Retry;
 use super::{conflict, locked, lost, order_url, problem};
@@ -22,6 +23,8 @@ pub(super) struct Attempt<'a> {
     pub(super) seen: Option<VersionToken<Order>>,
     /// What the form said.
     pub(super) fields: &'a Fields,
+    /// Where that is kept, if it is.
+    pub(super) kept: Option<FormId>,
 }
 
 /// Which form it was.
@@ -34,6 +37,34 @@ pub(super) enum What {
     SaveEdit,
     OpenNote,
     SaveNote,
+}
+
+impl What {
+    /// All of them, with the word by which each is kept.
+    const CODES: [(What, &'static str); 7] = [
+        (What::ChangeShipping, "change-shipping"),
+        (What::StartShipping, "start-shipping"),
+        (What::Cancel, "cancel"),
+        (What::OpenEdit, "open-edit"),
+        (What::SaveEdit, "save-edit"),
+        (What::OpenNote, "open-note"),
+        (What::SaveNote, "save-note"),
+    ];
+
+    /// The word by which it is kept.
+    pub(super) fn code(self) -> &'static str {
+        Self::CODES.iter().find(|(what, _)| *what == self).map_or("", |(_, code)| code)
+    }
+
+    /// What is kept by that word.
+    pub(super) fn from_code(code: &str) -> Option<What> {
+        Self::CODES.iter().find(|(_, own)| *own == code).map(|(what, _)| *what)
+    }
+
+    /// Whether it is a form with text in it, and not only a button.
+    pub(super) fn has_text(self) -> bool {
+        !matches!(self, What::StartShipping | What::Cancel)
+    }
 }
 
 impl Attempt<'_> {
@@ -49,6 +80,30 @@ impl Attempt<'_> {
             What::SaveNote => "note/save",
         };
         format!("{}/{path}", order_url(self.no))
+    }
+
+    /// Hidden fields that bring what was typed to the next page: where it is kept, or else itself.
+    pub(super) fn carried(&self) -> Fields {
+        self.at_where_it_is_kept(Fields::default()).unwrap_or_else(|| self.fields.carried())
+    }
+
+    /// Hidden fields that send the same form again.
+    pub(super) fn again(&self) -> Fields {
+        self.at_where_it_is_kept(self.fields.of_the_page()).unwrap_or_else(|| self.fields.again())
+    }
+
+    fn at_where_it_is_kept(&self, mut fields: Fields) -> Option<Fields> {
+        fields.set("kept", &self.kept?.to_string());
+        Some(fields)
+    }
+
+    /// What is kept of it: what was sent, with the version that the text was typed on.
+    pub(super) fn to_keep(&self) -> Pairs {
+        let mut fields = self.fields.clone();
+        if let Some(seen) = self.seen {
+            fields.set("version", &seen.to_string());
+        }
+        fields.to_keep()
     }
 }
 
@@ -73,9 +128,11 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, refusa
         Refusal::Failed(Error::Database(error))
         | Refusal::Lock(LockError::Database(error))
         | Refusal::Lease(LeaseError::Database(error)) => {
-            let retry = Retry { action: attempt.action(), fields: attempt.fields.again() };
-            problem::database(visit.frame, &error, Some(retry))
+            let retry = Retry { action: attempt.action(), fields: attempt.again() };
+            problem::database(visit.frame, &error, Some((retry, attempt.fields)))
         }
+        Refusal::NotAllowed { needs } => problem::not_allowed(visit.frame, needs, attempt.fields),
+        Refusal::Failed(Error::NotFound { id, .. }) => problem::no_such_order(visit.frame, &id, attempt.fields),
         other => plain(visit.frame, other),
     }
 }
@@ -83,8 +140,8 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, refusa
 /// The page about a refusal that has nothing to do with a form.
 pub(super) fn plain(frame: Frame, refusal: Refusal) -> Response {
     match refusal {
-        Refusal::NotAllowed { needs } => problem::not_allowed(frame, needs),
-        Refusal::Failed(Error::NotFound { id, .. }) => problem::no_such_order(frame, &id),
+        Refusal::NotAllowed { needs } => problem::not_allowed(frame, needs, &Fields::default()),
+        Refusal::Failed(Error::NotFound { id, .. }) => problem::no_such_order(frame, &id, &Fields::default()),
         Refusal::Failed(Error::Database(error))
         | Refusal::Lock(LockError::Database(error))
         | Refusal::Lease(LeaseError::Database(error))

@@ -2,145 +2,202 @@
 //! says; whoever has no lock is decided by the version.
 
 use askama::Template;
-use axum::Json;
-use axum::extract::State;
+use axum::extract::{Query, State};
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
-use tenure::{Acquire, Holder, Lease, LeaseError, LockId, VersionToken, Why};
-use tenure_web::first_edit::FirstEdit;
-use tenure_web::leases::Alive;
-use tenure_web::problem::Problem;
-use tower_sessions::Session;
+use axum::response::Response;
+use tenure::{Acquire, Holder, LeaseError, VersionToken, Why};
+use tenure_web::browser_key::BrowserKey;
+use tenure_web::form_id::FormId;
+use tenure_web::sent::Sent;
+use tenure_web::verdict::{Facts, Mine, Moved, decide};
 
-use super::fields::Fields;
+use super::compare::{self, Row};
+use super::fields::{Fields, Pairs};
 use super::flash::Flash;
 use super::form::{Style, shipping_inputs};
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
 use super::input::{Input, Mistake};
-use super::order::{Number, fresh_lid};
+use super::kept::{KeptForm, Key};
+use super::order::Number;
 use super::posted::{Answer, Posted};
 use super::read::read_shipping;
 use super::refusal::{self, Attempt, What};
-use super::{both, order_url, outcome, see};
+use super::standing::{Kind, Standing};
+use super::{both, order_url, outcome, problem, see};
 use crate::domain::{Order, OrderNo};
-use crate::session::SignedIn;
-use crate::use_cases::{Refusal, ShippingForm, Shop};
+use crate::texts::Html;
+use crate::use_cases::{Doing, OrderView, ShippingForm, Shop};
 
 #[derive(Template)]
 #[template(path = "shipping.html")]
 struct ShippingPage {
     f: Frame,
+    kind: Kind,
+    standing: Standing,
     no: OrderNo,
     url: String,
     version: VersionToken<Order>,
-    holder: Option<Holder>,
-    /// The secret of the lease, and the lease if it was taken already.
+    form_id: FormId,
+    /// The secret of the lease that the first change takes.
     lid: String,
-    lease: Option<Lease>,
     /// Whether it is taken before anything is typed: there is text in the form already, or the policy says so.
     at_once: bool,
     inputs: Vec<Input>,
     mistakes: Vec<Mistake>,
+    /// Whether the form holds text that was typed before it was drawn.
+    returned: bool,
+    /// Who has changed the order since the text was typed, if anybody has; and what differs.
+    moved: Option<Html>,
+    rows: Vec<Row>,
 }
 
-impl ShippingPage {
-    fn is_held_by_somebody(&self) -> bool {
-        self.holder.is_some()
-    }
+/// Where the form is, with what was typed into it before.
+pub(super) fn address(no: &OrderNo, kept: FormId) -> String {
+    format!("{}/shipping?kept={kept}", order_url(no))
 }
 
 /// GET /orders/{no}/shipping: looking never takes a lock.
-pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Number(no): Number) -> Response {
-    let view = match shop.order(&visit.member, &no).await {
-        Ok(view) => view,
-        Err(refusal) => return refusal::plain(visit.frame, refusal),
-    };
-    if !view.order.is_changeable() {
-        // The order's own page says why.
-        return see(&order_url(&no));
-    }
-    let typed = Fields::of_shipping(view.order.shipping());
-    let at_once = shop.acquire() == Acquire::OnOpen;
-    let form = Form { lid: fresh_lid(), lease: None, at_once, version: view.order.token(), typed: &typed };
-    page(visit, no, form, view.holder, Vec::new())
-}
-
-/// POST /orders/{no}/shipping/lock: the person began to type. (Who is signed in, `first` has made sure of.)
-pub(super) async fn lock(
+pub(super) async fn show(
     State(shop): State<Shop>,
+    visit: Visit,
+    Key(key): Key,
     Number(no): Number,
-    member: Result<SignedIn, Response>,
-    first: FirstEdit<Order>,
-) -> Result<Json<Alive>, Response> {
-    let SignedIn(member) = member?;
-    match shop.may_lock(&member, &no).await {
-        Ok(()) => first.lock(&shop.locks, &shop.orders, &no).await.map_err(Problem::into_response),
-        Err(Refusal::Failed(error)) => Err(Problem::from(error).into_response()),
-        Err(_) => Err(Problem::new(403, "forbidden", "This is for others to do").into_response()),
-    }
+    Query(asked): Query<Pairs>,
+) -> Answer {
+    let kept = match Fields::sent(asked).text("kept").parse() {
+        Ok(id) => Some(KeptForm::read(&shop, &visit, &key, &no, id).await?),
+        Err(_) => None,
+    };
+    let Some(kept) = kept else {
+        let fields = Fields::default();
+        let attempt = Attempt { what: What::ChangeShipping, no: &no, seen: None, fields: &fields, kept: None };
+        return Ok(draw(&shop, visit, attempt, &key).await);
+    };
+    Ok(draw(&shop, visit, kept.attempt(&no), &key).await)
 }
 
 /// POST /orders/{no}/shipping
-pub(super) async fn save(State(shop): State<Shop>, session: Session, Number(no): Number, form: Posted) -> Answer {
-    let (id, version, opened) = (form.lock_id()?, form.version()?, both::opened(&form)?);
-    let Posted { visit, fields } = form;
+pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Number, form: Posted) -> Answer {
+    let form = form.with_kept(&shop, &no).await?;
+    let (id, version, opened, once) = (form.lock_id()?, form.version()?, both::opened(&form)?, form.once()?);
+    let Posted { visit, fields, .. } = form;
+    let attempt = Attempt { what: What::ChangeShipping, no: &no, seen: Some(version), fields: &fields, kept: None };
     let read = if fields.has("edit-first") { Err(Vec::new()) } else { read_shipping(visit.frame.t, &fields) };
-    let info = match read {
-        Ok(info) => info,
-        Err(mistakes) => {
-            let form = Form::again(&shop, &visit, id, version, &fields).await;
-            return Ok(page(visit, no, form, None, mistakes));
+    let Ok(info) = read else {
+        return Ok(match outcome::keep(&shop, &visit, &attempt).await {
+            Some(kept) => Sent::refused(address(&no, kept)).answer(visit.frame.script),
+            None => draw(&shop, visit, attempt, &key).await,
+        });
+    };
+    let filled_in = match opened {
+        None => ShippingForm::Alone(info),
+        Some(_) => ShippingForm::WithTheirs(both::changes(&fields, info, None)),
+    };
+    let doing = Doing::Save(once.clone());
+    let save = |seen: VersionToken<Order>| {
+        let (shop, visit, no, id, doing, filled_in) = (&shop, &visit, &no, &id, &doing, &filled_in);
+        async move {
+            let on = opened.unwrap_or(seen);
+            let saved = shop.save_shipping(&visit.member, no, on, id, filled_in, doing).await?;
+            Ok(match filled_in {
+                ShippingForm::Alone(_) => Flash::saved(seen, saved.version),
+                ShippingForm::WithTheirs(_) => Flash::saved_both(&visit.frame, saved),
+            })
         }
     };
-    let (seen, filled_in) = match opened {
-        None => (version, ShippingForm::Alone(info)),
-        Some(opened) => (opened, ShippingForm::WithTheirs(both::changes(&fields, info, None))),
+    let done = outcome::once(&shop, &visit, &once, &no, version, save).await;
+    let (seen, done) = outcome::seen(version, done);
+    Ok(outcome::of(&shop, visit, Attempt { seen: Some(seen), ..attempt }, done).await)
+}
+
+/// The form, with what was typed in it if anything was.
+async fn draw(
+    shop: &Shop,
+    visit: Visit,
+    attempt: Attempt<'_>,
+    key: &BrowserKey,
+) -> Response {
+    let (member, no, fields) = (&visit.member, attempt.no, attempt.fields);
+    let view = match shop.order(member, no).await {
+        Ok(view) => view,
+        Err(refusal) => return refusal::page(shop, visit, attempt, refusal).await,
     };
-    let done = shop.save_shipping(&visit.member, &no, seen, &id, &filled_in).await.map(|saved| match filled_in {
-        ShippingForm::Alone(_) => Flash::saved(version, saved.version),
-        ShippingForm::WithTheirs(_) => Flash::saved_both(&visit.frame, saved),
-    });
-    let attempt = Attempt { what: What::ChangeShipping, no: &no, seen: Some(version), fields: &fields };
-    Ok(outcome::of(&shop, &session, visit, attempt, done).await)
-}
-
-/// What the form has that is drawn.
-struct Form<'a> {
-    lid: String,
-    lease: Option<Lease>,
-    at_once: bool,
-    version: VersionToken<Order>,
-    typed: &'a Fields,
-}
-
-impl<'a> Form<'a> {
-    /// With what was typed. Whoever corrects a mistake must not find the order taken, so the lease stays; for one that has
-    /// ended there is a new secret.
-    async fn again(
-        shop: &Shop,
-        visit: &Visit,
-        id: LockId,
-        version: VersionToken<Order>,
-        typed: &'a Fields,
-    ) -> Form<'a> {
-        let (lid, lease) = match shop.lease(&visit.member, &id).await {
-            Ok(lease) => (id.reveal(), Some(lease)),
-            Err(LeaseError::NoLock(no_lock)) if no_lock.why != Why::Unknown => (fresh_lid(), None),
-            Err(_) => (id.reveal(), None),
+    let is_blank = fields.is_blank();
+    if let Some(refusal) = view.order.frozen() {
+        // Where nothing was typed, the order's own page says why.
+        return match is_blank {
+            true => see(&order_url(no)),
+            false => problem::order_refuses(visit.frame, no, &refusal, fields),
         };
-        Form { lid, lease, at_once: true, version, typed }
     }
+    // Text goes on in the form in which it was typed, as long as that was neither saved nor lost.
+    let mut form_id = fields.text("form_id").parse().unwrap_or_else(|_| FormId::random());
+    let mut mine = Mine::None;
+    if !is_blank {
+        match shop.saved(member, form_id).await {
+            Ok(Some(_)) => return problem::already_saved(visit.frame, no),
+            Ok(None) => {}
+            Err(refusal) => return refusal::page(shop, visit, attempt, refusal).await,
+        }
+        match shop.lease(member, &key.lock_id(member.id().as_str(), form_id)).await {
+            Ok(lease) => mine = Mine::Alive(Holder::clone(&lease)),
+            Err(LeaseError::NoLock(no_lock)) if no_lock.why != Why::Unknown => form_id = FormId::random(),
+            Err(_) => {}
+        }
+    }
+    let own = if let Mine::Alive(lease) = &mine { Some(lease.generation) } else { None };
+    let now = view.order.token();
+    let version = attempt.seen.unwrap_or(now);
+    let moved = version != now;
+    let facts = Facts {
+        frozen: None,
+        mine,
+        others: view.holder.clone().into_iter().filter(|holder| Some(holder.generation) != own).collect(),
+        moved: moved.then(|| Moved { change: view.changes.first().cloned() }),
+        saved: false,
+        exclusive: true,
+    };
+    let standing = Standing::new(&visit.frame, &member.owner(), Kind::Shipping, no, &decide(&member.owner(), facts));
+    let lid = key.lock_id(member.id().as_str(), form_id).reveal();
+    page(shop, visit, attempt, &view, Opened { form_id, lid, version, standing })
 }
 
-fn page(visit: Visit, no: OrderNo, form: Form<'_>, holder: Option<Holder>, mistakes: Vec<Mistake>) -> Response {
-    let Form { lid, lease, at_once, version, typed } = form;
-    let wrong = !mistakes.is_empty();
-    let style = Style { t: visit.frame.t, mistakes: &mistakes, own: !visit.member.is_operator(), readonly: false };
-    let inputs = shipping_inputs(style, typed);
-    let frame = visit.frame.state(if wrong { "OE-17" } else { "shipping" });
-    let url = order_url(&no);
-    let page = ShippingPage { f: frame, url, no, version, holder, lid, lease, at_once, inputs, mistakes };
-    let status = if wrong { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+/// What an opened form has besides its text.
+struct Opened {
+    form_id: FormId,
+    lid: String,
+    version: VersionToken<Order>,
+    standing: Standing,
+}
+
+fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, view: &OrderView, opened: Opened) -> Response {
+    let Opened { form_id, lid, version, standing } = opened;
+    let (frame, no, fields) = (visit.frame, attempt.no, attempt.fields);
+    let (t, own, is_blank) = (frame.t, Fields::of_shipping(view.order.shipping()), fields.is_blank());
+    let read = if is_blank || fields.has("edit-first") { Ok(()) } else { read_shipping(t, fields).map(drop) };
+    let mistakes = read.err().unwrap_or_default();
+    let style = Style { t, mistakes: &mistakes, own: !visit.member.is_operator(), readonly: false };
+    let moved = version != view.order.token();
+    let who = view.changes.first().map(|change| {
+        t.did(change, change.by.as_ref().is_some_and(|by| frame.is_me(by)), frame.at(change.at))
+    });
+    let page = ShippingPage {
+        url: order_url(no),
+        no: no.clone(),
+        kind: Kind::Shipping,
+        version,
+        form_id,
+        lid,
+        at_once: !is_blank || shop.acquire() == Acquire::OnOpen,
+        inputs: shipping_inputs(style, if is_blank { &own } else { fields }, &own),
+        returned: !is_blank && mistakes.is_empty() && !moved,
+        moved: moved.then(|| t.moved_since(who.unwrap_or_else(|| t.changed_since().into()))),
+        rows: if moved { compare::typed_rows(t, &view.order, fields) } else { Vec::new() },
+        f: frame.state(if mistakes.is_empty() { standing.state } else { "OE-17" }),
+        standing,
+        mistakes,
+    };
+    let status = if page.mistakes.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     page.f.answer(status, &page)
 }

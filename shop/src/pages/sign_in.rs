@@ -72,7 +72,10 @@ pub(super) async fn sign_in(State(shop): State<Shop>, session: Session, form: Po
         Ok(Some(member)) => member,
         Ok(None) => {
             let mistake = Mistake::general("sign-in", frame.t.wrong_password());
-            let page = SignInPage::new(frame.state("sign-in"), &fields, vec![mistake]);
+            // The password is not sent back to switch the language: the page in the other language asks for it again.
+            let mut frame = frame.state("sign-in");
+            frame.sent_again = None;
+            let page = SignInPage::new(frame, &fields, vec![mistake]);
             return page.f.answer(StatusCode::UNPROCESSABLE_ENTITY, &page);
         }
         Err(refusal) => return refusal::plain(frame, refusal),
@@ -92,8 +95,9 @@ pub(super) async fn sign_out(session: Session, form: Posted) -> Answer {
         tracing::error!(error = &error as &dyn std::error::Error, "a session could not be ended");
         return Err(problem::failed(form.visit.frame));
     }
-    Flash::SignedOut.leave(&session).await;
-    Ok(see("/sign-in"))
+    let mut response = see("/sign-in");
+    Flash::SignedOut.leave(&mut response);
+    Ok(response)
 }
 
 /// The address, if it is one of this shop; the list of orders otherwise. Nobody is sent elsewhere from here.

@@ -11,7 +11,6 @@ texts! {
     reserved_when_changed:
         "As soon as you change something, the order is reserved for you. Looking reserves nothing.",
         "내용을 바꾸기 시작하면 그때부터 나만 수정할 수 있습니다. 보기만 할 때는 잠그지 않습니다.";
-    being_reserved: "Reserving the order for you …", "나만 수정할 수 있도록 잠그는 중입니다…";
     hint_phone: "For example 010-0000-1234 or +44 20 7946 0000", "예: 010-0000-1234, +44 20 7946 0000";
     optional: "(optional)", "(선택)";
     save: "Save", "저장";
@@ -34,67 +33,21 @@ texts! {
     your_text_is_back:
         "The text that you typed is back in the form. It is not saved yet.",
         "입력하셨던 내용을 양식에 다시 채웠습니다. 아직 저장되지 않았습니다.";
-    moved_since(opened, now):
-        "The order has changed since you typed this: it was version {opened}, now it is version {now}. Here is what \
-         differs. When you save, you can choose field by field.",
-        "입력한 뒤 주문이 바뀌었습니다(버전 {opened} → {now}). 다른 점은 아래와 같습니다. 저장할 때 항목마다 고를 수 있습니다.";
+    moved_since(who):
+        "{who} That was after you typed this. Here is what differs; when you save, you can choose field by field.",
+        "{who} 입력하신 뒤의 일입니다. 다른 점은 아래와 같으며, 저장할 때 항목마다 고를 수 있습니다.";
 
-    js_offline:
-        "No connection. Your reservation is safe until {time}, and what you type stays in this tab.",
-        "연결이 끊겼습니다. {time}까지는 다른 사람이 수정할 수 없고, 입력한 내용은 이 탭에 남아 있습니다.";
-    js_lost:
-        "Your reservation has ended, so the form cannot be saved as it is. Nothing that you typed is lost.",
-        "편집 시간이 끝나 이대로는 저장할 수 없습니다. 입력한 내용은 그대로 있습니다.";
-    js_broken:
-        "{name} ended your editing: “{reason}”. Nothing that you typed is lost.",
-        "{name} 님이 편집을 종료했습니다(“{reason}”). 입력한 내용은 그대로 있습니다.";
-    js_taken: "{name} is editing now. Nothing that you typed is lost.", "지금은 {name} 님이 수정하고 있습니다. 입력한 내용은 그대로 있습니다.";
-    js_expired: "Your time has run out. Nothing that you typed is lost.", "편집 시간이 끝났습니다. 입력한 내용은 그대로 있습니다.";
-    js_signed_out:
-        "You are signed out. Sign in again in another tab; your reservation is safe until {time}.",
-        "로그인이 풀렸습니다. 다른 탭에서 다시 로그인하세요. {time}까지는 다른 사람이 수정할 수 없습니다.";
-    js_resumed: "You were away, and nobody changed the order. You can go on.", "자리를 비운 동안 변경된 내용이 없습니다. 계속 수정하세요.";
-    js_others:
-        "{name} also has this open now. Both of you can save; if your changes meet, you will be told.",
-        "{name} 님도 지금 열어 두었습니다. 두 분 모두 저장할 수 있고, 변경 내용이 겹치면 알려 드립니다.";
-    js_granted: "You are editing the order now. Others can read it.", "지금부터 내가 수정 중입니다. 다른 사람은 볼 수만 있습니다.";
-    js_held:
-        "{name} has been editing since {time}. What you typed stays here, and can be copied. (As of {now})",
-        "{name} 님이 {time}부터 수정하고 있습니다. 입력한 내용은 그대로 있으며 복사할 수 있습니다. ({now} 기준)";
-    js_elsewhere:
-        "You have been editing since {time}, in another tab or on another device. Moving ends the editing there; what \
-         was typed stays in both. (As of {now})",
-        "{time}부터 다른 탭이나 다른 기기에서 내가 수정하고 있습니다. 가져오면 그쪽의 편집이 끝나며, 입력한 내용은 양쪽에 그대로 \
-         남습니다. ({now} 기준)";
-    js_moved:
-        "{name} has changed the order since you opened this page. You can go on: when you save, you will see both \
-         changes side by side.",
-        "이 페이지를 연 뒤에 {name} 님이 주문을 바꿨습니다. 계속 입력해도 됩니다. 저장할 때 두 변경을 나란히 보여 드립니다.";
-    js_free:
-        "The order could not be reserved for you just now. You can go on: if somebody changes it meanwhile, you will \
-         see both changes when you save.",
-        "지금은 주문을 잠그지 못했습니다. 계속 입력해도 됩니다. 그사이 다른 사람이 바꾸면 저장할 때 두 변경을 나란히 보여 드립니다.";
-    js_free_signed_out:
-        "You are signed out, so the order is not reserved for you. Sign in again in another tab. What you type stays in \
-         this one.",
-        "로그인이 풀려 주문을 잠그지 못했습니다. 다른 탭에서 다시 로그인하세요. 입력한 내용은 이 탭에 남아 있습니다.";
-    js_warn:
-        "Your reservation ends at {time}, unless the connection comes back before.",
-        "연결이 돌아오지 않으면 {time}에 편집 시간이 끝납니다.";
-    draft_found: "There is text that you typed earlier and did not save.", "전에 입력하고 저장하지 않은 내용이 있습니다.";
-    draft_restore: "Put it into the form", "양식에 다시 채우기";
-    draft_discard: "Drop it", "버리기";
     time_left: "Time left", "남은 시간";
     edit_again: "Edit again with my text", "내 내용으로 다시 수정";
 
-    locked_title: "Somebody is editing this order", "다른 사람이 수정 중인 주문입니다";
-    locked_title_self: "You are editing this order in another tab", "다른 탭에서 수정 중인 주문입니다";
+    locked_title(no): "Somebody is editing order {no}", "주문 {no}: 다른 사람이 수정 중입니다";
+    locked_title_self(no): "You are editing order {no} in another tab", "주문 {no}: 다른 탭에서 수정 중입니다";
     held_other(name, time): "{name} has been editing since {time}.", "{name} 님이 {time}부터 수정하고 있습니다.";
     held_self(time):
         "You have been editing since {time}, in another tab or on another device.",
         "{time}부터 다른 탭이나 다른 기기에서 내가 수정하고 있습니다.";
     last_seen(time, left):
-        "The last sign of life was at {time}. Without another one the order is free in {left}.",
+        "The form was last active at {time}. If it stays silent, the order is free in {left}.",
         "마지막 활동은 {time}입니다. 활동이 없으면 {left} 뒤에 수정할 수 있습니다.";
     locked_nothing_lost:
         "Nothing was saved. What you typed is kept on this page; [Try again] sends it again.",
@@ -102,13 +55,14 @@ texts! {
     move_consequence:
         "Moving ends the other tab’s editing. What was typed there can be copied there, but not saved.",
         "가져오면 다른 탭의 편집이 끝납니다. 그 탭에 입력한 내용은 복사할 수 있지만 저장할 수는 없습니다.";
-    raced_title: "Somebody was quicker", "간발의 차이로 다른 사람이 먼저 시작했습니다";
+    raced_title(no): "Order {no}: somebody was quicker", "주문 {no}: 다른 사람이 먼저 시작했습니다";
     raced_what:
         "Somebody began to edit the order at the same moment. Try again in a moment.",
         "같은 순간에 다른 사람이 수정을 시작했습니다. 잠시 후 다시 시도하세요.";
     order_as_it_is: "The order as it is now", "현재 주문 내용";
 
-    ship_locked_title: "Somebody is editing this order right now", "지금 수정 중인 주문입니다";
+    ship_locked_title(no): "Shipping of order {no} was not started: somebody is editing it", "주문 {no}: 수정 중이라 배송을 시작하지 않았습니다";
+    cancel_locked_title(no): "Order {no} was not cancelled: somebody is editing it", "주문 {no}: 수정 중이라 취소하지 않았습니다";
     ship_locked_what(name, time):
         "{name} has been editing this order since {time}. If you start shipping now, those changes will be refused.",
         "{name} 님이 {time}부터 이 주문을 수정하고 있습니다. 지금 배송을 시작하면 그 수정은 저장되지 않습니다.";
@@ -120,25 +74,23 @@ texts! {
     ship_anyway(name): "Start anyway – the changes of {name} will be refused", "그래도 배송 시작 – {name} 님의 수정은 저장되지 않음";
     ship_anyway_self: "Start anyway – my changes in the other tab will be refused", "그래도 배송 시작 – 다른 탭의 내 수정은 저장되지 않음";
 
-    lost_title_lapsed: "Your time had run out before you saved", "저장하기 전에 편집 시간이 끝났습니다";
-    lost_title_taken: "Somebody else is editing now", "지금은 다른 사람이 수정 중입니다";
-    lost_title_broken: "Your editing was ended", "편집이 종료되었습니다";
-    lost_title_moved: "You continued in another tab", "다른 탭에서 이어서 수정 중입니다";
-    lost_title_finished: "This form was already finished", "이미 끝난 양식입니다";
-    lost_title_unknown: "This form cannot be saved", "저장할 수 없는 양식입니다";
+    lost_title_lapsed(no): "Order {no}: your time had run out before you saved", "주문 {no}: 저장하기 전에 편집 시간이 끝났습니다";
+    lost_title_taken(no): "Order {no}: somebody else is editing now", "주문 {no}: 지금은 다른 사람이 수정 중입니다";
+    lost_title_broken(no): "Order {no}: your editing was ended", "주문 {no}: 편집이 종료되었습니다";
+    lost_title_moved(no): "Order {no}: you continued in another tab", "주문 {no}: 다른 탭에서 이어서 수정 중입니다";
+    lost_title_finished(no): "Order {no}: this form was already finished", "주문 {no}: 이미 끝난 양식입니다";
+    lost_title_unknown(no): "Order {no}: this form cannot be saved", "주문 {no}: 저장할 수 없는 양식입니다";
     lost_nothing_lost:
         "Nothing was saved, and nothing that you typed is lost: it is all below.",
         "저장하지 않았지만 입력한 내용은 아래에 모두 남아 있습니다.";
     lost_lapsed(time):
-        "Your reservation ended at {time}, because no sign of life came from the form.",
-        "양식에서 활동 신호가 오지 않아 {time}에 편집 시간이 끝났습니다.";
+        "Your time to edit ran out at {time}.",
+        "{time}에 편집 시간이 끝났습니다.";
+    lost_handed_over(name, time): "You handed the editing over to {name} at {time}.", "{time}에 {name} 님에게 편집을 넘겼습니다.";
     lost_unchanged:
         "Nobody has changed the order meanwhile. You can go on where you were.",
         "그사이 주문을 바꾼 사람은 없습니다. 이어서 수정할 수 있습니다.";
-    lost_changed(opened, now):
-        "Meanwhile the order was changed: you had opened version {opened}, now it is version {now}. Compare before \
-         you go on.",
-        "그사이 주문이 바뀌었습니다. 열었던 것은 버전 {opened}, 지금은 버전 {now}입니다. 비교한 뒤 계속하세요.";
+    lost_changed(who): "{who} Compare before you go on.", "{who} 비교한 뒤 계속하세요.";
     lost_held(name, time):
         "{name} has been editing since {time}. You can go on when that is over.",
         "{name} 님이 {time}부터 수정하고 있습니다. 끝난 뒤에 이어서 수정할 수 있습니다.";
@@ -146,11 +98,9 @@ texts! {
         "{name} ended your editing at {time}: “{reason}”. If you have questions, ask there.",
         "{time}에 {name} 님이 편집을 종료했습니다(“{reason}”). 궁금한 점은 {name} 님에게 문의하세요.";
     lost_moved(time):
-        "At {time} you moved the editing of this order to another tab. The form there is the one that can be saved.",
-        "{time}에 이 주문의 편집을 다른 탭으로 옮겼습니다. 저장은 그 탭에서 할 수 있습니다.";
-    lost_finished(time, version):
-        "You saved or left this form at {time}. The order is version {version} now.",
-        "{time}에 이 양식을 저장했거나 닫았습니다. 주문은 현재 버전 {version}입니다.";
+        "At {time} you moved the editing of this order to another tab.",
+        "{time}에 이 주문의 편집을 다른 탭으로 옮겼습니다.";
+    lost_finished(time): "You saved or left this form at {time}.", "{time}에 이 양식을 저장했거나 닫았습니다.";
     lost_same_as_now:
         "What you typed is what the order says now, so there is nothing left to do.",
         "입력한 내용이 현재 주문과 같으므로 더 할 일은 없습니다.";
@@ -164,8 +114,9 @@ texts! {
 
     note_title(no): "Note on order {no}", "주문 {no}의 메모";
     note_alone: "Nobody else has this note open.", "이 메모를 연 다른 사람은 없습니다.";
-    note_others: "Both of you can save; if your changes meet, you will be told.", "둘 다 저장할 수 있으며, 변경이 겹치면 알려 드립니다.";
-    note_other(name, time): "{name} also has this open since {time}.", "{name} 님도 {time}부터 이 메모를 열어 두었습니다.";
+    note_other(name, time): 
+        "{name} also has this open, since {time}. Both of you can save; if your changes meet, you will be told.",
+        "{name}도 {time}부터 이 메모를 열어 두었습니다. 둘 다 저장할 수 있으며, 변경이 겹치면 알려 드립니다.";
     note_other_self(time):
         "You also have this open in another tab, since {time}.",
         "{time}부터 다른 탭에서도 이 메모를 열어 두었습니다.";

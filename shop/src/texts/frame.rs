@@ -30,22 +30,20 @@ texts! {
         "This sign-in name and password do not belong together. Check both and try again.",
         "아이디 또는 비밀번호가 맞지 않습니다. 확인하고 다시 입력하세요.";
 
-    flash_saved(version): "Saved – version {version}.", "저장했습니다 – 버전 {version}.";
-    flash_saved_both(version, names):
-        "Saved – version {version} has your changes and those of {names}.",
-        "저장했습니다 – 버전 {version}에는 내 변경과 {names}의 변경이 함께 있습니다.";
-    flash_saved_both_own(version):
-        "Saved – version {version} also has the changes that you made elsewhere.",
-        "저장했습니다 – 버전 {version}에는 다른 곳에서 내가 바꾼 내용도 함께 있습니다.";
-    flash_unchanged(version):
-        "Nothing was different, so it is still version {version}.",
-        "바뀐 내용이 없어 버전 {version} 그대로입니다.";
-    flash_shipping(version): "Shipping has started – version {version}.", "배송을 시작했습니다 – 버전 {version}.";
-    flash_cancelled(version): "The order is cancelled – version {version}.", "주문을 취소했습니다 – 버전 {version}.";
+    flash_saved: "Saved.", "저장했습니다.";
+    flash_saved_both(names):
+        "Saved, with your changes and those of {names}.",
+        "저장했습니다. 내 변경과 {names}의 변경이 함께 들어 있습니다.";
+    flash_saved_both_own:
+        "Saved, together with the changes that you made elsewhere.",
+        "저장했습니다. 다른 곳에서 내가 바꾼 내용도 함께 들어 있습니다.";
+    flash_unchanged: "Nothing was different, so nothing was saved.", "바뀐 내용이 없어 저장하지 않았습니다.";
+    flash_shipping: "Shipping has started.", "배송을 시작했습니다.";
+    flash_cancelled: "The order is cancelled.", "주문을 취소했습니다.";
     flash_left:
         "You left the form without saving. Others can edit the order now.",
         "저장하지 않고 나왔습니다. 이제 다른 사람이 이 주문을 수정할 수 있습니다.";
-    flash_note_saved(version): "Note saved – version {version}.", "메모를 저장했습니다 – 버전 {version}.";
+    flash_note_saved: "Note saved.", "메모를 저장했습니다.";
     flash_ended(order, name):
         "The lock on order {order} has been ended. {name} will be told who ended it and why.",
         "주문 {order}의 잠금을 해제했습니다. 누가 왜 해제했는지 {name} 님에게 알립니다.";

@@ -46,6 +46,22 @@ impl Html {
     }
 }
 
+impl Html {
+    /// The same without markup, for whatever shows plain text.
+    pub(crate) fn plain(&self) -> String {
+        let mut plain = String::new();
+        let mut rest = self.0.as_str();
+        // What was escaped holds no `<`, so each one begins a tag of ours.
+        while let Some((text, tag)) = rest.split_once('<') {
+            plain.push_str(text);
+            rest = tag.split_once('>').map_or("", |(_, after)| after);
+        }
+        plain.push_str(rest);
+        let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")];
+        entities.into_iter().fold(plain, |text, (entity, sign)| text.replace(entity, sign))
+    }
+}
+
 impl Display for Html {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -109,5 +125,7 @@ mod tests {
         let owner = Owner::new("x", "<b>\"O'Brien\" & Co</b>");
         assert_eq!(owner.html().to_string(), "<bdi>&lt;b&gt;&quot;O&#39;Brien&quot; &amp; Co&lt;/b&gt;</bdi>");
         assert_eq!("<".html().html().to_string(), "&lt;");
+        assert_eq!(owner.html().plain(), owner.name);
+        assert_eq!(Html::text("&lt; <i>").plain(), "&lt; <i>");
     }
 }

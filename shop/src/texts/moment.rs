@@ -79,11 +79,6 @@ pub(crate) fn left(lang: Lang, duration: Duration) -> String {
     }
 }
 
-/// A time that is left, as on a clock that counts down.
-pub(crate) fn minutes(duration: Duration) -> String {
-    format!("{}:{:02}", duration.as_secs() / 60, duration.as_secs() % 60)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,6 +108,5 @@ mod tests {
         let english = |seconds| left(Lang::En, Duration::from_secs(seconds));
         assert_eq!([9, 60, 252].map(english), ["9 s", "1 min", "4 min 12 s"]);
         assert_eq!(left(Lang::Ko, Duration::from_secs(252)), "4분 12초");
-        assert_eq!(minutes(Duration::from_secs(61)), "1:01");
     }
 }

@@ -27,7 +27,6 @@ texts! {
     held_note_by_you(time): "You have had the note open since {time}", "내가 {time}부터 메모를 열어 둠";
 
     order_title(no): "Order {no}", "주문 {no}";
-    version_is(version): "Version {version}", "버전 {version}";
     shipping_heading: "Shipping", "배송 정보";
     lines_heading: "Products", "상품";
     what_next: "What would you like to do?", "무엇을 하시겠어요?";

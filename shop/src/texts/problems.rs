@@ -12,8 +12,8 @@ texts! {
 
     signed_out_title: "You are signed out", "로그아웃되었습니다";
     signed_out_what:
-        "You were not signed in any more when this form arrived, so nothing was saved.",
-        "양식이 도착했을 때 로그인이 풀려 있어서 저장하지 않았습니다.";
+        "You were not signed in any more when this form arrived, so nothing was saved. What you typed is still here.",
+        "양식이 도착했을 때 로그인이 풀려 있어서 저장하지 않았습니다. 입력한 내용은 그대로 있습니다.";
     signed_out_next:
         "Sign in again in a new tab, then come back here and send it again.",
         "새 탭에서 다시 로그인한 뒤, 여기로 돌아와 다시 보내세요.";
@@ -93,7 +93,26 @@ texts! {
         "Try again. If it happens again, tell us what you were doing and at what time.",
         "다시 시도해 주세요. 계속되면 무엇을 하던 중이었는지와 시각을 알려 주세요.";
 
-    refused_title: "The order does not allow this any more", "지금은 할 수 없는 일입니다";
+    refused_title(no): "Order {no} does not allow this any more", "주문 {no}: 지금은 할 수 없는 일입니다";
+    other_person_title: "Somebody else is signed in now", "지금은 다른 사람이 로그인해 있습니다";
+    other_person_what:
+        "This form was opened by somebody else in this browser, so nothing was saved. Sign in again with that account \
+         to save it.",
+        "이 브라우저에서 다른 사람이 연 양식이라 저장하지 않았습니다. 저장하려면 그 계정으로 다시 로그인하세요.";
+    not_kept_title(no): "Order {no}: this text is not kept any more", "주문 {no}: 더 이상 보관하지 않는 내용입니다";
+    not_kept_what:
+        "What was typed into a form that was refused is kept for a day, and only the latest few. Open the order and start \
+         again from there.",
+        "저장되지 않은 양식의 내용은 하루 동안 최근 몇 개만 보관합니다. 주문을 열어 다시 시작하세요.";
+    ready_title(no): "Order {no}: you can save now", "주문 {no}: 이제 저장할 수 있습니다";
+    ready_what:
+        "Nothing is in the way any more. What you typed is not saved yet.",
+        "이제 막는 것이 없습니다. 입력한 내용은 아직 저장되지 않았습니다.";
+    save_now: "Save now", "지금 저장";
+    already_saved_title(no): "Order {no}: this form was already saved", "주문 {no}: 이미 저장된 양식입니다";
+    already_saved_what:
+        "What you typed is in the order. To change more, open it again.",
+        "입력한 내용은 주문에 저장되어 있습니다. 더 바꾸려면 주문을 다시 여세요.";
     refused_text_kept:
         "What you typed was not saved. It is kept here, so that you can copy it.",
         "입력한 내용은 저장되지 않았습니다. 복사할 수 있도록 아래에 남겨 두었습니다.";

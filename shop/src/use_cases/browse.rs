@@ -68,6 +68,13 @@ pub struct OrderView {
     pub changes: Vec<Change>,
 }
 
+impl OrderView {
+    /// The state in which nobody changes the order any more, if it is in such a state.
+    pub fn frozen(&self) -> Option<OrderState> {
+        (!self.order.is_changeable()).then(|| self.order.state())
+    }
+}
+
 impl Shop {
     /// A page of the orders that this member may see.
     pub async fn orders(&self, viewer: &Member, filter: &OrderFilter) -> Result<OrderPage, Refusal> {
@@ -103,7 +110,7 @@ impl Shop {
     }
 
     /// The order, if this member may see it; nobody learns that somebody else's order exists.
-    pub(super) async fn order_of(&self, viewer: &Member, no: &OrderNo) -> Result<Loaded<Order>, Refusal> {
+    pub(crate) async fn order_of(&self, viewer: &Member, no: &OrderNo) -> Result<Loaded<Order>, Refusal> {
         let order = self.orders.get(no).await?.filter(|order| viewer.may_see(order));
         order.ok_or_else(|| no_such_order(no))
     }

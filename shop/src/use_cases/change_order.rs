@@ -5,7 +5,7 @@
 
 use tenure::{LockId, Retry, Update, Version, VersionToken};
 
-use super::{Refusal, Shop};
+use super::{Doing, Refusal, Shop};
 use crate::domain::{LineChange, Member, Order, OrderNo, Role, ShippingInfo};
 
 impl Shop {
@@ -17,28 +17,14 @@ impl Shop {
         seen: VersionToken<Order>,
         lease: Option<&LockId>,
         info: ShippingInfo,
+        doing: &Doing,
     ) -> Result<Version, Refusal> {
         let update = self.change(actor, no, seen, "change shipping info").await?;
         let update = match lease {
             Some(id) => update.releasing(id),
             None => update.unless_locked(),
         };
-        let update = update.retrying(as_often_as_is_safe());
-        Ok(update.run(|order| order.change_shipping_info(info.clone())).await?.version())
-    }
-
-    /// The customer, or an operator for them, changes what is ordered.
-    pub async fn change_lines(
-        &self,
-        actor: &Member,
-        no: &OrderNo,
-        seen: VersionToken<Order>,
-        lines: Vec<LineChange>,
-    ) -> Result<Version, Refusal> {
-        may_add(actor, &lines)?;
-        let update = self.change(actor, no, seen, "change lines").await?.unless_locked();
-        let update = update.retrying(as_often_as_is_safe());
-        Ok(update.run(|order| order.change_lines(lines.clone())).await?.version())
+        Ok(self.run(actor, update, doing, |order| order.change_shipping_info(info.clone())).await?)
     }
 
     /// An operator starts shipping the order as they saw it. Somebody who is editing it is in the way, unless the
@@ -50,6 +36,7 @@ impl Shop {
         no: &OrderNo,
         seen: VersionToken<Order>,
         anyway: Option<i64>,
+        doing: &Doing,
     ) -> Result<Version, Refusal> {
         actor.must_be(Role::Operator)?;
         let update = self.change(actor, no, seen, "start shipping").await?;
@@ -57,13 +44,19 @@ impl Shop {
             Some(generation) => update.unless_locked_except(generation),
             None => update.unless_locked(),
         };
-        Ok(update.retrying(as_often_as_is_safe()).run(Order::start_shipping).await?.version())
+        Ok(self.run(actor, update, doing, Order::start_shipping).await?)
     }
 
     /// The customer, or an operator for them, cancels the order.
-    pub async fn cancel(&self, actor: &Member, no: &OrderNo, seen: VersionToken<Order>) -> Result<Version, Refusal> {
+    pub async fn cancel(
+        &self,
+        actor: &Member,
+        no: &OrderNo,
+        seen: VersionToken<Order>,
+        doing: &Doing,
+    ) -> Result<Version, Refusal> {
         let update = self.change(actor, no, seen, "cancel").await?.unless_locked();
-        Ok(update.retrying(as_often_as_is_safe()).run(Order::cancel).await?.version())
+        Ok(self.run(actor, update, doing, Order::cancel).await?)
     }
 
     /// An update of an order that this member may change, on the version that they saw.

@@ -1,10 +1,11 @@
 //! Editing a whole order in a form, under an offline lock.
 
 use tenure::{Lease, LeaseError, Loaded, LockError, LockId, LockKey, Version, VersionToken};
+use tenure_web::beat::MOVED_HERE;
 use tenure_web::leases::PARTING_GRACE;
 
-use super::change_order::{as_often_as_is_safe, may_add};
-use super::{Refusal, Shop};
+use super::change_order::may_add;
+use super::{Doing, Refusal, Shop};
 use crate::domain::{LineChange, Member, Order, OrderError, OrderNo, OrderState, ShippingInfo};
 
 /// What an open form has: the order as it is, and the lease that keeps it so.
@@ -17,8 +18,8 @@ pub struct Editing<A> {
 }
 
 impl Shop {
-    /// Takes the lock and opens the order for editing. The page makes the lock id, so that sending the page's request
-    /// again (a reload, a lost answer) opens the same lease again.
+    /// Takes the lock and opens the order for editing. The page makes the form's id, so that sending the page's request
+    /// again (a double click, a lost answer) opens the same lease again.
     pub async fn open_for_edit(&self, actor: &Member, no: &OrderNo, id: LockId) -> Result<Editing<Order>, Refusal> {
         let order = self.order_of(actor, no).await?;
         must_be_changeable(&order)?;
@@ -26,7 +27,7 @@ impl Shop {
         let lease = match self.locks.try_lock_as(&key, &actor.owner(), id.clone()).await {
             // The page that held it was left a moment ago, and its parting grace is not over: nobody else is there.
             Err(LockError::AlreadyLocked(own)) if own.owner == actor.owner() && own.remaining <= PARTING_GRACE => {
-                self.locks.break_lock(&key, own.generation, &actor.owner(), "opened again").await?;
+                self.locks.break_lock(&key, own.generation, &actor.owner(), MOVED_HERE).await?;
                 self.locks.try_lock_as(&key, &actor.owner(), id).await?
             }
             lease => lease?,
@@ -55,7 +56,7 @@ impl Shop {
             Some(holder) if holder.owner.id != actor.id().as_str() => {
                 return Err(Refusal::Lock(LockError::AlreadyLocked(Box::new(holder))));
             }
-            Some(_) => drop(self.locks.break_lock(&key, generation, &actor.owner(), "moved to another tab").await?),
+            Some(_) => drop(self.locks.break_lock(&key, generation, &actor.owner(), MOVED_HERE).await?),
             None => {}
         }
         self.open_for_edit(actor, no, id).await
@@ -70,6 +71,7 @@ impl Shop {
         id: &LockId,
         info: ShippingInfo,
         lines: Vec<LineChange>,
+        doing: &Doing,
     ) -> Result<Version, Refusal> {
         may_add(actor, &lines)?;
         let update = self.change(actor, no, seen, "edit order").await?.releasing(id);
@@ -77,7 +79,7 @@ impl Shop {
             order.change_shipping_info(info.clone())?;
             order.change_lines(lines.clone())
         };
-        Ok(update.retrying(as_often_as_is_safe()).run(command).await?.version())
+        Ok(self.run(actor, update, doing, command).await?)
     }
 
     /// Leaves without saving, and answers whether that freed anything. A lease that is gone already, or was never taken,

@@ -4,7 +4,7 @@
 use tenure::{Acquire, Error, Lease, LeaseError, LockError, LockId, VersionToken, Why};
 
 use super::save_both::{Changes, SavedBoth};
-use super::{Refusal, Shop};
+use super::{Doing, Refusal, Shop};
 use crate::domain::{Member, Order, OrderNo, ShippingInfo};
 
 /// What somebody filled in.
@@ -23,12 +23,6 @@ impl Shop {
         self.locks.policy("Order").acquire()
     }
 
-    /// Whether this member may take the lock of this order. In which state the order is, the version tells: it was
-    /// changeable when the form was drawn.
-    pub async fn may_lock(&self, actor: &Member, no: &OrderNo) -> Result<(), Refusal> {
-        self.order_of(actor, no).await.map(drop)
-    }
-
     /// The lease of this lock id, for showing.
     pub async fn lease(&self, actor: &Member, id: &LockId) -> Result<Lease, LeaseError> {
         self.locks.acting_for(&actor.owner()).check_lock(id).await
@@ -43,8 +37,9 @@ impl Shop {
         seen: VersionToken<Order>,
         id: &LockId,
         form: &ShippingForm,
+        doing: &Doing,
     ) -> Result<SavedBoth, Refusal> {
-        let save = |lease| self.save_under(actor, no, seen, lease, form);
+        let save = |lease| self.save_under(actor, no, seen, lease, form, doing);
         let saved = match save(Some(id)).await {
             Err(refusal) if has_none(&refusal) => save(None).await,
             saved => saved,
@@ -60,11 +55,11 @@ impl Shop {
             // The same may be sent again.
             Err(Refusal::Failed(Error::Database(error))) => Err(error.into()),
             // The text is compared next, or only kept to be copied, and that is no reason to keep others out.
-            Err(refusal) => {
+            Err(refusal) if matches!(doing, Doing::Save(_)) => {
                 self.leave(actor, id).await?;
                 Err(refusal)
             }
-            Ok(saved) => Ok(saved),
+            saved => saved,
         }
     }
 
@@ -75,13 +70,14 @@ impl Shop {
         seen: VersionToken<Order>,
         lease: Option<&LockId>,
         form: &ShippingForm,
+        doing: &Doing,
     ) -> Result<SavedBoth, Refusal> {
         match form {
             ShippingForm::Alone(info) => {
-                let version = self.change_shipping(actor, no, seen, lease, info.clone()).await?;
+                let version = self.change_shipping(actor, no, seen, lease, info.clone(), doing).await?;
                 Ok(SavedBoth { version, with: Vec::new() })
             }
-            ShippingForm::WithTheirs(changes) => self.save_both(actor, no, seen, lease, changes).await,
+            ShippingForm::WithTheirs(changes) => self.save_both(actor, no, seen, lease, changes, doing).await,
         }
     }
 }

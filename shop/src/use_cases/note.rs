@@ -1,9 +1,10 @@
 //! The operators' note on an order: an advisory lock. Both may edit, both are told; the version decides when they save.
 
-use tenure::{Holder, Lease, Loaded, LockId, LockKey, UpdateError, Version, VersionToken};
+use tenure::{Error, Holder, Lease, Loaded, LockId, LockKey, UpdateError, Version, VersionToken};
 
 use super::change_order::as_often_as_is_safe;
-use super::{Refusal, Shop};
+use super::{Doing, OrderView, Refusal, Shop};
+use crate::backend::{self, SavedRow};
 use crate::domain::{Member, Note, OrderNo, Role};
 
 /// What an open note form has.
@@ -18,6 +19,12 @@ pub struct EditingNote {
 }
 
 impl Shop {
+    /// The order with its note, for those who write notes.
+    pub async fn noted(&self, actor: &Member, no: &OrderNo) -> Result<OrderView, Refusal> {
+        actor.must_be(Role::Operator)?;
+        self.order(actor, no).await
+    }
+
     /// Opens the note for editing, and tells who else has it open.
     pub async fn open_note(&self, actor: &Member, no: &OrderNo, id: LockId) -> Result<EditingNote, Refusal> {
         actor.must_be(Role::Operator)?;
@@ -38,31 +45,42 @@ impl Shop {
         seen: Option<VersionToken<Note>>,
         id: &LockId,
         text: &str,
+        doing: &Doing,
     ) -> Result<Version, Refusal> {
         actor.must_be(Role::Operator)?;
         self.order_of(actor, no).await?;
         let version = match seen {
             Some(seen) => {
                 let update = self.notes.update(no).by(&actor.owner()).command("write note").expecting(seen);
-                match update.retrying(as_often_as_is_safe()).run(|note| note.rewrite(text)).await {
-                    Ok(note) => note.version(),
+                match self.run(actor, update, doing, |note| note.rewrite(text)).await {
+                    Ok(version) => version,
                     Err(UpdateError::Refused(invalid)) => return Err(Refusal::Note(invalid)),
                     Err(UpdateError::Failed(error)) => return Err(error.into()),
                 }
             }
             None => {
                 let note = Note::new(no.clone(), text).map_err(Refusal::Note)?;
+                let Doing::Save(once) = doing else {
+                    return match self.notes.get(no).await? {
+                        Some(_) => Err(Error::AlreadyExists { aggregate: "Note".into(), id: no.to_string() }.into()),
+                        None => Ok(Version::FIRST),
+                    };
+                };
                 let insert = || async {
                     let mut tx = self.db.begin().await?;
                     tx.by(&actor.owner()).command("write note");
                     let inserted = self.notes.insert(&mut tx, note.clone()).await?;
+                    let row = SavedRow { version: inserted.version().number(), ..once.row(actor) };
+                    backend::mark_saved(&self.db, &mut tx, &row).await?;
                     tx.commit().await?;
                     Ok::<_, tenure::Error>(inserted.version())
                 };
                 self.db.retry(as_often_as_is_safe(), insert).await?.value
             }
         };
-        self.leave(actor, id).await?;
+        if let Doing::Save(_) = doing {
+            self.leave(actor, id).await?;
+        }
         Ok(version)
     }
 }

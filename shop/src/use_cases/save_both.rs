@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tenure::{Change, LockId, Merge, Version, VersionConflict, VersionToken};
 
 use super::change_order::{as_often_as_is_safe, may_add};
-use super::{Refusal, Shop};
+use super::{Doing, Refusal, Shop};
 use crate::domain::{LineChange, Member, Order, OrderError, OrderNo, ShippingInfo};
 
 /// What a form says, and what of it the person has changed. The rest is what they found in it, perhaps outdated: a
@@ -41,6 +41,7 @@ impl Shop {
         seen: VersionToken<Order>,
         lease: Option<&LockId>,
         changes: &Changes,
+        doing: &Doing,
     ) -> Result<SavedBoth, Refusal> {
         may_add(actor, changes.lines.as_deref().unwrap_or_default())?;
         let command = if changes.lines.is_some() { "edit order" } else { "change shipping info" };
@@ -49,6 +50,11 @@ impl Shop {
             Some(id) => update.releasing(id),
             None => update.unless_locked(),
         };
+        let Doing::Save(once) = doing else {
+            let version = update.dry_run(|order| changes.apply(order)).await?.version();
+            return Ok(SavedBoth { version, with: Vec::new() });
+        };
+        let update = self.noting(actor, update, once);
         let update = update.merging(Merge::disjoint()).retrying(as_often_as_is_safe());
         let saved = update.run(|order| changes.apply(order)).await?;
         let with = match &saved.merged {

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use axum::http::StatusCode;
-use tenure::{DatabaseError, Error, Holder, LockError, UpdateError, VersionConflict};
+use tenure::{DatabaseError, Error, LockError, UpdateError, VersionConflict};
 
 use super::{HeldNow, Person, Problem};
 
@@ -19,18 +19,6 @@ impl Problem {
         if problem.members.code == VERSION_CONFLICT {
             problem.status = StatusCode::PRECONDITION_FAILED;
         }
-        problem
-    }
-}
-
-impl Problem {
-    /// The person's own lease is in the way: of another tab, or another device.
-    pub(crate) fn of_own_lock(own: Holder) -> Problem {
-        let generation = own.generation;
-        let mut problem = Problem::from(LockError::AlreadyLocked(Box::new(own))).action("move-here");
-        problem.members.code = "locked-elsewhere";
-        problem.members.generation = Some(generation);
-        problem.title = "You are editing it in another tab".into();
         problem
     }
 }

@@ -1,0 +1,21 @@
+-- Forms that were refused: what somebody typed, for the page that says why. Only for that person, at most a day, and only
+-- the latest few of each member.
+create table kept_form (
+    id      text    not null primary key,
+    member  text    not null,
+    about   text    not null,
+    what    text    not null,
+    fields  text    not null,
+    kept_at integer not null
+) strict, without rowid;
+
+create index kept_form_of_member on kept_form (member, kept_at);
+
+-- Forms that were saved, written in the transaction of the save: when the same form comes again, this is the answer.
+create table saved_form (
+    form_id  text    not null primary key,
+    member   text    not null,
+    digest   text    not null,
+    version  integer not null,
+    saved_at integer not null
+) strict, without rowid;

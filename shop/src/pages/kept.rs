@@ -1,0 +1,177 @@
+//! A form that was refused, at an address of its own: what was typed is kept, and the page says what is true now. Looking at it
+//! changes nothing.
+
+use axum::extract::{FromRequestParts, Path, State};
+use axum::http::request::Parts;
+use axum::response::Response;
+use tenure::{LockId, VersionToken};
+use tenure_web::browser_key::BrowserKey;
+use tenure_web::form_id::FormId;
+
+use super::fields::Fields;
+use super::frame::{Frame, Visit};
+use super::order::Number;
+use super::posted::{Answer, browser_key};
+use super::problem::Retry;
+use super::read::{read_lines, read_shipping};
+use super::refusal::{self, Attempt, What};
+use super::{both, edit, note, problem, see, shipping};
+use crate::domain::{Note, Order, OrderNo};
+use crate::use_cases::{Doing, Refusal, ShippingForm, Shop};
+
+/// What stands in the address behind the order's number.
+pub(super) struct Named(pub(super) FormId);
+
+impl FromRequestParts<Shop> for Named {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, shop: &Shop) -> Result<Named, Response> {
+        let id = Path::<(String, String)>::from_request_parts(parts, shop).await.ok();
+        let id = id.and_then(|Path((_, id))| id.parse().ok());
+        id.map(Named).ok_or_else(|| problem::not_found(Frame::bare(parts)))
+    }
+}
+
+/// The browser's key, for pages that are looked at.
+pub(super) struct Key(pub(super) BrowserKey);
+
+impl FromRequestParts<Shop> for Key {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Shop) -> Result<Key, Self::Rejection> {
+        Ok(Key(browser_key(parts)))
+    }
+}
+
+/// A form that was refused, read back.
+pub(super) struct KeptForm {
+    pub(super) id: FormId,
+    pub(super) what: What,
+    pub(super) fields: Fields,
+}
+
+impl KeptForm {
+    /// The one of this person's about this order; the lock id that is not kept comes from the browser.
+    ///
+    /// # Errors
+    /// The page that says that it is not kept any more.
+    pub(super) async fn read(
+        shop: &Shop,
+        visit: &Visit,
+        key: &BrowserKey,
+        no: &OrderNo,
+        id: FormId,
+    ) -> Result<KeptForm, Response> {
+        let kept = match shop.kept(&visit.member, no, id).await {
+            Ok(kept) => kept,
+            Err(refusal) => return Err(refusal::plain(visit.frame.clone(), refusal)),
+        };
+        let read = kept.and_then(|kept| Some((What::from_code(&kept.what)?, Fields::sent(kept.fields))));
+        let Some((what, mut fields)) = read else { return Err(problem::not_kept(visit.frame.clone(), no)) };
+        if let Ok(form) = fields.text("form_id").parse() {
+            fields.set("lid", &key.lock_id(visit.member.id().as_str(), form).reveal());
+        }
+        Ok(KeptForm { id, what, fields })
+    }
+
+    /// As an attempt that is looked at again.
+    pub(super) fn attempt<'a>(&'a self, no: &'a OrderNo) -> Attempt<'a> {
+        Attempt { what: self.what, no, seen: self.parse("version"), fields: &self.fields, kept: Some(self.id) }
+    }
+
+    pub(super) fn form_id(&self) -> Option<FormId> {
+        self.parse("form_id")
+    }
+
+    fn parse<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
+        self.fields.text(name).parse().ok()
+    }
+
+    /// What a save of it would meet now; the page of the form itself, where something typed has to be corrected first.
+    async fn ask(&self, shop: &Shop, visit: &Visit, no: &OrderNo) -> Result<Result<(), Refusal>, Option<Response>> {
+        let (t, member, fields) = (visit.frame.t, &visit.member, &self.fields);
+        let seen = self.parse::<VersionToken<Order>>("version");
+        let id = self.parse::<LockId>("lid");
+        let both = self.parse::<VersionToken<Order>>("both");
+        let asked = match self.what {
+            What::ChangeShipping => {
+                let Ok(info) = read_shipping(t, fields) else { return Err(Some(see(&shipping::address(no, self.id)))) };
+                let (Some(seen), Some(id)) = (seen, id) else { return Err(None) };
+                let form = match both {
+                    None => ShippingForm::Alone(info),
+                    Some(_) => ShippingForm::WithTheirs(both::changes(fields, info, None)),
+                };
+                shop.save_shipping(member, no, both.unwrap_or(seen), &id, &form, &Doing::Ask).await.map(drop)
+            }
+            What::SaveEdit => {
+                let view = match shop.order(member, no).await {
+                    Ok(view) => view,
+                    Err(refusal) => return Ok(Err(refusal)),
+                };
+                let (Some(seen), Some(id), Some(form)) = (seen, id, self.form_id()) else { return Err(None) };
+                let (Ok(info), Ok(lines)) = (read_shipping(t, fields), read_lines(t, fields, view.order.lines())) else {
+                    return Err(Some(see(&edit::address(no, form, Some(self.id)))));
+                };
+                match both {
+                    None => shop.save_edit(member, no, seen, &id, info, lines, &Doing::Ask).await.map(drop),
+                    Some(both) => {
+                        let changes = both::changes(fields, info, Some(lines));
+                        shop.save_both(member, no, both, Some(&id), &changes, &Doing::Ask).await.map(drop)
+                    }
+                }
+            }
+            What::StartShipping => {
+                let Some(seen) = seen else { return Err(None) };
+                shop.start_shipping(member, no, seen, self.parse("anyway"), &Doing::Ask).await.map(drop)
+            }
+            What::Cancel => {
+                let Some(seen) = seen else { return Err(None) };
+                shop.cancel(member, no, seen, &Doing::Ask).await.map(drop)
+            }
+            What::SaveNote => {
+                let (Some(id), seen) = (id, self.parse::<VersionToken<Note>>("version")) else { return Err(None) };
+                shop.save_note(member, no, seen, &id, fields.text("text"), &Doing::Ask).await.map(drop)
+            }
+            // Those have a page of their own.
+            What::OpenEdit => match self.form_id() {
+                Some(form) => return Err(Some(see(&edit::address(no, form, Some(self.id))))),
+                None => return Err(None),
+            },
+            What::OpenNote => match self.form_id() {
+                Some(form) => return Err(Some(see(&note::address(no, form, Some(self.id))))),
+                None => return Err(None),
+            },
+        };
+        Ok(asked)
+    }
+}
+
+/// GET /orders/{no}/kept/{id}
+pub(super) async fn show(
+    State(shop): State<Shop>,
+    visit: Visit,
+    Key(key): Key,
+    Number(no): Number,
+    Named(id): Named,
+) -> Answer {
+    let kept = KeptForm::read(&shop, &visit, &key, &no, id).await?;
+    if let Some(form) = kept.form_id()
+        && let Ok(Some(_)) = shop.saved(&visit.member, form).await
+    {
+        return Ok(problem::already_saved(visit.frame, &no));
+    }
+    let attempt = kept.attempt(&no);
+    match kept.ask(&shop, &visit, &no).await {
+        Ok(Ok(())) => {
+            let retry = Retry { action: attempt.action(), fields: attempt.again() };
+            Ok(problem::ready(visit.frame, &no, attempt.fields, retry))
+        }
+        Ok(Err(Refusal::Note(_))) => Ok(match kept.form_id() {
+            Some(form) => see(&note::address(&no, form, Some(id))),
+            None => problem::not_kept(visit.frame, &no),
+        }),
+        Ok(Err(refusal)) => Ok(note::refusal(&shop, visit, attempt, refusal).await),
+        Err(Some(page)) => Ok(page),
+        Err(None) => Ok(problem::not_kept(visit.frame, &no)),
+    }
+}

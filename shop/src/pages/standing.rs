@@ -1,0 +1,153 @@
+//! Where an open form stands, in words: of the verdict, for the page as it is drawn and for its heartbeats alike.
+
+use tenure::{Holder, Owner, Why};
+use tenure_web::beat::Told;
+use tenure_web::verdict::{Moved, Verdict};
+
+use super::frame::Frame;
+use super::order_url;
+use crate::domain::{OrderError, OrderNo, OrderState};
+use crate::texts::Html;
+
+/// Which form it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Where the order goes: the lock with the first change.
+    Shipping,
+    /// The whole order: under a lease.
+    Edit,
+    /// The operators' note: a lock that keeps nobody out.
+    Note,
+}
+
+impl Kind {
+    /// The word for it in addresses.
+    pub(crate) fn code(self) -> &'static str {
+        match self {
+            Kind::Shipping => "shipping",
+            Kind::Edit => "edit",
+            Kind::Note => "note",
+        }
+    }
+
+    /// The form of that word.
+    pub(crate) fn from_code(code: &str) -> Option<Kind> {
+        [Kind::Shipping, Kind::Edit, Kind::Note].into_iter().find(|kind| kind.code() == code)
+    }
+}
+
+/// Where a form stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Standing {
+    /// The state, of the list of states.
+    pub(crate) state: &'static str,
+    /// What the script calls it.
+    pub(crate) mode: &'static str,
+    /// In words.
+    pub(crate) said: Html,
+    /// The buttons that are shown.
+    pub(crate) actions: Vec<&'static str>,
+    /// How long the form's own lease lasts, in milliseconds.
+    pub(crate) expires_in_ms: Option<u64>,
+    told: Told,
+}
+
+impl Standing {
+    /// Of this form, for the person who looks.
+    pub(crate) fn new(f: &Frame, me: &Owner, kind: Kind, no: &OrderNo, verdict: &Verdict<OrderState>) -> Standing {
+        let (state, said) = words(f, kind, verdict);
+        let actions = actions(verdict);
+        let told = Told::new(me, verdict).state(state).said(said.plain()).actions(actions.iter().copied());
+        let told = if let Verdict::Saved = verdict { told.next(order_url(no)) } else { told };
+        let (mode, expires_in_ms) = (told.mode, told.expires_in_ms);
+        Standing { state, mode, said, actions, expires_in_ms, told }
+    }
+
+    /// For the page's script.
+    pub(crate) fn told(self) -> Told {
+        self.told
+    }
+
+    /// Whether a button is shown.
+    pub(crate) fn shows(&self, action: &str) -> bool {
+        self.actions.contains(&action)
+    }
+}
+
+fn actions(verdict: &Verdict<OrderState>) -> Vec<&'static str> {
+    match verdict {
+        verdict if verdict.lets_type() => vec!["save"],
+        Verdict::Elsewhere { ended: None, .. } => vec!["move", "retry"],
+        Verdict::Taken { ended: None, .. } => vec!["retry"],
+        Verdict::Elsewhere { .. } | Verdict::Taken { .. } | Verdict::Ended { .. } => vec!["again"],
+        _ => vec!["see"],
+    }
+}
+
+fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str, Html) {
+    let t = f.t;
+    match verdict {
+        Verdict::Saved => ("OE-20", t.standing_saved().into()),
+        Verdict::Frozen(OrderState::Cancelled) => ("OE-15", t.standing_frozen(t.refusal(&OrderError::AlreadyCancelled))),
+        Verdict::Frozen(state) => {
+            ("OE-15", t.standing_frozen(t.refusal(&OrderError::AlreadyShipped { state: *state })))
+        }
+        Verdict::Editing { lease, others, .. } if kind == Kind::Note => ("OE-24", note(f, lease, others)),
+        Verdict::Editing { resumed: true, .. } => ("OE-7", t.standing_resumed().into()),
+        Verdict::Editing { lease, .. } => ("OE-1", t.you_edit_since(f.at(lease.since))),
+        Verdict::Outdated { moved, .. } => ("OE-25", t.standing_outdated(who(f, kind, moved))),
+        Verdict::Elsewhere { holder, ended: None | Some(Why::Unknown) } => {
+            ("LP-16", t.standing_elsewhere(f.at(holder.since)))
+        }
+        Verdict::Elsewhere { holder, .. } => ("OE-12", t.standing_moved(f.at(holder.since))),
+        Verdict::Taken { holder, ended: None | Some(Why::Unknown) } => {
+            ("LP-1", t.standing_held(&holder.owner, f.at(holder.since)))
+        }
+        Verdict::Taken { holder, ended: Some(why) } => ("OE-9", t.standing_taken(ended(f, why), &holder.owner, f.at(holder.since))),
+        Verdict::Ended { why: why @ (Why::Broken { by, .. } | Why::TakenOver { by, .. }), .. } if !f.is_me(by) => {
+            ("OE-11", t.standing_ended(ended(f, why)))
+        }
+        Verdict::Ended { why, moved: Some(moved) } => ("OE-8", t.standing_lapsed_changed(ended(f, why), who(f, kind, moved))),
+        Verdict::Ended { why, moved: None } => ("OE-7", t.standing_lapsed(ended(f, why))),
+        Verdict::Free if kind == Kind::Note => ("OE-24", t.note_alone().into()),
+        Verdict::Free => ("OE-0b", t.reserved_when_changed().into()),
+    }
+}
+
+/// Who changed it, what and when.
+fn who(f: &Frame, kind: Kind, moved: &Moved) -> Html {
+    match &moved.change {
+        Some(change) => f.t.did(change, change.by.as_ref().is_some_and(|by| f.is_me(by)), f.at(change.at)),
+        None if kind == Kind::Note => f.t.note_changed_since().into(),
+        None => f.t.changed_since().into(),
+    }
+}
+
+/// How a lease ended.
+pub(crate) fn ended(f: &Frame, why: &Why) -> Html {
+    let t = f.t;
+    match why {
+        Why::Broken { by, at, .. } | Why::TakenOver { by, at, .. } if f.is_me(by) => t.lost_moved(f.at(*at)),
+        Why::Broken { by, at, reason } | Why::TakenOver { by, at, reason } => {
+            t.lost_broken(by, f.at(*at), reason.as_str())
+        }
+        Why::HandedOver { to, at } => t.lost_handed_over(to, f.at(*at)),
+        Why::Expired { at } | Why::IdleLimitReached { at } | Why::LimitReached { at } => t.lost_lapsed(f.at(*at)),
+        Why::Released { at } => t.lost_finished(f.at(*at)),
+        _ => t.lost_unknown().into(),
+    }
+}
+
+/// Who else has the note open.
+fn note(f: &Frame, lease: &Holder, others: &[Holder]) -> Html {
+    let t = f.t;
+    let (own, others): (Vec<_>, Vec<_>) = others.iter().partition(|holder| holder.owner.id == lease.owner.id);
+    match (others.first(), own.first()) {
+        (Some(first), _) => {
+            let names: Vec<_> = others.iter().map(|holder| holder.owner.name.clone()).collect();
+            t.note_other(t.names(&names), f.at(first.since))
+        }
+        (None, Some(own)) => t.note_other_self(f.at(own.since)),
+        (None, None) => t.note_alone().into(),
+    }
+}

@@ -1,0 +1,86 @@
+//! Where an open form stands: said when the page is drawn, and by each of its heartbeats.
+
+use super::texts;
+
+texts! {
+    standing_saved: "This form was already saved.", "이미 저장된 양식입니다.";
+    standing_frozen(why):
+        "{why} What you typed here stays, and can be copied.",
+        "{why} 입력한 내용은 그대로 있으며 복사할 수 있습니다.";
+    standing_resumed:
+        "You were away, and nobody changed the order. You can go on.",
+        "자리를 비운 동안 변경된 내용이 없습니다. 계속 수정하세요.";
+    standing_outdated(who):
+        "{who} You can go on: when you save, you will see both changes side by side.",
+        "{who} 계속 입력해도 됩니다. 저장할 때 두 변경을 나란히 보여 드립니다.";
+    standing_elsewhere(time):
+        "You have been editing since {time}, in another tab or on another device. Moving ends the editing there; what \
+         was typed stays in both.",
+        "{time}부터 다른 탭이나 다른 기기에서 내가 수정하고 있습니다. 가져오면 그쪽의 편집이 끝나며, 입력한 내용은 양쪽에 그대로 남습니다.";
+    standing_moved(time):
+        "You continued in another tab at {time}. What you typed here stays, and can be copied or brought there.",
+        "{time}에 다른 탭에서 이어서 수정했습니다. 여기에 입력한 내용은 그대로 있습니다.";
+    standing_held(name, time):
+        "{name} has been editing since {time}. What you typed here stays, and can be copied.",
+        "{name} 님이 {time}부터 수정하고 있습니다. 입력한 내용은 그대로 있으며 복사할 수 있습니다.";
+    standing_taken(ended, name, time):
+        "{ended} {name} has been editing since {time}. Nothing that you typed is lost.",
+        "{ended} {time}부터 {name} 님이 수정하고 있습니다. 입력한 내용은 그대로 있습니다.";
+    standing_ended(ended): "{ended} Nothing that you typed is lost.", "{ended} 입력한 내용은 그대로 있습니다.";
+    standing_lapsed_changed(ended, who):
+        "{ended} {who} Nothing that you typed is lost: compare before you go on.",
+        "{ended} {who} 입력한 내용은 그대로 있습니다. 비교한 뒤 계속하세요.";
+    standing_lapsed(ended):
+        "{ended} Nobody has changed it since, and nothing that you typed is lost.",
+        "{ended} 그사이 바꾼 사람은 없으며, 입력한 내용은 그대로 있습니다.";
+
+    js_offline:
+        "No connection. Until {time} nobody else can edit the order, and what you type is kept in this browser.",
+        "연결이 끊겼습니다. {time}까지는 다른 사람이 수정할 수 없고, 입력한 내용은 이 브라우저에 남아 있습니다.";
+    js_expired:
+        "Your time may have run out. Nothing that you typed is lost; this page asks as soon as it can.",
+        "편집 시간이 끝났을 수 있습니다. 입력한 내용은 그대로 있으며, 연결되는 대로 확인합니다.";
+    js_signed_out:
+        "You are signed out. Sign in again in another tab, then go on here; until {time} nobody else can edit the order.",
+        "로그인이 풀렸습니다. 다른 탭에서 다시 로그인한 뒤 계속하세요. {time}까지는 다른 사람이 수정할 수 없습니다.";
+    js_free:
+        "The order could not be reserved for you just now. You can go on: if somebody changes it meanwhile, you will \
+         see both changes when you save.",
+        "지금은 주문을 잠그지 못했습니다. 계속 입력해도 됩니다. 그사이 다른 사람이 바꾸면 저장할 때 두 변경을 나란히 보여 드립니다.";
+    js_free_signed_out:
+        "You are signed out, so the order is not reserved for you. Sign in again in another tab. What you type stays \
+         here.",
+        "로그인이 풀려 주문을 잠그지 못했습니다. 다른 탭에서 다시 로그인하세요. 입력한 내용은 그대로 있습니다.";
+    js_warn:
+        "Your reservation ends at {time}, unless the connection comes back before.",
+        "연결이 돌아오지 않으면 {time}에 편집 시간이 끝납니다.";
+    js_saving: "Saving …", "저장하는 중…";
+    js_unknown:
+        "We do not know yet whether it was saved. Nothing that you typed is lost, and it is saved at most once.",
+        "저장되었는지 아직 알 수 없습니다. 입력한 내용은 그대로 있으며, 두 번 저장되지 않습니다.";
+    js_unsent:
+        "No connection, so it is not saved yet. What you typed is kept here, and is sent when the connection is back.",
+        "연결이 끊겨 아직 저장하지 못했습니다. 입력한 내용은 그대로 있으며, 연결되면 다시 보냅니다.";
+    js_busy:
+        "The shop is busy, so it is not saved yet. What you typed is kept here, and is sent again in a moment.",
+        "요청이 몰려 아직 저장하지 못했습니다. 입력한 내용은 그대로 있으며, 잠시 후 다시 보냅니다.";
+    js_failed:
+        "Something went wrong on our side, and nothing was saved. What you typed is still here; try again.",
+        "문제가 생겨 저장하지 못했습니다. 입력한 내용은 그대로 있습니다. 다시 시도해 주세요.";
+    js_stopped:
+        "Stopped. It may have been saved; if you change it and save again, nothing is saved twice.",
+        "중단했습니다. 이미 저장되었을 수도 있습니다. 고쳐서 다시 저장해도 두 번 저장되지 않습니다.";
+    check_saved: "Check", "확인";
+    stop_saving: "Go on editing", "계속 수정";
+    sign_in_here: "Sign in (new tab)", "로그인(새 탭)";
+
+    draft_found: "You typed something here at {time} and did not save it.", "{time}에 입력하고 저장하지 않은 내용이 있습니다.";
+    draft_older:
+        "You typed something here at {time} and did not save it. The order has changed since: when you put it back, you \
+         see what is different.",
+        "{time}에 입력하고 저장하지 않은 내용이 있습니다. 그 뒤에 주문이 바뀌었으므로, 다시 채우면 다른 점을 보여 드립니다.";
+    draft_back: "What you typed at {time} is back in the form. It is not saved yet.", "{time}에 입력한 내용을 다시 채웠습니다. 아직 저장되지 않았습니다.";
+    draft_dropped: "You dropped what you had typed here, at {time}.", "{time}에 입력한 내용을 버렸습니다.";
+    draft_restore: "Put it into the form", "양식에 다시 채우기";
+    draft_discard: "Drop it", "버리기";
+}

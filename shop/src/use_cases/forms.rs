@@ -1,0 +1,134 @@
+//! Forms that come again, and forms that were refused: a form is saved once, and what was typed into it is kept.
+
+use jiff::Timestamp;
+use tenure::{Aggregate, Update, Version};
+use tenure_web::form_id::FormId;
+
+use super::change_order::as_often_as_is_safe;
+use super::{Refusal, Shop};
+use crate::backend::{self, KeptRow, SavedRow};
+use crate::domain::{Member, OrderNo};
+
+/// How many refused forms are kept for one member. The oldest go first.
+const MOST_KEPT: i64 = 20;
+/// The most bytes that are kept of one form. A longer one is shown where it was sent to, and nowhere else.
+const LONGEST_KEPT: usize = 64 * 1024;
+/// How long refused forms are kept, in seconds.
+const KEPT_FOR: i64 = 24 * 60 * 60;
+
+/// Whether a form is to be saved, or only asked about.
+#[derive(Debug, Clone)]
+pub enum Doing {
+    /// Save it. Should the same form come again, this is the answer.
+    Save(Once),
+    /// Say what a save would meet now; nothing is changed.
+    Ask,
+}
+
+/// A form, and what was in it when it was sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Once {
+    /// Which form.
+    pub form: FormId,
+    /// A digest of all that was sent: a form that was corrected in between is not the same request.
+    pub digest: String,
+}
+
+/// A form that was refused, as it was sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// What it was for, in the words of the pages.
+    pub what: String,
+    /// Names and values.
+    pub fields: Vec<(String, String)>,
+}
+
+/// A form that was saved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SavedForm {
+    /// The version that the save made, or found if nothing was different.
+    pub version: Version,
+    /// A digest of what was sent.
+    pub digest: String,
+}
+
+impl Shop {
+    /// Keeps a form that was refused, for this member only: the latest few, for a day. `None` when it is too long.
+    pub async fn keep(&self, member: &Member, about: &OrderNo, kept: &Kept) -> Result<Option<FormId>, Refusal> {
+        let fields = serde_json::to_string(&kept.fields).unwrap_or_default();
+        if fields.len() > LONGEST_KEPT {
+            return Ok(None);
+        }
+        let id = FormId::random();
+        let row = KeptRow {
+            id: id.to_string(),
+            member: member.id().to_string(),
+            about: about.to_string(),
+            what: kept.what.clone(),
+            fields,
+            kept_at: now(),
+        };
+        backend::keep_form(&self.db, &row, MOST_KEPT).await?;
+        Ok(Some(id))
+    }
+
+    /// A form of this member's about this order that was refused; `None` when it is not kept any more.
+    pub async fn kept(&self, member: &Member, about: &OrderNo, id: FormId) -> Result<Option<Kept>, Refusal> {
+        let row = backend::kept_form(&self.db, &id.to_string(), member.id().as_str(), now() - KEPT_FOR).await?;
+        let row = row.filter(|row| row.about == about.as_str());
+        Ok(row.and_then(|row| Some(Kept { fields: serde_json::from_str(&row.fields).ok()?, what: row.what })))
+    }
+
+    /// Whether this form of this member was saved.
+    pub async fn saved(&self, member: &Member, form: FormId) -> Result<Option<SavedForm>, Refusal> {
+        let row = backend::saved_form(&self.db, &form.to_string(), member.id().as_str()).await?;
+        Ok(row.and_then(|row| Some(SavedForm { version: Version::new(row.version).ok()?, digest: row.digest })))
+    }
+
+    /// Runs a command on an aggregate: saves it together with the mark that this form was saved, or only asks.
+    pub(super) async fn run<A: Aggregate, E>(
+        &self,
+        actor: &Member,
+        update: Update<'_, A>,
+        doing: &Doing,
+        command: impl Fn(&mut A) -> Result<(), E> + Send + Sync,
+    ) -> Result<Version, tenure::UpdateError<E>> {
+        match doing {
+            Doing::Ask => Ok(update.dry_run(command).await?.version()),
+            Doing::Save(once) => {
+                let update = self.noting(actor, update, once).retrying(as_often_as_is_safe());
+                Ok(update.run(command).await?.version())
+            }
+        }
+    }
+
+    /// The update, with the mark that this form was saved in its transaction.
+    pub(super) fn noting<'u, A: Aggregate>(
+        &self,
+        actor: &Member,
+        update: Update<'u, A>,
+        once: &Once,
+    ) -> Update<'u, A> {
+        let (db, row) = (self.db.clone(), once.row(actor));
+        update.also(move |tx, saved| {
+            let (db, row) = (db.clone(), SavedRow { version: saved.version().number(), ..row.clone() });
+            Box::pin(async move { Ok(backend::mark_saved(&db, tx, &row).await?) })
+        })
+    }
+}
+
+impl Once {
+    pub(super) fn row(&self, actor: &Member) -> SavedRow {
+        SavedRow {
+            form_id: self.form.to_string(),
+            member: actor.id().to_string(),
+            digest: self.digest.clone(),
+            version: 0,
+            saved_at: now(),
+        }
+    }
+}
+
+fn now() -> i64 {
+    Timestamp::now().as_second()
+}

@@ -1,0 +1,230 @@
+// A form's text, and the one rule about it: text travels only with the version and the person it was typed for.
+//
+// A draft says for whom, for which form and on which version it was typed, what the fields were then, and what was typed.
+// It goes back into the fields only where person, form and version are the same. Typed on another version it is sent to
+// the server, which shows it beside what was saved meanwhile. What the browser itself puts into fields is taken out again.
+//
+// Drafts live in localStorage, so they survive a crash and a closed tab. They go when the form was saved, on signing out,
+// and after a day. One that was dropped can be brought back for ten minutes.
+
+const KEY = "tenure draft ";
+const DAY_MS = 24 * 60 * 60 * 1000;
+const DROPPED_MS = 10 * 60 * 1000;
+const MOST = 20; // Of all drafts in this browser: the oldest go first.
+
+export const near = (box, part) =>
+	box && (box.querySelector(`[data-tenure-${part}]`) ?? near(box.parentElement, part));
+
+export const fields = (form) =>
+	[...form.elements].filter(({ name, type }) => name && !/hidden|button|submit|image|file|set|output|password/.test(type));
+
+const isTick = ({ type }) => /checkbox|radio/.test(type);
+const chosen = (field, is) => Array.from(field.options, (option) => option[is] && option.value).filter((value) => value !== false);
+const now = (field) => (field.options ? chosen(field, "selected") : isTick(field) ? field.checked : field.value);
+
+/** What the aggregate has: what the page was drawn with, unless it was drawn with text (then data-base says). */
+function base(field) {
+	if ("base" in field.dataset) return isTick(field) ? field.dataset.base === "true" : field.dataset.base;
+	return field.options ? chosen(field, "defaultSelected") : isTick(field) ? field.defaultChecked : field.defaultValue;
+}
+
+function read(form, of) {
+	const values = {};
+	for (const field of fields(form)) (values[field.name] ??= []).push(of(field));
+	return values;
+}
+
+/** Puts values into fields, name by name; names that the form does not have are left out. */
+export function write(form, values) {
+	const rest = structuredClone(values);
+	for (const field of fields(form)) {
+		const value = rest[field.name]?.shift();
+		if (value === undefined) continue;
+		if (field.options) for (const option of field.options) option.selected = value.includes(option.value);
+		else field[isTick(field) ? "checked" : "value"] = value;
+	}
+}
+
+export const values = (form) => read(form, now);
+
+/** What was typed: only the fields that differ from what the aggregate has. */
+export function typed(form) {
+	const [before, after] = [read(form, base), read(form, now)];
+	const changed = Object.entries(after).filter(([name, value]) => `${value}` !== `${before[name]}`);
+	return changed.length > 0 && Object.fromEntries(changed);
+}
+
+// Storage may be full, or forbidden: then there are no drafts, and everything else works.
+function store(use) {
+	try {
+		return use();
+	} catch {}
+}
+
+function drafts() {
+	const found = [];
+	for (const key of store(() => Object.keys(localStorage)) ?? []) {
+		if (!key.startsWith(KEY)) continue;
+		const draft = store(() => JSON.parse(localStorage[key]));
+		const age = Date.now() - (draft?.dropped ?? draft?.at);
+		if (age >= 0 && age < (draft.dropped ? DROPPED_MS : DAY_MS)) found.push({ ...draft, key });
+		else store(() => localStorage.removeItem(key));
+	}
+	found.sort((a, b) => b.at - a.at);
+	for (const { key } of found.splice(MOST)) store(() => localStorage.removeItem(key));
+	return found;
+}
+
+const remove = ({ key }) => store(() => localStorage.removeItem(key));
+const put = ({ key, ...draft }) => store(() => (localStorage[key] = JSON.stringify(draft)));
+
+/** Signing out erases what was typed in this browser, whoever it was. */
+export function erase() {
+	for (const key of store(() => Object.keys(localStorage)) ?? []) if (key.startsWith(KEY)) remove({ key });
+}
+
+/** The drafts of a form, once it was saved. */
+export function forget(formId) {
+	for (const draft of drafts()) if (draft.form_id === formId) remove(draft);
+}
+
+/** The drafts of a form, once its text was dropped: they can be brought back for a while. */
+export function drop(formId) {
+	for (const draft of drafts()) if (draft.form_id === formId) put({ ...draft, dropped: Date.now() });
+}
+
+/** Keeps the text of this form. `onWrite` is called after a draft was put into the fields. */
+export function keepText(form, onWrite) {
+	const { person, tenureForm: form_key, restore } = form.dataset;
+	const { version, form_id, csrf, lid } = form.elements;
+	const key = KEY + crypto.randomUUID();
+	const box = near(form, "draft");
+	const part = (name) => box?.querySelector(`[data-tenure-draft-${name}]`) ?? document.createElement("i");
+	const touched = new Set();
+	let timer, offer, closed;
+
+	/** The browser restores fields by itself, on whatever version the page has now: only what a person typed here stays. */
+	function settle() {
+		const drawn = (field) => (field.options ? chosen(field, "defaultSelected") : isTick(field) ? field.defaultChecked : field.defaultValue);
+		const own = fields(form).filter((field) => !touched.has(field) && `${now(field)}` !== `${drawn(field)}`);
+		for (const field of own) {
+			if (field.options) for (const option of field.options) option.selected = option.defaultSelected;
+			else if (isTick(field)) field.checked = field.defaultChecked;
+			else field.value = field.defaultValue;
+		}
+	}
+
+	function save() {
+		clearTimeout(timer);
+		const text = !closed && typed(form);
+		const draft = { key, at: Date.now(), person, form: form_key, form_id: form_id.value, version: version.value };
+		if (text) put({ ...draft, base: read(form, base), typed: text });
+		else if (!closed) remove({ key });
+	}
+
+	function show(state) {
+		if (!box) return;
+		box.hidden = !state;
+		if (!state) return;
+		const time = new Intl.DateTimeFormat(document.documentElement.lang || [], {
+			hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: box.dataset.timeZone,
+		}).format(state === "dropped" ? offer.dropped : offer.at);
+		part("text").textContent = box.dataset[`text${state[0].toUpperCase()}${state.slice(1)}`].replace("{time}", time);
+		part("restore").hidden = state === "back";
+		part("discard").hidden = state === "dropped";
+	}
+
+	const fits = (draft) => draft.version === version.value;
+	const isShown = (draft) => Object.entries(draft.typed).every(([name, value]) => `${value}` === `${values(form)[name]}`);
+
+	function fill(draft) {
+		write(form, draft.typed);
+		for (const field of fields(form)) if (field.name in draft.typed) touched.add(field);
+		remove(draft);
+		offer = draft;
+		save();
+		show("back");
+		onWrite?.();
+	}
+
+	/** Typed on another version: the server shows it beside what there is now. */
+	function send(draft) {
+		const post = Object.assign(document.createElement("form"), { method: "post", hidden: true });
+		post.setAttribute("action", restore);
+		const add = (name, value) => post.append(Object.assign(document.createElement("input"), { name, value }));
+		const all = { ...draft.base, ...draft.typed };
+		for (const [name, list] of Object.entries(all))
+			for (const value of list) if (value !== false) add(name, value === true ? "on" : value);
+		for (const { name, value } of [csrf, lid, form_id]) add(name, value);
+		add("version", draft.version);
+		add("person", person);
+		add("edit-first", "1");
+		closed = true;
+		remove({ key });
+		document.body.append(post);
+		// The draft stays until the page that comes next has the text in its fields.
+		post.submit();
+	}
+
+	function restoreDraft() {
+		const draft = { ...offer, dropped: undefined };
+		if (fits(draft)) return fill(draft);
+		put(draft);
+		send(draft);
+	}
+
+	function discard() {
+		// What was put back is taken out again; what was typed besides stays.
+		const before = read(form, base);
+		if (values(form) && isShown(offer)) write(form, Object.fromEntries(Object.keys(offer.typed).map((name) => [name, before[name]])));
+		offer = { ...offer, dropped: Date.now() };
+		put(offer);
+		save();
+		show("dropped");
+	}
+
+	function look() {
+		const own = sessionStorage[`tenure page ${form_key}`];
+		store(() => (sessionStorage[`tenure page ${form_key}`] = key));
+		save();
+		const mine = drafts().filter((draft) => draft.person === person && draft.form === form_key && draft.key !== key);
+		// In the fields already: the page brought it back, or it was saved.
+		for (const draft of mine.filter(isShown)) remove(draft);
+		const open = mine.filter((draft) => !isShown(draft));
+		offer = open.find((draft) => !draft.dropped) ?? open[0];
+		if (!offer) return;
+		const { type } = performance.getEntriesByType("navigation")[0] ?? {};
+		const wasHere = offer.key === own && /reload|back_forward/.test(type);
+		if (wasHere && fits(offer) && !offer.dropped && !typed(form)) fill(offer);
+		else show(offer.dropped ? "dropped" : fits(offer) ? "found" : "older");
+	}
+
+	form.addEventListener("input", (event) => {
+		if (event.isTrusted) touched.add(event.target);
+		clearTimeout(timer);
+		timer = setTimeout(save, 300);
+	});
+	part("restore").addEventListener("click", restoreDraft);
+	part("discard").addEventListener("click", discard);
+	addEventListener("pagehide", save);
+	document.addEventListener("visibilitychange", save);
+	addEventListener("pageshow", (event) => event.persisted || settle());
+	settle();
+	look();
+
+	return {
+		/** It was saved, or left: there is nothing to keep any more. */
+		done() {
+			closed = true;
+			forget(form_id.value);
+			remove({ key });
+		},
+		/** The page is left with an answer in hand: the next page has the text. */
+		close: save,
+		drop() {
+			save();
+			closed = true;
+			drop(form_id.value);
+		},
+	};
+}

@@ -1,0 +1,381 @@
+//! The heartbeat of an open form: it keeps the lease alive, and its answer says where the form stands.
+//!
+//! The application has one address per form. Its handler says who may, and which aggregate it is; [`Beat`] does the rest, so no
+//! request names a key, and nobody locks what they may not change.
+//!
+//! | field of the `POST` | |
+//! |---|---|
+//! | `want` | `keep` the lease alive; `take` it, with the first change; `look`, where there is none |
+//! | `lid`, `form_id`, `version` | the form's hidden fields; `version` is `none` for what was not there when it was opened |
+//! | `person` | for whom the page was drawn |
+//! | `idle_ms` | how long ago the person last did something there, see [`tenure::Beat`] |
+//! | `csrf` | with `take`: a lock id that holds nothing yet proves nothing |
+//! | `instead_of` | with `take`: the generation of the person's own lease elsewhere, which ends here |
+//!
+//! | the answer | |
+//! |---|---|
+//! | 200, [`Told`] | the [verdict](crate::verdict), in the application's words |
+//! | 401 `session-expired` | nobody is signed in; the lease lives on |
+//! | 409 `other-person` | somebody else is signed in now |
+//! | 403 `csrf-failed`, 400 `bad-form` | |
+//! | 404 `not-found` | the aggregate was deleted |
+//! | 503 | the database did not answer; the same may be sent again |
+//!
+//! A lease that has run out goes on by itself where nobody took the lock and nothing was saved since: see
+//! [`LockManager::resume`].
+//!
+//! ```
+//! use axum::extract::{Path, State};
+//! use axum::routing::post;
+//! use axum::{Json, Router};
+//! use tenure::{Aggregate, LockManager, Repository};
+//! use tenure_web::beat::{Beat, Told};
+//! use tenure_web::problem::Problem;
+//! use tenure_web::verdict::{Verdict, decide};
+//!
+//! #[derive(Aggregate)]
+//! #[aggregate(table = "note")]
+//! struct Note { #[aggregate(id)] id: String, text: String, closed: bool }
+//!
+//! type Notes = State<(LockManager, Repository<Note>)>;
+//!
+//! async fn beat(State((locks, notes)): Notes, Path(id): Path<String>, beat: Beat<Note>) -> Result<Json<Told>, Problem> {
+//!     if beat.owner().id != "kim" {
+//!         return Err(Problem::new(403, "forbidden", "Only Kim writes notes"));
+//!     }
+//!     let facts = beat.facts(&locks, &notes, &id, true, |note| note.closed.then_some("The note is closed.")).await?;
+//!     let verdict = decide(beat.owner(), facts);
+//!     let said = match &verdict {
+//!         Verdict::Frozen(why) => (*why).to_owned(),
+//!         Verdict::Taken { holder, .. } => format!("{} is writing now.", holder.owner.name),
+//!         _ => String::new(),
+//!     };
+//!     Ok(Json(Told::new(beat.owner(), &verdict).said(said)))
+//! }
+//!
+//! let app: Router<(LockManager, Repository<Note>)> = Router::new().route("/notes/{id}/beat", post(beat));
+//! ```
+
+use std::convert::Infallible;
+use std::fmt;
+use std::time::Duration;
+
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::{Form, RequestExt};
+use serde::{Deserialize, Serialize};
+use tenure::{
+    Aggregate, Error, Holder, LeaseError, LockError, LockId, LockKey, LockManager, Owner, Repository, TakeOverError,
+    UpdateError, VersionToken, Why,
+};
+
+use crate::csrf::CsrfToken;
+use crate::form_id::FormId;
+use crate::leases::PARTING_GRACE;
+use crate::problem::Problem;
+use crate::verdict::{Facts, Mine, Moved, Verdict};
+
+/// The reason that a person's own lease is given when they go on in another tab. A code, not a text: pages say it in the
+/// reader's language.
+pub const MOVED_HERE: &str = "moved-here";
+
+/// Whoever did nothing for longer than this is not in front of the form: then a lease that reached its idle limit stays
+/// ended.
+const PRESENT: Duration = Duration::from_secs(30);
+
+/// What an open form sends, from somebody who is signed in.
+pub struct Beat<A> {
+    owner: Owner,
+    id: LockId,
+    form: FormId,
+    seen: Option<VersionToken<A>>,
+    want: Want,
+    idle: Duration,
+    instead_of: Option<i64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Want {
+    Keep,
+    Take,
+    Look,
+}
+
+#[derive(Deserialize)]
+struct Fields {
+    lid: String,
+    form_id: String,
+    version: String,
+    person: String,
+    want: Want,
+    #[serde(default)]
+    csrf: String,
+    #[serde(default)]
+    idle_ms: u64,
+    instead_of: Option<i64>,
+}
+
+impl<A, S: Send + Sync> FromRequest<S> for Beat<A> {
+    /// 401, 409, 403 or 400, see the [module](self).
+    type Rejection = Problem;
+
+    async fn from_request(mut request: Request, state: &S) -> Result<Self, Problem> {
+        let owner = request.extensions().get::<Owner>().cloned().ok_or_else(signed_out)?;
+        let token = request.extract_parts_with_state::<OfSession, S>(state).await.unwrap_or(OfSession(None)).0;
+        let sent = Form::<Fields>::from_request(request, state).await;
+        let Form(sent) = sent.map_err(|rejection| bad(rejection.body_text()))?;
+        if sent.person != owner.id {
+            return Err(other_person());
+        }
+        if sent.want == Want::Take && !token.is_some_and(|token| token.admits(&sent.csrf)) {
+            let detail = "The form does not belong to this browser's session. Load the page again.";
+            return Err(Problem::new(403, "csrf-failed", "Refused").detail(detail).action("reload"));
+        }
+        let wrong = |field| bad(format!("the field `{field}` is not what it has to be"));
+        let seen = match sent.version.as_str() {
+            "none" => None,
+            version => Some(version.parse().map_err(|_| wrong("version"))?),
+        };
+        Ok(Beat {
+            owner,
+            id: sent.lid.parse().map_err(|_| wrong("lid"))?,
+            form: sent.form_id.parse().map_err(|_| wrong("form_id"))?,
+            seen,
+            want: sent.want,
+            idle: Duration::from_millis(sent.idle_ms),
+            instead_of: sent.instead_of,
+        })
+    }
+}
+
+/// The session's token, if the application keeps one.
+struct OfSession(Option<CsrfToken>);
+
+impl<S: Send + Sync> FromRequestParts<S> for OfSession {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut axum::http::request::Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(OfSession(parts.extensions.get().cloned()))
+    }
+}
+
+impl<A> Beat<A> {
+    /// Who is signed in, and for whom the page was drawn: the same person.
+    pub fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
+    /// Which form it is.
+    pub fn form(&self) -> FormId {
+        self.form
+    }
+}
+
+impl<A: Aggregate> Beat<A> {
+    /// Does what the form wants with its lease, then looks at the aggregate: the facts for [`decide`](crate::verdict::decide).
+    /// Whether this person may change this aggregate, the caller has decided, and whether this form was saved the caller
+    /// knows ([`Facts::saved`]).
+    ///
+    /// A form that `needs_lease` cannot be saved without one; another one is decided by its version. `frozen` says why an
+    /// aggregate in this state is not changed any more, if so.
+    ///
+    /// A lock is taken only on the version that the form was opened on: text for an older one has to be compared when it is
+    /// saved, and would meanwhile keep out those whose text fits. Asking again gives the same lease. The person's own lease
+    /// of a page that was left a moment ago is in nobody's way.
+    ///
+    /// # Errors
+    /// 404 where the aggregate was deleted; 400 for the version of another one; 429 at a limit; 503 when the database did
+    /// not answer.
+    pub async fn facts<F>(
+        &self,
+        locks: &LockManager,
+        aggregates: &Repository<A>,
+        id: &A::Id,
+        needs_lease: bool,
+        frozen: impl FnOnce(&A) -> Option<F>,
+    ) -> Result<Facts<F>, Problem> {
+        let (locks, key) = (locks.acting_for(&self.owner), LockKey::of::<A>(id));
+        if self.seen.is_some_and(|seen| !seen.is_of(id)) {
+            let detail = "The version in the form is one of something else. Load the page again.";
+            return Err(Problem::new(400, "foreign-version", "Refused").detail(detail).action("reload"));
+        }
+        let mut mine = match self.want {
+            Want::Keep => self.keep(&locks, aggregates, id).await?,
+            Want::Take => self.take(&locks, aggregates, id).await?,
+            Want::Look => Mine::None,
+        };
+        if let Mine::Ended(no_lock) = &mine
+            && !needs_lease
+            && matches!(no_lock.why, Why::Unknown | Why::Released { .. })
+        {
+            mine = Mine::None;
+        }
+        let exclusive = locks.policy(key.kind()).is_exclusive();
+        let own = match &mine {
+            Mine::Alive(lease) | Mine::Resumed(lease) => Some(lease.generation),
+            Mine::None | Mine::Ended(_) => None,
+        };
+        let mut others = locks.holders(&key).await?;
+        others.retain(|holder| Some(holder.generation) != own);
+        let now = aggregates.get(id).await?;
+        if now.is_none() && self.seen.is_some() {
+            return Err(Problem::new(404, "not-found", "It was deleted").detail("It was deleted after it was opened."));
+        }
+        let moved = now.as_ref().map(|now| now.version()) != self.seen.map(|seen| seen.version());
+        let moved = if moved { Some(Moved { change: aggregates.changes(id, 1).await?.pop() }) } else { None };
+        let frozen = now.as_deref().and_then(frozen);
+        Ok(Facts { frozen, mine, others, moved, saved: false, exclusive })
+    }
+
+    async fn keep(&self, locks: &LockManager, aggregates: &Repository<A>, id: &A::Id) -> Result<Mine, Problem> {
+        let mut answers = locks.keep_alive_with(&[tenure::Beat::idle(self.id.clone(), self.idle)]).await?;
+        let no_lock = match answers.pop() {
+            Some(Ok(lease)) => return Ok(Mine::Alive(Holder::clone(&lease))),
+            Some(Err(no_lock)) => no_lock,
+            None => return Err(Problem::new(500, "failed", "Something went wrong")),
+        };
+        let is_to_resume = match no_lock.why {
+            Why::Expired { .. } => true,
+            Why::IdleLimitReached { .. } => self.idle < PRESENT,
+            _ => false,
+        };
+        if let Some(seen) = self.seen.filter(|_| is_to_resume) {
+            match locks.resume(aggregates, id, &self.id, seen).await {
+                Ok(lease) => return Ok(Mine::Resumed(Holder::clone(&lease))),
+                Err(Error::Database(error)) => return Err(error.into()),
+                // Somebody holds it, or has saved: the facts that come next tell.
+                Err(_) => {}
+            }
+        }
+        Ok(Mine::Ended(Box::new(no_lock)))
+    }
+
+    async fn take(&self, locks: &LockManager, aggregates: &Repository<A>, id: &A::Id) -> Result<Mine, Problem> {
+        let key = LockKey::of::<A>(id);
+        let lease = match locks.try_lock_as(&key, &self.owner, self.id.clone()).await {
+            Ok(lease) => lease,
+            Err(LockError::AlreadyLocked(own)) if own.owner.id == self.owner.id => {
+                if own.remaining > PARTING_GRACE && self.instead_of != Some(own.generation) {
+                    return Ok(Mine::None);
+                }
+                let taken = locks.take_over(&key, own.generation, &self.owner, self.id.clone(), MOVED_HERE).await;
+                match taken {
+                    Ok(lease) => lease,
+                    Err(TakeOverError::Database(error)) => return Err(error.into()),
+                    // Somebody was quicker, and is named by the facts that come next.
+                    Err(_) => return Ok(Mine::None),
+                }
+            }
+            Err(
+                LockError::AlreadyLocked(_) | LockError::LockingFailed { .. } | LockError::Reserved { .. },
+            ) => return Ok(Mine::None),
+            Err(LockError::LockIdUsed(ended)) => return Ok(Mine::Ended(ended)),
+            Err(error) => return Err(error.into()),
+        };
+        let Some(seen) = self.seen else { return Ok(Mine::Alive(Holder::clone(&lease))) };
+        // Compared under the lock: from here on nobody saves but who holds it.
+        let as_opened = aggregates.update(id).by(&self.owner).expecting(seen).holding(&self.id);
+        match as_opened.run(|_| Ok::<_, Infallible>(())).await {
+            Ok(_) => Ok(Mine::Alive(Holder::clone(&lease))),
+            Err(UpdateError::Failed(Error::Database(error))) => Err(error.into()),
+            Err(UpdateError::Failed(moved)) => {
+                match locks.release_lock(&self.id).await {
+                    Ok(()) | Err(LeaseError::NoLock(_)) => {}
+                    Err(error) => return Err(error.into()),
+                }
+                if let Error::NotFound { .. } = moved { Err(moved.into()) } else { Ok(Mine::None) }
+            }
+            Err(UpdateError::Refused(never)) => match never {},
+        }
+    }
+}
+
+/// Where a form stands, as its page's script is told. The page has the words; the script only shows them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Told {
+    /// `held`, `free`, `moved`: it can be typed on. `refused`, `lost`, `saved`: to be read and copied.
+    pub mode: &'static str,
+    /// The state of the page, in the application's own list of states; empty for none.
+    pub state: String,
+    /// In words. Empty where there is nothing to say.
+    pub said: String,
+    /// What can be done next: the names of the buttons that are shown.
+    pub actions: Vec<&'static str>,
+    /// How long the form's own lease lasts from now, in milliseconds, if it has one. A duration, because the clocks of browsers are
+    /// wrong.
+    pub expires_in_ms: Option<u64>,
+    /// The generation of the person's own lease elsewhere, for `instead_of`.
+    pub generation: Option<i64>,
+    /// Who is signed in.
+    pub person: String,
+    /// Where to go, once there is nothing left to do here.
+    pub next: Option<String>,
+}
+
+impl Told {
+    /// The verdict, without words.
+    pub fn new<F>(me: &Owner, verdict: &Verdict<F>) -> Self {
+        let lease = match verdict {
+            Verdict::Editing { lease, .. } | Verdict::Outdated { lease: Some(lease), .. } => Some(lease),
+            _ => None,
+        };
+        let generation = match verdict {
+            Verdict::Elsewhere { holder, .. } => Some(holder.generation),
+            _ => None,
+        };
+        Told {
+            mode: verdict.mode(),
+            state: String::new(),
+            said: String::new(),
+            actions: Vec::new(),
+            expires_in_ms: lease.map(|lease| u64::try_from(lease.remaining.as_millis()).unwrap_or(u64::MAX)),
+            generation,
+            person: me.id.clone(),
+            next: None,
+        }
+    }
+
+    /// In these words.
+    pub fn said(self, said: impl Into<String>) -> Self {
+        Told { said: said.into(), ..self }
+    }
+
+    /// In that state of the application's list.
+    pub fn state(self, state: impl Into<String>) -> Self {
+        Told { state: state.into(), ..self }
+    }
+
+    /// With these buttons.
+    pub fn actions(self, actions: impl IntoIterator<Item = &'static str>) -> Self {
+        Told { actions: actions.into_iter().collect(), ..self }
+    }
+
+    /// There is nothing left to do here; go on there.
+    pub fn next(self, next: impl Into<String>) -> Self {
+        Told { next: Some(next.into()), ..self }
+    }
+}
+
+fn signed_out() -> Problem {
+    let detail = "You are signed out. A lease that the form has stays until its time is up: sign in again in another tab, \
+                  then go on.";
+    Problem::new(401, "session-expired", "Signed out").detail(detail).action("sign-in")
+}
+
+fn other_person() -> Problem {
+    let detail = "Somebody else is signed in now. What was typed here is not theirs: sign in again as whoever typed it.";
+    Problem::new(409, "other-person", "Somebody else is signed in").detail(detail).action("sign-in")
+}
+
+fn bad(detail: String) -> Problem {
+    Problem::new(400, "bad-form", "Refused").detail(format!("The form is incomplete: {detail}. Load the page again."))
+}
+
+impl<A> fmt::Debug for Beat<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Beat { owner, id, form, seen, want, idle, instead_of } = self;
+        let mut shown = f.debug_struct("Beat");
+        shown.field("owner", owner).field("id", id).field("form", form).field("seen", seen).field("want", want);
+        shown.field("idle", idle).field("instead_of", instead_of).finish()
+    }
+}

@@ -1,0 +1,110 @@
+//! A secret of one browser, from which the tokens of its forms and the lock ids of its leases are made.
+//!
+//! It lives in a cookie that scripts cannot read, and nowhere else: the server keeps nothing. So a GET can draw the form of a
+//! lease that an earlier POST took, without the lock id in an address or a session; a form that was opened before its owner
+//! signed in again is still theirs; and reading a page writes nothing.
+//!
+//! It tells nobody who somebody is. It must be out of reach of other sites and of scripts: `HttpOnly`, `SameSite=Lax`,
+//! and over HTTPS `Secure` with the prefix `__Host-`, so that no other host can plant one.
+
+use std::fmt;
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use tenure::LockId;
+
+use crate::csrf::CsrfToken;
+use crate::form_id::FormId;
+
+/// The secret of a browser. `Debug` does not show it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct BrowserKey([u8; 32]);
+
+impl BrowserKey {
+    /// A new one, from the operating system's random source.
+    ///
+    /// # Panics
+    /// When the operating system has no randomness to give.
+    pub fn random() -> Self {
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
+        BrowserKey(bytes)
+    }
+
+    /// The one in a cookie; `None` for what is none.
+    pub fn from_cookie(text: &str) -> Option<Self> {
+        crate::hex(text).map(BrowserKey)
+    }
+
+    /// Its text, 64 hexadecimal digits, for the cookie. For nothing else.
+    pub fn reveal(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The token of this browser's forms, for this person or for nobody. Signing in again changes nothing about it, so a form
+    /// that was open meanwhile is accepted; somebody else has another.
+    pub fn csrf(&self, owner_id: Option<&str>) -> CsrfToken {
+        let made = self.made("csrf", owner_id.is_some(), owner_id.unwrap_or_default(), &[]);
+        CsrfToken::from_session(made.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// The lock id of a form that this person opened in this browser: the same whenever it is asked for, so that reloading,
+    /// Back and a second window find the lease that the form has.
+    pub fn lock_id(&self, owner_id: &str, form: FormId) -> LockId {
+        let mut bytes = self.made("lock id", true, owner_id, form.bytes());
+        // In front, as in every lock id, the time at which it was made: `LockId` says what for.
+        bytes[..form.time().len()].copy_from_slice(form.time());
+        let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        text.parse().expect("32 bytes in hexadecimal digits are a lock id")
+    }
+
+    /// HMAC-SHA-256 over what it is for, who it is for (the length keeps them apart), and which one.
+    fn made(&self, purpose: &str, signed_in: bool, owner_id: &str, which: &[u8]) -> [u8; 32] {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes keys of any length");
+        mac.update(purpose.as_bytes());
+        mac.update(&[0, u8::from(signed_in)]);
+        mac.update(&u64::try_from(owner_id.len()).unwrap_or(u64::MAX).to_be_bytes());
+        mac.update(owner_id.as_bytes());
+        mac.update(which);
+        mac.finalize().into_bytes().into()
+    }
+}
+
+impl fmt::Debug for BrowserKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BrowserKey(secret)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_person_form_and_browser_has_a_lock_id_of_its_own() {
+        let (key, form) = (BrowserKey::random(), FormId::random());
+        let id = key.lock_id("kim", form);
+        assert_eq!(BrowserKey::from_cookie(&key.reveal()).expect("a key").lock_id("kim", form), id);
+        assert_ne!(key.lock_id("lee", form), id);
+        assert_ne!(key.lock_id("kim", FormId::random()), id);
+        assert_ne!(BrowserKey::random().lock_id("kim", form), id);
+    }
+
+    #[test]
+    fn a_lock_id_begins_with_the_time_of_its_form() {
+        let form = FormId::random();
+        let id = BrowserKey::random().lock_id("kim", form).reveal();
+        assert_eq!(id[..12], form.to_string()[..12]);
+        assert_ne!(id[12..32], form.to_string()[12..]);
+    }
+
+    #[test]
+    fn signing_in_changes_the_token_and_signing_in_again_does_not() {
+        let key = BrowserKey::random();
+        assert_eq!(key.csrf(Some("kim")), key.csrf(Some("kim")));
+        assert_ne!(key.csrf(Some("kim")), key.csrf(None));
+        assert_ne!(key.csrf(Some("")), key.csrf(None));
+        assert_ne!(key.csrf(Some("kim")), BrowserKey::random().csrf(Some("kim")));
+        assert_eq!(BrowserKey::from_cookie("no key"), None);
+    }
+}
