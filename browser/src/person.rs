@@ -68,9 +68,7 @@ impl Person {
 
     /// Is where heartbeats do not get through, while everything else does; or gets away from there.
     pub async fn gets_heartbeats_through(&self, through: bool) {
-        let blocked: &[&str] = if through { &[] } else { &["*/tenure/keep-alive"] };
-        self.browser_is_told("Network.enable", json!({})).await;
-        self.browser_is_told("Network.setBlockedURLs", json!({ "urls": blocked })).await;
+        self.gets_nothing_from(if through { &[] } else { &["*/beat?*"] }).await;
     }
 
     /// Uses a screen of this size, in CSS pixels, with this many real pixels to each of them.
@@ -116,7 +114,65 @@ impl Person {
 
     /// Is not signed in any more, without having left the page.
     pub async fn loses_the_session(&self) {
-        self.done("loses the session", self.web.delete_all_cookies().await).await;
+        self.done("loses the session", self.web.delete_cookie("shop").await).await;
+    }
+
+    /// Signs in in another tab of the same browser, and comes back to this one.
+    pub async fn signs_in_in_another_tab(&self, login: &str) {
+        let here = self.done("looks at its tabs", self.web.window().await).await;
+        let there = self.done("opens a tab", self.web.new_tab().await).await;
+        self.done("goes to the new tab", self.web.switch_to_window(there).await).await;
+        self.sign_in(login).await;
+        self.done("closes the tab", self.web.close_window().await).await;
+        self.done("comes back", self.web.switch_to_window(here).await).await;
+    }
+
+    /// Opens another tab, and goes on in it.
+    pub async fn opens_a_tab(&self) {
+        let there = self.done("opens a tab", self.web.new_tab().await).await;
+        self.done("goes to the new tab", self.web.switch_to_window(there).await).await;
+    }
+
+    /// Closes this tab, and goes on in the one before.
+    pub async fn closes_the_tab(&self) {
+        self.done("closes the tab", self.web.close_window().await).await;
+        let tabs = self.done("looks at its tabs", self.web.windows().await).await;
+        let last = tabs.into_iter().next_back().expect("a tab is left");
+        self.done("goes to the other tab", self.web.switch_to_window(last).await).await;
+    }
+
+    /// The page dies, as a tab does that runs out of memory, and is loaded again.
+    pub async fn crashes_and_comes_back(&self) {
+        let address: String = self.finds("location.href").await;
+        self.opens_a_tab().await;
+        let tabs = self.done("looks at its tabs", self.web.windows().await).await;
+        self.done("goes to the first tab", self.web.switch_to_window(tabs[0].clone()).await).await;
+        // The command has no answer: the page that would give it is gone.
+        let crash = self.web.cdp().send_raw("Page.crash", json!({}));
+        drop(tokio::time::timeout(Duration::from_secs(2), crash).await);
+        self.done("goes to the other tab", self.web.switch_to_window(tabs[1].clone()).await).await;
+        self.done("opens the page again", self.web.goto(address).await).await;
+    }
+
+    /// Uses a browser without scripts, or with them again.
+    pub async fn has_scripts(&self, has: bool) {
+        self.browser_is_told("Emulation.setScriptExecutionDisabled", json!({ "value": !has })).await;
+    }
+
+    /// Requests whose address matches are answered by nobody, as on a line that is cut; none of them with an empty list.
+    pub async fn gets_nothing_from(&self, addresses: &[&str]) {
+        self.browser_is_told("Network.enable", json!({})).await;
+        self.browser_is_told("Network.setBlockedURLs", json!({ "urls": addresses })).await;
+    }
+
+    /// How many drafts this browser keeps.
+    pub async fn drafts(&self) -> usize {
+        self.finds("Object.keys(localStorage).filter((key) => key.startsWith('tenure draft')).length").await
+    }
+
+    /// The path of the page.
+    pub async fn path(&self) -> String {
+        self.finds("location.pathname").await
     }
 
     /// Loads the page again.
@@ -127,6 +183,11 @@ impl Person {
     /// Goes one page back.
     pub async fn goes_back(&self) {
         self.done("goes back", self.web.back().await).await;
+    }
+
+    /// Goes one page forward.
+    pub async fn goes_forward(&self) {
+        self.done("goes forward", self.web.forward().await).await;
     }
 
     /// Looks at another tab for a moment, and comes back to this one.

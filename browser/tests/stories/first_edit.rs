@@ -47,7 +47,7 @@ async fn opening_takes_no_lock_and_the_first_key_does_as_everybody_sees() {
     let park = story.person("park").await;
     park.goes_to(&format!("/orders/{ORDER}")).await;
     assert!(park.reads(".banner").await.contains("김민지"));
-    minji.clicks("[data-tenure-save]").await;
+    minji.clicks("[data-tenure-action=save]").await;
     minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
     assert!(minji.reads("dd.typed").await.ends_with("Ring twice"));
     assert!(story.holder().await.is_none(), "saving frees the order");
@@ -119,19 +119,19 @@ async fn whoever_is_refused_while_typing_keeps_the_text_and_can_try_again() {
         park.presses("more").await;
         assert_eq!(park.value("[name=message]").await, kept);
         assert!(park.finds::<bool>("document.querySelector('[name=message]').matches(':read-only:enabled')").await);
-        park.clicks("[data-tenure-retry]").await;
+        park.clicks("[data-tenure-action=retry]").await;
         park.waits_until(&format!("{ASKED}.length === 2")).await;
         park.sees("form[data-tenure-state=refused]").await;
 
         minji.clicks("[form=leave]").await;
         story.until_remaining("the end of the lease", |left| left.is_zero()).await;
-        park.clicks("[data-tenure-retry]").await;
+        park.clicks("[data-tenure-action=retry]").await;
         park.sees("form[data-tenure-state=held]").await;
-        assert!(park.finds::<bool>("document.querySelector('[data-tenure-retry]').hidden").await);
+        assert!(park.finds::<bool>("document.querySelector('[data-tenure-action=retry]').hidden").await);
         // The cursor is where it was.
         park.presses("!").await;
         assert_eq!(park.value("[name=message]").await, format!("{kept}!"));
-        park.clicks("[data-tenure-save]").await;
+        park.clicks("[data-tenure-action=save]").await;
         park.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
         assert_eq!(park.reads("dd.typed").await, format!("{kept}!"));
         assert_eq!(park.complaints().await, [""; 0]);
@@ -154,7 +154,7 @@ async fn whoever_edits_in_another_window_already_can_go_on_here() {
         here.sees("form[data-tenure-state=refused]").await;
         here.photo(&format!("{language}-first-elsewhere")).await;
         assert_eq!(wide(&here, &format!("{language}-first-elsewhere")).await, [""; 0]);
-        here.clicks("[data-tenure-move]").await;
+        here.clicks("[data-tenure-action=move]").await;
         here.sees("form[data-tenure-state=held]").await;
         assert!(here.value("[name=message]").await.ends_with("Here"));
         there.sees("form[data-tenure-state=lost]").await;
@@ -209,7 +209,7 @@ async fn what_could_not_be_reserved_is_saved_all_the_same() {
     minji.finds::<()>("(window.fetch = () => Promise.reject(), null)").await;
     begins_to_type(&minji, "Never asked").await;
     minji.presses(browser::Key::Tab).await;
-    minji.clicks("[data-tenure-save]").await;
+    minji.clicks("[data-tenure-action=save]").await;
     minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
     assert!(minji.reads("dd.typed").await.ends_with("Never asked"));
 }
@@ -234,7 +234,7 @@ async fn whoever_opened_an_older_version_is_told_who_changed_it_and_can_type_on(
     for (language, told) in [("en", "박서연 has changed the order"), ("ko", "박서연 님이 주문을")] {
         let (minji, park) = (looks_as(&story, "minji", language).await, looks_as(&story, "park", language).await);
         park.types("[name='address.line2']", &format!("Floor {}", language.len() + told.len())).await;
-        park.clicks("[data-tenure-save]").await;
+        park.clicks("[data-tenure-action=save]").await;
         park.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
         begins_to_type(&minji, "Ring").await;
         minji.sees("form[data-tenure-state=moved]").await;
@@ -243,7 +243,7 @@ async fn whoever_opened_an_older_version_is_told_who_changed_it_and_can_type_on(
         assert!(said.contains(told), "{said}");
         assert!(story.holder().await.is_none());
         minji.photo(&format!("{language}-first-moved")).await;
-        minji.clicks("[data-tenure-save]").await;
+        minji.clicks("[data-tenure-action=save]").await;
         minji.sees("main[data-state=CP-1] [name=both]").await;
         minji.clicks("[name=both]").await;
         minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
@@ -264,11 +264,11 @@ async fn whoever_loses_what_the_first_key_took_can_edit_again_with_the_text() {
     minji.looks_away_and_back().await;
     minji.sees("form[data-tenure-state=lost]").await;
     minji.photo("en-first-lost").await;
-    minji.clicks("[data-tenure-again]").await;
+    minji.clicks("[data-tenure-action=again]").await;
     // Text is in it already, so it is reserved again at once.
     minji.sees("form[data-tenure-state=held]").await;
     assert_eq!(minji.value("[name=message]").await, kept);
-    minji.clicks("[data-tenure-save]").await;
+    minji.clicks("[data-tenure-action=save]").await;
     minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
     assert_eq!(minji.reads("dd.typed").await, kept);
 }

@@ -18,7 +18,7 @@ async fn the_whole_edit_can_be_done_by_keyboard_alone() {
     park.tabs_to("[name=message]").await;
     park.presses(Key::Control + "a").await;
     park.presses("Typed without a mouse").await;
-    park.tabs_to("[data-tenure-save]").await;
+    park.tabs_to("[data-tenure-action=save]").await;
     park.photo("focus").await;
     park.presses(Key::Enter).await;
     park.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
@@ -33,7 +33,7 @@ async fn whatever_has_the_focus_shows_it() {
     let outline =
         "((style) => style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0 || style.boxShadow !== 'none')
         (getComputedStyle(document.activeElement))";
-    for stop in ["header .brand", "[name=message]", "[type=checkbox]", "[data-tenure-save]", "[form=leave]"] {
+    for stop in ["header .brand", "[name=message]", "[type=checkbox]", "[data-tenure-action=save]", "[form=leave]"] {
         park.tabs_to(stop).await;
         assert!(park.finds::<bool>(outline).await, "{stop} has the focus and does not show it");
     }

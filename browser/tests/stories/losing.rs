@@ -27,17 +27,17 @@ async fn sees_that_the_lease_is_lost(person: &Person, text: &str) -> String {
     }
     person.presses("more").await;
     assert_eq!(person.value("[name=message]").await, text);
-    assert!(person.finds::<bool>("document.querySelector('[data-tenure-save]').hidden").await);
-    person.sees("[data-tenure-again]").await;
+    assert!(person.finds::<bool>("document.querySelector('[data-tenure-action=save]').hidden").await);
+    person.sees("[data-tenure-action=again]").await;
     person.sees("[data-tenure-banner][role=alert]").await;
     person.reads("[data-tenure-status]").await
 }
 
 async fn edits_again_and_saves(person: &Person, text: &str) {
-    person.clicks("[data-tenure-again]").await;
+    person.clicks("[data-tenure-action=again]").await;
     person.sees("main[data-state=OE-1] form[data-tenure-state=held]").await;
     assert_eq!(person.value("[name=message]").await, text);
-    person.clicks("[data-tenure-save]").await;
+    person.clicks("[data-tenure-action=save]").await;
     person.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
     assert_eq!(person.reads("dd.typed").await, text);
     assert_eq!(person.complaints().await, [""; 0]);

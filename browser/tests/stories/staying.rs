@@ -118,7 +118,7 @@ async fn only_who_has_typed_something_is_asked_before_the_page_is_left() {
     story.clock.advance(GRACE + Duration::from_millis(1));
     park.edits_the_order().await;
     park.types("[name=message]", "Saved").await;
-    assert!(!park.is_asked_before(park.clicks("[data-tenure-save]")).await, "this is being saved");
+    assert!(!park.is_asked_before(park.clicks("[data-tenure-action=save]")).await, "this is being saved");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -111,7 +111,10 @@ pub(super) async fn show(
 /// that sending it again (a double click, [Keep editing]) finds the same lease.
 pub(super) async fn open(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
     let form = form.with_kept(&shop, &no).await?;
-    let (next, seen) = (form.next_form()?, form.typed_on(&no)?);
+    let (next, mut seen) = (form.next_form()?, form.typed_on(&no)?);
+    if let (Some(own), Ok(old)) = (&mut seen, form.form_id()) {
+        *own = outcome::typed_on(&shop, &form.visit, &no, old, *own).await;
+    }
     let id = form.lock_id_of(next);
     let opened = shop.open_for_edit(&form.visit.member, &no, id.clone()).await.map(drop);
     Ok(opened_at(&shop, form, &no, next, id, seen, opened).await)

@@ -134,9 +134,11 @@ impl Fields {
         self.0.iter().filter(|(name, _)| !secret.contains(&name.as_str())).cloned().collect()
     }
 
-    /// A digest of what was sent.
+    /// A digest of what was typed and chosen: the same for a form that is sent again, on whatever version.
     pub(crate) fn digest(&self) -> String {
-        let text = serde_json::to_string(&self.again().0).unwrap_or_default();
+        let chosen = self.0.iter().filter(|(name, _)| ["both", "mine", "anyway"].contains(&name.as_str()));
+        let sent: Vec<_> = self.carried().0.into_iter().chain(chosen.cloned()).collect();
+        let text = serde_json::to_string(&sent).unwrap_or_default();
         Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 

@@ -156,7 +156,8 @@ pub(super) async fn show(
 ) -> Answer {
     let kept = KeptForm::read(&shop, &visit, &key, &no, id).await?;
     if let Some(form) = kept.form_id()
-        && let Ok(Some(_)) = shop.saved(&visit.member, form).await
+        && let Ok(Some(saved)) = shop.saved(&visit.member, form).await
+        && saved.digest == kept.fields.digest()
     {
         return Ok(problem::already_saved(visit.frame, &no));
     }

@@ -14,6 +14,7 @@ use super::flash::Flash;
 use super::frame::Visit;
 use super::refusal::Attempt;
 use super::{note, order_url};
+use crate::domain::{Order, OrderNo};
 use crate::use_cases::{Kept, Once, Refusal, Shop};
 
 /// Runs a save on the version that the person saw. When the same form was saved before, that is the answer; when it was saved
@@ -44,6 +45,20 @@ where
             save(own).await.map_err(|refusal| (refusal, own))
         }
         _ => Err((refusal, seen)),
+    }
+}
+
+/// The version that text was typed on: where the form was saved and then typed on in, the one that this save made.
+pub(super) async fn typed_on(
+    shop: &Shop,
+    visit: &Visit,
+    no: &OrderNo,
+    form: FormId,
+    seen: VersionToken<Order>,
+) -> VersionToken<Order> {
+    match shop.saved(&visit.member, form).await {
+        Ok(Some(saved)) => VersionToken::new(no, saved.version),
+        _ => seen,
     }
 }
 

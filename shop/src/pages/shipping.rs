@@ -85,6 +85,8 @@ pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
     let attempt = Attempt { what: What::ChangeShipping, no: &no, seen: Some(version), fields: &fields, kept: None };
     let read = if fields.has("edit-first") { Err(Vec::new()) } else { read_shipping(visit.frame.t, &fields) };
     let Ok(info) = read else {
+        let mut attempt = attempt;
+        attempt.seen = Some(outcome::typed_on(&shop, &visit, &no, once.form, version).await);
         return Ok(match outcome::keep(&shop, &visit, &attempt).await {
             Some(kept) => Sent::refused(address(&no, kept)).answer(visit.frame.script),
             None => draw(&shop, visit, attempt, &key).await,
@@ -136,7 +138,9 @@ async fn draw(
     let mut mine = Mine::None;
     if !is_blank {
         match shop.saved(member, form_id).await {
-            Ok(Some(_)) => return problem::already_saved(visit.frame, no),
+            Ok(Some(saved)) if saved.digest == fields.digest() => return problem::already_saved(visit.frame, no),
+            // It was typed on after it had been saved.
+            Ok(Some(_)) => form_id = FormId::random(),
             Ok(None) => {}
             Err(refusal) => return refusal::page(shop, visit, attempt, refusal).await,
         }

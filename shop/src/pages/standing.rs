@@ -80,6 +80,8 @@ fn actions(verdict: &Verdict<OrderState>) -> Vec<&'static str> {
         Verdict::Elsewhere { ended: None, .. } => vec!["move", "retry"],
         Verdict::Taken { ended: None, .. } => vec!["retry"],
         Verdict::Elsewhere { .. } | Verdict::Taken { .. } | Verdict::Ended { .. } => vec!["again"],
+        // The answer to its save may have been lost, and something typed since.
+        Verdict::Saved => vec!["see", "again"],
         _ => vec!["see"],
     }
 }

@@ -15,8 +15,8 @@ async fn an_unknown_order_and_somebody_elses_are_not_there() {
         lee.get(&path).await.is(404);
         lee.get(&format!("{path}/shipping")).await.is(404);
         for action in ["cancel", "edit"] {
-            let (lid, seen) = ("0".repeat(64), token(ORDER, 1));
-            let fields = [("csrf", csrf.as_str()), ("version", seen.as_str()), ("lid", lid.as_str())];
+            let (form, seen) = ("0".repeat(32), token(ORDER, 1));
+            let fields = [("csrf", csrf.as_str()), ("version", seen.as_str()), ("form_id", form.as_str())];
             lee.post(&format!("{path}/{action}"), &fields, &[]).await.is(404);
         }
     }
@@ -118,17 +118,18 @@ async fn a_lock_id_that_is_missing_unknown_or_foreign_saves_nothing_and_loses_no
     let form = minji.edit(ORDER).await.form(SAVE).with("message", "typed");
     let foreign = park.submit(park.open("2026-000299").await.form("/orders/2026-000299/edit")).await;
     let foreign = foreign.form("/orders/2026-000299/edit/save").value("lid").to_owned();
-    minji.submit(form.clone().with("lid", &"0".repeat(64))).await.is(410).says("typed");
-    minji.submit(form.clone().with("lid", &foreign)).await.is(410).says("typed");
+    for wrong in [&"0".repeat(64), &foreign] {
+        // Her own form still has its lease: the page offers to save it under that one.
+        let page = minji.submit(form.clone().with("lid", wrong)).await;
+        assert_eq!((page.is(200).says("typed").state().as_str(), server.order(ORDER).await.1), ("LP-6", 1));
+    }
     for malformed in ["", "x", "가나다"] {
         let page = minji.submit(form.clone().with("lid", malformed)).await;
         assert!(matches!(page.status.as_u16(), 400 | 410), "{}", page.status);
     }
-    let keep = |lid: &str| [("csrf".to_owned(), form.value("csrf").to_owned()), ("lid".to_owned(), lid.to_owned())];
-    for lid in [foreign.as_str(), "0", ""] {
-        let fields = keep(lid);
-        let fields: Vec<_> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        minji.post("/tenure/keep-alive", &fields, &[]).await.is(410);
+    for (lid, status) in [(foreign.as_str(), 200), ("0", 400), ("", 400)] {
+        let (answered, told) = minji.beat("edit", &form.clone().with("lid", lid), "keep").await;
+        assert_eq!((answered, told["expires_in_ms"].as_u64()), (status, None), "{told}");
     }
     assert_eq!((server.order(ORDER).await.1, server.held().await.len()), (1, 2));
     minji.submit(form).await.is(200);

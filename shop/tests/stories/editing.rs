@@ -110,16 +110,14 @@ async fn heartbeats_keep_the_lease_for_as_long_as_the_form_is_open() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     let form = minji.edit(ORDER).await.form(SAVE);
-    let lease = [("lid", form.value("lid")), ("csrf", form.value("csrf"))];
     for _ in 0..10 {
         server.clock.advance(Duration::from_secs(60));
-        let answer = minji.post("/tenure/keep-alive", &lease, &[]).await;
-        assert!(answer.is(200).html.contains("\"expires_in_ms\":300000"), "{}", answer.html);
+        let (status, told) = minji.beat("edit", &form, "keep").await;
+        assert_eq!((status, &told["mode"], &told["expires_in_ms"]), (200, &"held".into(), &300_000.into()));
     }
     minji.submit(form.clone()).await.is(200);
-    let gone = minji.post("/tenure/keep-alive", &lease, &[]).await;
-    assert_eq!(gone.is(410).headers["content-type"], "application/problem+json");
-    assert!(gone.html.contains("\"code\":\"lock-released\""), "{}", gone.html);
+    let (status, told) = minji.beat("edit", &form, "keep").await;
+    assert_eq!((status, &told["mode"], &told["next"]), (200, &"saved".into(), &"/orders/2026-000300".into()));
 }
 
 #[tokio::test]
@@ -165,16 +163,19 @@ async fn a_form_goes_on_beating_after_its_owner_signed_in_again_elsewhere() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     let page = minji.edit(ORDER).await;
-    let lid = page.form(SAVE).value("lid").to_owned();
+    let form = page.form(SAVE);
     minji.submit(page.form("/sign-out")).await.is(200);
-    let refused = minji.post("/tenure/keep-alive", &[("lid", &lid)], &[]).await;
-    assert!(refused.is(401).html.contains("\"code\":\"session-expired\""), "{}", refused.html);
+    let (status, refused) = minji.beat("edit", &form, "keep").await;
+    assert_eq!((status, &refused["code"]), (401, &"session-expired".into()));
     let sign_in = minji.get("/sign-in").await.form("/sign-in").with("login", "minji").with("password", "tenure-demo");
     minji.submit(sign_in).await.is(200);
-    minji.post("/tenure/keep-alive", &[("lid", &lid)], &[]).await.is(200);
+    assert_eq!(minji.beat("edit", &form, "keep").await.1["mode"], "held");
     // From another site the lock id alone is worth nothing.
-    minji.post("/tenure/keep-alive", &[("lid", &lid)], &[("sec-fetch-site", "cross-site")]).await.is(403);
-    minji.post("/tenure/keep-alive", &[], &[]).await.is(422);
+    let beat = "/orders/2026-000300/beat?form=edit";
+    minji.post(beat, &[("lid", form.value("lid"))], &[("sec-fetch-site", "cross-site")]).await.is(403);
+    minji.post(beat, &[], &[]).await.is(400);
+    // One send after signing in is enough.
+    minji.submit(form.with("message", "typed before")).await.is(200).says("typed before");
 }
 
 #[tokio::test]

@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde_json::Value;
 use tenure::{Acquire, LockPolicy};
 
-use super::support::{Browser, Form, ORDER, Page, Server, TTL, token};
+use super::support::{Browser, Form, ORDER, Server, TTL, token};
 
 const SHIPPING: &str = "/orders/2026-000300/shipping";
-const LOCK: &str = "/orders/2026-000300/shipping/lock";
+const BEAT: &str = "/orders/2026-000300/beat?form=shipping";
 const LEAVE: &str = "/orders/2026-000300/edit/leave";
 const EDIT: &str = "/orders/2026-000300/edit";
 const START: &str = "/orders/2026-000300/start-shipping";
@@ -17,15 +17,15 @@ async fn open(browser: &Browser) -> Form {
     browser.get(SHIPPING).await.is(200).form(SHIPPING)
 }
 
-/// What the page's script sends with the first change.
-async fn begin(browser: &Browser, form: &Form) -> (u16, Value) {
-    let fields = ["csrf", "lid", "version"].map(|name| (name, form.value(name)));
-    let Page { status, html, .. } = browser.post(LOCK, &fields, &[]).await;
-    (status.as_u16(), serde_json::from_str(&html).unwrap())
+/// What the page's script sends with the first change, and where the form stands then.
+async fn begin(browser: &Browser, form: &Form) -> (String, Value) {
+    let (status, told) = browser.beat("shipping", form, "take").await;
+    assert_eq!(status, 200, "{told}");
+    (told["mode"].as_str().unwrap().to_owned(), told)
 }
 
-async fn beat(browser: &Browser, form: &Form) -> u16 {
-    browser.post("/tenure/keep-alive", &[("lid", form.value("lid"))], &[]).await.status.as_u16()
+async fn beat(browser: &Browser, form: &Form) -> String {
+    browser.beat("shipping", form, "keep").await.1["mode"].as_str().unwrap_or_default().to_owned()
 }
 
 #[tokio::test]
@@ -34,10 +34,11 @@ async fn looking_takes_no_lock_and_the_first_change_does() {
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let (hers, his) = (open(&minji).await, open(&park).await);
     assert_eq!(server.held().await, []);
-    assert_eq!(begin(&minji, &hers).await.0, 200);
-    assert_eq!(begin(&minji, &hers).await.1["generation"], 1);
-    let (status, refused) = begin(&park, &his).await;
-    assert_eq!((status, &refused["held_now"]["owner"]["name"]), (423, &Value::from("김민지")));
+    assert_eq!(begin(&minji, &hers).await.0, "held");
+    assert_eq!(begin(&minji, &hers).await.0, "held", "asking again gives the same lease");
+    let (mode, refused) = begin(&park, &his).await;
+    assert_eq!((mode.as_str(), &refused["actions"]), ("refused", &serde_json::json!(["retry"])));
+    assert!(refused["said"].as_str().unwrap().starts_with("김민지 has been editing since"), "{refused}");
     park.get("/orders").await.says("김민지 has been editing");
     park.get(SHIPPING).await.says("김민지 has been editing");
     // The form for the whole order is refused by the same lock.
@@ -54,7 +55,7 @@ async fn a_save_under_the_lock_of_the_first_change_frees_the_order() {
     park.submit(park.open(ORDER).await.form(START)).await.is(423).says("김민지");
     for _ in 0..3 {
         server.clock.advance(Duration::from_secs(240));
-        assert_eq!(beat(&minji, &form).await, 200);
+        assert_eq!(beat(&minji, &form).await, "held");
     }
     minji.submit(form).await.is(200).says("문 앞에");
     assert_eq!((server.held().await, server.order(ORDER).await.1), (vec![], 2));
@@ -110,7 +111,7 @@ async fn a_lock_that_ran_out_or_was_ended_does_not_save_and_nothing_typed_is_los
         // As the page itself offers it: the form again, with the text and another lock.
         let again = minji.submit(form.with("edit-first", "1")).await.is(200).form(SHIPPING);
         assert_eq!(again.value("message"), "문 앞에");
-        assert_eq!(begin(&minji, &again).await.0, 200);
+        assert_eq!(begin(&minji, &again).await.0, "held");
         minji.submit(again).await.is(200).says("문 앞에");
         assert_eq!(server.held().await, []);
     }
@@ -122,16 +123,16 @@ async fn text_for_an_order_that_was_changed_meanwhile_gets_no_lock_and_is_compar
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let hers = open(&minji).await.with("message", "경비실");
     park.submit(open(&park).await.with("address.line1", "한강대로 2")).await.is(200);
-    let (status, refused) = begin(&minji, &hers).await;
-    assert_eq!((status, &refused["code"], &refused["by"]["name"]), (409, &"version-conflict".into(), &"박서연".into()));
+    let (mode, moved) = begin(&minji, &hers).await;
+    assert!(mode == "moved" && moved["said"].as_str().unwrap().starts_with("박서연 changed"), "{moved}");
     assert_eq!(server.held().await, []);
     let met = minji.submit(hers).await;
     assert_eq!(met.is(409).says("경비실").says("한강대로 2").state(), "CP-1");
     // From there on it is a form for the version of now, which may have the lock.
     let first = minji.submit(met.press(SHIPPING, "edit-first")).await;
-    assert!(first.is(200).html.contains("data-acquire-on=\"open\""), "{}", first.html);
+    assert!(first.is(200).html.contains("data-acquire=\"open\""), "{}", first.html);
     let form = first.form(SHIPPING);
-    assert_eq!((form.value("version").to_owned(), begin(&minji, &form).await.0), (token(ORDER, 2), 200));
+    assert_eq!((form.value("version"), begin(&minji, &form).await.0.as_str()), (token(ORDER, 2).as_str(), "held"));
     minji.submit(form).await.is(200).says("경비실").says("한강대로 2");
     assert_eq!(server.held().await, []);
 }
@@ -155,10 +156,10 @@ async fn a_form_with_mistakes_keeps_the_lock_of_the_first_change() {
     let form = open(&minji).await.with("message", "keep me").with("receiver.name", " ");
     begin(&minji, &form).await;
     let wrong = minji.submit(form.clone()).await;
-    assert!(!wrong.is(422).html.contains("data-acquire"), "{}", wrong.html);
+    assert!(wrong.is(422).html.contains("data-expires-in-ms=\"300000\""), "{}", wrong.html);
     let corrected = wrong.form(SHIPPING).with("receiver.name", "김민지");
     assert_eq!(corrected.value("lid"), form.value("lid"));
-    assert_eq!((beat(&minji, &corrected).await, server.held().await), (200, vec![("minji".into(), 1)]));
+    assert_eq!((beat(&minji, &corrected).await.as_str(), server.held().await), ("held", vec![("minji".into(), 1)]));
     minji.submit(corrected).await.is(200).says("keep me");
     assert_eq!(server.held().await, []);
 }
@@ -184,12 +185,13 @@ async fn nobody_takes_the_lock_of_an_order_that_they_may_not_see_or_with_what_is
     let (minji, lee) = (server.sign_in("minji").await, server.sign_in("lee").await);
     let hers = open(&minji).await;
     let csrf = lee.get("/orders").await.form("/sign-out").value("csrf").to_owned();
-    let (status, refused) = begin(&lee, &hers.clone().with("csrf", &csrf)).await;
-    assert_eq!((status, &refused["code"]), (404, &"not-found".into()));
-    assert_eq!(begin(&minji, &hers.clone().with("csrf", &csrf)).await.0, 403);
-    assert_eq!(begin(&minji, &hers.clone().with("version", &token("2026-000299", 1))).await.0, 400);
-    assert_eq!(begin(&server.browser(), &hers).await.0, 401);
-    let elsewhere = minji.post(LOCK, &[("lid", hers.value("lid"))], &[("sec-fetch-site", "cross-site")]).await;
+    let take = async |browser: &Browser, form: Form| browser.beat("shipping", &form, "take").await.0;
+    assert_eq!(take(&lee, hers.clone().with("csrf", &csrf).with("person", "lee")).await, 404);
+    assert_eq!(take(&lee, hers.clone().with("csrf", &csrf)).await, 409);
+    assert_eq!(take(&minji, hers.clone().with("csrf", &csrf)).await, 403);
+    assert_eq!(take(&minji, hers.clone().with("version", &token("2026-000299", 1))).await, 400);
+    assert_eq!(take(&server.browser(), hers.clone()).await, 401);
+    let elsewhere = minji.post(BEAT, &[("lid", hers.value("lid"))], &[("sec-fetch-site", "cross-site")]).await;
     elsewhere.is(403);
     assert_eq!(server.held().await, []);
 }
@@ -201,8 +203,8 @@ async fn the_form_takes_its_lock_on_opening_where_the_policy_says_so() {
         let server = Server::start_as(|shop| shop.with_order_policy(policy)).await;
         let minji = server.sign_in("minji").await;
         let page = minji.get(SHIPPING).await;
-        assert!(page.html.contains(&format!("data-acquire=\"{LOCK}\"")), "{}", page.html);
-        assert_eq!(page.html.contains("data-acquire-on=\"open\""), at_once, "{}", page.html);
+        let when = if at_once { "open" } else { "first-edit" };
+        assert!(page.html.contains(&format!("data-acquire=\"{when}\"")), "{}", page.html);
         // In any case it is the page that asks, not the GET.
         assert_eq!(server.held().await, []);
         // And the button for the whole order says what it does.
@@ -217,8 +219,8 @@ async fn the_form_for_the_whole_order_in_another_tab_is_told_as_ones_own() {
     let minji = server.sign_in("minji").await;
     let form = open(&minji).await.with("message", "문 앞에");
     minji.edit(ORDER).await.is(200);
-    let (status, refused) = begin(&minji, &form).await;
-    assert_eq!((status, &refused["code"]), (423, &"locked-elsewhere".into()));
+    let (mode, refused) = begin(&minji, &form).await;
+    assert_eq!((mode.as_str(), &refused["state"], &refused["generation"]), ("refused", &"LP-16".into(), &1.into()));
     let here = minji.submit(form).await;
     assert_eq!(here.is(423).says("문 앞에").state(), "LP-16");
     minji.submit(here.form(&format!("{EDIT}/move-here"))).await.is(200).says("문 앞에");

@@ -2,6 +2,7 @@
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
+mod again;
 mod bad_input;
 mod editing;
 mod first_edit;

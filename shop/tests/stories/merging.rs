@@ -48,7 +48,7 @@ async fn two_people_change_different_fields_and_both_are_saved_with_one_button()
     assert!(!conflict.html.contains("type=\"radio\""));
     let saved = minji.submit(both).await;
     saved.is(200);
-    assert!(saved.html.contains("version 3 has your changes and those of <bdi>박서연</bdi>"), "{}", saved.html);
+    assert!(saved.html.contains("with your changes and those of <bdi>박서연</bdi>"), "{}", saved.html);
     assert_eq!(stored(&server).await, expected("세종대로 9", "문 앞에", 3));
 }
 
@@ -60,7 +60,7 @@ async fn in_korean_as_well() {
     let conflict = met(&server, &minji, &park).await;
     conflict.says("두 변경 모두 저장").says("두 변경을 모두 저장할 수 있습니다");
     let saved = minji.submit(conflict.press(SHIPPING, "both")).await;
-    assert!(saved.html.contains("내 변경과 <bdi>박서연</bdi> 님의 변경이 함께 있습니다"), "{}", saved.html);
+    assert!(saved.html.contains("내 변경과 <bdi>박서연</bdi> 님의 변경이 함께 들어 있습니다"), "{}", saved.html);
 }
 
 #[tokio::test]
@@ -176,7 +176,7 @@ async fn my_own_change_from_another_tab_is_told_as_mine() {
     let conflict = minji.submit(here.with("address.line1", "세종대로 9")).await;
     assert_eq!(conflict.is(409).state(), "CP-11");
     let saved = minji.submit(conflict.press(SHIPPING, "both")).await;
-    assert!(saved.html.contains("version 3 also has the changes that you made elsewhere"), "{}", saved.html);
+    assert!(saved.html.contains("together with the changes that you made elsewhere"), "{}", saved.html);
     assert_eq!(stored(&server).await, expected("세종대로 9", "문 앞에", 3));
 }
 

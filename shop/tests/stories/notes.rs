@@ -43,6 +43,6 @@ async fn customers_neither_see_nor_write_notes() {
     let page = minji.open(ORDER).await;
     assert!(!page.html.contains("비밀 메모") && !page.has_form(OPEN));
     let edit = page.form("/orders/2026-000300/edit");
-    let fields = [("csrf", edit.value("csrf")), ("lid", edit.value("lid"))];
+    let fields = [("csrf", edit.value("csrf")), ("form_id", edit.value("form_id"))];
     minji.post(OPEN, &fields, &[]).await.is(403);
 }

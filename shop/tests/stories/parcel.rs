@@ -93,7 +93,8 @@ async fn a_customer_cannot_start_shipping() {
     let page = minji.open(ORDER).await;
     assert!(!page.has_form(START));
     let csrf = page.form(&format!("{}/edit", order_path(ORDER))).value("csrf").to_owned();
-    minji.post(START, &[("csrf", &csrf), ("version", &token(ORDER, 1))], &[]).await.is(403);
+    let form = "0".repeat(32);
+    minji.post(START, &[("csrf", &csrf), ("version", &token(ORDER, 1)), ("form_id", &form)], &[]).await.is(403);
     assert_eq!((server.order(ORDER).await.0.state(), server.order(ORDER).await.1), (OrderState::Preparing, 1));
 }
 

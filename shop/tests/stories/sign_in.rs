@@ -58,15 +58,20 @@ async fn the_session_cookie_is_out_of_reach_of_scripts_and_changes_at_sign_in() 
     let server = Server::start().await;
     let browser = server.browser();
     let first = browser.get("/sign-in").await;
-    let cookie = first.headers["set-cookie"].to_str().unwrap().to_owned();
-    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Lax"), "{cookie}");
+    let browsers = first.headers["set-cookie"].to_str().unwrap().to_owned();
+    assert!(browsers.contains("HttpOnly") && browsers.contains("SameSite=Lax"), "{browsers}");
+    let (key, _) = browsers.split_once(';').unwrap();
     let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
-    let (planted, _) = cookie.split_once(';').unwrap();
+    // Whoever planted a session's id knows it, and is not signed in by it.
+    let planted = "shop=AAAAAAAAAAAAAAAAAAAAAQ";
     let form = first.form("/sign-in").with("login", "minji").with("password", "tenure-demo");
-    let request = client.post(format!("{}/sign-in", server.base)).header("cookie", planted).form(&form.fields);
+    let both = format!("{key}; {planted}");
+    let request = client.post(format!("{}/sign-in", server.base)).header("cookie", both).form(&form.fields);
     let signed_in = request.send().await.unwrap();
     assert_eq!(signed_in.status(), 303);
-    let fresh = signed_in.headers()["set-cookie"].to_str().unwrap().split_once(';').unwrap().0.to_owned();
+    let cookie = signed_in.headers()["set-cookie"].to_str().unwrap().to_owned();
+    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Lax"), "{cookie}");
+    let fresh = cookie.split_once(';').unwrap().0.to_owned();
     assert_ne!(fresh, planted);
     let with = async |cookie: &str| {
         let request = client.get(format!("{}/orders", server.base)).header("cookie", cookie);

@@ -150,6 +150,24 @@ impl Browser {
         self.submit(form).await
     }
 
+    /// The heartbeat of an open form, as the page's script sends it.
+    pub async fn beat(&self, kind: &str, form: &Form, want: &str) -> (u16, serde_json::Value) {
+        let no = form.action.split('/').nth(2).unwrap();
+        let names = ["csrf", "person", "form_id", "lid", "version"];
+        let mut fields: Vec<_> = names.iter().map(|name| (*name, form.value(name))).collect();
+        fields.push(("want", want));
+        fields.extend(form.fields.iter().filter(|(name, _)| name == "instead_of").map(|(_, value)| ("instead_of", value.as_str())));
+        let page = self.post(&format!("/orders/{no}/beat?form={kind}"), &fields, &[]).await;
+        (page.status.as_u16(), serde_json::from_str(&page.html).unwrap_or_default())
+    }
+
+    /// The same form as the page's script sends it.
+    pub async fn send_by_script(&self, form: &Form) -> (u16, serde_json::Value) {
+        let fields: Vec<_> = form.fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let page = self.post(&form.action, &fields, &[("accept", "application/json")]).await;
+        (page.status.as_u16(), serde_json::from_str(&page.html).unwrap_or_default())
+    }
+
     async fn send(&self, request: reqwest::RequestBuilder) -> Page {
         let response = request.send().await.unwrap();
         let (status, path) = (response.status(), response.url()[url::Position::BeforePath..].to_owned());

@@ -1,0 +1,235 @@
+//! Forms that come again, pages that are reached again, and what is kept for whom.
+
+use shop::domain::OrderState;
+
+use super::support::{Form, ORDER, Server, TTL, token};
+
+const SHIPPING: &str = "/orders/2026-000300/shipping";
+const EDIT: &str = "/orders/2026-000300/edit";
+const SAVE: &str = "/orders/2026-000300/edit/save";
+const START: &str = "/orders/2026-000300/start-shipping";
+
+#[tokio::test]
+async fn a_form_that_is_sent_twice_saves_once_and_says_saved_twice() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    for whole in [false, true] {
+        let form = if whole { minji.edit(ORDER).await.form(SAVE) } else { minji.get(SHIPPING).await.form(SHIPPING) };
+        let form = form.with("message", &format!("문 앞에 {whole}"));
+        let before = server.order(ORDER).await.1;
+        for _ in 0..2 {
+            let saved = minji.submit(form.clone()).await;
+            assert!(saved.is(200).html.contains("Saved."), "{}", saved.html);
+        }
+        assert_eq!(server.order(ORDER).await.1, before + 1);
+    }
+}
+
+#[tokio::test]
+async fn two_sends_of_one_form_at_once_save_once_and_neither_is_a_conflict() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    for round in 1..=10 {
+        let form = minji.get(SHIPPING).await.form(SHIPPING).with("message", &format!("{round}"));
+        let (one, two) = tokio::join!(minji.submit(form.clone()), minji.submit(form));
+        one.is(200);
+        two.is(200);
+        assert_eq!(server.order(ORDER).await.1, round + 1);
+    }
+}
+
+#[tokio::test]
+async fn a_form_that_was_corrected_after_a_lost_answer_is_saved_on_top_of_itself() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let form = minji.get(SHIPPING).await.form(SHIPPING).with("message", "first");
+    minji.submit(form.clone()).await.is(200);
+    minji.submit(form.clone().with("message", "second")).await.is(200).says("second");
+    assert_eq!(server.order(ORDER).await.1, 3);
+    // Somebody else's change in between is a conflict as ever.
+    let park = server.sign_in("park").await;
+    park.submit(park.get(SHIPPING).await.form(SHIPPING).with("message", "his")).await.is(200);
+    minji.submit(form.with("message", "third")).await.is(409).says("his").says("third");
+}
+
+#[tokio::test]
+async fn the_whole_order_corrected_after_a_lost_answer_is_not_a_conflict_with_oneself() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let form = minji.edit(ORDER).await.form(SAVE).with("message", "first");
+    minji.submit(form.clone()).await.is(200);
+    // The lease was given back with the save, so it is taken again; and then it is her own version that she changes.
+    let again = minji.submit(form.with("message", "second")).await;
+    let reopened = minji.submit(again.is(410).form(EDIT)).await.is(200).form(SAVE);
+    assert_eq!(reopened.value("version"), token(ORDER, 2));
+    minji.submit(reopened).await.is(200).says("second");
+}
+
+#[tokio::test]
+async fn a_button_that_is_pressed_twice_is_not_a_conflict_with_oneself() {
+    let server = Server::start().await;
+    let park = server.sign_in("park").await;
+    let start = park.open(ORDER).await.form(START);
+    for _ in 0..2 {
+        park.submit(start.clone()).await.is(200);
+    }
+    assert_eq!((server.order(ORDER).await.0.state(), server.order(ORDER).await.1), (OrderState::Shipped, 2));
+}
+
+#[tokio::test]
+async fn the_form_of_somebody_else_is_neither_replayed_nor_saved() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let hers = minji.get(SHIPPING).await.form(SHIPPING).with("message", "hers");
+    minji.submit(hers.clone()).await.is(200);
+    // With her form's id he saves what is his: it is not answered with her save.
+    let his = park.get(SHIPPING).await.form(SHIPPING).with("form_id", hers.value("form_id")).with("message", "his");
+    park.submit(his.clone()).await.is(200).says("his");
+    // What she typed is not saved in his name.
+    let as_him = his.with("person", "minji").with("message", "typed by her");
+    assert_eq!(park.submit(as_him).await.is(409).state(), "other-person");
+    assert_eq!(server.order(ORDER).await.0.shipping().message(), "his");
+}
+
+#[tokio::test]
+async fn every_refusal_has_an_address_that_can_be_reloaded_and_sends_nothing() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let (hers, edit) = (minji.get(SHIPPING).await.form(SHIPPING), minji.edit(ORDER).await.form(SAVE));
+    let locked = park.edit(ORDER).await;
+    minji.submit(edit.clone().with("message", "saved")).await.is(200);
+    let conflict = minji.submit(hers.clone().with("message", "typed")).await;
+    let mistake = minji.submit(minji.get(SHIPPING).await.form(SHIPPING).with("receiver.name", "")).await;
+    assert_eq!((conflict.status.as_u16(), mistake.status.as_u16(), locked.status.as_u16()), (409, 422, 423));
+    assert_eq!(minji.get(&conflict.path).await.is(409).says("typed").state(), conflict.state());
+    assert_eq!(minji.get(&mistake.path).await.is(422).state(), "OE-17");
+    // By now nobody is in his way.
+    park.get(&locked.path).await.is(200);
+    let version = server.order(ORDER).await.1;
+    assert_eq!((version, server.held().await), (2, vec![]));
+}
+
+#[tokio::test]
+async fn a_page_about_a_lock_says_what_is_true_when_it_is_reloaded() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let his = park.get(SHIPPING).await.form(SHIPPING).with("message", "불량 확인");
+    let hers = minji.edit(ORDER).await;
+    let locked = park.submit(his).await;
+    assert_eq!(locked.is(423).says("김민지").says("불량 확인").state(), "LP-1");
+    minji.submit(hers.form("/orders/2026-000300/edit/leave")).await.is(200);
+    let free = park.get(&locked.path).await;
+    assert_eq!(free.is(200).says("불량 확인").state(), "LP-6");
+    park.submit(free.form(SHIPPING)).await.is(200).says("불량 확인");
+    assert_eq!(park.get(&locked.path).await.is(410).state(), "OE-20");
+}
+
+#[tokio::test]
+async fn what_is_kept_is_shown_to_nobody_else_and_for_no_other_order() {
+    let server = Server::start().await;
+    let (minji, park, lee) = (server.sign_in("minji").await, server.sign_in("park").await, server.sign_in("lee").await);
+    park.submit(park.open(ORDER).await.form(START)).await.is(200);
+    let opened = token(ORDER, 1);
+    let form = minji.open("2026-000299").await.form("/sign-out");
+    let typed = Form { action: SHIPPING.into(), ..form }
+        .with("version", &opened)
+        .with("form_id", &"1".repeat(32))
+        .with("lid", &"2".repeat(64))
+        .with("receiver.name", "비밀 김")
+        .with("receiver.phone", "010-0000-1234")
+        .with("address.postal_code", "06236")
+        .with("address.line1", "비밀로 1");
+    let kept = minji.submit(typed).await;
+    kept.is(409).says("비밀로 1");
+    for other in [&park, &lee] {
+        assert!(!other.get(&kept.path).await.html.contains("비밀로 1"));
+    }
+    let elsewhere = kept.path.replace("000300", "000299");
+    assert!(!minji.get(&elsewhere).await.is(404).html.contains("비밀로 1"));
+    // Nor can it be fetched into a form of one's own.
+    let his = park.get("/orders/2026-000298/shipping").await;
+    if his.has_form("/orders/2026-000298/shipping") {
+        let id = kept.path.rsplit('/').next().unwrap().to_owned();
+        let fetched = park.submit(his.form("/orders/2026-000298/shipping").with("kept", &id)).await;
+        assert!(!fetched.is(404).html.contains("비밀로 1"));
+    }
+}
+
+#[tokio::test]
+async fn only_the_latest_few_refused_forms_are_kept() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let form = minji.get(SHIPPING).await.form(SHIPPING).with("receiver.name", "");
+    let mut pages = Vec::new();
+    for round in 0..22 {
+        pages.push(minji.submit(form.clone().with("message", &format!("{round}"))).await.is(422).path.clone());
+    }
+    minji.get(&pages[0]).await.is(404);
+    minji.get(&pages[1]).await.is(404);
+    assert_eq!(minji.get(&pages[2]).await.is(422).form(SHIPPING).value("message"), "2");
+}
+
+#[tokio::test]
+async fn what_is_too_long_to_be_kept_is_shown_all_the_same() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let long = "가".repeat(40_000);
+    let page = minji.submit(minji.get(SHIPPING).await.form(SHIPPING).with("message", &long)).await;
+    assert_eq!((page.is(422).path.as_str(), page.form(SHIPPING).value("message")), (SHIPPING, long.as_str()));
+}
+
+#[tokio::test]
+async fn text_of_an_older_version_stays_on_its_version_wherever_it_is_put_back() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let draft = minji.get(SHIPPING).await.form(SHIPPING).with("address.line1", "세종대로 9");
+    park.submit(park.get(SHIPPING).await.form(SHIPPING).with("message", "불량 확인")).await.is(200);
+    // As the script sends a draft that was typed on another version.
+    for (action, open) in [(SHIPPING, SHIPPING), (EDIT, SAVE)] {
+        let sent = Form { action: action.into(), ..draft.clone() }.with("edit-first", "1");
+        let form = minji.submit(sent).await.is(200).says("박서연").says("불량 확인").form(open);
+        assert_eq!((form.value("version"), form.value("address.line1")), (token(ORDER, 1).as_str(), "세종대로 9"));
+        let conflict = minji.submit(form).await;
+        assert_eq!(conflict.is(409).says("불량 확인").says("세종대로 9").state(), "CP-1");
+        assert_eq!(server.order(ORDER).await.1, 2);
+        if open == SAVE {
+            let both = minji.submit(conflict.press(SAVE, "both")).await;
+            both.is(200).says("불량 확인").says("세종대로 9");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_lease_that_ran_out_goes_on_where_nothing_was_changed_and_not_where_it_was() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let form = minji.edit(ORDER).await.form(SAVE).with("message", "after lunch");
+    server.clock.advance(TTL);
+    let (_, told) = minji.beat("edit", &form, "keep").await;
+    assert_eq!((&told["mode"], &told["state"]), (&"held".into(), &"OE-7".into()));
+    assert_eq!(server.held().await, [("minji".into(), 1)]);
+    server.clock.advance(TTL);
+    park.submit(park.get(SHIPPING).await.form(SHIPPING).with("address.line1", "한강대로 2")).await.is(200);
+    let (_, told) = minji.beat("edit", &form, "keep").await;
+    assert_eq!((&told["mode"], &told["state"], &told["actions"]), (&"lost".into(), &"OE-8".into(), &serde_json::json!(["again"])));
+    assert!(told["said"].as_str().unwrap().contains("박서연"), "{told}");
+    minji.submit(form).await.is(410).says("박서연").says("after lunch");
+}
+
+#[tokio::test]
+async fn the_script_of_the_page_is_told_where_to_go_and_never_shown_a_page() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let form = minji.get(SHIPPING).await.form(SHIPPING);
+    let (status, mistake) = minji.send_by_script(&form.clone().with("receiver.name", "")).await;
+    assert_eq!((status, &mistake["done"]), (200, &false.into()));
+    minji.get(mistake["next"].as_str().unwrap()).await.is(422);
+    let (status, saved) = minji.send_by_script(&form.clone().with("message", "hi")).await;
+    assert_eq!((status, &saved["done"], &saved["next"]), (200, &true.into(), &"/orders/2026-000300".into()));
+    let (status, refused) = minji.send_by_script(&form.clone().with("csrf", "0")).await;
+    assert_eq!((status, &refused["code"]), (403, &"E-403".into()));
+    let (status, refused) = server.browser().send_by_script(&form).await;
+    assert!(status == 401 && refused["detail"].as_str().unwrap().contains("signed in"), "{refused}");
+    let (status, other) = park.send_by_script(&form).await;
+    assert_eq!((status, &other["code"]), (409, &"other-person".into()));
+}
