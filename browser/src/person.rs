@@ -133,12 +133,14 @@ impl Person {
         self.done("goes to the new tab", self.web.switch_to_window(there).await).await;
     }
 
-    /// Closes this tab, and goes on in the one before.
-    pub async fn closes_the_tab(&self) {
+    /// Closes this tab, and goes on in a new one.
+    pub async fn closes_this_tab_and_opens_another(&self) {
+        let old = self.done("looks at its tabs", self.web.window().await).await;
+        self.opens_a_tab().await;
+        let new = self.done("looks at its tabs", self.web.window().await).await;
+        self.done("goes to the first tab", self.web.switch_to_window(old).await).await;
         self.done("closes the tab", self.web.close_window().await).await;
-        let tabs = self.done("looks at its tabs", self.web.windows().await).await;
-        let last = tabs.into_iter().next_back().expect("a tab is left");
-        self.done("goes to the other tab", self.web.switch_to_window(last).await).await;
+        self.done("goes to the new tab", self.web.switch_to_window(new).await).await;
     }
 
     /// The page dies, as a tab does that runs out of memory, and is loaded again.
@@ -148,8 +150,8 @@ impl Person {
         let tabs = self.done("looks at its tabs", self.web.windows().await).await;
         self.done("goes to the first tab", self.web.switch_to_window(tabs[0].clone()).await).await;
         // The command has no answer: the page that would give it is gone.
-        let crash = self.web.cdp().send_raw("Page.crash", json!({}));
-        drop(tokio::time::timeout(Duration::from_secs(2), crash).await);
+        let tools = self.web.cdp();
+        drop(tokio::time::timeout(Duration::from_secs(2), tools.send_raw("Page.crash", json!({}))).await);
         self.done("goes to the other tab", self.web.switch_to_window(tabs[1].clone()).await).await;
         self.done("opens the page again", self.web.goto(address).await).await;
     }
@@ -209,9 +211,15 @@ impl Person {
 
     /// Waits until an element is there to be seen.
     pub async fn sees(&self, css: &str) -> WebElement {
-        let found =
-            self.web.query(By::Css(css)).wait(PATIENCE, Duration::from_millis(20)).and_displayed().first().await;
-        self.done(&format!("looks for {css}"), found).await
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let query = self.web.query(By::Css(css)).wait(PATIENCE, Duration::from_millis(20));
+            match query.and_displayed().first().await {
+                // The page has changed under the look at it.
+                Err(error) if error.to_string().contains("stale") && Instant::now() < end => {}
+                found => return self.done(&format!("looks for {css}"), found).await,
+            }
+        }
     }
 
     /// Waits until this is true of the page: a JavaScript expression.

@@ -1,12 +1,15 @@
 //! A shop for one story, and what is behind its pages.
 
 use std::future::pending;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use shop::Shop;
+use shop::domain::{Order, OrderNo};
 use tempfile::TempDir;
-use tenure::{ConnectOptions, Database, Holder, LockKey, LockManager, ManualClock};
+use tenure::{ConnectOptions, Database, Holder, Loaded, LockKey, ManualClock, Repository};
 use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
 
 use crate::driver::Driver;
 use crate::person::Person;
@@ -21,7 +24,10 @@ pub const EDIT: &str = "form[action='/orders/2026-000300/edit'] button";
 pub struct Story {
     /// The shop's clock. It stands still until the story moves it.
     pub clock: ManualClock,
-    locks: LockManager,
+    shop: Shop,
+    address: SocketAddr,
+    /// What serves it: gone when the shop is closed, with all connections.
+    open: Option<Runtime>,
     base: String,
     driver: Driver,
     // The last to go: the database is in it.
@@ -42,12 +48,58 @@ impl Story {
         let db =
             Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.expect("a new database");
         let shop = set_up(shop::open(db).await.expect("the demo data"));
-        let locks = shop.locks().clone();
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let base = format!("http://{}", listener.local_addr().expect("its own address"));
-        // It ends with the runtime of the test.
-        tokio::spawn(shop::serve(listener, shop, false, pending()));
-        Story { clock, locks, base, driver: Driver::start(), _directory: directory }
+        let address = listener.local_addr().expect("its own address");
+        drop(listener);
+        let mut story =
+            Story { clock, shop, address, open: None, base, driver: Driver::start(), _directory: directory };
+        story.opens_again().await;
+        story
+    }
+
+    /// The server is gone from now on: nobody answers at its address.
+    pub async fn closes(&mut self) {
+        if let Some(open) = self.open.take() {
+            open.shutdown_background();
+        }
+    }
+
+    /// The server is back at the same address, with what is in the database.
+    pub async fn opens_again(&mut self) {
+        let runtime = Runtime::new().expect("threads");
+        let (address, shop) = (self.address, self.shop.clone());
+        let serving = runtime.spawn(async move {
+            let listener = TcpListener::bind(address).await.expect("the same port");
+            tokio::spawn(shop::serve(listener, shop, false, pending()));
+        });
+        serving.await.expect("the shop is open");
+        self.open = Some(runtime);
+    }
+
+    /// [`ORDER`], as the database has it.
+    pub async fn order(&self) -> Order {
+        self.loaded().await.into_inner()
+    }
+
+    /// At which version [`ORDER`] is.
+    pub async fn versions(&self) -> i64 {
+        self.loaded().await.version().number()
+    }
+
+    /// Somebody deletes [`ORDER`] behind the pages.
+    pub async fn deletes_the_order(&self) {
+        let orders = Repository::<Order>::new(self.shop.database());
+        let mut tx = self.shop.database().begin().await.expect("the shop's database");
+        let order = self.loaded().await;
+        orders.delete(&mut tx, order).await.expect("it is there");
+        tx.commit().await.expect("nobody else is there");
+    }
+
+    async fn loaded(&self) -> Loaded<Order> {
+        let no = OrderNo::new(ORDER).expect("a number");
+        let orders = Repository::<Order>::new(self.shop.database());
+        orders.get(&no).await.expect("the shop's database").expect("the order is there")
     }
 
     /// Somebody with a browser, reading English, who has not signed in.
@@ -71,7 +123,7 @@ impl Story {
 
     /// Who is editing [`ORDER`], as the database has it.
     pub async fn holder(&self) -> Option<Holder> {
-        let holders = self.locks.holders(&LockKey::new("Order", ORDER)).await.expect("the shop's database");
+        let holders = self.shop.locks().holders(&LockKey::new("Order", ORDER)).await.expect("the shop's database");
         holders.into_iter().next()
     }
 
@@ -90,6 +142,14 @@ impl Story {
             }
             assert!(tokio::time::Instant::now() < end, "{what}: the lease has {remaining:?} left");
             tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+impl Drop for Story {
+    fn drop(&mut self) {
+        if let Some(open) = self.open.take() {
+            open.shutdown_background();
         }
     }
 }

@@ -58,6 +58,11 @@ impl Shop {
         Shop { locks: self.locks.with_policy("Order", policy), ..self }
     }
 
+    /// The database, for whoever looks behind the pages.
+    pub fn database(&self) -> &Database {
+        &self.db
+    }
+
     /// The locks, for the endpoints that open forms beat on.
     pub fn locks(&self) -> &LockManager {
         &self.locks

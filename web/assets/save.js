@@ -47,8 +47,8 @@ export function saveFrom(form, lease, text) {
 			if (all.signal.aborted) break;
 			if (answer.next) {
 				lease.leave();
-				if (answer.done) text?.done();
-				else text?.close();
+				if (answer.done) text.done();
+				else text.close();
 				return location.assign(answer.next);
 			}
 			// A refusal that another try would not change. The text stays where it is.

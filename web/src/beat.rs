@@ -5,7 +5,7 @@
 //!
 //! | field of the `POST` | |
 //! |---|---|
-//! | `want` | `keep` the lease alive; `take` it, with the first change; `look`, where there is none |
+//! | `want` | `keep` the lease alive; `take` it, with the first change; `look`, where there is none (any more) |
 //! | `lid`, `form_id`, `version` | the form's hidden fields; `version` is `none` for what was not there when it was opened |
 //! | `person` | for whom the page was drawn |
 //! | `idle_ms` | how long ago the person last did something there, see [`tenure::Beat`] |
@@ -21,8 +21,8 @@
 //! | 404 `not-found` | the aggregate was deleted |
 //! | 503 | the database did not answer; the same may be sent again |
 //!
-//! A lease that has run out goes on by itself where nobody took the lock and nothing was saved since: see
-//! [`LockManager::resume`].
+//! A lease that has run out goes on by itself, with `keep`, where nobody took the lock and nothing was saved since: see
+//! [`LockManager::resume`]. What was not there when the form was opened has no version to go on by.
 //!
 //! ```
 //! use axum::extract::{Path, State};
@@ -64,8 +64,8 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::{Form, RequestExt};
 use serde::{Deserialize, Serialize};
 use tenure::{
-    Aggregate, Error, Holder, LeaseError, LockError, LockId, LockKey, LockManager, Owner, Repository, TakeOverError,
-    UpdateError, VersionToken, Why,
+    Aggregate, Error, Holder, Lease, LeaseError, LockError, LockId, LockKey, LockManager, NoLock, Owner, Repository,
+    TakeOverError, UpdateError, VersionToken, Why,
 };
 
 use crate::csrf::CsrfToken;
@@ -176,8 +176,9 @@ impl<A: Aggregate> Beat<A> {
     /// Whether this person may change this aggregate, the caller has decided, and whether this form was saved the caller
     /// knows ([`Facts::saved`]).
     ///
-    /// A form that `needs_lease` cannot be saved without one; another one is decided by its version. `frozen` says why an
-    /// aggregate in this state is not changed any more, if so.
+    /// A form that `needs_lease` cannot be saved without one. Another one is decided by its version, if it never had a
+    /// lease, gave it back, or its lock keeps nobody out. `frozen` says why an aggregate in this state is not changed any
+    /// more, if so.
     ///
     /// A lock is taken only on the version that the form was opened on: text for an older one has to be compared when it is
     /// saved, and would meanwhile keep out those whose text fits. Asking again gives the same lease. The person's own lease
@@ -202,15 +203,15 @@ impl<A: Aggregate> Beat<A> {
         let mut mine = match self.want {
             Want::Keep => self.keep(&locks, aggregates, id).await?,
             Want::Take => self.take(&locks, aggregates, id).await?,
-            Want::Look => Mine::None,
+            Want::Look => self.look(&locks, &key).await?,
         };
+        let exclusive = locks.policy(key.kind()).is_exclusive();
         if let Mine::Ended(no_lock) = &mine
             && !needs_lease
-            && matches!(no_lock.why, Why::Unknown | Why::Released { .. })
+            && (!exclusive || matches!(no_lock.why, Why::Unknown | Why::Released { .. }))
         {
             mine = Mine::None;
         }
-        let exclusive = locks.policy(key.kind()).is_exclusive();
         let own = match &mine {
             Mine::Alive(lease) | Mine::Resumed(lease) => Some(lease.generation),
             Mine::None | Mine::Ended(_) => None,
@@ -219,7 +220,7 @@ impl<A: Aggregate> Beat<A> {
         others.retain(|holder| Some(holder.generation) != own);
         let now = aggregates.get(id).await?;
         if now.is_none() && self.seen.is_some() {
-            return Err(Problem::new(404, "not-found", "It was deleted").detail("It was deleted after it was opened."));
+            return Err(deleted());
         }
         let moved = now.as_ref().map(|now| now.version()) != self.seen.map(|seen| seen.version());
         let moved = if moved { Some(Moved { change: aggregates.changes(id, 1).await?.pop() }) } else { None };
@@ -227,10 +228,20 @@ impl<A: Aggregate> Beat<A> {
         Ok(Facts { frozen, mine, others, moved, saved: false, exclusive })
     }
 
+    /// Whoever only looks may have had a lease, and is told of its end again; or has one whose answer was lost.
+    async fn look(&self, locks: &LockManager, key: &LockKey) -> Result<Mine, Problem> {
+        match locks.check_lock(&self.id).await {
+            Ok(lease) => Ok(alive(&lease, key)),
+            Err(LeaseError::NoLock(no_lock)) if no_lock.why == Why::Unknown => Ok(Mine::None),
+            Err(LeaseError::NoLock(no_lock)) => Ok(Mine::Ended(Box::new(no_lock))),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     async fn keep(&self, locks: &LockManager, aggregates: &Repository<A>, id: &A::Id) -> Result<Mine, Problem> {
         let mut answers = locks.keep_alive_with(&[tenure::Beat::idle(self.id.clone(), self.idle)]).await?;
         let no_lock = match answers.pop() {
-            Some(Ok(lease)) => return Ok(Mine::Alive(Holder::clone(&lease))),
+            Some(Ok(lease)) => return Ok(alive(&lease, &LockKey::of::<A>(id))),
             Some(Err(no_lock)) => no_lock,
             None => return Err(Problem::new(500, "failed", "Something went wrong")),
         };
@@ -256,38 +267,56 @@ impl<A: Aggregate> Beat<A> {
             Ok(lease) => lease,
             Err(LockError::AlreadyLocked(own)) if own.owner.id == self.owner.id => {
                 if own.remaining > PARTING_GRACE && self.instead_of != Some(own.generation) {
-                    return Ok(Mine::None);
+                    return self.look(locks, &key).await;
                 }
                 let taken = locks.take_over(&key, own.generation, &self.owner, self.id.clone(), MOVED_HERE).await;
                 match taken {
                     Ok(lease) => lease,
                     Err(TakeOverError::Database(error)) => return Err(error.into()),
                     // Somebody was quicker, and is named by the facts that come next.
-                    Err(_) => return Ok(Mine::None),
+                    Err(_) => return self.look(locks, &key).await,
                 }
             }
-            Err(
-                LockError::AlreadyLocked(_) | LockError::LockingFailed { .. } | LockError::Reserved { .. },
-            ) => return Ok(Mine::None),
+            Err(LockError::AlreadyLocked(_) | LockError::LockingFailed { .. } | LockError::Reserved { .. }) => {
+                return self.look(locks, &key).await;
+            }
             Err(LockError::LockIdUsed(ended)) => return Ok(Mine::Ended(ended)),
             Err(error) => return Err(error.into()),
         };
-        let Some(seen) = self.seen else { return Ok(Mine::Alive(Holder::clone(&lease))) };
         // Compared under the lock: from here on nobody saves but who holds it.
+        let Some(seen) = self.seen else {
+            if aggregates.get(id).await?.is_none() {
+                return Ok(Mine::Alive(Holder::clone(&lease)));
+            }
+            return self.give_back(locks).await;
+        };
         let as_opened = aggregates.update(id).by(&self.owner).expecting(seen).holding(&self.id);
         match as_opened.run(|_| Ok::<_, Infallible>(())).await {
             Ok(_) => Ok(Mine::Alive(Holder::clone(&lease))),
             Err(UpdateError::Failed(Error::Database(error))) => Err(error.into()),
-            Err(UpdateError::Failed(moved)) => {
-                match locks.release_lock(&self.id).await {
-                    Ok(()) | Err(LeaseError::NoLock(_)) => {}
-                    Err(error) => return Err(error.into()),
-                }
-                if let Error::NotFound { .. } = moved { Err(moved.into()) } else { Ok(Mine::None) }
+            Err(UpdateError::Failed(Error::NotFound { .. })) => {
+                self.give_back(locks).await?;
+                Err(deleted())
             }
+            Err(UpdateError::Failed(_)) => self.give_back(locks).await,
             Err(UpdateError::Refused(never)) => match never {},
         }
     }
+
+    async fn give_back(&self, locks: &LockManager) -> Result<Mine, Problem> {
+        match locks.release_lock(&self.id).await {
+            Ok(()) | Err(LeaseError::NoLock(_)) => Ok(Mine::None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// A lease that is alive; of another aggregate it is none here.
+fn alive(lease: &Lease, key: &LockKey) -> Mine {
+    if lease.key == *key {
+        return Mine::Alive(Holder::clone(lease));
+    }
+    Mine::Ended(Box::new(NoLock { key: Some(lease.key.clone()), why: Why::OtherAggregate, held_now: None }))
 }
 
 /// Where a form stands, as its page's script is told. The page has the words; the script only shows them.
@@ -363,8 +392,13 @@ fn signed_out() -> Problem {
 }
 
 fn other_person() -> Problem {
-    let detail = "Somebody else is signed in now. What was typed here is not theirs: sign in again as whoever typed it.";
+    let detail =
+        "Somebody else is signed in now. What was typed here is not theirs: sign in again as whoever typed it.";
     Problem::new(409, "other-person", "Somebody else is signed in").detail(detail).action("sign-in")
+}
+
+fn deleted() -> Problem {
+    Problem::new(404, "not-found", "It was deleted").detail("It was deleted after it was opened.")
 }
 
 fn bad(detail: String) -> Problem {

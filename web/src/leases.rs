@@ -11,6 +11,7 @@
 
 use std::time::Duration;
 
+use axum::Extension;
 use axum::Router;
 use axum::extract::rejection::FormRejection;
 use axum::extract::{Form, State};
@@ -18,7 +19,6 @@ use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::Extension;
 use serde::Deserialize;
 use tenure::{LeaseError, LockId, LockManager, Owner};
 

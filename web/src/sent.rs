@@ -12,7 +12,10 @@ use serde::Serialize;
 
 /// Whether the page's script asks, and not the browser.
 pub fn is_script(headers: &HeaderMap) -> bool {
-    headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).is_some_and(|accept| accept.contains("application/json"))
+    headers
+        .get(ACCEPT)
+        .and_then(|accept| accept.to_str().ok())
+        .is_some_and(|accept| accept.contains("application/json"))
 }
 
 /// Where to go after a form.
@@ -55,7 +58,10 @@ mod tests {
     #[test]
     fn a_browser_is_redirected_and_a_script_is_told() {
         let browser = Sent::refused("/orders/1/kept/2").answer(is_script(&HeaderMap::new()));
-        assert_eq!((browser.status().as_u16(), &browser.headers()[LOCATION]), (303, &"/orders/1/kept/2".parse().expect("text")));
+        assert_eq!(
+            (browser.status().as_u16(), &browser.headers()[LOCATION]),
+            (303, &"/orders/1/kept/2".parse().expect("text"))
+        );
         let script = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]);
         assert_eq!(Sent::done("/orders/1").answer(is_script(&script)).status(), 200);
     }

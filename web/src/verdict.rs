@@ -6,6 +6,8 @@
 
 use tenure::{Change, Holder, NoLock, Owner, Why};
 
+use crate::leases::PARTING_GRACE;
+
 /// What is known. `F` is the application's own reason why an aggregate in this state is not to be changed.
 #[derive(Debug, Clone)]
 pub struct Facts<F> {
@@ -111,7 +113,9 @@ pub fn decide<F>(me: &Owner, facts: Facts<F>) -> Verdict<F> {
     if let Some(reason) = frozen {
         return Verdict::Frozen(reason);
     }
-    let in_the_way = others.iter().find(|_| exclusive).cloned();
+    // The person's own lease of a page that was left a moment ago is in nobody's way.
+    let is_leaving = |holder: &&Holder| holder.owner.id == me.id && holder.remaining <= PARTING_GRACE;
+    let in_the_way = others.iter().find(|holder| exclusive && !is_leaving(holder)).cloned();
     let (lease, resumed, ended) = match mine {
         Mine::Alive(lease) => (Some(lease), false, None),
         Mine::Resumed(lease) => (Some(lease), true, None),

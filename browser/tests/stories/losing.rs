@@ -33,6 +33,14 @@ async fn sees_that_the_lease_is_lost(person: &Person, text: &str) -> String {
     person.reads("[data-tenure-status]").await
 }
 
+/// The lock changes hands, so that it cannot be gone on with.
+async fn olivia_edits_and_leaves(story: &Story) {
+    let olivia = story.person("olivia").await;
+    olivia.edits_the_order().await;
+    olivia.clicks("[form=leave]").await;
+    story.until_remaining("the end of the lease", |left| left.is_zero()).await;
+}
+
 async fn edits_again_and_saves(person: &Person, text: &str) {
     person.clicks("[data-tenure-action=again]").await;
     person.sees("main[data-state=OE-1] form[data-tenure-state=held]").await;
@@ -66,9 +74,10 @@ async fn a_lease_that_ran_out_while_away_is_noticed_on_coming_back_before_anythi
     // So it cannot be a heartbeat that notices.
     park.gets_heartbeats_through(false).await;
     story.clock.advance(TTL + Duration::from_secs(1));
+    olivia_edits_and_leaves(&story).await;
+    park.gets_heartbeats_through(true).await;
     park.looks_away_and_back().await;
     sees_that_the_lease_is_lost(&park, "Written before lunch").await;
-    park.gets_heartbeats_through(true).await;
     edits_again_and_saves(&park, "Written before lunch").await;
 }
 
@@ -82,6 +91,7 @@ async fn whoever_lost_the_order_to_somebody_else_is_told_to_whom() {
     story.clock.advance(TTL + Duration::from_secs(1));
     let olivia = story.person("olivia").await;
     olivia.edits_the_order().await;
+    park.gets_heartbeats_through(true).await;
     park.looks_away_and_back().await;
     let said = sees_that_the_lease_is_lost(&park, "Written before lunch").await;
     assert!(said.contains("Olivia Reed"), "{said}");
@@ -97,6 +107,8 @@ async fn boxes_and_choices_of_a_lost_form_cannot_be_changed_either() {
     assert!(!park.finds::<bool>(is_ticked).await);
     park.gets_heartbeats_through(false).await;
     story.clock.advance(TTL + Duration::from_secs(1));
+    olivia_edits_and_leaves(&story).await;
+    park.gets_heartbeats_through(true).await;
     park.looks_away_and_back().await;
     park.sees("form[data-tenure-state=lost]").await;
     park.clicks(".tick").await;

@@ -4,6 +4,17 @@ mod drafts;
 mod first_edit;
 mod keyboard;
 mod layout;
+mod live;
 mod losing;
 mod merging;
+mod saving;
 mod staying;
+mod travelling;
+
+use browser::{ORDER, Person};
+
+/// Saves the form that is open, and sees the order.
+async fn saves(person: &Person) {
+    person.clicks("[data-tenure-action=save]").await;
+    person.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+}

@@ -38,7 +38,7 @@ async fn beats_do_not_take_the_focus_from_the_field_in_which_somebody_writes() {
     park.has_a_quick_heart().await;
     park.edits_the_order().await;
     park.types("[name=message]", "Ring ").await;
-    let beats = "performance.getEntriesByType('resource').filter((entry) => /keep-alive/.test(entry.name)).length";
+    let beats = "performance.getEntriesByType('resource').filter((entry) => /beat/.test(entry.name)).length";
     let before: u32 = park.finds(beats).await;
     park.waits_until(&format!("{beats} > {before} + 1")).await;
     park.presses("twice").await;
@@ -66,9 +66,7 @@ async fn going_back_to_a_form_that_was_just_left_keeps_the_lease() {
     let generation_at_first = generation(&story).await;
     park.clicks("header .brand").await;
     story.until_remaining("a farewell", |left| left <= GRACE).await;
-    // The form was the answer to a button, so the browser wants to be told to send that again.
     park.goes_back().await;
-    park.reloads().await;
     park.sees("form[data-tenure-state=held]").await;
     story.until_remaining("a beat after coming back", |left| left == FULL).await;
     assert_eq!(generation(&story).await, generation_at_first);
@@ -86,7 +84,7 @@ async fn a_reloaded_edit_form_keeps_its_lease() {
         park.sees("form[data-tenure-state=held]").await;
         // The farewell of the page before, and the first beat of this one, are both behind us.
         park.waits_until(
-            "performance.getEntriesByType('resource').filter((e) => /keep-alive/.test(e.name)).length > 1",
+            "performance.getEntriesByType('resource').filter((e) => /beat/.test(e.name)).length > 1",
         )
         .await;
         story.clock.advance(MINUTE);
@@ -135,7 +133,7 @@ async fn without_a_connection_typing_goes_on_and_the_form_recovers_by_itself() {
     park.is_online(true).await;
     park.sees("form[data-tenure-state=held]").await;
     assert_eq!(park.value("[name=message]").await, "Typed in a tunnel");
-    assert!(park.reads("[data-tenure-status]").await.contains("go on"));
+    assert!(park.reads("[data-tenure-status]").await.contains("You have been editing"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,224 @@
+//! A save is sent from a page that stays until it has an answer.
+
+use std::time::Duration;
+
+use browser::{ORDER, Person, Story};
+
+use super::saves;
+
+const SHIPPING: &str = "/orders/2026-000300/shipping";
+
+async fn types_a_message(story: &Story, login: &str, language: &str, text: &str) -> Person {
+    let person = story.reader_of(language).await;
+    person.sign_in(login).await;
+    person.goes_to(SHIPPING).await;
+    person.sees("#shipping[data-tenure-state]").await;
+    person.types("[name=message]", text).await;
+    person
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_connection_the_page_stays_says_so_and_saves_when_it_is_back() {
+    let story = Story::begin().await;
+    for (language, told) in [("en", "No connection"), ("ko", "연결이 끊겨")] {
+        let text = format!("Typed in a tunnel, {language}");
+        let minji = types_a_message(&story, "minji", language, &text).await;
+        minji.sees("#shipping[data-tenure-state=held]").await;
+        minji.is_online(false).await;
+        minji.clicks("[data-tenure-action=save]").await;
+        minji.waits_until(&format!("document.querySelector('[data-tenure-status]').textContent.startsWith('{told}')")).await;
+        minji.photo(&format!("{language}-unsent")).await;
+        assert_eq!((minji.path().await.as_str(), minji.value("[name=message]").await), (SHIPPING, text.clone()));
+        minji.is_online(true).await;
+        minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+        assert_eq!(minji.reads("dd.typed").await, text);
+        assert_eq!((story.versions().await, minji.drafts().await), (if language == "en" { 2 } else { 3 }, 0));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_lost_is_asked_for_again_and_saves_once() {
+    let story = Story::begin().await;
+    let minji = types_a_message(&story, "minji", "en", "Saved, but nobody said so").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    // The first answer gets lost on its way back.
+    let lossy = "(window.send = fetch, window.lost = 0, window.fetch = async (url, options) => {
+        const answer = await send(url, options);
+        if (!/beat/.test(url) && !window.lost++) throw new TypeError('lost');
+        return answer;
+    }, null)";
+    minji.finds::<()>(lossy).await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.clicks("[data-tenure-check]").await;
+    minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    assert!(minji.reads("[role=status]").await.contains("Saved."));
+    assert_eq!((minji.reads("dd.typed").await.as_str(), story.versions().await), ("Saved, but nobody said so", 2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_goes_on_after_a_lost_answer_saves_on_top_of_what_was_saved() {
+    let story = Story::begin().await;
+    let minji = types_a_message(&story, "minji", "en", "First").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    let lossy = "(window.send = fetch, window.isLost = true, window.fetch = async (url, options) => {
+        if (/beat/.test(url)) throw new TypeError('lost');
+        const answer = await send(url, options);
+        if (window.isLost) throw new TypeError('lost');
+        return answer;
+    }, null)";
+    minji.finds::<()>(lossy).await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.clicks("[data-tenure-stop]").await;
+    minji.waits_until("!document.querySelector('[name=message]').readOnly").await;
+    minji.types("[name=message]", "Second").await;
+    minji.finds::<()>("(window.isLost = false, null)").await;
+    saves(&minji).await;
+    assert_eq!((minji.reads("dd.typed").await.as_str(), story.versions().await), ("Second", 3));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_save_is_seen_and_after_fifteen_seconds_can_be_checked() {
+    let story = Story::begin().await;
+    for (language, saving, unknown) in [("en", "Saving …", "We do not know yet"), ("ko", "저장하는 중…", "아직 알 수 없습니다")] {
+        let minji = types_a_message(&story, "minji", language, &format!("Slow {language}")).await;
+        minji.sees("#shipping[data-tenure-state=held]").await;
+        // The clock of the page is the story's: fifteen seconds pass when it says so.
+        let slow = "(window.real = setTimeout, window.timers = [],
+            window.setTimeout = (run, ms, ...rest) => ms === 15000 ? timers.push(run) : real(run, ms, ...rest),
+            window.send = fetch, window.fetch = (url, options) => /beat/.test(url) || window.isQuick ? send(url, options)
+                : new Promise((_, fail) => options.signal.addEventListener('abort', () => fail(new TypeError('aborted')))), null)";
+        minji.finds::<()>(slow).await;
+        minji.clicks("[data-tenure-action=save]").await;
+        minji.sees("#shipping[data-tenure-state=saving]").await;
+        assert_eq!(minji.reads("[data-tenure-status]").await, saving);
+        minji.photo(&format!("{language}-saving")).await;
+        assert!(minji.finds::<bool>("document.querySelector('[data-tenure-check]').hidden").await);
+        minji.finds::<()>("(timers.at(-1)(), null)").await;
+        minji.sees("[data-tenure-check]").await;
+        assert!(minji.reads("[data-tenure-status]").await.contains(unknown));
+        minji.photo(&format!("{language}-unknown")).await;
+        minji.finds::<()>("(window.isQuick = true, null)").await;
+        minji.clicks("[data-tenure-check]").await;
+        minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_send_after_signing_in_again_is_enough() {
+    let story = Story::begin().await;
+    for language in ["en", "ko"] {
+        let text = format!("Typed all morning {language}");
+        let minji = types_a_message(&story, "minji", language, &text).await;
+        minji.sees("#shipping[data-tenure-state=held]").await;
+        minji.loses_the_session().await;
+        minji.clicks("[data-tenure-action=save]").await;
+        minji.sees("[data-tenure-signin]").await;
+        minji.photo(&format!("{language}-signed-out-saving")).await;
+        assert_eq!((minji.path().await.as_str(), minji.value("[name=message]").await), (SHIPPING, text.clone()));
+        minji.signs_in_in_another_tab("minji").await;
+        saves(&minji).await;
+        assert_eq!(minji.reads("dd.typed").await, text);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_fails_or_is_busy_leaves_the_text_where_it_is() {
+    let story = Story::begin().await;
+    let minji = types_a_message(&story, "minji", "en", "Still here").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    let failing = "(window.send = fetch, window.answers = 500, window.fetch = (url, options) => /beat/.test(url) || !window.answers
+        ? send(url, options) : Promise.resolve(new Response('', { status: window.answers })), null)";
+    minji.finds::<()>(failing).await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.waits_until("document.querySelector('[data-tenure-status]').textContent.includes('wrong on our side')").await;
+    assert!(!minji.finds::<bool>("document.querySelector('[name=message]').readOnly").await);
+    minji.finds::<()>("(window.answers = 503, null)").await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.waits_until("document.querySelector('[data-tenure-status]').textContent.includes('busy')").await;
+    assert_eq!(minji.value("[name=message]").await, "Still here");
+    minji.finds::<()>("(window.answers = 0, null)").await;
+    minji.clicks("[data-tenure-check]").await;
+    minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    assert_eq!(minji.reads("dd.typed").await, "Still here");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_restarted_while_somebody_saves_loses_nothing() {
+    let mut story = Story::begin().await;
+    let minji = types_a_message(&story, "minji", "en", "Through a restart").await;
+    minji.sees("#shipping[data-tenure-state=held]").await;
+    story.closes().await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.waits_until("document.querySelector('[data-tenure-status]').textContent.startsWith('No connection')").await;
+    story.opens_again().await;
+    minji.clicks("[data-tenure-check]").await;
+    minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    assert_eq!((minji.reads("dd.typed").await.as_str(), story.versions().await), ("Through a restart", 2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn back_to_a_form_that_was_saved_says_that_it_was_saved() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    park.edits_the_order().await;
+    park.types("[name=message]", "Saved once").await;
+    saves(&park).await;
+    park.goes_back().await;
+    park.sees("main[data-state=OE-20]").await;
+    park.photo("back-after-saving").await;
+    park.reloads().await;
+    park.sees("main[data-state=OE-20]").await;
+    park.goes_forward().await;
+    park.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    assert_eq!(story.versions().await, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn conflict_and_locked_pages_can_be_reloaded_and_left_by_back() {
+    let story = Story::begin().await;
+    let (minji, park) = (story.person("minji").await, story.person("park").await);
+    minji.goes_to(SHIPPING).await;
+    minji.sees("#shipping[data-tenure-state=free]").await;
+    minji.gets_nothing_from(&["*/beat?*"]).await;
+    park.goes_to(SHIPPING).await;
+    park.types("[name=message]", "As the operator wants it").await;
+    saves(&park).await;
+    minji.types("[name=message]", "As the customer wants it").await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.sees("main[data-state=CP-2]").await;
+    minji.reloads().await;
+    minji.sees("main[data-state=CP-2]").await;
+    assert!(minji.reads("main").await.contains("As the customer wants it"));
+    minji.goes_back().await;
+    minji.waits_until(&format!("location.pathname === '{SHIPPING}'")).await;
+    minji.goes_forward().await;
+    minji.sees("main[data-state=CP-2]").await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    assert_eq!(minji.reads("dd.typed").await, "As the customer wants it");
+    assert_eq!(minji.drafts().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_form_works_as_a_plain_post_without_scripts() {
+    let story = Story::begin().await;
+    for language in ["en", "ko"] {
+        let minji = story.reader_of(language).await;
+        minji.sign_in("minji").await;
+        minji.has_scripts(false).await;
+        minji.goes_to(&format!("/orders/{ORDER}")).await;
+        minji.clicks(browser::EDIT).await;
+        minji.sees("main[data-state=OE-1] #edit").await;
+        minji.photo(&format!("{language}-edit-without-scripts")).await;
+        minji.types("[name='receiver.name']", "").await;
+        minji.types("[name=message]", &format!("Plain {language}")).await;
+        minji.clicks("[data-tenure-action=save]").await;
+        minji.sees("main[data-state=OE-17]").await;
+        assert_eq!(minji.value("[name=message]").await, format!("Plain {language}"));
+        minji.types("[name='receiver.name']", "Kim Minji").await;
+        minji.clicks("[data-tenure-action=save]").await;
+        minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+        assert_eq!(minji.reads("dd.typed").await, format!("Plain {language}"));
+        story.clock.advance(Duration::from_secs(1));
+    }
+}

@@ -1,0 +1,306 @@
+//! Text travels only with the version and the person it was typed for, whichever way it comes back.
+
+use std::time::Duration;
+
+use browser::{ORDER, Person, Story};
+
+use super::saves;
+
+const SHIPPING: &str = "/orders/2026-000300/shipping";
+const OPEN: &str = "#shipping[data-tenure-state]";
+
+/// The two forms in which somebody may have typed.
+#[derive(Clone, Copy, PartialEq)]
+enum Form {
+    Shipping,
+    Whole,
+}
+
+const BOTH: [Form; 2] = [Form::Shipping, Form::Whole];
+
+async fn opens(person: &Person, form: Form) {
+    match form {
+        Form::Shipping => {
+            person.goes_to(SHIPPING).await;
+            person.sees(OPEN).await;
+        }
+        Form::Whole => person.edits_the_order().await,
+    }
+}
+
+async fn types_an_address(person: &Person, street: &str) {
+    person.types("[name='address.line1']", street).await;
+    person.waits_until("Object.keys(localStorage).some((key) => key.startsWith('tenure draft'))").await;
+}
+
+/// Emma's part of the story is Minji's here, for it is her order: she types a street and leaves; Olivia saves a message.
+async fn typed_and_left_then_somebody_saves(story: &Story, form: Form) -> (Person, Person) {
+    let (minji, olivia) = (story.person("minji").await, story.person("olivia").await);
+    opens(&minji, form).await;
+    types_an_address(&minji, "Sejong-daero 9").await;
+    minji.goes_to("/orders").await;
+    story.clock.advance(Duration::from_secs(11));
+    opens(&olivia, Form::Shipping).await;
+    olivia.types("[name=message]", "Ring twice").await;
+    saves(&olivia).await;
+    (minji, olivia)
+}
+
+/// Whatever comes: both changes are in the order, or she is asked.
+async fn meets_the_other_change_when_saving(minji: &Person) {
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.sees("main[data-state=CP-1] [name=both]").await;
+    let page = minji.reads("main").await;
+    assert!(page.contains("Sejong-daero 9") && page.contains("Ring twice"), "{page}");
+    minji.clicks("[name=both]").await;
+    minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    let order = minji.reads("main").await;
+    assert!(order.contains("Sejong-daero 9") && order.contains("Ring twice"), "{order}");
+    assert_eq!(minji.drafts().await, 0);
+    assert_eq!(minji.complaints().await, [""; 0]);
+}
+
+async fn puts_the_draft_back_and_meets_the_other_change(minji: &Person) {
+    assert!(minji.reads("[data-tenure-draft]").await.contains("changed since"));
+    assert_ne!(minji.value("[name='address.line1']").await, "Sejong-daero 9");
+    minji.clicks("[data-tenure-draft-restore]").await;
+    minji.waits_until("document.querySelector(\"[name='address.line1']\")?.value === 'Sejong-daero 9'").await;
+    assert!(minji.reads("main").await.contains("Olivia Reed"), "it says on what it was typed");
+    meets_the_other_change_when_saving(minji).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_draft_on_a_fresh_version_never_saves_over_what_was_saved_in_between() {
+    for form in BOTH {
+        let story = Story::begin().await;
+        let (minji, _) = typed_and_left_then_somebody_saves(&story, form).await;
+        opens(&minji, form).await;
+        minji.photo(if form == Form::Whole { "draft-older-whole" } else { "draft-older" }).await;
+        puts_the_draft_back_and_meets_the_other_change(&minji).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_draft_of_one_form_is_not_put_into_the_other() {
+    let story = Story::begin().await;
+    let (minji, _) = typed_and_left_then_somebody_saves(&story, Form::Shipping).await;
+    opens(&minji, Form::Whole).await;
+    assert!(minji.finds::<bool>("document.querySelector('[data-tenure-draft]').hidden").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_browser_restores_by_itself_never_saves_over_what_was_saved_in_between() {
+    let story = Story::begin().await;
+    let (minji, _) = typed_and_left_then_somebody_saves(&story, Form::Shipping).await;
+    minji.goes_back().await;
+    minji.sees(OPEN).await;
+    // Out of the browser's memory it is the page of then, with its version; otherwise a new one, with the draft on offer.
+    if minji.value("[name='address.line1']").await == "Sejong-daero 9" {
+        meets_the_other_change_when_saving(&minji).await;
+    } else {
+        puts_the_draft_back_and_meets_the_other_change(&minji).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_scripts_back_never_saves_over_what_was_saved_in_between() {
+    let story = Story::begin().await;
+    let (minji, olivia) = (story.person("minji").await, story.person("olivia").await);
+    minji.has_scripts(false).await;
+    minji.goes_to(SHIPPING).await;
+    minji.types("[name='address.line1']", "Sejong-daero 9").await;
+    minji.goes_to("/orders").await;
+    opens(&olivia, Form::Shipping).await;
+    olivia.types("[name=message]", "Ring twice").await;
+    saves(&olivia).await;
+    minji.goes_back().await;
+    minji.sees("#shipping").await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.sees("main:not([data-state=OE-0b])").await;
+    // Asked, or saved without undoing anything.
+    let page = minji.reads("main").await;
+    assert!(page.contains("Ring twice"), "{page}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn forward_and_reload_bring_the_text_back_on_its_own_version() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    minji.goes_to("/orders").await;
+    opens(&minji, Form::Shipping).await;
+    types_an_address(&minji, "Sejong-daero 9").await;
+    let version = minji.value("[name=version]").await;
+    minji.reloads().await;
+    minji.sees(OPEN).await;
+    minji.waits_until("document.querySelector(\"[name='address.line1']\").value === 'Sejong-daero 9'").await;
+    minji.photo("draft-back").await;
+    minji.goes_back().await;
+    minji.waits_until("location.pathname === '/orders'").await;
+    minji.goes_forward().await;
+    minji.sees(OPEN).await;
+    minji.waits_until("document.querySelector(\"[name='address.line1']\").value === 'Sejong-daero 9'").await;
+    assert_eq!(minji.value("[name=version]").await, version);
+    saves(&minji).await;
+    assert!(minji.reads("main").await.contains("Sejong-daero 9"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reload_after_somebody_saved_puts_nothing_back_by_itself() {
+    let story = Story::begin().await;
+    let (minji, olivia) = (story.person("minji").await, story.person("olivia").await);
+    opens(&minji, Form::Shipping).await;
+    minji.gets_nothing_from(&["*/beat?*"]).await;
+    types_an_address(&minji, "Sejong-daero 9").await;
+    opens(&olivia, Form::Shipping).await;
+    olivia.types("[name=message]", "Ring twice").await;
+    saves(&olivia).await;
+    minji.gets_nothing_from(&[]).await;
+    minji.reloads().await;
+    minji.sees("[data-tenure-draft-restore]").await;
+    puts_the_draft_back_and_meets_the_other_change(&minji).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_closed_tab_and_a_crashed_one_leave_the_text_on_offer() {
+    for crashed in [false, true] {
+        let story = Story::begin().await;
+        let minji = story.person("minji").await;
+        opens(&minji, Form::Shipping).await;
+        types_an_address(&minji, "Sejong-daero 9").await;
+        if crashed {
+            minji.crashes_and_comes_back().await;
+        } else {
+            minji.closes_this_tab_and_opens_another().await;
+            minji.goes_to(SHIPPING).await;
+        }
+        minji.sees("[data-tenure-draft-restore]").await;
+        assert_ne!(minji.value("[name='address.line1']").await, "Sejong-daero 9");
+        minji.clicks("[data-tenure-draft-restore]").await;
+        assert_eq!(minji.value("[name='address.line1']").await, "Sejong-daero 9");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_one_person_typed_is_neither_offered_to_nor_saved_by_the_next() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    opens(&park, Form::Shipping).await;
+    types_an_address(&park, "Hangang-daero 2").await;
+    // His session runs out, and somebody else signs in in the same tab.
+    park.loses_the_session().await;
+    park.sign_in("olivia").await;
+    opens(&park, Form::Shipping).await;
+    assert!(park.finds::<bool>("document.querySelector('[data-tenure-draft]').hidden").await);
+    assert_ne!(park.value("[name='address.line1']").await, "Hangang-daero 2");
+    // When he is back, it is his again.
+    park.loses_the_session().await;
+    park.sign_in("park").await;
+    opens(&park, Form::Shipping).await;
+    park.sees("[data-tenure-draft-restore]").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_form_that_is_still_open_is_not_saved_in_the_name_of_the_next() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    opens(&park, Form::Shipping).await;
+    types_an_address(&park, "Hangang-daero 2").await;
+    park.loses_the_session().await;
+    park.signs_in_in_another_tab("olivia").await;
+    park.waits_until("document.querySelector('[data-tenure-state]').dataset.tenureState === 'lost'").await;
+    assert!(park.reads("[data-tenure-status]").await.contains("somebody else"));
+    assert_eq!(park.value("[name='address.line1']").await, "Hangang-daero 2");
+    park.finds::<()>("(document.forms.shipping.requestSubmit(), null)").await;
+    park.waits_until("!/saving/.test(document.forms.shipping.dataset.tenureState)").await;
+    assert!(story.order().await.shipping().address().line1 != "Hangang-daero 2");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn signing_out_erases_what_was_typed_in_this_browser() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    opens(&park, Form::Shipping).await;
+    types_an_address(&park, "Hangang-daero 2").await;
+    park.clicks("form[action='/sign-out'] button").await;
+    park.sees("main[data-state=sign-in]").await;
+    assert_eq!(park.drafts().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn back_after_signing_out_shows_nothing_of_what_was_typed() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    opens(&park, Form::Shipping).await;
+    types_an_address(&park, "Hangang-daero 2").await;
+    park.clicks("form[action='/sign-out'] button").await;
+    park.sees("main[data-state=sign-in]").await;
+    park.goes_back().await;
+    park.waits_until("!document.documentElement.outerHTML.includes('Hangang-daero 2') && !document.querySelector('#shipping')").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dropped_draft_can_be_brought_back() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    opens(&park, Form::Shipping).await;
+    types_an_address(&park, "Hangang-daero 2").await;
+    park.goes_to("/orders").await;
+    opens(&park, Form::Shipping).await;
+    park.clicks("[data-tenure-draft-discard]").await;
+    assert!(park.reads("[data-tenure-draft]").await.contains("dropped"));
+    park.photo("draft-dropped").await;
+    opens(&park, Form::Shipping).await;
+    park.clicks("[data-tenure-draft-restore]").await;
+    assert_eq!(park.value("[name='address.line1']").await, "Hangang-daero 2");
+    // Leaving without saving drops it as well, and it is not pressed upon anybody again.
+    park.clicks("[form=leave]").await;
+    park.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    opens(&park, Form::Shipping).await;
+    assert!(park.reads("[data-tenure-draft]").await.contains("dropped"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_takes_what_the_others_have_is_not_offered_their_own_again() {
+    let story = Story::begin().await;
+    let (minji, _) = typed_and_left_then_somebody_saves(&story, Form::Shipping).await;
+    opens(&minji, Form::Shipping).await;
+    minji.clicks("[data-tenure-draft-restore]").await;
+    minji.waits_until("document.querySelector(\"[name='address.line1']\")?.value === 'Sejong-daero 9'").await;
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.sees("main[data-state=CP-1]").await;
+    minji.clicks("main a[data-tenure-drop]").await;
+    minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    opens(&minji, Form::Shipping).await;
+    assert!(minji.reads("[data-tenure-draft]").await.contains("dropped"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn drafts_of_two_tabs_do_not_overwrite_each_other() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    opens(&park, Form::Shipping).await;
+    types_an_address(&park, "Hangang-daero 2").await;
+    // He has forgotten the first tab for so long that the order is free.
+    story.clock.advance(Duration::from_secs(301));
+    park.opens_a_tab().await;
+    opens(&park, Form::Shipping).await;
+    park.types("[name='address.line2']", "Third floor").await;
+    park.waits_until("Object.keys(localStorage).filter((key) => key.startsWith('tenure draft')).length === 2").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_draft_expires_after_a_day() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    opens(&park, Form::Shipping).await;
+    types_an_address(&park, "Hangang-daero 2").await;
+    park.goes_to("/orders").await;
+    let age = "(Object.keys(localStorage).filter((key) => key.startsWith('tenure draft')).forEach((key) => {
+        const draft = JSON.parse(localStorage[key]);
+        localStorage[key] = JSON.stringify({ ...draft, at: draft.at - 24 * 60 * 60 * 1000 });
+    }), null)";
+    park.finds::<()>(age).await;
+    opens(&park, Form::Shipping).await;
+    assert!(park.finds::<bool>("document.querySelector('[data-tenure-draft]').hidden").await);
+    assert_eq!(park.drafts().await, 0);
+}

@@ -1,0 +1,775 @@
+//! The heartbeat of an open form, as its page's script sends it.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::{Body, to_bytes};
+use axum::extract::{FromRequest, Path, State};
+use axum::http::{HeaderMap, Request};
+use axum::routing::post;
+use axum::{Extension, Json, Router};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tenure::{Aggregate, ConnectOptions, Database, Limits, LockId, LockKey, LockManager, LockPolicy, ManualClock};
+use tenure::{Owner, Repository, ShowOwner, Version, VersionToken, sqlx};
+use tenure_web::beat::{Beat, MOVED_HERE, Told};
+use tenure_web::csrf::CsrfToken;
+use tenure_web::form_id::FormId;
+use tenure_web::leases::{self, PARTING_GRACE};
+use tenure_web::problem::Problem;
+use tenure_web::verdict::{Moved, Verdict, decide};
+use tower::ServiceExt;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+#[derive(Aggregate)]
+#[aggregate(table = "orders", revisions = 9)]
+struct Order {
+    #[aggregate(id)]
+    no: String,
+    line1: String,
+    shipped: bool,
+}
+
+type Shop = (LockManager, Repository<Order>);
+
+/// Order 2 is for nobody to change. `lease` is a form that cannot be saved without one, `text` goes by the version.
+async fn beat(
+    State((locks, orders)): State<Shop>,
+    Path((no, form)): Path<(String, String)>,
+    beat: Beat<Order>,
+) -> Result<Json<Told>, Problem> {
+    if no == "2" {
+        return Err(Problem::new(403, "forbidden", "Not for you"));
+    }
+    let frozen = |order: &Order| order.shipped.then_some("It is on its way.");
+    let facts = beat.facts(&locks, &orders, &no, form == "lease", frozen).await?;
+    let verdict = decide(beat.owner(), facts);
+    Ok(Json(Told::new(beat.owner(), &verdict).said(said(&verdict))))
+}
+
+fn said(verdict: &Verdict<&'static str>) -> String {
+    let by = |moved: &Moved| moved.change.as_ref().and_then(|change| change.by.clone()).unwrap().name;
+    match verdict {
+        Verdict::Saved => "saved".into(),
+        Verdict::Frozen(why) => (*why).into(),
+        Verdict::Editing { resumed: true, .. } => "goes on".into(),
+        Verdict::Editing { others, .. } => {
+            let names: Vec<_> = others.iter().map(|holder| holder.owner.name.as_str()).collect();
+            names.join(", ")
+        }
+        Verdict::Outdated { moved, .. } => format!("changed by {}", by(moved)),
+        Verdict::Elsewhere { ended: None, .. } => "elsewhere".into(),
+        Verdict::Elsewhere { ended: Some(why), .. } => format!("{why:?}, elsewhere"),
+        Verdict::Taken { holder, ended: None } => format!("held by {}", holder.owner.name),
+        Verdict::Taken { holder, ended: Some(why) } => format!("{}, held by {}", word(why), holder.owner.name),
+        Verdict::Ended { why, moved: Some(moved) } => format!("{}, changed by {}", word(why), by(moved)),
+        Verdict::Ended { why, moved: None } => word(why),
+        Verdict::Free => String::new(),
+    }
+}
+
+/// How a lease ended, without the time.
+fn word(why: &tenure::Why) -> String {
+    format!("{why:?}").split_whitespace().next().unwrap().into()
+}
+
+struct Kit {
+    db: Database,
+    locks: LockManager,
+    orders: Repository<Order>,
+    clock: ManualClock,
+    directory: TempDir,
+}
+
+/// An open form.
+struct Form {
+    path: String,
+    lid: String,
+    version: String,
+}
+
+/// What a form was told: status, mode, words (or a problem's code), milliseconds.
+type Heard = (u16, String, String, Option<u64>);
+
+fn kim() -> Owner {
+    Owner::new("kim", "Kim Minji").in_role("Warehouse")
+}
+
+fn lee() -> Owner {
+    Owner::new("lee", "Lee Junho").in_role("Office")
+}
+
+fn order_1() -> LockKey {
+    LockKey::new("Order", "1")
+}
+
+fn heard(mode: &str, said: &str) -> Heard {
+    (200, mode.into(), said.into(), None)
+}
+
+fn held(said: &str) -> Heard {
+    (200, "held".into(), said.into(), Some(300_000))
+}
+
+fn problem(status: u16, code: &str) -> Heard {
+    (status, String::new(), code.into(), None)
+}
+
+impl Kit {
+    async fn new(policy: LockPolicy) -> Kit {
+        let (directory, clock) = (tempfile::tempdir().unwrap(), ManualClock::new());
+        let db = Kit::connect(&directory, &clock).await;
+        let (locks, orders) = (LockManager::new(&db).with_policy("Order", policy), Repository::new(&db));
+        let mut tx = db.begin().await.unwrap();
+        let table = "create table orders
+                     (no text primary key, line1 text not null, shipped integer not null, version integer not null)";
+        sqlx::raw_sql(table).execute(tx.sqlite().unwrap()).await.unwrap();
+        tx.commit().await.unwrap();
+        let kit = Kit { db, locks, orders, clock, directory };
+        kit.insert("1").await;
+        kit.insert("2").await;
+        kit
+    }
+
+    async fn insert(&self, no: &str) {
+        let mut tx = self.db.begin().await.unwrap();
+        tx.by(&lee());
+        self.orders.insert(&mut tx, Order { no: no.into(), line1: String::new(), shipped: false }).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    async fn delete(&self, no: &str) {
+        let loaded = self.orders.get(&no.to_owned()).await.unwrap().unwrap();
+        let mut tx = self.db.begin().await.unwrap();
+        self.orders.delete(&mut tx, loaded).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    async fn connect(directory: &TempDir, clock: &ManualClock) -> Database {
+        let url = format!("sqlite://{}/shop.db", directory.path().display());
+        Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap()
+    }
+
+    /// After that nothing is written.
+    async fn break_down(&self) {
+        let mut tx = self.db.begin().await.unwrap();
+        sqlx::raw_sql("pragma query_only = on").execute(tx.sqlite().unwrap()).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    async fn recover(&mut self) {
+        self.db = Kit::connect(&self.directory, &self.clock).await;
+        (self.locks, self.orders) = (LockManager::new(&self.db), Repository::new(&self.db));
+    }
+
+    async fn change(&self, by: &Owner, change: impl Fn(&mut Order)) {
+        let change = |order: &mut Order| {
+            change(order);
+            Ok::<_, Infallible>(())
+        };
+        self.orders.update(&"1".to_owned()).by(by).run(change).await.unwrap();
+    }
+
+    async fn save(&self, by: &Owner) {
+        self.change(by, |order| order.line1.push('!')).await;
+    }
+
+    async fn version(&self, no: &str) -> VersionToken<Order> {
+        self.orders.get(&no.to_owned()).await.unwrap().unwrap().token()
+    }
+
+    /// A form for order 1 as it is now, which can be saved by its version alone.
+    async fn open(&self) -> Form {
+        let version = self.version("1").await.to_string();
+        Form { path: "/orders/1/text".into(), lid: LockId::random().reveal(), version }
+    }
+
+    /// One that cannot be saved without its lease, which it has.
+    async fn open_with_lease(&self, owner: &Owner) -> Form {
+        let lid = LockId::random();
+        self.locks.try_lock_as(&order_1(), owner, lid.clone()).await.unwrap();
+        Form { path: "/orders/1/lease".into(), lid: lid.reveal(), ..self.open().await }
+    }
+
+    async fn holders(&self, no: &str) -> Vec<(String, i64)> {
+        let holders = self.locks.holders(&LockKey::new("Order", no)).await.unwrap();
+        holders.into_iter().map(|holder| (holder.owner.id.clone(), holder.generation)).collect()
+    }
+
+    async fn respond(&self, who: Option<Owner>, path: &str, fields: &[(&str, &str)]) -> (u16, HeaderMap, Value) {
+        let app = Router::new().route("/orders/{no}/{form}", post(beat));
+        let app = app.with_state((self.locks.clone(), self.orders.clone()));
+        let app = app.merge(leases::router(self.locks.clone()));
+        let app = app.layer(Extension(CsrfToken::from_session("token".into())));
+        let app = if let Some(owner) = who { app.layer(Extension(owner)) } else { app };
+        let fields: Vec<_> = fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let request = Request::post(path).header("content-type", "application/x-www-form-urlencoded");
+        let response = app.oneshot(request.body(Body::from(fields.join("&"))).unwrap()).await.unwrap();
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let body = to_bytes(response.into_body(), 10_000).await.unwrap();
+        (status, headers, serde_json::from_slice(&body).unwrap_or_default())
+    }
+
+    /// What the page's script sends, but for these fields.
+    async fn tell(&self, who: Option<Owner>, form: &Form, want: &str, but: &[(&str, &str)]) -> (u16, Value) {
+        let (person, form_id) =
+            (who.clone().map(|owner| owner.id).unwrap_or("kim".into()), FormId::random().to_string());
+        let mut fields = vec![
+            ("want", want),
+            ("lid", &form.lid),
+            ("form_id", &form_id),
+            ("version", &form.version),
+            ("person", &person),
+            ("csrf", "token"),
+        ];
+        fields.retain(|(name, _)| but.iter().all(|(other, _)| other != name));
+        fields.extend(but);
+        let (status, _, answer) = self.respond(who, &form.path, &fields).await;
+        (status, answer)
+    }
+
+    async fn beat_but(&self, who: &Owner, form: &Form, want: &str, but: &[(&str, &str)]) -> Heard {
+        let (status, answer) = self.tell(Some(who.clone()), form, want, but).await;
+        let text = |name: &str| answer[name].as_str().unwrap_or_default().to_owned();
+        let words = if status == 200 { text("said") } else { text("code") };
+        (status, text("mode"), words, answer["expires_in_ms"].as_u64())
+    }
+
+    async fn beat(&self, who: &Owner, form: &Form, want: &str) -> Heard {
+        self.beat_but(who, form, want, &[]).await
+    }
+
+    /// Of somebody who last did something so long ago.
+    async fn keep_idle(&self, form: &Form, idle: Duration) -> Heard {
+        self.beat_but(&kim(), form, "keep", &[("idle_ms", &idle.as_millis().to_string())]).await
+    }
+
+    async fn part(&self, form: &Form) {
+        let fields = [("lid", form.lid.as_str()), ("mode", "parting")];
+        assert_eq!(self.respond(Some(kim()), "/release", &fields).await.0, 204);
+    }
+}
+
+#[tokio::test]
+async fn the_first_change_takes_the_lock_and_asking_twice_gives_the_same_lease() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let form = kit.open().await;
+    let expected = json!({
+        "mode": "held", "state": "", "said": "", "actions": [], "expires_in_ms": 300_000, "generation": null,
+        "person": "kim", "next": null
+    });
+    for want in ["take", "take", "keep", "look"] {
+        assert_eq!(kit.tell(Some(kim()), &form, want, &[]).await, (200, expected.clone()), "{want}");
+        assert_eq!(kit.holders("1").await, [("kim".into(), 1)]);
+    }
+    assert_eq!(kit.version("1").await.version(), Version::FIRST);
+    assert_eq!(kit.orders.changes(&"1".to_owned(), 9).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_form_that_beats_keeps_its_lease_and_one_that_only_looks_does_not() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let form = kit.open_with_lease(&kim()).await;
+    kit.clock.advance(4 * MINUTE);
+    assert_eq!(kit.beat(&kim(), &form, "keep").await, held(""));
+    kit.clock.advance(4 * MINUTE);
+    assert_eq!(kit.beat(&kim(), &form, "look").await, (200, "held".into(), String::new(), Some(60_000)));
+    kit.clock.advance(MINUTE);
+    assert_eq!(kit.holders("1").await, []);
+}
+
+#[tokio::test]
+async fn a_form_that_never_had_a_lease_is_free_unless_somebody_holds_it() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let form = kit.open().await;
+    for want in ["look", "keep"] {
+        assert_eq!(kit.beat(&kim(), &form, want).await, heard("free", ""), "{want}");
+        assert_eq!(kit.holders("1").await, []);
+    }
+    kit.locks.try_lock(&order_1(), &lee()).await.unwrap();
+    for want in ["look", "keep", "take"] {
+        assert_eq!(kit.beat(&kim(), &form, want).await, heard("refused", "held by Lee Junho"), "{want}");
+    }
+    assert_eq!(kit.holders("1").await, [("lee".into(), 1)]);
+}
+
+#[tokio::test]
+async fn a_form_that_cannot_be_saved_without_a_lease_is_lost_when_it_never_had_one() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let form = Form { path: "/orders/1/lease".into(), ..kit.open().await };
+    assert_eq!(kit.beat(&kim(), &form, "keep").await, heard("lost", "Unknown"));
+    assert_eq!(kit.beat(&kim(), &form, "take").await, held(""));
+}
+
+#[tokio::test]
+async fn whoever_is_refused_is_told_who_holds_it_and_no_generation_to_take_it_with() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let lees = kit.locks.try_lock(&order_1(), &lee()).await.unwrap();
+    let (status, told) = kit.tell(Some(kim()), &kit.open().await, "take", &[]).await;
+    let expected = json!({
+        "mode": "refused", "state": "", "said": "held by Lee Junho", "actions": [], "expires_in_ms": null,
+        "generation": null, "person": "kim", "next": null
+    });
+    assert_eq!((status, &told), (200, &expected));
+    assert!(!told.to_string().contains(&lees.id().reveal()));
+    assert_eq!(kit.holders("1").await, [("lee".into(), 1)]);
+}
+
+#[tokio::test]
+async fn whom_the_policy_hides_is_not_named_whether_they_are_in_the_way_or_beside() {
+    for (show, name) in
+        [(ShowOwner::ByName, "Lee Junho"), (ShowOwner::ByRole, "Office"), (ShowOwner::Anonymous, "somebody")]
+    {
+        let kit = Kit::new(LockPolicy::exclusive().showing(show)).await;
+        kit.locks.try_lock(&order_1(), &lee()).await.unwrap();
+        let refused = kit.beat(&kim(), &kit.open().await, "take").await;
+        assert_eq!(refused, heard("refused", &format!("held by {name}")));
+        let kit = Kit::new(LockPolicy::advisory().showing(show)).await;
+        kit.locks.try_lock(&order_1(), &lee()).await.unwrap();
+        assert_eq!(kit.beat(&kim(), &kit.open().await, "take").await, held(name));
+    }
+}
+
+#[tokio::test]
+async fn whoever_is_hidden_is_not_in_their_own_way() {
+    let kit = Kit::new(LockPolicy::exclusive().showing(ShowOwner::Anonymous)).await;
+    let (there, here) = (kit.open().await, kit.open().await);
+    kit.beat(&kim(), &there, "take").await;
+    assert_eq!(kit.beat(&kim(), &here, "take").await, heard("refused", "elsewhere"));
+}
+
+#[tokio::test]
+async fn a_lease_that_ran_out_goes_on_where_nobody_took_it_and_nothing_was_saved() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let form = kit.open_with_lease(&kim()).await;
+    kit.clock.advance(60 * MINUTE);
+    assert_eq!(kit.holders("1").await, []);
+    assert_eq!(kit.keep_idle(&form, 60 * MINUTE).await, held("goes on"));
+    assert_eq!(kit.holders("1").await, [("kim".into(), 1)]);
+    assert_eq!(kit.beat(&kim(), &form, "keep").await, held(""));
+}
+
+#[tokio::test]
+async fn a_lease_that_ran_out_while_somebody_saved_is_lost_and_they_are_named() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let form = kit.open_with_lease(&kim()).await;
+    kit.clock.advance(5 * MINUTE);
+    kit.save(&lee()).await;
+    for want in ["keep", "look", "take"] {
+        assert_eq!(kit.beat(&kim(), &form, want).await, heard("lost", "Expired, changed by Lee Junho"), "{want}");
+        assert_eq!(kit.holders("1").await, []);
+    }
+}
+
+#[tokio::test]
+async fn a_lease_that_ran_out_and_was_taken_is_lost_without_a_word_of_the_others_secret() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let form = kit.open_with_lease(&kim()).await;
+    kit.clock.advance(5 * MINUTE);
+    let lees = kit.locks.try_lock(&order_1(), &lee()).await.unwrap();
+    for want in ["keep", "look", "take"] {
+        let (status, told) = kit.tell(Some(kim()), &form, want, &[]).await;
+        let heard = (status, &told["mode"], &told["said"], &told["generation"]);
+        assert_eq!(heard, (200, &"lost".into(), &"Expired, held by Lee Junho".into(), &Value::Null), "{want}");
+        assert!(!told.to_string().contains(&lees.id().reveal()), "{told}");
+    }
+    assert_eq!(kit.holders("1").await, [("lee".into(), 2)]);
+    // Once they have left without saving it is nobody's, and what was typed still fits.
+    kit.locks.release_lock(lees.id()).await.unwrap();
+    assert_eq!(kit.beat(&kim(), &form, "look").await, heard("lost", "Expired"));
+}
+
+#[tokio::test]
+async fn a_lost_form_stays_lost_however_often_it_looks() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    for path in ["/orders/1/lease", "/orders/1/text"] {
+        let form = Form { path: path.into(), ..kit.open_with_lease(&kim()).await };
+        let generation = kit.holders("1").await[0].1;
+        kit.locks.break_lock(&order_1(), generation, &lee(), "please").await.unwrap();
+        for want in ["keep", "look", "look", "take"] {
+            assert_eq!(kit.beat(&kim(), &form, want).await, heard("lost", "Broken"), "{path} {want}");
+        }
+        assert_eq!(kit.holders("1").await, []);
+    }
+}
+
+#[tokio::test]
+async fn a_form_says_how_long_nobody_touched_it_and_runs_out_at_the_idle_limit() {
+    let kit = Kit::new(LockPolicy::exclusive().idle_limit(6 * MINUTE).unwrap()).await;
+    let form = kit.open_with_lease(&kim()).await;
+    kit.clock.advance(4 * MINUTE);
+    assert_eq!(kit.keep_idle(&form, 4 * MINUTE).await, (200, "held".into(), String::new(), Some(120_000)));
+    // A form that does not know is one whose person is there.
+    assert_eq!(kit.beat(&kim(), &form, "keep").await, held(""));
+}
+
+#[tokio::test]
+async fn after_the_idle_limit_only_somebody_who_is_there_goes_on() {
+    let kit = Kit::new(LockPolicy::exclusive().idle_limit(6 * MINUTE).unwrap()).await;
+    let form = kit.open_with_lease(&kim()).await;
+    for idle in 1..=5 {
+        kit.clock.advance(MINUTE);
+        assert_eq!(kit.keep_idle(&form, idle * MINUTE).await.1, "held");
+    }
+    kit.clock.advance(MINUTE);
+    for idle in [6 * MINUTE, Duration::from_secs(30)] {
+        assert_eq!(kit.keep_idle(&form, idle).await, heard("lost", "IdleLimitReached"));
+        assert_eq!(kit.holders("1").await, []);
+    }
+    assert_eq!(kit.keep_idle(&form, Duration::from_millis(29_999)).await, held("goes on"));
+    assert_eq!(kit.holders("1").await, [("kim".into(), 1)]);
+}
+
+#[tokio::test]
+async fn a_lease_that_was_held_as_long_as_it_may_be_does_not_go_on() {
+    let kit = Kit::new(LockPolicy::exclusive().absolute_limit(6 * MINUTE).unwrap()).await;
+    let form = kit.open_with_lease(&kim()).await;
+    kit.clock.advance(4 * MINUTE);
+    assert_eq!(kit.beat(&kim(), &form, "keep").await, (200, "held".into(), String::new(), Some(120_000)));
+    kit.clock.advance(2 * MINUTE);
+    assert_eq!(kit.beat(&kim(), &form, "keep").await.1, "lost");
+    assert_eq!(kit.holders("1").await, []);
+}
+
+#[tokio::test]
+async fn ones_own_other_tab_is_told_as_that_unless_it_was_left_a_moment_ago() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let (before, reloaded) = (kit.open().await, kit.open().await);
+    kit.beat(&kim(), &before, "take").await;
+    let (status, told) = kit.tell(Some(kim()), &reloaded, "take", &[]).await;
+    let told = (status, &told["mode"], &told["said"], &told["generation"]);
+    assert_eq!(told, (200, &"refused".into(), &"elsewhere".into(), &Value::from(1)));
+    // Going on here is for them to say, of the lease that they were told of.
+    assert_eq!(kit.beat_but(&kim(), &reloaded, "take", &[("instead_of", "7")]).await, heard("refused", "elsewhere"));
+    assert_eq!(kit.holders("1").await, [("kim".into(), 1)]);
+    kit.part(&before).await;
+    kit.clock.advance(PARTING_GRACE / 2);
+    assert_eq!(kit.beat(&kim(), &reloaded, "look").await, heard("free", ""));
+    assert_eq!(kit.holders("1").await, [("kim".into(), 1)]);
+    for _ in 0..2 {
+        assert_eq!(kit.beat(&kim(), &reloaded, "take").await, held(""));
+        assert_eq!(kit.holders("1").await, [("kim".into(), 2)]);
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_was_left_a_moment_ago_is_in_the_way_of_everybody_else() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let (kims, lees) = (kit.open().await, kit.open().await);
+    kit.beat(&kim(), &kims, "take").await;
+    kit.part(&kims).await;
+    assert_eq!(kit.beat(&lee(), &lees, "take").await, heard("refused", "held by Kim Minji"));
+    kit.clock.advance(PARTING_GRACE);
+    assert_eq!(kit.beat(&lee(), &lees, "take").await, held(""));
+}
+
+#[tokio::test]
+async fn a_person_goes_on_here_and_the_other_tab_is_told() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let (there, here) = (kit.open().await, kit.open().await);
+    kit.beat(&kim(), &there, "take").await;
+    let instead = [("instead_of", "1")];
+    // Nobody else gets it like that.
+    assert_eq!(kit.beat_but(&lee(), &here, "take", &instead).await, heard("refused", "held by Kim Minji"));
+    for _ in 0..2 {
+        assert_eq!(kit.beat_but(&kim(), &here, "take", &instead).await, held(""));
+        assert_eq!(kit.holders("1").await, [("kim".into(), 2)]);
+    }
+    let (status, lost) = kit.tell(Some(kim()), &there, "keep", &[]).await;
+    assert_eq!((status, &lost["mode"], &lost["generation"]), (200, &"lost".into(), &2.into()));
+    let said = lost["said"].as_str().unwrap();
+    assert!(said.starts_with("TakenOver") && said.contains(MOVED_HERE) && said.ends_with("elsewhere"), "{said}");
+}
+
+#[tokio::test]
+async fn text_for_an_older_version_keeps_no_lock_and_who_saved_is_named() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let form = kit.open().await;
+    kit.save(&lee()).await;
+    for want in ["take", "take", "keep", "look"] {
+        assert_eq!(kit.beat(&kim(), &form, want).await, heard("moved", "changed by Lee Junho"), "{want}");
+        assert_eq!(kit.holders("1").await, []);
+    }
+    assert_eq!(kit.beat(&kim(), &kit.open().await, "take").await, held(""));
+}
+
+#[tokio::test]
+async fn a_form_that_has_the_lock_is_told_of_a_save_that_did_not_ask_for_it() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let form = kit.open_with_lease(&kim()).await;
+    kit.save(&lee()).await;
+    let moved = (200, "moved".into(), "changed by Lee Junho".into(), Some(300_000));
+    assert_eq!(kit.beat(&kim(), &form, "keep").await, moved);
+    assert_eq!(kit.holders("1").await, [("kim".into(), 1)]);
+}
+
+#[tokio::test]
+async fn what_is_not_there_yet_is_locked_by_one_and_whoever_comes_after_it_was_made_is_told() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let new = || Form { path: "/orders/3/text".into(), lid: LockId::random().reveal(), version: "none".into() };
+    let (first, second) = (new(), new());
+    assert_eq!(kit.beat(&kim(), &second, "look").await, heard("free", ""));
+    for want in ["take", "take", "keep"] {
+        assert_eq!(kit.beat(&kim(), &first, want).await, held(""), "{want}");
+    }
+    assert_eq!(kit.beat(&lee(), &second, "take").await, heard("refused", "held by Kim Minji"));
+    kit.insert("3").await;
+    let moved = (200, "moved".into(), "changed by Lee Junho".into(), Some(300_000));
+    assert_eq!(kit.beat(&kim(), &first, "keep").await, moved);
+    kit.clock.advance(5 * MINUTE);
+    assert_eq!(kit.beat(&lee(), &second, "take").await, heard("moved", "changed by Lee Junho"));
+    assert_eq!(kit.holders("3").await, []);
+}
+
+#[tokio::test]
+async fn what_was_deleted_is_gone_whatever_is_asked_and_keeps_no_lock() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let form = kit.open().await;
+    kit.delete("1").await;
+    for want in ["take", "keep", "look"] {
+        assert_eq!(kit.beat(&kim(), &form, want).await, problem(404, "not-found"), "{want}");
+        assert_eq!(kit.holders("1").await, []);
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_changed_any_more_says_why_before_all_else() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let (holding, other) = (kit.open_with_lease(&kim()).await, kit.open().await);
+    kit.change(&lee(), |order| order.shipped = true).await;
+    assert_eq!(kit.beat(&kim(), &holding, "keep").await, heard("lost", "It is on its way."));
+    assert_eq!(kit.beat(&lee(), &other, "take").await, heard("lost", "It is on its way."));
+}
+
+#[tokio::test]
+async fn whoever_is_signed_out_gets_nothing_and_their_lease_lives_on() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let form = kit.open_with_lease(&kim()).await;
+    for want in ["keep", "take", "look", "nonsense"] {
+        let (status, refused) = kit.tell(None, &form, want, &[]).await;
+        assert_eq!((status, &refused["code"]), (401, &"session-expired".into()));
+        assert_eq!(refused["actions"], json!([{ "rel": "sign-in" }]));
+    }
+    assert_eq!(kit.holders("1").await, [("kim".into(), 1)]);
+}
+
+#[tokio::test]
+async fn a_page_that_was_drawn_for_somebody_else_does_nothing_with_either_lease() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let form = kit.open_with_lease(&kim()).await;
+    kit.clock.advance(4 * MINUTE);
+    for want in ["keep", "take", "look"] {
+        for person in ["kim", "", "Lee"] {
+            let refused = kit.beat_but(&lee(), &form, want, &[("person", person)]).await;
+            assert_eq!(refused, problem(409, "other-person"), "{want} {person}");
+        }
+    }
+    assert_eq!(kit.beat(&kim(), &form, "look").await.3, Some(60_000));
+    assert_eq!(kit.holders("1").await, [("kim".into(), 1)]);
+}
+
+#[tokio::test]
+async fn only_taking_a_lock_needs_the_token_of_the_session() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let (form, other) = (kit.open_with_lease(&kim()).await, kit.open().await);
+    for csrf in ["", "other"] {
+        for form in [&form, &other] {
+            let refused = kit.beat_but(&kim(), form, "take", &[("csrf", csrf), ("instead_of", "1")]).await;
+            assert_eq!(refused, problem(403, "csrf-failed"));
+        }
+        assert_eq!(kit.beat_but(&kim(), &form, "keep", &[("csrf", csrf)]).await, held(""));
+        assert_eq!(kit.beat_but(&kim(), &form, "look", &[("csrf", csrf)]).await, held(""));
+    }
+    assert_eq!(kit.holders("1").await, [("kim".into(), 1)]);
+}
+
+#[tokio::test]
+async fn where_the_application_keeps_no_session_nothing_can_be_taken() {
+    let fields = format!(
+        "want=take&lid={}&form_id={}&version=none&person=kim&csrf=",
+        LockId::random().reveal(),
+        FormId::random()
+    );
+    let request = Request::post("/").header("content-type", "application/x-www-form-urlencoded");
+    let mut request = request.body(Body::from(fields)).unwrap();
+    request.extensions_mut().insert(kim());
+    assert_eq!(Beat::<Order>::from_request(request, &()).await.unwrap_err().code(), "csrf-failed");
+}
+
+#[tokio::test]
+async fn what_is_no_lock_id_no_form_or_no_version_of_this_order_is_refused() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let form = kit.open().await;
+    let long = "0".repeat(100_000);
+    let bad = [
+        ("lid", ""),
+        ("lid", &long),
+        ("form_id", ""),
+        ("form_id", &long),
+        ("version", ""),
+        ("version", "7"),
+        ("version", "*"),
+        ("version", "None"),
+        ("want", ""),
+        ("want", "TAKE"),
+        ("want", "release"),
+        ("idle_ms", "-1"),
+        ("idle_ms", "1.5"),
+        ("instead_of", "x"),
+        ("lid=1&lid", "2"),
+    ];
+    for field in bad {
+        let want = if field.0 == "want" { field.1 } else { "take" };
+        let but = if field.0 == "want" { vec![] } else { vec![field] };
+        assert_eq!(kit.beat_but(&kim(), &form, want, &but).await, problem(400, "bad-form"), "{}", field.0);
+    }
+    let foreign = kit.version("2").await.to_string();
+    for want in ["take", "keep", "look"] {
+        let refused = kit.beat_but(&kim(), &form, want, &[("version", &foreign)]).await;
+        assert_eq!(refused, problem(400, "foreign-version"));
+    }
+    assert_eq!(kit.holders("1").await, []);
+}
+
+#[tokio::test]
+async fn nobody_locks_what_the_application_does_not_let_them() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let version = kit.version("2").await.to_string();
+    let form = Form { path: "/orders/2/text".into(), version: version.clone(), ..kit.open().await };
+    assert_eq!(kit.beat(&kim(), &form, "take").await, problem(403, "forbidden"));
+    // Nor by naming it.
+    let named = [("version", version.as_str()), ("key", "2"), ("id", "2"), ("no", "2"), ("kind", "Order")];
+    assert_eq!(kit.beat_but(&kim(), &kit.open().await, "take", &named).await, problem(400, "foreign-version"));
+    assert_eq!(kit.holders("2").await, []);
+}
+
+#[tokio::test]
+async fn the_lock_id_of_somebody_else_or_of_another_order_takes_and_keeps_nothing() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let lees = kit.locks.try_lock(&LockKey::new("Order", "2"), &lee()).await.unwrap();
+    let stolen = Form { lid: lees.id().reveal(), ..kit.open().await };
+    kit.clock.advance(4 * MINUTE);
+    for (want, why) in [("take", "OtherAggregate"), ("keep", "NotYours"), ("look", "NotYours")] {
+        assert_eq!(kit.beat(&kim(), &stolen, want).await, heard("lost", why), "{want}");
+    }
+    assert_eq!(kit.locks.check_lock(lees.id()).await.unwrap().remaining, MINUTE);
+    let own = kit.locks.try_lock(&LockKey::new("Order", "3"), &kim()).await.unwrap();
+    let other = Form { lid: own.id().reveal(), ..kit.open().await };
+    for want in ["take", "keep", "look"] {
+        assert_eq!(kit.beat(&kim(), &other, want).await, heard("lost", "OtherAggregate"), "{want}");
+    }
+    assert_eq!(kit.holders("1").await, []);
+}
+
+#[tokio::test]
+async fn where_everybody_may_edit_all_are_told_of_each_other_and_nobody_is_refused() {
+    let kit = Kit::new(LockPolicy::advisory()).await;
+    let (kims, lees, again) = (kit.open().await, kit.open().await, kit.open().await);
+    assert_eq!(kit.beat(&kim(), &kims, "take").await, held(""));
+    assert_eq!(kit.beat(&lee(), &lees, "take").await, held("Kim Minji"));
+    assert_eq!(kit.beat(&kim(), &kims, "keep").await, held("Lee Junho"));
+    assert_eq!(kit.beat(&kim(), &again, "look").await, heard("free", ""));
+    assert_eq!(kit.beat(&kim(), &again, "take").await, held("Kim Minji, Lee Junho"));
+    assert_eq!(kit.holders("1").await, [("kim".into(), 1), ("lee".into(), 2), ("kim".into(), 3)]);
+    kit.save(&lee()).await;
+    let moved = (200, "moved".into(), "changed by Lee Junho".into(), Some(300_000));
+    assert_eq!(kit.beat(&kim(), &kims, "keep").await, moved);
+}
+
+#[tokio::test]
+async fn where_everybody_may_edit_a_lease_that_ended_stops_nobody() {
+    let kit = Kit::new(LockPolicy::advisory()).await;
+    let form = Form { path: "/orders/1/text".into(), ..kit.open_with_lease(&kim()).await };
+    kit.clock.advance(5 * MINUTE);
+    assert_eq!(kit.beat(&kim(), &form, "keep").await, held("goes on"));
+    kit.locks.break_lock(&order_1(), 1, &lee(), "please").await.unwrap();
+    for want in ["keep", "look", "take"] {
+        assert_eq!(kit.beat(&kim(), &form, want).await, heard("free", ""), "{want}");
+    }
+    kit.save(&lee()).await;
+    assert_eq!(kit.beat(&kim(), &form, "look").await, heard("moved", "changed by Lee Junho"));
+    let needing = Form { path: "/orders/1/lease".into(), ..form };
+    assert_eq!(kit.beat(&kim(), &needing, "keep").await, heard("lost", "Broken, changed by Lee Junho"));
+}
+
+#[tokio::test]
+async fn readers_are_told_of_each_other_as_the_policy_shows_them_and_keep_writers_out() {
+    let kit = Kit::new(LockPolicy::shared().showing(ShowOwner::ByRole)).await;
+    let kims = kit.locks.try_lock_shared(&order_1(), &kim()).await.unwrap();
+    let reading = Form { lid: kims.id().reveal(), ..kit.open().await };
+    kit.locks.try_lock_shared(&order_1(), &lee()).await.unwrap();
+    assert_eq!(kit.beat(&kim(), &reading, "keep").await, held("Office"));
+    assert_eq!(kit.beat(&lee(), &kit.open().await, "take").await, heard("refused", "held by Warehouse"));
+    // A share of one's own is not moved.
+    let writing = kit.open().await;
+    let refused = kit.beat_but(&kim(), &writing, "take", &[("instead_of", "1")]).await;
+    assert_eq!(refused, heard("refused", "elsewhere"));
+    assert_eq!(kit.holders("1").await.len(), 2);
+}
+
+#[tokio::test]
+async fn what_is_kept_for_somebody_is_refused_to_others_and_given_to_them() {
+    let kit = Kit::new(LockPolicy::exclusive()).await;
+    let lees = kit.locks.try_lock(&order_1(), &lee()).await.unwrap();
+    let park = Owner::new("park", "Park Seoyeon");
+    kit.locks.request(&order_1(), 1, &park, "may I?").await.unwrap();
+    kit.locks.hand_over(lees.id(), "park").await.unwrap();
+    assert_eq!(kit.beat(&kim(), &kit.open().await, "take").await, heard("refused", "held by Park Seoyeon"));
+    assert_eq!(kit.beat(&park, &kit.open().await, "take").await, held(""));
+}
+
+#[tokio::test]
+async fn a_limit_is_a_problem_that_names_it() {
+    let mut kit = Kit::new(LockPolicy::exclusive()).await;
+    kit.locks = kit.locks.with_limits(Limits { locks_per_owner: 1, ..Limits::default() });
+    kit.locks.try_lock(&LockKey::new("Order", "2"), &kim()).await.unwrap();
+    assert_eq!(kit.beat(&kim(), &kit.open().await, "take").await, problem(429, "limit-reached"));
+    assert_eq!(kit.holders("1").await, []);
+}
+
+#[tokio::test]
+async fn without_an_answer_of_the_database_the_same_may_be_sent_again_and_the_lease_lives_on() {
+    let mut kit = Kit::new(LockPolicy::exclusive()).await;
+    let holding = kit.open_with_lease(&kim()).await;
+    kit.break_down().await;
+    let form_id = FormId::random().to_string();
+    let fields = [
+        ("want", "keep"),
+        ("lid", &holding.lid),
+        ("version", &holding.version),
+        ("person", "kim"),
+        ("form_id", &form_id),
+    ];
+    let (status, headers, refused) = kit.respond(Some(kim()), &holding.path, &fields).await;
+    assert_eq!((status, &headers["retry-after"]), (503, &"5".parse().unwrap()));
+    assert_eq!(refused["actions"], json!([{ "rel": "retry" }]));
+    kit.recover().await;
+    assert_eq!(kit.beat(&kim(), &holding, "keep").await, held(""));
+    assert_eq!(kit.holders("1").await, [("kim".into(), 1)]);
+}
+
+#[tokio::test]
+async fn a_lock_that_the_database_did_not_give_is_not_held() {
+    let mut kit = Kit::new(LockPolicy::exclusive()).await;
+    let form = kit.open().await;
+    kit.break_down().await;
+    assert_eq!(kit.beat(&kim(), &form, "take").await, problem(503, "unavailable"));
+    assert_eq!(kit.holders("1").await, []);
+    kit.recover().await;
+    assert_eq!(kit.beat(&kim(), &form, "take").await, held(""));
+}
+
+#[tokio::test]
+async fn a_beat_that_is_logged_keeps_its_lock_id_to_itself() {
+    let (lid, form_id) = (LockId::random().reveal(), FormId::random().to_string());
+    let fields = format!("want=keep&lid={lid}&form_id={form_id}&version=none&person=kim&csrf=token");
+    let request = Request::post("/").header("content-type", "application/x-www-form-urlencoded");
+    let mut request = request.body(Body::from(fields)).unwrap();
+    request.extensions_mut().insert(kim());
+    let beat = Beat::<Order>::from_request(request, &()).await.unwrap();
+    assert_eq!((beat.owner(), beat.form().to_string()), (&kim(), form_id));
+    assert!(!format!("{beat:?}").contains(&lid));
+}

@@ -1,0 +1,145 @@
+//! The way out of an open form, and the scripts that its page loads.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::time::Duration;
+
+use axum::body::{Body, to_bytes};
+use axum::http::Request;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::{Extension, Router};
+use serde_json::Value;
+use tempfile::TempDir;
+use tenure::{ConnectOptions, Database, Lease, LockKey, LockManager, ManualClock, Owner};
+use tenure_web::leases::{self, PARTING_GRACE};
+use tower::ServiceExt;
+
+struct Kit {
+    locks: LockManager,
+    clock: ManualClock,
+    _directory: TempDir,
+}
+
+fn kim() -> Owner {
+    Owner::new("kim", "Kim Minji")
+}
+
+fn lee() -> Owner {
+    Owner::new("lee", "Lee Junho")
+}
+
+impl Kit {
+    async fn new() -> Kit {
+        let (directory, clock) = (tempfile::tempdir().unwrap(), ManualClock::new());
+        let url = format!("sqlite://{}/locks.db", directory.path().display());
+        let db = Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap();
+        Kit { locks: LockManager::new(&db), clock, _directory: directory }
+    }
+
+    async fn lock(&self, owner: &Owner) -> Lease {
+        self.locks.try_lock(&LockKey::new("Order", "1"), owner).await.unwrap()
+    }
+
+    /// Who holds it, and for how long.
+    async fn holders(&self) -> Vec<(String, Duration)> {
+        let holders = self.locks.holders(&LockKey::new("Order", "1")).await.unwrap();
+        holders.into_iter().map(|holder| (holder.owner.id.clone(), holder.remaining)).collect()
+    }
+
+    /// What a beacon sends; status, and the code of the problem.
+    async fn release(&self, who: Option<Owner>, form: &str) -> (u16, Value) {
+        let app: Router = leases::router(self.locks.clone());
+        let app = if let Some(owner) = who { app.layer(Extension(owner)) } else { app };
+        let request = Request::post("/release").header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+        let response = app.oneshot(request.body(Body::from(form.to_owned())).unwrap()).await.unwrap();
+        let status = response.status().as_u16();
+        let body = to_bytes(response.into_body(), 10_000).await.unwrap();
+        (status, serde_json::from_slice::<Value>(&body).map(|problem| problem["code"].clone()).unwrap_or_default())
+    }
+}
+
+const DONE: (u16, Value) = (204, Value::Null);
+
+#[tokio::test]
+async fn leaving_for_good_frees_the_lock_at_once() {
+    let kit = Kit::new().await;
+    for mode in ["", "&mode=final"] {
+        let lid = kit.lock(&kim()).await.id().reveal();
+        assert_eq!(kit.release(Some(kim()), &format!("lid={lid}{mode}")).await, DONE);
+        assert_eq!(kit.holders().await, []);
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_may_only_be_reloaded_keeps_its_lock_for_a_moment() {
+    let kit = Kit::new().await;
+    let lease = kit.lock(&kim()).await;
+    let form = format!("lid={}&mode=parting", lease.id().reveal());
+    assert_eq!(kit.release(Some(kim()), &form).await, DONE);
+    assert_eq!(kit.holders().await, [("kim".into(), PARTING_GRACE)]);
+    // Saying it again does not make it longer.
+    kit.clock.advance(PARTING_GRACE / 2);
+    assert_eq!(kit.release(Some(kim()), &form).await, DONE);
+    assert_eq!(kit.holders().await, [("kim".into(), PARTING_GRACE / 2)]);
+    kit.clock.advance(PARTING_GRACE / 2);
+    assert_eq!(kit.holders().await, []);
+    assert_eq!(kit.release(Some(kim()), &form).await, DONE);
+}
+
+#[tokio::test]
+async fn a_beacon_may_say_more_than_it_is_asked() {
+    let kit = Kit::new().await;
+    let lid = kit.lock(&kim()).await.id().reveal();
+    let form = format!("lid={lid}&csrf=no&version=none&form_id=0&person=kim&idle_ms=7&mode=parting");
+    assert_eq!(kit.release(Some(kim()), &form).await, DONE);
+    assert_eq!(kit.holders().await, [("kim".into(), PARTING_GRACE)]);
+}
+
+#[tokio::test]
+async fn nobody_ends_the_lease_of_somebody_else_and_nobody_signed_out_ends_any() {
+    let kit = Kit::new().await;
+    let lid = kit.lock(&lee()).await.id().reveal();
+    for mode in ["final", "parting"] {
+        let form = format!("lid={lid}&mode={mode}");
+        assert_eq!(kit.release(Some(kim()), &form).await, DONE);
+        assert_eq!(kit.release(None, &form).await, (401, "session-expired".into()));
+    }
+    assert_eq!(kit.holders().await, [("lee".into(), Duration::from_secs(300))]);
+}
+
+#[tokio::test]
+async fn what_is_no_lock_id_ends_nothing_and_what_is_no_farewell_is_refused() {
+    let kit = Kit::new().await;
+    kit.lock(&kim()).await;
+    let long = format!("lid={}", "0".repeat(100_000));
+    for form in ["lid=", "lid=none", &long, &format!("lid={}", "0".repeat(64))] {
+        assert_eq!(kit.release(Some(kim()), form).await, DONE, "{form}");
+    }
+    for form in ["", "mode=final", "lid=1&mode=maybe", "lid=1&lid=2"] {
+        assert_eq!(kit.release(Some(kim()), form).await, (422, "bad-form".into()), "{form}");
+    }
+    assert_eq!(kit.holders().await, [("kim".into(), Duration::from_secs(300))]);
+}
+
+#[tokio::test]
+async fn the_scripts_and_all_that_they_import_are_served() {
+    let mut wanted = vec![String::from("tenure.js")];
+    let mut served = Vec::new();
+    while let Some(name) = wanted.pop() {
+        if served.contains(&name) {
+            continue;
+        }
+        let app: Router = leases::scripts("/kit");
+        let request = Request::get(format!("/kit/{name}")).body(Body::empty()).unwrap();
+        let response = app.oneshot(request).await.unwrap();
+        assert_eq!(response.status().as_u16(), 200, "{name}");
+        assert_eq!(response.headers()[CONTENT_TYPE], "text/javascript; charset=utf-8");
+        // A release that changes one of them changes all of them.
+        assert_eq!(response.headers()[CACHE_CONTROL], "no-cache");
+        let text = String::from_utf8(to_bytes(response.into_body(), 100_000).await.unwrap().to_vec()).unwrap();
+        wanted.extend(text.split("from \"./").skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()));
+        served.push(name);
+    }
+    served.sort();
+    assert_eq!(served, ["lease.js", "save.js", "tenure.js", "text.js"]);
+}
