@@ -25,6 +25,7 @@ export function keepLease(form) {
 	const fixed = fields(form).filter((field) => field.readOnly);
 	let failures = 0;
 	let isHeld = expiresInMs !== undefined;
+	let hadLease = isHeld; // One that has ended may go on: when nobody took it, and somebody is there again.
 	let told = status.textContent;
 	let end, timer, flight, state, kept, last, hasAsked, hasBeaten, hasSpoken, answeredAt, generation;
 	let used = clocks(); // When the person last did something here: a beat alone does not say that somebody is there.
@@ -47,7 +48,7 @@ export function keepLease(form) {
 	}
 
 	/** One question at a time: a new one replaces one that may hang since before the machine slept. */
-	async function ask(want = isHeld ? "keep" : "look", facts) {
+	async function ask(want = hadLease ? "keep" : "look", facts) {
 		quiet();
 		const mine = (flight = new AbortController());
 		const limit = setTimeout(() => mine.abort(), WAIT_MS);
@@ -61,7 +62,7 @@ export function keepLease(form) {
 		clearTimeout(limit);
 		if (flight !== mine) return;
 		if (code === 200) hear(answer, sent, want);
-		else if (/40[349]/.test(code)) end_(answer);
+		else if (/40[0349]/.test(code)) close(answer);
 		else doubt(code, want);
 	}
 
@@ -70,13 +71,17 @@ export function keepLease(form) {
 		signIn.hidden = true;
 		generation = answer.generation;
 		isHeld = answer.expires_in_ms !== null;
+		hadLease ||= isHeld;
 		if (isHeld) until(answer.expires_in_ms, sent);
-		if (answer.state) main.dataset.state = answer.state;
+		// What the page itself says, of a mistake or a conflict, stays until there is news.
+		if (answer.state !== form.dataset.state) main.dataset.state = form.dataset.state = answer.state;
+		const wasThere = buttons().includes(document.activeElement);
 		for (const button of buttons()) {
 			button.hidden = !answer.actions.includes(button.dataset.tenureAction);
 			if (answer.next && button.href) button.href = answer.next;
 		}
 		show(isHeld && left() <= 0 ? "checking" : answer.mode);
+		if (wasThere && !buttons().some((button) => button === document.activeElement && !button.hidden)) last?.focus();
 		// Said once: nobody wants to hear every minute that they are editing.
 		if (answer.said !== told || (hasSpoken && want !== "look")) say((told = answer.said));
 		hasSpoken = failures = 0;
@@ -92,9 +97,9 @@ export function keepLease(form) {
 	}
 
 	/** Nothing can be done here any more: it was deleted, a right is gone, somebody else is signed in. */
-	function end_({ detail, code }) {
+	function close({ detail, code }) {
 		show("lost");
-		main.dataset.state = code;
+		main.dataset.state = form.dataset.state = code;
 		for (const button of buttons()) button.hidden = true;
 		say(detail);
 		timer = setTimeout(ask, heartbeatMs);
@@ -111,7 +116,7 @@ export function keepLease(form) {
 		const isAlarming = isHeld ? !isAlive || signedOut || failures || !navigator.onLine : hasAsked && (code || failures || !navigator.onLine);
 		if (isAlarming && isHeld) say(!isAlive ? text.textExpired : signedOut ? text.textSignedOut : text.textOffline);
 		else if (isAlarming) say(signedOut ? text.textFreeSignedOut : text.textFree);
-		timer = setTimeout(ask, RETRY_MS[Math.min(failures++, 3)], isHeld ? "keep" : want);
+		timer = setTimeout(ask, RETRY_MS[Math.min(failures++, 3)], hadLease ? "keep" : want);
 	}
 
 	/** Asks for the lease. Typing does not wait for the answer, and saving does not need it. */
@@ -135,7 +140,6 @@ export function keepLease(form) {
 		form.ariaBusy = /checking|saving/.test(state);
 		const isAlarming = /lost|refused/.test(state);
 		[banner.role, status.role] = isAlarming ? ["alert", null] : [null, "status"]; // One voice.
-		if (document.activeElement?.closest("[data-tenure-action][hidden]")) last?.focus();
 		const isFrozen = !/held|offline|free|moved/.test(state);
 		kept = isFrozen ? kept || values(form) : null;
 		for (const field of fields(form).filter((field) => !fixed.includes(field))) {
@@ -200,7 +204,7 @@ export function keepLease(form) {
 	show(isHeld ? "held" : form.dataset.mode ?? "free");
 	setInterval(tick, 1000);
 	if (acquire === "open" || (acquire && typed(form))) begin();
-	else if (isHeld) ask();
+	else if (isHeld || state !== "free") ask();
 	else next();
 
 	return {

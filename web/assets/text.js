@@ -78,8 +78,11 @@ function drafts() {
 const remove = ({ key }) => store(() => localStorage.removeItem(key));
 const put = ({ key, ...draft }) => store(() => (localStorage[key] = JSON.stringify(draft)));
 
+let isErased = false;
+
 /** Signing out erases what was typed in this browser, whoever it was. */
 export function erase() {
+	isErased = true;
 	for (const key of store(() => Object.keys(localStorage)) ?? []) if (key.startsWith(KEY)) remove({ key });
 }
 
@@ -116,6 +119,7 @@ export function keepText(form, onWrite) {
 
 	function save() {
 		clearTimeout(timer);
+		if (isErased) return;
 		const text = !closed && typed(form);
 		const draft = { key, at: Date.now(), person, form: form_key, form_id: form_id.value, version: version.value };
 		if (text) put({ ...draft, base: read(form, base), typed: text });
@@ -155,7 +159,10 @@ export function keepText(form, onWrite) {
 		const all = { ...draft.base, ...draft.typed };
 		for (const [name, list] of Object.entries(all))
 			for (const value of list) if (value !== false) add(name, value === true ? "on" : value);
-		for (const { name, value } of [csrf, lid, form_id]) add(name, value);
+		for (const { name, value } of [csrf, lid]) add(name, value);
+		// Which form it was typed in, and in which it goes on.
+		add("form_id", draft.form_id);
+		add("next-form", form_id.value);
 		add("version", draft.version);
 		add("person", person);
 		add("edit-first", "1");
@@ -201,6 +208,7 @@ export function keepText(form, onWrite) {
 
 	form.addEventListener("input", (event) => {
 		if (event.isTrusted) touched.add(event.target);
+		isErased = false;
 		clearTimeout(timer);
 		timer = setTimeout(save, 300);
 	});

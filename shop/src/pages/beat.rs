@@ -105,6 +105,8 @@ fn in_words(frame: &Frame, no: impl Display, problem: Problem) -> Problem {
         "not-found" => t.no_order_what(no.to_string()).plain(),
         "forbidden" => t.forbidden_operators().to_owned(),
         "other-person" => t.other_person_what().to_owned(),
+        "foreign-version" => t.foreign_what(no.to_string()).plain(),
+        "bad-form" => t.incomplete_next().to_owned(),
         "csrf-failed" => format!("{} {}", t.csrf_what(), t.csrf_reload()),
         _ => return problem,
     };
