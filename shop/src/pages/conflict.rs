@@ -143,7 +143,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
         (None, Kind::Note) => Verdict::Free,
         (None, _) => decide(&member.owner(), Facts::of_a_look(None, in_the_way.into_iter().collect())),
     };
-    let standing = Standing::new(&frame, &member.owner(), kind, attempt.no, &verdict);
+    let standing = Standing::new(&frame, &member.owner(), kind, attempt.no, &verdict).quietly();
     let page = ConflictPage {
         f: frame.state(state),
         url: order_url(attempt.no),

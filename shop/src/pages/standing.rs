@@ -50,6 +50,7 @@ pub(crate) struct Standing {
     /// How long the form's own lease lasts, in milliseconds.
     pub(crate) expires_in_ms: Option<u64>,
     told: Told,
+    quiet: bool,
 }
 
 impl Standing {
@@ -60,7 +61,17 @@ impl Standing {
         let told = Told::new(me, verdict).state(state).said(said.plain()).actions(actions.iter().copied());
         let told = if let Verdict::Saved = verdict { told.next(order_url(no)) } else { told };
         let (mode, expires_in_ms) = (told.mode, told.expires_in_ms);
-        Standing { state, mode, said, actions, expires_in_ms, told }
+        Standing { state, mode, said, actions, expires_in_ms, told, quiet: false }
+    }
+
+    /// Said only once it changes: for pages that have something else to say first.
+    pub(crate) fn quietly(self) -> Standing {
+        Standing { quiet: true, ..self }
+    }
+
+    /// Whether it is not said when the page is drawn.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet || self.said.plain().is_empty()
     }
 
     /// For the page's script.
