@@ -45,12 +45,16 @@ impl Driver {
         Driver { process, address }
     }
 
-    /// A browser with this profile, of a person who reads this language.
-    pub(crate) async fn browser(&self, profile: &Path, language: &str) -> WebDriver {
+    /// A browser with this profile, of a person who reads this language. One with a memory shows a page that was left as it was
+    /// then (bfcache); one without loads it again and restores the fields.
+    pub(crate) async fn browser(&self, profile: &Path, language: &str, has_memory: bool) -> WebDriver {
         let browser = async {
             let mut wishes = DesiredCapabilities::chrome();
             for flag in FLAGS {
                 wishes.add_arg(flag)?;
+            }
+            if !has_memory {
+                wishes.add_arg("--disable-features=BackForwardCache")?;
             }
             wishes.add_arg(&format!("--user-data-dir={}", profile.display()))?;
             wishes.add_arg("--window-size=1280,900")?;

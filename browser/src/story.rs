@@ -109,8 +109,19 @@ impl Story {
 
     /// Somebody with a browser, reading `en` or `ko`, who has not signed in.
     pub async fn reader_of(&self, language: &str) -> Person {
+        self.with_a_browser(language, true).await
+    }
+
+    /// Somebody who is signed in, with a browser that loads a page again when they go back, and restores what was typed.
+    pub async fn person_without_memory(&self, login: &str) -> Person {
+        let person = self.with_a_browser("en", false).await;
+        person.sign_in(login).await;
+        person
+    }
+
+    async fn with_a_browser(&self, language: &str, has_memory: bool) -> Person {
         let profile = tempfile::tempdir().expect("a temporary directory");
-        let web = self.driver.browser(profile.path(), language).await;
+        let web = self.driver.browser(profile.path(), language, has_memory).await;
         Person::new(web, self.base.clone(), profile)
     }
 

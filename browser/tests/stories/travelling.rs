@@ -88,38 +88,64 @@ async fn a_draft_of_one_form_is_not_put_into_the_other() {
     assert!(minji.finds::<bool>("document.querySelector('[data-tenure-draft]').hidden").await);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn what_the_browser_restores_by_itself_never_saves_over_what_was_saved_in_between() {
-    let story = Story::begin().await;
-    let (minji, _) = typed_and_left_then_somebody_saves(&story, Form::Shipping).await;
-    minji.goes_back().await;
-    minji.sees(OPEN).await;
-    // Out of the browser's memory it is the page of then, with its version; otherwise a new one, with the draft on offer.
-    if minji.value("[name='address.line1']").await == "Sejong-daero 9" {
-        meets_the_other_change_when_saving(&minji).await;
-    } else {
-        puts_the_draft_back_and_meets_the_other_change(&minji).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn without_scripts_back_never_saves_over_what_was_saved_in_between() {
-    let story = Story::begin().await;
-    let (minji, olivia) = (story.person("minji").await, story.person("olivia").await);
-    minji.has_scripts(false).await;
+/// Minji types a street and leaves; Olivia corrects the street; Minji goes back, and saves what she finds.
+async fn goes_back_to_a_street_that_was_corrected(minji: Person, story: &Story, scripts: bool) {
+    minji.has_scripts(scripts).await;
     minji.goes_to(SHIPPING).await;
+    minji.sees("#shipping").await;
     minji.types("[name='address.line1']", "Sejong-daero 9").await;
     minji.goes_to("/orders").await;
+    story.clock.advance(Duration::from_secs(11));
+    let olivia = story.person("olivia").await;
     opens(&olivia, Form::Shipping).await;
-    olivia.types("[name=message]", "Ring twice").await;
+    olivia.types("[name='address.line1']", "The corrected street 1").await;
     saves(&olivia).await;
     minji.goes_back().await;
     minji.sees("#shipping").await;
     minji.clicks("[data-tenure-action=save]").await;
-    minji.sees("main:not([data-state=OE-0b])").await;
-    // Asked, or saved without undoing anything.
-    let page = minji.reads("main").await;
-    assert!(page.contains("Ring twice"), "{page}");
+    minji.sees("main:not([data-state=OE-0b], [data-state=OE-25])").await;
+    assert_eq!(story.order().await.shipping().address().line1, "The corrected street 1");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn back_never_saves_over_what_was_saved_in_between() {
+    let story = Story::begin().await;
+    goes_back_to_a_street_that_was_corrected(story.person("minji").await, &story, true).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn back_to_fields_that_the_browser_restores_never_saves_over_it() {
+    let story = Story::begin().await;
+    goes_back_to_a_street_that_was_corrected(story.person_without_memory("minji").await, &story, true).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn back_without_scripts_never_saves_over_it() {
+    let story = Story::begin().await;
+    goes_back_to_a_street_that_was_corrected(story.person("minji").await, &story, false).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn back_without_scripts_to_restored_fields_never_saves_over_it() {
+    let story = Story::begin().await;
+    goes_back_to_a_street_that_was_corrected(story.person_without_memory("minji").await, &story, false).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_browser_restores_is_taken_out_and_offered_on_its_own_version() {
+    let story = Story::begin().await;
+    let minji = story.person_without_memory("minji").await;
+    opens(&minji, Form::Shipping).await;
+    types_an_address(&minji, "Sejong-daero 9").await;
+    minji.goes_to("/orders").await;
+    story.clock.advance(Duration::from_secs(11));
+    let olivia = story.person("olivia").await;
+    opens(&olivia, Form::Shipping).await;
+    olivia.types("[name=message]", "Ring twice").await;
+    saves(&olivia).await;
+    minji.goes_back().await;
+    minji.sees(OPEN).await;
+    puts_the_draft_back_and_meets_the_other_change(&minji).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -102,7 +102,7 @@ fn problem(refusal: Refusal) -> Problem {
 fn in_words(frame: &Frame, no: impl Display, problem: Problem) -> Problem {
     let t = frame.t;
     let said = match problem.code() {
-        "not-found" => t.no_order_what(no.to_string()).plain(),
+        "not-found" => t.standing_gone().to_owned(),
         "forbidden" => t.forbidden_operators().to_owned(),
         "other-person" => t.other_person_what().to_owned(),
         "foreign-version" => t.foreign_what(no.to_string()).plain(),

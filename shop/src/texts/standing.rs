@@ -7,6 +7,9 @@ texts! {
     standing_frozen(why):
         "{why} What you typed here stays, and can be copied.",
         "{why} 입력한 내용은 그대로 있으며 복사할 수 있습니다.";
+    standing_gone:
+        "The order is not there any more, or not for you to see. What you typed here stays, and can be copied.",
+        "주문이 더 이상 없거나 볼 수 없게 되었습니다. 입력한 내용은 그대로 있으며 복사할 수 있습니다.";
     standing_resumed:
         "You were away, and nobody changed the order. You can go on.",
         "자리를 비운 동안 변경된 내용이 없습니다. 계속 수정하세요.";
