@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
-use axum::http::{HeaderName, HeaderValue, StatusCode};
-use axum::middleware::from_fn_with_state;
+use axum::extract::Request;
+use axum::http::{HeaderName, HeaderValue};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::Response;
 use tokio::net::TcpListener;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::csrf::CsrfLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
-use tower_http::timeout::TimeoutLayer;
 use tower_http::trace::TraceLayer;
 use tower_sessions::cookie::SameSite;
 use tower_sessions::{Expiry, SessionManagerLayer};
@@ -24,6 +25,9 @@ use crate::{pages, session};
 
 /// How long somebody stays signed in. An open form's heartbeats do not prolong it.
 const SESSION_LENGTH: time::Duration = time::Duration::hours(12);
+
+/// How long anybody waits for a page. What takes longer is answered with a page that says so.
+const LONGEST: Duration = Duration::from_secs(30);
 
 /// How often the shop tidies up behind itself. When it is opened, it does so as well.
 const BETWEEN_SWEEPS: Duration = Duration::from_secs(60 * 60);
@@ -53,10 +57,17 @@ pub fn app(shop: Shop, secure_cookies: bool) -> Router {
         ))
         .layer(header(REFERRER_POLICY, "same-origin"))
         .layer(header(X_CONTENT_TYPE_OPTIONS, "nosniff"))
-        .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, Duration::from_secs(30)))
+        .layer(from_fn(in_time))
         .layer(CatchPanicLayer::custom(|_| pages::failed()))
         .layer(TraceLayer::new_for_http())
         .with_state(shop)
+}
+
+/// An answer in time, and never an empty one.
+async fn in_time(request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    let busy = pages::unavailable(&parts);
+    tokio::time::timeout(LONGEST, next.run(Request::from_parts(parts, body))).await.unwrap_or(busy)
 }
 
 /// Serves the shop until `shutdown` is done, then finishes what is under way.

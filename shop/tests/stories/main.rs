@@ -4,6 +4,7 @@
 
 mod again;
 mod bad_input;
+mod busy;
 mod editing;
 mod first_edit;
 mod merging;

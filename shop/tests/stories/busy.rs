@@ -1,0 +1,116 @@
+//! A database that cannot be written just now, rights that are gone, a session that is read only.
+
+use std::time::Duration;
+
+use shop::domain::{Member, MemberId, Order, OrderNo, Role};
+use tenure::{LockMode, Repository, Wait};
+
+use super::support::{Browser, ORDER, Server};
+
+const SHIPPING: &str = "/orders/2026-000300/shipping";
+const SAVE: &str = "/orders/2026-000300/edit/save";
+
+/// Somebody else writes, and does not finish: no other write gets through.
+async fn write_locked(server: &Server) -> tenure::Transaction {
+    let mut tx = server.db.begin_within(Wait::Within(Duration::from_secs(5))).await.unwrap();
+    let orders = Repository::<Order>::new(&server.db);
+    let mode = LockMode::PessimisticForceIncrement;
+    orders.find(&mut tx, &OrderNo::new(ORDER).unwrap(), mode).await.unwrap().unwrap();
+    tx
+}
+
+/// How often the sign-in sessions were written, as the rows have it.
+async fn sessions(server: &Server) -> Vec<(String, String, i64)> {
+    let text = "select id, data, expires_at from sign_in order by id";
+    if let Ok(pool) = server.db.postgres() {
+        sqlx::query_as(text).fetch_all(pool).await.unwrap()
+    } else if let Ok(pool) = server.db.mysql() {
+        sqlx::query_as(text).fetch_all(pool).await.unwrap()
+    } else {
+        sqlx::query_as(text).fetch_all(server.db.sqlite().unwrap()).await.unwrap()
+    }
+}
+
+async fn looks_around(browser: &Browser) {
+    for path in ["/sign-in", "/orders", "/orders/2026-000300", SHIPPING, "/orders?lang=ko", "/orders?lang=en"] {
+        browser.get(path).await.is(200);
+    }
+}
+
+#[tokio::test]
+async fn while_the_database_cannot_be_written_pages_are_readable_and_saves_keep_the_text() {
+    let server = Server::start().await;
+    let park = server.sign_in("park").await;
+    let form = park.get(SHIPPING).await.form(SHIPPING).with("message", "문 앞에");
+    let open = park.edit(ORDER).await.form(SAVE);
+    park.submit(open.clone()).await.is(200);
+    let stuck = write_locked(&server).await;
+    looks_around(&park).await;
+    server.browser().get("/sign-in").await.is(200);
+    let busy = park.submit(form.clone()).await;
+    assert_eq!(busy.is(503).says("문 앞에").state(), "OE-23");
+    assert_eq!(busy.headers["retry-after"], "5");
+    let (status, told) = park.send_by_script(&form).await;
+    assert!(status == 503 && told["detail"].as_str().unwrap().contains("nothing that you typed is lost"), "{told}");
+    stuck.rollback().await.unwrap();
+    park.submit(busy.form(SHIPPING)).await.is(200).says("문 앞에");
+}
+
+#[tokio::test]
+async fn reading_pages_writes_no_session_and_signing_in_writes_one() {
+    let server = Server::start().await;
+    let nobody = server.browser();
+    for path in ["/sign-in", "/orders", "/nowhere"] {
+        nobody.get(path).await;
+    }
+    assert_eq!(sessions(&server).await, []);
+    let park = server.sign_in("park").await;
+    let signed_in = sessions(&server).await;
+    assert_eq!(signed_in.len(), 1);
+    looks_around(&park).await;
+    park.submit(park.get(SHIPPING).await.form(SHIPPING).with("message", "문 앞에")).await.is(200);
+    looks_around(&park).await;
+    assert_eq!(sessions(&server).await, signed_in);
+}
+
+#[tokio::test]
+async fn a_right_that_is_gone_while_somebody_writes_keeps_the_text() {
+    let server = Server::start().await;
+    let park = server.sign_in("park").await;
+    let note = park.submit(park.open(ORDER).await.form("/orders/2026-000300/note/edit")).await;
+    let note = note.is(200).form("/orders/2026-000300/note/save").with("text", "for operators only");
+    let form = park.get(SHIPPING).await.form(SHIPPING).with("message", "typed as an operator");
+    let members = Repository::<Member>::new(&server.db);
+    let mut tx = server.db.begin().await.unwrap();
+    let id = MemberId::new("park").unwrap();
+    let member = members.find(&mut tx, &id, LockMode::Optimistic).await.unwrap().unwrap();
+    let customer = Member::new(id, member.name(), Role::Customer, member.password_hash()).unwrap();
+    members.delete(&mut tx, member).await.unwrap();
+    members.insert(&mut tx, customer).await.unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(park.submit(note.clone()).await.is(403).says("for operators only").state(), "AC-11");
+    assert_eq!(park.submit(form).await.is(404).says("typed as an operator").state(), "LP-18");
+    assert_eq!(park.beat("note", &note, "keep").await.0, 403);
+}
+
+#[tokio::test]
+async fn a_form_from_a_browser_whose_cookies_were_cleared_is_sent_again_with_one_button() {
+    let server = Server::start().await;
+    let park = server.sign_in("park").await;
+    let form = park.get(SHIPPING).await.form(SHIPPING).with("message", "문 앞에");
+    let cleared = server.sign_in("park").await;
+    let refused = cleared.submit(form).await;
+    assert_eq!(refused.is(403).says("문 앞에").state(), "E-403");
+    cleared.submit(refused.form(SHIPPING)).await.is(200).says("문 앞에");
+}
+
+#[tokio::test]
+async fn an_answer_to_a_form_can_be_read_in_the_other_language_with_its_text() {
+    let server = Server::start().await;
+    let park = server.sign_in("park").await;
+    let form = park.get(SHIPPING).await.form(SHIPPING).with("message", "문 앞에");
+    let refused = server.browser().submit(form).await;
+    let korean = refused.is(401).form(&format!("{SHIPPING}?lang=ko"));
+    let page = server.browser().submit(korean).await;
+    assert!(page.is(401).says("문 앞에").html.contains("<html lang=\"ko\""), "{}", page.html);
+}
