@@ -27,7 +27,7 @@ export function keepLease(form) {
 	let isHeld = expiresInMs !== undefined;
 	let hadLease = isHeld; // One that has ended may go on: when nobody took it, and somebody is there again.
 	let told = status.textContent;
-	let end, timer, flight, state, kept, last, hasAsked, hasBeaten, hasSpoken, answeredAt, generation;
+	let end, timer, flight, state, kept, last, hasAsked, hasBeaten, hasSpoken, answeredAt, generation, isRestored;
 	let used = clocks(); // When the person last did something here: a beat alone does not say that somebody is there.
 
 	const until = (ms, from = clocks()) => (end = from.map((at) => at + ms));
@@ -61,6 +61,9 @@ export function keepLease(form) {
 		} catch {} // Unreachable, or a page of somebody between us and the server.
 		clearTimeout(limit);
 		if (flight !== mine) return;
+		// Out of the browser's memory, and somebody else is signed in by now, or nobody: it is not for them to see.
+		if (isRestored && (code === 401 || answer?.code === "other-person")) return location.reload();
+		form.hidden = isRestored = false;
 		if (code === 200) hear(answer, sent, want);
 		else if (/40[0349]/.test(code)) close(answer);
 		else doubt(code, want);
@@ -89,6 +92,8 @@ export function keepLease(form) {
 	}
 
 	function next() {
+		// Without a lease there is nothing to keep alive: whoever comes back to the page asks anyway.
+		if (!isHeld && document.hidden) return;
 		const jitter = heartbeatMs < 30000 ? 0 : Math.random() * 10000 - 5000;
 		// After a reload the farewell of the page before may come later than our first beat: so the second comes soon.
 		const soon = !isHeld ? Infinity : hasBeaten ? left() / 2 : PARTING_MS / 2;
@@ -184,8 +189,12 @@ export function keepLease(form) {
 		document.addEventListener(type, () => (used = clocks()), { capture: true, passive: true });
 	for (const type of ["visibilitychange", "resume"]) document.addEventListener(type, wake);
 	for (const type of ["online", "focus"]) addEventListener(type, wake);
-	// Back from the browser's memory: whoever is signed in now may be somebody else.
-	addEventListener("pageshow", (event) => event.persisted && ((state = "checking"), wake(event)));
+	addEventListener("pageshow", (event) => {
+		if (!event.persisted) return;
+		form.hidden = isRestored = true;
+		state = "checking";
+		wake(event);
+	});
 	addEventListener("pagehide", () => {
 		// After an answer there is nothing to keep, and what was not asked for was not taken. Otherwise a little time is left:
 		// a reload or Back may come next.
@@ -235,6 +244,5 @@ export function keepLease(form) {
 			show("leaving");
 			arm();
 		},
-		restart: () => ((state = "checking"), wake({ persisted: true })),
 	};
 }

@@ -78,6 +78,5 @@ export function saveFrom(form, lease, text) {
 		if (!event.persisted) return;
 		sending?.abort();
 		sending = null;
-		lease.restart();
 	});
 }

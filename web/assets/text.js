@@ -75,6 +75,9 @@ function drafts() {
 	return found;
 }
 
+// Not a secret, only a key that no other page has.
+const fresh = () => `${KEY}${Date.now().toString(36)}-${Math.random().toString(36).slice(2)}`;
+
 const remove = ({ key }) => store(() => localStorage.removeItem(key));
 const put = ({ key, ...draft }) => store(() => (localStorage[key] = JSON.stringify(draft)));
 
@@ -100,7 +103,7 @@ export function drop(formId) {
 export function keepText(form, onWrite) {
 	const { person, tenureForm: form_key, restore } = form.dataset;
 	const { version, form_id, csrf, lid } = form.elements;
-	const key = KEY + crypto.randomUUID();
+	const key = fresh();
 	const box = near(form, "draft");
 	const part = (name) => box?.querySelector(`[data-tenure-draft-${name}]`) ?? document.createElement("i");
 	const touched = new Set();
@@ -117,13 +120,17 @@ export function keepText(form, onWrite) {
 		}
 	}
 
+	const draftOf = (text) => ({
+		key, at: Date.now(), person, form: form_key, form_id: form_id.value, version: version.value,
+		base: read(form, base), typed: text,
+	});
+
 	function save() {
 		clearTimeout(timer);
-		if (isErased) return;
-		const text = !closed && typed(form);
-		const draft = { key, at: Date.now(), person, form: form_key, form_id: form_id.value, version: version.value };
-		if (text) put({ ...draft, base: read(form, base), typed: text });
-		else if (!closed) remove({ key });
+		if (isErased || closed) return;
+		const text = typed(form);
+		if (text) put(draftOf(text));
+		else remove({ key });
 	}
 
 	function show(state) {
@@ -138,10 +145,16 @@ export function keepText(form, onWrite) {
 		part("discard").hidden = state === "dropped";
 	}
 
-	const fits = (draft) => draft.version === version.value;
+	const isOfNow = (draft) => draft.version === version.value;
 	const isShown = (draft) => Object.entries(draft.typed).every(([name, value]) => `${value}` === `${values(form)[name]}`);
+	/** Whether there is a field for everything that was typed: rows may have been added to the form then. */
+	const fits = (draft) =>
+		isOfNow(draft) && Object.entries(draft.typed).every(([name, value]) => value.length === values(form)[name]?.length);
 
 	function fill(draft) {
+		// What was typed here meanwhile is not lost for it: it is on offer in turn.
+		const other = typed(form);
+		if (other) put({ ...draftOf(other), key: fresh() });
 		write(form, draft.typed);
 		for (const field of fields(form)) if (field.name in draft.typed) touched.add(field);
 		remove(draft);
@@ -166,8 +179,8 @@ export function keepText(form, onWrite) {
 		add("version", draft.version);
 		add("person", person);
 		add("edit-first", "1");
+		save();
 		closed = true;
-		remove({ key });
 		document.body.append(post);
 		// The draft stays until the page that comes next has the text in its fields.
 		post.submit();
@@ -191,7 +204,7 @@ export function keepText(form, onWrite) {
 	}
 
 	function look() {
-		const own = sessionStorage[`tenure page ${form_key}`];
+		const own = store(() => sessionStorage[`tenure page ${form_key}`]);
 		store(() => (sessionStorage[`tenure page ${form_key}`] = key));
 		save();
 		const mine = drafts().filter((draft) => draft.person === person && draft.form === form_key && draft.key !== key);
@@ -203,7 +216,7 @@ export function keepText(form, onWrite) {
 		const { type } = performance.getEntriesByType("navigation")[0] ?? {};
 		const wasHere = offer.key === own && /reload|back_forward/.test(type);
 		if (wasHere && fits(offer) && !offer.dropped && !typed(form)) fill(offer);
-		else show(offer.dropped ? "dropped" : fits(offer) ? "found" : "older");
+		else show(offer.dropped ? "dropped" : isOfNow(offer) ? "found" : "older");
 	}
 
 	form.addEventListener("input", (event) => {
