@@ -23,7 +23,7 @@ use crate::open::sweep;
 use crate::use_cases::Shop;
 use crate::{pages, session};
 
-/// How long somebody stays signed in. An open form's heartbeats do not prolong it.
+/// How long somebody stays signed in, from the moment they signed in: neither reading pages nor heartbeats write the session.
 const SESSION_LENGTH: time::Duration = time::Duration::hours(12);
 
 /// How long anybody waits for a page. What takes longer is answered with a page that says so.

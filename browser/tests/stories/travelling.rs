@@ -330,3 +330,41 @@ async fn a_draft_expires_after_a_day() {
     assert!(park.finds::<bool>("document.querySelector('[data-tenure-draft]').hidden").await);
     assert_eq!(park.drafts().await, 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_that_were_added_to_the_form_come_back_with_the_draft() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    opens(&park, Form::Whole).await;
+    park.types("#new-product-1", "Tea").await;
+    park.types("#new-price-1", "9000").await;
+    park.clicks("[name=more]").await;
+    park.types("#new-product-2", "Cup").await;
+    park.types("#new-price-2", "12000").await;
+    park.waits_until("Object.values(localStorage).some((draft) => draft.includes('Cup') && draft.includes('12000'))").await;
+    park.goes_to("/orders").await;
+    story.clock.advance(Duration::from_secs(11));
+    opens(&park, Form::Whole).await;
+    park.clicks("[data-tenure-draft-restore]").await;
+    park.sees("#new-product-2").await;
+    let rows: Vec<String> = park.finds("[...document.querySelectorAll('[name=new-product]')].map((field) => field.value)").await;
+    assert_eq!(rows[..2], ["Tea", "Cup"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_typed_beside_a_draft_is_not_lost_when_the_draft_is_put_back() {
+    let story = Story::begin().await;
+    let park = story.person("park").await;
+    opens(&park, Form::Shipping).await;
+    types_an_address(&park, "Typed first").await;
+    park.goes_to("/orders").await;
+    story.clock.advance(Duration::from_secs(11));
+    opens(&park, Form::Shipping).await;
+    park.types("[name='address.line1']", "Typed second").await;
+    park.clicks("[data-tenure-draft-restore]").await;
+    assert_eq!(park.value("[name='address.line1']").await, "Typed first");
+    saves(&park).await;
+    opens(&park, Form::Shipping).await;
+    park.clicks("[data-tenure-draft-restore]").await;
+    park.waits_until("document.querySelector(\"[name='address.line1']\")?.value === 'Typed second'").await;
+}
