@@ -23,8 +23,6 @@ use crate::use_cases::OrderRow;
 pub(crate) use forms::{KeptRow, SavedRow, keep_form, kept_form, mark_saved, saved_form, sweep_forms};
 pub use sessions::Sessions;
 
-
-
 /// Which of the files answers.
 macro_rules! on {
     ($db:expr, $function:ident ( $($argument:expr),* )) => {

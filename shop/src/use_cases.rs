@@ -11,6 +11,7 @@ mod forms;
 mod note;
 mod save_both;
 mod sign_in;
+mod standing;
 mod supervise;
 
 use tenure::{
@@ -21,7 +22,7 @@ use tenure::{
 use crate::domain::{Invalid, Member, Note, Order, OrderError, OrderNo, Role};
 
 pub use browse::{OrderFilter, OrderPage, OrderRow, OrderView};
-pub use edit_order::Editing;
+pub use edit_order::{Editing, WholeForm};
 pub use first_edit::ShippingForm;
 pub use forms::{Doing, Kept, Once, SavedForm};
 pub use note::EditingNote;

@@ -56,23 +56,27 @@
 //! let app: Router<(LockManager, Repository<Note>)> = Router::new().route("/notes/{id}/beat", post(beat));
 //! ```
 
+mod told;
+
 use std::convert::Infallible;
 use std::fmt;
 use std::time::Duration;
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::{Form, RequestExt};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use tenure::{
     Aggregate, Error, Holder, Lease, LeaseError, LockError, LockId, LockKey, LockManager, NoLock, Owner, Repository,
     TakeOverError, UpdateError, VersionToken, Why,
 };
 
+pub use told::Told;
+
 use crate::csrf::CsrfToken;
 use crate::form_id::FormId;
 use crate::leases::PARTING_GRACE;
 use crate::problem::Problem;
-use crate::verdict::{Facts, Mine, Moved, Verdict};
+use crate::verdict::{Facts, Mine, Moved};
 
 /// The reason that a person's own lease is given when they go on in another tab. A code, not a text: pages say it in the
 /// reader's language.
@@ -317,72 +321,6 @@ fn alive(lease: &Lease, key: &LockKey) -> Mine {
         return Mine::Alive(Holder::clone(lease));
     }
     Mine::Ended(Box::new(NoLock { key: Some(lease.key.clone()), why: Why::OtherAggregate, held_now: None }))
-}
-
-/// Where a form stands, as its page's script is told. The page has the words; the script only shows them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Told {
-    /// `held`, `free`, `moved`: it can be typed on. `refused`, `lost`, `saved`: to be read and copied.
-    pub mode: &'static str,
-    /// The state of the page, in the application's own list of states; empty for none.
-    pub state: String,
-    /// In words. Empty where there is nothing to say.
-    pub said: String,
-    /// What can be done next: the names of the buttons that are shown.
-    pub actions: Vec<&'static str>,
-    /// How long the form's own lease lasts from now, in milliseconds, if it has one. A duration, because the clocks of browsers are
-    /// wrong.
-    pub expires_in_ms: Option<u64>,
-    /// The generation of the person's own lease elsewhere, for `instead_of`.
-    pub generation: Option<i64>,
-    /// Who is signed in.
-    pub person: String,
-    /// Where to go, once there is nothing left to do here.
-    pub next: Option<String>,
-}
-
-impl Told {
-    /// The verdict, without words.
-    pub fn new<F>(me: &Owner, verdict: &Verdict<F>) -> Self {
-        let lease = match verdict {
-            Verdict::Editing { lease, .. } | Verdict::Outdated { lease: Some(lease), .. } => Some(lease),
-            _ => None,
-        };
-        let generation = match verdict {
-            Verdict::Elsewhere { holder, .. } => Some(holder.generation),
-            _ => None,
-        };
-        Told {
-            mode: verdict.mode(),
-            state: String::new(),
-            said: String::new(),
-            actions: Vec::new(),
-            expires_in_ms: lease.map(|lease| u64::try_from(lease.remaining.as_millis()).unwrap_or(u64::MAX)),
-            generation,
-            person: me.id.clone(),
-            next: None,
-        }
-    }
-
-    /// In these words.
-    pub fn said(self, said: impl Into<String>) -> Self {
-        Told { said: said.into(), ..self }
-    }
-
-    /// In that state of the application's list.
-    pub fn state(self, state: impl Into<String>) -> Self {
-        Told { state: state.into(), ..self }
-    }
-
-    /// With these buttons.
-    pub fn actions(self, actions: impl IntoIterator<Item = &'static str>) -> Self {
-        Told { actions: actions.into_iter().collect(), ..self }
-    }
-
-    /// There is nothing left to do here; go on there.
-    pub fn next(self, next: impl Into<String>) -> Self {
-        Told { next: Some(next.into()), ..self }
-    }
 }
 
 fn signed_out() -> Problem {

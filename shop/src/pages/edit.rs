@@ -3,70 +3,28 @@
 //! The form has an address of its own, which names the form and not the lock id: that comes from the browser's key. So reload,
 //! Back, a bookmark and a second window show what is true then, and looking at it takes no lock.
 
-use askama::Template;
+mod page;
+
 use axum::extract::{Query, State};
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
-use jiff::SignedDuration;
-use tenure::{Error, Holder, LeaseError, LockError, LockId, VersionToken, Why};
+use axum::response::Response;
+use tenure::{Error, LockError, LockId, VersionToken};
 use tenure_web::form_id::FormId;
 use tenure_web::sent::Sent;
-use tenure_web::verdict::{Facts, Mine, Moved, Verdict, decide};
-use tenure_web::versions::Versioned;
 
-use super::compare::{self, Row, without_gone_lines};
-use super::fields::{Fields, Pairs, quantity};
+use super::compare::without_gone_lines;
+use super::fields::{Fields, Pairs};
 use super::flash::Flash;
-use super::form::{LineInput, Style, line_inputs, new_line_inputs, shipping_inputs};
-use super::frame::{Frame, Visit};
-use super::icon::Icon;
-use super::input::{Input, Mistake};
+use super::frame::Visit;
+use super::input::Mistake;
 use super::kept::{KeptForm, Key, Named};
 use super::order::Number;
 use super::posted::{Answer, Posted};
 use super::read::{mistake_of, read_lines, read_shipping};
 use super::refusal::{self, Attempt, What};
-use super::standing::{Kind, Standing};
-use super::{both, locked, lost, order_url, outcome, problem, see};
+use super::{both, order_url, outcome, see};
 use crate::domain::{Order, OrderNo};
-use crate::texts::{Html, When, left};
-use crate::use_cases::{Doing, OrderView, Refusal, Shop};
-
-#[derive(Template)]
-#[template(path = "edit.html")]
-struct EditPage {
-    f: Frame,
-    kind: Kind,
-    standing: Standing,
-    no: OrderNo,
-    url: String,
-    /// The version that the text in the form was typed on.
-    token: VersionToken<Order>,
-    form_id: FormId,
-    lid: String,
-    /// The form that [Edit again with my text] opens when the lease of this one is lost.
-    next_form: FormId,
-    until: When,
-    left: String,
-    inputs: Vec<Input>,
-    lines: Vec<LineInput>,
-    new_lines: Vec<[Input; 3]>,
-    /// Lines that were typed and are not in the order any more: they take part in the comparison when it is saved.
-    gone_lines: Vec<(String, String)>,
-    mistakes: Vec<Mistake>,
-    /// Whether the form holds text that was typed before it was drawn.
-    returned: bool,
-    /// Who has changed the order since the text was typed, if anybody has; and what differs.
-    moved: Option<Html>,
-    rows: Vec<Row>,
-}
-
-impl EditPage {
-    /// What is wrong with the lines as a whole.
-    fn lines_mistake(&self) -> Option<&Mistake> {
-        self.mistakes.iter().find(|mistake| mistake.id == "lines")
-    }
-}
+use crate::use_cases::{Doing, Refusal, Shop, WholeForm};
+use page::draw;
 
 /// Where the form is.
 pub(super) fn address(no: &OrderNo, form: FormId, kept: Option<FormId>) -> String {
@@ -183,16 +141,18 @@ pub(super) async fn save(State(shop): State<Shop>, Number(no): Number, form: Pos
         return Ok(with_mistakes(&shop, visit, attempt, once.form, id).await);
     };
     let doing = Doing::Save(once.clone());
+    let filled_in = WholeForm { info, lines };
     let save = |seen| {
-        let (info, lines) = (info.clone(), lines.clone());
         let (shop, visit, no, id, doing, fields) = (&shop, &visit, &no, &id, &doing, &fields);
+        let filled_in = &filled_in;
         async move {
             match opened {
                 None => {
-                    let saved = shop.save_edit(&visit.member, no, seen, id, info, lines, doing).await?;
+                    let saved = shop.save_edit(&visit.member, no, seen, id, filled_in, doing).await?;
                     Ok(Flash::saved(seen, saved))
                 }
                 Some(opened) => {
+                    let WholeForm { info, lines } = filled_in.clone();
                     let changes = both::changes(fields, info, Some(lines));
                     let saved = shop.save_both(&visit.member, no, opened, Some(id), &changes, doing).await?;
                     Ok(Flash::saved_both(&visit.frame, saved))
@@ -228,11 +188,12 @@ async fn mistakes(shop: &Shop, visit: &Visit, no: &OrderNo, fields: &Fields) -> 
     let t = visit.frame.t;
     let Ok(view) = shop.order(&visit.member, no).await else { return Vec::new() };
     let (info, lines) = (read_shipping(t, fields), read_lines(t, fields, view.order.lines()));
-    let (Ok(info), Ok(lines)) = (&info, &lines) else {
-        return info.err().into_iter().chain(lines.err()).flatten().collect();
+    let form = match (info, lines) {
+        (Ok(info), Ok(lines)) => WholeForm { info, lines },
+        (info, lines) => return info.err().into_iter().chain(lines.err()).flatten().collect(),
     };
     let (Ok(seen), Ok(id)) = (fields.text("version").parse(), fields.text("lid").parse()) else { return Vec::new() };
-    match shop.save_edit(&visit.member, no, seen, &id, info.clone(), lines.clone(), &Doing::Ask).await {
+    match shop.save_edit(&visit.member, no, seen, &id, &form, &Doing::Ask).await {
         Err(Refusal::Order(error)) => mistake_of(t, &error).into_iter().collect(),
         _ => Vec::new(),
     }
@@ -251,120 +212,4 @@ pub(super) async fn leave(State(shop): State<Shop>, Number(no): Number, form: Po
         }
         Err(refusal) => Ok(refusal::plain(form.visit.frame, refusal)),
     }
-}
-
-/// The form; or the page that says why there is none, with what was typed.
-async fn draw(
-    shop: &Shop,
-    visit: Visit,
-    attempt: Attempt<'_>,
-    form: FormId,
-    id: LockId,
-    mistakes: Vec<Mistake>,
-) -> Response {
-    let member = &visit.member;
-    let asked = async {
-        let view = shop.order(member, attempt.no).await?;
-        let saved = shop.saved(member, form).await?.is_some();
-        let mine = match shop.lease(member, &id).await {
-            Ok(lease) => Mine::Alive(Holder::clone(&lease)),
-            Err(LeaseError::NoLock(no_lock)) => Mine::Ended(Box::new(no_lock)),
-            Err(error) => return Err(error.into()),
-        };
-        Ok::<_, Refusal>((view, saved, mine))
-    };
-    let (view, saved, mine) = match asked.await {
-        Ok(asked) => asked,
-        Err(refusal) => return refusal::page(shop, visit, attempt, refusal).await,
-    };
-    let own = if let Mine::Alive(lease) = &mine { Some(lease.generation) } else { None };
-    let no_lock = if let Mine::Ended(no_lock) = &mine { Some(no_lock.clone()) } else { None };
-    let moved = attempt.seen.is_some_and(|seen| seen.version() != view.order.version());
-    let facts = Facts {
-        frozen: view.frozen(),
-        mine,
-        others: view.holder.clone().into_iter().filter(|holder| Some(holder.generation) != own).collect(),
-        moved: moved.then(|| Moved { change: view.changes.first().cloned() }),
-        saved,
-        exclusive: true,
-    };
-    let verdict = decide(&member.owner(), facts);
-    match (&verdict, no_lock) {
-        (Verdict::Editing { lease, .. } | Verdict::Outdated { lease: Some(lease), .. }, _) => {
-            let lease = lease.clone();
-            editing(visit, attempt, (form, id), &view, &lease, &verdict, mistakes)
-        }
-        (Verdict::Saved, _) => problem::already_saved(visit.frame, attempt.no),
-        (Verdict::Frozen(_), _) => {
-            let Some(refusal) = view.order.frozen() else { return problem::failed(visit.frame) };
-            refusal::page(shop, visit, attempt, Refusal::Order(refusal)).await
-        }
-        (
-            Verdict::Taken { holder, ended: None | Some(Why::Unknown) }
-            | Verdict::Elsewhere { holder, ended: None | Some(Why::Unknown) },
-            _,
-        ) => {
-            let holder = holder.clone();
-            locked::page(shop, visit, attempt, holder).await
-        }
-        // A bookmark, or the address in another browser: there is nothing of the form but its address.
-        (Verdict::Ended { why: Why::Unknown, .. }, _) if attempt.fields.is_blank() => explain(Number(attempt.no.clone())).await,
-        (_, Some(no_lock)) => lost::page(shop, visit, attempt, &no_lock).await,
-        (_, None) => explain(Number(attempt.no.clone())).await,
-    }
-}
-
-fn editing(
-    visit: Visit,
-    attempt: Attempt<'_>,
-    (form_id, id): (FormId, LockId),
-    view: &OrderView,
-    lease: &Holder,
-    verdict: &Verdict<crate::domain::OrderState>,
-    mistakes: Vec<Mistake>,
-) -> Response {
-    let (frame, order) = (visit.frame, &view.order);
-    let Attempt { no, seen, fields, .. } = attempt;
-    let t = frame.t;
-    let is_blank = fields.is_blank();
-    // Text keeps the version that it was typed on, so that saving it finds out what others changed meanwhile.
-    let (version, now) = (seen.unwrap_or(order.token()), order.token());
-    let own = Fields::of_shipping(order.shipping()).with_lines(order.lines());
-    let typed = if is_blank { &own } else { fields };
-    let style = Style { t, mistakes: &mistakes, own: !visit.member.is_operator(), readonly: false };
-    // Text from the shipping form knows nothing of lines.
-    let knows_lines = typed.lines().next().is_some();
-    let is_known = |line_no| !knows_lines || typed.lines().any(|typed| typed == line_no);
-    let is_gone = |line_no: &u32| order.lines().iter().all(|line| line.line_no() != *line_no);
-    let goes_on = fields.has("more") || fields.has("keep");
-    let gone =
-        typed.lines().filter(is_gone).map(|line_no| (quantity(line_no), typed.text(&quantity(line_no)).to_owned()));
-    let has_moved = version != now;
-    let who = view.changes.first().map(|change| {
-        t.did(change, change.by.as_ref().is_some_and(|by| frame.is_me(by)), frame.at(change.at))
-    });
-    let standing = Standing::new(&frame, &visit.member.owner(), Kind::Edit, no, verdict);
-    let page = EditPage {
-        no: no.clone(),
-        url: order_url(no),
-        kind: Kind::Edit,
-        token: version,
-        form_id,
-        lid: id.reveal(),
-        next_form: FormId::random(),
-        until: frame.at(frame.now + SignedDuration::try_from(lease.remaining).unwrap_or_default()).with_zone(),
-        left: left(t, lease.remaining),
-        inputs: shipping_inputs(style, typed, &own),
-        lines: line_inputs(style, order, typed).into_iter().filter(|line| is_known(line.line_no)).collect(),
-        new_lines: new_line_inputs(style, typed),
-        gone_lines: gone.collect(),
-        returned: !is_blank && !goes_on && mistakes.is_empty() && !has_moved,
-        moved: has_moved.then(|| t.moved_since(who.unwrap_or_else(|| t.changed_since().into()))),
-        rows: if has_moved { compare::typed_rows(t, order, typed) } else { Vec::new() },
-        f: frame.state(if mistakes.is_empty() { standing.state } else { "OE-17" }),
-        standing,
-        mistakes,
-    };
-    let status = if page.mistakes.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
-    Versioned(now, page.f.answer(status, &page)).into_response()
 }

@@ -206,7 +206,13 @@ mod tests {
 
     #[test]
     fn what_is_sent_again_goes_over_what_was_kept() {
-        let kept = fields(&[("version", "v1"), ("message", "hi"), ("quantity-1", "2"), ("quantity-2", "1"), ("remove-2", "on")]);
+        let kept = fields(&[
+            ("version", "v1"),
+            ("message", "hi"),
+            ("quantity-1", "2"),
+            ("quantity-2", "1"),
+            ("remove-2", "on"),
+        ]);
         let sent = fields(&[("version", "v2"), ("quantity-2", "5"), ("kept", "7")]).over(kept.to_keep());
         assert_eq!((sent.text("version"), sent.text("message"), sent.text("quantity-1")), ("v2", "hi", "2"));
         assert_eq!((sent.text("quantity-2"), sent.removes(2)), ("5", false));

@@ -121,9 +121,13 @@ mod tests {
         let said = Flash::SavedBoth { with: vec!["김민지; \"Kim\" = <b>".into()] };
         let mut response = ().into_response();
         said.leave(&mut response);
-        let sent = response.headers()[SET_COOKIE].to_str().expect("a cookie").split(';').next().expect("its value").to_owned();
+        let sent =
+            response.headers()[SET_COOKIE].to_str().expect("a cookie").split(';').next().expect("its value").to_owned();
         let headers = HeaderMap::from_iter([(COOKIE, sent.parse().expect("text"))]);
         assert_eq!(Flash::waiting(&headers), Some(said));
-        assert_eq!(Flash::waiting(&HeaderMap::from_iter([(COOKIE, HeaderValue::from_static("shop-flash=said=no"))])), None);
+        assert_eq!(
+            Flash::waiting(&HeaderMap::from_iter([(COOKIE, HeaderValue::from_static("shop-flash=said=no"))])),
+            None
+        );
     }
 }

@@ -58,7 +58,8 @@ pub(crate) fn line_inputs(style: Style<'_>, order: &Order, typed: &Fields) -> Ve
         // A line that goes has the word for it in its field; the number it had is what comes back when it stays.
         let value = typed.get(&name).filter(|_| !removed).unwrap_or(&own);
         let label = style.t.line_quantity(line.product());
-        let quantity = Input::new(&name, label, value, Kind::Number, style.mistakes).readonly(style.readonly).base(&own);
+        let quantity =
+            Input::new(&name, label, value, Kind::Number, style.mistakes).readonly(style.readonly).base(&own);
         let (product, price) = (line.product().to_owned(), style.t.money(line.price()));
         LineInput { line_no: line.line_no(), product, price, quantity, removed }
     };

@@ -10,6 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::response::{Html as HtmlBody, IntoResponse, Response};
 use jiff::Timestamp;
+use tenure::Change;
 use tenure_web::csrf::CsrfToken;
 use tenure_web::sent::is_script;
 
@@ -107,6 +108,15 @@ impl Frame {
     /// Whether that is the person who looks.
     pub(crate) fn is_me(&self, owner: &tenure::Owner) -> bool {
         self.member.as_ref().is_some_and(|member| member.id().as_str() == owner.id)
+    }
+
+    /// Who made the latest of these changes, what and when.
+    pub(crate) fn latest(&self, changes: &[Change]) -> Html {
+        let did = |change: &Change| {
+            let is_me = change.by.as_ref().is_some_and(|by| self.is_me(by));
+            self.t.did(change, is_me, self.at(change.at))
+        };
+        changes.first().map_or_else(|| self.t.changed_since().into(), did)
     }
 
     /// The path that was asked for.

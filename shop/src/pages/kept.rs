@@ -17,7 +17,7 @@ use super::read::{read_lines, read_shipping};
 use super::refusal::{self, Attempt, What};
 use super::{both, edit, note, problem, see, shipping};
 use crate::domain::{Note, Order, OrderNo};
-use crate::use_cases::{Doing, Refusal, ShippingForm, Shop};
+use crate::use_cases::{Doing, Refusal, ShippingForm, Shop, WholeForm};
 
 /// What stands in the address behind the order's number.
 pub(super) struct Named(pub(super) FormId);
@@ -109,11 +109,15 @@ impl KeptForm {
                     Err(refusal) => return Ok(Err(refusal)),
                 };
                 let (Some(seen), Some(id), Some(form)) = (seen, id, self.form_id()) else { return Err(None) };
-                let (Ok(info), Ok(lines)) = (read_shipping(t, fields), read_lines(t, fields, view.order.lines())) else {
+                let (Ok(info), Ok(lines)) = (read_shipping(t, fields), read_lines(t, fields, view.order.lines()))
+                else {
                     return Err(Some(see(&edit::address(no, form, Some(self.id)))));
                 };
                 match both {
-                    None => shop.save_edit(member, no, seen, &id, info, lines, &Doing::Ask).await.map(drop),
+                    None => {
+                        let form = WholeForm { info, lines };
+                        shop.save_edit(member, no, seen, &id, &form, &Doing::Ask).await.map(drop)
+                    }
                     Some(both) => {
                         let changes = both::changes(fields, info, Some(lines));
                         shop.save_both(member, no, both, Some(&id), &changes, &Doing::Ask).await.map(drop)

@@ -125,7 +125,8 @@ pub(super) async fn end(State(shop): State<Shop>, form: Posted) -> Answer {
                 page.notice = Some(t.holder_changed());
                 page.reason = reason.to_owned();
                 // Where somebody else holds it now, the reason that was typed stays beside them.
-                page.open = page.held.iter().find(|holder| holder.key == key).map(|holder| (key.clone(), holder.generation));
+                page.open =
+                    page.held.iter().find(|holder| holder.key == key).map(|holder| (key.clone(), holder.generation));
             };
             list(visit, "AC-7", None, held, notice, StatusCode::CONFLICT)
         }

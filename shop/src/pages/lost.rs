@@ -64,10 +64,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_loc
         said.push(t.lost_same_as_now().into());
         has_text = false;
     } else if moved.is_some() {
-        let who = view.changes.first().map(|change| {
-            t.did(change, change.by.as_ref().is_some_and(|by| frame.is_me(by)), frame.at(change.at))
-        });
-        said.push(t.lost_changed(who.unwrap_or_else(|| t.changed_since().into())));
+        said.push(t.lost_changed(frame.latest(&view.changes)));
     } else if held_now.is_none() && state != "OE-20" {
         said.push(t.lost_unchanged().into());
     }

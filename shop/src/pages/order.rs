@@ -62,9 +62,9 @@ impl FromRequestParts<Shop> for Number {
     async fn from_request_parts(parts: &mut Parts, shop: &Shop) -> Result<Number, Response> {
         // There may be more in the address than the number, which comes first.
         match Path::<Vec<(String, String)>>::from_request_parts(parts, shop).await {
-            Ok(Path(mut named)) if !named.is_empty() => {
-                OrderNo::new(named.swap_remove(0).1).map(Number).map_err(|why| problem::no_order_number(Frame::bare(parts), why))
-            }
+            Ok(Path(mut named)) if !named.is_empty() => OrderNo::new(named.swap_remove(0).1)
+                .map(Number)
+                .map_err(|why| problem::no_order_number(Frame::bare(parts), why)),
             // Not even text.
             _ => Err(problem::not_found(Frame::bare(parts))),
         }

@@ -95,7 +95,7 @@ pub(super) async fn of(shop: &Shop, visit: Visit, attempt: Attempt<'_>, done: Re
 
 /// Keeps what was sent; `None` where that is not possible.
 pub(super) async fn keep(shop: &Shop, visit: &Visit, attempt: &Attempt<'_>) -> Option<FormId> {
-    let kept = Kept { what: attempt.what.code().to_owned(), fields: attempt.to_keep() };
+    let kept = Kept { what: attempt.what.code().to_owned(), fields: attempt.kept_fields() };
     match shop.keep(&visit.member, attempt.no, &kept).await {
         Ok(id) => id,
         Err(error) => {

@@ -98,7 +98,7 @@ impl Attempt<'_> {
     }
 
     /// What is kept of it: what was sent, with the version that the text was typed on.
-    pub(super) fn to_keep(&self) -> Pairs {
+    pub(super) fn kept_fields(&self) -> Pairs {
         let mut fields = self.fields.clone();
         if let Some(seen) = self.seen {
             fields.set("version", &seen.to_string());

@@ -114,12 +114,7 @@ pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
 }
 
 /// The form, with what was typed in it if anything was.
-async fn draw(
-    shop: &Shop,
-    visit: Visit,
-    attempt: Attempt<'_>,
-    key: &BrowserKey,
-) -> Response {
+async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey) -> Response {
     let (member, no, fields) = (&visit.member, attempt.no, attempt.fields);
     let view = match shop.order(member, no).await {
         Ok(view) => view,
@@ -183,9 +178,6 @@ fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, view: &OrderView, opene
     let mistakes = read.err().unwrap_or_default();
     let style = Style { t, mistakes: &mistakes, own: !visit.member.is_operator(), readonly: false };
     let moved = version != view.order.token();
-    let who = view.changes.first().map(|change| {
-        t.did(change, change.by.as_ref().is_some_and(|by| frame.is_me(by)), frame.at(change.at))
-    });
     let page = ShippingPage {
         url: order_url(no),
         no: no.clone(),
@@ -196,7 +188,7 @@ fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, view: &OrderView, opene
         at_once: !is_blank || shop.acquire() == Acquire::OnOpen,
         inputs: shipping_inputs(style, if is_blank { &own } else { fields }, &own),
         returned: !is_blank && mistakes.is_empty() && !moved,
-        moved: moved.then(|| t.moved_since(who.unwrap_or_else(|| t.changed_since().into()))),
+        moved: moved.then(|| t.moved_since(frame.latest(&view.changes))),
         rows: if moved { compare::typed_rows(t, &view.order, fields) } else { Vec::new() },
         f: frame.state(if mistakes.is_empty() { standing.state } else { "OE-17" }),
         standing,

@@ -101,7 +101,9 @@ fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str,
     let t = f.t;
     match verdict {
         Verdict::Saved => ("OE-20", t.standing_saved().into()),
-        Verdict::Frozen(OrderState::Cancelled) => ("OE-15", t.standing_frozen(t.refusal(&OrderError::AlreadyCancelled))),
+        Verdict::Frozen(OrderState::Cancelled) => {
+            ("OE-15", t.standing_frozen(t.refusal(&OrderError::AlreadyCancelled)))
+        }
         Verdict::Frozen(state) => {
             ("OE-15", t.standing_frozen(t.refusal(&OrderError::AlreadyShipped { state: *state })))
         }
@@ -116,11 +118,15 @@ fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str,
         Verdict::Taken { holder, ended: None | Some(Why::Unknown) } => {
             ("LP-1", t.standing_held(&holder.owner, f.at(holder.since)))
         }
-        Verdict::Taken { holder, ended: Some(why) } => ("OE-9", t.standing_taken(ended(f, why), &holder.owner, f.at(holder.since))),
+        Verdict::Taken { holder, ended: Some(why) } => {
+            ("OE-9", t.standing_taken(ended(f, why), &holder.owner, f.at(holder.since)))
+        }
         Verdict::Ended { why: why @ (Why::Broken { by, .. } | Why::TakenOver { by, .. }), .. } if !f.is_me(by) => {
             ("OE-11", t.standing_ended(ended(f, why)))
         }
-        Verdict::Ended { why, moved: Some(moved) } => ("OE-8", t.standing_lapsed_changed(ended(f, why), who(f, kind, moved))),
+        Verdict::Ended { why, moved: Some(moved) } => {
+            ("OE-8", t.standing_lapsed_changed(ended(f, why), who(f, kind, moved)))
+        }
         Verdict::Ended { why, moved: None } => ("OE-7", t.standing_lapsed(ended(f, why))),
         Verdict::Free if kind == Kind::Note => ("OE-24", t.note_alone().into()),
         Verdict::Free => ("OE-0b", t.reserved_when_changed().into()),

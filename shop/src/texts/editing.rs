@@ -114,7 +114,7 @@ texts! {
 
     note_title(no): "Note on order {no}", "주문 {no}의 메모";
     note_alone: "Nobody else has this note open.", "이 메모를 연 다른 사람은 없습니다.";
-    note_other(name, time): 
+    note_other(name, time):
         "{name} also has this open, since {time}. Both of you can save; if your changes meet, you will be told.",
         "{name}도 {time}부터 이 메모를 열어 두었습니다. 둘 다 저장할 수 있으며, 변경이 겹치면 알려 드립니다.";
     note_other_self(time):

@@ -17,6 +17,15 @@ pub struct Editing<A> {
     pub lease: Lease,
 }
 
+/// What the form for a whole order says.
+#[derive(Debug, Clone)]
+pub struct WholeForm {
+    /// Where it goes.
+    pub info: ShippingInfo,
+    /// What becomes of its lines.
+    pub lines: Vec<LineChange>,
+}
+
 impl Shop {
     /// Takes the lock and opens the order for editing. The page makes the form's id, so that sending the page's request
     /// again (a double click, a lost answer) opens the same lease again.
@@ -69,15 +78,14 @@ impl Shop {
         no: &OrderNo,
         seen: VersionToken<Order>,
         id: &LockId,
-        info: ShippingInfo,
-        lines: Vec<LineChange>,
+        form: &WholeForm,
         doing: &Doing,
     ) -> Result<Version, Refusal> {
-        may_add(actor, &lines)?;
+        may_add(actor, &form.lines)?;
         let update = self.change(actor, no, seen, "edit order").await?.releasing(id);
         let command = |order: &mut Order| {
-            order.change_shipping_info(info.clone())?;
-            order.change_lines(lines.clone())
+            order.change_shipping_info(form.info.clone())?;
+            order.change_lines(form.lines.clone())
         };
         Ok(self.run(actor, update, doing, command).await?)
     }

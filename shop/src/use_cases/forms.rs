@@ -103,12 +103,7 @@ impl Shop {
     }
 
     /// The update, with the mark that this form was saved in its transaction.
-    pub(super) fn noting<'u, A: Aggregate>(
-        &self,
-        actor: &Member,
-        update: Update<'u, A>,
-        once: &Once,
-    ) -> Update<'u, A> {
+    pub(super) fn noting<'u, A: Aggregate>(&self, actor: &Member, update: Update<'u, A>, once: &Once) -> Update<'u, A> {
         let (db, row) = (self.db.clone(), once.row(actor));
         update.also(move |tx, saved| {
             let (db, row) = (db.clone(), SavedRow { version: saved.version().number(), ..row.clone() });

@@ -211,7 +211,10 @@ async fn a_lease_that_ran_out_goes_on_where_nothing_was_changed_and_not_where_it
     server.clock.advance(TTL);
     park.submit(park.get(SHIPPING).await.form(SHIPPING).with("address.line1", "한강대로 2")).await.is(200);
     let (_, told) = minji.beat("edit", &form, "keep").await;
-    assert_eq!((&told["mode"], &told["state"], &told["actions"]), (&"lost".into(), &"OE-8".into(), &serde_json::json!(["again"])));
+    assert_eq!(
+        (&told["mode"], &told["state"], &told["actions"]),
+        (&"lost".into(), &"OE-8".into(), &serde_json::json!(["again"]))
+    );
     assert!(told["said"].as_str().unwrap().contains("박서연"), "{told}");
     minji.submit(form).await.is(410).says("박서연").says("after lunch");
 }

@@ -156,7 +156,12 @@ impl Browser {
         let names = ["csrf", "person", "form_id", "lid", "version"];
         let mut fields: Vec<_> = names.iter().map(|name| (*name, form.value(name))).collect();
         fields.push(("want", want));
-        fields.extend(form.fields.iter().filter(|(name, _)| name == "instead_of").map(|(_, value)| ("instead_of", value.as_str())));
+        fields.extend(
+            form.fields
+                .iter()
+                .filter(|(name, _)| name == "instead_of")
+                .map(|(_, value)| ("instead_of", value.as_str())),
+        );
         let page = self.post(&format!("/orders/{no}/beat?form={kind}"), &fields, &[]).await;
         (page.status.as_u16(), serde_json::from_str(&page.html).unwrap_or_default())
     }

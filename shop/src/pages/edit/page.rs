@@ -1,0 +1,176 @@
+//! The form for a whole order as it is drawn; or the page that says why there is none.
+
+use askama::Template;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use jiff::SignedDuration;
+use tenure::{Holder, LeaseError, LockId, VersionToken, Why};
+use tenure_web::form_id::FormId;
+use tenure_web::verdict::{Facts, Mine, Moved, Verdict, decide};
+use tenure_web::versions::Versioned;
+
+use super::explain;
+use crate::domain::{Order, OrderNo, OrderState};
+use crate::pages::compare::{self, Row};
+use crate::pages::fields::{Fields, quantity};
+use crate::pages::form::{LineInput, Style, line_inputs, new_line_inputs, shipping_inputs};
+use crate::pages::frame::{Frame, Visit};
+use crate::pages::icon::Icon;
+use crate::pages::input::{Input, Mistake};
+use crate::pages::order::Number;
+use crate::pages::refusal::{self, Attempt};
+use crate::pages::standing::{Kind, Standing};
+use crate::pages::{locked, lost, order_url, problem};
+use crate::texts::{Html, When, left};
+use crate::use_cases::{OrderView, Refusal, Shop};
+
+#[derive(Template)]
+#[template(path = "edit.html")]
+struct EditPage {
+    f: Frame,
+    kind: Kind,
+    standing: Standing,
+    no: OrderNo,
+    url: String,
+    /// The version that the text in the form was typed on.
+    token: VersionToken<Order>,
+    form_id: FormId,
+    lid: String,
+    /// The form that [Edit again with my text] opens when the lease of this one is lost.
+    next_form: FormId,
+    until: When,
+    left: String,
+    inputs: Vec<Input>,
+    lines: Vec<LineInput>,
+    new_lines: Vec<[Input; 3]>,
+    /// Lines that were typed and are not in the order any more: they take part in the comparison when it is saved.
+    gone_lines: Vec<(String, String)>,
+    mistakes: Vec<Mistake>,
+    /// Whether the form holds text that was typed before it was drawn.
+    returned: bool,
+    /// Who has changed the order since the text was typed, if anybody has; and what differs.
+    moved: Option<Html>,
+    rows: Vec<Row>,
+}
+
+impl EditPage {
+    /// What is wrong with the lines as a whole.
+    fn lines_mistake(&self) -> Option<&Mistake> {
+        self.mistakes.iter().find(|mistake| mistake.id == "lines")
+    }
+}
+
+/// The form; or the page that says why there is none, with what was typed.
+pub(super) async fn draw(
+    shop: &Shop,
+    visit: Visit,
+    attempt: Attempt<'_>,
+    form: FormId,
+    id: LockId,
+    mistakes: Vec<Mistake>,
+) -> Response {
+    let member = &visit.member;
+    let asked = async {
+        let view = shop.order(member, attempt.no).await?;
+        let saved = shop.saved(member, form).await?.is_some();
+        let mine = match shop.lease(member, &id).await {
+            Ok(lease) => Mine::Alive(Holder::clone(&lease)),
+            Err(LeaseError::NoLock(no_lock)) => Mine::Ended(Box::new(no_lock)),
+            Err(error) => return Err(error.into()),
+        };
+        Ok::<_, Refusal>((view, saved, mine))
+    };
+    let (view, saved, mine) = match asked.await {
+        Ok(asked) => asked,
+        Err(refusal) => return refusal::page(shop, visit, attempt, refusal).await,
+    };
+    let own = if let Mine::Alive(lease) = &mine { Some(lease.generation) } else { None };
+    let no_lock = if let Mine::Ended(no_lock) = &mine { Some(no_lock.clone()) } else { None };
+    let moved = attempt.seen.is_some_and(|seen| seen.version() != view.order.version());
+    let facts = Facts {
+        frozen: view.frozen(),
+        mine,
+        others: view.holder.clone().into_iter().filter(|holder| Some(holder.generation) != own).collect(),
+        moved: moved.then(|| Moved { change: view.changes.first().cloned() }),
+        saved,
+        exclusive: true,
+    };
+    let verdict = decide(&member.owner(), facts);
+    match (&verdict, no_lock) {
+        (Verdict::Editing { lease, .. } | Verdict::Outdated { lease: Some(lease), .. }, _) => {
+            let lease = lease.clone();
+            editing(visit, attempt, (form, id), &view, &lease, &verdict, mistakes)
+        }
+        (Verdict::Saved, _) => problem::already_saved(visit.frame, attempt.no),
+        (Verdict::Frozen(_), _) => {
+            let Some(refusal) = view.order.frozen() else { return problem::failed(visit.frame) };
+            refusal::page(shop, visit, attempt, Refusal::Order(refusal)).await
+        }
+        (
+            Verdict::Taken { holder, ended: None | Some(Why::Unknown) }
+            | Verdict::Elsewhere { holder, ended: None | Some(Why::Unknown) },
+            _,
+        ) => {
+            let holder = holder.clone();
+            locked::page(shop, visit, attempt, holder).await
+        }
+        // A bookmark, or the address in another browser: there is nothing of the form but its address.
+        (Verdict::Ended { why: Why::Unknown, .. }, _) if attempt.fields.is_blank() => {
+            explain(Number(attempt.no.clone())).await
+        }
+        (_, Some(no_lock)) => lost::page(shop, visit, attempt, &no_lock).await,
+        (_, None) => explain(Number(attempt.no.clone())).await,
+    }
+}
+
+fn editing(
+    visit: Visit,
+    attempt: Attempt<'_>,
+    (form_id, id): (FormId, LockId),
+    view: &OrderView,
+    lease: &Holder,
+    verdict: &Verdict<OrderState>,
+    mistakes: Vec<Mistake>,
+) -> Response {
+    let (frame, order) = (visit.frame, &view.order);
+    let Attempt { no, seen, fields, .. } = attempt;
+    let t = frame.t;
+    let is_blank = fields.is_blank();
+    // Text keeps the version that it was typed on, so that saving it finds out what others changed meanwhile.
+    let (version, now) = (seen.unwrap_or(order.token()), order.token());
+    let own = Fields::of_shipping(order.shipping()).with_lines(order.lines());
+    let typed = if is_blank { &own } else { fields };
+    let style = Style { t, mistakes: &mistakes, own: !visit.member.is_operator(), readonly: false };
+    // Text from the shipping form knows nothing of lines.
+    let knows_lines = typed.lines().next().is_some();
+    let is_known = |line_no| !knows_lines || typed.lines().any(|typed| typed == line_no);
+    let is_gone = |line_no: &u32| order.lines().iter().all(|line| line.line_no() != *line_no);
+    let goes_on = fields.has("more") || fields.has("keep");
+    let gone =
+        typed.lines().filter(is_gone).map(|line_no| (quantity(line_no), typed.text(&quantity(line_no)).to_owned()));
+    let has_moved = version != now;
+    let standing = Standing::new(&frame, &visit.member.owner(), Kind::Edit, no, verdict);
+    let page = EditPage {
+        no: no.clone(),
+        url: order_url(no),
+        kind: Kind::Edit,
+        token: version,
+        form_id,
+        lid: id.reveal(),
+        next_form: FormId::random(),
+        until: frame.at(frame.now + SignedDuration::try_from(lease.remaining).unwrap_or_default()).with_zone(),
+        left: left(t, lease.remaining),
+        inputs: shipping_inputs(style, typed, &own),
+        lines: line_inputs(style, order, typed).into_iter().filter(|line| is_known(line.line_no)).collect(),
+        new_lines: new_line_inputs(style, typed),
+        gone_lines: gone.collect(),
+        returned: !is_blank && !goes_on && mistakes.is_empty() && !has_moved,
+        moved: has_moved.then(|| t.moved_since(frame.latest(&view.changes))),
+        rows: if has_moved { compare::typed_rows(t, order, typed) } else { Vec::new() },
+        f: frame.state(if mistakes.is_empty() { standing.state } else { "OE-17" }),
+        standing,
+        mistakes,
+    };
+    let status = if page.mistakes.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
+    Versioned(now, page.f.answer(status, &page)).into_response()
+}

@@ -1,0 +1,61 @@
+//! Where an open form stands: the facts of its heartbeat, and the verdict.
+
+use tenure_web::beat::Beat;
+use tenure_web::problem::Problem;
+use tenure_web::verdict::{Facts, Verdict, decide};
+
+use super::{Refusal, Shop};
+use crate::domain::{Member, Note, Order, OrderNo, OrderState, Role};
+
+impl Shop {
+    /// A form of an order: one that cannot be saved without its lease, or one that is decided by its version.
+    ///
+    /// # Errors
+    /// Those of [`Beat::facts`]; 404 for an order that is not this member's to see.
+    pub async fn order_form(
+        &self,
+        actor: &Member,
+        no: &OrderNo,
+        beat: &Beat<Order>,
+        needs_lease: bool,
+    ) -> Result<Verdict<OrderState>, Problem> {
+        self.order_of(actor, no).await.map_err(problem)?;
+        let frozen = |order: &Order| (!order.is_changeable()).then(|| order.state());
+        let facts = beat.facts(&self.locks, &self.orders, no, needs_lease, frozen).await?;
+        self.verdict(actor, beat, facts).await
+    }
+
+    /// The form of the operators' note.
+    ///
+    /// # Errors
+    /// As for [`order_form`](Self::order_form); 403 for customers.
+    pub async fn note_form(
+        &self,
+        actor: &Member,
+        no: &OrderNo,
+        beat: &Beat<Note>,
+    ) -> Result<Verdict<OrderState>, Problem> {
+        actor.must_be(Role::Operator).map_err(problem)?;
+        self.order_of(actor, no).await.map_err(problem)?;
+        let facts = beat.facts(&self.locks, &self.notes, no, false, |_| None).await?;
+        self.verdict(actor, beat, facts).await
+    }
+
+    async fn verdict<A>(
+        &self,
+        actor: &Member,
+        beat: &Beat<A>,
+        facts: Facts<OrderState>,
+    ) -> Result<Verdict<OrderState>, Problem> {
+        let saved = self.saved(actor, beat.form()).await.map_err(problem)?.is_some();
+        Ok(decide(beat.owner(), Facts { saved, ..facts }))
+    }
+}
+
+fn problem(refusal: Refusal) -> Problem {
+    match refusal {
+        Refusal::NotAllowed { .. } => Problem::new(403, "forbidden", "This is for others to do"),
+        Refusal::Failed(error) => error.into(),
+        refusal => Problem::new(500, "failed", "Something went wrong").detail(refusal.to_string()),
+    }
+}
