@@ -334,7 +334,10 @@ macro_rules! conformance {
                 a_lease_of_another_aggregate_or_person_is_refused,
                 a_lease_that_expires_during_the_save_is_held_to_its_end,
                 an_update_that_respects_locks_is_refused_while_somebody_edits,
-                an_update_may_go_on_after_the_person_saw_who_edits;
+                an_update_may_go_on_after_the_person_saw_who_edits,
+                a_step_of_the_application_is_committed_with_the_save_or_not_at_all,
+                a_step_is_run_again_with_the_update_and_on_top_of_others_changes,
+                a_dry_run_answers_as_the_save_would_and_changes_nothing;
             versions:
                 a_token_of_another_order_is_refused_and_nothing_is_looked_at,
                 a_token_travels_through_form_header_and_json,

@@ -1,11 +1,13 @@
 //! One unit of work: the lock, the version, the command, the save.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tenure::value::Value;
 use tenure::{
-    Error, Loaded, LockError, LockId, LockKey, LockManager, LockMode, Repository, Side, UpdateError, Version, Why,
+    Error, Loaded, LockError, LockId, LockKey, LockManager, LockMode, Merge, Repository, Retry, Side, UpdateError,
+    Version, Why,
 };
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
@@ -273,4 +275,65 @@ pub async fn an_update_may_go_on_after_the_person_saw_who_edits(t: &TestDb) {
     let refused = t.orders.update(&no).unless_locked_except(lease.generation).run(Order::ship).await;
     assert!(matches!(failed(refused), Error::AlreadyLocked(_)));
     assert!(matches!(t.locks.try_lock(&key, &lee()).await, Err(LockError::AlreadyLocked(_))));
+}
+
+pub async fn a_step_of_the_application_is_committed_with_the_save_or_not_at_all(t: &TestDb) {
+    let (no, other) = (t.order().await, random());
+    let shipping_with = |other: String| {
+        let orders = t.orders.clone();
+        let update = t.orders.update(&no).also(move |tx, saved| {
+            let (orders, other) = (orders.clone(), Order::new(&other));
+            assert_eq!(saved.version(), version(2));
+            Box::pin(async move { orders.insert(tx, other).await.map(drop) })
+        });
+        update.run(Order::ship)
+    };
+    // There is one of this number already: the step fails, and so does the save.
+    let taken = t.order().await;
+    assert!(matches!(failed(shipping_with(taken).await), Error::AlreadyExists { .. }));
+    assert_eq!(t.stored(&no).await.1, Version::FIRST);
+    shipping_with(other.clone()).await.unwrap();
+    assert_eq!((t.stored(&no).await.1, t.stored(&other).await.1), (version(2), Version::FIRST));
+}
+
+pub async fn a_step_is_run_again_with_the_update_and_on_top_of_others_changes(t: &TestDb) {
+    let no = t.order().await;
+    t.orders.update(&no).run(|order| order.send_to("Sejong-daero 9")).await.unwrap();
+    let (steps, counted) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+    let seen = (Arc::clone(&steps), Arc::clone(&counted));
+    let update = t.orders.update(&no).expecting(Version::FIRST).also(move |_, saved| {
+        let attempt = seen.0.fetch_add(1, Ordering::SeqCst);
+        seen.1.store(u32::try_from(saved.version().number()).unwrap(), Ordering::SeqCst);
+        Box::pin(async move { if attempt == 0 { Err(tenure::DatabaseError::Deadlock.into()) } else { Ok(()) } })
+    });
+    let merged = update.merging(Merge::disjoint()).retrying(Retry::transient(3)).run(|order| {
+        order.lines[0].quantity = 5;
+        Ok::<_, AlreadyShipped>(())
+    });
+    let merged = merged.await.unwrap();
+    assert_eq!((merged.attempts(), steps.load(Ordering::SeqCst), counted.load(Ordering::SeqCst)), (2, 2, 3));
+    let (order, now) = t.stored(&no).await;
+    assert_eq!((order.lines[0].quantity, order.ship_to.line1.as_str(), now), (5, "Sejong-daero 9", version(3)));
+}
+
+pub async fn a_dry_run_answers_as_the_save_would_and_changes_nothing(t: &TestDb) {
+    let no = t.order().await;
+    let key = LockKey::of::<Order>(&no);
+    let asked = t.orders.update(&no).expecting(Version::FIRST).dry_run(Order::ship).await.unwrap();
+    assert_eq!((asked.state, asked.version()), (State::Shipped, Version::FIRST));
+    let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
+    let refused = t.orders.update(&no).unless_locked().dry_run(Order::ship).await;
+    assert!(matches!(failed(refused), Error::AlreadyLocked(_)));
+    t.orders.update(&no).by(&kim()).releasing(lease.id()).dry_run(Order::ship).await.unwrap();
+    assert_eq!(t.locks.check_lock(lease.id()).await.unwrap().generation, lease.generation);
+    assert_eq!((t.stored(&no).await.0.state, t.stored(&no).await.1), (State::Preparing, Version::FIRST));
+    t.orders.update(&no).by(&kim()).releasing(lease.id()).run(Order::ship).await.unwrap();
+    let again = t.orders.update(&no).dry_run(Order::ship).await;
+    assert!(matches!(again, Err(UpdateError::Refused(AlreadyShipped))));
+    let late = failed(t.orders.update(&no).expecting(Version::FIRST).dry_run(|order| order.send_to("x")).await);
+    let Error::VersionConflict(conflict) = late else { panic!("{late:?}") };
+    assert!(conflict.fields.iter().any(|field| field.mine == Some(Value::Text("x".into()))));
+    let gone = t.orders.update(&no).by(&kim()).holding(lease.id()).dry_run(Order::ship).await;
+    assert!(matches!(why(gone), Why::Released { .. }));
+    assert_eq!(t.stored(&no).await.1, version(2));
 }

@@ -13,3 +13,4 @@ mod parcel;
 mod sign_in;
 mod supervision;
 mod support;
+mod verdicts;
