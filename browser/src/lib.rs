@@ -6,6 +6,7 @@
 //! Nothing here sleeps for a fixed time: every step waits for what a person would wait for, up to [`PATIENCE`].
 //! With `TENURE_SCREENSHOTS=directory`, [`Person::photo`] leaves pictures there, and so does every step that fails.
 
+mod axe;
 mod driver;
 mod person;
 mod story;

@@ -267,7 +267,7 @@ impl Person {
         severe.filter(|message| !message.contains("Failed to load resource")).collect()
     }
 
-    async fn browser_is_told(&self, command: &str, parameters: Value) {
+    pub(crate) async fn browser_is_told(&self, command: &str, parameters: Value) {
         self.done(command, self.web.cdp().send_raw(command, parameters).await).await;
     }
 

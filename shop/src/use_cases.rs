@@ -59,7 +59,7 @@ impl Shop {
         Shop { locks: self.locks.with_policy("Order", policy), ..self }
     }
 
-    /// The database, for whoever looks behind the pages.
+    /// The database, for tests and tools.
     pub fn database(&self) -> &Database {
         &self.db
     }

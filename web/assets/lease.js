@@ -92,7 +92,7 @@ export function keepLease(form) {
 	}
 
 	function next() {
-		// Without a lease there is nothing to keep alive: whoever comes back to the page asks anyway.
+		// Without a lease there is nothing to keep alive; the page asks again when it becomes visible.
 		if (!isHeld && document.hidden) return;
 		const jitter = heartbeatMs < 30000 ? 0 : Math.random() * 10000 - 5000;
 		// After a reload the farewell of the page before may come later than our first beat: so the second comes soon.
@@ -135,6 +135,7 @@ export function keepLease(form) {
 			hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: text.timeZone,
 		}).format(at);
 		status.textContent = words.replace("{time}", time);
+		banner.toggleAttribute("data-tenure-urgent", words !== told); // What only this page knows, and just now.
 		banner.hidden = false;
 		if (banner.role === "alert" && banner.getBoundingClientRect().bottom < 1) banner.scrollIntoView();
 		return (hasSpoken = true);

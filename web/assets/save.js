@@ -68,7 +68,7 @@ export function saveFrom(form, lease, text) {
 	}
 
 	stop.addEventListener("click", () => sending?.abort());
-	// At the window, so that whoever else may stop the submit has done so.
+	// At the window: listeners of the application that cancel the submit run first.
 	addEventListener("submit", (event) => {
 		if (event.target !== form || event.defaultPrevented) return;
 		event.preventDefault();

@@ -23,7 +23,7 @@ for (const form of all("form[data-tenure-form]")) {
 		});
 }
 
-// Signing out. Only when the page is really left: whoever stays at the browser's question has lost nothing.
+// Signing out erases the drafts when the page is left: a person who stays, asked by the browser, has lost nothing.
 let isLeaving = false;
 for (const form of all("form[data-tenure-erase]")) form.addEventListener("submit", () => (isLeaving = true));
 addEventListener("input", () => (isLeaving = false));

@@ -83,7 +83,7 @@ const put = ({ key, ...draft }) => store(() => (localStorage[key] = JSON.stringi
 
 let isErased = false;
 
-/** Signing out erases what was typed in this browser, whoever it was. */
+/** Signing out erases the drafts of all persons in this browser. */
 export function erase() {
 	isErased = true;
 	for (const key of store(() => Object.keys(localStorage)) ?? []) if (key.startsWith(KEY)) remove({ key });

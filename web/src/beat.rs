@@ -82,8 +82,7 @@ use crate::verdict::{Facts, Mine, Moved};
 /// reader's language.
 pub const MOVED_HERE: &str = "moved-here";
 
-/// Whoever did nothing for longer than this is not in front of the form: then a lease that reached its idle limit stays
-/// ended.
+/// After this time without input nobody is in front of the form: a lease that reached its idle limit stays ended.
 const PRESENT: Duration = Duration::from_secs(30);
 
 /// What an open form sends, from somebody who is signed in.
@@ -232,7 +231,7 @@ impl<A: Aggregate> Beat<A> {
         Ok(Facts { frozen, mine, others, moved, saved: false, exclusive })
     }
 
-    /// Whoever only looks may have had a lease, and is told of its end again; or has one whose answer was lost.
+    /// A form that only looks may have had a lease, whose end is reported again; or it has one whose answer was lost.
     async fn look(&self, locks: &LockManager, key: &LockKey) -> Result<Mine, Problem> {
         match locks.check_lock(&self.id).await {
             Ok(lease) => Ok(alive(&lease, key)),
@@ -331,7 +330,7 @@ fn signed_out() -> Problem {
 
 fn other_person() -> Problem {
     let detail =
-        "Somebody else is signed in now. What was typed here is not theirs: sign in again as whoever typed it.";
+        "Somebody else is signed in now. What was typed here belongs to another account: sign in again with that one.";
     Problem::new(409, "other-person", "Somebody else is signed in").detail(detail).action("sign-in")
 }
 

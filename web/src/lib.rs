@@ -1,7 +1,7 @@
 //! The web kit of tenure, for axum: what a form that holds a lease, or carries a version, needs from the server.
 //!
 //! - [`beat`]: the heartbeat of an open form, and the lock with its first change;
-//! - [`verdict`]: what may be done now and who is in the way, decided once for lists, pages, forms and heartbeats;
+//! - [`verdict`]: what may be done now and who holds the lock, decided once for lists, pages, forms and heartbeats;
 //! - [`leases`]: the way out, and the scripts that pages load;
 //! - [`sent`]: the answer to a form, for browsers and for the page's script alike;
 //! - [`browser_key`], [`form_id`]: pages with an address of their own, without a lock id in it;

@@ -2,7 +2,7 @@
 //!
 //! A form that the browser sends is answered with 303 See Other, also when it was refused: so every page has an address, and
 //! Back, Forward and reload send nothing again. The page's script sends the same form with `Accept: application/json`, while
-//! the page stays; it is told the same address, and leaves only with that in hand.
+//! the page stays; it gets the same address, and leaves only with that answer.
 
 use axum::Json;
 use axum::http::header::{ACCEPT, LOCATION};

@@ -1,6 +1,7 @@
 //! The project's chores, in Rust so that they run wherever the project builds: `cargo xtask test` is what CI runs,
 //! `cargo xtask bench` measures.
 
+mod axe;
 mod bench;
 mod debian;
 mod servers;

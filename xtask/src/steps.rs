@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use testkit::{Kind, status_within};
 
+use crate::axe;
 use crate::debian;
 use crate::servers::{cargo, root, start};
 
@@ -26,6 +27,8 @@ pub(crate) struct Step {
     packages: &'static [&'static str],
     /// Which throw-away database servers run meanwhile. Where they are stands in its environment.
     servers: &'static [Kind],
+    /// Whether its tests run axe-core. Where that is stands in its environment.
+    axe: bool,
 }
 
 /// What all steps below `test` build: one selection of packages and features, or cargo would build the drivers and the
@@ -73,13 +76,14 @@ pub(crate) const STEPS: [Step; 16] = [
     // The Korean pages need a Korean font, or their screenshots show boxes.
     Step {
         packages: &["chromium", "chromium-driver", "fonts-noto-cjk"],
+        axe: true,
         ..Step::of_everything("browser", &["browser"])
     },
 ];
 
 impl Step {
     const fn new(name: &'static str, cargo: &'static [&'static str]) -> Self {
-        Step { name, cargo, programs: &[], environment: &[], packages: &[], servers: &[] }
+        Step { name, cargo, programs: &[], environment: &[], packages: &[], servers: &[], axe: false }
     }
 
     /// A step that runs these test programs, of whatever package.
@@ -96,13 +100,15 @@ impl Step {
     /// What it runs, as one would type it.
     pub(crate) fn line(&self) -> String {
         let environment = self.environment.iter().map(|(name, value)| format!("{name}='{value}' "));
-        let servers = self.servers.iter().map(|kind| format!("{}=… ", kind.variable()));
+        let servers = self.servers.iter().map(|kind| kind.variable());
+        let found = servers.chain(self.axe.then_some(axe::VARIABLE)).map(|variable| format!("{variable}=… "));
         let cargo = self.arguments().collect::<Vec<_>>().join(" ");
-        format!("{}cargo {cargo}", environment.chain(servers).collect::<String>())
+        format!("{}cargo {cargo}", environment.chain(found).collect::<String>())
     }
 
     fn packages(&self) -> impl Iterator<Item = &'static str> {
-        self.packages.iter().copied().chain(self.servers.iter().map(|kind| kind.package()))
+        let axe = if self.axe { axe::packages() } else { &[] };
+        self.packages.iter().chain(axe).copied().chain(self.servers.iter().map(|kind| kind.package()))
     }
 
     fn run(&self) -> Result<(), String> {
@@ -113,6 +119,9 @@ impl Step {
             let (url, server) = start(*kind).map_err(|error| error.to_string())?;
             command.env(kind.variable(), url);
             running.push(server);
+        }
+        if self.axe {
+            command.env(axe::VARIABLE, axe::fetch()?);
         }
         match status_within(LONGEST, &mut command) {
             Ok(Some(status)) if status.success() => Ok(()),

@@ -232,7 +232,8 @@ async fn whoever_is_signed_out_is_told_with_the_first_key_and_can_type_on() {
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_opened_an_older_version_is_told_who_changed_it_and_can_type_on() {
     let story = Story::begin().await;
-    for (language, told) in [("en", "박서연 changed the shipping details"), ("ko", "박서연 님이 배송 정보를")] {
+    for (language, told) in [("en", "박서연 changed the shipping details"), ("ko", "박서연 님이 배송 정보를")]
+    {
         let (minji, park) = (looks_as(&story, "minji", language).await, looks_as(&story, "park", language).await);
         park.types("[name='address.line2']", &format!("Floor {}", language.len() + told.len())).await;
         park.clicks("[data-tenure-action=save]").await;

@@ -33,7 +33,11 @@ async fn the_holder_is_told_within_one_beat_that_the_order_was_shipped() {
         minji.types("[name=message]", "Third floor").await;
         ships_anyway(&story.person("park").await).await;
         minji.sees("main[data-state=OE-15] form[data-tenure-state=lost]").await;
-        assert!(minji.reads("[data-tenure-status]").await.contains(told), "{}", minji.reads("[data-tenure-status]").await);
+        assert!(
+            minji.reads("[data-tenure-status]").await.contains(told),
+            "{}",
+            minji.reads("[data-tenure-status]").await
+        );
         assert_eq!(minji.value("[name=message]").await, "Third floor");
         assert!(minji.finds::<bool>("document.querySelector('[data-tenure-action=save]').hidden").await);
         minji.photo(&format!("{language}-shipped-meanwhile")).await;
@@ -161,7 +165,9 @@ async fn the_pages_around_a_form_do_not_contradict_each_other() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_that_meets_a_change_has_a_page_of_its_own() {
-    for (language, title) in [("en", "Order 2026-000300 was not cancelled"), ("ko", "주문 2026-000300: 취소하지 않았습니다")] {
+    for (language, title) in
+        [("en", "Order 2026-000300 was not cancelled"), ("ko", "주문 2026-000300: 취소하지 않았습니다")]
+    {
         let story = Story::begin().await;
         let (minji, park) = (open_in(&story, "minji", language).await, story.person("park").await);
         minji.goes_to(&format!("/orders/{ORDER}")).await;

@@ -1,5 +1,6 @@
 //! What people experience who edit orders in a real browser. `cargo xtask test --only browser` installs what it needs.
 
+mod accessible;
 mod drafts;
 mod first_edit;
 mod keyboard;

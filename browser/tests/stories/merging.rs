@@ -56,7 +56,11 @@ async fn a_form_of_another_order_shows_what_was_typed_and_the_way_back() {
         minji.types("[name=message]", "kept").await;
         minji.finds::<()>("(document.querySelector('[name=version]').value = 'v1.0123456789abcdef', null)").await;
         minji.clicks("main form .main").await;
-        minji.waits_until("/not one of order|버전이 아니어서/.test(document.querySelector('[data-tenure-status]').textContent)").await;
+        minji
+            .waits_until(
+                "/not one of order|버전이 아니어서/.test(document.querySelector('[data-tenure-status]').textContent)",
+            )
+            .await;
         minji.photo(&format!("{language}-foreign")).await;
         assert_eq!(minji.value("[name=message]").await, "kept");
         assert_eq!(wide(&minji, &format!("{language}-foreign")).await, [""; 0]);

@@ -26,7 +26,9 @@ async fn without_a_connection_the_page_stays_says_so_and_saves_when_it_is_back()
         minji.sees("#shipping[data-tenure-state=held]").await;
         minji.is_online(false).await;
         minji.clicks("[data-tenure-action=save]").await;
-        minji.waits_until(&format!("document.querySelector('[data-tenure-status]').textContent.startsWith('{told}')")).await;
+        minji
+            .waits_until(&format!("document.querySelector('[data-tenure-status]').textContent.startsWith('{told}')"))
+            .await;
         minji.photo(&format!("{language}-unsent")).await;
         assert_eq!((minji.path().await.as_str(), minji.value("[name=message]").await), (SHIPPING, text.clone()));
         minji.is_online(true).await;
@@ -79,7 +81,9 @@ async fn whoever_goes_on_after_a_lost_answer_saves_on_top_of_what_was_saved() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_save_is_seen_and_after_fifteen_seconds_can_be_checked() {
     let story = Story::begin().await;
-    for (language, saving, unknown) in [("en", "Saving …", "We do not know yet"), ("ko", "저장하는 중…", "아직 알 수 없습니다")] {
+    for (language, saving, unknown) in
+        [("en", "Saving …", "We do not know yet"), ("ko", "저장하는 중…", "아직 알 수 없습니다")]
+    {
         let minji = types_a_message(&story, "minji", language, &format!("Slow {language}")).await;
         minji.sees("#shipping[data-tenure-state=held]").await;
         // The clock of the page is the story's: fifteen seconds pass when it says so.

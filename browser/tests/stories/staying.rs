@@ -83,10 +83,8 @@ async fn a_reloaded_edit_form_keeps_its_lease() {
         park.reloads().await;
         park.sees("form[data-tenure-state=held]").await;
         // The farewell of the page before, and the first beat of this one, are both behind us.
-        park.waits_until(
-            "performance.getEntriesByType('resource').filter((e) => /beat/.test(e.name)).length > 1",
-        )
-        .await;
+        park.waits_until("performance.getEntriesByType('resource').filter((e) => /beat/.test(e.name)).length > 1")
+            .await;
         story.clock.advance(MINUTE);
         story.until_remaining("a beat after reloading", |left| left == FULL).await;
     }

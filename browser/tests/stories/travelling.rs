@@ -261,7 +261,10 @@ async fn back_after_signing_out_shows_nothing_of_what_was_typed() {
     park.clicks("form[action='/sign-out'] button").await;
     park.sees("main[data-state=sign-in]").await;
     park.goes_back().await;
-    park.waits_until("!document.documentElement.outerHTML.includes('Hangang-daero 2') && !document.querySelector('#shipping')").await;
+    park.waits_until(
+        "!document.documentElement.outerHTML.includes('Hangang-daero 2') && !document.querySelector('#shipping')",
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -341,13 +344,15 @@ async fn rows_that_were_added_to_the_form_come_back_with_the_draft() {
     park.clicks("[name=more]").await;
     park.types("#new-product-2", "Cup").await;
     park.types("#new-price-2", "12000").await;
-    park.waits_until("Object.values(localStorage).some((draft) => draft.includes('Cup') && draft.includes('12000'))").await;
+    park.waits_until("Object.values(localStorage).some((draft) => draft.includes('Cup') && draft.includes('12000'))")
+        .await;
     park.goes_to("/orders").await;
     story.clock.advance(Duration::from_secs(11));
     opens(&park, Form::Whole).await;
     park.clicks("[data-tenure-draft-restore]").await;
     park.sees("#new-product-2").await;
-    let rows: Vec<String> = park.finds("[...document.querySelectorAll('[name=new-product]')].map((field) => field.value)").await;
+    let rows: Vec<String> =
+        park.finds("[...document.querySelectorAll('[name=new-product]')].map((field) => field.value)").await;
     assert_eq!(rows[..2], ["Tea", "Cup"]);
 }
 

@@ -32,7 +32,7 @@ pub(super) async fn beat(
 }
 
 async fn told(shop: &Shop, frame: &Frame, no: &OrderNo, kind: Kind, request: Request) -> Result<Told, Problem> {
-    // Whoever is signed in is a member.
+    // A session names a member, so an owner in the extensions comes with one.
     let member = frame.member.as_ref().ok_or_else(|| Problem::new(401, "session-expired", "Signed out"))?;
     let verdict = match kind {
         Kind::Note => shop.note_form(member, no, &Beat::from_request(request, shop).await?).await?,

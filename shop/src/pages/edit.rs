@@ -171,8 +171,8 @@ pub(super) async fn save(State(shop): State<Shop>, Number(no): Number, form: Pos
     Ok(outcome::of(&shop, visit, attempt, done).await)
 }
 
-/// The form again, with what has to be corrected in it. It keeps its lease: whoever corrects a mistake must not find the order
-/// taken.
+/// The form again, with what has to be corrected in it. It keeps its lease, so that nobody takes the order while a mistake is
+/// corrected.
 async fn with_mistakes(shop: &Shop, visit: Visit, attempt: Attempt<'_>, form: FormId, id: LockId) -> Response {
     match outcome::keep(shop, &visit, &attempt).await {
         Some(kept) => Sent::refused(address(attempt.no, form, Some(kept))).answer(visit.frame.script),

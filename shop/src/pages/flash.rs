@@ -14,7 +14,7 @@ use crate::use_cases::SavedBoth;
 
 const COOKIE: &str = "shop-flash";
 
-/// Seconds. Whoever follows the redirect later than that knows what they did.
+/// Seconds. A redirect is followed at once; a later page should not repeat an old message.
 const MAX_AGE: u32 = 60;
 
 /// A message that waits for the next page.

@@ -40,7 +40,7 @@ impl OrderPage {
         self.f.is_operator() && self.order().state() == OrderState::Preparing
     }
 
-    /// Who is in the way of a change.
+    /// The holder whose lock a change would meet.
     fn in_the_way(&self) -> Option<&Holder> {
         match &self.verdict {
             Verdict::Taken { holder, .. } | Verdict::Elsewhere { holder, .. } => Some(holder),

@@ -27,7 +27,7 @@ impl OrdersPage {
         self.state == Some(*state)
     }
 
-    /// Who is in the way of changing it.
+    /// The holder whose lock a change would meet.
     fn editing(&self, row: &OrderRow) -> Option<Holder> {
         let me = self.f.member.as_ref()?.owner();
         let frozen = (!row.state.is_changeable()).then_some(row.state);

@@ -83,7 +83,7 @@ pub(super) async fn of(shop: &Shop, visit: Visit, attempt: Attempt<'_>, done: Re
         }
         Err(refusal) => refusal,
     };
-    // What was sent wrong is told at once; what the database did not do can hardly be kept by it.
+    // A malformed request is answered at once. A database that failed cannot keep the form either.
     if refusal.is_of_database() || refusal.is_about_the_request() {
         return note::refusal(shop, visit, attempt, refusal).await;
     }

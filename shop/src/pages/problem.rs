@@ -108,7 +108,7 @@ impl ProblemPage {
     }
 }
 
-/// What the page's script is told.
+/// The body of a refusal for the page's script.
 #[derive(Serialize)]
 struct Told {
     code: &'static str,
@@ -162,7 +162,7 @@ pub(super) fn not_kept(frame: Frame, no: &OrderNo) -> Response {
     page.link(order_url(no), t.back_to_order()).answer(StatusCode::NOT_FOUND)
 }
 
-/// 200: nothing is in the way of a form any more that was refused before.
+/// 200: a form that was refused before could be saved now.
 pub(super) fn ready(frame: Frame, no: &OrderNo, typed: &Fields, retry: Retry) -> Response {
     let t = frame.t;
     let mut page = ProblemPage::new(frame.state("LP-6"), t.ready_title(no)).say(t.ready_what()).typed(typed);

@@ -62,7 +62,7 @@ async fn the_session_cookie_is_out_of_reach_of_scripts_and_changes_at_sign_in() 
     assert!(browsers.contains("HttpOnly") && browsers.contains("SameSite=Lax"), "{browsers}");
     let (key, _) = browsers.split_once(';').unwrap();
     let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
-    // Whoever planted a session's id knows it, and is not signed in by it.
+    // A session id that an attacker planted does not become a signed-in session.
     let planted = "shop=AAAAAAAAAAAAAAAAAAAAAQ";
     let form = first.form("/sign-in").with("login", "minji").with("password", "tenure-demo");
     let both = format!("{key}; {planted}");

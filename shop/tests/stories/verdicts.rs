@@ -1,4 +1,4 @@
-//! What an open form is told is what its save meets.
+//! The verdict on an open form agrees with the result of its save.
 
 use tenure_web::verdict::Saving;
 
@@ -91,7 +91,7 @@ fn promised(mode: &str) -> Saving {
 }
 
 #[tokio::test]
-async fn no_form_is_told_anything_else_than_what_its_save_meets() {
+async fn the_verdict_on_a_form_agrees_with_the_result_of_its_save() {
     let mut told_and_met = Vec::new();
     for (kind, takes) in [("shipping", false), ("shipping", true), ("edit", true)] {
         for meanwhile in ALL {
@@ -125,7 +125,7 @@ async fn no_form_is_told_anything_else_than_what_its_save_meets() {
         }
     }
     for (kind, takes, meanwhile, mode, met) in &told_and_met {
-        // A form that was saved and then typed in once more goes on top of what it saved itself: it is told that it was saved.
+        // Other text in a form that was saved goes on top of that save; the verdict says that the form was saved.
         let of_its_own = *meanwhile == SheSavedIt && mode == "saved";
         assert!(of_its_own || promised(mode) == *met, "{kind} {takes} {meanwhile:?}: told {mode}, met {met:?}");
     }

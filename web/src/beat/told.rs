@@ -5,7 +5,7 @@ use tenure::Owner;
 
 use crate::verdict::Verdict;
 
-/// Where a form stands, as its page's script is told. The page has the words; the script only shows them.
+/// Where a form stands, for its page's script. The page has the words; the script only shows them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Told {
     /// `held`, `free`, `moved`: it can be typed on. `refused`, `lost`, `saved`: to be read and copied.
