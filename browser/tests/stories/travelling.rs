@@ -366,6 +366,7 @@ async fn what_is_typed_beside_a_draft_is_not_lost_when_the_draft_is_put_back() {
     story.clock.advance(Duration::from_secs(11));
     opens(&park, Form::Shipping).await;
     park.types("[name='address.line1']", "Typed second").await;
+    park.finds::<()>("(scrollTo(0, 0), null)").await;
     park.clicks("[data-tenure-draft-restore]").await;
     assert_eq!(park.value("[name='address.line1']").await, "Typed first");
     saves(&park).await;
