@@ -152,9 +152,9 @@ export function keepText(form, onWrite) {
 		isOfNow(draft) && Object.entries(draft.typed).every(([name, value]) => value.length === values(form)[name]?.length);
 
 	function fill(draft) {
-		// What was typed here meanwhile is not lost for it: it is on offer in turn.
+		// What was typed here meanwhile is not lost for it: it is on offer in turn, also after this form was saved.
 		const other = typed(form);
-		if (other) put({ ...draftOf(other), key: fresh() });
+		if (other) put({ ...draftOf(other), key: fresh(), form_id: "" });
 		write(form, draft.typed);
 		for (const field of fields(form)) if (field.name in draft.typed) touched.add(field);
 		remove(draft);
@@ -174,7 +174,7 @@ export function keepText(form, onWrite) {
 			for (const value of list) if (value !== false) add(name, value === true ? "on" : value);
 		for (const { name, value } of [csrf, lid]) add(name, value);
 		// Which form it was typed in, and in which it goes on.
-		add("form_id", draft.form_id);
+		add("form_id", draft.form_id || form_id.value);
 		add("next-form", form_id.value);
 		add("version", draft.version);
 		add("person", person);
