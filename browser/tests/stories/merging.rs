@@ -58,7 +58,7 @@ async fn a_form_of_another_order_shows_what_was_typed_and_the_way_back() {
         minji.clicks("main form .main").await;
         minji
             .waits_until(
-                "/not one of order|버전이 아니어서/.test(document.querySelector('[data-tenure-status]').textContent)",
+                "/another order than|다른 주문에서 연/.test(document.querySelector('[data-tenure-status]').textContent)",
             )
             .await;
         minji.photo(&format!("{language}-foreign")).await;

@@ -73,8 +73,11 @@ impl Frame {
             script: is_script(&parts.headers),
             path: uri.path().to_owned(),
             now: Timestamp::now(),
-            other_language: in_language(uri, t.other()),
-            sent_again: (!is_safe(&parts.method)).then(Fields::default),
+            other_language: match is_safe(&parts.method) {
+                true => in_language(uri, t.other()),
+                false => format!("/orders?lang={}", t.other().code()),
+            },
+            sent_again: None,
             chosen: query.is_some_and(|code| code.parse::<Lang>().is_ok()),
         }
     }
@@ -117,6 +120,20 @@ impl Frame {
             self.t.did(change, is_me, self.at(change.at))
         };
         changes.first().map_or_else(|| self.t.changed_since().into(), did)
+    }
+
+    /// The number of the order that the address is about, if it is about one.
+    pub(crate) fn order(&self) -> Option<String> {
+        let no = self.path.strip_prefix("/orders/")?.split('/').next()?;
+        let decoded: Vec<(String, String)> =
+            serde_urlencoded::from_str(&format!("no={}", no.replace('+', "%2B"))).ok()?;
+        decoded.into_iter().next().map(|(_, no)| no).filter(|no| !no.is_empty())
+    }
+
+    /// Around an answer to this form: the language switch sends the same form again.
+    pub(crate) fn answering(self, sent: &Fields) -> Frame {
+        let other_language = format!("{}?lang={}", self.path, self.t.other().code());
+        Frame { other_language, sent_again: Some(sent.again()), ..self }
     }
 
     /// The path that was asked for.

@@ -89,10 +89,14 @@ async fn read(parts: Parts, body: Body, shop: &Shop) -> (Frame, Result<Fields, (
     };
     let sent = CsrfForm::<Pairs>::from_request(again(Body::from(bytes.clone())), shop).await;
     match sent {
-        Ok(CsrfForm(pairs)) => (frame, Ok(Fields::sent(pairs))),
+        Ok(CsrfForm(pairs)) => {
+            let fields = Fields::sent(pairs);
+            (frame.answering(&fields), Ok(fields))
+        }
         Err(rejection) => {
             let typed: Pairs = serde_urlencoded::from_bytes(&bytes).unwrap_or_default();
-            (frame, Err((rejection, Fields::sent(typed))))
+            let fields = Fields::sent(typed);
+            (frame.answering(&fields), Err((rejection, fields)))
         }
     }
 }

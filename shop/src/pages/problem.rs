@@ -92,8 +92,9 @@ impl ProblemPage {
 
     /// The page; for the page's script, which stays where it is, what the page says.
     pub(super) fn answer(mut self, status: StatusCode) -> Response {
-        if let (Some(Retry { fields, .. }), Some(again)) = (&self.retry, &mut self.f.sent_again) {
-            *again = fields.clone();
+        // The order is named also where something else is what went wrong.
+        if let Some(no) = self.f.order().filter(|no| !self.title.plain().contains(no)) {
+            self.title = self.f.t.about_order(&self.title, no);
         }
         let mut response = if self.f.script {
             let detail: Vec<_> = self.said.iter().map(Html::plain).collect();

@@ -74,6 +74,7 @@ pub(super) async fn sign_in(State(shop): State<Shop>, session: Session, form: Po
             let mistake = Mistake::general("sign-in", frame.t.wrong_password());
             // The password is not sent back to switch the language: the page in the other language asks for it again.
             let mut frame = frame.state("sign-in");
+            frame.other_language = format!("/sign-in?lang={}", frame.t.other().code());
             frame.sent_again = None;
             let page = SignInPage::new(frame, &fields, vec![mistake]);
             return page.f.answer(StatusCode::UNPROCESSABLE_ENTITY, &page);

@@ -3,6 +3,7 @@
 use super::texts;
 
 texts! {
+    about_order(title, no): "{title} – order {no}", "{title} – 주문 {no}";
     what_you_typed: "What you typed", "입력한 내용";
     still_here: "It is kept here, so that you can copy it.", "복사할 수 있도록 여기에 남겨 두었습니다.";
     to_orders: "To the list of orders", "주문 목록으로";
@@ -43,8 +44,8 @@ texts! {
 
     foreign_title: "This form belongs to another order", "다른 주문의 양식입니다";
     foreign_what(no):
-        "The version in the form is not one of order {no}, so nothing was saved.",
-        "양식에 담긴 버전이 주문 {no}의 버전이 아니어서 저장하지 않았습니다.";
+        "The form was opened for another order than {no}, so nothing was saved.",
+        "주문 {no}이 아닌 다른 주문에서 연 양식이라 저장하지 않았습니다.";
     foreign_next:
         "Open this order again, and fill in the form that you find there.",
         "이 주문을 다시 열고, 거기에 있는 양식에 입력해 주세요.";

@@ -113,4 +113,11 @@ async fn an_answer_to_a_form_can_be_read_in_the_other_language_with_its_text() {
     let korean = refused.is(401).form(&format!("{SHIPPING}?lang=ko"));
     let page = server.browser().submit(korean).await;
     assert!(page.is(401).says("문 앞에").html.contains("<html lang=\"ko\""), "{}", page.html);
+    assert!(page.html.contains("<h1>로그아웃되었습니다 – 주문 2026-000300</h1>"), "{}", page.html);
+    // Also where another try would be of no use.
+    let foreign =
+        park.get(SHIPPING).await.form(SHIPPING).with("message", "문 앞에").with("version", "v1.0123456789abcdef");
+    let refused = park.submit(foreign).await;
+    let korean = park.submit(refused.is(400).form(&format!("{SHIPPING}?lang=ko"))).await;
+    assert!(korean.is(400).says("문 앞에").html.contains("<html lang=\"ko\""), "{}", korean.html);
 }
