@@ -10,11 +10,13 @@ create table kept_form (
     key kept_form_of_member (member, kept_at)
 ) engine = innodb default charset utf8mb4 collate utf8mb4_bin;
 
--- Forms that were saved, written in the transaction of the save: when the same form comes again, this is the answer.
+-- Forms that were saved: each member's own, because the id of a form stands in an address that may be passed on. Written in
+-- the transaction of the save: when the same form comes again, this is the answer.
 create table saved_form (
-    form_id  varchar(64) not null primary key,
+    form_id  varchar(64) not null,
     member   varchar(255) not null,
     digest   varchar(64) not null,
     version  bigint not null,
-    saved_at bigint not null
+    saved_at bigint not null,
+    primary key (form_id, member)
 ) engine = innodb default charset utf8mb4 collate utf8mb4_bin;

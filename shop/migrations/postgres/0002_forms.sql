@@ -11,11 +11,13 @@ create table kept_form (
 
 create index kept_form_of_member on kept_form (member, kept_at);
 
--- Forms that were saved, written in the transaction of the save: when the same form comes again, this is the answer.
+-- Forms that were saved: each member's own, because the id of a form stands in an address that may be passed on. Written in
+-- the transaction of the save: when the same form comes again, this is the answer.
 create table saved_form (
-    form_id  text    not null primary key,
+    form_id  text    not null,
     member   text    not null,
     digest   text    not null,
     version  bigint not null,
-    saved_at bigint not null
+    saved_at bigint not null,
+    primary key (form_id, member)
 );

@@ -102,7 +102,7 @@ pub(super) async fn kept_form(
 
 const MARK_SAVED: &str = "
     insert into saved_form (form_id, member, digest, version, saved_at) values ($1, $2, $3, $4, $5)
-        on conflict (form_id) do update set digest = excluded.digest, version = excluded.version";
+        on conflict (form_id, member) do update set digest = excluded.digest, version = excluded.version";
 
 pub(super) async fn mark_saved(tx: &mut Transaction, form: &SavedRow) -> Result<(), DatabaseError> {
     let upsert = sqlx::query(MARK_SAVED).bind(&form.form_id).bind(&form.member).bind(&form.digest);

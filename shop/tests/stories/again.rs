@@ -81,10 +81,14 @@ async fn the_form_of_somebody_else_is_neither_replayed_nor_saved() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let hers = minji.get(SHIPPING).await.form(SHIPPING).with("message", "hers");
+    // The id of her form was in an address that she passed on. His save with it is neither answered with hers, nor made on hers.
+    let his = park.get(SHIPPING).await.form(SHIPPING).with("form_id", hers.value("form_id")).with("message", "his");
     minji.submit(hers.clone()).await.is(200);
-    // With her form's id he saves what is his: it is not answered with her save.
+    park.submit(his.clone()).await.is(409).says("hers").says("his");
     let his = park.get(SHIPPING).await.form(SHIPPING).with("form_id", hers.value("form_id")).with("message", "his");
     park.submit(his.clone()).await.is(200).says("his");
+    // Nor is hers made on his, when she corrects it.
+    minji.submit(hers.with("message", "hers again")).await.is(409).says("his").says("hers again");
     // What she typed is not saved in his name.
     let as_him = his.with("person", "minji").with("message", "typed by her");
     assert_eq!(park.submit(as_him).await.is(409).state(), "other-person");
