@@ -48,10 +48,7 @@ pub(super) async fn show(
     Named(form): Named,
     Query(asked): Query<Pairs>,
 ) -> Answer {
-    let kept = match Fields::sent(asked).text("kept").parse() {
-        Ok(id) => Some(KeptForm::read(&shop, &visit, &key, &no, id).await?),
-        Err(_) => None,
-    };
+    let kept = KeptForm::asked(&shop, &visit, &key, &no, asked).await?;
     let id = key.lock_id(visit.member.id().as_str(), form);
     let mut fields = kept.as_ref().map(|kept| kept.fields.clone()).unwrap_or_default();
     let mistakes = match &kept {

@@ -8,7 +8,7 @@ use tenure::{LockId, VersionToken};
 use tenure_web::browser_key::BrowserKey;
 use tenure_web::form_id::FormId;
 
-use super::fields::Fields;
+use super::fields::{Fields, Pairs};
 use super::frame::{Frame, Visit};
 use super::order::Number;
 use super::posted::{Answer, browser_key};
@@ -51,6 +51,23 @@ pub(super) struct KeptForm {
 }
 
 impl KeptForm {
+    /// The one that the query of an address names, if it names one.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub(super) async fn asked(
+        shop: &Shop,
+        visit: &Visit,
+        key: &BrowserKey,
+        no: &OrderNo,
+        query: Pairs,
+    ) -> Result<Option<KeptForm>, Response> {
+        match Fields::sent(query).text("kept").parse() {
+            Ok(id) => KeptForm::read(shop, visit, key, no, id).await.map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
     /// The one of this person's about this order; the lock id that is not kept comes from the browser.
     ///
     /// # Errors

@@ -64,10 +64,7 @@ pub(super) async fn show(
     Named(form): Named,
     Query(asked): Query<Pairs>,
 ) -> Answer {
-    let kept = match Fields::sent(asked).text("kept").parse() {
-        Ok(id) => Some(KeptForm::read(&shop, &visit, &key, &no, id).await?),
-        Err(_) => None,
-    };
+    let kept = KeptForm::asked(&shop, &visit, &key, &no, asked).await?;
     let (id, fields) = kept.map(|kept| (Some(kept.id), kept.fields)).unwrap_or_default();
     let attempt = Attempt { what: What::OpenNote, no: &no, seen: None, fields: &fields, kept: id };
     Ok(draw(&shop, visit, attempt, &key, form).await)

@@ -65,10 +65,7 @@ pub(super) async fn show(
     Number(no): Number,
     Query(asked): Query<Pairs>,
 ) -> Answer {
-    let kept = match Fields::sent(asked).text("kept").parse() {
-        Ok(id) => Some(KeptForm::read(&shop, &visit, &key, &no, id).await?),
-        Err(_) => None,
-    };
+    let kept = KeptForm::asked(&shop, &visit, &key, &no, asked).await?;
     let Some(kept) = kept else {
         let fields = Fields::default();
         let attempt = Attempt { what: What::ChangeShipping, no: &no, seen: None, fields: &fields, kept: None };
