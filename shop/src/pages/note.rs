@@ -11,7 +11,7 @@ use tenure_web::form_id::FormId;
 use tenure_web::sent::Sent;
 use tenure_web::verdict::{Facts, Mine, Moved, decide};
 
-use super::fields::{Fields, Pairs};
+use super::fields::Pairs;
 use super::flash::Flash;
 use super::frame::{Frame, Visit};
 use super::icon::Icon;
