@@ -240,3 +240,23 @@ async fn the_script_of_the_page_is_told_where_to_go_and_never_shown_a_page() {
     let (status, other) = park.send_by_script(&form).await;
     assert_eq!((status, &other["code"]), (409, &"other-person".into()));
 }
+
+#[tokio::test]
+async fn the_address_of_a_form_is_worth_nothing_to_anybody_else_and_nothing_later() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let hers = minji.edit(ORDER).await;
+    let lid = hers.form(SAVE).value("lid").to_owned();
+    // Passed on, it shows who is editing; in another browser of her own, that it is herself.
+    let seen = park.get(&hers.path).await;
+    assert_eq!((seen.is(423).state().as_str(), seen.html.contains(&lid)), ("LP-1", false));
+    let other_browser = server.sign_in("minji").await.get(&hers.path).await;
+    assert_eq!((other_browser.is(423).state().as_str(), other_browser.html.contains(&lid)), ("LP-16", false));
+    // A second window of the same browser shows the same form.
+    assert_eq!(minji.get(&hers.path).await.is(200).form(SAVE).value("lid"), lid);
+    minji.submit(hers.form("/orders/2026-000300/edit/leave")).await.is(200);
+    assert_eq!(minji.get(&hers.path).await.is(410).state(), "OE-20");
+    // To him it is no form at all: he is shown the order, and nothing is taken.
+    assert_eq!(park.get(&hers.path).await.is(200).path, "/orders/2026-000300");
+    assert_eq!(server.held().await, []);
+}
