@@ -305,7 +305,7 @@ async fn a_form_that_cannot_be_saved_without_a_lease_is_lost_when_it_never_had_o
 }
 
 #[tokio::test]
-async fn whoever_is_refused_is_told_who_holds_it_and_no_generation_to_take_it_with() {
+async fn a_refusal_names_the_holder_and_gives_no_generation_away() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let lees = kit.locks.try_lock(&order_1(), &lee()).await.unwrap();
     let (status, told) = kit.tell(Some(kim()), &kit.open().await, "take", &[]).await;
@@ -334,7 +334,7 @@ async fn whom_the_policy_hides_is_not_named_whether_they_are_in_the_way_or_besid
 }
 
 #[tokio::test]
-async fn whoever_is_hidden_is_not_in_their_own_way() {
+async fn an_anonymous_holder_meets_no_lock_of_their_own() {
     let kit = Kit::new(LockPolicy::exclusive().showing(ShowOwner::Anonymous)).await;
     let (there, here) = (kit.open().await, kit.open().await);
     kit.beat(&kim(), &there, "take").await;
@@ -507,7 +507,7 @@ async fn a_form_that_has_the_lock_is_told_of_a_save_that_did_not_ask_for_it() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_yet_is_locked_by_one_and_whoever_comes_after_it_was_made_is_told() {
+async fn what_is_not_there_yet_is_locked_by_one_and_later_forms_are_outdated() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let new = || Form { path: "/orders/3/text".into(), lid: LockId::random().reveal(), version: "none".into() };
     let (first, second) = (new(), new());
@@ -545,7 +545,7 @@ async fn what_cannot_be_changed_any_more_says_why_before_all_else() {
 }
 
 #[tokio::test]
-async fn whoever_is_signed_out_gets_nothing_and_their_lease_lives_on() {
+async fn a_signed_out_form_gets_nothing_and_its_lease_lives_on() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let form = kit.open_with_lease(&kim()).await;
     for want in ["keep", "take", "look", "nonsense"] {

@@ -178,7 +178,7 @@ async fn where_a_lock_keeps_nobody_out_nobody_is_in_the_way() {
 }
 
 #[tokio::test]
-async fn how_a_lease_ended_is_told_whoever_holds_the_lock_now() {
+async fn how_a_lease_ended_is_told_also_while_it_is_held_again() {
     for (facts, verdict) in everything().await {
         let Mine::Ended(no_lock) = &facts.mine else { continue };
         if !open(&facts) {
@@ -231,7 +231,7 @@ async fn a_script_is_told_of_its_own_lease_and_of_the_persons_other_one_and_of_n
 }
 
 #[test]
-fn whoever_looks_is_told_of_the_state_then_of_who_holds_it() {
+fn a_look_tells_the_state_first_and_the_holder_second() {
     assert_eq!(decide(&kim(), Facts::of_a_look(Some("shipped"), vec![])), Verdict::Frozen("shipped"));
     assert_eq!(decide(&kim(), Facts::<&str>::of_a_look(None, vec![])), Verdict::Free);
 }

@@ -398,7 +398,7 @@ async fn what_stays_on_a_phones_screen_leaves_three_quarters_of_it() {
         park.clicks(SAVE).await;
         park.sees("[data-tenure-state=held] [data-tenure-urgent]").await;
         keeps_small(&park, "edit form that was not saved").await;
-        assert!(stays(&park).await, "whoever presses a button is told what came of it");
+        assert!(stays(&park).await, "the outcome of a button is in sight");
         park.finds::<()>("(window.fetch = send, null)").await;
         olivia.goes_to("/locks").await;
         olivia.clicks("details.confirm summary").await;
@@ -407,7 +407,7 @@ async fn what_stays_on_a_phones_screen_leaves_three_quarters_of_it() {
         park.sees(LOST).await;
         park.photo(&format!("{language}-lost-phone")).await;
         keeps_small(&park, "lost edit form").await;
-        assert!(stays(&park).await, "whoever has lost the order is told wherever they are");
+        assert!(stays(&park).await, "the loss of the order is in sight wherever the page is scrolled");
         park.clicks("[data-tenure-action=again]").await;
         park.sees(HELD).await;
         leaves(&park).await;

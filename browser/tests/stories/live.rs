@@ -47,7 +47,7 @@ async fn the_holder_is_told_within_one_beat_that_the_order_was_shipped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_only_typed_is_told_as_well_when_the_order_is_cancelled() {
+async fn an_open_form_without_a_lock_learns_of_a_cancellation() {
     let story = Story::begin().await;
     let minji = open_in(&story, "minji", "en").await;
     minji.goes_to(SHIPPING).await;
@@ -62,7 +62,7 @@ async fn whoever_only_typed_is_told_as_well_when_the_order_is_cancelled() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_has_the_form_open_is_told_who_changed_the_order() {
+async fn an_open_form_names_who_changed_the_order() {
     let story = Story::begin().await;
     let minji = open_in(&story, "minji", "en").await;
     minji.goes_to(SHIPPING).await;

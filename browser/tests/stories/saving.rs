@@ -58,7 +58,7 @@ async fn an_answer_that_is_lost_is_asked_for_again_and_saves_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_goes_on_after_a_lost_answer_saves_on_top_of_what_was_saved() {
+async fn going_on_after_a_lost_answer_saves_on_top_of_it() {
     let story = Story::begin().await;
     let minji = types_a_message(&story, "minji", "en", "First").await;
     minji.sees("#shipping[data-tenure-state=held]").await;

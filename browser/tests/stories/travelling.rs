@@ -289,7 +289,7 @@ async fn a_dropped_draft_can_be_brought_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_takes_what_the_others_have_is_not_offered_their_own_again() {
+async fn taking_their_version_does_not_offer_mine_again() {
     let story = Story::begin().await;
     let (minji, _) = typed_and_left_then_somebody_saves(&story, Form::Shipping).await;
     opens(&minji, Form::Shipping).await;
