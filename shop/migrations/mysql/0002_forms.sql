@@ -17,6 +17,8 @@ create table saved_form (
     member   varchar(255) not null,
     digest   varchar(64) not null,
     version  bigint not null,
+    -- The version that the save was made on directly; 0 where it was not made on the one that the form was opened at.
+    made_on  bigint not null,
     saved_at bigint not null,
     primary key (form_id, member)
 ) engine = innodb default charset utf8mb4 collate utf8mb4_bin;

@@ -18,6 +18,8 @@ create table saved_form (
     member   text    not null,
     digest   text    not null,
     version  bigint not null,
+    -- The version that the save was made on directly; 0 where it was not made on the one that the form was opened at.
+    made_on  bigint not null,
     saved_at bigint not null,
     primary key (form_id, member)
 );

@@ -18,6 +18,8 @@ create table saved_form (
     member   text    not null,
     digest   text    not null,
     version  integer not null,
+    -- The version that the save was made on directly; 0 where it was not made on the one that the form was opened at.
+    made_on  integer not null,
     saved_at integer not null,
     primary key (form_id, member)
 ) strict, without rowid;

@@ -24,6 +24,8 @@ pub(crate) struct SavedRow {
     /// Of what was sent: the same form with other text in it is not the same request.
     pub(crate) digest: String,
     pub(crate) version: i64,
+    /// The version that it was made on directly; 0 where it was not made on the one that the form was opened at.
+    pub(crate) made_on: i64,
     /// Seconds since 1970.
     pub(crate) saved_at: i64,
 }

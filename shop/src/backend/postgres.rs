@@ -101,16 +101,24 @@ pub(super) async fn kept_form(
 }
 
 const MARK_SAVED: &str = "
-    insert into saved_form (form_id, member, digest, version, saved_at) values ($1, $2, $3, $4, $5)
-        on conflict (form_id, member) do update set digest = excluded.digest, version = excluded.version";
+    insert into saved_form (form_id, member, digest, version, made_on, saved_at) values ($1, $2, $3, $4, $5, $6)
+        on conflict (form_id, member) do update set digest = excluded.digest, version = excluded.version,
+            made_on = excluded.made_on";
 
 pub(super) async fn mark_saved(tx: &mut Transaction, form: &SavedRow) -> Result<(), DatabaseError> {
     let upsert = sqlx::query(MARK_SAVED).bind(&form.form_id).bind(&form.member).bind(&form.digest);
-    upsert.bind(form.version).bind(form.saved_at).execute(tx.postgres()?).await.map_err(failed).map(drop)
+    upsert
+        .bind(form.version)
+        .bind(form.made_on)
+        .bind(form.saved_at)
+        .execute(tx.postgres()?)
+        .await
+        .map_err(failed)
+        .map(drop)
 }
 
 const SAVED_FORM: &str = "
-    select form_id, member, digest, version, saved_at from saved_form where form_id = $1 and member = $2";
+    select form_id, member, digest, version, made_on, saved_at from saved_form where form_id = $1 and member = $2";
 
 pub(super) async fn saved_form(db: &Database, form_id: &str, member: &str) -> Result<Option<SavedRow>, DatabaseError> {
     let select = sqlx::query_as(SAVED_FORM).bind(form_id).bind(member);

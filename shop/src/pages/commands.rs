@@ -13,7 +13,8 @@ use crate::use_cases::{Doing, Shop};
 /// POST /orders/{no}/start-shipping
 pub(super) async fn start_shipping(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
     let form = form.with_kept(&shop, &no).await?;
-    let (once, seen) = (form.once()?, form.version::<Order>()?);
+    let seen = form.version::<Order>()?;
+    let once = form.once(Some(seen.version()))?;
     let anyway = if form.fields.has("anyway") { Some(form.parse("anyway")?) } else { None };
     let (Posted { visit, fields, .. }, doing) = (form, Doing::Save(once.clone()));
     let start = |seen| {
@@ -29,7 +30,8 @@ pub(super) async fn start_shipping(State(shop): State<Shop>, Number(no): Number,
 /// POST /orders/{no}/cancel
 pub(super) async fn cancel(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
     let form = form.with_kept(&shop, &no).await?;
-    let (once, seen) = (form.once()?, form.version::<Order>()?);
+    let seen = form.version::<Order>()?;
+    let once = form.once(Some(seen.version()))?;
     let (Posted { visit, fields, .. }, doing) = (form, Doing::Save(once.clone()));
     let cancel = |seen| {
         let cancelled = shop.cancel(&visit.member, &no, seen, &doing);

@@ -122,7 +122,8 @@ async fn opened_at(
 /// POST /orders/{no}/edit/save
 pub(super) async fn save(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
     let form = form.with_kept(&shop, &no).await?;
-    let (id, seen, opened, once) = (form.lock_id()?, form.version_of(&no)?, both::opened(&form)?, form.once()?);
+    let (id, seen, opened) = (form.lock_id()?, form.version_of(&no)?, both::opened(&form)?);
+    let once = form.once(opened.is_none().then(|| seen.version()))?;
     let Posted { visit, mut fields, .. } = form;
     let attempt = Attempt { what: What::SaveEdit, no: &no, seen: Some(seen), fields: &fields, kept: None };
     let view = match shop.order(&visit.member, &no).await {

@@ -89,7 +89,8 @@ pub(super) async fn open(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
 /// POST /orders/{no}/note/save
 pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Number, form: Posted) -> Answer {
     let form = form.with_kept(&shop, &no).await?;
-    let (id, seen, once) = (form.lock_id()?, seen(&form)?, form.once()?);
+    let (id, seen) = (form.lock_id()?, seen(&form)?);
+    let once = form.once(seen.map(|seen| seen.version()))?;
     let Posted { visit, mut fields, .. } = form;
     let doing = Doing::Save(once.clone());
     let text = fields.text("text").to_owned();
@@ -108,7 +109,7 @@ pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
         None => match save(None).await {
             Err(refusal) if !refusal.is_of_database() => match shop.saved(&visit.member, once.form).await {
                 Ok(Some(saved)) if saved.digest == once.digest => Ok(Flash::NoteSaved),
-                Ok(Some(saved)) => save(Some(VersionToken::new(&no, saved.version))).await,
+                Ok(Some(saved)) if saved.goes_on_from(0) => save(Some(VersionToken::new(&no, saved.version))).await,
                 _ => Err(refusal),
             },
             done => done,

@@ -18,7 +18,7 @@ use crate::domain::{Order, OrderNo};
 use crate::use_cases::{Kept, Once, Refusal, Shop};
 
 /// Runs a save on the version that the person saw. When the same form was saved before, that is the answer; when it was saved
-/// with other text, the person has seen the version that this save made.
+/// with other text, the person has seen the version that this save made, where it was made on the one that they saw.
 ///
 /// # Errors
 /// The refusal, and the version that the text was typed on.
@@ -40,7 +40,7 @@ where
     };
     match shop.saved(&visit.member, once.form).await {
         Ok(Some(saved)) if saved.digest == once.digest => Ok(Flash::Saved),
-        Ok(Some(saved)) if saved.version != seen.version() => {
+        Ok(Some(saved)) if saved.goes_on_from(seen.version().number()) => {
             let own = VersionToken::new(id, saved.version);
             save(own).await.map_err(|refusal| (refusal, own))
         }
@@ -57,7 +57,7 @@ pub(super) async fn typed_on(
     seen: VersionToken<Order>,
 ) -> VersionToken<Order> {
     match shop.saved(&visit.member, form).await {
-        Ok(Some(saved)) => VersionToken::new(no, saved.version),
+        Ok(Some(saved)) if saved.goes_on_from(seen.version().number()) => VersionToken::new(no, saved.version),
         _ => seen,
     }
 }

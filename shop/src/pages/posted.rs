@@ -6,7 +6,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::response::Response;
-use tenure::{LockId, VersionToken};
+use tenure::{LockId, Version, VersionToken};
 use tenure_web::browser_key::BrowserKey;
 use tenure_web::csrf::{CsrfForm, CsrfRejection};
 use tenure_web::form_id::FormId;
@@ -162,12 +162,12 @@ impl Posted {
         self.key.lock_id(self.visit.member.id().as_str(), form)
     }
 
-    /// The form as a request that is done once.
+    /// The form as a request that is done once, and on which version it is saved directly, if it is.
     ///
     /// # Errors
     /// The page that says that the form is incomplete.
-    pub(crate) fn once(&self) -> Result<Once, Response> {
-        Ok(Once { form: self.form_id()?, digest: self.fields.digest() })
+    pub(crate) fn once(&self, on: Option<Version>) -> Result<Once, Response> {
+        Ok(Once { form: self.form_id()?, digest: self.fields.digest(), on: on.map_or(0, Version::number) })
     }
 
     /// The form, over what was kept of it when it was refused before, if it says so.

@@ -77,7 +77,8 @@ pub(super) async fn show(
 /// POST /orders/{no}/shipping
 pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Number, form: Posted) -> Answer {
     let form = form.with_kept(&shop, &no).await?;
-    let (id, version, opened, once) = (form.lock_id()?, form.version()?, both::opened(&form)?, form.once()?);
+    let (id, version, opened) = (form.lock_id()?, form.version()?, both::opened(&form)?);
+    let once = form.once(opened.is_none().then(|| version.version()))?;
     let Posted { visit, fields, .. } = form;
     let attempt = Attempt { what: What::ChangeShipping, no: &no, seen: Some(version), fields: &fields, kept: None };
     let read = if fields.has("edit-first") { Err(Vec::new()) } else { read_shipping(visit.frame.t, &fields) };

@@ -32,6 +32,9 @@ pub struct Once {
     pub form: FormId,
     /// A digest of all that was sent: a form that was corrected in between is not the same request.
     pub digest: String,
+    /// The number of the version that it is saved on directly: 0 for what is not there yet, and for what is saved together
+    /// with the changes of others.
+    pub on: i64,
 }
 
 /// A form that was refused, as it was sent.
@@ -50,6 +53,15 @@ pub struct SavedForm {
     pub version: Version,
     /// A digest of what was sent.
     pub digest: String,
+    made_on: i64,
+}
+
+impl SavedForm {
+    /// Whether text that was typed on the version of this number goes on from what the form has saved: only where that save
+    /// was made on this very version, so that it holds nothing of anybody else's that the text has not seen.
+    pub fn goes_on_from(&self, seen: i64) -> bool {
+        self.made_on == seen && self.version.number() == seen + 1
+    }
 }
 
 impl Shop {
@@ -82,7 +94,9 @@ impl Shop {
     /// Whether this form of this member was saved.
     pub async fn saved(&self, member: &Member, form: FormId) -> Result<Option<SavedForm>, Refusal> {
         let row = backend::saved_form(&self.db, &form.to_string(), member.id().as_str()).await?;
-        Ok(row.and_then(|row| Some(SavedForm { version: Version::new(row.version).ok()?, digest: row.digest })))
+        Ok(row.and_then(|row| {
+            Some(SavedForm { version: Version::new(row.version).ok()?, digest: row.digest, made_on: row.made_on })
+        }))
     }
 
     /// Runs a command on an aggregate: saves it together with the mark that this form was saved, or only asks.
@@ -119,6 +133,7 @@ impl Once {
             member: actor.id().to_string(),
             digest: self.digest.clone(),
             version: 0,
+            made_on: self.on,
             saved_at: now(),
         }
     }

@@ -260,3 +260,31 @@ async fn the_address_of_a_form_is_worth_nothing_to_anybody_else_and_nothing_late
     assert_eq!(park.get(&hers.path).await.is(200).path, "/orders/2026-000300");
     assert_eq!(server.held().await, []);
 }
+
+#[tokio::test]
+async fn back_to_the_form_after_a_conflict_was_resolved_never_saves_over_the_others_change() {
+    // Both kept; mine on top; theirs taken, so that nothing of mine was saved.
+    for way in ["both", "mine", "theirs"] {
+        let server = Server::start().await;
+        let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+        let form = minji.get(SHIPPING).await.form(SHIPPING);
+        let (mine, his) = if way == "both" { ("address.line1", "message") } else { ("message", "message") };
+        park.submit(park.get(SHIPPING).await.form(SHIPPING).with(his, "불량 확인")).await.is(200);
+        let conflict = minji.submit(form.clone().with(mine, "세종대로 9")).await;
+        let resolved = match way {
+            "both" => conflict.is(409).press(SHIPPING, "both"),
+            "mine" => conflict.is(409).form(SHIPPING),
+            _ => conflict.is(409).form(SHIPPING).with("message", "불량 확인"),
+        };
+        minji.submit(resolved).await.is(200);
+        let (before, version) = server.order(ORDER).await;
+        // The form as it was opened, with other text in it: by its button, and by [Edit again with my text].
+        let back = form.with("address.line2", "3층");
+        minji.submit(back.clone()).await.is(409);
+        let again = minji.submit(back.with("edit-first", "1")).await.is(200).form(SHIPPING);
+        assert_eq!(again.value("version"), token(ORDER, 1), "{way}");
+        minji.submit(again).await.is(409);
+        let (after, now) = server.order(ORDER).await;
+        assert_eq!((after.shipping(), now), (before.shipping(), version), "{way}");
+    }
+}
