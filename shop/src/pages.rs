@@ -44,7 +44,9 @@ use axum::http::request::Parts;
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
+use tenure_web::form_id::FormId;
 
+use crate::domain::OrderNo;
 use crate::use_cases::Shop;
 use fields::Fields;
 use frame::Frame;
@@ -108,6 +110,12 @@ fn order_url(no: impl Display) -> String {
         Ok(no) => format!("/orders/{no}"),
         Err(never) => match never {},
     }
+}
+
+/// Where a form of an order is that somebody has opened, with the text that is kept for it.
+fn form_url(no: &OrderNo, kind: &str, form: FormId, kept: Option<FormId>) -> String {
+    let kept = kept.map(|kept| format!("?kept={kept}")).unwrap_or_default();
+    format!("{}/{kind}/{form}{kept}", order_url(no))
 }
 
 /// To another page, after a form: reloading that page sends nothing again.

@@ -21,15 +21,14 @@ use super::order::Number;
 use super::posted::{Answer, Posted};
 use super::read::{mistake_of, read_lines, read_shipping};
 use super::refusal::{self, Attempt, What};
-use super::{both, order_url, outcome, see};
+use super::{both, form_url, order_url, outcome, see};
 use crate::domain::{Order, OrderNo};
 use crate::use_cases::{Doing, Refusal, Shop, WholeForm};
 use page::draw;
 
 /// Where the form is.
 pub(super) fn address(no: &OrderNo, form: FormId, kept: Option<FormId>) -> String {
-    let kept = kept.map(|kept| format!("?kept={kept}")).unwrap_or_default();
-    format!("{}/edit/{form}{kept}", order_url(no))
+    form_url(no, "edit", form, kept)
 }
 
 /// GET /orders/{no}/edit: looking never takes a lock, so there is nothing to show here.

@@ -21,7 +21,7 @@ use super::order::Number;
 use super::posted::{Answer, Posted};
 use super::refusal::{self, Attempt, What};
 use super::standing::{Kind, Standing};
-use super::{conflict, order_url, outcome, problem, read, see};
+use super::{conflict, form_url, order_url, outcome, problem, read, see};
 use crate::domain::{Note, OrderNo};
 use crate::use_cases::{Doing, Refusal, Shop};
 
@@ -46,8 +46,7 @@ struct NotePage {
 
 /// Where the form is.
 pub(super) fn address(no: &OrderNo, form: FormId, kept: Option<FormId>) -> String {
-    let kept = kept.map(|kept| format!("?kept={kept}")).unwrap_or_default();
-    format!("{}/note/{form}{kept}", order_url(no))
+    form_url(no, "note", form, kept)
 }
 
 /// GET /orders/{no}/note/edit: looking never takes a lock.
