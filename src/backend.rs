@@ -55,9 +55,9 @@ pub(crate) use lock_table::{
 };
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 use lock_table::{CENTURY, OpenRequest};
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-use saves::Effect;
 pub(crate) use saves::{Authorship, BulkChange, RowLocked, Save, Saved, Stored};
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+use saves::{Effect, child_found};
 pub(crate) use sweeping::{RowPlace, Slice, SweptRows};
 
 /// A database, and the operations that are transactions of their own.
@@ -217,14 +217,14 @@ pub(crate) trait BackendTransaction: Send {
         key: &LockKey,
         id: &[Value],
     ) -> Result<Option<Change>, DatabaseError>;
-    /// Writes a new aggregate as version 1. `false`: there is one with this id already.
+    /// Writes a new aggregate: its version, which is 1 unless one was deleted under this id. `None`: there is one already.
     async fn insert(
         &mut self,
         mapping: &'static Mapping,
         key: &LockKey,
         rows: &Rows,
         author: &Authorship,
-    ) -> Result<bool, DatabaseError>;
+    ) -> Result<Option<Version>, DatabaseError>;
     /// Writes what changed, root first, if the version is still the one that the difference was made from.
     async fn save(&mut self, save: &Save<'_>) -> Result<Saved, DatabaseError>;
     /// Deletes an aggregate if the version is still that one.

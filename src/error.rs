@@ -87,6 +87,16 @@ pub enum DatabaseError {
     /// A rule of the table itself refused the row.
     #[error("a rule of the table refused the change: {0}")]
     Constraint(String),
+    /// A row of a child was changed or deleted without the version of its aggregate being raised, say by a statement of
+    /// the application's own. Nothing of the transaction can be committed. On a fresh load the same work may succeed.
+    #[error(
+        "a row of `{table}` that was loaded is not there any more, though the version of its aggregate is the same: \
+             something changes these rows and does not raise the version; load the aggregate again"
+    )]
+    ChildGone {
+        /// The table of the child.
+        table: String,
+    },
     /// What is stored does not fit the mapping.
     #[error(transparent)]
     Mapping(#[from] MappingError),
@@ -108,7 +118,8 @@ impl DatabaseError {
             | DatabaseError::Deadlock
             | DatabaseError::SerializationFailure
             | DatabaseError::Busy(_)
-            | DatabaseError::ConnectionLost(_) => true,
+            | DatabaseError::ConnectionLost(_)
+            | DatabaseError::ChildGone { .. } => true,
             DatabaseError::Poisoned(first) => first.is_retryable(),
             _ => false,
         }
@@ -124,6 +135,7 @@ impl DatabaseError {
             | DatabaseError::ConnectionLost(_)
             | DatabaseError::Unreachable { .. }
             | DatabaseError::ReadOnly => 503,
+            DatabaseError::ChildGone { .. } => 409,
             DatabaseError::Unsupported(_) => 501,
             DatabaseError::Poisoned(first) => first.status(),
             _ => 500,
@@ -142,6 +154,19 @@ pub enum Error {
         aggregate: String,
         /// Its id.
         id: String,
+    },
+    /// The id is spelled differently from the one that is stored, though the column's collation takes both for one. Nothing
+    /// was done: a spelling of its own would have versions and locks of its own.
+    #[error(
+        "there is no {aggregate} {id:?}, but there is one that is stored as {stored:?}; use the id exactly as it is stored"
+    )]
+    OtherSpelling {
+        /// Its type.
+        aggregate: String,
+        /// The id that was asked for.
+        id: String,
+        /// The id as it is stored.
+        stored: String,
     },
     /// There is one already with this id.
     #[error("there is already a {aggregate} {id}; choose another id, or load and change that one")]
@@ -195,7 +220,7 @@ impl Error {
     /// The HTTP status that says it.
     pub fn status(&self) -> u16 {
         match self {
-            Error::NotFound { .. } => 404,
+            Error::NotFound { .. } | Error::OtherSpelling { .. } => 404,
             Error::ForeignVersionToken { .. } => 400,
             Error::AlreadyExists { .. } | Error::VersionConflict(_) | Error::OptimisticLockingFailure(_) => 409,
             Error::AlreadyLocked(_) => 423,

@@ -16,6 +16,8 @@ use crate::policy::ShowOwner;
 
 pub use key::LockKey;
 pub use lock_id::{InvalidLockId, LockId};
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+pub(crate) use no_lock::RanOut;
 pub use no_lock::{NoLock, Why};
 pub use owner::InvalidOwner;
 pub(crate) use owner::askable;

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::lease::LockKey;
 use crate::lock_mode::LockMode;
 use crate::mapping::Mapping;
+use crate::repository::loaded;
 use crate::transaction::Transaction;
 use crate::value::Value;
 
@@ -45,12 +46,12 @@ impl Locked {
     /// Takes one out. `None`: there is no such aggregate, or it was not in the set, or it was taken before.
     ///
     /// # Errors
+    /// [`Error::OtherSpelling`] when the column's collation takes the id for one that is stored otherwise;
     /// [`Error::Database`] when its rows do not fit the mapping.
     pub fn take<A: Aggregate>(&mut self, id: &A::Id) -> Result<Option<Loaded<A>>, Error> {
-        let Some(stored) = self.found.remove(&LockKey::of::<A>(id)) else { return Ok(None) };
-        let mut loaded = Loaded::new(stored.rows, stored.version)?;
-        loaded.force_increment = self.mode.forces_increment();
-        Ok(Some(loaded))
+        let key = LockKey::of::<A>(id);
+        let stored = self.found.remove(&key);
+        loaded(&key, stored, self.mode)
     }
 }
 

@@ -61,19 +61,22 @@ impl<A: Aggregate> Repository<A> {
     /// The aggregate as it is now, at one moment, without locking it.
     ///
     /// # Errors
+    /// [`Error::OtherSpelling`] when the column's collation takes the id for one that is stored otherwise;
     /// [`Error::Database`], also when a row does not fit the mapping.
     pub async fn get(&self, id: &A::Id) -> Result<Option<Loaded<A>>, Error> {
         let stored = self.database.backend().load(A::mapping(), &id_values(id)).await?;
-        loaded(stored, LockMode::None)
+        loaded(&LockKey::of::<A>(id), stored, LockMode::None)
     }
 
     /// Loads the aggregate inside a transaction, locked as the mode says. The root is locked before a child is read.
     ///
     /// # Errors
-    /// [`Error::Database`]; with a pessimistic mode [`DatabaseError::LockTimeout`] among them.
+    /// [`Error::OtherSpelling`], as [`get`](Self::get); [`Error::Database`]; with a pessimistic mode
+    /// [`DatabaseError::LockTimeout`] among them.
     pub async fn find(&self, tx: &mut Transaction, id: &A::Id, mode: LockMode) -> Result<Option<Loaded<A>>, Error> {
-        let stored = tx.load(&LockKey::of::<A>(id), A::mapping(), &id_values(id), mode).await?;
-        loaded(stored, mode)
+        let key = LockKey::of::<A>(id);
+        let stored = tx.load(&key, A::mapping(), &id_values(id), mode).await?;
+        loaded(&key, stored, mode)
     }
 
     /// Makes sure that an aggregate is still at the version that somebody saw, and stays so to the end of the transaction,
@@ -139,20 +142,22 @@ impl<A: Aggregate> Repository<A> {
         if let Some(stored) = &stored {
             tx.loaded(&key, mapping, stored, mode);
         }
-        Ok(loaded(stored, mode)?.map_or(Unlocked::NotFound, |loaded| Unlocked::Found(Box::new(loaded))))
+        Ok(loaded(&key, stored, mode)?.map_or(Unlocked::NotFound, |loaded| Unlocked::Found(Box::new(loaded))))
     }
 
-    /// Inserts a new aggregate as version 1.
+    /// Inserts a new aggregate. Its version is 1; where one was deleted under the same id, it is the next one after that, so
+    /// that no version that was seen of the old one fits the new one. (A row that was deleted by a statement of the
+    /// application's own leaves no such trace.)
     ///
     /// # Errors
     /// [`Error::AlreadyExists`] when there is one with this id; the transaction goes on. [`Error::Database`].
     pub async fn insert(&self, tx: &mut Transaction, aggregate: A) -> Result<Loaded<A>, Error> {
         let (mapping, rows, key) = (A::mapping(), aggregate.to_rows(), LockKey::of::<A>(aggregate.id()));
         rows.check(mapping)?;
-        if !tx.insert(mapping, &key, &rows).await? {
+        let Some(version) = tx.insert(mapping, &key, &rows).await? else {
             return Err(Error::AlreadyExists { aggregate: mapping.name.clone(), id: key.id().to_owned() });
-        }
-        Ok(Loaded::new(Arc::new(rows), Version::FIRST)?)
+        };
+        Ok(Loaded::new(Arc::new(rows), version)?)
     }
 
     /// Writes what changed since it was loaded, root first, and raises the version by exactly one, however often the
@@ -266,9 +271,19 @@ pub enum Unlocked<A> {
     Locked,
 }
 
-fn loaded<A: Aggregate>(stored: Option<Stored>, mode: LockMode) -> Result<Option<Loaded<A>>, Error> {
+/// The aggregate, if it is the one of that key: versions and locks go by the key, so one row has one.
+pub(crate) fn loaded<A: Aggregate>(
+    key: &LockKey,
+    stored: Option<Stored>,
+    mode: LockMode,
+) -> Result<Option<Loaded<A>>, Error> {
     let Some(stored) = stored else { return Ok(None) };
-    let mut loaded = Loaded::new(stored.rows, stored.version)?;
+    let mut loaded: Loaded<A> = Loaded::new(stored.rows, stored.version)?;
+    let own = LockKey::of::<A>(loaded.id());
+    if own != *key {
+        let [id, stored] = [key, &own].map(|key| key.id().to_owned());
+        return Err(Error::OtherSpelling { aggregate: key.kind().to_owned(), id, stored });
+    }
     loaded.force_increment = mode.forces_increment();
     Ok(Some(loaded))
 }

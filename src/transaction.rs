@@ -160,19 +160,19 @@ impl Transaction {
         self.versions.loaded(key, mapping, stored, mode);
     }
 
-    /// Writes a new aggregate. `false`: there is one with this id already.
+    /// Writes a new aggregate: its version. `None`: there is one with this id already.
     pub(crate) async fn insert(
         &mut self,
         mapping: &'static Mapping,
         key: &LockKey,
         rows: &Rows,
-    ) -> Result<bool, DatabaseError> {
+    ) -> Result<Option<Version>, DatabaseError> {
         let author = self.author.clone();
         let inserted = self.usable()?.insert(mapping, key, rows, &author).await;
         let inserted = self.note(inserted)?;
-        if inserted {
-            self.versions.written(key, Version::FIRST);
-            self.news.saved(key, Version::FIRST, mapping.revisions > 0);
+        if let Some(version) = inserted {
+            self.versions.written(key, version);
+            self.news.saved(key, version, mapping.revisions > 0);
         }
         Ok(inserted)
     }

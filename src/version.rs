@@ -29,6 +29,15 @@ impl Version {
         self.0
     }
 
+    /// The version of a new aggregate: the first, or the next one after that of an aggregate that was deleted under its id.
+    ///
+    /// # Errors
+    /// [`InvalidVersion`] when there is no number after that one.
+    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+    pub(crate) fn after_removed(removed: Option<i64>) -> Result<Self, InvalidVersion> {
+        removed.map_or(Ok(Version::FIRST), |removed| Version::new(removed.wrapping_add(1)))
+    }
+
     /// The version after the next save.
     pub(crate) fn next(self) -> Version {
         Version(self.0 + 1)

@@ -16,6 +16,7 @@ mod list;
 mod load;
 mod lock;
 mod operation;
+mod removed;
 mod requests;
 mod resume;
 mod revision;

@@ -13,6 +13,7 @@ mod load;
 mod lock;
 mod operation;
 mod pools;
+mod removed;
 mod requests;
 mod resume;
 mod revision;

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use crate::condition::Test;
 use crate::diff::Diff;
+use crate::error::DatabaseError;
 use crate::lease::{LockKey, Owner};
-use crate::mapping::{Mapping, Rows};
+use crate::mapping::{Mapping, Rows, Table};
 use crate::value::{Kind, Value};
 use crate::version::Version;
 
@@ -83,6 +84,15 @@ pub(crate) struct BulkChange<'a> {
     pub set: &'a [(usize, Value)],
     pub when: &'a Test,
     pub author: &'a Authorship,
+}
+
+/// That a change of one child, which was loaded, has found its row.
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+pub(super) fn child_found(table: &Table, rows: u64) -> Result<(), DatabaseError> {
+    match rows {
+        0 => Err(DatabaseError::ChildGone { table: table.name.clone() }),
+        _ => Ok(()),
+    }
 }
 
 /// What became of a save or a delete.

@@ -101,8 +101,8 @@ pub(super) struct Sight {
     expires_at: Option<i64>,
     ttl: Option<i64>,
     shared: Option<i64>,
-    /// Whether it ran out for want of input.
-    idle: Option<i64>,
+    /// Whether it ran out for want of input (1) or at its absolute limit (2).
+    ran_out: Option<i64>,
     /// Of `LINE` how many wait.
     ended: Option<i64>,
     /// Of `REQUEST` the answer "no".
@@ -125,7 +125,7 @@ impl Sight {
     /// What it means.
     pub(super) fn seen(self) -> (LockKey, Seen) {
         use crate::clock::{from_millis, until};
-        use crate::lease::{Holder, Why};
+        use crate::lease::{Holder, RanOut, Why};
         use crate::policy::{ShowOwner, usual_heartbeat};
         use crate::request::{Answer, Request};
         use crate::version::Version;
@@ -141,6 +141,7 @@ impl Sight {
         let by = self.by_id.zip(self.by_name).map(|(id, name)| Owner { id, name, role: self.by_role });
         let ago = |at: Option<i64>| until(self.clock, at.unwrap_or(self.clock));
         let (silent, idle, ttl) = (ago(self.last_active), ago(self.active_at), until(self.ttl.unwrap_or_default(), 0));
+        let ran_out = RanOut::of(self.ran_out == Some(1), self.ran_out == Some(2));
         let seen = match self.what {
             Self::LEASE => Seen::Lease(SeenLease {
                 holder: Holder {
@@ -162,11 +163,11 @@ impl Sight {
                 exclusive: self.exclusive == Some(1),
                 reserved: self.ttl == Some(0),
                 ended: self.ended == Some(1),
-                ran_out: Why::ran_out(expires_at, self.idle == Some(1)),
+                ran_out: Why::ran_out(expires_at, ran_out),
             }),
             Self::PAST => {
-                let (how, idle) = (self.how.as_deref().unwrap_or_default(), self.idle == Some(1));
-                let why = Why::recorded(how, idle, expires_at, by, self.words);
+                let how = self.how.as_deref().unwrap_or_default();
+                let why = Why::recorded(how, ran_out, expires_at, by, self.words);
                 let holder = Holder { owner, generation: self.number, since, shown, ..Holder::to_be(key.clone()) };
                 Seen::Past(PastLease { holder, why })
             }

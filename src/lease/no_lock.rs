@@ -19,20 +19,54 @@ pub struct NoLock {
 impl Why {
     /// What the history says: how a lease ended, and who had to do with it.
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-    pub(crate) fn recorded(how: &str, idle: bool, at: SystemTime, by: Option<Owner>, reason: Option<String>) -> Self {
+    pub(crate) fn recorded(
+        how: &str,
+        ran_out: RanOut,
+        at: SystemTime,
+        by: Option<Owner>,
+        reason: Option<String>,
+    ) -> Self {
         match (how, by, reason) {
             ("released", ..) => Why::Released { at },
             ("broken", Some(by), Some(reason)) => Why::Broken { by, at, reason },
             ("taken over", Some(by), Some(reason)) => Why::TakenOver { by, at, reason },
             ("handed over", Some(to), _) => Why::HandedOver { to, at },
-            _ => Why::ran_out(at, idle),
+            _ => Why::ran_out(at, ran_out),
         }
     }
 
     /// How a lease ended that nobody ended.
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-    pub(crate) fn ran_out(at: SystemTime, idle: bool) -> Self {
-        if idle { Why::IdleLimitReached { at } } else { Why::Expired { at } }
+    pub(crate) fn ran_out(at: SystemTime, ran_out: RanOut) -> Self {
+        match ran_out {
+            RanOut::Silent => Why::Expired { at },
+            RanOut::Idle => Why::IdleLimitReached { at },
+            RanOut::Limited => Why::LimitReached { at },
+        }
+    }
+}
+
+/// What moved the expiry of a lease that ran out.
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RanOut {
+    /// Its last sign of life.
+    Silent,
+    /// Its last input.
+    Idle,
+    /// Its absolute limit.
+    Limited,
+}
+
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+impl RanOut {
+    /// Beyond the absolute limit nothing could have kept it alive, input or none.
+    pub(crate) fn of(idle: bool, limited: bool) -> Self {
+        match (limited, idle) {
+            (true, _) => RanOut::Limited,
+            (false, true) => RanOut::Idle,
+            (false, false) => RanOut::Silent,
+        }
     }
 }
 

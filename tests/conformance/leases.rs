@@ -76,7 +76,11 @@ pub async fn no_heartbeat_goes_beyond_the_absolute_limit(t: &TestDb) {
     t.clock.advance(4 * MINUTE);
     assert_eq!(beat(t, lease.id()).await.unwrap().remaining, 2 * MINUTE);
     t.clock.advance(2 * MINUTE);
-    assert!(matches!(beat(t, lease.id()).await.unwrap_err().why, Why::Expired { .. }));
+    let limit = Why::LimitReached { at: t.clock.now() };
+    assert_eq!(beat(t, lease.id()).await.unwrap_err().why, limit);
+    // The history says the same, once somebody has the key.
+    locks.try_lock(&lease.key, &lee()).await.unwrap();
+    assert_eq!(no_lock(t.locks.check_lock(lease.id()).await).why, limit);
 }
 
 pub async fn a_released_key_is_free_at_once_and_its_generation_goes_on(t: &TestDb) {

@@ -11,6 +11,7 @@ pub mod by_hand;
 pub mod children;
 pub mod classic;
 pub mod every_kind;
+pub mod former_life;
 pub mod handing_over;
 pub mod kinds;
 pub mod leases;
@@ -32,6 +33,7 @@ pub mod sets;
 pub mod several;
 pub mod shared;
 pub mod showing;
+pub mod spelling;
 #[allow(dead_code, reason = "SQLite has no row locks")]
 pub mod stuck;
 pub mod support;
@@ -118,6 +120,17 @@ macro_rules! conformance {
                 a_break_needs_a_reason,
                 a_lock_id_of_somebody_else_is_refused,
                 an_unknown_lock_id_is_unknown;
+            spelling:
+                another_spelling_of_an_id_is_refused_with_the_stored_one,
+                a_lease_on_another_spelling_saves_nothing,
+                another_spelling_is_not_inserted_beside_the_stored_one,
+                another_spelling_says_404_and_is_not_tried_again;
+            former_life:
+                a_new_aggregate_goes_on_from_the_version_of_the_deleted_one,
+                a_token_of_a_deleted_aggregate_is_stale,
+                a_loaded_aggregate_is_not_saved_over_its_successor,
+                an_insert_that_waits_for_a_delete_goes_on_from_its_version,
+                a_child_that_is_gone_is_an_error_and_nothing_is_saved;
             resume:
                 a_lease_that_ran_out_goes_on_with_the_same_generation_if_nobody_came,
                 resuming_a_lease_that_is_alive_keeps_it_alive,
@@ -418,6 +431,9 @@ macro_rules! conformance {
                 a_takeover_and_a_break_wait_for_a_save_under_the_lease,
                 taking_a_live_lease_over_waits_for_a_save_under_it,
                 a_resume_waits_for_a_save_that_relied_upon_the_key_being_free,
+                a_save_unless_locked_waits_for_a_save_under_a_lease_that_ended,
+                a_takeover_goes_by_the_time_after_its_wait,
+                a_break_goes_by_the_time_after_its_wait,
                 opposite_orders_end_within_the_deadline_and_one_succeeds_when_it_runs_again,
                 two_saves_with_children_queue_and_do_not_deadlock;
             stuck:

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tenure::{
-    DatabaseError, Error, Holder, LeaseError, LockError, LockId, LockKey, LockMode, Owner, Unlocked, UpdateError, Wait,
+    BreakError, DatabaseError, Error, Holder, LeaseError, LockError, LockId, LockKey, LockManager, LockMode, Owner,
+    TakeOverError, Unlocked, UpdateError, Wait,
 };
 use tokio::sync::Barrier;
 use tokio::task::JoinHandle;
@@ -277,6 +278,72 @@ pub async fn a_resume_waits_for_a_save_that_relied_upon_the_key_being_free(t: &T
     assert_eq!(saving.await.unwrap().unwrap(), version(2));
     let refused = resume.await.unwrap();
     assert!(matches!(&refused, Err(Error::VersionConflict(conflict)) if conflict.actual == Some(version(2))));
+}
+
+/// Kim's save is under way and her lease runs out: for Lee the key is free, but not yet.
+pub async fn a_save_unless_locked_waits_for_a_save_under_a_lease_that_ended(t: &TestDb) {
+    for released in [false, true] {
+        let no = t.order().await;
+        let lease = t.locks.try_lock(&LockKey::of::<Order>(&no), &kim()).await.unwrap();
+        let mut tx = t.db.begin().await.unwrap();
+        t.locks.guard(&mut tx, lease.id()).await.unwrap();
+        let release = async {
+            let (locks, id) = (t.locks.clone(), lease.id().clone());
+            let release = tokio::spawn(async move { locks.release_lock(&id).await });
+            // Either it is done at once, or it waits for the save as well.
+            (tokio::time::timeout(Duration::from_millis(150), release)).await.ok();
+        };
+        match released {
+            true => release.await,
+            false => t.clock.advance(TTL),
+        }
+        let (orders, number) = (t.orders.clone(), no.clone());
+        let save =
+            async move { orders.update(&number).by(&lee()).unless_locked().run(|order| order.send_to("Lee's")).await };
+        let saving = waiting(save).await;
+        let mut order = t.find(&mut tx, &no).await;
+        order.ship().unwrap();
+        t.orders.save(&mut tx, &mut order).await.unwrap();
+        tx.commit().await.unwrap();
+        let refused = saving.await.unwrap();
+        assert!(matches!(refused, Err(UpdateError::Refused(_))), "released: {released}, {refused:?}");
+        assert_eq!(t.stored(&no).await.1, version(2));
+    }
+}
+
+/// Managers that go by the database's clock, because a test's clock is read when a question is sent; and a lease that has run
+/// out by the time that the save under it ends, with the question in between.
+async fn asked_in_time_answered_late<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+    t: &TestDb,
+    ask: impl FnOnce(LockManager, LockKey) -> F,
+) -> T {
+    let no = t.order().await;
+    let db = t.another_process_by_the_real_clock_in("+00:00").await;
+    let locks = LockManager::new(&db).with_take_over_permission("Order", |_: &Owner, _: &Holder| true);
+    let lease = locks.try_lock(&LockKey::of::<Order>(&no), &kim()).await.unwrap();
+    locks.expire_within(lease.id(), Duration::from_millis(1500)).await.unwrap();
+    let mut tx = db.begin().await.unwrap();
+    locks.guard(&mut tx, lease.id()).await.unwrap();
+    let asked = waiting(ask(locks.clone(), lease.key.clone())).await;
+    while locks.check_lock(lease.id()).await.is_ok() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    tx.rollback().await.unwrap();
+    asked.await.unwrap()
+}
+
+pub async fn a_takeover_goes_by_the_time_after_its_wait(t: &TestDb) {
+    let taken = asked_in_time_answered_late(t, async |locks, key| {
+        locks.take_over(&key, 1, &lee(), LockId::random(), "urgent").await
+    });
+    let taken = taken.await;
+    assert!(matches!(&taken, Err(TakeOverError::HolderChanged { held_now }) if held_now.is_empty()), "{taken:?}");
+}
+
+pub async fn a_break_goes_by_the_time_after_its_wait(t: &TestDb) {
+    let broken = asked_in_time_answered_late(t, async |locks, key| locks.break_lock(&key, 1, &lee(), "urgent").await);
+    let broken = broken.await;
+    assert!(matches!(&broken, Err(BreakError::HolderChanged { held_now }) if held_now.is_empty()), "{broken:?}");
 }
 
 pub async fn opposite_orders_end_within_the_deadline_and_one_succeeds_when_it_runs_again(t: &TestDb) {

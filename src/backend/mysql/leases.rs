@@ -13,7 +13,7 @@ use super::slots;
 use crate::backend::{Attempt, LockHash, LockRequest, Proof};
 use crate::clock::{from_millis, until};
 use crate::error::DatabaseError;
-use crate::lease::{Holder, LockKey, NoLock, Owner, Why};
+use crate::lease::{Holder, LockKey, NoLock, Owner, RanOut, Why};
 use crate::manager::HeldByType;
 use crate::policy::{ShowOwner, usual_heartbeat};
 
@@ -86,6 +86,11 @@ impl StoredLease {
     /// Whether its expiry is that of the idle limit.
     pub(super) fn idle(&self) -> bool {
         self.idle_limit.is_some_and(|limit| self.expires_at >= self.active_at + limit)
+    }
+
+    /// Whether its expiry is that of the absolute limit.
+    pub(super) fn limited(&self) -> bool {
+        self.expires_at >= self.hard_until
     }
 
     /// Who holds it, with the times as they are now.
@@ -272,7 +277,7 @@ async fn judge(
         Some(lease) if lease.alive() && lease.is_proven_by(proof) => return Ok(Ok(lease.into_holder())),
         Some(lease) if lease.alive() => (lease.holder.key, lease.holder.owner.id, Why::NotYours),
         Some(lease) if !lease.ended => {
-            let why = Why::ran_out(from_millis(lease.expires_at), lease.idle());
+            let why = Why::ran_out(from_millis(lease.expires_at), RanOut::of(lease.idle(), lease.limited()));
             (lease.holder.key, lease.holder.owner.id, why)
         }
         _ => match ended(session, &proof.lock).await? {
@@ -287,8 +292,14 @@ async fn judge(
 }
 
 const ENDED: &str = "
-    select convert(kind using utf8mb4) as kind, convert(id using utf8mb4) as id, owner_id, ended_at, how, idle,
+    select convert(kind using utf8mb4) as kind, convert(id using utf8mb4) as id, owner_id, ended_at, how, idle, limited,
            shown_as, by_id, by_name, by_role, reason from tenure_lock_history where lock_hash = ?";
+
+/// What moved the expiry of a lease, as the history has it.
+pub(super) fn ran_out(row: &MySqlRow) -> Result<RanOut, DatabaseError> {
+    let said = |column| row.try_get::<bool, _>(column).map_err(classify);
+    Ok(RanOut::of(said("idle")?, said("limited")?))
+}
 
 /// What the history says about a lock id: of what, whose, and how it ended.
 pub(super) async fn ended(
@@ -300,10 +311,10 @@ pub(super) async fn ended(
     let text = |column| row.try_get::<String, _>(column).map_err(classify);
     let at = from_millis(row.try_get("ended_at").map_err(classify)?);
     let reason = row.try_get("reason").map_err(classify)?;
-    let idle = row.try_get("idle").map_err(classify)?;
+    let ran_out = ran_out(&row)?;
     let (owner_id, shown) = (text("owner_id")?, ShowOwner::from_stored(row.try_get("shown_as").map_err(classify)?));
     let by = person(&row, "by")?.map(|by| if by.id == owner_id { by } else { by.shown(shown) });
-    let why = Why::recorded(&text("how")?, idle, at, by, reason);
+    let why = Why::recorded(&text("how")?, ran_out, at, by, reason);
     Ok(Some((LockKey::new(text("kind")?, text("id")?), owner_id, why)))
 }
 

@@ -6,7 +6,7 @@ use sqlx::mysql::MySqlRow;
 
 use super::batch::texts::LEASE;
 use super::errors::classify;
-use super::leases::{StoredLease, clock, lease, person};
+use super::leases::{StoredLease, clock, lease, person, ran_out};
 use super::session::{Session, Statement};
 use crate::clock::{from_millis, millis};
 use crate::cursor::Place;
@@ -110,7 +110,7 @@ pub(super) async fn past(session: &mut Session, query: &HistoryQuery) -> Result<
     let text = Text::new(
         "select convert(page.kind using utf8mb4) as kind, convert(page.id using utf8mb4) as id, page.lock_hash,
                 page.generation, page.owner_id, page.owner_name, page.owner_role, page.since, page.ended_at, page.how,
-                page.idle, page.by_id, page.by_name, page.by_role, page.reason, coalesce(later.owner_id, held.owner_id) as next_id,
+                page.idle, page.limited, page.by_id, page.by_name, page.by_role, page.reason, coalesce(later.owner_id, held.owner_id) as next_id,
                 coalesce(later.owner_name, held.owner_name) as next_name,
                 coalesce(later.owner_role, held.owner_role) as next_role,
                 coalesce(later.generation, held.generation) as next_generation, coalesce(later.since, held.since) as next_since
@@ -164,7 +164,7 @@ fn past_row(row: &MySqlRow) -> Result<PastRow, DatabaseError> {
         generation: row.try_get("generation").map_err(classify)?,
         since: at("since")?,
         ended_at,
-        why: Why::recorded(&text("how")?, row.try_get("idle").map_err(classify)?, ended_at, person(row, "by")?, reason),
+        why: Why::recorded(&text("how")?, ran_out(row)?, ended_at, person(row, "by")?, reason),
         next,
     };
     Ok(PastRow { past, lock: row.try_get("lock_hash").map_err(classify)? })

@@ -164,10 +164,10 @@ fn proof(request: &LockRequest) -> Proof {
 /// A lease that was recorded already is left as it was.
 const RECORD_EXPIRED: &str = "
     insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as,
-                                     since, ended_at, how, idle)
+                                     since, ended_at, how, idle, limited)
     select lease.lock_hash, lease.kind, lease.id, lease.generation, lease.owner_id, lease.owner_name, lease.owner_role,
            lease.shown_as, lease.since, lease.expires_at, 'expired',
-           coalesce(lease.expires_at >= lease.active_at + lease.idle_limit, 0)
+           coalesce(lease.expires_at >= lease.active_at + lease.idle_limit, 0), lease.expires_at >= lease.hard_until
       from tenure_lock as lease
      where lease.kind = ? and lease.id = ? and lease.slot = ?
         on duplicate key update tenure_lock_history.lock_hash = tenure_lock_history.lock_hash";

@@ -87,7 +87,7 @@ pub(super) async fn changes(
     rows.iter().map(change).collect()
 }
 
-/// Forgets an aggregate that is deleted: another one may be created under its id, and starts at version 1.
+/// Forgets an aggregate that is deleted: another one may be created under its id.
 pub(super) async fn forget(session: &mut Session, key: &LockKey) -> Result<(), DatabaseError> {
     let delete = of("delete from tenure_revision where kind = ? and id = ?", key);
     session.write(delete).await.map(drop).map_err(classify)

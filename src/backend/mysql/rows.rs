@@ -2,14 +2,17 @@
 //!
 //! Whether two ids are the same is for the collation of the application's own column to say.
 
+use sqlx::Row as _;
+
 use super::deadline::{Flavour, RowLock};
 use super::errors::{classify, is_duplicate};
 use super::session::Session;
-use super::values::{bind, query, read};
-use super::{load, statements};
-use crate::backend::{Authorship, BulkChange, Save, Saved, Stored};
+use super::values::{bind, misfit, query, read};
+use super::{load, removed, statements};
+use crate::backend::{Authorship, BulkChange, Save, Saved, Stored, child_found};
 use crate::condition::Test;
 use crate::error::DatabaseError;
+use crate::lease::LockKey;
 use crate::mapping::{Mapping, Row, Rows, Table};
 use crate::value::{Kind, Value};
 use crate::version::Version;
@@ -17,27 +20,61 @@ use crate::version::Version;
 /// How many children one statement inserts: few enough that the driver can keep a statement for every number.
 const ROWS: usize = 32;
 
-/// Inserts a new aggregate as version 1; `false` if there is one with this id.
+/// Inserts a new aggregate; `None` if there is one with this id. Its version is 1, or the next one after that of an aggregate
+/// that was deleted under this id.
 pub(super) async fn insert(
     session: &mut Session,
     mapping: &'static Mapping,
+    key: &LockKey,
     rows: &Rows,
     author: &Authorship,
     now: Option<i64>,
-) -> Result<bool, DatabaseError> {
+) -> Result<Option<Version>, DatabaseError> {
     let id = &rows.root[..mapping.root.key];
     ask_first(session, mapping, id).await?;
     let audit = audit(mapping, author, now);
-    let insert = query(statements::insert_root(mapping), rows.root.iter().chain(&audit)).bind(Version::FIRST.number());
-    if let Err(error) = session.write(insert).await {
+    let removed = match insert_root(session, mapping, key, rows, &audit).await? {
+        Ok(removed) => removed,
         // Only the id may be taken; another unique column is the table's own rule. The transaction goes on.
-        let taken = is_duplicate(&error) && load::load(session, mapping, id, RowLock::None).await?.is_some();
-        return if taken { Ok(false) } else { Err(classify(error)) };
+        Err(error) => {
+            let taken = is_duplicate(&error) && load::load(session, mapping, id, RowLock::None).await?.is_some();
+            return if taken { Ok(None) } else { Err(classify(error)) };
+        }
+    };
+    let version = Version::after_removed(removed).map_err(|error| misfit(&mapping.root, &mapping.version, &error))?;
+    if version != Version::FIRST {
+        let raise = query(statements::update_root(mapping, &[]), &audit).bind(version.number());
+        session.write(id.iter().fold(raise, bind).bind(Version::FIRST.number())).await.map_err(classify)?;
     }
     for (table, children) in mapping.children.iter().zip(&rows.children) {
         insert_children(session, mapping, table, &rows.root, &children.iter().collect::<Vec<_>>()).await?;
     }
-    Ok(true)
+    Ok(Some(version))
+}
+
+/// Inserts the root as version 1; the version of the aggregate that was deleted under its key, if one was. Both databases answer
+/// that after the insert, which waits for a transaction that deletes; MySQL only when it is asked.
+async fn insert_root(
+    session: &mut Session,
+    mapping: &'static Mapping,
+    key: &LockKey,
+    rows: &Rows,
+    audit: &[Value],
+) -> Result<Result<Option<i64>, sqlx::Error>, DatabaseError> {
+    let flavour = session.flavour();
+    let insert = query(statements::insert_root(mapping, flavour), rows.root.iter().chain(audit));
+    let insert = insert.bind(Version::FIRST.number());
+    match flavour {
+        Flavour::MariaDb => {
+            let insert = insert.bind(key.kind().as_bytes()).bind(key.id().as_bytes());
+            let row = session.write_returning(insert).await;
+            Ok(row.and_then(|row| row.map_or(Ok(None), |row| row.try_get(0))))
+        }
+        Flavour::MySql => match session.write(insert).await {
+            Ok(_) => removed::version(session, key).await.map(Ok),
+            Err(error) => Ok(Err(error)),
+        },
+    }
 }
 
 /// Writes the difference if the version is still the one that it was made from.
@@ -58,14 +95,14 @@ pub(super) async fn save(session: &mut Session, save: &Save<'_>, now: Option<i64
     for (table, child) in mapping.children.iter().zip(&save.diff.children).rev() {
         for key in &child.deleted {
             let delete = query(statements::delete_child(mapping, table), id.iter().chain(*key));
-            session.write(delete).await.map_err(classify)?;
+            child_found(table, session.write(delete).await.map_err(classify)?)?;
         }
     }
     for (table, child) in mapping.children.iter().zip(&save.diff.children) {
         for (row, changed) in &child.updated {
             let values = changed.iter().map(|&index| &row[index]).chain(id).chain(&row[..table.key]);
             let update = query(statements::update_child(mapping, table, changed), values);
-            session.write(update).await.map_err(classify)?;
+            child_found(table, session.write(update).await.map_err(classify)?)?;
         }
         insert_children(session, mapping, table, root, &child.inserted).await?;
     }

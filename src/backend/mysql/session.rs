@@ -231,6 +231,11 @@ impl Session {
         Ok(self.execute(statement).await?.rows_affected())
     }
 
+    /// As [`write`](Self::write), with the row that the statement returns, if it does.
+    pub(super) async fn write_returning(&mut self, statement: Statement) -> Result<Option<MySqlRow>, sqlx::Error> {
+        self.within_deadline(statement, Self::fetch_optional).await
+    }
+
     /// As [`write`](Self::write), with the key that was given to a new row.
     pub(super) async fn execute(&mut self, statement: Statement) -> Result<MySqlQueryResult, sqlx::Error> {
         self.within_deadline(statement, Self::execute_at_once).await

@@ -99,10 +99,10 @@ fn alone(requests: &[LockRequest]) -> impl Iterator<Item = (usize, &LockRequest)
 
 const RECORD_EXPIRED: &str = concat!(
     "insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as,
-                                      since, ended_at, how, idle)
+                                      since, ended_at, how, idle, limited)
      select lease.lock_hash, lease.kind, lease.id, lease.generation, lease.owner_id, lease.owner_name,
             lease.owner_role, lease.shown_as, lease.since, lease.expires_at, 'expired',
-            coalesce(lease.expires_at >= lease.active_at + lease.idle_limit, 0)
+            coalesce(lease.expires_at >= lease.active_at + lease.idle_limit, 0), lease.expires_at >= lease.hard_until
        from ",
     asked!(),
     " straight_join tenure_lock as lease

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use super::deadline::Flavour;
 use crate::backend::texts::{Texts, What};
 use crate::backend::{BulkChange, condition};
 use crate::condition::Test;
@@ -56,14 +57,19 @@ pub(super) fn select_children(mapping: &'static Mapping, child: &'static Table) 
     })
 }
 
-/// `insert` of the root; binds its columns, the audit columns, the version.
-pub(super) fn insert_root(mapping: &'static Mapping) -> Arc<str> {
-    TEXTS.get(What::InsertRoot, &mapping.root, &[], || {
+/// `insert` of the root; binds its columns, the audit columns, the version. On MariaDB it also binds the kind and the id of the
+/// key, and returns the version of the aggregate that was deleted under it: a subquery of `returning` is read after the insert.
+pub(super) fn insert_root(mapping: &'static Mapping, flavour: Flavour) -> Arc<str> {
+    TEXTS.get(What::InsertRoot, &mapping.root, &[flavour as usize], || {
         let (root, version) = (&mapping.root, &mapping.version);
         let (names, values) = (names(&root.columns), places(&root.columns));
         let (audited, audit): (String, String) =
             audit(mapping).map(|(name, place)| (format!("`{name}`, "), format!("{place}, "))).unzip();
-        format!("insert into `{}` ({names}, {audited}`{version}`) values ({values}, {audit}?)", root.name)
+        let removed = match flavour {
+            Flavour::MariaDb => " returning (select version from tenure_removed where kind = ? and id = ?)",
+            Flavour::MySql => "",
+        };
+        format!("insert into `{}` ({names}, {audited}`{version}`) values ({values}, {audit}?){removed}", root.name)
     })
 }
 

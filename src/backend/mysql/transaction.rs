@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::connection::OpenTransaction;
 use super::deadline::RowLock;
 use super::session::Session;
-use super::{leases, load, lock, resume, revision, rows};
+use super::{leases, load, lock, removed, resume, revision, rows};
 use crate::backend::{Authorship, BackendTransaction, BulkChange, Proof, Resumption, RowLocked, Save, Saved, Stored};
 use crate::condition::Test;
 use crate::conflict::Change;
@@ -94,12 +94,12 @@ impl BackendTransaction for MySqlTransaction {
         key: &LockKey,
         rows: &Rows,
         author: &Authorship,
-    ) -> Result<bool, DatabaseError> {
+    ) -> Result<Option<Version>, DatabaseError> {
         let now = self.time.given();
         let insert = async |session: &mut Session| {
-            let inserted = rows::insert(session, mapping, rows, author, now).await?;
-            if inserted {
-                revision::keep(session, mapping, key, Version::FIRST, rows, author, now).await?;
+            let inserted = rows::insert(session, mapping, key, rows, author, now).await?;
+            if let Some(version) = inserted {
+                revision::keep(session, mapping, key, version, rows, author, now).await?;
             }
             Ok(inserted)
         };
@@ -120,10 +120,12 @@ impl BackendTransaction for MySqlTransaction {
     }
 
     async fn delete(&mut self, mapping: &'static Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError> {
+        let now = self.time.given();
         let delete = async |session: &mut Session| {
             let deleted = rows::delete(session, mapping, old).await?;
             if let Saved::Done = deleted {
                 revision::forget(session, key).await?;
+                removed::note(session, key, old.version, now).await?;
             }
             Ok(deleted)
         };

@@ -35,12 +35,12 @@ fn look(looks: &[Look], now: Option<i64>) -> String {
         "select cast(0 as signed) as what, {lease}, l.generation as number, l.lock_hash, cast(l.slot = '' as signed) as exclusive, l.owner_id,
                 l.owner_name, l.owner_role, cast(l.shown_as as signed) as shown_as, l.since, l.last_active, l.active_at,
                 l.expires_at, l.ttl, cast(l.shared as signed) as shared,
-                cast(l.idle_limit is not null and l.expires_at >= l.active_at + l.idle_limit as signed) as idle,
+                cast(case when l.expires_at >= l.hard_until then 2 when l.expires_at >= l.active_at + l.idle_limit then 1 else 0 end as signed) as ran_out,
                 cast(l.ended as signed) as ended, null as how, null as by_id, null as by_name, null as by_role, null as handle, null as words
            from {now} join tenure_lock as l where (l.kind, l.id) in ({keys})
          union all
          select 1, {history}, h.generation, null, null, h.owner_id, h.owner_name, h.owner_role, h.shown_as, h.since, null, null,
-                h.ended_at, null, null, h.idle, 1, h.how, h.by_id, h.by_name, h.by_role, null, h.reason
+                h.ended_at, null, null, if(h.limited, 2, h.idle), 1, h.how, h.by_id, h.by_name, h.by_role, null, h.reason
            from {now} join tenure_lock_history as h where {past}
          union all
          select 2, {request}, r.generation, null, null, r.asker_id, r.asker_name, r.asker_role, null, r.since, r.later_until, null,

@@ -1,6 +1,8 @@
 //! Reading leases: who holds what, and why a lock id holds nothing.
 //!
-//! Time is the server's, read by `tenure_now` when the row is at hand; `$1` is the time that a test gives, or null.
+//! Time is the server's, read by `tenure_now`; `$1` is the time that a test gives, or null. What a locking `select` returns is
+//! computed before the row is locked, which may take a while. So such a select is a part of its statement, and the time is
+//! read by the rest of it, afterwards.
 
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
@@ -10,7 +12,7 @@ use super::slots;
 use crate::backend::{Attempt, LockHash, LockRequest, Proof};
 use crate::clock::{from_millis, until};
 use crate::error::DatabaseError;
-use crate::lease::{Holder, LockKey, NoLock, Owner, Why};
+use crate::lease::{Holder, LockKey, NoLock, Owner, RanOut, Why};
 use crate::manager::HeldByType;
 use crate::policy::{ShowOwner, usual_heartbeat};
 
@@ -115,8 +117,12 @@ pub(super) async fn in_the_way(
     }
 }
 
+/// The row for itself: a save under a lease shares the key of the row, and is waited for, also when its lease has ended since.
 const HOLD_EXCLUSIVE: &str = "
-    select *, tenure_now($1) as now from tenure_lock where kind = $2 and id = $3 and slot = '' for key share";
+    with held as materialized (
+        select * from tenure_lock where kind = $2 and id = $3 and slot = '' for update
+    )
+    select *, tenure_now($1) as now from held";
 
 /// The row of the exclusive lock on a key, alive or not.
 pub(super) async fn alone(
@@ -150,7 +156,8 @@ const BY_LOCK_ID: &str = "select *, tenure_now($1) as now from tenure_lock where
 
 /// Takes the row as a takeover would: whoever saves under this lease, or relying upon its not being held, is waited for.
 pub(super) const LOCK_BY_LOCK_ID: &str = "
-    select *, tenure_now($1) as now from tenure_lock where lock_hash = $2 for update";
+    with held as materialized (select * from tenure_lock where lock_hash = $2 for update)
+    select *, tenure_now($1) as now from held";
 
 /// Whether the lock id that is shown holds a lease, and why not.
 pub(super) async fn check(
@@ -164,7 +171,8 @@ pub(super) async fn check(
 /// The share of the key keeps takeovers (which change it) waiting to the end of the transaction, and lets heartbeats
 /// (which do not) pass.
 const HOLD_BY_LOCK_ID: &str = "
-    select *, tenure_now($1) as now from tenure_lock where lock_hash = $2 for key share";
+    with held as materialized (select * from tenure_lock where lock_hash = $2 for key share)
+    select *, tenure_now($1) as now from held";
 
 /// As [`check`], and holds the lease to the end of the transaction.
 pub(super) async fn hold(
@@ -189,7 +197,10 @@ async fn check_by(
         }
         Some(lease) if lease.alive => (lease.holder.key, lease.holder.owner.id, Why::NotYours),
         Some(lease) if !lease.ended => {
-            let why = Why::ran_out(from_millis(lease.expires_at), lease.idle);
+            let why = Why::ran_out(
+                from_millis(lease.expires_at),
+                RanOut::of(lease.idle, lease.expires_at >= lease.hard_until),
+            );
             (lease.holder.key, lease.holder.owner.id, why)
         }
         _ => match ended(connection, &proof.lock).await? {
@@ -204,8 +215,14 @@ async fn check_by(
 }
 
 const ENDED: &str = "
-    select kind, id, owner_id, ended_at, how, idle, shown_as, by_id, by_name, by_role, reason
+    select kind, id, owner_id, ended_at, how, idle, limited, shown_as, by_id, by_name, by_role, reason
       from tenure_lock_history where lock_hash = $1";
+
+/// What moved the expiry of a lease, as the history has it.
+pub(super) fn ran_out(row: &PgRow) -> Result<RanOut, DatabaseError> {
+    let said = |column| row.try_get::<bool, _>(column).map_err(classify);
+    Ok(RanOut::of(said("idle")?, said("limited")?))
+}
 
 /// What the history says about a lock id: of what, whose, and how it ended.
 pub(super) async fn ended(
@@ -217,10 +234,10 @@ pub(super) async fn ended(
     let text = |column| row.try_get::<String, _>(column).map_err(classify);
     let at = from_millis(row.try_get("ended_at").map_err(classify)?);
     let reason = row.try_get("reason").map_err(classify)?;
-    let idle = row.try_get("idle").map_err(classify)?;
+    let ran_out = ran_out(&row)?;
     let (owner_id, shown) = (text("owner_id")?, ShowOwner::from_stored(row.try_get("shown_as").map_err(classify)?));
     let by = person(&row, "by")?.map(|by| if by.id == owner_id { by } else { by.shown(shown) });
-    let why = Why::recorded(&text("how")?, idle, at, by, reason);
+    let why = Why::recorded(&text("how")?, ran_out, at, by, reason);
     Ok(Some((LockKey::new(text("kind")?, text("id")?), owner_id, why)))
 }
 

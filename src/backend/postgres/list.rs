@@ -5,7 +5,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
 use super::errors::classify;
-use super::leases::{lease, person};
+use super::leases::{lease, person, ran_out};
 use crate::clock::{from_millis, millis};
 use crate::cursor::Place;
 use crate::error::DatabaseError;
@@ -149,7 +149,7 @@ fn past_row(row: &PgRow) -> Result<PastRow, DatabaseError> {
         generation: row.try_get("generation").map_err(classify)?,
         since: at("since")?,
         ended_at,
-        why: Why::recorded(&text("how")?, row.try_get("idle").map_err(classify)?, ended_at, person(row, "by")?, reason),
+        why: Why::recorded(&text("how")?, ran_out(row)?, ended_at, person(row, "by")?, reason),
         next,
     };
     Ok(PastRow { past, lock: row.try_get("lock_hash").map_err(classify)? })

@@ -1,5 +1,6 @@
 //! Taking, keeping and ending leases. Every function runs inside a transaction, and one conditional statement decides. `$1`
-//! is the time that a test gives, or null, in every statement; `tenure_now` is evaluated after the row is locked.
+//! is the time that a test gives, or null, in every statement. `insert … on conflict` evaluates its conditions after the row is
+//! locked; an `update` and a locking `select` evaluate them again only if the row was changed while they waited (see `leases`).
 
 use std::time::Duration;
 
@@ -125,9 +126,9 @@ async fn refused(
 
 const RECORD_EXPIRED: &str = "
     insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as,
-                                     since, ended_at, how, idle)
+                                     since, ended_at, how, idle, limited)
     select lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, expires_at, 'expired',
-           coalesce(expires_at >= active_at + idle_limit, false)
+           coalesce(expires_at >= active_at + idle_limit, false), expires_at >= hard_until
       from tenure_lock
      where kind = $2 and id = $3 and slot = '' and not ended and expires_at <= tenure_now($1) and lock_hash <> $4
         on conflict (lock_hash) do nothing";
@@ -217,10 +218,12 @@ pub(super) async fn release(
     answer(connection, proof, released, now).await
 }
 
-/// Takes the row as a takeover would: whoever saves under this lease is waited for.
+/// Takes the row as a takeover would: a save under this lease is waited for. Whether the lease is alive is asked after that wait.
 const HOLD: &str = "
-    select *, tenure_now($1) as now from tenure_lock
-     where kind = $2 and id = $3 and generation = $4 and not ended and expires_at > tenure_now($1) for update";
+    with held as materialized (
+        select * from tenure_lock where kind = $2 and id = $3 and generation = $4 for update
+    ), clock as materialized (select held.*, tenure_now($1) as now from held)
+    select * from clock where not ended and expires_at > now";
 
 const BREAK: &str = "update tenure_lock set ended = true where lock_hash = $1";
 

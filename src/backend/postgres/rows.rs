@@ -1,14 +1,15 @@
 //! Aggregates as rows: load, insert, save, delete. Root first, always.
 
-use sqlx::PgConnection;
+use sqlx::{PgConnection, Row as _};
 
 use super::errors::classify;
 use super::load;
 use super::statements::{self, RowLock};
-use super::values::{bind, query, read};
-use crate::backend::{Authorship, BulkChange, Save, Saved, Stored};
+use super::values::{bind, misfit, query, read};
+use crate::backend::{Authorship, BulkChange, Save, Saved, Stored, child_found};
 use crate::condition::Test;
 use crate::error::DatabaseError;
+use crate::lease::LockKey;
 use crate::mapping::{Mapping, Row, Rows, Table};
 use crate::value::{Kind, Value};
 use crate::version::Version;
@@ -16,23 +17,31 @@ use crate::version::Version;
 /// How many children one statement inserts: few enough that the driver can keep a statement for every number.
 const ROWS: usize = 32;
 
-/// Inserts a new aggregate as version 1; `false` if there is one with this id.
+/// Inserts a new aggregate; `None` if there is one with this id. Its version is 1, or the next one after that of an aggregate
+/// that was deleted under this id.
 pub(super) async fn insert(
     connection: &mut PgConnection,
     mapping: &'static Mapping,
+    key: &LockKey,
     rows: &Rows,
     author: &Authorship,
     now: Option<i64>,
-) -> Result<bool, DatabaseError> {
+) -> Result<Option<Version>, DatabaseError> {
     let audit = audit(mapping, author, now);
-    let insert = query(statements::insert_root(mapping), rows.root.iter().chain(&audit)).bind(Version::FIRST.number());
-    if insert.execute(&mut *connection).await.map_err(classify)?.rows_affected() == 0 {
-        return Ok(false);
+    let insert = query(statements::insert_root(mapping), rows.root.iter().chain(&audit));
+    let insert = insert.bind(Version::FIRST.number()).bind(key.kind()).bind(key.id());
+    let Some(row) = insert.fetch_optional(&mut *connection).await.map_err(classify)? else { return Ok(None) };
+    let version = Version::after_removed(row.try_get(0).map_err(classify)?)
+        .map_err(|error| misfit(&mapping.root, &mapping.version, &error))?;
+    if version != Version::FIRST {
+        let raise = query(statements::update_root(mapping, &[]), &audit).bind(version.number());
+        let raise = rows.root[..mapping.root.key].iter().fold(raise, bind).bind(Version::FIRST.number());
+        raise.execute(&mut *connection).await.map_err(classify)?;
     }
     for (table, children) in mapping.children.iter().zip(&rows.children) {
         insert_children(connection, mapping, table, &rows.root, &children.iter().collect::<Vec<_>>()).await?;
     }
-    Ok(true)
+    Ok(Some(version))
 }
 
 /// Writes the difference if the version is still the one that it was made from.
@@ -56,14 +65,14 @@ pub(super) async fn save(
     for (table, child) in mapping.children.iter().zip(&save.diff.children).rev() {
         for key in &child.deleted {
             let delete = query(statements::delete_child(mapping, table), id.iter().chain(*key));
-            delete.execute(&mut *connection).await.map_err(classify)?;
+            child_found(table, delete.execute(&mut *connection).await.map_err(classify)?.rows_affected())?;
         }
     }
     for (table, child) in mapping.children.iter().zip(&save.diff.children) {
         for (row, changed) in &child.updated {
             let values = changed.iter().map(|&index| &row[index]).chain(id).chain(&row[..table.key]);
             let update = query(statements::update_child(mapping, table, changed), values);
-            update.execute(&mut *connection).await.map_err(classify)?;
+            child_found(table, update.execute(&mut *connection).await.map_err(classify)?.rows_affected())?;
         }
         insert_children(connection, mapping, table, root, &child.inserted).await?;
     }

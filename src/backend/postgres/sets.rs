@@ -70,9 +70,9 @@ const TAKE_ALL: &str = "
          where not exists (select 1 from tenure_lock_history past where past.lock_hash = asked.lock_hash)
     ), expired as (
         insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as,
-                                         since, ended_at, how, idle)
+                                         since, ended_at, how, idle, limited)
         select l.lock_hash, l.kind, l.id, l.generation, l.owner_id, l.owner_name, l.owner_role, l.shown_as,
-               l.since, l.expires_at, 'expired', coalesce(l.expires_at >= l.active_at + l.idle_limit, false)
+               l.since, l.expires_at, 'expired', coalesce(l.expires_at >= l.active_at + l.idle_limit, false), l.expires_at >= l.hard_until
           from asked join tenure_lock l on l.kind = asked.kind and l.id = asked.id and l.slot = '', clock
          where not l.ended and not l.shared and l.expires_at <= clock.now and l.lock_hash <> asked.lock_hash
          on conflict (lock_hash) do nothing

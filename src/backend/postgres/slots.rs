@@ -45,11 +45,17 @@ pub(super) async fn take(
 }
 
 const LOCK: &str = "
-    select *, tenure_now($1) as now from tenure_lock where kind = $2 and id = $3 and slot = '' for update";
+    with held as materialized (
+        select * from tenure_lock where kind = $2 and id = $3 and slot = '' for update
+    )
+    select *, tenure_now($1) as now from held";
 
-/// Lets saves pass that rely upon the key's not being held.
+/// Lets a save under a lease pass.
 const LOCK_ADVISORY: &str = "
-    select *, tenure_now($1) as now from tenure_lock where kind = $2 and id = $3 and slot = '' for no key update";
+    with held as materialized (
+        select * from tenure_lock where kind = $2 and id = $3 and slot = '' for no key update
+    )
+    select *, tenure_now($1) as now from held";
 
 /// Locks the row of the exclusive lock, if there is one.
 async fn anchor(
@@ -93,9 +99,9 @@ macro_rules! record {
                 returning l.*
             )
             insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as,
-                                             since, ended_at, how, idle)
+                                             since, ended_at, how, idle, limited)
             select lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, expires_at,
-                   'expired', coalesce(expires_at >= active_at + idle_limit, false)
+                   'expired', coalesce(expires_at >= active_at + idle_limit, false), expires_at >= hard_until
               from ended
                 on conflict (lock_hash) do nothing"
         )
@@ -142,7 +148,10 @@ pub(super) async fn reader(
 
 /// All of them, so that none is kept alive at this moment.
 const LOCK_SLOTS: &str = "
-    select *, tenure_now($1) as now from tenure_lock where kind = $2 and id = $3 and slot <> '' order by slot for update";
+    with held as materialized (
+        select * from tenure_lock where kind = $2 and id = $3 and slot <> '' order by slot for update
+    )
+    select *, tenure_now($1) as now from held order by slot";
 
 const CLEAR: &str = "update tenure_lock set shared = false where kind = $1 and id = $2 and slot = ''";
 

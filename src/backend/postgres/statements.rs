@@ -84,7 +84,8 @@ pub(super) fn select_children(mapping: &'static Mapping, child: &'static Table) 
     })
 }
 
-/// `insert` of the root, nothing if the id is taken; binds its columns, the audit columns, the version.
+/// `insert` of the root, nothing if the id is taken; binds its columns, the audit columns, the version, the kind and the id of
+/// its key. What comes back is the version of the aggregate that was deleted under this key, if one was.
 pub(super) fn insert_root(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::InsertRoot, &mapping.root, &[], || {
         let root = &mapping.root;
@@ -94,8 +95,11 @@ pub(super) fn insert_root(mapping: &'static Mapping) -> Arc<str> {
         let (version, id) = (&mapping.version, self::names(&root.columns[..root.key]));
         let last = root.columns.len() + audit_width(mapping) + 1;
         format!(
-            "insert into \"{}\" ({names}, {audited}\"{version}\") values ({values}, {audit}${last}) on conflict ({id}) do nothing",
-            root.name
+            "insert into \"{}\" ({names}, {audited}\"{version}\") values ({values}, {audit}${last}) on conflict ({id}) do nothing
+             returning tenure_removed_version(${}, ${})",
+            root.name,
+            last + 1,
+            last + 2
         )
     })
 }

@@ -84,9 +84,9 @@ const SWEEP: &str = "
                   and beside.expires_at > tenure_now($1) - $2)
     ), expired as (
         insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as,
-                                         since, ended_at, how, idle)
+                                         since, ended_at, how, idle, limited)
         select lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, expires_at, 'expired',
-               coalesce(expires_at >= active_at + idle_limit, false)
+               coalesce(expires_at >= active_at + idle_limit, false), expires_at >= hard_until
           from gone where not ended
             on conflict (lock_hash) do nothing
     ), floor as (

@@ -10,11 +10,12 @@ use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, NoLock, Why};
 
-/// Whoever saves under this lease is waited for.
+/// A save under this lease is waited for. Whether the lease is alive is asked after that wait.
 const HOLD: &str = "
-    select *, tenure_now($1) as now from tenure_lock
-     where kind = $2 and id = $3 and slot = '' and generation = $4 and not ended and expires_at > tenure_now($1)
-       for update";
+    with held as materialized (
+        select * from tenure_lock where kind = $2 and id = $3 and slot = '' and generation = $4 for update
+    ), clock as materialized (select held.*, tenure_now($1) as now from held)
+    select * from clock where not ended and expires_at > now";
 
 const TAKE_OVER: &str = "
     update tenure_lock
@@ -74,7 +75,7 @@ const RELEASE_ALL: &str = "
          where owner_id = $2 and not ended and expires_at > tenure_now($1) order by lock_hash for no key update
     ), released as (
         update tenure_lock l set ended = true from held
-         where l.kind = held.kind and l.id = held.id and l.slot = held.slot
+         where l.kind = held.kind and l.id = held.id and l.slot = held.slot and l.expires_at > tenure_now($1)
         returning l.*
     ), recorded as (
         insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as,

@@ -5,7 +5,7 @@ use sqlx::{PgConnection, PgPool};
 
 use super::connection::OpenTransaction;
 use super::statements::RowLock;
-use super::{leases, load, lock, resume, revision, rows};
+use super::{leases, load, lock, removed, resume, revision, rows};
 use crate::backend::{Authorship, BackendTransaction, BulkChange, Proof, Resumption, RowLocked, Save, Saved, Stored};
 use crate::condition::Test;
 use crate::conflict::Change;
@@ -98,12 +98,12 @@ impl BackendTransaction for PgTransaction {
         key: &LockKey,
         rows: &Rows,
         author: &Authorship,
-    ) -> Result<bool, DatabaseError> {
+    ) -> Result<Option<Version>, DatabaseError> {
         let now = self.time.given();
         let insert = async |connection: &mut PgConnection| {
-            let inserted = rows::insert(connection, mapping, rows, author, now).await?;
-            if inserted {
-                revision::keep(connection, mapping, key, Version::FIRST, rows, author, now).await?;
+            let inserted = rows::insert(connection, mapping, key, rows, author, now).await?;
+            if let Some(version) = inserted {
+                revision::keep(connection, mapping, key, version, rows, author, now).await?;
             }
             Ok(inserted)
         };
@@ -124,10 +124,12 @@ impl BackendTransaction for PgTransaction {
     }
 
     async fn delete(&mut self, mapping: &'static Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError> {
+        let now = self.time.given();
         let delete = async |connection: &mut PgConnection| {
             let deleted = rows::delete(connection, mapping, old).await?;
             if let Saved::Done = deleted {
                 revision::forget(connection, key).await?;
+                removed::note(connection, key, old.version, now).await?;
             }
             Ok(deleted)
         };

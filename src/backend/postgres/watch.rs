@@ -20,13 +20,13 @@ const LOOK: &str = "
     select 0::bigint as what, time.now as clock, l.kind, l.id, l.generation as number, l.lock_hash,
            (l.slot = '')::int::bigint as exclusive, l.owner_id, l.owner_name, l.owner_role, l.shown_as::bigint as shown_as,
            l.since, l.last_active, l.active_at, l.expires_at, l.ttl, l.shared::int::bigint as shared,
-           (l.idle_limit is not null and l.expires_at >= l.active_at + l.idle_limit)::int::bigint as idle,
+           (case when l.expires_at >= l.hard_until then 2 when l.expires_at >= l.active_at + l.idle_limit then 1 else 0 end)::bigint as ran_out,
            l.ended::int::bigint as ended, null::text as how, null::text as by_id, null::text as by_name,
            null::text as by_role, null::text as handle, null::text as words
       from time, look join tenure_lock l on l.kind = look.kind and l.id = look.id
     union all
     select 1, time.now, h.kind, h.id, h.generation, null, null, h.owner_id, h.owner_name, h.owner_role, h.shown_as, h.since, null,
-           null, h.ended_at, null, null, h.idle::int, 1, h.how, h.by_id, h.by_name, h.by_role, null, h.reason
+           null, h.ended_at, null, null, case when h.limited then 2 else h.idle::int end, 1, h.how, h.by_id, h.by_name, h.by_role, null, h.reason
       from time, look join tenure_lock_history h
         on h.kind = look.kind and h.id = look.id and h.generation > look.after
     union all

@@ -12,7 +12,7 @@ use super::slots;
 use crate::backend::{Attempt, LockHash, LockRequest, Proof};
 use crate::clock::{from_millis, until};
 use crate::error::DatabaseError;
-use crate::lease::{Holder, LockKey, NoLock, Owner, Why};
+use crate::lease::{Holder, LockKey, NoLock, Owner, RanOut, Why};
 use crate::manager::HeldByType;
 use crate::policy::{ShowOwner, usual_heartbeat};
 
@@ -205,7 +205,10 @@ pub(super) async fn check(
         }
         Some(lease) if lease.alive => (lease.holder.key, lease.holder.owner.id, Why::NotYours),
         Some(lease) if !lease.ended => {
-            let why = Why::ran_out(from_millis(lease.expires_at), lease.idle);
+            let why = Why::ran_out(
+                from_millis(lease.expires_at),
+                RanOut::of(lease.idle, lease.expires_at >= lease.hard_until),
+            );
             (lease.holder.key, lease.holder.owner.id, why)
         }
         _ => match ended(connection, &proof.lock).await? {
@@ -220,8 +223,14 @@ pub(super) async fn check(
 }
 
 const ENDED: &str = "
-    select kind, id, owner_id, ended_at, how, idle, shown_as, by_id, by_name, by_role, reason
+    select kind, id, owner_id, ended_at, how, idle, limited, shown_as, by_id, by_name, by_role, reason
       from tenure_lock_history where lock_hash = ?";
+
+/// What moved the expiry of a lease, as the history has it.
+pub(super) fn ran_out(row: &SqliteRow) -> Result<RanOut, DatabaseError> {
+    let said = |column| row.try_get::<i64, _>(column).map(|said| said != 0).map_err(classify);
+    Ok(RanOut::of(said("idle")?, said("limited")?))
+}
 
 /// What the history says about a lock id: of what, whose, and how it ended.
 pub(super) async fn ended(
@@ -233,10 +242,10 @@ pub(super) async fn ended(
     let text = |column| row.try_get::<String, _>(column).map_err(classify);
     let at = from_millis(row.try_get("ended_at").map_err(classify)?);
     let reason = row.try_get("reason").map_err(classify)?;
-    let idle = row.try_get("idle").map_err(classify)?;
+    let ran_out = ran_out(&row)?;
     let (owner_id, shown) = (text("owner_id")?, ShowOwner::from_stored(row.try_get("shown_as").map_err(classify)?));
     let by = person(&row, "by")?.map(|by| if by.id == owner_id { by } else { by.shown(shown) });
-    let why = Why::recorded(&text("how")?, idle, at, by, reason);
+    let why = Why::recorded(&text("how")?, ran_out, at, by, reason);
     Ok(Some((LockKey::new(text("kind")?, text("id")?), owner_id, why)))
 }
 

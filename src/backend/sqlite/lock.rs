@@ -110,9 +110,9 @@ async fn refused(connection: &mut SqliteConnection, request: &LockRequest, now: 
 
 const RECORD_EXPIRED: &str = "
     insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as,
-                                     since, ended_at, how, idle)
+                                     since, ended_at, how, idle, limited)
     select lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, expires_at, 'expired',
-           coalesce(expires_at >= active_at + idle_limit, 0)
+           coalesce(expires_at >= active_at + idle_limit, 0), expires_at >= hard_until
       from tenure_lock
      where kind = ?2 and id = ?3 and slot = x'' and ended = 0 and expires_at <= ?1 and lock_hash <> ?4
         on conflict (lock_hash) do nothing";

@@ -103,7 +103,7 @@ pub(super) async fn changes(
     rows.iter().map(change).collect()
 }
 
-/// Forgets an aggregate that is deleted: another one may be created under its id, and starts at version 1.
+/// Forgets an aggregate that is deleted: another one may be created under its id.
 pub(super) async fn forget(connection: &mut SqliteConnection, key: &LockKey) -> Result<(), DatabaseError> {
     sqlx::query("delete from tenure_revision where kind = ? and id = ?")
         .bind(key.kind())

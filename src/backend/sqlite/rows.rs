@@ -3,11 +3,12 @@
 use sqlx::SqliteConnection;
 
 use super::errors::{classify, is_duplicate};
-use super::values::{bind, query, read};
-use super::{load, statements};
-use crate::backend::{Authorship, BulkChange, Save, Saved, Stored};
+use super::values::{bind, misfit, query, read};
+use super::{load, removed, statements};
+use crate::backend::{Authorship, BulkChange, Save, Saved, Stored, child_found};
 use crate::condition::Test;
 use crate::error::DatabaseError;
+use crate::lease::LockKey;
 use crate::mapping::{Mapping, Row, Rows, Table};
 use crate::value::{Kind, Value};
 use crate::version::Version;
@@ -15,26 +16,30 @@ use crate::version::Version;
 /// How many children one statement inserts: few enough that the driver can keep a statement for every number.
 const ROWS: usize = 32;
 
-/// Inserts a new aggregate as version 1; `false` if there is one with this id.
+/// Inserts a new aggregate; `None` if there is one with this id. Its version is 1, or the next one after that of an aggregate
+/// that was deleted under this id.
 pub(super) async fn insert(
     connection: &mut SqliteConnection,
     mapping: &'static Mapping,
+    key: &LockKey,
     rows: &Rows,
     author: &Authorship,
     now: i64,
-) -> Result<bool, DatabaseError> {
+) -> Result<Option<Version>, DatabaseError> {
     let audit = audit(mapping, author, now);
-    let insert = query(statements::insert_root(mapping), rows.root.iter().chain(&audit)).bind(Version::FIRST.number());
+    let version = Version::after_removed(removed::version(connection, key).await?)
+        .map_err(|error| misfit(&mapping.root, &mapping.version, &error))?;
+    let insert = query(statements::insert_root(mapping), rows.root.iter().chain(&audit)).bind(version.number());
     if let Err(error) = insert.execute(&mut *connection).await {
         // Only the id may be taken; another unique column is the table's own rule.
         let id = &rows.root[..mapping.root.key];
         let taken = is_duplicate(&error) && load::load(connection, mapping, id).await?.is_some();
-        return if taken { Ok(false) } else { Err(classify(error)) };
+        return if taken { Ok(None) } else { Err(classify(error)) };
     }
     for (table, children) in mapping.children.iter().zip(&rows.children) {
         insert_children(connection, mapping, table, &rows.root, &children.iter().collect::<Vec<_>>()).await?;
     }
-    Ok(true)
+    Ok(Some(version))
 }
 
 /// Writes the difference if the version is still the one that it was made from.
@@ -53,14 +58,14 @@ pub(super) async fn save(connection: &mut SqliteConnection, save: &Save<'_>, now
     for (table, child) in mapping.children.iter().zip(&save.diff.children).rev() {
         for key in &child.deleted {
             let delete = query(statements::delete_child(table), id.iter().chain(*key));
-            delete.execute(&mut *connection).await.map_err(classify)?;
+            child_found(table, delete.execute(&mut *connection).await.map_err(classify)?.rows_affected())?;
         }
     }
     for (table, child) in mapping.children.iter().zip(&save.diff.children) {
         for (row, changed) in &child.updated {
             let values = changed.iter().map(|&index| &row[index]).chain(id).chain(&row[..table.key]);
             let update = query(statements::update_child(table, changed), values);
-            update.execute(&mut *connection).await.map_err(classify)?;
+            child_found(table, update.execute(&mut *connection).await.map_err(classify)?.rows_affected())?;
         }
         insert_children(connection, mapping, table, root, &child.inserted).await?;
     }

@@ -60,9 +60,9 @@ macro_rules! sweep {
         [
             concat!(
                 "insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as,
-                                                  since, ended_at, how, idle)
+                                                  since, ended_at, how, idle, limited)
                  select lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, expires_at,
-                        'expired', coalesce(expires_at >= active_at + idle_limit, 0) from ",
+                        'expired', coalesce(expires_at >= active_at + idle_limit, 0), expires_at >= hard_until from ",
                 sweep!(rows $upto),
                 " and ended = 0 on conflict (lock_hash) do nothing"
             ),

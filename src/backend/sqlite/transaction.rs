@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use sqlx::SqliteConnection;
 
 use super::connection::OpenTransaction;
-use super::{leases, load, lock, operation, resume, revision, rows};
+use super::{leases, load, lock, operation, removed, resume, revision, rows};
 use crate::backend::{Authorship, BackendTransaction, BulkChange, Proof, Resumption, Save, Saved, Stored};
 use crate::clock::ManualClock;
 use crate::condition::Test;
@@ -77,12 +77,12 @@ impl BackendTransaction for SqliteTransaction {
         key: &LockKey,
         rows: &Rows,
         author: &Authorship,
-    ) -> Result<bool, DatabaseError> {
+    ) -> Result<Option<Version>, DatabaseError> {
         let now = self.now();
         let connection = self.open.connection();
-        let inserted = rows::insert(connection, mapping, rows, author, now).await?;
-        if inserted {
-            revision::keep(connection, mapping, key, Version::FIRST, rows, author, now).await?;
+        let inserted = rows::insert(connection, mapping, key, rows, author, now).await?;
+        if let Some(version) = inserted {
+            revision::keep(connection, mapping, key, version, rows, author, now).await?;
         }
         Ok(inserted)
     }
@@ -99,10 +99,12 @@ impl BackendTransaction for SqliteTransaction {
     }
 
     async fn delete(&mut self, mapping: &'static Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError> {
+        let now = self.now();
         let connection = self.open.connection();
         let deleted = rows::delete(connection, mapping, old).await?;
         if let Saved::Done = deleted {
             revision::forget(connection, key).await?;
+            removed::note(connection, key, old.version, now).await?;
         }
         Ok(deleted)
     }

@@ -17,12 +17,12 @@ const LOOK: &str = "
     with look as (select value ->> 0 as kind, value ->> 1 as id, value ->> 2 as after from json_each(?2))
     select 0 as what, ?1 as clock, l.kind, l.id, l.generation as number, l.lock_hash, l.slot = x'' as exclusive, l.owner_id,
            l.owner_name, l.owner_role, l.shown_as, l.since, l.last_active, l.active_at, l.expires_at, l.ttl, l.shared,
-           l.idle_limit is not null and l.expires_at >= l.active_at + l.idle_limit as idle, l.ended, null as how,
+           case when l.expires_at >= l.hard_until then 2 when l.expires_at >= l.active_at + l.idle_limit then 1 else 0 end as ran_out, l.ended, null as how,
            null as by_id, null as by_name, null as by_role, null as handle, null as words
       from look cross join tenure_lock as l on l.kind = look.kind and l.id = look.id
     union all
     select 1, ?1, h.kind, h.id, h.generation, null, null, h.owner_id, h.owner_name, h.owner_role, h.shown_as, h.since, null, null,
-           h.ended_at, null, null, h.idle, 1, h.how, h.by_id, h.by_name, h.by_role, null, h.reason
+           h.ended_at, null, null, iif(h.limited, 2, h.idle), 1, h.how, h.by_id, h.by_name, h.by_role, null, h.reason
       from look cross join tenure_lock_history as h
         on h.kind = look.kind and h.id = look.id and h.generation > look.after
     union all

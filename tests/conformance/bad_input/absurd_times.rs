@@ -70,7 +70,7 @@ pub async fn a_policy_is_bounded_and_its_longest_lease_ends(t: &TestDb) {
     assert_eq!(locks.keep_alive(&[lease.id().clone()]).await.unwrap()[0].as_ref().unwrap().remaining.as_millis(), 1);
     t.clock.advance(Duration::from_millis(1));
     let over = locks.check_lock(lease.id()).await;
-    assert!(matches!(&over, Err(LeaseError::NoLock(no)) if matches!(no.why, Why::Expired { .. })), "{over:?}");
+    assert!(matches!(&over, Err(LeaseError::NoLock(no)) if matches!(no.why, Why::LimitReached { .. })), "{over:?}");
     assert_eq!(locks.try_lock(&key, &lee()).await.unwrap().generation, 2);
 }
 

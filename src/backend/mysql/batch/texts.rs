@@ -128,12 +128,13 @@ pub(super) fn write(
     if !ended.is_empty() {
         let ended = list(ended.iter().map(|Ended { lease, at, how }| {
             let Who { kind, id, lock, generation, owner, since } = who(lease);
-            let idle = i8::from(*how == "expired" && lease.idle());
-            format!("({lock},{kind},{id},{generation},{owner},{since},{at},'{how}',{idle})")
+            let ran_out = |by: bool| i8::from(*how == "expired" && by);
+            let (idle, limited) = (ran_out(lease.idle()), ran_out(lease.limited()));
+            format!("({lock},{kind},{id},{generation},{owner},{since},{at},'{how}',{idle},{limited})")
         }));
         write += &format!(
             "insert into tenure_lock_history \
-             (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, ended_at, how, idle) \
+             (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, ended_at, how, idle, limited) \
              values {ended} on duplicate key update tenure_lock_history.lock_hash = tenure_lock_history.lock_hash; "
         );
     }

@@ -91,9 +91,9 @@ macro_rules! end_expired {
     () => {
         "
     insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as,
-                                     since, ended_at, how, idle)
+                                     since, ended_at, how, idle, limited)
     select l.lock_hash, l.kind, l.id, l.generation, l.owner_id, l.owner_name, l.owner_role, l.shown_as,
-           l.since, l.expires_at, 'expired', coalesce(l.expires_at >= l.active_at + l.idle_limit, 0)
+           l.since, l.expires_at, 'expired', coalesce(l.expires_at >= l.active_at + l.idle_limit, 0), l.expires_at >= l.hard_until
       from json_each(?2) as asked cross join tenure_lock as l
      where l.kind = asked.value ->> 1 and l.id = asked.value ->> 2 and l.slot = x''
        and l.ended = 0 and l.expires_at <= ?1 and l.lock_hash <> unhex(asked.value ->> 3)

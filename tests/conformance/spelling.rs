@@ -1,0 +1,77 @@
+//! Ids that the column's collation takes for one, though they are spelled differently.
+
+use tenure::{Aggregate, DatabaseError, Error, LockKey, LockMode, LockSet, Repository, UpdateError};
+
+use super::support::{TestDb, kim, lee, random, version};
+
+/// Its id is compared without regard to case.
+#[derive(Aggregate, Debug, Clone, PartialEq)]
+#[aggregate(table = "test_tag")]
+struct Tag {
+    #[aggregate(id)]
+    code: String,
+    text: String,
+}
+
+/// A stored id, and another spelling of it.
+async fn tag(t: &TestDb) -> (Repository<Tag>, String, String) {
+    let (tags, small) = (Repository::new(&t.db), random().to_lowercase() + "a");
+    let stored = small.to_uppercase();
+    let mut tx = t.db.begin().await.unwrap();
+    tags.insert(&mut tx, Tag { code: stored.clone(), text: String::new() }).await.unwrap();
+    tx.commit().await.unwrap();
+    (tags, stored, small)
+}
+
+fn refused<T: std::fmt::Debug>(answer: Result<T, Error>) -> (String, String) {
+    match answer {
+        Err(Error::OtherSpelling { id, stored, .. }) => (id, stored),
+        other => panic!("expected OtherSpelling, found {other:?}"),
+    }
+}
+
+pub async fn another_spelling_of_an_id_is_refused_with_the_stored_one(t: &TestDb) {
+    let (tags, stored, small) = tag(t).await;
+    let both = (small.clone(), stored.clone());
+    assert_eq!(refused(tags.get(&small).await), both);
+    for mode in [LockMode::None, LockMode::Optimistic, LockMode::PessimisticWrite] {
+        let mut tx = t.db.begin().await.unwrap();
+        assert_eq!(refused(tags.find(&mut tx, &small, mode).await), both);
+    }
+    let mut tx = t.db.begin().await.unwrap();
+    let set = LockSet::new().and::<Tag>(&small).and::<Tag>(&stored);
+    let mut locked = tx.lock_all(set, LockMode::PessimisticWrite).await.unwrap();
+    assert_eq!(refused(locked.take::<Tag>(&small)), both);
+    assert_eq!(locked.take::<Tag>(&stored).unwrap().unwrap().version(), version(1));
+}
+
+pub async fn a_lease_on_another_spelling_saves_nothing(t: &TestDb) {
+    let (tags, stored, small) = tag(t).await;
+    t.locks.try_lock(&LockKey::of::<Tag>(&stored), &kim()).await.unwrap();
+    let by_lee = || tags.update(&small).by(&lee());
+    let free = by_lee().unless_locked().run(|tag| Ok::<_, ()>(tag.text.push_str("Lee's"))).await;
+    assert!(matches!(&free, Err(UpdateError::Failed(Error::OtherSpelling { .. }))), "{free:?}");
+    let lees = t.locks.try_lock(&LockKey::of::<Tag>(&small), &lee()).await.unwrap();
+    for update in [by_lee(), by_lee().holding(lees.id()), by_lee().releasing(lees.id())] {
+        let saved = update.run(|tag| Ok::<_, ()>(tag.text.push_str("Lee's"))).await;
+        let Err(UpdateError::Failed(error)) = saved else { panic!("{saved:?}") };
+        assert_eq!(refused(Err::<(), _>(error)), (small.clone(), stored.clone()));
+    }
+    assert_eq!(tags.get(&stored).await.unwrap().unwrap().version(), version(1));
+}
+
+pub async fn another_spelling_is_not_inserted_beside_the_stored_one(t: &TestDb) {
+    let (tags, stored, small) = tag(t).await;
+    let mut tx = t.db.begin().await.unwrap();
+    let inserted = tags.insert(&mut tx, Tag { code: small.clone(), text: String::new() }).await;
+    assert!(matches!(&inserted, Err(Error::AlreadyExists { id, .. }) if *id == small), "{inserted:?}");
+    tx.commit().await.unwrap();
+    assert_eq!(tags.get(&stored).await.unwrap().unwrap().version(), version(1));
+}
+
+pub async fn another_spelling_says_404_and_is_not_tried_again(t: &TestDb) {
+    let (tags, _, small) = tag(t).await;
+    let error = tags.get(&small).await.unwrap_err();
+    assert_eq!((error.status(), error.is_retryable()), (404, false));
+    assert!(!matches!(error, Error::Database(DatabaseError::Other(_))), "{error}");
+}
