@@ -51,7 +51,8 @@ pub(crate) mod watching;
 mod whole;
 
 pub(crate) use lock_table::{
-    Asked, Asking, Attempt, AttemptAll, LockAnswer, LockHash, LockOp, LockRequest, Proof, Resumption, TakenOver,
+    Asked, Asking, Attempt, AttemptAll, KeyState, LockAnswer, LockHash, LockOp, LockRequest, Proof, Resumption,
+    TakenOver,
 };
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 use lock_table::{CENTURY, OpenRequest};
@@ -98,6 +99,9 @@ pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
     async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError>;
     /// Takes all of these locks, which are in the order of their keys, or none, in one transaction.
     async fn try_lock_all(&self, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError>;
+    /// Makes sure that the key has a row, by a transaction of its own. It is that of a lease that has ended, so that nobody
+    /// holds it.
+    async fn make_row(&self, key: &LockKey) -> Result<(), DatabaseError>;
     /// Who holds this lease, if it is alive.
     async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError>;
     /// Sets the expiry of each lease that is alive to now + its ttl, within its absolute limit, and its idle limit after the
@@ -239,8 +243,9 @@ pub(crate) trait BackendTransaction: Send {
     /// Revives the lease on this key whose lock id is shown, if it ran out and nobody took the key since: with the commit it
     /// is alive again. Whoever takes it, or relies upon its not being held, is waited for.
     async fn resume(&mut self, proof: &Proof, key: &LockKey) -> Result<Resumption, DatabaseError>;
-    /// Who holds the exclusive lock on the key, and cannot lose or get it before the transaction ends.
-    async fn holder(&mut self, key: &LockKey) -> Result<Option<Holder>, DatabaseError>;
+    /// Whether somebody holds the key, exclusively or together with others. Nobody loses or gets it before the transaction
+    /// ends, unless it has no row.
+    async fn key_state(&mut self, key: &LockKey) -> Result<KeyState, DatabaseError>;
     /// Frees a live lease with the commit.
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError>;
 

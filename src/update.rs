@@ -6,9 +6,9 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use crate::aggregate::{Aggregate, Loaded};
-use crate::backend::{Authorship, Proof};
+use crate::backend::{Authorship, KeyState, Proof};
 use crate::database::Database;
-use crate::error::{Error, UpdateError};
+use crate::error::{DatabaseError, Error, UpdateError};
 use crate::lease::{Holder, LockId, LockKey, NoLock, Owner, Why};
 use crate::lock_mode::{LockMode, Wait};
 use crate::mapping::Rows;
@@ -271,13 +271,12 @@ impl<'a, A: Aggregate> Update<'a, A> {
     async fn check_lock(&self, tx: &mut Transaction, key: &LockKey) -> Result<(), Error> {
         match &self.lock {
             Lock::Ignored => Ok(()),
-            Lock::RefusedIfHeld { but } => {
-                let holder = tx.usable()?.holder(key).await;
-                match tx.note(holder)?.filter(|holder| Some(holder.generation) != *but) {
-                    Some(holder) => Err(Error::AlreadyLocked(Box::new(holder.seen_by(self.author_id())))),
-                    None => Ok(()),
+            Lock::RefusedIfHeld { but } => match self.key_state(tx, key).await? {
+                KeyState::Held(holder) if Some(holder.generation) != *but => {
+                    Err(Error::AlreadyLocked(Box::new(holder.seen_by(self.author_id()))))
                 }
-            }
+                _ => Ok(()),
+            },
             Lock::Held { id, .. } => {
                 let guard = async {
                     let guarded = tx.usable()?.guard(&self.proof(id)).await;
@@ -293,6 +292,19 @@ impl<'a, A: Aggregate> Update<'a, A> {
                 seen(self.database().batch().metrics(), "save", Some(key.kind()), guard).await.map(drop)
             }
         }
+    }
+
+    /// Whether somebody holds the key. One that was never locked gets a row first, by a transaction of its own: in this one
+    /// it would keep everybody's questions to the lock table waiting.
+    async fn key_state(&self, tx: &mut Transaction, key: &LockKey) -> Result<KeyState, DatabaseError> {
+        for _ in 0..3 {
+            let state = tx.usable()?.key_state(key).await;
+            match tx.note(state)? {
+                KeyState::NoRow => self.database().backend().make_row(key).await?,
+                state => return Ok(state),
+            }
+        }
+        Err(DatabaseError::Busy("the row of the lock was swept each time that it was made"))
     }
 
     fn proof(&self, id: &LockId) -> Proof {

@@ -33,6 +33,18 @@ impl Proof {
     }
 }
 
+/// What a transaction finds that changes what a key is of, and relies upon nobody's holding it.
+#[derive(Debug, Clone)]
+#[allow(clippy::large_enum_variant, reason = "it is looked at once, and never kept")]
+pub(crate) enum KeyState {
+    /// Held: by whom.
+    Held(Holder),
+    /// Held by nobody, and nobody gets it before the transaction ends.
+    Free,
+    /// It has no row yet that could be locked, so somebody may get it. [`Backend::make_row`](super::Backend::make_row).
+    NoRow,
+}
+
 /// A request for a lock.
 #[derive(Debug, Clone)]
 pub(crate) struct LockRequest {

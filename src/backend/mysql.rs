@@ -213,6 +213,10 @@ impl Backend for MySql {
         }
     }
 
+    async fn make_row(&self, key: &LockKey) -> Result<(), DatabaseError> {
+        again!(self.alone(|_| true, async |session| slots::make_anchor(session, key).await).await)
+    }
+
     async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let mut reader = self.connections.acquire_for_one().await?;
         leases::check(&mut reader, proof, self.time.given()).await

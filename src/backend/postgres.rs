@@ -201,6 +201,10 @@ impl Backend for Postgres {
         }
     }
 
+    async fn make_row(&self, key: &LockKey) -> Result<(), DatabaseError> {
+        slots::make_anchor(&mut *self.leases.for_one().await?, key).await
+    }
+
     async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         leases::check(&mut *self.leases.for_one().await?, proof, self.time.given()).await
     }

@@ -194,6 +194,11 @@ impl Backend for Sqlite {
         Ok(attempt)
     }
 
+    /// Never asked for: a transaction that writes keeps everybody from a key that has no row as well.
+    async fn make_row(&self, _key: &LockKey) -> Result<(), DatabaseError> {
+        Ok(())
+    }
+
     async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
         leases::check(&mut reader, proof, self.now()).await

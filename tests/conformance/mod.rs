@@ -432,6 +432,7 @@ macro_rules! conformance {
                 taking_a_live_lease_over_waits_for_a_save_under_it,
                 a_resume_waits_for_a_save_that_relied_upon_the_key_being_free,
                 a_save_unless_locked_waits_for_a_save_under_a_lease_that_ended,
+                a_lease_waits_for_a_save_unless_locked,
                 a_takeover_goes_by_the_time_after_its_wait,
                 a_break_goes_by_the_time_after_its_wait,
                 opposite_orders_end_within_the_deadline_and_one_succeeds_when_it_runs_again,

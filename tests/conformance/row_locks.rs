@@ -311,6 +311,33 @@ pub async fn a_save_unless_locked_waits_for_a_save_under_a_lease_that_ended(t: &
     }
 }
 
+/// Also the very first one on its key.
+pub async fn a_lease_waits_for_a_save_unless_locked(t: &TestDb) {
+    let no = t.order().await;
+    let (reached, go_on) = (Arc::new(Barrier::new(2)), tokio::sync::oneshot::channel::<()>());
+    let (meet, orders, number) = (reached.clone(), t.orders.clone(), no.clone());
+    let handle = tokio::runtime::Handle::current();
+    let saving = tokio::spawn(async move {
+        let command = |order: &mut Order| {
+            tokio::task::block_in_place(|| handle.block_on(async { (meet.wait().await, go_on.1.await) })).1.unwrap();
+            order.ship()
+        };
+        orders.update(&number).by(&lee()).unless_locked().run(command).await.map(|order| order.version())
+    });
+    reached.wait().await;
+    let (locks, orders, number) = (t.locks.clone(), t.orders.clone(), no.clone());
+    let locking = waiting(async move {
+        let lease = locks.try_lock(&LockKey::of::<Order>(&number), &kim()).await.unwrap();
+        (lease.generation, orders.get(&number).await.unwrap().unwrap().version())
+    })
+    .await;
+    // Other keys are taken meanwhile.
+    t.locks.try_lock(&super::support::key(), &kim()).await.unwrap();
+    go_on.0.send(()).unwrap();
+    assert_eq!(saving.await.unwrap().unwrap(), version(2));
+    assert_eq!(locking.await.unwrap(), (1, version(2)));
+}
+
 /// Managers that go by the database's clock, because a test's clock is read when a question is sent; and a lease that has run
 /// out by the time that the save under it ends, with the question in between.
 async fn asked_in_time_answered_late<T: Send + 'static, F: Future<Output = T> + Send + 'static>(

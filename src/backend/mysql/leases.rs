@@ -10,7 +10,7 @@ use super::deadline::RowLock;
 use super::errors::classify;
 use super::session::{Session, Statement};
 use super::slots;
-use crate::backend::{Attempt, LockHash, LockRequest, Proof};
+use crate::backend::{Attempt, KeyState, LockHash, LockRequest, Proof};
 use crate::clock::{from_millis, until};
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner, RanOut, Why};
@@ -171,18 +171,20 @@ pub(super) async fn held_by_other(
     }
 }
 
-/// Who is in the way of whoever wants to change what the key is of; nobody gets there before the end of the transaction.
-pub(super) async fn in_the_way(
+/// Whether somebody holds a key, whose row is locked, if it has one.
+pub(super) async fn key_state(
     session: &mut Session,
     key: &LockKey,
     now: Option<i64>,
-) -> Result<Option<Holder>, DatabaseError> {
-    match in_slot(session, key, &[], RowLock::Share, now).await? {
-        Some(lease) if lease.alive() => Ok(Some(lease.into_holder())),
+) -> Result<KeyState, DatabaseError> {
+    let holder = match in_slot(session, key, &[], RowLock::Share, now).await? {
+        None => return Ok(KeyState::NoRow),
+        Some(lease) if lease.alive() => Some(lease.into_holder()),
         // Looked for in a later statement, which sees those who came before the row was locked.
-        Some(lease) if lease.holder.shared => slots::reader(session, key, now).await,
-        _ => Ok(None),
-    }
+        Some(lease) if lease.holder.shared => slots::reader(session, key, now).await?,
+        Some(_) => None,
+    };
+    Ok(holder.map_or(KeyState::Free, KeyState::Held))
 }
 
 /// The live exclusive lease on a key; with a lock it stays so to the end of the transaction.

@@ -45,14 +45,17 @@ pub(super) async fn take(
     Ok(taken)
 }
 
-/// Nobody's, under a lock id that nobody has.
+/// Nobody's, under a lock id that nobody has. Of a key that was swept the generation goes on.
 const MAKE: &str = "
     insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name,
                              since, last_active, expires_at, ttl, hard_until, ended)
-    values (?, ?, '', 0, ?, '', '', 0, 0, 0, 0, 0, 1) on duplicate key update tenure_lock.slot = tenure_lock.slot";
+    values (?, ?, '', coalesce((select swept.generation from tenure_lock_floor as swept where swept.kind = ?), 0), ?,
+            '', '', 0, 0, 0, 0, 0, 1)
+        on duplicate key update tenure_lock.slot = tenure_lock.slot";
 
-async fn make_anchor(session: &mut Session, key: &LockKey) -> Result<(), DatabaseError> {
-    let make = Statement::new(MAKE).bind(key.kind().as_bytes()).bind(key.id().as_bytes());
+/// Makes the row that everybody locks first who takes or changes anything of the key.
+pub(super) async fn make_anchor(session: &mut Session, key: &LockKey) -> Result<(), DatabaseError> {
+    let make = Statement::new(MAKE).bind(key.kind().as_bytes()).bind(key.id().as_bytes()).bind(key.kind().as_bytes());
     session.write(make.bind(LockId::random().hash().to_vec())).await.map(drop).map_err(classify)
 }
 

@@ -6,7 +6,9 @@ use super::connection::OpenTransaction;
 use super::deadline::RowLock;
 use super::session::Session;
 use super::{leases, load, lock, removed, resume, revision, rows};
-use crate::backend::{Authorship, BackendTransaction, BulkChange, Proof, Resumption, RowLocked, Save, Saved, Stored};
+use crate::backend::{
+    Authorship, BackendTransaction, BulkChange, KeyState, Proof, Resumption, RowLocked, Save, Saved, Stored,
+};
 use crate::condition::Test;
 use crate::conflict::Change;
 use crate::error::DatabaseError;
@@ -151,9 +153,9 @@ impl BackendTransaction for MySqlTransaction {
         self.open.wait_for(async |session| resume::resume(session, proof, key, now).await).await
     }
 
-    async fn holder(&mut self, key: &LockKey) -> Result<Option<Holder>, DatabaseError> {
+    async fn key_state(&mut self, key: &LockKey) -> Result<KeyState, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(async |session| leases::in_the_way(session, key, now).await).await
+        self.open.wait_for(async |session| leases::key_state(session, key, now).await).await
     }
 
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {

@@ -9,7 +9,7 @@ use sqlx::{PgConnection, Row};
 
 use super::errors::classify;
 use super::slots;
-use crate::backend::{Attempt, LockHash, LockRequest, Proof};
+use crate::backend::{Attempt, KeyState, LockHash, LockRequest, Proof};
 use crate::clock::{from_millis, until};
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner, RanOut, Why};
@@ -103,18 +103,20 @@ pub(super) async fn held_by_other(
 const EXCLUSIVE: &str = "
     select *, tenure_now($1) as now from tenure_lock where kind = $2 and id = $3 and slot = ''";
 
-/// Who is in the way of whoever wants to change what the key is of; nobody gets there before the end of the transaction.
-pub(super) async fn in_the_way(
+/// Whether somebody holds a key, whose row is locked, if it has one.
+pub(super) async fn key_state(
     connection: &mut PgConnection,
     key: &LockKey,
     now: Option<i64>,
-) -> Result<Option<Holder>, DatabaseError> {
-    match alone_by(HOLD_EXCLUSIVE, connection, key, now).await? {
-        Some(lease) if lease.alive => Ok(Some(lease.holder)),
+) -> Result<KeyState, DatabaseError> {
+    let holder = match alone_by(HOLD_EXCLUSIVE, connection, key, now).await? {
+        None => return Ok(KeyState::NoRow),
+        Some(lease) if lease.alive => Some(lease.holder),
         // Looked for in a later statement, which sees those who came before the row was locked.
-        Some(lease) if lease.holder.shared => slots::reader(connection, key, now).await,
-        _ => Ok(None),
-    }
+        Some(lease) if lease.holder.shared => slots::reader(connection, key, now).await?,
+        Some(_) => None,
+    };
+    Ok(holder.map_or(KeyState::Free, KeyState::Held))
 }
 
 /// The row for itself: a save under a lease shares the key of the row, and is waited for, also when its lease has ended since.

@@ -68,13 +68,16 @@ async fn anchor(
     select.fetch_optional(connection).await.map_err(classify)?.as_ref().map(lease).transpose()
 }
 
-/// Nobody's, under a lock id that nobody has.
+/// Nobody's, under a lock id that nobody has. Of a key that was swept the generation goes on.
 const MAKE: &str = "
     insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name,
                              since, last_active, expires_at, ttl, hard_until, ended)
-    values ($1, $2, '', 0, $3, '', '', 0, 0, 0, 0, 0, true) on conflict do nothing";
+    values ($1, $2, '', coalesce((select generation from tenure_lock_floor where kind = $1), 0), $3, '', '', 0, 0, 0, 0, 0,
+            true)
+        on conflict do nothing";
 
-async fn make_anchor(connection: &mut PgConnection, key: &LockKey) -> Result<(), DatabaseError> {
+/// Makes the row that everybody locks first who takes or changes anything of the key.
+pub(super) async fn make_anchor(connection: &mut PgConnection, key: &LockKey) -> Result<(), DatabaseError> {
     let make = sqlx::query(MAKE).bind(key.kind()).bind(key.id()).bind(LockId::random().hash().to_vec());
     make.execute(connection).await.map(drop).map_err(classify)
 }

@@ -6,7 +6,9 @@ use sqlx::{PgConnection, PgPool};
 use super::connection::OpenTransaction;
 use super::statements::RowLock;
 use super::{leases, load, lock, removed, resume, revision, rows};
-use crate::backend::{Authorship, BackendTransaction, BulkChange, Proof, Resumption, RowLocked, Save, Saved, Stored};
+use crate::backend::{
+    Authorship, BackendTransaction, BulkChange, KeyState, Proof, Resumption, RowLocked, Save, Saved, Stored,
+};
 use crate::condition::Test;
 use crate::conflict::Change;
 use crate::error::DatabaseError;
@@ -155,9 +157,9 @@ impl BackendTransaction for PgTransaction {
         self.open.wait_for(&self.pool, async |connection| resume::resume(connection, proof, key, now).await).await
     }
 
-    async fn holder(&mut self, key: &LockKey) -> Result<Option<Holder>, DatabaseError> {
+    async fn key_state(&mut self, key: &LockKey) -> Result<KeyState, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(&self.pool, async |connection| leases::in_the_way(connection, key, now).await).await
+        self.open.wait_for(&self.pool, async |connection| leases::key_state(connection, key, now).await).await
     }
 
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {

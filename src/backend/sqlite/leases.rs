@@ -9,7 +9,7 @@ use sqlx::{Row, SqliteConnection};
 
 use super::errors::classify;
 use super::slots;
-use crate::backend::{Attempt, LockHash, LockRequest, Proof};
+use crate::backend::{Attempt, KeyState, LockHash, LockRequest, Proof};
 use crate::clock::{from_millis, until};
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner, RanOut, Why};
@@ -175,17 +175,18 @@ pub(super) async fn exclusive(
     Ok(alone(connection, key, now).await?.filter(|lease| lease.alive))
 }
 
-/// Who is in the way of whoever wants to change what the key is of.
-pub(super) async fn in_the_way(
+/// Whether somebody holds a key. In a transaction that writes nobody gets it, whether it has a row or not.
+pub(super) async fn key_state(
     connection: &mut SqliteConnection,
     key: &LockKey,
     now: i64,
-) -> Result<Option<Holder>, DatabaseError> {
-    match alone(connection, key, now).await? {
-        Some(lease) if lease.alive => Ok(Some(lease.holder)),
-        Some(lease) if lease.holder.shared => slots::reader(connection, key, now).await,
-        _ => Ok(None),
-    }
+) -> Result<KeyState, DatabaseError> {
+    let holder = match alone(connection, key, now).await? {
+        Some(lease) if lease.alive => Some(lease.holder),
+        Some(lease) if lease.holder.shared => slots::reader(connection, key, now).await?,
+        _ => None,
+    };
+    Ok(holder.map_or(KeyState::Free, KeyState::Held))
 }
 
 /// The row of a lock id, alive or not.

@@ -5,7 +5,7 @@ use sqlx::SqliteConnection;
 
 use super::connection::OpenTransaction;
 use super::{leases, load, lock, operation, removed, resume, revision, rows};
-use crate::backend::{Authorship, BackendTransaction, BulkChange, Proof, Resumption, Save, Saved, Stored};
+use crate::backend::{Authorship, BackendTransaction, BulkChange, KeyState, Proof, Resumption, Save, Saved, Stored};
 use crate::clock::ManualClock;
 use crate::condition::Test;
 use crate::conflict::Change;
@@ -129,9 +129,9 @@ impl BackendTransaction for SqliteTransaction {
         resume::resume(self.open.connection(), proof, key, now).await
     }
 
-    async fn holder(&mut self, key: &LockKey) -> Result<Option<Holder>, DatabaseError> {
+    async fn key_state(&mut self, key: &LockKey) -> Result<KeyState, DatabaseError> {
         let now = self.now();
-        leases::in_the_way(self.open.connection(), key, now).await
+        leases::key_state(self.open.connection(), key, now).await
     }
 
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
