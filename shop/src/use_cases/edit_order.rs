@@ -1,6 +1,6 @@
 //! Editing a whole order in a form, under an offline lock.
 
-use tenure::{Lease, LeaseError, Loaded, LockError, LockId, LockKey, Version, VersionToken};
+use tenure::{Lease, LeaseError, Loaded, LockError, LockId, LockKey, TakeOverError, Version, VersionToken};
 use tenure_web::beat::MOVED_HERE;
 use tenure_web::leases::PARTING_GRACE;
 
@@ -30,18 +30,20 @@ impl Shop {
     /// Takes the lock and opens the order for editing. The page makes the form's id, so that sending the page's request
     /// again (a double click, a lost answer) opens the same lease again.
     pub async fn open_for_edit(&self, actor: &Member, no: &OrderNo, id: LockId) -> Result<Editing<Order>, Refusal> {
-        let order = self.order_of(actor, no).await?;
-        must_be_changeable(&order)?;
+        must_be_changeable(&*self.order_of(actor, no).await?)?;
         let key = LockKey::of::<Order>(no);
         let lease = match self.locks.try_lock_as(&key, &actor.owner(), id.clone()).await {
             // The page that held it was left a moment ago, and its parting grace is not over: nobody else is there.
             Err(LockError::AlreadyLocked(own)) if own.owner == actor.owner() && own.remaining <= PARTING_GRACE => {
-                self.locks.break_lock(&key, own.generation, &actor.owner(), MOVED_HERE).await?;
-                self.locks.try_lock_as(&key, &actor.owner(), id).await?
+                self.move_lease(actor, &key, own.generation, id).await?
             }
             lease => lease?,
         };
-        // Loaded again, because somebody may have saved before the lock was ours.
+        self.opened(actor, no, lease).await
+    }
+
+    /// What the form shows. Loaded after the lock was taken, because somebody may have saved before it was ours.
+    async fn opened(&self, actor: &Member, no: &OrderNo, lease: Lease) -> Result<Editing<Order>, Refusal> {
         let aggregate = self.order_of(actor, no).await?;
         if let Err(refusal) = must_be_changeable(&aggregate) {
             self.leave(actor, lease.id()).await?;
@@ -50,7 +52,17 @@ impl Shop {
         Ok(Editing { aggregate, lease })
     }
 
-    /// Moves the member's own editing here, from another of their tabs: ends that lease and takes a new one.
+    /// The member's own lease under another lock id. In one step, so that nobody gets the order in between; where it changed hands
+    /// since, the lock is asked for as anybody asks.
+    async fn move_lease(&self, actor: &Member, key: &LockKey, generation: i64, id: LockId) -> Result<Lease, LockError> {
+        match self.locks.take_over(key, generation, &actor.owner(), id.clone(), MOVED_HERE).await {
+            Ok(lease) => Ok(lease),
+            Err(TakeOverError::Database(error)) => Err(error.into()),
+            Err(_) => self.locks.try_lock_as(key, &actor.owner(), id).await,
+        }
+    }
+
+    /// Moves the member's own editing here, from another of their tabs.
     pub async fn move_here(
         &self,
         actor: &Member,
@@ -58,17 +70,19 @@ impl Shop {
         generation: i64,
         id: LockId,
     ) -> Result<Editing<Order>, Refusal> {
-        self.order_of(actor, no).await?;
+        must_be_changeable(&*self.order_of(actor, no).await?)?;
         let key = LockKey::of::<Order>(no);
         let holders = self.locks.holders(&key).await?;
         match holders.into_iter().find(|holder| holder.generation == generation) {
             Some(holder) if holder.owner.id != actor.id().as_str() => {
-                return Err(Refusal::Lock(LockError::AlreadyLocked(Box::new(holder))));
+                Err(Refusal::Lock(LockError::AlreadyLocked(Box::new(holder))))
             }
-            Some(_) => drop(self.locks.break_lock(&key, generation, &actor.owner(), MOVED_HERE).await?),
-            None => {}
+            Some(_) => {
+                let lease = self.move_lease(actor, &key, generation, id).await?;
+                self.opened(actor, no, lease).await
+            }
+            None => self.open_for_edit(actor, no, id).await,
         }
-        self.open_for_edit(actor, no, id).await
     }
 
     /// Saves the form: checks the lease, changes the order and frees it, in one transaction.
