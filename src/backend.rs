@@ -25,6 +25,8 @@ use crate::version::Version;
 
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod alarm;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod checkout;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod condition;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
@@ -34,6 +36,7 @@ mod lock_table;
 mod migration;
 #[cfg(feature = "mysql")]
 pub(crate) mod mysql;
+pub(crate) mod patience;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
@@ -60,6 +63,11 @@ pub(crate) use saves::{Authorship, BulkChange, RowLocked, Save, Saved, Stored};
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 use saves::{Effect, child_found};
 pub(crate) use sweeping::{RowPlace, Slice, SweptRows};
+
+/// Why a server ended a transaction.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+const STOOD_STILL: &str = "the transaction stood still for longer than `ConnectOptions::idle_in_transaction` allows \
+                           (60,000 ms unless it is set)";
 
 /// A database, and the operations that are transactions of their own.
 #[async_trait]

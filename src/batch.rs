@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use crate::backend::{Backend, LockAnswer, LockOp};
+use crate::backend::{Backend, LockAnswer, LockOp, patience};
 use crate::error::DatabaseError;
 use crate::metrics::Metrics;
 use lane::Lane;
@@ -106,9 +106,15 @@ impl Batcher {
         if self.alone {
             return self.go_alone(op).await;
         }
+        let reads = matches!(op, LockOp::Check(_));
         match self.enter(op)? {
-            // Without an answer its round was given up: then it is asked alone.
-            Place::InTheQueue(answer) => answer.await.unwrap_or(Ok(None)),
+            Place::InTheQueue(answer) => match tokio::time::timeout(patience::left(), answer).await {
+                // Without an answer its round was given up: then it is asked alone.
+                Ok(answer) => answer.unwrap_or(Ok(None)),
+                Err(_) if reads => Err(DatabaseError::Busy("the lock table did not answer in time")),
+                // Whether it had set out is not known either.
+                Err(_) => Err(DatabaseError::OutcomeUnknown("the lock table did not answer in time".into())),
+            },
             Place::OnTheWay(_way, op) => self.go_alone(op).await,
         }
     }

@@ -52,12 +52,28 @@ pub enum DatabaseError {
     /// The database could not order this transaction among others. Nothing of it was kept.
     #[error("the database could not order this transaction among others; run it again as a whole")]
     SerializationFailure,
-    /// There was no connection to be had.
+    /// Everything that could do it is in use: no connection became free in time, or too many callers wait already. Nothing was
+    /// sent.
     #[error("{0}; try again in a moment, or allow more connections")]
     Busy(&'static str),
-    /// The connection broke. Nothing of the transaction was kept.
+    /// The connection broke, or no answer came in time, before the COMMIT was sent. Nothing of the transaction was kept.
     #[error("the connection to the database was lost: {0}; run the transaction again as a whole")]
     ConnectionLost(String),
+    /// The answer to an operation that commits by itself was lost: taking, keeping, releasing, breaking a lock. It was done or
+    /// it was not. To repeat it with the same lock id is safe: a lease that was granted is granted again as the same one. A
+    /// lease whose lock id nobody has runs out by itself.
+    #[error("the answer of the database was lost: {0}; whether it was done is not known; ask again with the same lock id")]
+    OutcomeUnknown(String),
+    /// An operation of the transaction was dropped before it was done, by a timeout or a request that ended. Nothing of the
+    /// transaction is kept.
+    #[error("an operation of the transaction was dropped before it was done; await it, or run all of it again")]
+    Cancelled,
+    /// [`Database::close`](crate::Database::close) was called, on this or on a clone of it.
+    #[error("the database was closed; connect again")]
+    Closed,
+    /// The operating system has no random bytes. Nothing was sent.
+    #[error("the operating system has no randomness; check that `getrandom` or /dev/urandom works here")]
+    NoRandomness,
     /// The database's user lacks a right.
     #[error("the database refused this user a right: {0}; grant it, or connect as another user")]
     NotPermitted(String),
@@ -67,7 +83,7 @@ pub enum DatabaseError {
     /// The answer to COMMIT was lost: the changes are either all there or not at all. Load again to see.
     #[error("the answer to the commit was lost: {0}; load the aggregate again to see whether it was saved")]
     CommitUnknown(String),
-    /// This database cannot do it.
+    /// This database, or this build, cannot do it.
     #[error("{0}")]
     Unsupported(&'static str),
     /// The database could not be opened or reached.
@@ -111,18 +127,37 @@ impl DatabaseError {
         DatabaseError::Other(Arc::from(error.into()))
     }
 
-    /// Whether the same work, done again as a whole, may succeed.
+    /// Whether the same work, done again as a whole, may succeed. [`Database::retry`](crate::Database::retry) does so for the
+    /// same errors: each has a [`RetryReason`](crate::RetryReason).
     pub fn is_retryable(&self) -> bool {
         match self {
             DatabaseError::LockTimeout { .. }
             | DatabaseError::Deadlock
             | DatabaseError::SerializationFailure
             | DatabaseError::Busy(_)
+            | DatabaseError::OutcomeUnknown(_)
+            | DatabaseError::Cancelled
             | DatabaseError::ConnectionLost(_)
             | DatabaseError::ChildGone { .. } => true,
             DatabaseError::Poisoned(first) => first.is_retryable(),
             _ => false,
         }
+    }
+
+    /// What the loss of a connection means to those whose statement commits by itself and was sent already.
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    pub(crate) fn after_sending(self) -> Self {
+        match self {
+            DatabaseError::ConnectionLost(what) | DatabaseError::CommitUnknown(what) => {
+                DatabaseError::OutcomeUnknown(what)
+            }
+            error => error,
+        }
+    }
+
+    #[cfg(feature = "postgres")]
+    pub(crate) fn is_lock_timeout(&self) -> bool {
+        matches!(self, DatabaseError::LockTimeout { .. })
     }
 
     /// The HTTP status that says it.
@@ -132,6 +167,9 @@ impl DatabaseError {
             | DatabaseError::Deadlock
             | DatabaseError::SerializationFailure
             | DatabaseError::Busy(_)
+            | DatabaseError::OutcomeUnknown(_)
+            | DatabaseError::Cancelled
+            | DatabaseError::Closed
             | DatabaseError::ConnectionLost(_)
             | DatabaseError::Unreachable { .. }
             | DatabaseError::ReadOnly => 503,
@@ -208,7 +246,9 @@ impl Error {
     }
 
     /// Whether the same work, done again as a whole on a fresh load, may succeed. A version that a person saw never
-    /// becomes current again, so a [`VersionConflict`](Error::VersionConflict) is not retryable.
+    /// becomes current again, so a [`VersionConflict`](Error::VersionConflict) is not retryable. An
+    /// [`AlreadyLocked`](Error::AlreadyLocked) is, but by a person: [`Database::retry`](crate::Database::retry) does not wait
+    /// until somebody has finished editing.
     pub fn is_retryable(&self) -> bool {
         match self {
             Error::OptimisticLockingFailure(_) | Error::AlreadyLocked(_) => true,
@@ -254,6 +294,13 @@ pub enum UpdateError<E> {
     /// The transaction's. Nothing was saved, unless the outcome is said to be unknown.
     #[error(transparent)]
     Failed(#[from] Error),
+}
+
+impl<E> UpdateError<E> {
+    /// Whether the same update may succeed when it is run again: never after the domain's refusal.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, UpdateError::Failed(error) if error.is_retryable())
+    }
 }
 
 impl<E> From<DatabaseError> for UpdateError<E> {

@@ -17,8 +17,7 @@ pub(crate) struct OperationId(pub(crate) [u8; 16]);
 impl OperationId {
     pub(crate) fn random() -> Result<Self, DatabaseError> {
         let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes)
-            .map_err(|_| DatabaseError::Unsupported("the operating system has no randomness for an operation id"))?;
+        getrandom::fill(&mut bytes).map_err(|_| DatabaseError::NoRandomness)?;
         Ok(OperationId(bytes))
     }
 

@@ -77,6 +77,12 @@ pub enum RetryReason {
     ConnectionLost,
     /// Others were in the way for longer than it would wait.
     LockTimeout,
+    /// No connection became free in time.
+    Busy,
+    /// The answer to an operation on a lock was lost, which may be repeated with the same lock id.
+    OutcomeUnknown,
+    /// An operation of the transaction was dropped before it was done.
+    Cancelled,
 }
 
 /// An error that may be a reason to run a unit of work again.
@@ -107,6 +113,9 @@ impl Transient for DatabaseError {
             DatabaseError::SerializationFailure => Some(RetryReason::SerializationFailure),
             DatabaseError::ConnectionLost(_) => Some(RetryReason::ConnectionLost),
             DatabaseError::LockTimeout { .. } => Some(RetryReason::LockTimeout),
+            DatabaseError::Busy(_) => Some(RetryReason::Busy),
+            DatabaseError::OutcomeUnknown(_) => Some(RetryReason::OutcomeUnknown),
+            DatabaseError::Cancelled => Some(RetryReason::Cancelled),
             DatabaseError::Poisoned(first) => first.retry_reason(),
             _ => None,
         }

@@ -6,11 +6,13 @@ use std::future::Future;
 use tracing::Instrument;
 use tracing::field::Empty;
 
+use crate::backend::patience;
 use crate::error::{
     AnswerError, BreakError, DatabaseError, Error, LeaseError, LockError, RequestError, SetError, TakeOverError,
 };
 use crate::lease::{Holder, Lease, NoLock, Why};
 use crate::lease_set::HeldSet;
+use crate::lock_mode::Wait;
 use crate::metrics::Metrics;
 use crate::request::Request;
 
@@ -66,7 +68,7 @@ pub(crate) trait Outcome {
     fn told(&self) -> Told<'_>;
 }
 
-/// Does it inside a span, and counts it.
+/// Does it inside a span and within the time of an operation without a limit of its own, and counts it.
 pub(crate) async fn seen<T: Outcome>(
     metrics: &Metrics,
     operation: &'static str,
@@ -74,7 +76,7 @@ pub(crate) async fn seen<T: Outcome>(
     work: impl Future<Output = T>,
 ) -> T {
     let span = tracing::debug_span!("lock", operation, kind, generation = Empty, outcome = Empty);
-    let answer = work.instrument(span.clone()).await;
+    let answer = patience::within(Wait::default().budget(), work.instrument(span.clone())).await;
     let told = answer.told();
     if let (None, Some(kind)) = (kind, told.kind()) {
         span.record("kind", kind);
@@ -139,6 +141,7 @@ impl Named for DatabaseError {
             DatabaseError::Busy(_) => "busy",
             DatabaseError::ConnectionLost(_) => "connection_lost",
             DatabaseError::CommitUnknown(_) => "commit_unknown",
+            DatabaseError::OutcomeUnknown(_) => "outcome_unknown",
             _ => "database_error",
         };
         Told { how: How::Failed, ..Told::refused(outcome) }

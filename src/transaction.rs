@@ -240,7 +240,7 @@ impl Transaction {
     /// The backend's transaction, for one operation; the operation's result goes through [`note`](Self::note).
     pub(crate) fn usable(&mut self) -> Result<&mut dyn BackendTransaction, DatabaseError> {
         self.unpoisoned()?;
-        self.poisoned = Some(DatabaseError::Unsupported("an operation of it was dropped before it was done"));
+        self.poisoned = Some(DatabaseError::Cancelled);
         Ok(self.inner.as_mut())
     }
 

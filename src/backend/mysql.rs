@@ -41,7 +41,7 @@ use sqlx::MySqlPool;
 
 use crate::backend::{
     Asked, Asking, Attempt, AttemptAll, Backend, BackendTransaction, LockAnswer, LockHash, LockOp, LockRequest, Proof,
-    RowPlace, Slice, Stored, SweptRows, TakenOver,
+    RowPlace, Slice, Stored, SweptRows, TakenOver, patience,
 };
 use crate::capabilities::{Capabilities, Granularity};
 use crate::clock::ManualClock;
@@ -157,7 +157,7 @@ impl Backend for MySql {
     }
 
     async fn load(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
-        load::load_whole(&mut self.connections.acquire().await?, mapping, id).await
+        load::load_whole(&mut self.connections.acquire(patience::left()).await?, mapping, id).await
     }
 
     async fn changes(
@@ -167,7 +167,7 @@ impl Backend for MySql {
         id: &[Value],
         limit: u32,
     ) -> Result<Vec<Change>, DatabaseError> {
-        let mut reader = self.connections.acquire().await?;
+        let mut reader = self.connections.acquire(patience::left()).await?;
         revision::changes(&mut reader, mapping, key, id, limit).await
     }
 
@@ -202,14 +202,14 @@ impl Backend for MySql {
     async fn try_lock_all(&self, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError> {
         let now = self.time.given();
         // Read first: a refusal must neither wait for somebody's save nor write.
-        let refused = sets::in_the_way(&mut self.connections.acquire().await?, requests, now).await?;
+        let refused = sets::in_the_way(&mut self.connections.acquire_for_one().await?, requests, now).await?;
         if !refused.is_empty() {
             return Ok(AttemptAll::Refused(refused));
         }
         let take = async |session: &mut Session| sets::take_all(session, requests, now).await;
         match again!(self.alone(Result::is_ok, take).await)? {
             Ok(granted) => Ok(AttemptAll::Granted(granted)),
-            Err(at) => sets::refused(&mut self.connections.acquire().await?, requests, at, now).await,
+            Err(at) => sets::refused(&mut self.connections.acquire_for_one().await?, requests, at, now).await,
         }
     }
 
@@ -326,11 +326,11 @@ impl Backend for MySql {
     }
 
     async fn list(&self, query: &ListQuery) -> Result<Vec<Listed>, DatabaseError> {
-        list::held(&mut self.connections.acquire().await?, query, self.time.given()).await
+        list::held(&mut self.connections.acquire(patience::left()).await?, query, self.time.given()).await
     }
 
     async fn history(&self, query: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError> {
-        list::past(&mut self.connections.acquire().await?, query).await
+        list::past(&mut self.connections.acquire(patience::left()).await?, query).await
     }
 
     async fn sweep_history(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError> {
@@ -349,7 +349,7 @@ impl Backend for MySql {
     }
 
     async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {
-        let mut reader = self.connections.acquire().await?;
+        let mut reader = self.connections.acquire(patience::left()).await?;
         leases::count(&mut reader, owner, self.time.given()).await
     }
 

@@ -29,6 +29,7 @@ mod transaction;
 mod values;
 mod watch;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -60,8 +61,8 @@ use transaction::PgTransaction;
 #[derive(Debug)]
 pub(crate) struct Postgres {
     pool: PgPool,
-    /// For the lock manager.
-    leases: Pools,
+    /// That pool, and those for the lock manager.
+    pools: Arc<Pools>,
     time: Time,
     version: String,
 }
@@ -89,7 +90,7 @@ impl Postgres {
     }
 
     async fn write(&self) -> Result<OpenTransaction, DatabaseError> {
-        OpenTransaction::begin_for_leases(&self.leases).await
+        OpenTransaction::begin_for_leases(&self.pools).await
     }
 }
 
@@ -115,12 +116,12 @@ impl Backend for Postgres {
     }
 
     async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
-        let open = OpenTransaction::begin(&self.leases, wait, label).await?;
-        Ok(Box::new(PgTransaction::new(open, self.pool.clone(), self.time.clone())))
+        let open = OpenTransaction::begin(&self.pools, wait, label).await?;
+        Ok(Box::new(PgTransaction::new(open, self.time.clone())))
     }
 
     async fn load(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
-        load::load_whole(&mut *self.pool.acquire().await.map_err(errors::classify)?, mapping, id).await
+        self.pools.load(async |connection| load::load_whole(connection, mapping, id).await).await
     }
 
     async fn changes(
@@ -130,39 +131,40 @@ impl Backend for Postgres {
         id: &[Value],
         limit: u32,
     ) -> Result<Vec<Change>, DatabaseError> {
-        revision::changes(&mut *self.pool.acquire().await.map_err(errors::classify)?, mapping, key, id, limit).await
+        self.pools.load(async |connection| revision::changes(connection, mapping, key, id, limit).await).await
     }
 
     async fn settle(&self, operation: &OperationId) -> Result<bool, DatabaseError> {
         let mut transaction = self.write().await?;
-        let committed = operation::settle(transaction.connection(), operation).await?;
+        let committed = transaction.wait_for(async |connection| operation::settle(connection, operation).await).await?;
         transaction.commit(None).await?;
         Ok(committed)
     }
 
     async fn forget_operations(&self, older_than: Duration) -> Result<u64, DatabaseError> {
         let mut transaction = self.write().await?;
-        let forgotten = operation::forget(transaction.connection(), older_than).await?;
+        let forgotten = transaction.wait_for(async |connection| operation::forget(connection, older_than).await).await?;
         transaction.commit(None).await?;
         Ok(forgotten)
     }
 
     async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
-        batch::run(&self.leases, ops, self.time.given()).await
+        batch::run(&self.pools, ops, self.time.given()).await
     }
 
     async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {
         if request.policy.exclusive {
             // Read first: the upsert locks the row before it looks at it, so a refusal would wait for somebody's save.
-            let mut reader = self.leases.for_one().await?;
-            if let Some(refusal) = leases::held_by_other(&mut reader, request, self.time.given()).await? {
+            let now = self.time.given();
+            let refusal = self.pools.ask(async |connection| leases::held_by_other(connection, request, now).await).await?;
+            if let Some(refusal) = refusal {
                 return Ok(refusal);
             }
         }
         let mut transaction = self.write().await?;
         let now = self.time.given();
         let take = async |connection: &mut PgConnection| lock::take(connection, request, now).await;
-        let attempt = transaction.wait_for(&self.pool, take).await?;
+        let attempt = transaction.wait_for(take).await?;
         match attempt {
             Attempt::Granted(_) => transaction.commit(None).await?,
             _ => transaction.rollback().await?,
@@ -173,9 +175,7 @@ impl Backend for Postgres {
     async fn try_lock_all(&self, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError> {
         let now = self.time.given();
         // Read first: a refusal must neither wait for somebody's save nor write.
-        let mut reader = self.pool.acquire().await.map_err(errors::classify)?;
-        let refused = sets::in_the_way(&mut reader, requests, now).await?;
-        drop(reader);
+        let refused = self.pools.ask(async |connection| sets::in_the_way(connection, requests, now).await).await?;
         if !refused.is_empty() {
             return Ok(AttemptAll::Refused(refused));
         }
@@ -183,15 +183,16 @@ impl Backend for Postgres {
         loop {
             let mut transaction = self.write().await?;
             let take = async |connection: &mut PgConnection| sets::take_all(connection, requests, now).await;
-            match transaction.wait_for(&self.pool, take).await {
+            match transaction.wait_for(take).await {
                 Ok(granted @ AttemptAll::Granted(_)) => {
                     transaction.commit(None).await?;
                     return Ok(granted);
                 }
                 Ok(AttemptAll::Refused(found)) => {
                     transaction.rollback().await?;
-                    let mut reader = self.pool.acquire().await.map_err(errors::classify)?;
-                    return sets::refused(&mut reader, requests, found, now).await;
+                    let refused =
+                        async |connection: &mut PgConnection| sets::refused(connection, requests, found, now).await;
+                    return self.pools.ask(refused).await;
                 }
                 // Nothing of it is left. Sets take turns by the order of their keys, so this takes somebody else's rows,
                 // made between the two statements.
@@ -206,40 +207,49 @@ impl Backend for Postgres {
     }
 
     async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        leases::check(&mut *self.leases.for_one().await?, proof, self.time.given()).await
+        let now = self.time.given();
+        self.pools.ask(async |connection| leases::check(connection, proof, now).await).await
     }
 
     async fn keep_alive(&self, proofs: &[(Proof, Duration)]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
         let mut transaction = self.write().await?;
-        let mut answers: Vec<Option<Result<Holder, NoLock>>> = vec![None; proofs.len()];
         // In one order for all callers, or two sets of heartbeats could deadlock.
         let mut order: Vec<usize> = (0..proofs.len()).collect();
         order.sort_by_key(|&at| proofs[at].0.lock);
-        for at in order {
-            let (proof, idle) = &proofs[at];
-            answers[at] = Some(lock::keep_alive(transaction.connection(), proof, *idle, self.time.given()).await?);
-        }
+        let now = self.time.given();
+        let keep = async |connection: &mut PgConnection| {
+            let mut answers: Vec<Option<Result<Holder, NoLock>>> = vec![None; proofs.len()];
+            for at in order {
+                let (proof, idle) = &proofs[at];
+                answers[at] = Some(lock::keep_alive(connection, proof, *idle, now).await?);
+            }
+            Ok(answers.into_iter().flatten().collect())
+        };
+        let answers = transaction.wait_for(keep).await?;
         transaction.commit(None).await?;
-        Ok(answers.into_iter().flatten().collect())
+        Ok(answers)
     }
 
     async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let mut transaction = self.write().await?;
-        let answer = lock::extend(transaction.connection(), proof, by, self.time.given()).await?;
+        let now = self.time.given();
+        let answer = transaction.wait_for(async |connection| lock::extend(connection, proof, by, now).await).await?;
         transaction.commit(None).await?;
         Ok(answer)
     }
 
     async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let mut transaction = self.write().await?;
-        let answer = lock::expire_within(transaction.connection(), proof, within, self.time.given()).await?;
+        let now = self.time.given();
+        let answer = transaction.wait_for(async |connection| lock::expire_within(connection, proof, within, now).await).await?;
         transaction.commit(None).await?;
         Ok(answer)
     }
 
     async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let mut transaction = self.write().await?;
-        let answer = lock::release(transaction.connection(), proof, self.time.given()).await?;
+        let now = self.time.given();
+        let answer = transaction.wait_for(async |connection| lock::release(connection, proof, now).await).await?;
         transaction.commit(None).await?;
         Ok(answer)
     }
@@ -255,7 +265,7 @@ impl Backend for Postgres {
         let now = self.time.given();
         let end =
             async |connection: &mut PgConnection| lock::break_lock(connection, key, generation, by, reason, now).await;
-        let broken = transaction.wait_for(&self.pool, end).await?;
+        let broken = transaction.wait_for(end).await?;
         transaction.commit(None).await?;
         Ok(broken)
     }
@@ -271,7 +281,7 @@ impl Backend for Postgres {
         let take = async |connection: &mut PgConnection| {
             takeover::take_over(connection, request, generation, reason, now).await
         };
-        let taken = transaction.wait_for(&self.pool, take).await?;
+        let taken = transaction.wait_for(take).await?;
         match taken {
             TakenOver::Granted(_) => transaction.commit(None).await?,
             _ => transaction.rollback().await?,
@@ -283,20 +293,22 @@ impl Backend for Postgres {
         let mut transaction = self.write().await?;
         let now = self.time.given();
         let release = async |connection: &mut PgConnection| takeover::release_all(connection, owner, now).await;
-        let released = transaction.wait_for(&self.pool, release).await?;
+        let released = transaction.wait_for(release).await?;
         transaction.commit(None).await?;
         Ok(released)
     }
 
     async fn request(&self, asking: &Asking<'_>) -> Result<Asked, DatabaseError> {
         let mut transaction = self.write().await?;
-        let asked = requests::ask(transaction.connection(), asking, self.time.given()).await?;
+        let now = self.time.given();
+        let asked = transaction.wait_for(async |connection| requests::ask(connection, asking, now).await).await?;
         transaction.commit(None).await?;
         Ok(asked)
     }
 
     async fn requests(&self, proof: &Proof) -> Result<Result<Vec<Request>, NoLock>, DatabaseError> {
-        requests::requests(&mut *self.leases.for_one().await?, proof, self.time.given()).await
+        let now = self.time.given();
+        self.pools.ask(async |connection| requests::requests(connection, proof, now).await).await
     }
 
     async fn answer_request(
@@ -306,7 +318,10 @@ impl Backend for Postgres {
         answer: &Answer,
     ) -> Result<Result<Option<Request>, NoLock>, DatabaseError> {
         let mut transaction = self.write().await?;
-        let answered = requests::answer(transaction.connection(), proof, asker, answer, self.time.given()).await?;
+        let now = self.time.given();
+        let give =
+            async |connection: &mut PgConnection| requests::answer(connection, proof, asker, answer, now).await;
+        let answered = transaction.wait_for(give).await?;
         transaction.commit(None).await?;
         Ok(answered)
     }
@@ -321,48 +336,54 @@ impl Backend for Postgres {
         let now = self.time.given();
         let hand =
             async |connection: &mut PgConnection| requests::hand_over(connection, proof, to, reservation, now).await;
-        let handed = transaction.wait_for(&self.pool, hand).await?;
+        let handed = transaction.wait_for(hand).await?;
         transaction.commit(None).await?;
         Ok(handed)
     }
 
     async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {
-        leases::holders(&mut *self.leases.for_one().await?, key, self.time.given()).await
+        let now = self.time.given();
+        self.pools.ask(async |connection| leases::holders(connection, key, now).await).await
     }
 
     async fn list(&self, query: &ListQuery) -> Result<Vec<Listed>, DatabaseError> {
-        list::held(&mut *self.pool.acquire().await.map_err(errors::classify)?, query, self.time.given()).await
+        let now = self.time.given();
+        self.pools.load(async |connection| list::held(connection, query, now).await).await
     }
 
     async fn history(&self, query: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError> {
-        list::past(&mut *self.pool.acquire().await.map_err(errors::classify)?, query).await
+        self.pools.load(async |connection| list::past(connection, query).await).await
     }
 
     async fn sweep_history(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError> {
-        sweep::history(&mut *self.pool.acquire().await.map_err(errors::classify)?, slice, self.time.given()).await
+        let now = self.time.given();
+        self.pools.tell(async |connection| sweep::history(connection, slice, now).await).await
     }
 
     async fn sweep_requests(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError> {
-        sweep::requests(&mut *self.pool.acquire().await.map_err(errors::classify)?, slice, self.time.given()).await
+        let now = self.time.given();
+        self.pools.tell(async |connection| sweep::requests(connection, slice, now).await).await
     }
 
     async fn sweep_rows(&self, slice: &Slice<'_>, after: &RowPlace) -> Result<SweptRows, DatabaseError> {
         let mut transaction = self.write().await?;
-        let swept = sweep::rows(transaction.connection(), slice, after, self.time.given()).await?;
+        let swept = transaction.wait_for(async |connection| sweep::rows(connection, slice, after, self.time.given()).await).await?;
         transaction.commit(None).await?;
         Ok(swept)
     }
 
     async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {
-        leases::count(&mut *self.leases.for_one().await?, owner, self.time.given()).await
+        let now = self.time.given();
+        self.pools.ask(async |connection| leases::count(connection, owner, now).await).await
     }
 
     async fn held_by_type(&self) -> Result<Vec<HeldByType>, DatabaseError> {
-        leases::held_by_type(&mut *self.leases.for_one().await?, self.time.given()).await
+        let now = self.time.given();
+        self.pools.ask(async |connection| leases::held_by_type(connection, now).await).await
     }
 
     async fn close(&self) {
-        self.leases.close().await;
+        self.pools.close().await;
     }
 
     fn as_postgres(&self) -> Option<&Postgres> {

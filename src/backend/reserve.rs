@@ -5,6 +5,8 @@ use std::time::Duration;
 use sqlx::pool::PoolConnection;
 use sqlx::{Database, Pool};
 
+use super::checkout;
+
 /// Connections of the reserve. They are only opened when they are needed.
 pub(super) const CONNECTIONS: u32 = 2;
 
@@ -12,20 +14,23 @@ pub(super) const CONNECTIONS: u32 = 2;
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// A connection of the pool; when all of those are busy, one of the reserve, whichever is free first. In the reserve nobody
-/// waits behind the application's transactions, which may last as long as they like.
+/// waits behind the application's transactions, which may last as long as they like. Whoever has no time left still gets one
+/// that is free.
 pub(super) async fn acquire<DB: Database>(
     pool: &Pool<DB>,
     reserve: &Pool<DB>,
+    left: Duration,
 ) -> Result<PoolConnection<DB>, sqlx::Error> {
     let busy = is_busy(pool);
     tokio::select! {
         biased;
-        connection = pool.acquire() => connection,
+        // That its pool is busy is no reason to give up what the reserve may have.
+        Ok(connection) = checkout::acquire(pool, left) => Ok(connection),
         connection = async {
             if !busy {
                 tokio::time::sleep(PATIENCE).await;
             }
-            reserve.acquire().await
+            checkout::acquire(reserve, left).await
         } => connection,
     }
 }

@@ -142,7 +142,8 @@ fn classify(error: &Arc<sqlx::Error>) -> DatabaseError {
     }
     match &**error {
         sqlx::Error::PoolTimedOut => DatabaseError::Busy("no connection of the pool became free in time"),
-        sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => {
+        sqlx::Error::PoolClosed => DatabaseError::Closed,
+        sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => {
             DatabaseError::ConnectionLost(error.to_string())
         }
         _ => DatabaseError::Other(Arc::clone(error) as _),

@@ -9,6 +9,7 @@ mod batch;
 mod connect;
 mod connection;
 mod errors;
+mod holder;
 mod leases;
 mod list;
 mod load;
@@ -34,12 +35,13 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
-use sqlx::SqlitePool;
+use sqlx::pool::PoolConnection;
+use sqlx::{Sqlite as SqliteDriver, SqlitePool};
 use tokio::sync::Mutex;
 
 use crate::backend::{
     Asked, Asking, Attempt, AttemptAll, Backend, BackendTransaction, LockAnswer, LockHash, LockOp, LockRequest, Proof,
-    RowPlace, Slice, Stored, SweptRows, TakenOver, migration,
+    RowPlace, Slice, Stored, SweptRows, TakenOver, migration, patience,
 };
 use crate::capabilities::{Capabilities, Granularity};
 use crate::clock::{ManualClock, millis, to_micros};
@@ -87,6 +89,11 @@ impl Sqlite {
         now(self.clock.as_ref())
     }
 
+    /// A connection that reads, within the time of the operation.
+    async fn reader(&self) -> Result<PoolConnection<SqliteDriver>, DatabaseError> {
+        connection::reader(&self.readers).await
+    }
+
     async fn write(&self, wait: Wait) -> Result<OpenTransaction, DatabaseError> {
         OpenTransaction::immediate(&self.writer, wait).await
     }
@@ -120,7 +127,7 @@ impl Backend for Sqlite {
     }
 
     async fn load(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
-        let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+        let mut reader = self.reader().await?;
         load::load(&mut reader, mapping, id).await
     }
 
@@ -131,19 +138,19 @@ impl Backend for Sqlite {
         id: &[Value],
         limit: u32,
     ) -> Result<Vec<Change>, DatabaseError> {
-        let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+        let mut reader = self.reader().await?;
         revision::changes(&mut reader, mapping, key, id, limit).await
     }
 
     async fn settle(&self, operation: &OperationId) -> Result<bool, DatabaseError> {
-        let mut transaction = self.write(Wait::default()).await?;
+        let mut transaction = self.write(patience::wait()).await?;
         let committed = operation::settle(transaction.connection(), operation, self.now()).await?;
         transaction.commit(None).await?;
         Ok(committed)
     }
 
     async fn forget_operations(&self, older_than: Duration) -> Result<u64, DatabaseError> {
-        let mut transaction = self.write(Wait::default()).await?;
+        let mut transaction = self.write(patience::wait()).await?;
         let before = self.now().saturating_sub(millis(older_than));
         let forgotten = operation::forget(transaction.connection(), before).await?;
         transaction.commit(None).await?;
@@ -163,12 +170,12 @@ impl Backend for Sqlite {
     async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {
         if request.policy.exclusive {
             // Read first: a refusal must neither wait for somebody's save nor write.
-            let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+            let mut reader = self.reader().await?;
             if let Some(refusal) = leases::held_by_other(&mut reader, request, self.now()).await? {
                 return Ok(refusal);
             }
         }
-        let mut transaction = self.write(Wait::default()).await?;
+        let mut transaction = self.write(patience::wait()).await?;
         let attempt = lock::take(transaction.connection(), request, self.now()).await?;
         match attempt {
             Attempt::Granted(_) => transaction.commit(None).await?,
@@ -179,13 +186,13 @@ impl Backend for Sqlite {
 
     async fn try_lock_all(&self, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError> {
         // Read first: a refusal must neither wait for somebody's save nor write.
-        let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+        let mut reader = self.reader().await?;
         let refused = sets::in_the_way(&mut reader, requests, self.now()).await?;
         drop(reader);
         if !refused.is_empty() {
             return Ok(AttemptAll::Refused(refused));
         }
-        let mut transaction = self.write(Wait::default()).await?;
+        let mut transaction = self.write(patience::wait()).await?;
         let attempt = sets::take_all(transaction.connection(), requests, self.now()).await?;
         match attempt {
             AttemptAll::Granted(_) => transaction.commit(None).await?,
@@ -200,12 +207,12 @@ impl Backend for Sqlite {
     }
 
     async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+        let mut reader = self.reader().await?;
         leases::check(&mut reader, proof, self.now()).await
     }
 
     async fn keep_alive(&self, proofs: &[(Proof, Duration)]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
-        let mut transaction = self.write(Wait::default()).await?;
+        let mut transaction = self.write(patience::wait()).await?;
         let mut answers = Vec::with_capacity(proofs.len());
         for (proof, idle) in proofs {
             answers.push(lock::keep_alive(transaction.connection(), proof, *idle, self.now()).await?);
@@ -215,21 +222,21 @@ impl Backend for Sqlite {
     }
 
     async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let mut transaction = self.write(Wait::default()).await?;
+        let mut transaction = self.write(patience::wait()).await?;
         let answer = lock::extend(transaction.connection(), proof, by, self.now()).await?;
         transaction.commit(None).await?;
         Ok(answer)
     }
 
     async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let mut transaction = self.write(Wait::default()).await?;
+        let mut transaction = self.write(patience::wait()).await?;
         let answer = lock::expire_within(transaction.connection(), proof, within, self.now()).await?;
         transaction.commit(None).await?;
         Ok(answer)
     }
 
     async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let mut transaction = self.write(Wait::default()).await?;
+        let mut transaction = self.write(patience::wait()).await?;
         let answer = lock::release(transaction.connection(), proof, self.now()).await?;
         transaction.commit(None).await?;
         Ok(answer)
@@ -242,7 +249,7 @@ impl Backend for Sqlite {
         by: &Owner,
         reason: &str,
     ) -> Result<Option<Holder>, DatabaseError> {
-        let mut transaction = self.write(Wait::default()).await?;
+        let mut transaction = self.write(patience::wait()).await?;
         let broken = lock::break_lock(transaction.connection(), key, generation, by, reason, self.now()).await?;
         transaction.commit(None).await?;
         Ok(broken)
@@ -254,7 +261,7 @@ impl Backend for Sqlite {
         generation: i64,
         reason: &str,
     ) -> Result<TakenOver, DatabaseError> {
-        let mut transaction = self.write(Wait::default()).await?;
+        let mut transaction = self.write(patience::wait()).await?;
         let now = self.now();
         let taken = takeover::take_over(transaction.connection(), request, generation, reason, now).await?;
         match taken {
@@ -265,21 +272,21 @@ impl Backend for Sqlite {
     }
 
     async fn release_all(&self, owner: &str) -> Result<Vec<Holder>, DatabaseError> {
-        let mut transaction = self.write(Wait::default()).await?;
+        let mut transaction = self.write(patience::wait()).await?;
         let released = takeover::release_all(transaction.connection(), owner, self.now()).await?;
         transaction.commit(None).await?;
         Ok(released)
     }
 
     async fn request(&self, asking: &Asking<'_>) -> Result<Asked, DatabaseError> {
-        let mut transaction = self.write(Wait::default()).await?;
+        let mut transaction = self.write(patience::wait()).await?;
         let asked = requests::ask(transaction.connection(), asking, self.now()).await?;
         transaction.commit(None).await?;
         Ok(asked)
     }
 
     async fn requests(&self, proof: &Proof) -> Result<Result<Vec<Request>, NoLock>, DatabaseError> {
-        let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+        let mut reader = self.reader().await?;
         requests::requests(&mut reader, proof, self.now()).await
     }
 
@@ -289,7 +296,7 @@ impl Backend for Sqlite {
         asker: &str,
         answer: &Answer,
     ) -> Result<Result<Option<Request>, NoLock>, DatabaseError> {
-        let mut transaction = self.write(Wait::default()).await?;
+        let mut transaction = self.write(patience::wait()).await?;
         let answered = requests::answer(transaction.connection(), proof, asker, answer, self.now()).await?;
         transaction.commit(None).await?;
         Ok(answered)
@@ -301,53 +308,53 @@ impl Backend for Sqlite {
         to: &str,
         reservation: LockHash,
     ) -> Result<Result<Option<Holder>, NoLock>, DatabaseError> {
-        let mut transaction = self.write(Wait::default()).await?;
+        let mut transaction = self.write(patience::wait()).await?;
         let handed = requests::hand_over(transaction.connection(), proof, to, reservation, self.now()).await?;
         transaction.commit(None).await?;
         Ok(handed)
     }
 
     async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {
-        let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+        let mut reader = self.reader().await?;
         leases::holders(&mut reader, key, self.now()).await
     }
 
     async fn list(&self, query: &ListQuery) -> Result<Vec<Listed>, DatabaseError> {
-        list::held(&mut *self.readers.acquire().await.map_err(errors::classify)?, query, self.now()).await
+        list::held(&mut *self.reader().await?, query, self.now()).await
     }
 
     async fn history(&self, query: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError> {
-        list::past(&mut *self.readers.acquire().await.map_err(errors::classify)?, query).await
+        list::past(&mut *self.reader().await?, query).await
     }
 
     async fn sweep_history(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError> {
-        let mut transaction = self.write(Wait::default()).await?;
+        let mut transaction = self.write(patience::wait()).await?;
         let swept = sweep::history(transaction.connection(), slice, self.now()).await?;
         transaction.commit(None).await?;
         Ok(swept)
     }
 
     async fn sweep_requests(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError> {
-        let mut transaction = self.write(Wait::default()).await?;
+        let mut transaction = self.write(patience::wait()).await?;
         let swept = sweep::requests(transaction.connection(), slice, self.now()).await?;
         transaction.commit(None).await?;
         Ok(swept)
     }
 
     async fn sweep_rows(&self, slice: &Slice<'_>, after: &RowPlace) -> Result<SweptRows, DatabaseError> {
-        let mut transaction = self.write(Wait::default()).await?;
+        let mut transaction = self.write(patience::wait()).await?;
         let swept = sweep::rows(transaction.connection(), slice, after, self.now()).await?;
         transaction.commit(None).await?;
         Ok(swept)
     }
 
     async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {
-        let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+        let mut reader = self.reader().await?;
         leases::count(&mut reader, owner, self.now()).await
     }
 
     async fn held_by_type(&self) -> Result<Vec<HeldByType>, DatabaseError> {
-        let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+        let mut reader = self.reader().await?;
         leases::held_by_type(&mut reader, self.now()).await
     }
 

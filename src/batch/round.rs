@@ -6,9 +6,10 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use super::{Answer, MOST, Waiting};
-use crate::backend::{Backend, LockAnswer, LockHash, LockOp, LockRequest};
+use crate::backend::{Backend, LockAnswer, LockHash, LockOp, LockRequest, patience};
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
+use crate::lock_mode::Wait;
 
 /// Those who go together: no two with the same key or lock id, except that many may ask for one key.
 #[derive(Default)]
@@ -64,7 +65,8 @@ impl Round {
     }
 
     pub(super) async fn run(self, backend: &Arc<dyn Backend>) {
-        let answers = settled(backend.lock_batch(&self.ops).await, self.ops.len());
+        let batch = patience::within(Wait::default().budget(), backend.lock_batch(&self.ops));
+        let answers = settled(batch.await, self.ops.len());
         for (at, rival, sender) in self.rivals {
             let _ = sender.send(self.ops.get(at).zip(answers.get(at)).map_or(Ok(None), |(op, answer)| {
                 answer.clone().map(|answer| answer.and_then(|answer| beside(op, answer, &rival)))
@@ -92,7 +94,12 @@ fn beside(op: &LockOp, answer: LockAnswer, rival: &LockRequest) -> Option<LockAn
 pub(super) fn settled(answers: Result<Vec<Option<LockAnswer>>, DatabaseError>, count: usize) -> Vec<Answer> {
     match answers {
         Ok(answers) => answers.into_iter().map(Ok).collect(),
-        Err(error @ (DatabaseError::ConnectionLost(_) | DatabaseError::Busy(_))) => vec![Err(error); count],
+        Err(
+            error @ (DatabaseError::ConnectionLost(_)
+            | DatabaseError::OutcomeUnknown(_)
+            | DatabaseError::Busy(_)
+            | DatabaseError::Closed),
+        ) => vec![Err(error); count],
         Err(error) => {
             tracing::debug!(%error, count, "a batch failed; each of it is asked alone");
             vec![Ok(None); count]

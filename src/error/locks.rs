@@ -199,6 +199,11 @@ pub enum BreakError {
 }
 
 impl BreakError {
+    /// Whether trying the same again may succeed.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, BreakError::Database(error) if error.is_retryable())
+    }
+
     /// The HTTP status that says it.
     pub fn status(&self) -> u16 {
         match self {

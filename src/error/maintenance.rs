@@ -21,6 +21,21 @@ pub enum SweepError {
     Database(#[from] DatabaseError),
 }
 
+impl SweepError {
+    /// Whether trying again may succeed. What was swept until then stays so.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, SweepError::Database(error) if error.is_retryable())
+    }
+
+    /// The HTTP status that says it.
+    pub fn status(&self) -> u16 {
+        match self {
+            SweepError::TooYoung { .. } => 422,
+            SweepError::Database(error) => error.status(),
+        }
+    }
+}
+
 fn hours(age: Duration) -> u64 {
     age.as_secs().div_ceil(3600)
 }
@@ -46,6 +61,11 @@ pub enum ListError {
 }
 
 impl ListError {
+    /// Whether trying the same again may succeed.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, ListError::Database(error) if error.is_retryable())
+    }
+
     /// The HTTP status that says it.
     pub fn status(&self) -> u16 {
         match self {

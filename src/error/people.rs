@@ -56,6 +56,15 @@ pub enum TakeOverError {
 }
 
 impl TakeOverError {
+    /// Whether trying the same again may succeed.
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            TakeOverError::LimitReached { .. } => true,
+            TakeOverError::Database(error) => error.is_retryable(),
+            _ => false,
+        }
+    }
+
     /// The HTTP status that says it.
     pub fn status(&self) -> u16 {
         match self {
@@ -115,6 +124,15 @@ pub enum RequestError {
 }
 
 impl RequestError {
+    /// Whether trying the same again may succeed.
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            RequestError::LimitReached { .. } => true,
+            RequestError::Database(error) => error.is_retryable(),
+            _ => false,
+        }
+    }
+
     /// The HTTP status that says it.
     pub fn status(&self) -> u16 {
         match self {
@@ -151,6 +169,11 @@ pub enum AnswerError {
 }
 
 impl AnswerError {
+    /// Whether trying the same again may succeed.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, AnswerError::Database(error) if error.is_retryable())
+    }
+
     /// The HTTP status that says it.
     pub fn status(&self) -> u16 {
         match self {

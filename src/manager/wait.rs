@@ -3,12 +3,14 @@
 use std::fmt;
 use std::future::IntoFuture;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
 use super::LockManager;
 use crate::backend::watching::Ticket;
+use crate::backend::{LockHash, patience};
 use crate::error::{DatabaseError, LockError};
 use crate::lease::{Lease, LockId, LockKey, Owner};
 use crate::limits::Limit;
@@ -110,7 +112,7 @@ impl Acquisition {
         }
         let (answer, granted) = oneshot::channel();
         tokio::spawn(Waiter::new(self).answer(answer));
-        let gone = DatabaseError::Busy("the wait for a lock ended with the runtime that it was in");
+        let gone = DatabaseError::Cancelled;
         granted.await.unwrap_or(Err(gone.into())).map(Unclaimed::claim)
     }
 }
@@ -146,7 +148,7 @@ impl Waiter {
     }
 
     async fn answer(self, mut answer: Answer) {
-        let outcome = self.acquire(&mut answer).await.transpose();
+        let outcome = patience::within(self.within, self.acquire(&mut answer)).await.transpose();
         if let Some(outcome) = outcome {
             let outcome = outcome.map(|lease| Unclaimed { lease: Some(lease), locks: self.locks.clone() });
             // If nobody waits for it any more, it is dropped here, and given back.
@@ -195,12 +197,22 @@ impl Waiter {
         let place = Place::new(&self.locks.hub, number, &ticket);
         let outcome = self.wait(&place, &ticket, answer).await;
         drop(place);
-        if let Err(error) = self.locks.backend.leave_line(&lock, waiter).await {
-            tracing::debug!(%error, lock = %self.key, "a place in line was not given back; it runs out");
-        }
+        self.leave(lock, waiter).await;
         // What this one did not take is for the next.
         self.locks.hub.touched(&self.key);
         outcome
+    }
+
+    /// Gives the place back, also when the time is over. A database that does not answer is not waited for.
+    async fn leave(&self, lock: LockHash, waiter: i64) {
+        let (backend, key) = (Arc::clone(&self.locks.backend), self.key.clone());
+        let leave = async move {
+            if let Err(error) = backend.leave_line(&lock, waiter).await {
+                tracing::debug!(%error, lock = %key, "a place in line was not given back; it runs out");
+            }
+        };
+        // A task of its own goes on, and has the time that an operation has.
+        let _ = tokio::time::timeout(patience::GRACE, tokio::spawn(leave)).await;
     }
 
     async fn wait(&self, place: &Place, ticket: &Ticket, answer: &mut Answer) -> Result<Option<Lease>, LockError> {
@@ -221,7 +233,7 @@ impl Waiter {
                             place.has_ticket(number);
                         }
                     }
-                    Called::Closed => return Err(DatabaseError::Busy("the database was closed").into()),
+                    Called::Closed => return Err(DatabaseError::Closed.into()),
                 },
                 () = tokio::time::sleep_until((self.asked + self.within).into()) => {
                     return Err(self.timed_out().await);
@@ -245,7 +257,10 @@ impl Waiter {
     }
 
     async fn timed_out(&self) -> LockError {
-        match self.locks.holders_seen_by(&self.key, Some(&self.owner.id)).await {
+        let ask = patience::afresh(patience::GRACE, self.locks.holders_seen_by(&self.key, Some(&self.owner.id)));
+        // Who it was is only said to people: a database that does not answer is not waited for.
+        let holders = tokio::time::timeout(patience::GRACE, ask).await.unwrap_or(Ok(Vec::new()));
+        match holders {
             Ok(holders) => LockError::LockTimeout {
                 key: self.key.clone(),
                 waited: self.asked.elapsed(),

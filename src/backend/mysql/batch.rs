@@ -28,6 +28,15 @@ const MOST: usize = 500;
 
 /// Answers what can be answered at once.
 pub(super) async fn run(connections: &Connections, ops: &[LockOp], now: Option<i64>) -> Result<Answers, DatabaseError> {
+    let answers = ask(connections, ops, now).await;
+    match ops.iter().all(|op| matches!(op, LockOp::Check(_))) {
+        true => answers,
+        // Most of it commits by itself.
+        false => answers.map_err(DatabaseError::after_sending),
+    }
+}
+
+async fn ask(connections: &Connections, ops: &[LockOp], now: Option<i64>) -> Result<Answers, DatabaseError> {
     if let ([op], Flavour::MariaDb) = (ops, connections.flavour) {
         match unless_in_the_way(lone::run(connections, op, now).await)? {
             // Its key may be held by a lease that ran out.

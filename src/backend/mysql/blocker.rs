@@ -57,7 +57,7 @@ pub(super) async fn blocker(connections: &Connections, connection: i64) -> Optio
     if connections.flavour == Flavour::MySql {
         return None;
     }
-    let mut session = connections.acquire().await.ok()?;
+    let mut session = connections.acquire_for_leases().await.ok()?;
     let row = session.fetch_optional(Statement::new(BLOCKER).bind(connection)).await.ok()??;
     let text = |at: usize| row.try_get::<String, _>(at).ok();
     let (id, seconds): (i64, i64) = (row.try_get(0).ok()?, row.try_get(4).ok()?);

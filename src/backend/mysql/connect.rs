@@ -14,6 +14,7 @@ use super::connection::Connections;
 use super::deadline::{Flavour, Waits};
 use super::errors::{classify, number};
 use super::{MySql, Time, underway};
+use crate::backend::checkout::Silence;
 use crate::backend::kept::Kept;
 use crate::backend::{migration, reserve};
 use crate::clock::to_micros;
@@ -28,8 +29,6 @@ const CONNECTIONS: u32 = 10;
 /// they are needed.
 const CONNECTIONS_FOR_LEASES: u32 = 10;
 
-/// How long a connection may have been idle without being asked whether it lives.
-const IDLE: Duration = Duration::from_secs(1);
 /// How long to wait for a connection.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -63,10 +62,11 @@ impl MySql {
         }
         // The values of its statements are part of their texts, among them the hashes of lock ids: no log may show those.
         let unseen = options.clone().disable_statement_logging();
-        let leases = pool(unseen, &server.without_patience(), CONNECTIONS_FOR_LEASES);
-        let alone = pool(options.clone(), server.session, reserve::CONNECTIONS);
+        let (silence, idle) = (Silence::default(), connect.idle_limit());
+        let leases = pool(unseen, &server.without_patience(idle), CONNECTIONS_FOR_LEASES, &silence);
+        let alone = pool(options.clone(), &server.session(idle), reserve::CONNECTIONS, &silence);
         let count = connect.connections.map_or(CONNECTIONS, NonZeroU32::get);
-        let pool = pool(options, server.session, count);
+        let pool = pool(options, &server.session(idle), count, &silence);
         // Where nothing is left to do, the user needs no right to make tables.
         let known: Vec<i64> = migrator().iter().map(|migration| migration.version).collect();
         if applied(&pool).await? != known {
@@ -78,6 +78,7 @@ impl MySql {
             leases,
             alone,
             flavour: server.flavour,
+            silence,
             waits: server.waits,
             labels: Labels::default(),
         };
@@ -88,7 +89,7 @@ impl MySql {
 /// Looks at a database without changing it.
 pub(crate) async fn diagnose(url: &str) -> Result<Diagnosis, DatabaseError> {
     let (options, server) = look(url).await?;
-    let pool = pool(options, server.session, CONNECTIONS);
+    let pool = pool(options, server.session, CONNECTIONS, &Silence::default());
     let asked = SystemTime::now();
     let clock = "select cast(unix_timestamp(sysdate(6)) * 1000000 as signed)";
     let clock: i64 = sqlx::query_scalar(clock).fetch_one(&pool).await.map_err(classify)?;
@@ -116,21 +117,15 @@ async fn applied(pool: &MySqlPool) -> Result<Vec<i64>, DatabaseError> {
     sqlx::query_scalar(applied).fetch_all(pool).await.map_err(classify)
 }
 
-fn pool(options: MySqlConnectOptions, session: &str, connections: u32) -> MySqlPool {
-    let session: Arc<str> = session.into();
+fn pool(options: MySqlConnectOptions, session: &str, connections: u32, silence: &Silence) -> MySqlPool {
+    let (session, silence): (Arc<str>, _) = (session.into(), silence.clone());
     MySqlPoolOptions::new()
         .max_connections(connections)
         .acquire_timeout(PATIENCE)
-        // A connection that was in use a moment ago is not asked whether it lives; one that lay idle may have died with the
-        // server.
         .test_before_acquire(false)
-        .before_acquire(|connection, metadata| {
-            Box::pin(async move {
-                if metadata.idle_for < IDLE {
-                    return Ok(true);
-                }
-                connection.ping().await.map(|()| true)
-            })
+        .before_acquire(move |connection, metadata| {
+            let silence = silence.clone();
+            Box::pin(async move { silence.is_alive::<sqlx::MySql>(connection, &metadata).await })
         })
         .after_connect(move |connection, _| {
             let session = AssertSqlSafe(Arc::clone(&session));
@@ -190,13 +185,22 @@ struct Server {
 }
 
 impl Server {
+    /// What connections are set to, among it for how long a transaction may stand still. MySQL has no such limit.
+    fn session(&self, idle: Duration) -> String {
+        let seconds = idle.as_millis().div_ceil(1000);
+        match self.flavour {
+            Flavour::MariaDb => format!("{}, idle_transaction_timeout = {seconds}", self.session),
+            Flavour::MySql => self.session.to_owned(),
+        }
+    }
+
     /// What connections are set to that never wait for a lock. MySQL waits for a second at least.
-    fn without_patience(&self) -> String {
+    fn without_patience(&self, idle: Duration) -> String {
         let patience = match self.flavour {
             Flavour::MariaDb => ", innodb_lock_wait_timeout = 0",
             Flavour::MySql => "",
         };
-        format!("{}{patience}", self.session)
+        format!("{}{patience}", self.session(idle))
     }
 
     /// What no option can make acceptable.
@@ -292,8 +296,14 @@ fn server(rows: &[MySqlRow]) -> Result<Server, DatabaseError> {
     let replica = "This may be a replica: connect to the primary.";
     let is_read_only = read_only.map_or_else(|| "off".into(), value);
     settings.push(Setting::new(read_only.unwrap_or("read_only"), is_read_only, "off", replica));
+    let flavour = if version.contains("MARIADB") { Flavour::MariaDb } else { Flavour::MySql };
+    let limit = match flavour {
+        Flavour::MariaDb => format!("{} s, and 60 s (ConnectOptions::idle_in_transaction) on connections of tenure", value("idle_transaction_timeout")),
+        Flavour::MySql => "none: MySQL does not end a transaction that stands still".to_owned(),
+    };
+    settings.push(Setting { name: "idle_transaction_timeout", value: limit, wanted: "any", good: true, risk: "" });
     Ok(Server {
-        flavour: if version.contains("MARIADB") { Flavour::MariaDb } else { Flavour::MySql },
+        flavour,
         version: version.split('-').next().unwrap_or_default().to_owned(),
         settings,
         read_only: read_only.is_some(),

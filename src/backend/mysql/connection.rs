@@ -1,7 +1,9 @@
 //! A transaction that cannot outlive its owner, and whose waits end at one deadline.
 
 use std::pin::pin;
+use std::time::Duration;
 
+use sqlx::pool::PoolConnection;
 use sqlx::{MySql, MySqlPool, Row};
 
 use super::blocker::{Label, Labels, SHORTEST, blocker};
@@ -9,8 +11,9 @@ use super::deadline::{Deadline, Flavour, Waits};
 use super::errors::{classify, classify_commit};
 use super::operation;
 use super::session::Session;
+use crate::backend::checkout::{self, Silence};
 use crate::backend::kept::Kept;
-use crate::backend::{alarm, reserve};
+use crate::backend::{alarm, patience, reserve};
 use crate::error::DatabaseError;
 use crate::lock_mode::Wait;
 use crate::operation::OperationId;
@@ -26,6 +29,8 @@ pub(super) struct Connections {
     /// For questions to the lock table that are asked alone, when the others are busy: they may wait for somebody.
     pub alone: MySqlPool,
     pub flavour: Flavour,
+    /// What is known of all their connections.
+    pub silence: Silence,
     /// What the server does about waits by itself.
     pub waits: Waits,
     /// What the transactions of this process are for.
@@ -34,22 +39,26 @@ pub(super) struct Connections {
 
 impl Connections {
     /// A connection, for statements that are transactions of their own.
-    pub(super) async fn acquire(&self) -> Result<Session, DatabaseError> {
+    pub(super) async fn acquire(&self, left: Duration) -> Result<Session, DatabaseError> {
         match reserve::is_busy(&self.pool).then(|| self.kept.take()).flatten() {
             Some((connection, _)) => {
-                let mut session = Session::on(connection, self.flavour);
+                let mut session = self.session(connection);
                 session.close("set autocommit = 1".to_owned()).await.map_err(classify)?;
                 Ok(session)
             }
-            None => Session::acquire(&self.pool, self.flavour).await,
+            None => Ok(self.session(checkout::acquire(&self.pool, left).await.map_err(classify)?)),
         }
+    }
+
+    fn session(&self, connection: PoolConnection<MySql>) -> Session {
+        Session::on(connection, self.flavour, &self.silence)
     }
 
     /// A connection for an operation of the lock manager that may have to wait, also when the application's transactions
     /// have all of theirs.
     pub(super) async fn acquire_for_one(&self) -> Result<Session, DatabaseError> {
-        let connection = reserve::acquire(&self.pool, &self.alone).await.map_err(classify)?;
-        Ok(Session::on(connection, self.flavour))
+        let connection = reserve::acquire(&self.pool, &self.alone, patience::left()).await.map_err(classify)?;
+        Ok(self.session(connection))
     }
 
     pub(super) async fn close(&self) {
@@ -59,7 +68,7 @@ impl Connections {
 
     /// One of those that are reserved for leases.
     pub(super) async fn acquire_for_leases(&self) -> Result<Session, DatabaseError> {
-        Session::acquire(&self.leases, self.flavour).await
+        Ok(self.session(checkout::acquire(&self.leases, patience::left()).await.map_err(classify)?))
     }
 }
 
@@ -74,6 +83,8 @@ pub(super) struct OpenTransaction {
     connection: i64,
     /// Whether the connection may be kept for the next transaction: it is none of those that are reserved.
     keeps: bool,
+    /// Whether it is an operation of the lock manager, which nobody but the caller of that knows of.
+    ours: bool,
     /// What others are told; it goes with the transaction.
     _label: Option<Label>,
 }
@@ -92,18 +103,20 @@ impl OpenTransaction {
     ) -> Result<Self, DatabaseError> {
         let deadline = Deadline::start(wait, connections.waits);
         let (session, number) = match connections.kept.take() {
-            Some((connection, number)) => (Session::on(connection, connections.flavour), Some(number)),
-            None => (connections.acquire().await?, None),
+            Some((connection, number)) => (connections.session(connection), Some(number)),
+            None => (connections.acquire(wait.budget()).await?, None),
         };
         let mut open = Self::begin_as(session, connections, number, deadline, label).await?;
         open.keeps = true;
         Ok(open)
     }
 
-    /// Begins for an operation of the lock manager.
+    /// Begins for an operation of the lock manager, with what is left of its time.
     pub(super) async fn begin_for_leases(connections: &Connections) -> Result<Self, DatabaseError> {
-        let deadline = Deadline::start(Wait::default(), connections.waits);
-        Self::begin_as(connections.acquire_for_one().await?, connections, None, deadline, None).await
+        let deadline = Deadline::start(patience::wait(), connections.waits);
+        let mut open = Self::begin_as(connections.acquire_for_one().await?, connections, None, deadline, None).await?;
+        open.ours = true;
+        Ok(open)
     }
 
     /// Begins on a connection whose number is known, or asked for with the same message.
@@ -130,7 +143,7 @@ impl OpenTransaction {
             (None, None) => return Err(classify(sqlx::Error::RowNotFound)),
         };
         let _label = label.map(|label| connections.labels.put(connection, label));
-        Ok(OpenTransaction { session, connections: connections.clone(), connection, keeps: false, _label })
+        Ok(OpenTransaction { session, connections: connections.clone(), connection, keeps: false, ours: false, _label })
     }
 
     /// The connection it runs on.
@@ -175,7 +188,8 @@ impl OpenTransaction {
         let first = operation.map(operation::carried).unwrap_or_default();
         let (keeps, lent) = (self.keeps(), self.session.was_lent());
         let commit = format!("{first}{}", self.session.flavour().commit(lent, keeps));
-        self.session.end(commit).await.map_err(classify_commit)?;
+        let committed = self.session.end(commit).await.map_err(classify_commit);
+        committed.map_err(|error| if self.ours { error.after_sending() } else { error })?;
         self.end(keeps);
         Ok(())
     }

@@ -25,7 +25,9 @@ pub(super) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
     }
     let Some(number) = number(&error) else {
         return match *error {
-            sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => {
+            sqlx::Error::PoolClosed => DatabaseError::Closed,
+            sqlx::Error::Io(ref error) => DatabaseError::ConnectionLost(error.to_string()),
+            sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => {
                 DatabaseError::ConnectionLost(error.to_string())
             }
             _ => DatabaseError::Other(error),

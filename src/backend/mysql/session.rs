@@ -5,18 +5,20 @@
 //! any more, and only then the connection is cleaned up.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use sqlx::mysql::{MySqlArguments, MySqlQueryResult, MySqlRow};
 use sqlx::pool::PoolConnection;
 use sqlx::query::Query;
-use sqlx::{Arguments, AssertSqlSafe, Connection, Encode, MySql, MySqlConnection, MySqlPool, Type};
+use sqlx::{Arguments, AssertSqlSafe, Connection, Encode, MySql, MySqlConnection, Type};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::deadline::{Deadline, Flavour, RowLock};
-use super::errors::{classify, is_timeout};
-use super::underway::{Running, Underway, clean_up};
-use crate::error::DatabaseError;
+use super::errors::is_timeout;
+use super::underway::{Running, Underway, answered, clean_up, unless_silent};
+use crate::backend::checkout::{self, Silence};
+use crate::backend::patience;
 
 /// A statement with its values. Unlike sqlx's own it can be run again.
 #[derive(Clone)]
@@ -63,6 +65,7 @@ pub(super) struct Session {
     /// Where the connection comes back from a statement whose caller went away.
     returned: Option<oneshot::Receiver<PoolConnection<MySql>>>,
     flavour: Flavour,
+    silence: Silence,
     deadline: Option<Deadline>,
     /// Whether there may be a transaction on it.
     open: bool,
@@ -74,17 +77,14 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Takes a connection from the pool.
-    pub(super) async fn acquire(pool: &MySqlPool, flavour: Flavour) -> Result<Self, DatabaseError> {
-        Ok(Self::on(pool.acquire().await.map_err(classify)?, flavour))
-    }
-
-    pub(super) fn on(connection: PoolConnection<MySql>, flavour: Flavour) -> Self {
+    /// Takes over a connection of a pool.
+    pub(super) fn on(connection: PoolConnection<MySql>, flavour: Flavour, silence: &Silence) -> Self {
         let (connection, runtime) = (Some(connection), Handle::current());
         Session {
             connection,
             returned: None,
             flavour,
+            silence: silence.clone(),
             deadline: None,
             open: false,
             lent: false,
@@ -100,6 +100,12 @@ impl Session {
     /// Whether the application had the connection in its hands, so that errors may have gone unseen.
     pub(super) fn was_lent(&self) -> bool {
         self.was_lent
+    }
+
+    /// How long the answer to the next statement is waited for, and where it is noted that none came.
+    fn patience(&self) -> (Duration, Silence) {
+        let left = self.deadline.as_ref().map_or_else(patience::left, Deadline::left);
+        (patience::limit(left), self.silence.clone())
     }
 
     /// The deadline of its waits; none outside of a writing transaction.
@@ -138,9 +144,10 @@ impl Session {
 
     /// Runs a text as it is, and reads the rows of all its statements.
     pub(super) async fn read(&mut self, sql: String) -> Result<Vec<MySqlRow>, sqlx::Error> {
+        let patience = self.patience();
         self.run(|mut connection| {
             Box::pin(async move {
-                let rows = sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(&mut *connection).await;
+                let rows = answered(patience, sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(&mut *connection)).await;
                 (connection, rows)
             })
         })
@@ -156,9 +163,10 @@ impl Session {
 
     /// Runs a text as it is.
     pub(super) async fn raw(&mut self, sql: String) -> Result<MySqlQueryResult, sqlx::Error> {
+        let patience = self.patience();
         self.run(|mut connection| {
             Box::pin(async move {
-                let done = sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection).await;
+                let done = answered(patience, sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection)).await;
                 (connection, done)
             })
         })
@@ -167,9 +175,10 @@ impl Session {
 
     /// Reads rows.
     pub(super) async fn fetch_all(&mut self, statement: Statement) -> Result<Vec<MySqlRow>, sqlx::Error> {
+        let patience = self.patience();
         self.run(|mut connection| {
             Box::pin(async move {
-                let rows = statement.query().fetch_all(&mut *connection).await;
+                let rows = answered(patience, statement.query().fetch_all(&mut *connection)).await;
                 (connection, rows)
             })
         })
@@ -242,9 +251,10 @@ impl Session {
     }
 
     async fn execute_at_once(&mut self, statement: Statement) -> Result<MySqlQueryResult, sqlx::Error> {
+        let patience = self.patience();
         self.run(|mut connection| {
             Box::pin(async move {
-                let done = statement.query().execute(&mut *connection).await;
+                let done = answered(patience, statement.query().execute(&mut *connection)).await;
                 (connection, done)
             })
         })
@@ -317,9 +327,10 @@ impl Session {
         // A statement of the application's own may have been dropped half-way. Then what comes is not the answer to this
         // ping, and nothing that follows would be the answer to its question.
         if std::mem::take(&mut self.lent) {
+            let patience = self.patience();
             self.whole(|mut connection| {
                 Box::pin(async move {
-                    let pong = connection.ping().await;
+                    let pong = answered(patience, connection.ping()).await;
                     (connection, pong)
                 })
             })
@@ -343,7 +354,7 @@ impl Session {
         self.returned = Some(returned);
         let underway = Underway::new(statement(connection), give_back, self.flavour, self.runtime.clone());
         let (connection, answer) = underway.await;
-        (self.connection, self.returned) = (Some(connection), None);
+        (self.connection, self.returned) = (unless_silent(connection, &answer), None);
         answer
     }
 }
@@ -358,8 +369,9 @@ impl Drop for Session {
         let Some(connection) = self.connection.take().or(returned) else { return };
         // A connection needs the runtime to get back into the pool, also when this is dropped outside of it.
         let _runtime = self.runtime.enter();
-        if self.open || self.lent {
-            self.runtime.spawn(clean_up(connection, self.lent, self.flavour));
+        match self.open || self.lent {
+            true => drop(self.runtime.spawn(clean_up(connection, self.lent, self.flavour))),
+            false => checkout::give_back(connection),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A statement that is under way runs to its end, whoever waits for it.
 
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -11,6 +12,8 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::deadline::Flavour;
+use crate::backend::checkout::{self, Silence};
+use crate::backend::{alarm, patience};
 
 /// How long a connection that was lent may take to give a sign of life before it is closed.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
@@ -60,7 +63,9 @@ impl<T: Send + 'static> Drop for Underway<T> {
         // Also when this is dropped outside of the runtime, or while it shuts down.
         let _runtime = self.runtime.enter();
         self.runtime.spawn(async move {
-            let (connection, _) = running.await;
+            let (connection, answer) = running.await;
+            // Without a connection whoever waits for it learns that by the channel's end.
+            let Some(connection) = unless_silent(connection, &answer) else { return };
             if let Err(connection) = give_back.send(connection) {
                 clean_up(connection, false, flavour).await;
             }
@@ -82,11 +87,42 @@ pub(super) async fn clean_up(mut connection: PoolConnection<MySql>, lent: bool, 
         false => true,
     };
     if alive {
-        match sqlx::raw_sql(AssertSqlSafe(flavour.roll_back())).execute(&mut *connection).await {
-            Ok(_) => return,
+        let roll_back = sqlx::raw_sql(AssertSqlSafe(flavour.roll_back())).execute(&mut *connection);
+        match answered((patience::GRACE, Silence::default()), roll_back).await {
+            Ok(_) => return checkout::give_back(connection),
             Err(error) => tracing::warn!(%error, "a rollback failed; the connection is closed"),
         }
     }
     // The server rolls back when it notices.
     drop(connection.detach());
+}
+
+/// Waits for an answer for so long at most.
+pub(super) async fn answered<T>(
+    (limit, silence): (Duration, Silence),
+    asked: impl Future<Output = Result<T, sqlx::Error>>,
+) -> Result<T, sqlx::Error> {
+    tokio::select! {
+        biased;
+        answer = asked => answer,
+        () = alarm::after(limit) => {
+            silence.noticed();
+            let what = format!("the database did not answer within {} ms, so the connection was closed", limit.as_millis());
+            Err(sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, what)))
+        }
+    }
+}
+
+/// The connection, closed if no answer came on it: what comes later would be taken for the answer to something else.
+pub(super) fn unless_silent<T>(
+    connection: PoolConnection<MySql>,
+    answer: &Result<T, sqlx::Error>,
+) -> Option<PoolConnection<MySql>> {
+    match answer {
+        Err(sqlx::Error::Io(error)) if error.kind() == io::ErrorKind::TimedOut => {
+            drop(connection.detach());
+            None
+        }
+        _ => Some(connection),
+    }
 }

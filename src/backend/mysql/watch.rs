@@ -116,13 +116,13 @@ fn time(now: Option<i64>) -> String {
 #[async_trait]
 impl Watching for MySql {
     async fn look(&self, looks: &[Look]) -> Result<Vec<(LockKey, Seen)>, DatabaseError> {
-        let mut reader = self.connections.acquire().await?;
+        let mut reader = self.connections.acquire_for_one().await?;
         let rows = reader.read(look(looks, self.time.given())).await.map_err(classify)?;
         rows.iter().map(|row| Sight::from_row(row).map(Sight::seen).map_err(classify)).collect()
     }
 
     async fn in_line(&self, key: &LockKey) -> Result<bool, DatabaseError> {
-        let mut reader = self.connections.acquire().await?;
+        let mut reader = self.connections.acquire_for_one().await?;
         let any = Statement::new(IN_LINE).bind(key.kind().as_bytes()).bind(key.id().as_bytes()).bind(self.time.given());
         let row = reader.fetch_optional(any).await.map_err(classify)?;
         Ok(row.is_some_and(|row| row.try_get::<i64, _>(0).is_ok_and(|waiting| waiting > 0)))

@@ -17,7 +17,7 @@ use sqlx::{PgConnection, Postgres, Row};
 use super::errors::classify;
 use super::leases::{StoredLease, lease};
 use super::pools::Pools;
-use crate::backend::{LockAnswer, LockOp, LockRequest, Proof};
+use crate::backend::{LockAnswer, LockOp, LockRequest, Proof, patience};
 use crate::clock::millis;
 use crate::error::DatabaseError;
 use any::TAKE_ANY;
@@ -98,16 +98,24 @@ pub(super) async fn run(
     ops: &[LockOp],
     now: Option<i64>,
 ) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
-    let mut connection = pools.batches.acquire().await.map_err(classify)?;
-    let mut round = Round { ops, answers: ops.iter().map(|_| None).collect(), now };
-    if let [op] = ops {
-        round.answers = vec![lone::run(&mut connection, op, now).await?];
-    } else {
-        round.check(&mut connection).await?;
-        round.change(&mut connection).await?;
+    let mut connection = pools.checkout(&pools.batches, patience::left()).await?;
+    let ask = async |connection: &mut PgConnection| {
+        let mut round = Round { ops, answers: ops.iter().map(|_| None).collect(), now };
+        if let [op] = ops {
+            round.answers = vec![lone::run(connection, op, now).await?];
+        } else {
+            round.check(connection).await?;
+            round.change(connection).await?;
+        }
+        round.take_any(connection).await?;
+        Ok(round.answers)
+    };
+    let answers = connection.answer(patience::limit(patience::left()), ask).await;
+    match ops.iter().all(|op| matches!(op, LockOp::Check(_))) {
+        true => answers,
+        // Each statement commits by itself.
+        false => answers.map_err(DatabaseError::after_sending),
     }
-    round.take_any(&mut connection).await?;
-    Ok(round.answers)
 }
 
 /// Questions, and the answers so far.

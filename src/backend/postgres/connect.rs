@@ -1,18 +1,20 @@
 //! Connecting: the settings that keep acknowledged locks are verified, the schema is brought up to date.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{Connection, Executor, PgConnection, PgPool, Row};
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, PgPool, Postgres, Row};
 
-use super::errors::classify;
+use super::errors::{classify, read_committed};
 use super::pools::Pools;
-use super::{Postgres, Time};
+use super::Time;
+use crate::backend::checkout::{Silence, give_back};
 use crate::backend::kept::Kept;
 use crate::backend::{migration, reserve};
-use crate::clock::to_micros;
+use crate::clock::{millis, to_micros};
 use crate::database::ConnectOptions;
 use crate::diagnosis::{Diagnosis, Setting};
 use crate::error::DatabaseError;
@@ -37,17 +39,25 @@ pub(super) const BATCHES: &str = "set session characteristics as transaction iso
 /// they are needed.
 const FOR_BATCHES: u32 = 10;
 
-/// How long a connection may have been idle without being asked whether it lives.
-const IDLE: Duration = Duration::from_secs(1);
+/// What the server is to do about a program that has gone without a word: after how many milliseconds it looks whether the
+/// client of a statement that still runs is there (since PostgreSQL 14, on Linux and macOS), and after how long it gives up a
+/// connection that acknowledges nothing. A server that does not know a setting goes without it.
+const CLIENTS: &str = "do $$ declare wanted text[]; begin
+        foreach wanted slice 1 in array array[['client_connection_check_interval', '5000'], ['tcp_user_timeout', '30000'],
+            ['tcp_keepalives_idle', '30'], ['tcp_keepalives_interval', '10'], ['tcp_keepalives_count', '3']] loop
+            begin perform set_config(wanted[1], wanted[2], false); exception when others then null; end;
+        end loop;
+    end $$";
 /// How long to wait for a connection.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-impl Postgres {
+impl super::Postgres {
     /// Connects and migrates tenure's own tables.
     pub(crate) async fn open(url: &str, connect: ConnectOptions) -> Result<Self, DatabaseError> {
         let options = reachable(url).await?;
         let count = connect.connections.map_or(CONNECTIONS, NonZeroU32::get);
-        let pool = pool(options.clone(), count, SESSION);
+        let (silence, idle) = (Silence::default(), connect.idle_limit());
+        let pool = pool(options.clone(), count, SESSION, idle, &silence);
         let (version, settings) = look(&pool).await?;
         if let Some(bad) = settings.iter().find(|setting| !setting.good && !connect.volatile) {
             return Err(DatabaseError::Schema(bad.to_string()));
@@ -57,19 +67,21 @@ impl Postgres {
         if applied(&pool).await? != known {
             migrator().run(&pool).await.map_err(|error| migration::failed(error, classify))?;
         }
-        let leases = Pools {
+        let pools = Pools {
             main: pool.clone(),
-            kept: Kept::of(count, drop),
-            batches: self::pool(options.clone(), FOR_BATCHES, BATCHES),
-            alone: self::pool(options, reserve::CONNECTIONS, SESSION),
+            kept: Kept::of(count, give_back),
+            batches: self::pool(options.clone(), FOR_BATCHES, BATCHES, idle, &silence),
+            alone: self::pool(options, reserve::CONNECTIONS, SESSION, idle, &silence),
+            silence,
         };
-        Ok(Postgres { pool, leases, time: Time(connect.clock), version })
+        Ok(super::Postgres { pool, pools: Arc::new(pools), time: Time(connect.clock), version })
     }
 }
 
 /// Looks at a database without changing it.
 pub(crate) async fn diagnose(url: &str) -> Result<Diagnosis, DatabaseError> {
-    let pool = pool(reachable(url).await?, CONNECTIONS, SESSION);
+    let idle = ConnectOptions::new().idle_limit();
+    let pool = pool(reachable(url).await?, CONNECTIONS, SESSION, idle, &Silence::default());
     let (version, settings) = look(&pool).await?;
     let asked = SystemTime::now();
     let clock = "select (extract(epoch from clock_timestamp()) * 1000000)::bigint";
@@ -123,22 +135,28 @@ async fn reachable(url: &str) -> Result<PgConnectOptions, DatabaseError> {
     Ok(options)
 }
 
-fn pool(options: PgConnectOptions, connections: u32, settings: &'static str) -> PgPool {
+fn pool(
+    options: PgConnectOptions,
+    connections: u32,
+    settings: &str,
+    idle: Duration,
+    silence: &Silence,
+) -> PgPool {
+    let silence = silence.clone();
+    let idle = format!("set idle_in_transaction_session_timeout = {}", millis(idle));
+    let settings: Arc<str> = format!("{settings}; {idle}; {CLIENTS}").into();
     PgPoolOptions::new()
         .max_connections(connections)
         .acquire_timeout(PATIENCE)
-        // A connection that was in use a moment ago is not asked whether it lives; one that lay idle may have died with the
-        // server.
         .test_before_acquire(false)
-        .before_acquire(|connection, metadata| {
-            Box::pin(async move {
-                if metadata.idle_for < IDLE {
-                    return Ok(true);
-                }
-                connection.ping().await.map(|()| true)
-            })
+        .before_acquire(move |connection, metadata| {
+            let silence = silence.clone();
+            Box::pin(async move { silence.is_alive::<Postgres>(connection, &metadata).await })
         })
-        .after_connect(move |connection, _| Box::pin(async move { connection.execute(settings).await.map(drop) }))
+        .after_connect(move |connection, _| {
+            let settings = AssertSqlSafe(Arc::clone(&settings));
+            Box::pin(async move { connection.execute(settings).await.map(drop) })
+        })
         .connect_lazy_with(options)
 }
 
@@ -151,18 +169,27 @@ fn migrator() -> Migrator {
 
 const SETTINGS: &str = "
     select current_setting('server_version'), current_setting('fsync'), current_setting('synchronous_commit'),
-           current_setting('full_page_writes'), case when pg_is_in_recovery() then 'on' else 'off' end";
+           current_setting('full_page_writes'), case when pg_is_in_recovery() then 'on' else 'off' end,
+           current_setting('transaction_isolation'), current_setting('idle_in_transaction_session_timeout')";
 
 /// The server's version, and the settings that decide whether it keeps what it acknowledged.
 async fn look(pool: &PgPool) -> Result<(String, Vec<Setting>), DatabaseError> {
     let row = sqlx::query(SETTINGS).fetch_one(pool).await.map_err(classify)?;
     let text = |at: usize| row.try_get::<String, _>(at).map_err(classify);
+    read_committed(&text(5)?)?;
     let forgets = "In a crash the server may forget a lock after it said that it was granted.";
     let settings = vec![
         Setting::new("fsync", text(1)?, "on", forgets),
         Setting::new("synchronous_commit", text(2)?, "not off", forgets),
         Setting::new("full_page_writes", text(3)?, "on", "A power cut may tear pages of the lock table."),
         Setting::new("in recovery", text(4)?, "off", "This is a standby: connect to the primary."),
+        Setting {
+            name: "idle_in_transaction_session_timeout",
+            value: format!("{} (set by tenure for its own connections)", text(6)?),
+            wanted: "any",
+            good: true,
+            risk: "",
+        },
     ];
     Ok((text(0)?, settings))
 }

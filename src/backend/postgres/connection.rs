@@ -1,23 +1,25 @@
 //! A transaction that cannot outlive its owner, and whose waits end at one deadline.
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sqlx::pool::PoolConnection;
 use sqlx::{AssertSqlSafe, PgConnection, PgPool, Postgres, Row};
 use tokio::runtime::Handle;
 
-use super::errors::{classify, effect};
+use super::errors::{self, classify, effect};
 use super::operation;
 use super::pools::Pools;
-use crate::backend::kept::Kept;
-use crate::backend::{Effect, alarm, reserve};
+use crate::backend::checkout::Checkout;
+use crate::backend::{Effect, alarm, patience, reserve};
 use crate::error::DatabaseError;
 use crate::lock_mode::Wait;
 use crate::operation::OperationId;
 
 /// The shortest wait in which it is asked who is in the way.
 const WORTH_ASKING: Duration = Duration::from_millis(100);
+/// How long after the deadline it is seen to that a statement ends which goes from lock to lock.
+const OVERDUE: Duration = Duration::from_millis(20);
 
 /// A transaction under way. However its owner goes away (an error, a panic, a request whose browser hung up in the
 /// middle of `begin`), it is rolled back before anybody else gets the connection.
@@ -25,15 +27,17 @@ const WORTH_ASKING: Duration = Duration::from_millis(100);
 /// sqlx's own transaction is not enough: in 0.9.0 a `begin` that is cancelled leaves an open transaction behind.
 pub(super) struct OpenTransaction {
     /// `None` once it has ended.
-    connection: Option<PoolConnection<Postgres>>,
+    connection: Option<Checkout<Postgres>>,
     asked: Instant,
     budget: Duration,
     /// What `lock_timeout` was last set to.
     timeout: Duration,
     /// The number of the server's process, by which others can ask what it waits for.
     process: i32,
-    /// Where the connection may be kept for the next transaction, and the pool that it is of.
-    kept: Option<(Kept<Postgres>, PgPool)>,
+    /// Where it can be asked what it waits for.
+    pools: Arc<Pools>,
+    /// Whether it is an operation of the lock manager, which nobody but the caller of that knows of.
+    ours: bool,
     /// Whether the application had the connection in its hands.
     lent: bool,
 }
@@ -41,33 +45,32 @@ pub(super) struct OpenTransaction {
 impl OpenTransaction {
     /// Begins, with a budget for everything that has to be waited for: first for a connection, then for locks. The label
     /// is what others are told who find this transaction in their way.
-    pub(super) async fn begin(pools: &Pools, wait: Wait, label: Option<&str>) -> Result<Self, DatabaseError> {
+    pub(super) async fn begin(pools: &Arc<Pools>, wait: Wait, label: Option<&str>) -> Result<Self, DatabaseError> {
         let asked = Instant::now();
-        let (connection, process) = match pools.kept.take() {
-            Some((connection, process)) => (connection, i32::try_from(process).ok()),
-            None => (pools.main.acquire().await.map_err(classify)?, None),
-        };
-        let mut open = Self::begin_on(connection, process, asked, wait, label).await?;
-        open.kept = Some((pools.kept.clone(), pools.main.clone()));
-        Ok(open)
+        let (connection, process) = pools.of_main(wait.budget()).await?;
+        Self::begin_on(connection, process, pools, (asked, wait.budget()), label).await
     }
 
-    /// Begins for an operation of the lock manager, also when the application's transactions have all connections.
-    pub(super) async fn begin_for_leases(pools: &Pools) -> Result<Self, DatabaseError> {
-        let asked = Instant::now();
-        Self::begin_on(pools.for_one().await?, None, asked, Wait::default(), None).await
+    /// Begins for an operation of the lock manager, also when the application's transactions have all connections. It has what
+    /// is left of the operation's time.
+    pub(super) async fn begin_for_leases(pools: &Arc<Pools>) -> Result<Self, DatabaseError> {
+        let (asked, budget) = (Instant::now(), patience::left());
+        let connection = pools.for_one(budget).await?;
+        let mut open = Self::begin_on(connection, None, pools, (asked, budget), None).await?;
+        open.ours = true;
+        Ok(open)
     }
 
     /// Begins on a connection whose number is known, or asked for with the same message.
     async fn begin_on(
-        connection: PoolConnection<Postgres>,
+        connection: Checkout<Postgres>,
         process: Option<i32>,
-        asked: Instant,
-        wait: Wait,
+        pools: &Arc<Pools>,
+        (asked, budget): (Instant, Duration),
         label: Option<&str>,
     ) -> Result<Self, DatabaseError> {
         // A lock timeout of 0 would be none at all; a millisecond is as good as not waiting.
-        let budget = wait.budget().max(Duration::from_millis(1));
+        let budget = budget.max(Duration::from_millis(1));
         let timeout = budget.saturating_sub(asked.elapsed()).max(Duration::from_millis(1));
         let mut begin =
             format!("begin isolation level read committed; set local lock_timeout = {}", millis_up(timeout));
@@ -75,7 +78,7 @@ impl OpenTransaction {
             begin += &format!("; set local application_name = '{}'", shown(label).replace('\'', "''"));
         }
         if process.is_none() {
-            begin += "; select pg_backend_pid()";
+            begin += "; select pg_backend_pid(), current_setting('transaction_isolation')";
         }
         // From here on dropping this rolls back, also in the middle of BEGIN.
         let mut transaction = OpenTransaction {
@@ -84,64 +87,108 @@ impl OpenTransaction {
             budget,
             timeout,
             process: process.unwrap_or_default(),
-            kept: None,
+            pools: Arc::clone(pools),
+            ours: false,
             lent: false,
         };
-        let begun = sqlx::raw_sql(AssertSqlSafe(begin)).fetch_all(transaction.connection()).await.map_err(classify)?;
+        let begun = async |connection: &mut PgConnection| {
+            sqlx::raw_sql(AssertSqlSafe(begin)).fetch_all(connection).await.map_err(classify)
+        };
+        let begun = transaction.run(begun).await?;
         if let Some(row) = begun.first() {
             transaction.process = row.try_get(0).map_err(classify)?;
+            errors::read_committed(&row.try_get::<String, _>(1).map_err(classify)?)?;
         }
         Ok(transaction)
     }
 
-    /// The connection it runs on.
-    pub(super) fn connection(&mut self) -> &mut PgConnection {
-        self.connection.as_mut().expect("a transaction has its connection until it has ended, and ending consumes it")
+    fn left(&self) -> Duration {
+        self.budget.saturating_sub(self.asked.elapsed())
     }
 
-    /// The connection, for a statement that may have to wait for a lock: `lock_timeout` counts per lock, so it is set
-    /// to what is left of the budget once earlier waits have used some of it up.
-    pub(super) async fn waiting(&mut self) -> Result<&mut PgConnection, DatabaseError> {
-        let left = self.budget.saturating_sub(self.asked.elapsed()).max(Duration::from_millis(1));
-        if self.timeout.saturating_sub(left) > Duration::from_millis(20) {
-            let set = format!("set local lock_timeout = {}", millis_up(left));
-            sqlx::raw_sql(AssertSqlSafe(set)).execute(self.connection()).await.map_err(classify)?;
-            self.timeout = left;
-        }
-        Ok(self.connection())
+    fn connection(&mut self) -> Result<&mut Checkout<Postgres>, DatabaseError> {
+        Ok(self.connection.as_mut().expect("a transaction has its connection until it has ended, and ending consumes it"))
     }
 
-    /// Does something that may have to wait for a lock. Whoever is in the way can only be asked for while the wait lasts,
-    /// so that is done shortly before it ends, on another connection.
-    pub(super) async fn wait_for<T>(
+    /// Does something that waits for no lock.
+    pub(super) async fn run<T>(
         &mut self,
-        pool: &PgPool,
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
     ) -> Result<T, DatabaseError> {
-        let (asked, process) = (self.asked, self.process);
-        let left = self.budget.saturating_sub(asked.elapsed());
-        let connection = self.waiting().await?;
-        let mut work = pin!(work(connection));
-        let mut holder = None;
-        let result = tokio::select! {
-            biased;
-            result = &mut work => result,
+        let limit = patience::limit(self.left());
+        self.connection()?.answer(limit, work).await
+    }
+
+    /// Does something that may have to wait for locks, and ends at the deadline if it does. `lock_timeout` counts per lock, so
+    /// it is set to what is left of the budget once earlier waits have used some of it up; a statement that goes from one lock to
+    /// the next is ended by another connection. What works without waiting has the time of an answer.
+    ///
+    /// Whoever is in the way can only be asked for while the wait lasts, so that is done shortly before it ends.
+    pub(super) async fn wait_for<T>(
+        &mut self,
+        work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
+    ) -> Result<T, DatabaseError> {
+        self.shorten().await?;
+        let (asked, process, left) = (self.asked, self.process, self.left());
+        let (pools, limit) = (Arc::clone(&self.pools), patience::limit(left));
+        let (deadline, given_up) = (Instant::now() + left, Instant::now() + limit);
+        let connection = self.connection()?;
+        let (mut holder, mut ended) = (None, false);
+        let result = {
+            let mut work = pin!(work(connection.open()?));
             // A short wait is over before anybody has answered.
-            () = alarm::after(left.mul_f32(0.8)), if left >= WORTH_ASKING => {
-                holder = tokio::time::timeout(left.mul_f32(0.2), blocker(pool, process)).await.ok().flatten();
-                work.await
+            let worth_asking = left >= WORTH_ASKING;
+            tokio::select! {
+                biased;
+                result = &mut work => Some(result),
+                () = alarm::after(if worth_asking { left.mul_f32(0.8) } else { left + OVERDUE }) => {
+                    let ask = async {
+                        if worth_asking {
+                            let asked = tokio::time::timeout_at(deadline.into(), blocker(&pools.batches, process));
+                            holder = asked.await.ok().flatten();
+                            tokio::time::sleep_until((deadline + OVERDUE).into()).await;
+                        }
+                        while Instant::now() < given_up {
+                            let end = tokio::time::timeout_at(given_up.into(), end_wait(&pools.batches, process));
+                            ended |= end.await.unwrap_or(false);
+                            tokio::time::sleep(OVERDUE).await;
+                        }
+                    };
+                    tokio::select! {
+                        biased;
+                        result = &mut work => Some(result),
+                        () = ask => None,
+                    }
+                }
             }
         };
-        result.map_err(|error| match error {
-            DatabaseError::LockTimeout { .. } => DatabaseError::LockTimeout { waited: asked.elapsed(), holder },
-            error => error,
-        })
+        match result {
+            None => Err(connection.has_no_answer(limit)),
+            Some(Err(error)) if error.is_lock_timeout() || (ended && errors::is_cancelled(&error)) => {
+                Err(DatabaseError::LockTimeout { waited: asked.elapsed(), holder })
+            }
+            Some(result) => result,
+        }
+    }
+
+    /// Tells the server how long it may wait for the next lock.
+    async fn shorten(&mut self) -> Result<(), DatabaseError> {
+        let left = self.left().max(Duration::from_millis(1));
+        if self.timeout.saturating_sub(left) > Duration::from_millis(20) {
+            let set = format!("set local lock_timeout = {}", millis_up(left));
+            let set = async |connection: &mut PgConnection| {
+                sqlx::raw_sql(AssertSqlSafe(set)).execute(connection).await.map(drop).map_err(classify)
+            };
+            self.run(set).await?;
+            self.timeout = left;
+        }
+        Ok(())
     }
 
     /// The connection, for the application's own statements: their errors are not seen here.
-    pub(super) fn lend(&mut self) -> &mut PgConnection {
+    pub(super) fn lend(&mut self) -> Option<&mut PgConnection> {
         self.lent = true;
-        self.connection()
+        self.connection.as_mut()?.open().ok()
     }
 
     /// Commits. PostgreSQL answers COMMIT of an aborted transaction with ROLLBACK, and the driver says `Ok`; so where an
@@ -153,37 +200,59 @@ impl OpenTransaction {
             (None, true) => "select 1; commit".to_owned(),
             (None, false) => "commit".to_owned(),
         };
-        match sqlx::raw_sql(AssertSqlSafe(commit)).execute(self.connection()).await {
-            Ok(_) => {
+        let ours = self.ours;
+        let unknown = |what| match ours {
+            true => DatabaseError::OutcomeUnknown(what),
+            false => DatabaseError::CommitUnknown(what),
+        };
+        let (mut sent, mut answered) = (false, false);
+        let committed = async |connection: &mut PgConnection| {
+            sent = true;
+            let committed = sqlx::raw_sql(AssertSqlSafe(commit)).execute(connection).await;
+            answered = true;
+            committed.map(drop).map_err(|error| match effect(&error) {
+                Effect::Unknown => unknown(error.to_string()),
+                // The server said no: it has rolled back.
+                _ => classify(error),
+            })
+        };
+        match self.run(committed).await {
+            Err(DatabaseError::ConnectionLost(what)) if sent && !answered => Err(unknown(what)),
+            Err(error) => Err(error),
+            Ok(()) => {
                 self.keep();
                 Ok(())
             }
-            Err(error) => match effect(&error) {
-                Effect::Unknown => Err(DatabaseError::CommitUnknown(error.to_string())),
-                // The server said no: it has rolled back.
-                _ => Err(classify(error)),
-            },
         }
     }
 
     /// Rolls back and waits until it is done.
     pub(super) async fn rollback(mut self) -> Result<(), DatabaseError> {
-        let rolled_back = sqlx::raw_sql("rollback").execute(self.connection()).await;
-        if rolled_back.is_ok() {
-            self.keep();
-        }
-        rolled_back.map(drop).map_err(classify)
+        self.run(roll_back).await?;
+        self.keep();
+        Ok(())
     }
 
-    /// Keeps the connection for the next transaction, unless somebody may be waiting for one.
+    /// Keeps the connection for the next transaction, unless somebody may be waiting for one. Those of the reserve are not kept.
     fn keep(&mut self) {
-        let connection = self.connection.take();
-        if let (Some(connection), Some((kept, pool))) = (connection, &self.kept)
-            && !reserve::is_busy(pool)
+        let Some(connection) = self.connection.take() else { return };
+        if !self.ours
+            && !reserve::is_busy(&self.pools.main)
+            && let Some(connection) = connection.into_inner()
         {
-            kept.keep(connection, self.process.into(), &Handle::current());
+            self.pools.kept.keep(connection, self.process.into(), &Handle::current());
         }
     }
+}
+
+async fn roll_back(connection: &mut PgConnection) -> Result<(), DatabaseError> {
+    sqlx::raw_sql("rollback").execute(connection).await.map(drop).map_err(classify)
+}
+
+/// Ends the statement of this process of the server if it waits for somebody. Whether it did.
+async fn end_wait(pool: &PgPool, process: i32) -> bool {
+    let end = "select pg_cancel_backend($1) where cardinality(pg_blocking_pids($1)) > 0";
+    sqlx::query_scalar(end).bind(process).fetch_optional(pool).await.ok().flatten().unwrap_or(false)
 }
 
 const BLOCKER: &str = "
@@ -208,18 +277,19 @@ fn millis_up(duration: Duration) -> u128 {
 
 impl Drop for OpenTransaction {
     fn drop(&mut self) {
-        let Some(mut connection) = self.connection.take() else { return };
-        match tokio::runtime::Handle::try_current() {
+        let Some(mut connection) = self.connection.take().filter(|connection| !connection.is_closed()) else { return };
+        let limit = patience::limit(self.left());
+        match Handle::try_current() {
             // The connection stays taken until the rollback is done, so the next owner finds it clean. A statement that
             // is still waiting for a lock ends at its own timeout first.
             Ok(runtime) => drop(runtime.spawn(async move {
-                if let Err(error) = sqlx::raw_sql("rollback").execute(&mut *connection).await {
+                if let Err(error) = connection.answer(limit, roll_back).await {
                     tracing::warn!(%error, "a rollback failed; the connection is closed");
-                    connection.detach();
+                    connection.close();
                 }
             })),
             // Without a runtime nothing can be awaited: a closed connection rolls back as well.
-            Err(_) => drop(connection.detach()),
+            Err(_) => connection.close(),
         }
     }
 }

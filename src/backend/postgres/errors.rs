@@ -14,7 +14,8 @@ pub(super) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
     }
     let Some(code) = error.as_database_error().and_then(|error| error.code()) else {
         return match *error {
-            sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => {
+            sqlx::Error::PoolClosed => DatabaseError::Closed,
+            sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => {
                 DatabaseError::ConnectionLost(error.to_string())
             }
             _ => DatabaseError::Other(error),
@@ -29,6 +30,9 @@ pub(super) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
         "53300" => DatabaseError::Busy("the server has no connection left"),
         "42501" => DatabaseError::NotPermitted(error.to_string()),
         "57P01" | "57P02" | "57P03" => DatabaseError::ConnectionLost(error.to_string()),
+        // The server ended the session, and the transaction with it.
+        "25P03" => DatabaseError::ConnectionLost(format!("{error}: {}", crate::backend::STOOD_STILL)),
+        "25P04" => DatabaseError::ConnectionLost(format!("{error} (`transaction_timeout` of the server)")),
         code if code.starts_with("23") => DatabaseError::Constraint(error.to_string()),
         code if code.starts_with("08") => DatabaseError::ConnectionLost(error.to_string()),
         _ => DatabaseError::Other(error),
@@ -49,6 +53,24 @@ fn effect_of(code: &str) -> Effect {
         // idle_in_transaction_session_timeout, transaction_timeout.
         "25P03" | "25P04" => Effect::Gone,
         _ => Effect::Aborted,
+    }
+}
+
+/// Whether somebody ended the statement.
+pub(super) fn is_cancelled(error: &DatabaseError) -> bool {
+    let DatabaseError::Other(error) = error else { return false };
+    let error = error.downcast_ref::<sqlx::Error>().and_then(sqlx::Error::as_database_error);
+    error.and_then(|error| error.code()).is_some_and(|code| code == "57014")
+}
+
+/// Fails unless a transaction runs as it was begun.
+pub(super) fn read_committed(isolation: &str) -> Result<(), DatabaseError> {
+    match isolation {
+        "read committed" => Ok(()),
+        other => Err(DatabaseError::Schema(format!(
+            "transactions run at {other} although READ COMMITTED was set; a proxy may be in between: connect to the server \
+             itself"
+        ))),
     }
 }
 

@@ -47,7 +47,7 @@ impl PgTransaction {
         let run = async |connection: &mut PgConnection| {
             work(connection).await.map_err(|error| classify(Arc::clone(driver.insert(Arc::new(error)))))
         };
-        let done = self.open.wait_for(&self.pool, run).await;
+        let done = self.open.wait_for(run).await;
         done.map_err(|meaning| Failure { meaning, driver })
     }
 }

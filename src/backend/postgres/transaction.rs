@@ -1,7 +1,7 @@
 //! A writing transaction at READ COMMITTED. Its waits end at the deadline it was begun with.
 
 use async_trait::async_trait;
-use sqlx::{PgConnection, PgPool};
+use sqlx::PgConnection;
 
 use super::connection::OpenTransaction;
 use super::statements::RowLock;
@@ -24,14 +24,12 @@ use super::Time;
 /// A transaction on a connection of the pool.
 pub(super) struct PgTransaction {
     pub(super) open: OpenTransaction,
-    /// For what has to be asked beside the transaction.
-    pub(super) pool: PgPool,
     time: Time,
 }
 
 impl PgTransaction {
-    pub(super) fn new(open: OpenTransaction, pool: PgPool, time: Time) -> Self {
-        PgTransaction { open, pool, time }
+    pub(super) fn new(open: OpenTransaction, time: Time) -> Self {
+        PgTransaction { open, time }
     }
 }
 
@@ -46,9 +44,9 @@ impl BackendTransaction for PgTransaction {
         let lock = match mode {
             LockMode::PessimisticRead => RowLock::Share,
             LockMode::PessimisticWrite | LockMode::PessimisticForceIncrement => RowLock::Update,
-            _ => return load::load_whole(self.open.connection(), mapping, id).await,
+            _ => return self.open.run(async |connection| load::load_whole(connection, mapping, id).await).await,
         };
-        self.open.wait_for(&self.pool, async |connection| load::load(connection, mapping, id, lock).await).await
+        self.open.wait_for(async |connection| load::load(connection, mapping, id, lock).await).await
     }
 
     async fn load_unlocked(
@@ -57,13 +55,15 @@ impl BackendTransaction for PgTransaction {
         id: &[Value],
         _mode: LockMode,
     ) -> Result<Result<Option<Stored>, RowLocked>, DatabaseError> {
-        let connection = self.open.connection();
-        if let Some(stored) = load::load(connection, mapping, id, RowLock::SkipLocked).await? {
-            return Ok(Ok(Some(stored)));
-        }
-        // Nothing came back: it is locked, or it is not there.
-        let there = load::load(connection, mapping, id, RowLock::None).await?.is_some();
-        Ok(if there { Err(RowLocked) } else { Ok(None) })
+        let unlocked = async |connection: &mut PgConnection| {
+            if let Some(stored) = load::load(connection, mapping, id, RowLock::SkipLocked).await? {
+                return Ok(Ok(Some(stored)));
+            }
+            // Nothing came back: it is locked, or it is not there.
+            let there = load::load(connection, mapping, id, RowLock::None).await?.is_some();
+            Ok(if there { Err(RowLocked) } else { Ok(None) })
+        };
+        self.open.run(unlocked).await
     }
 
     async fn hold_version(
@@ -72,7 +72,7 @@ impl BackendTransaction for PgTransaction {
         id: &[Value],
     ) -> Result<Option<Version>, DatabaseError> {
         self.open
-            .wait_for(&self.pool, async |connection| load::version_now(connection, mapping, id, RowLock::Share).await)
+            .wait_for(async |connection| load::version_now(connection, mapping, id, RowLock::Share).await)
             .await
     }
 
@@ -82,7 +82,7 @@ impl BackendTransaction for PgTransaction {
         key: &LockKey,
         at: Version,
     ) -> Result<Option<Rows>, DatabaseError> {
-        revision::state(self.open.connection(), mapping, key, at).await
+        self.open.run(async |connection| revision::state(connection, mapping, key, at).await).await
     }
 
     async fn latest_change(
@@ -91,7 +91,8 @@ impl BackendTransaction for PgTransaction {
         key: &LockKey,
         id: &[Value],
     ) -> Result<Option<Change>, DatabaseError> {
-        Ok(revision::changes(self.open.connection(), mapping, key, id, 1).await?.pop())
+        let changes = async |connection: &mut PgConnection| revision::changes(connection, mapping, key, id, 1).await;
+        Ok(self.open.run(changes).await?.pop())
     }
 
     async fn insert(
@@ -109,7 +110,7 @@ impl BackendTransaction for PgTransaction {
             }
             Ok(inserted)
         };
-        self.open.wait_for(&self.pool, insert).await
+        self.open.wait_for(insert).await
     }
 
     async fn save(&mut self, save: &Save<'_>) -> Result<Saved, DatabaseError> {
@@ -122,7 +123,7 @@ impl BackendTransaction for PgTransaction {
             }
             Ok(saved)
         };
-        self.open.wait_for(&self.pool, write).await
+        self.open.wait_for(write).await
     }
 
     async fn delete(&mut self, mapping: &'static Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError> {
@@ -135,36 +136,36 @@ impl BackendTransaction for PgTransaction {
             }
             Ok(deleted)
         };
-        self.open.wait_for(&self.pool, delete).await
+        self.open.wait_for(delete).await
     }
 
     async fn lock_matching(&mut self, mapping: &'static Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError> {
-        self.open.wait_for(&self.pool, async |connection| rows::lock_matching(connection, mapping, when).await).await
+        self.open.wait_for(async |connection| rows::lock_matching(connection, mapping, when).await).await
     }
 
     async fn update_matching(&mut self, change: &BulkChange<'_>) -> Result<u64, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(&self.pool, async |connection| rows::update_matching(connection, change, now).await).await
+        self.open.wait_for(async |connection| rows::update_matching(connection, change, now).await).await
     }
 
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(&self.pool, async |connection| leases::hold(connection, proof, now).await).await
+        self.open.wait_for(async |connection| leases::hold(connection, proof, now).await).await
     }
 
     async fn resume(&mut self, proof: &Proof, key: &LockKey) -> Result<Resumption, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(&self.pool, async |connection| resume::resume(connection, proof, key, now).await).await
+        self.open.wait_for(async |connection| resume::resume(connection, proof, key, now).await).await
     }
 
     async fn key_state(&mut self, key: &LockKey) -> Result<KeyState, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(&self.pool, async |connection| leases::key_state(connection, key, now).await).await
+        self.open.wait_for(async |connection| leases::key_state(connection, key, now).await).await
     }
 
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(&self.pool, async |connection| lock::release(connection, proof, now).await).await
+        self.open.wait_for(async |connection| lock::release(connection, proof, now).await).await
     }
 
     async fn commit(self: Box<Self>, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
@@ -176,7 +177,7 @@ impl BackendTransaction for PgTransaction {
     }
 
     fn as_postgres(&mut self) -> Option<&mut PgConnection> {
-        Some(self.open.lend())
+        self.open.lend()
     }
 
     #[cfg(feature = "sea-orm")]

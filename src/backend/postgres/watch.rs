@@ -2,6 +2,7 @@
 //! a time in it.
 
 use async_trait::async_trait;
+use sqlx::PgConnection;
 use sqlx::postgres::{PgListener, PgPoolOptions};
 
 use super::Postgres;
@@ -98,14 +99,14 @@ impl Watching for Postgres {
         let ids: Vec<&str> = looks.iter().map(|look| look.key.id()).collect();
         let after: Vec<i64> = looks.iter().map(|look| look.after).collect();
         let look = sqlx::query_as::<_, Sight>(LOOK).bind(self.time.given()).bind(kinds).bind(ids).bind(after);
-        let mut reader = self.pool.acquire().await.map_err(classify)?;
-        let rows = look.fetch_all(&mut *reader).await.map_err(classify)?;
+        let look = async |connection: &mut PgConnection| look.fetch_all(connection).await.map_err(classify);
+        let rows = self.pools.ask(look).await?;
         Ok(rows.into_iter().map(Sight::seen).collect())
     }
 
     async fn in_line(&self, key: &LockKey) -> Result<bool, DatabaseError> {
         let any = sqlx::query_scalar(IN_LINE).bind(self.time.given()).bind(key.kind()).bind(key.id());
-        any.fetch_one(&self.pool).await.map_err(classify)
+        self.pools.ask(async |connection| any.fetch_one(connection).await.map_err(classify)).await
     }
 
     async fn enter_line(&self, ticket: &Ticket) -> Result<Option<i64>, DatabaseError> {
@@ -121,19 +122,23 @@ impl Watching for Postgres {
             .bind(millis(PLACE_TTL))
             .bind(millis(ticket.within))
             .bind(i64::from(ticket.most));
-        enter.fetch_optional(&self.pool).await.map_err(classify)
+        self.pools.tell(async |connection| enter.fetch_optional(connection).await.map_err(classify)).await
     }
 
     async fn leave_line(&self, lock: &LockHash, waiter: i64) -> Result<(), DatabaseError> {
-        let leave = sqlx::query(LEAVE).bind(&lock[..]).bind(waiter).execute(&self.pool).await;
-        leave.map(drop).map_err(classify)
+        let leave = sqlx::query(LEAVE).bind(&lock[..]).bind(waiter);
+        self.pools.tell(async |connection| leave.execute(connection).await.map(drop).map_err(classify)).await
     }
 
     async fn keep_places(&self, process: i64) -> Result<u64, DatabaseError> {
         let keep = sqlx::query_scalar::<_, i64>(KEEP).bind(self.time.given()).bind(process).bind(millis(PLACE_TTL));
-        let kept = keep.fetch_one(&self.pool).await.map_err(classify)?;
-        let sweep = sqlx::query(SWEEP).bind(self.time.given()).bind(millis(SWEPT_AFTER)).execute(&self.pool).await;
-        sweep.map_err(classify)?;
+        let sweep = sqlx::query(SWEEP).bind(self.time.given()).bind(millis(SWEPT_AFTER));
+        let keep = async |connection: &mut PgConnection| {
+            let kept = keep.fetch_one(&mut *connection).await.map_err(classify)?;
+            sweep.execute(connection).await.map_err(classify)?;
+            Ok(kept)
+        };
+        let kept = self.pools.tell(keep).await?;
         Ok(u64::try_from(kept).unwrap_or(0))
     }
 
@@ -144,7 +149,7 @@ impl Watching for Postgres {
     /// Never in a lock's own transaction: a NOTIFY makes all commits that have one wait for each other.
     async fn announce(&self, text: &str) -> Result<bool, DatabaseError> {
         let announce = sqlx::query_scalar(ANNOUNCE).bind(LISTENERS.0).bind(LISTENERS.1).bind(text);
-        announce.fetch_one(&self.pool).await.map_err(classify)
+        self.pools.tell(async |connection| announce.fetch_one(connection).await.map_err(classify)).await
     }
 
     async fn listen(&self) -> Result<Box<dyn Listener>, DatabaseError> {

@@ -14,10 +14,9 @@ use tokio::sync::Mutex;
 use super::connection::{OpenTransaction, Writer};
 use super::errors::{classify, is_busy};
 use super::leases::Columns;
-use crate::backend::{LockAnswer, LockOp, LockRequest, Proof};
+use crate::backend::{LockAnswer, LockOp, LockRequest, Proof, patience};
 use crate::clock::millis;
 use crate::error::DatabaseError;
-use crate::lock_mode::Wait;
 use texts::Change;
 
 /// Where the lock table is, and what time it is.
@@ -54,7 +53,7 @@ impl<'o> Round<'o> {
             return Ok(false);
         }
         let (asked, shown) = (json(&asked)?, json(&shown)?);
-        let mut reader = table.readers.acquire().await.map_err(classify)?;
+        let mut reader = super::connection::reader(table.readers).await?;
         let found = texts::look(&mut reader, &asked, &shown).await?;
         drop(reader);
         let (now, mut ran_out) = ((table.now)(), false);
@@ -100,9 +99,9 @@ impl<'o> Round<'o> {
             (true, false) => Change::Take,
             (true, true) => Change::Both,
         };
-        let open = OpenTransaction::of_one_trip(table.writer, Wait::default()).await?;
+        let open = OpenTransaction::of_one_trip(table.writer, patience::wait()).await?;
         if !self.change(open, table, change).await? {
-            let mut open = OpenTransaction::immediate(table.writer, Wait::default()).await?;
+            let mut open = OpenTransaction::immediate(table.writer, patience::wait()).await?;
             let (taking, changing, now) = (self.taking()?, self.changing()?, (table.now)());
             let changed = change.run(open.connection(), true, now, &taking, &changing).await.map_err(classify)?;
             open.commit(None).await?;

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use sqlx::pool::PoolConnection;
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
+use sqlx::{AssertSqlSafe, Connection, Sqlite, SqliteConnection, SqlitePool};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::errors::{classify, effect, is_busy};
-use crate::backend::Effect;
+use super::holder;
+use crate::backend::{Effect, patience};
 use crate::error::DatabaseError;
 use crate::lock_mode::Wait;
 
@@ -36,7 +38,7 @@ impl Writer {
             never_waits(&mut connection).await?;
             self.connection = Some(connection);
         }
-        self.connection.as_mut().ok_or(DatabaseError::Unsupported("the database was closed; connect again"))
+        self.connection.as_mut().ok_or(DatabaseError::Closed)
     }
 
     pub(super) async fn close(&mut self) {
@@ -81,6 +83,14 @@ impl Writer {
     }
 }
 
+/// A connection that reads, within the time of the operation.
+pub(super) async fn reader(readers: &SqlitePool) -> Result<PoolConnection<Sqlite>, DatabaseError> {
+    match tokio::time::timeout(patience::left(), readers.acquire()).await {
+        Ok(acquired) => acquired.map_err(classify),
+        Err(_) => Err(classify(sqlx::Error::PoolTimedOut)),
+    }
+}
+
 /// Sets a connection so that whoever finds another process writing is told so at once.
 pub(super) async fn never_waits(connection: &mut SqliteConnection) -> Result<(), DatabaseError> {
     sqlx::raw_sql("pragma busy_timeout = 0").execute(connection).await.map(drop).map_err(classify)
@@ -99,18 +109,19 @@ impl OpenTransaction {
     /// Takes the write lock on the whole file, within the budget.
     pub(super) async fn immediate(writer: &Arc<Mutex<Writer>>, wait: Wait) -> Result<Self, DatabaseError> {
         let asked = Instant::now();
-        let timed_out = || DatabaseError::LockTimeout { waited: asked.elapsed(), holder: None };
+        let timed_out = |holder| DatabaseError::LockTimeout { waited: asked.elapsed(), holder };
         let (mut guard, left) = Writer::queue(writer, wait).await?;
         guard.connection().await?;
         // From here on the guard below rolls back if this future is dropped, also in the middle of BEGIN.
         let mut transaction = OpenTransaction { writer: Some(guard) };
-        let Some(writer) = &mut transaction.writer else { return Err(timed_out()) };
+        let Some(writer) = &mut transaction.writer else { return Err(timed_out(None)) };
+        let file = writer.options.get_filename().to_owned();
         match writer.begin_immediate(left).await {
             Ok(()) => Ok(transaction),
             Err(error) if is_busy(&error) => {
                 // No transaction was begun, so there is nothing to roll back before the next one may try.
                 transaction.writer = None;
-                Err(timed_out())
+                Err(timed_out(holder::of(&file)))
             }
             Err(error) => Err(classify(error)),
         }

@@ -1,11 +1,14 @@
 //! What SQLite's error codes mean. Codes: <https://www.sqlite.org/rescode.html>; the low byte is the primary code.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::backend::Effect;
 use crate::error::DatabaseError;
 
 const BUSY: i32 = 5;
+const BUSY_SNAPSHOT: i32 = 517;
+const LOCKED: i32 = 6;
 const NOMEM: i32 = 7;
 const READONLY: i32 = 8;
 const INTERRUPT: i32 = 9;
@@ -21,7 +24,15 @@ const NOTADB: i32 = 26;
 /// The meaning of a driver error.
 pub(super) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
     let error = error.into();
-    match code(&error).map(|code| code & 0xff) {
+    match *error {
+        sqlx::Error::PoolTimedOut => return DatabaseError::Busy("no connection of the pool became free in time"),
+        sqlx::Error::PoolClosed => return DatabaseError::Closed,
+        _ => {}
+    }
+    match code(&error).map(|code| if code == BUSY_SNAPSHOT { code } else { code & 0xff }) {
+        // A transaction that began by reading wants to write, and somebody else has written meanwhile.
+        Some(BUSY_SNAPSHOT) => DatabaseError::SerializationFailure,
+        Some(BUSY | LOCKED) => DatabaseError::LockTimeout { waited: Duration::ZERO, holder: None },
         Some(READONLY) => DatabaseError::ReadOnly,
         Some(CONSTRAINT) => DatabaseError::Constraint(error.to_string()),
         Some(CANTOPEN) => DatabaseError::Other(Arc::new(Hint("unable to open the database file", error))),

@@ -4,12 +4,11 @@ use async_trait::async_trait;
 
 use super::Sqlite;
 use super::errors::classify;
-use crate::backend::LockHash;
+use crate::backend::{LockHash, patience};
 use crate::backend::watching::{Look, PLACE_TTL, SWEPT_AFTER, Sight, Ticket, Watching};
 use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
-use crate::lock_mode::Wait;
 use crate::watch::Seen;
 
 /// One statement, so all that it says is of one moment: a change of hands and its history are seen together.
@@ -64,19 +63,19 @@ impl Watching for Sqlite {
     async fn look(&self, looks: &[Look]) -> Result<Vec<(LockKey, Seen)>, DatabaseError> {
         let keys: Vec<_> = looks.iter().map(|look| (look.key.kind(), look.key.id(), look.after)).collect();
         let keys = serde_json::to_string(&keys).map_err(|error| classify(sqlx::Error::Encode(error.into())))?;
-        let mut reader = self.readers.acquire().await.map_err(classify)?;
+        let mut reader = self.reader().await?;
         let rows = sqlx::query_as::<_, Sight>(LOOK).bind(self.now()).bind(keys).fetch_all(&mut *reader).await;
         Ok(rows.map_err(classify)?.into_iter().map(Sight::seen).collect())
     }
 
     async fn in_line(&self, key: &LockKey) -> Result<bool, DatabaseError> {
-        let mut reader = self.readers.acquire().await.map_err(classify)?;
+        let mut reader = self.reader().await?;
         let any = sqlx::query_scalar(IN_LINE).bind(self.now()).bind(key.kind()).bind(key.id());
         any.fetch_one(&mut *reader).await.map_err(classify)
     }
 
     async fn enter_line(&self, ticket: &Ticket) -> Result<Option<i64>, DatabaseError> {
-        let mut transaction = self.write(Wait::default()).await?;
+        let mut transaction = self.write(patience::wait()).await?;
         let enter = sqlx::query_scalar(ENTER)
             .bind(self.now())
             .bind(ticket.key.kind())
@@ -95,14 +94,14 @@ impl Watching for Sqlite {
     }
 
     async fn leave_line(&self, lock: &LockHash, waiter: i64) -> Result<(), DatabaseError> {
-        let mut transaction = self.write(Wait::default()).await?;
+        let mut transaction = self.write(patience::wait()).await?;
         let leave = sqlx::query(LEAVE).bind(&lock[..]).bind(waiter);
         leave.execute(transaction.connection()).await.map_err(classify)?;
         transaction.commit(None).await
     }
 
     async fn keep_places(&self, process: i64) -> Result<u64, DatabaseError> {
-        let mut transaction = self.write(Wait::default()).await?;
+        let mut transaction = self.write(patience::wait()).await?;
         let now = self.now();
         let keep = sqlx::query(KEEP).bind(now).bind(process).bind(millis(PLACE_TTL));
         let kept = keep.execute(transaction.connection()).await.map_err(classify)?.rows_affected();
