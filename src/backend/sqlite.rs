@@ -9,6 +9,7 @@ mod batch;
 mod connect;
 mod connection;
 mod errors;
+mod fence;
 mod leases;
 mod list;
 mod load;
@@ -115,7 +116,7 @@ impl Backend for Sqlite {
     }
 
     async fn begin(&self, wait: Wait, _label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
-        Ok(Box::new(SqliteTransaction::new(self.write(wait).await?, self.clock.clone())))
+        Ok(Box::new(SqliteTransaction::new(self.write(wait).await?.fenced(), self.clock.clone())))
     }
 
     async fn load(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {

@@ -19,6 +19,7 @@ pub mod lists;
 pub mod locking;
 pub mod merging;
 pub mod order;
+pub mod own_statements;
 pub mod presence;
 #[allow(dead_code, reason = "SQLite has no row locks")]
 pub mod readers;
@@ -396,6 +397,12 @@ macro_rules! conformance {
                 a_save_that_is_cancelled_at_any_moment_is_all_or_nothing,
                 a_wait_ends_at_its_deadline,
                 no_wait_does_not_wait;
+            own_statements:
+                an_own_commit_or_rollback_is_noticed_by_the_next_operation,
+                an_own_commit_or_rollback_is_noticed_by_the_commit,
+                a_rollback_after_an_own_commit_says_that_it_came_too_late,
+                own_statements_that_leave_the_transaction_alone_disturb_nothing,
+                whatever_is_dropped_half_way_every_connection_comes_back;
         }
     };
     // What only databases with row locks can be asked.

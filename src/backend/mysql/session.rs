@@ -9,13 +9,13 @@ use std::sync::Arc;
 use sqlx::mysql::{MySqlArguments, MySqlQueryResult, MySqlRow};
 use sqlx::pool::PoolConnection;
 use sqlx::query::Query;
-use sqlx::{Arguments, AssertSqlSafe, Connection, Encode, MySql, MySqlConnection, MySqlPool, Type};
+use sqlx::{Arguments, AssertSqlSafe, Encode, MySql, MySqlConnection, MySqlPool, Row, Type};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::deadline::{Deadline, Flavour, RowLock};
-use super::errors::{classify, is_timeout};
-use super::underway::{Running, Underway, clean_up};
+use super::errors::{classify, is_timeout, is_without_savepoint};
+use super::underway::{Running, Underway, clean_up, done, driven, in_step};
 use crate::error::DatabaseError;
 
 /// A statement with its values. Unlike sqlx's own it can be run again.
@@ -140,8 +140,8 @@ impl Session {
     pub(super) async fn read(&mut self, sql: String) -> Result<Vec<MySqlRow>, sqlx::Error> {
         self.run(|mut connection| {
             Box::pin(async move {
-                let rows = sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(&mut *connection).await;
-                (connection, rows)
+                let answer = driven(sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(&mut *connection)).await;
+                done(connection, answer)
             })
         })
         .await
@@ -154,12 +154,29 @@ impl Session {
         Ok(())
     }
 
+    /// Rolls back, by this text. After an error that is not one of a transaction that the application has ended, the
+    /// connection is closed, or dropping the session rolls back.
+    pub(super) async fn roll_back(&mut self, text: &'static str) -> Result<(), sqlx::Error> {
+        let mut ended = None;
+        if self.lent {
+            // A deadlock of the application's own statement has rolled back already, and that is what was asked for.
+            let failed = self.whole(|connection| Box::pin(in_step(connection, "select cast(@@error_count as signed)"))).await?;
+            self.lent = false;
+            let failed = failed.first().is_some_and(|row| row.try_get(0).is_ok_and(|errors: i64| errors > 0));
+            let ours = self.raw("release savepoint tenure".to_owned()).await;
+            ended = ours.err().filter(|error| is_without_savepoint(error) && !failed);
+        }
+        self.raw(text.to_owned()).await?;
+        self.open = false;
+        ended.map_or(Ok(()), Err)
+    }
+
     /// Runs a text as it is.
     pub(super) async fn raw(&mut self, sql: String) -> Result<MySqlQueryResult, sqlx::Error> {
         self.run(|mut connection| {
             Box::pin(async move {
-                let done = sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection).await;
-                (connection, done)
+                let answer = driven(sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection)).await;
+                done(connection, answer)
             })
         })
         .await
@@ -169,8 +186,8 @@ impl Session {
     pub(super) async fn fetch_all(&mut self, statement: Statement) -> Result<Vec<MySqlRow>, sqlx::Error> {
         self.run(|mut connection| {
             Box::pin(async move {
-                let rows = statement.query().fetch_all(&mut *connection).await;
-                (connection, rows)
+                let answer = driven(statement.query().fetch_all(&mut *connection)).await;
+                done(connection, answer)
             })
         })
         .await
@@ -239,8 +256,8 @@ impl Session {
     async fn execute_at_once(&mut self, statement: Statement) -> Result<MySqlQueryResult, sqlx::Error> {
         self.run(|mut connection| {
             Box::pin(async move {
-                let done = statement.query().execute(&mut *connection).await;
-                (connection, done)
+                let answer = driven(statement.query().execute(&mut *connection)).await;
+                done(connection, answer)
             })
         })
         .await
@@ -305,21 +322,21 @@ impl Session {
         self.connection.as_deref_mut()
     }
 
+    /// Fails where a statement of the application's own was dropped half-way, or has ended the transaction: then its savepoint
+    /// is gone. (There is no other way to ask for one than to give it up; so it is made again.)
+    pub(super) async fn ours(&mut self) -> Result<(), sqlx::Error> {
+        if self.lent {
+            self.whole(|connection| Box::pin(in_step(connection, "release savepoint tenure; savepoint tenure"))).await?;
+            self.lent = false;
+        }
+        Ok(())
+    }
+
     async fn run<T: Send + 'static>(
         &mut self,
         statement: impl FnOnce(PoolConnection<MySql>) -> Running<T>,
     ) -> Result<T, sqlx::Error> {
-        // A statement of the application's own may have been dropped half-way. Then what comes is not the answer to this
-        // ping, and nothing that follows would be the answer to its question.
-        if std::mem::take(&mut self.lent) {
-            self.whole(|mut connection| {
-                Box::pin(async move {
-                    let pong = connection.ping().await;
-                    (connection, pong)
-                })
-            })
-            .await?;
-        }
+        self.ours().await?;
         self.whole(statement).await
     }
 
@@ -331,16 +348,21 @@ impl Session {
         // The caller of the statement before this one went away. It is waited for; if that wait is dropped as well, the
         // receiver is still here.
         if let (None, Some(returned)) = (&self.connection, &mut self.returned) {
-            self.connection = Some(returned.await.map_err(|_| sqlx::Error::WorkerCrashed)?);
+            self.connection = Some(returned.await.map_err(|_| closed())?);
         }
-        let connection = self.connection.take().ok_or(sqlx::Error::WorkerCrashed)?;
+        let connection = self.connection.take().ok_or_else(closed)?;
         let (give_back, returned) = oneshot::channel();
         self.returned = Some(returned);
         let underway = Underway::new(statement(connection), give_back, self.flavour, self.runtime.clone());
         let (connection, answer) = underway.await;
-        (self.connection, self.returned) = (Some(connection), None);
+        (self.connection, self.returned) = (connection, None);
         answer
     }
+}
+
+/// The answer to whatever comes after that which closed the connection.
+fn closed() -> sqlx::Error {
+    sqlx::Error::Protocol("its connection was closed before, and the server rolls back".to_owned())
 }
 
 impl Drop for Session {

@@ -1,22 +1,26 @@
 //! A statement that is under way runs to its end, whoever waits for it.
 
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use sqlx::mysql::MySqlRow;
 use sqlx::pool::PoolConnection;
-use sqlx::{AssertSqlSafe, Connection, MySql};
+use sqlx::{AssertSqlSafe, MySql, Row};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::deadline::Flavour;
+use super::errors::is_without_savepoint;
+use crate::lease::LockId;
 
-/// How long a connection that was lent may take to give a sign of life before it is closed.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
+/// How long a connection that was lent may take for a sign of life before it is closed.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
-/// What a statement gives back: the connection, and its answer.
-pub(super) type Done<T> = (PoolConnection<MySql>, Result<T, sqlx::Error>);
+/// What a statement gives back: the connection, unless it had to be closed, and the answer.
+pub(super) type Done<T> = (Option<PoolConnection<MySql>>, Result<T, sqlx::Error>);
 
 /// A statement with the connection that it runs on.
 pub(super) type Running<T> = Pin<Box<dyn Future<Output = Done<T>> + Send>>;
@@ -61,7 +65,8 @@ impl<T: Send + 'static> Drop for Underway<T> {
         let _runtime = self.runtime.enter();
         self.runtime.spawn(async move {
             let (connection, _) = running.await;
-            if let Err(connection) = give_back.send(connection) {
+            // Without a connection whoever waits for it learns that by the channel's end.
+            if let Some(Err(connection)) = connection.map(|connection| give_back.send(connection)) {
                 clean_up(connection, false, flavour).await;
             }
         });
@@ -76,17 +81,60 @@ pub(super) fn give_back(connection: PoolConnection<MySql>) {
 /// Rolls back, so that the next owner of the connection finds it clean. The connection stays taken meanwhile. (A
 /// statement that still waited for a lock has ended at its deadline before.)
 pub(super) async fn clean_up(mut connection: PoolConnection<MySql>, lent: bool, flavour: Flavour) {
-    // Whether the application's last statement on it came to its end is not known.
-    let alive = match lent {
-        true => tokio::time::timeout(SIGN_OF_LIFE, connection.ping()).await.is_ok_and(|pong| pong.is_ok()),
-        false => true,
+    let rolled_back = match lent {
+        // Whether the application's last statement on it came to its end is not known.
+        true => in_step(connection, flavour.roll_back()).await.1.map(drop),
+        false => {
+            let rolled_back = driven(sqlx::raw_sql(AssertSqlSafe(flavour.roll_back())).execute(&mut *connection)).await;
+            if rolled_back.is_err() {
+                // The server rolls back when it notices.
+                drop(connection.detach());
+            }
+            rolled_back.map(drop)
+        }
     };
-    if alive {
-        match sqlx::raw_sql(AssertSqlSafe(flavour.roll_back())).execute(&mut *connection).await {
-            Ok(_) => return,
-            Err(error) => tracing::warn!(%error, "a rollback failed; the connection is closed"),
+    if let Err(error) = rolled_back {
+        tracing::warn!(%error, "a rollback failed; the connection is closed, and the server rolls back");
+    }
+}
+
+/// Runs statements on a connection whose last one may have been dropped before its answer was read, and a question to which
+/// nothing but their very next answer is the answer. If that does not come, the connection is closed: what else comes would be
+/// taken for the answers to later questions. (A ping cannot tell: what is left of the answer to a PREPARE looks like its own.)
+pub(super) async fn in_step(mut connection: PoolConnection<MySql>, statements: &str) -> Done<Vec<MySqlRow>> {
+    let sign = LockId::random().reveal();
+    let text = format!("{statements}; select '{sign}'");
+    let asked = driven(sqlx::raw_sql(AssertSqlSafe(text)).fetch_all(&mut *connection));
+    let answer = tokio::time::timeout(SIGN_OF_LIFE, asked).await;
+    let is_sign = |row: &MySqlRow| row.try_get::<String, _>(0).is_ok_and(|read| read == sign);
+    match answer {
+        Ok(Ok(rows)) if rows.last().is_some_and(is_sign) => (Some(connection), Ok(rows)),
+        Ok(Err(error)) if is_without_savepoint(&error) => (Some(connection), Err(error)),
+        _ => {
+            drop(connection.detach());
+            let what = "a statement of the application's own was dropped before its answer came, so its connection was closed";
+            (None, Err(sqlx::Error::Protocol(what.to_owned())))
         }
     }
-    // The server rolls back when it notices.
-    drop(connection.detach());
+}
+
+/// The connection with an answer, closed where the answer shows that driver and server do not understand each other any more.
+pub(super) fn done<T>(connection: PoolConnection<MySql>, answer: Result<T, sqlx::Error>) -> Done<T> {
+    match answer {
+        Err(error @ (sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::Tls(_))) => {
+            drop(connection.detach());
+            (None, Err(error))
+        }
+        answer => (Some(connection), answer),
+    }
+}
+
+/// What the driver answers; an error also where it panics, as it does over packets that it did not expect.
+pub(super) async fn driven<T>(work: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, sqlx::Error> {
+    let mut work = pin!(work);
+    poll_fn(|context| {
+        catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context)))
+            .unwrap_or_else(|_| Poll::Ready(Err(sqlx::Error::Protocol("the driver panicked over an answer".to_owned()))))
+    })
+    .await
 }

@@ -21,8 +21,9 @@ use crate::error::DatabaseError;
 const CONNECTIONS: u32 = 10;
 
 /// What every connection is set to, whatever the server's default is: batches and loads are transactions of their own, and
-/// under SERIALIZABLE would fail because of others that they have nothing to do with.
-const SESSION: &str = "set session characteristics as transaction isolation level read committed";
+/// under SERIALIZABLE would fail because of others that they have nothing to do with. And a transaction that is deferrable is
+/// one of ours, see [`OpenTransaction::ours`](super::connection::OpenTransaction::ours).
+const SESSION: &str = "set session characteristics as transaction isolation level read committed, not deferrable";
 
 /// What connections are set to that ask for many rows at once. A statement is planned once, for any number of questions, and what
 /// the server knows of the table by then may be old: that it is empty, or small. Then it would read all of it for each batch,

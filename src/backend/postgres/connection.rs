@@ -7,7 +7,7 @@ use sqlx::pool::PoolConnection;
 use sqlx::{AssertSqlSafe, PgConnection, PgPool, Postgres, Row};
 use tokio::runtime::Handle;
 
-use super::errors::{classify, effect};
+use super::errors::{classify, effect, is_not_ours};
 use super::operation;
 use super::pools::Pools;
 use crate::backend::kept::Kept;
@@ -34,8 +34,10 @@ pub(super) struct OpenTransaction {
     process: i32,
     /// Where the connection may be kept for the next transaction, and the pool that it is of.
     kept: Option<(Kept<Postgres>, PgPool)>,
-    /// Whether the application had the connection in its hands.
+    /// Whether the application had the connection in its hands since our last statement.
     lent: bool,
+    /// Whether it ever had.
+    was_lent: bool,
 }
 
 impl OpenTransaction {
@@ -70,7 +72,7 @@ impl OpenTransaction {
         let budget = wait.budget().max(Duration::from_millis(1));
         let timeout = budget.saturating_sub(asked.elapsed()).max(Duration::from_millis(1));
         let mut begin =
-            format!("begin isolation level read committed; set local lock_timeout = {}", millis_up(timeout));
+            format!("begin isolation level read committed, deferrable; set local lock_timeout = {}", millis_up(timeout));
         if let Some(label) = label {
             begin += &format!("; set local application_name = '{}'", shown(label).replace('\'', "''"));
         }
@@ -86,6 +88,7 @@ impl OpenTransaction {
             process: process.unwrap_or_default(),
             kept: None,
             lent: false,
+            was_lent: false,
         };
         let begun = sqlx::raw_sql(AssertSqlSafe(begin)).fetch_all(transaction.connection()).await.map_err(classify)?;
         if let Some(row) = begun.first() {
@@ -102,6 +105,7 @@ impl OpenTransaction {
     /// The connection, for a statement that may have to wait for a lock: `lock_timeout` counts per lock, so it is set
     /// to what is left of the budget once earlier waits have used some of it up.
     pub(super) async fn waiting(&mut self) -> Result<&mut PgConnection, DatabaseError> {
+        self.ours().await?;
         let left = self.budget.saturating_sub(self.asked.elapsed()).max(Duration::from_millis(1));
         if self.timeout.saturating_sub(left) > Duration::from_millis(20) {
             let set = format!("set local lock_timeout = {}", millis_up(left));
@@ -140,19 +144,31 @@ impl OpenTransaction {
 
     /// The connection, for the application's own statements: their errors are not seen here.
     pub(super) fn lend(&mut self) -> &mut PgConnection {
-        self.lent = true;
+        (self.lent, self.was_lent) = (true, true);
         self.connection()
     }
 
-    /// Commits. PostgreSQL answers COMMIT of an aborted transaction with ROLLBACK, and the driver says `Ok`; so where an
-    /// error may have gone unseen, a statement goes before it, in the same round trip, which fails where the transaction is
-    /// aborted.
+    /// The connection, if the transaction is still there that was begun. It was begun as deferrable, which means nothing at
+    /// READ COMMITTED, costs nothing, and is not so of what comes after it on this connection.
+    pub(super) async fn ours(&mut self) -> Result<&mut PgConnection, DatabaseError> {
+        if self.lent {
+            let asked = "select current_setting('transaction_deferrable') = 'on'";
+            let row = sqlx::raw_sql(asked).fetch_one(self.connection()).await.map_err(classify)?;
+            if !row.try_get::<bool, _>(0).map_err(classify)? {
+                return Err(DatabaseError::TransactionEnded(ENDED));
+            }
+            self.lent = false;
+        }
+        Ok(self.connection())
+    }
+
+    /// Commits. PostgreSQL answers COMMIT of an aborted transaction with ROLLBACK, and outside of one with a warning, and the
+    /// driver says `Ok` to both; so where the application had the connection, a statement goes before it, in the same round
+    /// trip, which fails where the transaction is aborted or not [ours](Self::ours).
     pub(super) async fn commit(mut self, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
-        let commit = match (operation, self.lent) {
-            (Some(operation), _) => format!("{}; commit", operation::carried(operation)),
-            (None, true) => "select 1; commit".to_owned(),
-            (None, false) => "commit".to_owned(),
-        };
+        let first = operation.map(|operation| format!("{}; ", operation::carried(operation))).unwrap_or_default();
+        let ours = if self.was_lent { OURS } else { "" };
+        let commit = format!("{ours}{first}commit");
         match sqlx::raw_sql(AssertSqlSafe(commit)).execute(self.connection()).await {
             Ok(_) => {
                 self.keep();
@@ -160,6 +176,7 @@ impl OpenTransaction {
             }
             Err(error) => match effect(&error) {
                 Effect::Unknown => Err(DatabaseError::CommitUnknown(error.to_string())),
+                _ if self.was_lent && is_not_ours(&error) => Err(DatabaseError::TransactionEnded(ENDED)),
                 // The server said no: it has rolled back.
                 _ => Err(classify(error)),
             },
@@ -168,11 +185,14 @@ impl OpenTransaction {
 
     /// Rolls back and waits until it is done.
     pub(super) async fn rollback(mut self) -> Result<(), DatabaseError> {
+        // What the application has committed is not rolled back by this. (Any other error is one of an aborted transaction.)
+        let ended = self.ours().await.err().filter(|error| matches!(error, DatabaseError::TransactionEnded(_)));
         let rolled_back = sqlx::raw_sql("rollback").execute(self.connection()).await;
         if rolled_back.is_ok() {
             self.keep();
         }
-        rolled_back.map(drop).map_err(classify)
+        rolled_back.map_err(classify)?;
+        ended.map_or(Ok(()), Err)
     }
 
     /// Keeps the connection for the next transaction, unless somebody may be waiting for one.
@@ -185,6 +205,12 @@ impl OpenTransaction {
         }
     }
 }
+
+/// Fails by a division by zero where the transaction is not the one that was begun.
+const OURS: &str = "select 1 / (current_setting('transaction_deferrable') = 'on')::int; ";
+
+const ENDED: &str = "what was saved before is stored if that was a COMMIT, and undone if it was a ROLLBACK; nothing was saved \
+                     after it";
 
 const BLOCKER: &str = "
     select format('%s (%s, %s since %s)', application_name, usename, state, to_char(state_change, 'HH24:MI:SS'))

@@ -44,7 +44,7 @@ impl BackendTransaction for PgTransaction {
         let lock = match mode {
             LockMode::PessimisticRead => RowLock::Share,
             LockMode::PessimisticWrite | LockMode::PessimisticForceIncrement => RowLock::Update,
-            _ => return load::load_whole(self.open.connection(), mapping, id).await,
+            _ => return load::load_whole(self.open.ours().await?, mapping, id).await,
         };
         self.open.wait_for(&self.pool, async |connection| load::load(connection, mapping, id, lock).await).await
     }
@@ -55,7 +55,7 @@ impl BackendTransaction for PgTransaction {
         id: &[Value],
         _mode: LockMode,
     ) -> Result<Result<Option<Stored>, RowLocked>, DatabaseError> {
-        let connection = self.open.connection();
+        let connection = self.open.ours().await?;
         if let Some(stored) = load::load(connection, mapping, id, RowLock::SkipLocked).await? {
             return Ok(Ok(Some(stored)));
         }
@@ -80,7 +80,7 @@ impl BackendTransaction for PgTransaction {
         key: &LockKey,
         at: Version,
     ) -> Result<Option<Rows>, DatabaseError> {
-        revision::state(self.open.connection(), mapping, key, at).await
+        revision::state(self.open.ours().await?, mapping, key, at).await
     }
 
     async fn latest_change(
@@ -89,7 +89,7 @@ impl BackendTransaction for PgTransaction {
         key: &LockKey,
         id: &[Value],
     ) -> Result<Option<Change>, DatabaseError> {
-        Ok(revision::changes(self.open.connection(), mapping, key, id, 1).await?.pop())
+        Ok(revision::changes(self.open.ours().await?, mapping, key, id, 1).await?.pop())
     }
 
     async fn insert(
