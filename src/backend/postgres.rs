@@ -239,6 +239,15 @@ impl Backend for Postgres {
         Ok(answer)
     }
 
+    async fn give_back(&self, lock: &LockHash, generation: i64) -> Result<bool, DatabaseError> {
+        let mut transaction = self.write().await?;
+        let now = self.time.given();
+        let give = async |connection: &mut PgConnection| lock::give_back(connection, lock, generation, now).await;
+        let given = transaction.wait_for(&self.pool, give).await?;
+        transaction.commit(None).await?;
+        Ok(given)
+    }
+
     async fn break_lock(
         &self,
         key: &LockKey,

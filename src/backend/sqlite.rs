@@ -230,6 +230,13 @@ impl Backend for Sqlite {
         Ok(answer)
     }
 
+    async fn give_back(&self, lock: &LockHash, generation: i64) -> Result<bool, DatabaseError> {
+        let mut transaction = self.write(Wait::default()).await?;
+        let given = lock::give_back(transaction.connection(), lock, generation, self.now()).await?;
+        transaction.commit(None).await?;
+        Ok(given)
+    }
+
     async fn break_lock(
         &self,
         key: &LockKey,
