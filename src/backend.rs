@@ -121,6 +121,9 @@ pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
     async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError>;
     /// Frees a live lease.
     async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError>;
+    /// Frees the lease of that generation, if it is alive and nobody was told of it but whom it was granted to at first; its
+    /// lock id can be used again. Whether it did.
+    async fn give_back(&self, lock: &LockHash, generation: i64) -> Result<bool, DatabaseError>;
     /// Ends the lease of that generation, whoever holds it. `None`: that generation is not alive (any more).
     async fn break_lock(
         &self,

@@ -17,6 +17,7 @@ use tokio::sync::oneshot;
 
 use crate::backend::{Backend, LockAnswer, LockOp, patience};
 use crate::error::DatabaseError;
+use crate::manager::Gone;
 use crate::metrics::Metrics;
 use lane::Lane;
 use round::{Round, settled};
@@ -64,6 +65,14 @@ impl Purpose {
 struct Waiting {
     op: LockOp,
     answer: oneshot::Sender<Answer>,
+    gone: Option<Gone>,
+}
+
+impl Waiting {
+    /// Whether nobody waits for the answer any more.
+    fn has_gone(&self) -> bool {
+        self.answer.is_closed() || self.gone.as_ref().is_some_and(Gone::is_set)
+    }
 }
 
 /// Where a caller stands.
@@ -103,11 +112,20 @@ impl Batcher {
     ///
     /// A caller who goes away does not disturb those who share its round trip.
     pub(crate) async fn ask(&self, op: LockOp) -> Answer {
+        self.ask_as(op, None).await
+    }
+
+    /// As [`ask`](Self::ask), of somebody who is not dropped when they go away: no question of theirs sets out after that.
+    pub(crate) async fn ask_unless(&self, op: LockOp, gone: &Gone) -> Answer {
+        self.ask_as(op, Some(gone.clone())).await
+    }
+
+    async fn ask_as(&self, op: LockOp, gone: Option<Gone>) -> Answer {
         if self.alone {
             return self.go_alone(op).await;
         }
         let reads = matches!(op, LockOp::Check(_));
-        match self.enter(op)? {
+        match self.enter(op, gone)? {
             Place::InTheQueue(answer) => match tokio::time::timeout(patience::left(), answer).await {
                 // Without an answer its round was given up: then it is asked alone.
                 Ok(answer) => answer.unwrap_or(Ok(None)),
@@ -124,14 +142,14 @@ impl Batcher {
         settled(self.backend.lock_batch(&[op]).await, 1).pop().unwrap_or(Ok(None))
     }
 
-    fn enter(&self, op: LockOp) -> Result<Place, DatabaseError> {
+    fn enter(&self, op: LockOp, gone: Option<Gone>) -> Result<Place, DatabaseError> {
         let purpose = Purpose::of(&op);
         let mut lane = self.lane(purpose);
         if lane.queue.len() >= LONGEST_QUEUE {
             return Err(DatabaseError::Busy("too many questions to the lock table are waiting already"));
         }
         let (answer, receiver) = oneshot::channel();
-        lane.queue.push_back(Waiting { op, answer });
+        lane.queue.push_back(Waiting { op, answer, gone });
         if !lane.may_go() {
             self.watch(purpose, lane);
         } else if lane.queue.len() > 1 {

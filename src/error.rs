@@ -62,7 +62,9 @@ pub enum DatabaseError {
     /// The answer to an operation that commits by itself was lost: taking, keeping, releasing, breaking a lock. It was done or
     /// it was not. To repeat it with the same lock id is safe: a lease that was granted is granted again as the same one. A
     /// lease whose lock id nobody has runs out by itself.
-    #[error("the answer of the database was lost: {0}; whether it was done is not known; ask again with the same lock id")]
+    #[error(
+        "the answer of the database was lost: {0}; whether it was done is not known; ask again with the same lock id"
+    )]
     OutcomeUnknown(String),
     /// An operation of the transaction was dropped before it was done, by a timeout or a request that ended. Nothing of the
     /// transaction is kept.
@@ -80,6 +82,15 @@ pub enum DatabaseError {
     /// An earlier statement of this transaction failed, so nothing of it can be committed any more.
     #[error("the transaction had failed before: {0}; roll it back and run it again as a whole")]
     Poisoned(Box<DatabaseError>),
+    /// The application's own statement ended the transaction, through the connection that it had in its hands
+    /// ([`Transaction::sqlite`](crate::Transaction), `postgres`, `mysql`): a `COMMIT` or `ROLLBACK`, or an error of it that rolls
+    /// everything back, which was swallowed. It is noticed by the next operation and by the commit, before they write anything.
+    /// What is true of that which was saved before, the text says; on SQLite nothing of it is stored.
+    #[error(
+        "the application's own statement ended the transaction: {0}; leave its end to `commit` and `rollback`, and load \
+             again what it was about"
+    )]
+    TransactionEnded(&'static str),
     /// The answer to COMMIT was lost: the changes are either all there or not at all. Load again to see.
     #[error("the answer to the commit was lost: {0}; load the aggregate again to see whether it was saved")]
     CommitUnknown(String),

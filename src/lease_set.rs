@@ -81,6 +81,11 @@ impl HeldSet {
         HeldSet { set, leases }
     }
 
+    /// The leases alone.
+    pub(crate) fn into_leases(self) -> Vec<Lease> {
+        self.leases
+    }
+
     /// The leases, in the order of their keys.
     pub fn leases(&self) -> &[Lease] {
         &self.leases

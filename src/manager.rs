@@ -1,5 +1,6 @@
 //! Offline pessimistic locks: leases that a person holds while editing.
 
+mod claim;
 mod history;
 mod keep;
 mod list;
@@ -30,7 +31,9 @@ use crate::request::Request;
 use crate::seen::{Outcome, seen};
 use crate::transaction::Transaction;
 use crate::watch::Hub;
+use claim::{ToTheEnd, Unclaimed};
 
+pub(crate) use claim::Gone;
 pub use history::History;
 pub use list::Listing;
 pub use observe::HeldByType;
@@ -111,6 +114,11 @@ impl LockManager {
 
     /// Takes the lock, if it is free or its lease has run out. It never waits for somebody to finish editing.
     ///
+    /// # Cancel safety
+    /// Dropping the future takes nothing: a lease that was granted by then is given back, in the background. With a lock id of
+    /// the caller's own ([`try_lock_as`](Self::try_lock_as)) unless somebody else who asked with it was told of that lease: then it
+    /// is theirs. The id can be used again.
+    ///
     /// # Errors
     /// [`LockError::AlreadyLocked`] with the holder; [`LockError::Reserved`] when it was handed over to somebody who has not
     /// taken it yet; [`LockError::LockingFailed`] when somebody else was faster by a
@@ -131,13 +139,25 @@ impl LockManager {
 
     /// Takes the lock or a share of it.
     async fn take(&self, key: &LockKey, owner: &Owner, id: LockId, shared: bool) -> Result<Lease, LockError> {
-        let lease =
-            seen(self.metrics(), "try_lock", Some(key.kind()), self.take_unseen(key, owner, id, shared)).await?;
+        let (locks, asked, asker) = (self.clone(), key.clone(), owner.clone());
+        let taking = ToTheEnd::new(|gone| async move {
+            let lease = locks.take_unseen(&asked, &asker, id, shared, &gone).await;
+            lease.map(|lease| Unclaimed::new(lease, locks))
+        });
+        let taking = async { taking.await.map(Unclaimed::claim) };
+        let lease = seen(self.metrics(), "try_lock", Some(key.kind()), taking).await?;
         self.sign_of_life(&lease.id, &lease);
         Ok(lease)
     }
 
-    async fn take_unseen(&self, key: &LockKey, owner: &Owner, id: LockId, shared: bool) -> Result<Lease, LockError> {
+    async fn take_unseen(
+        &self,
+        key: &LockKey,
+        owner: &Owner,
+        id: LockId,
+        shared: bool,
+        gone: &Gone,
+    ) -> Result<Lease, LockError> {
         if let Some(invalid) = LockError::of_invalid(key) {
             return Err(invalid);
         }
@@ -147,13 +167,16 @@ impl LockManager {
         let (viewer, _turn) = (Some(&*owner.id), self.room_for(&request).await?);
         // Those beside each other get their generations one after the other, so they do not go together.
         if request.is_alone() {
-            match self.batch.ask(LockOp::Take(request.clone())).await? {
+            match self.batch.ask_unless(LockOp::Take(request.clone()), gone).await? {
                 Some(LockAnswer::Yours(holder)) => return Ok(self.granted(id, holder)),
                 Some(LockAnswer::Held { holder, .. }) => {
                     return Err(LockError::AlreadyLocked(Box::new(self.seen_by(holder, viewer))));
                 }
                 None => {}
             }
+        }
+        if gone.is_set() {
+            return Err(DatabaseError::Busy("nobody waits for the answer any more").into());
         }
         match self.backend.try_lock(&request).await? {
             Attempt::Granted(holder) => Ok(self.granted(id, holder)),

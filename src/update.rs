@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use crate::aggregate::{Aggregate, Loaded};
-use crate::backend::{Authorship, KeyState, Proof};
+use crate::backend::{Authorship, KeyState, Proof, patience};
 use crate::database::Database;
 use crate::error::{DatabaseError, Error, UpdateError};
 use crate::lease::{Holder, LockId, LockKey, NoLock, Owner, Why};
@@ -300,7 +300,9 @@ impl<'a, A: Aggregate> Update<'a, A> {
         for _ in 0..3 {
             let state = tx.usable()?.key_state(key).await;
             match tx.note(state)? {
-                KeyState::NoRow => self.database().backend().make_row(key).await?,
+                KeyState::NoRow => {
+                    patience::within(self.wait.budget(), self.database().backend().make_row(key)).await?;
+                }
                 state => return Ok(state),
             }
         }

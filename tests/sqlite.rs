@@ -3,6 +3,9 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 mod conformance;
+/// What SQLite rolls back by itself.
+#[path = "sqlite/own_statements.rs"]
+mod own_statements_of_sqlite;
 
 use conformance::support::TestDb;
 use tenure::{ConnectOptions, Database, ManualClock};

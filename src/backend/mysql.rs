@@ -255,6 +255,14 @@ impl Backend for MySql {
         again!(self.alone(|_| true, async |session| lock::release(session, proof, now).await).await)
     }
 
+    async fn give_back(&self, lock: &LockHash, generation: i64) -> Result<bool, DatabaseError> {
+        let now = self.time.given();
+        again!({
+            let give = async |session: &mut Session| lock::give_back(session, lock, generation, now).await;
+            self.alone(|_| true, give).await
+        })
+    }
+
     async fn break_lock(
         &self,
         key: &LockKey,

@@ -143,7 +143,8 @@ impl Backend for Postgres {
 
     async fn forget_operations(&self, older_than: Duration) -> Result<u64, DatabaseError> {
         let mut transaction = self.write().await?;
-        let forgotten = transaction.wait_for(async |connection| operation::forget(connection, older_than).await).await?;
+        let forgotten =
+            transaction.wait_for(async |connection| operation::forget(connection, older_than).await).await?;
         transaction.commit(None).await?;
         Ok(forgotten)
     }
@@ -156,7 +157,8 @@ impl Backend for Postgres {
         if request.policy.exclusive {
             // Read first: the upsert locks the row before it looks at it, so a refusal would wait for somebody's save.
             let now = self.time.given();
-            let refusal = self.pools.ask(async |connection| leases::held_by_other(connection, request, now).await).await?;
+            let refusal =
+                self.pools.ask(async |connection| leases::held_by_other(connection, request, now).await).await?;
             if let Some(refusal) = refusal {
                 return Ok(refusal);
             }
@@ -203,7 +205,7 @@ impl Backend for Postgres {
     }
 
     async fn make_row(&self, key: &LockKey) -> Result<(), DatabaseError> {
-        slots::make_anchor(&mut *self.leases.for_one().await?, key).await
+        self.pools.ask(async |connection| slots::make_anchor(connection, key).await).await
     }
 
     async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
@@ -241,7 +243,8 @@ impl Backend for Postgres {
     async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let mut transaction = self.write().await?;
         let now = self.time.given();
-        let answer = transaction.wait_for(async |connection| lock::expire_within(connection, proof, within, now).await).await?;
+        let answer =
+            transaction.wait_for(async |connection| lock::expire_within(connection, proof, within, now).await).await?;
         transaction.commit(None).await?;
         Ok(answer)
     }
@@ -252,6 +255,15 @@ impl Backend for Postgres {
         let answer = transaction.wait_for(async |connection| lock::release(connection, proof, now).await).await?;
         transaction.commit(None).await?;
         Ok(answer)
+    }
+
+    async fn give_back(&self, lock: &LockHash, generation: i64) -> Result<bool, DatabaseError> {
+        let mut transaction = self.write().await?;
+        let now = self.time.given();
+        let give = async |connection: &mut PgConnection| lock::give_back(connection, lock, generation, now).await;
+        let given = transaction.wait_for(give).await?;
+        transaction.commit(None).await?;
+        Ok(given)
     }
 
     async fn break_lock(
@@ -319,8 +331,7 @@ impl Backend for Postgres {
     ) -> Result<Result<Option<Request>, NoLock>, DatabaseError> {
         let mut transaction = self.write().await?;
         let now = self.time.given();
-        let give =
-            async |connection: &mut PgConnection| requests::answer(connection, proof, asker, answer, now).await;
+        let give = async |connection: &mut PgConnection| requests::answer(connection, proof, asker, answer, now).await;
         let answered = transaction.wait_for(give).await?;
         transaction.commit(None).await?;
         Ok(answered)
@@ -367,7 +378,9 @@ impl Backend for Postgres {
 
     async fn sweep_rows(&self, slice: &Slice<'_>, after: &RowPlace) -> Result<SweptRows, DatabaseError> {
         let mut transaction = self.write().await?;
-        let swept = transaction.wait_for(async |connection| sweep::rows(connection, slice, after, self.time.given()).await).await?;
+        let swept = transaction
+            .wait_for(async |connection| sweep::rows(connection, slice, after, self.time.given()).await)
+            .await?;
         transaction.commit(None).await?;
         Ok(swept)
     }

@@ -26,6 +26,14 @@ pub(crate) trait SeaOrmStatements: Send {
     async fn query(&mut self, statement: Statement) -> Result<Vec<QueryResult>, Failure>;
 }
 
+/// Whether a text of the application's own may end the transaction. A word too many found here costs a look at it.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(super) fn may_end(sql: &str) -> bool {
+    let first = sql.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    let stays = ["select", "insert", "update", "delete", "replace", "with"];
+    sql.trim_end().trim_end_matches(';').contains(';') || !stays.iter().any(|word| first.eq_ignore_ascii_case(word))
+}
+
 /// A statement that failed: what it means here, and what the driver said.
 pub(crate) struct Failure {
     pub meaning: DatabaseError,

@@ -9,6 +9,7 @@ mod batch;
 mod connect;
 mod connection;
 mod errors;
+mod fence;
 mod holder;
 mod leases;
 mod list;
@@ -123,7 +124,7 @@ impl Backend for Sqlite {
     }
 
     async fn begin(&self, wait: Wait, _label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
-        Ok(Box::new(SqliteTransaction::new(self.write(wait).await?, self.clock.clone())))
+        Ok(Box::new(SqliteTransaction::new(self.write(wait).await?.fenced(), self.clock.clone())))
     }
 
     async fn load(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
@@ -240,6 +241,13 @@ impl Backend for Sqlite {
         let answer = lock::release(transaction.connection(), proof, self.now()).await?;
         transaction.commit(None).await?;
         Ok(answer)
+    }
+
+    async fn give_back(&self, lock: &LockHash, generation: i64) -> Result<bool, DatabaseError> {
+        let mut transaction = self.write(Wait::default()).await?;
+        let given = lock::give_back(transaction.connection(), lock, generation, self.now()).await?;
+        transaction.commit(None).await?;
+        Ok(given)
     }
 
     async fn break_lock(

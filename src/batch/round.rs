@@ -28,7 +28,7 @@ impl Round {
         let (mut round, mut later) = (Round::default(), Vec::new());
         while round.ops.len() < MOST {
             let Some(waiting) = queue.pop_front() else { break };
-            if waiting.answer.is_closed() {
+            if waiting.has_gone() {
                 continue;
             }
             if let Err(waiting) = round.add(waiting) {
@@ -46,13 +46,13 @@ impl Round {
 
     /// Takes somebody along, or gives them back to go with the next round.
     fn add(&mut self, waiting: Waiting) -> Result<(), Waiting> {
-        let Waiting { op, answer } = waiting;
+        let Waiting { op, answer, gone } = waiting;
         match op {
             LockOp::Take(request) if self.keys.contains_key(&request.key) => {
                 self.rivals.push((self.keys[&request.key], request, answer));
                 return Ok(());
             }
-            op if !self.locks.insert(*op.lock()) => return Err(Waiting { op, answer }),
+            op if !self.locks.insert(*op.lock()) => return Err(Waiting { op, answer, gone }),
             op => {
                 if let LockOp::Take(request) = &op {
                     self.keys.insert(request.key.clone(), self.ops.len());
@@ -123,7 +123,7 @@ mod tests {
                 let (key, owner, policy) =
                     (LockKey::new("Order", "1"), Owner::new("kim", "Kim"), LockPolicy::exclusive());
                 let request = LockRequest { key, lock: [lock; 32], owner, policy, shared: false };
-                Waiting { op: LockOp::Take(request), answer }
+                Waiting { op: LockOp::Take(request), answer, gone: None }
             })
             .collect();
         receivers.pop();

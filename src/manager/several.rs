@@ -1,6 +1,7 @@
 //! Several locks at once: all of them or none.
 
 use super::LockManager;
+use super::claim::{ToTheEnd, Unclaimed};
 use crate::backend::{Attempt, AttemptAll, LockAnswer, LockOp, LockRequest, Proof};
 use crate::error::{DatabaseError, LeaseError, LockError, SetError};
 use crate::lease::{Holder, Lease, LockId, LockKey, NoLock, Owner};
@@ -15,7 +16,8 @@ impl LockManager {
     /// Takes several locks, in one transaction: all of them, or none. Types may have different policies. A key that is
     /// named twice is one; the order does not matter, because everybody takes them in the same one.
     ///
-    /// It never waits for somebody to finish editing. One secret holds them all, see [`LeaseSet`], and each is a lease like
+    /// It never waits for somebody to finish editing. Dropping the future takes nothing, as with [`try_lock`](Self::try_lock). One
+    /// secret holds them all, see [`LeaseSet`], and each is a lease like
     /// any other.
     ///
     /// ```
@@ -64,7 +66,13 @@ impl LockManager {
         id: LockId,
     ) -> Result<HeldSet, LockError> {
         let set = LeaseSet::of(id, keys)?;
-        let held = seen(self.metrics(), "try_lock_all", None, self.take_set(set, owner)).await?;
+        let (locks, asked, owner) = (self.clone(), set.clone(), owner.clone());
+        let taking = ToTheEnd::new(|_gone| async move {
+            let held = locks.take_set(asked, &owner).await;
+            held.map(|held| Unclaimed::all(held.into_leases(), locks))
+        });
+        let taking = async { taking.await.map(|leases| HeldSet::new(set, leases.claim_all())) };
+        let held = seen(self.metrics(), "try_lock_all", None, taking).await?;
         self.count("try_lock", &held);
         Ok(held)
     }

@@ -5,7 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::LockManager;
-use crate::backend::{LockRequest, Proof, TakenOver};
+use super::claim::{ToTheEnd, Unclaimed};
+use crate::backend::{Attempt, LockRequest, Proof, TakenOver};
 use crate::error::{DatabaseError, TakeOverError};
 use crate::lease::{Holder, Lease, LockId, LockKey, Owner, askable};
 use crate::request::Request;
@@ -60,7 +61,8 @@ impl LockManager {
     ///
     /// One's own lease may always be moved to another tab; who may take over from others is for the
     /// [`TakeOverPermission`] of the type to say. (A [`break_lock`](Self::break_lock) asks nobody: there the caller decides.)
-    /// The lock id is a new one, made by the caller; asking again with it gives the same lease.
+    /// The lock id is a new one, made by the caller; asking again with it gives the same lease. If the future is dropped, what
+    /// it got is given back, as with [`try_lock`](Self::try_lock); whom it was taken from has lost it all the same.
     ///
     /// ```
     /// # use tenure::{Database, Holder, LockId, LockKey, LockManager, Owner, TakeOverError};
@@ -93,8 +95,13 @@ impl LockManager {
         id: LockId,
         reason: &str,
     ) -> Result<Lease, TakeOverError> {
-        let taken = self.take_from(key, generation, owner, id, reason);
-        let lease = seen(self.metrics(), "take_over", Some(key.kind()), taken).await?;
+        let (locks, asked, owner, reason) = (self.clone(), key.clone(), owner.clone(), reason.to_owned());
+        let taking = ToTheEnd::new(|_gone| async move {
+            let lease = locks.take_from(&asked, generation, &owner, id, &reason).await;
+            lease.map(|lease| Unclaimed::new(lease, locks))
+        });
+        let taking = async { taking.await.map(Unclaimed::claim) };
+        let lease = seen(self.metrics(), "take_over", Some(key.kind()), taking).await?;
         self.sign_of_life(&lease.id, &lease);
         Ok(lease)
     }
@@ -135,6 +142,8 @@ impl LockManager {
         // Who moves their own lease to another tab holds no more than before.
         let _turn = if owner.id == holder.owner.id { None } else { self.room_for(&request).await? };
         match self.backend.take_over(&request, generation, reason).await? {
+            // The lock id held it before: that this was asked again has to be seen, see `taken_before`.
+            TakenOver::Granted(granted) if granted.generation == generation => self.again(&request, granted, id).await,
             TakenOver::Granted(granted) => {
                 tracing::info!(lock = %key, generation, by = owner.id, owner = holder.owner.id, "lock taken over");
                 Ok(self.granted(id, granted))
@@ -146,12 +155,24 @@ impl LockManager {
 
     /// The generation is not held any more: perhaps because the same request came before, and its answer was lost.
     async fn taken_before(&self, request: LockRequest, generation: i64, id: LockId) -> Result<Lease, TakeOverError> {
-        let LockRequest { key, lock, owner, .. } = request;
-        match self.backend.check_lock(&Proof { lock, owner: Some(owner.id.clone()) }).await? {
-            Ok(holder) if holder.key == key && Some(holder.generation) == generation.checked_add(1) => {
-                Ok(Lease { id, holder })
+        let LockRequest { key, lock, owner, .. } = &request;
+        match self.backend.check_lock(&Proof { lock: *lock, owner: Some(owner.id.clone()) }).await? {
+            Ok(holder) if holder.key == *key && Some(holder.generation) == generation.checked_add(1) => {
+                self.again(&request, holder, id).await
             }
-            _ => Err(TakeOverError::HolderChanged { held_now: self.holders_seen_by(&key, Some(&owner.id)).await? }),
+            _ => Err(TakeOverError::HolderChanged { held_now: self.holders_seen_by(key, Some(&owner.id)).await? }),
+        }
+    }
+
+    /// The lease that the lock id holds already, asked for again, so that whoever got it at first and has gone does not give it
+    /// back.
+    async fn again(&self, request: &LockRequest, held: Holder, id: LockId) -> Result<Lease, TakeOverError> {
+        match self.backend.try_lock(request).await? {
+            Attempt::Granted(holder) if holder.generation == held.generation => Ok(Lease { id, holder }),
+            _ => {
+                let held_now = self.holders_seen_by(&request.key, Some(&request.owner.id)).await?;
+                Err(TakeOverError::HolderChanged { held_now })
+            }
         }
     }
 

@@ -1,6 +1,5 @@
 //! Waiting for a lock, in the order of arrival.
 
-use std::fmt;
 use std::future::IntoFuture;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,6 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use super::LockManager;
+use super::claim::Unclaimed;
 use crate::backend::watching::Ticket;
 use crate::backend::{LockHash, patience};
 use crate::error::{DatabaseError, LockError};
@@ -25,7 +25,7 @@ impl LockManager {
     ///
     /// The place in line is a row that is kept by the signs of life of this process: behind a process that dies nobody
     /// waits for longer than ten seconds. Whoever drops the future leaves the line at once, and a lease that was just
-    /// granted is given back.
+    /// granted is given back, as after [`try_lock`](Self::try_lock).
     ///
     /// Nobody in line passes another. Somebody who does not stand in it, with [`try_lock`](Self::try_lock), gets the lock if
     /// they come in the moment after it became free; then those in line keep their places. A hand-over
@@ -150,7 +150,7 @@ impl Waiter {
     async fn answer(self, mut answer: Answer) {
         let outcome = patience::within(self.within, self.acquire(&mut answer)).await.transpose();
         if let Some(outcome) = outcome {
-            let outcome = outcome.map(|lease| Unclaimed { lease: Some(lease), locks: self.locks.clone() });
+            let outcome = outcome.map(|lease| Unclaimed::new(lease, self.locks.clone()));
             // If nobody waits for it any more, it is dropped here, and given back.
             let _ = answer.send(outcome);
         }
@@ -161,9 +161,11 @@ impl Waiter {
         if !self.locks.policy(self.key.kind()).is_exclusive() {
             return self.locks.try_lock_as(&self.key, &self.owner, self.id.clone()).await.map(Some);
         }
+        // That it was asked for again is left behind in the database: whoever was granted it and has gone must not give it back.
         if self.known
-            && let Ok(lease) = self.locks.acting_for(&self.owner).check_lock(&self.id).await
-            && lease.key == self.key
+            && let Ok(held) = self.locks.acting_for(&self.owner).check_lock(&self.id).await
+            && held.key == self.key
+            && let Some(lease) = self.attempt().await?
         {
             return Ok(Some(lease));
         }
@@ -268,36 +270,5 @@ impl Waiter {
             },
             Err(error) => error.into(),
         }
-    }
-}
-
-/// A lease that was granted, until whoever waited for it has got it. If they have gone, it is given back.
-struct Unclaimed {
-    lease: Option<Lease>,
-    locks: LockManager,
-}
-
-impl Unclaimed {
-    fn claim(mut self) -> Lease {
-        self.lease.take().expect("it is claimed once, and claiming consumes it")
-    }
-}
-
-impl Drop for Unclaimed {
-    fn drop(&mut self) {
-        if let (Some(lease), Ok(runtime)) = (self.lease.take(), tokio::runtime::Handle::try_current()) {
-            let locks = self.locks.clone();
-            runtime.spawn(async move {
-                if let Err(error) = locks.release_lock(lease.id()).await {
-                    tracing::debug!(%error, "a lease that nobody waited for any more was not given back; it runs out");
-                }
-            });
-        }
-    }
-}
-
-impl fmt::Debug for Unclaimed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Unclaimed").field("lease", &self.lease).finish_non_exhaustive()
     }
 }

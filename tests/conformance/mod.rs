@@ -10,6 +10,7 @@ pub mod batches;
 pub mod by_hand;
 pub mod children;
 pub mod classic;
+pub mod dropped;
 pub mod every_kind;
 pub mod former_life;
 pub mod handing_over;
@@ -20,6 +21,7 @@ pub mod lists;
 pub mod locking;
 pub mod merging;
 pub mod order;
+pub mod own_statements;
 pub mod presence;
 #[allow(dead_code, reason = "SQLite has no row locks")]
 pub mod readers;
@@ -185,6 +187,12 @@ macro_rules! conformance {
                 nobody_waits_for_an_advisory_lock_or_a_key_that_is_none,
                 waiting_ends_when_the_database_is_closed,
                 one_owner_waits_for_so_many_locks_for_so_long_and_no_more;
+            dropped:
+                whatever_is_dropped_at_any_moment_leaves_its_keys_free,
+                of_many_at_once_those_that_are_dropped_leave_their_keys_free,
+                a_wait_that_is_dropped_takes_nothing_from_another_with_its_lock_id,
+                a_lease_that_is_asked_for_again_and_dropped_is_still_held,
+                whoever_asks_again_in_the_same_moment_keeps_what_the_first_was_granted;
             watching:
                 first_comes_a_snapshot_of_each_key,
                 every_way_in_which_a_lease_ends_is_told_with_who_and_why,
@@ -409,6 +417,12 @@ macro_rules! conformance {
                 a_save_that_is_cancelled_at_any_moment_is_all_or_nothing,
                 a_wait_ends_at_its_deadline,
                 no_wait_does_not_wait;
+            own_statements:
+                an_own_commit_or_rollback_is_noticed_by_the_next_operation,
+                an_own_commit_or_rollback_is_noticed_by_the_commit,
+                a_rollback_after_an_own_commit_says_that_it_came_too_late,
+                own_statements_that_leave_the_transaction_alone_disturb_nothing,
+                whatever_is_dropped_half_way_every_connection_comes_back;
         }
     };
     // What only databases with row locks can be asked.

@@ -109,6 +109,25 @@ impl TestDb {
         })
     }
 
+    /// As [`by_hand_in`](Self::by_hand_in), prepared: how many rows it gave.
+    pub async fn prepared_in(&self, tx: &mut tenure::Transaction, statement: String) -> Result<usize, sqlx::Error> {
+        let text = sqlx::AssertSqlSafe(statement);
+        Ok(match self.url.split(':').next() {
+            #[cfg(feature = "postgres")]
+            Some("postgres") => sqlx::query(text).fetch_all(tx.postgres().unwrap()).await?.len(),
+            #[cfg(feature = "mysql")]
+            Some("mysql") => sqlx::query(text).fetch_all(tx.mysql().unwrap()).await?.len(),
+            #[cfg(feature = "sqlite")]
+            Some("sqlite") => sqlx::query(text).fetch_all(tx.sqlite().unwrap()).await?.len(),
+            _ => panic!("this build does not know {}", self.url),
+        })
+    }
+
+    /// Whether the next statement after a transaction begins another one by itself.
+    pub fn begins_by_itself(&self) -> bool {
+        self.url.starts_with("mysql")
+    }
+
     /// Inserts an order under a random number.
     pub async fn order(&self) -> String {
         let no = random();

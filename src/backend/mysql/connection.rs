@@ -185,6 +185,8 @@ impl OpenTransaction {
 
     /// Commits; fails if it is not the transaction any more that was begun.
     pub(super) async fn commit(mut self, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
+        // Before anything is said of a commit that was not begun.
+        self.session.ours().await.map_err(classify)?;
         let first = operation.map(operation::carried).unwrap_or_default();
         let (keeps, lent) = (self.keeps(), self.session.was_lent());
         let commit = format!("{first}{}", self.session.flavour().commit(lent, keeps));
@@ -198,7 +200,7 @@ impl OpenTransaction {
     pub(super) async fn rollback(mut self) -> Result<(), DatabaseError> {
         let keeps = self.keeps();
         let roll_back = if keeps { "rollback" } else { self.session.flavour().roll_back() };
-        self.session.end(roll_back.to_owned()).await.map_err(classify)?;
+        self.session.roll_back(roll_back).await.map_err(classify)?;
         self.end(keeps);
         Ok(())
     }

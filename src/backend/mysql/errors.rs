@@ -16,6 +16,16 @@ pub(super) fn number(error: &sqlx::Error) -> Option<u16> {
     Some(error.number())
 }
 
+const ENDED: &str = "what was saved before is stored if that was a COMMIT, or a statement that commits, such as a change of a \
+                     table, and it is undone if that was a ROLLBACK or a deadlock; nothing was saved after it";
+
+/// Whether the savepoint of our transactions is not there: the one that it was made in has ended. (The number is the same for
+/// a function that does not exist.)
+pub(super) fn is_without_savepoint(error: &sqlx::Error) -> bool {
+    let says = |error: &dyn sqlx::error::DatabaseError| error.message().starts_with("SAVEPOINT tenure ");
+    number(error) == Some(1305) && error.as_database_error().is_some_and(says)
+}
+
 /// The meaning of a driver error. After 1213 and 1020 the server has no transaction any more; after the others it is still
 /// there, without the statement. Either way the caller rolls back.
 pub(super) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
@@ -27,9 +37,8 @@ pub(super) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
         return match *error {
             sqlx::Error::PoolClosed => DatabaseError::Closed,
             sqlx::Error::Io(ref error) => DatabaseError::ConnectionLost(error.to_string()),
-            sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => {
-                DatabaseError::ConnectionLost(error.to_string())
-            }
+            sqlx::Error::Protocol(ref what) => DatabaseError::ConnectionLost(what.clone()),
+            sqlx::Error::WorkerCrashed => DatabaseError::ConnectionLost(error.to_string()),
             _ => DatabaseError::Other(error),
         };
     };
@@ -37,6 +46,7 @@ pub(super) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
         // MariaDB's NOWAIT and lock wait; MySQL's NOWAIT; MariaDB's limit for the statement, which nobody but us sets.
         1205 | 3572 | 1969 => DatabaseError::LockTimeout { waited: Duration::ZERO, holder: None },
         1213 => DatabaseError::Deadlock,
+        1305 if is_without_savepoint(&error) => DatabaseError::TransactionEnded(ENDED),
         // MariaDB's innodb_snapshot_isolation.
         1020 => DatabaseError::SerializationFailure,
         // Duplicates; null or no value; foreign keys; checks (MySQL 3819, MariaDB 4025); what does not fit its column.
@@ -71,17 +81,10 @@ fn effect_of(number: u16) -> Effect {
 
 /// The meaning of an error at COMMIT.
 pub(super) fn classify_commit(error: sqlx::Error) -> DatabaseError {
-    match number(&error) {
-        // "SAVEPOINT tenure does not exist": the transaction had ended before.
-        Some(1305) => DatabaseError::Poisoned(Box::new(DatabaseError::Unsupported(
-            "a statement of the application's own had ended it: by a deadlock, which rolls back, or by a COMMIT or a \
-             change of a table, which commits",
-        ))),
-        _ => match effect(&error) {
-            Effect::Unknown => DatabaseError::CommitUnknown(error.to_string()),
-            // The server said no, as Galera does with 1213.
-            _ => classify(error),
-        },
+    match effect(&error) {
+        Effect::Unknown => DatabaseError::CommitUnknown(error.to_string()),
+        // The server said no, as Galera does with 1213.
+        _ => classify(error),
     }
 }
 

@@ -11,15 +11,16 @@ use super::errors::{classify, is_duplicate};
 use super::leases::{self, StoredLease, clock};
 use super::session::{Session, Statement};
 use super::slots;
-use crate::backend::{Attempt, CENTURY, LockRequest, Proof};
-use crate::clock::millis;
+use crate::backend::{Attempt, CENTURY, LockHash, LockRequest, Proof};
+use crate::clock::{from_millis, millis};
 use crate::error::DatabaseError;
-use crate::lease::{Holder, LockKey, NoLock, Owner, Why};
+use crate::lease::{Holder, LockId, LockKey, NoLock, Owner, Why};
 
 /// The row is taken over if its lease has ended or is a reservation for whoever asks, or kept if the same lock id asks
 /// again. There is no WHERE to an update of a duplicate, so it is decided first, once, after the row is locked, and
 /// written down as the verdict: 1 taken over, 2 kept, 0 refused. Assignments are made from left to right, and those
-/// that follow go by it. (Also the row of another key can be the duplicate, by the lock id; that is refused.)
+/// that follow go by it. Whoever asks again, and whoever keeps a lease alive, is told of a lease that [`give_back`] then
+/// lets alone: from there on its last sign of life is not its first. (Also the row of another key can be the duplicate, by the lock id; that is refused.)
 const TAKE: &str = concat!(
     "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, shared,
                               since, last_active, active_at, expires_at, ttl, idle_limit, hard_until)
@@ -28,18 +29,12 @@ const TAKE: &str = concat!(
                                     where other.kind = asked.kind and other.id = asked.id), 0),
                          coalesce((select swept.generation from tenure_lock_floor as swept
                                     where swept.kind = asked.kind), 0)),
-            asked.lock_hash, asked.owner_id, asked.owner_name, asked.owner_role, asked.shown_as, asked.shared, ",
-    clock!("asked.given"),
-    ", ",
-    clock!("asked.given"),
-    ", ",
-    clock!("asked.given"),
-    ", ",
-    clock!("asked.given"),
-    " + asked.ttl, asked.ttl, asked.idle_limit, ",
-    clock!("asked.given"),
-    " + asked.most
-       from (select cast(? as signed) as given, cast(? as binary) as kind, cast(? as binary) as id,
+            asked.lock_hash, asked.owner_id, asked.owner_name, asked.owner_role, asked.shown_as, asked.shared,
+            asked.moment, asked.moment, asked.moment, asked.moment + asked.ttl, asked.ttl, asked.idle_limit,
+            asked.moment + asked.most
+       from (select ",
+    clock!("?"),
+    " as moment, cast(? as signed) as given, cast(? as binary) as kind, cast(? as binary) as id,
                     cast(? as binary) as slot, cast(? as binary) as lock_hash, convert(? using utf8mb4) as owner_id,
                     convert(? using utf8mb4) as owner_name, cast(? as signed) as ttl, cast(? as signed) as most,
                     convert(? using utf8mb4) as owner_role, cast(? as signed) as shown_as,
@@ -61,23 +56,34 @@ const TAKE: &str = concat!(
     "
                 then 2 else 0 end,
             tenure_lock.generation  = tenure_lock.generation + (tenure_lock.verdict = 1),
-            tenure_lock.last_active = if(tenure_lock.verdict > 0, ",
+            tenure_lock.last_active = case tenure_lock.verdict
+                when 1 then ",
     clock!("asked.given"),
-    ", tenure_lock.last_active),
+    "
+                when 2 then coalesce(nullif(",
+    clock!("asked.given"),
+    ", tenure_lock.since), tenure_lock.since + 1)
+                else tenure_lock.last_active end,
             tenure_lock.since       = if(tenure_lock.verdict = 1, tenure_lock.last_active, tenure_lock.since),
             tenure_lock.hard_until  = if(tenure_lock.verdict = 1,
                                          tenure_lock.last_active + asked.most, tenure_lock.hard_until),
             tenure_lock.expires_at  = case tenure_lock.verdict
                 when 1 then tenure_lock.last_active + asked.ttl
-                when 2 then greatest(tenure_lock.expires_at,
-                                     least(tenure_lock.last_active + asked.ttl, tenure_lock.hard_until))
+                when 2 then greatest(tenure_lock.expires_at, least(",
+    clock!("asked.given"),
+    " + asked.ttl, tenure_lock.hard_until))
                 else tenure_lock.expires_at end,
             tenure_lock.lock_hash   = if(tenure_lock.verdict > 0, asked.lock_hash, tenure_lock.lock_hash),
             tenure_lock.owner_id    = if(tenure_lock.verdict > 0, asked.owner_id, tenure_lock.owner_id),
             tenure_lock.owner_name  = if(tenure_lock.verdict > 0, asked.owner_name, tenure_lock.owner_name),
             tenure_lock.owner_role  = if(tenure_lock.verdict > 0, asked.owner_role, tenure_lock.owner_role),
             tenure_lock.shown_as    = if(tenure_lock.verdict > 0, asked.shown_as, tenure_lock.shown_as),
-            tenure_lock.active_at   = if(tenure_lock.verdict > 0, tenure_lock.last_active, tenure_lock.active_at),
+            tenure_lock.active_at   = case tenure_lock.verdict
+                when 1 then tenure_lock.last_active
+                when 2 then ",
+    clock!("asked.given"),
+    "
+                else tenure_lock.active_at end,
             tenure_lock.idle_limit  = if(tenure_lock.verdict > 0, asked.idle_limit, tenure_lock.idle_limit),
             tenure_lock.ttl         = if(tenure_lock.verdict > 0, asked.ttl, tenure_lock.ttl),
             tenure_lock.ended       = tenure_lock.ended and tenure_lock.verdict = 0"
@@ -115,6 +121,7 @@ pub(super) async fn take_slot(
     now: Option<i64>,
 ) -> Result<Option<Holder>, DatabaseError> {
     let take = Statement::new(TAKE)
+        .bind(now)
         .bind(now)
         .bind(request.key.kind().as_bytes())
         .bind(request.key.id().as_bytes())
@@ -237,7 +244,7 @@ impl StoredLease {
 
     /// Sets the expiry, within the idle and the absolute limit; never backwards.
     pub(super) fn keep_until(&mut self, until: i64) {
-        self.last_active = self.now;
+        self.last_active = self.now + i64::from(from_millis(self.now) == self.holder.since);
         let most =
             self.idle_limit.map_or(self.hard_until, |limit| self.hard_until.min(self.active_at.saturating_add(limit)));
         self.expires_at = self.expires_at.max(until.min(most));
@@ -275,6 +282,32 @@ async fn change(
         record_ended(session, &lease, "released", None, None).await?;
     }
     Ok(Ok(lease.into_holder()))
+}
+
+const GIVE_BACK: &str = "
+    update tenure_lock set ended = 1, lock_hash = ?, slot = ? where kind = ? and id = ? and slot = ?";
+
+/// Frees a lease if nobody was told of it but whom it was granted to at first, who has gone. Its lock id can be used again.
+pub(super) async fn give_back(
+    session: &mut Session,
+    lock: &LockHash,
+    generation: i64,
+    now: Option<i64>,
+) -> Result<bool, DatabaseError> {
+    let proof = Proof { lock: *lock, owner: None };
+    let found = leases::by_lock_id(session, &proof, RowLock::Update, now).await?;
+    let untold = |lease: &StoredLease| lease.alive() && from_millis(lease.last_active) == lease.holder.since;
+    let Some(mut lease) = found.filter(|lease| lease.holder.generation == generation && untold(lease)) else {
+        return Ok(false);
+    };
+    let (key, nobodys) = (lease.holder.key.clone(), LockId::random().hash().to_vec());
+    let slot = if lease.slot.is_empty() { Vec::new() } else { nobodys.clone() };
+    let give = Statement::new(GIVE_BACK).bind(nobodys).bind(&slot[..]);
+    let give = give.bind(key.kind().as_bytes()).bind(key.id().as_bytes()).bind(&lease.slot[..]);
+    session.write(give).await.map_err(classify)?;
+    lease.slot = slot;
+    record_ended(session, &lease, "released", None, None).await?;
+    Ok(true)
 }
 
 /// Where the lease of a generation is. Without a lock, because looking for it would wait for every row of the key. (The row

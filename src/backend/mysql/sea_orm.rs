@@ -12,7 +12,7 @@ use sqlx::{IntoArguments, MySql};
 use super::errors::classify;
 use super::session::{Session, Statement};
 use super::transaction::MySqlTransaction;
-use crate::backend::sea_orm::{Failure, SeaOrmStatements};
+use crate::backend::sea_orm::{Failure, SeaOrmStatements, may_end};
 use crate::error::DatabaseError;
 
 #[async_trait]
@@ -22,19 +22,27 @@ impl SeaOrmStatements for MySqlTransaction {
     }
 
     async fn execute(&mut self, statement: sea_orm::Statement) -> Result<ExecResult, Failure> {
-        let statement = translate(statement);
-        self.within_deadline(async |session| session.execute(statement).await.map(ExecResult::from)).await
+        let (statement, may_end) = (translate(&statement), may_end(&statement.sql));
+        let done = self.within_deadline(async |session| session.execute(statement).await.map(ExecResult::from)).await;
+        if may_end {
+            self.open.session().lend();
+        }
+        done
     }
 
     async fn execute_unprepared(&mut self, sql: &str) -> Result<ExecResult, Failure> {
         // A limit would be one for the first of its statements only, so there is none: the server's own counts.
-        let done = self.open.session().raw(sql.to_owned()).await;
+        let session = self.open.session();
+        let done = session.raw(sql.to_owned()).await;
+        if may_end(sql) {
+            session.lend();
+        }
         done.map(ExecResult::from).map_err(|error| Failure::new(error, classify))
     }
 
     async fn query(&mut self, statement: sea_orm::Statement) -> Result<Vec<QueryResult>, Failure> {
         let may_wait = may_wait(&statement.sql);
-        let statement = translate(statement);
+        let statement = translate(&statement);
         let rows = match may_wait {
             true => self.within_deadline(async |session| session.fetch_waiting(statement).await).await?,
             false => {
@@ -75,9 +83,9 @@ fn may_wait(sql: &str) -> bool {
         || [" for update", " for share", " lock in share mode"].iter().any(|lock| sql.contains(lock))
 }
 
-fn translate(statement: sea_orm::Statement) -> Statement {
-    let values = SqlxValues(statement.values.unwrap_or_else(|| sea_orm::Values(Vec::new())));
-    Statement::with(statement.sql, IntoArguments::<MySql>::into_arguments(values))
+fn translate(statement: &sea_orm::Statement) -> Statement {
+    let values = SqlxValues(statement.values.clone().unwrap_or_else(|| sea_orm::Values(Vec::new())));
+    Statement::with(&*statement.sql, IntoArguments::<MySql>::into_arguments(values))
 }
 
 #[cfg(test)]

@@ -10,13 +10,13 @@ use std::time::Duration;
 use sqlx::mysql::{MySqlArguments, MySqlQueryResult, MySqlRow};
 use sqlx::pool::PoolConnection;
 use sqlx::query::Query;
-use sqlx::{Arguments, AssertSqlSafe, Connection, Encode, MySql, MySqlConnection, Type};
+use sqlx::{Arguments, AssertSqlSafe, Encode, MySql, MySqlConnection, Row, Type};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::deadline::{Deadline, Flavour, RowLock};
-use super::errors::is_timeout;
-use super::underway::{Running, Underway, answered, clean_up, unless_silent};
+use super::errors::{is_timeout, is_without_savepoint};
+use super::underway::{Running, Underway, answered, clean_up, done, driven, in_step};
 use crate::backend::checkout::{self, Silence};
 use crate::backend::patience;
 
@@ -147,8 +147,9 @@ impl Session {
         let patience = self.patience();
         self.run(|mut connection| {
             Box::pin(async move {
-                let rows = answered(patience, sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(&mut *connection)).await;
-                (connection, rows)
+                let answer =
+                    answered(patience, driven(sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(&mut *connection))).await;
+                done(connection, answer)
             })
         })
         .await
@@ -161,13 +162,32 @@ impl Session {
         Ok(())
     }
 
+    /// Rolls back, by this text. After an error that is not one of a transaction that the application has ended, the
+    /// connection is closed, or dropping the session rolls back.
+    pub(super) async fn roll_back(&mut self, text: &'static str) -> Result<(), sqlx::Error> {
+        let mut ended = None;
+        if self.lent {
+            // A deadlock of the application's own statement has rolled back already, and that is what was asked for.
+            let (patience, count) = (self.patience(), "select cast(@@error_count as signed)");
+            let failed = self.whole(|connection| Box::pin(in_step(connection, count, patience))).await?;
+            self.lent = false;
+            let failed = failed.first().is_some_and(|row| row.try_get(0).is_ok_and(|errors: i64| errors > 0));
+            let ours = self.raw("release savepoint tenure".to_owned()).await;
+            ended = ours.err().filter(|error| is_without_savepoint(error) && !failed);
+        }
+        self.raw(text.to_owned()).await?;
+        self.open = false;
+        ended.map_or(Ok(()), Err)
+    }
+
     /// Runs a text as it is.
     pub(super) async fn raw(&mut self, sql: String) -> Result<MySqlQueryResult, sqlx::Error> {
         let patience = self.patience();
         self.run(|mut connection| {
             Box::pin(async move {
-                let done = answered(patience, sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection)).await;
-                (connection, done)
+                let answer =
+                    answered(patience, driven(sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection))).await;
+                done(connection, answer)
             })
         })
         .await
@@ -178,8 +198,8 @@ impl Session {
         let patience = self.patience();
         self.run(|mut connection| {
             Box::pin(async move {
-                let rows = answered(patience, statement.query().fetch_all(&mut *connection)).await;
-                (connection, rows)
+                let answer = answered(patience, driven(statement.query().fetch_all(&mut *connection))).await;
+                done(connection, answer)
             })
         })
         .await
@@ -254,8 +274,8 @@ impl Session {
         let patience = self.patience();
         self.run(|mut connection| {
             Box::pin(async move {
-                let done = answered(patience, statement.query().execute(&mut *connection)).await;
-                (connection, done)
+                let answer = answered(patience, driven(statement.query().execute(&mut *connection))).await;
+                done(connection, answer)
             })
         })
         .await
@@ -320,22 +340,23 @@ impl Session {
         self.connection.as_deref_mut()
     }
 
+    /// Fails where a statement of the application's own was dropped half-way, or has ended the transaction: then its savepoint
+    /// is gone. (There is no other way to ask for one than to give it up; so it is made again.)
+    pub(super) async fn ours(&mut self) -> Result<(), sqlx::Error> {
+        if self.lent {
+            let patience = self.patience();
+            let again = "release savepoint tenure; savepoint tenure";
+            self.whole(|connection| Box::pin(in_step(connection, again, patience))).await?;
+            self.lent = false;
+        }
+        Ok(())
+    }
+
     async fn run<T: Send + 'static>(
         &mut self,
         statement: impl FnOnce(PoolConnection<MySql>) -> Running<T>,
     ) -> Result<T, sqlx::Error> {
-        // A statement of the application's own may have been dropped half-way. Then what comes is not the answer to this
-        // ping, and nothing that follows would be the answer to its question.
-        if std::mem::take(&mut self.lent) {
-            let patience = self.patience();
-            self.whole(|mut connection| {
-                Box::pin(async move {
-                    let pong = answered(patience, connection.ping()).await;
-                    (connection, pong)
-                })
-            })
-            .await?;
-        }
+        self.ours().await?;
         self.whole(statement).await
     }
 
@@ -347,16 +368,21 @@ impl Session {
         // The caller of the statement before this one went away. It is waited for; if that wait is dropped as well, the
         // receiver is still here.
         if let (None, Some(returned)) = (&self.connection, &mut self.returned) {
-            self.connection = Some(returned.await.map_err(|_| sqlx::Error::WorkerCrashed)?);
+            self.connection = Some(returned.await.map_err(|_| closed())?);
         }
-        let connection = self.connection.take().ok_or(sqlx::Error::WorkerCrashed)?;
+        let connection = self.connection.take().ok_or_else(closed)?;
         let (give_back, returned) = oneshot::channel();
         self.returned = Some(returned);
         let underway = Underway::new(statement(connection), give_back, self.flavour, self.runtime.clone());
         let (connection, answer) = underway.await;
-        (self.connection, self.returned) = (unless_silent(connection, &answer), None);
+        (self.connection, self.returned) = (connection, None);
         answer
     }
+}
+
+/// The answer to whatever comes after that which closed the connection.
+fn closed() -> sqlx::Error {
+    sqlx::Error::Protocol("its connection was closed before, and the server rolls back".to_owned())
 }
 
 impl Drop for Session {

@@ -143,7 +143,10 @@ const TAKE_ALL: &str = concat!(
                  and not tenure_lock.ended and tenure_lock.expires_at > owner.now
                 then 2 else 0 end,
             tenure_lock.generation  = tenure_lock.generation + (tenure_lock.verdict = 1),
-            tenure_lock.last_active = if(tenure_lock.verdict > 0, owner.now, tenure_lock.last_active),
+            tenure_lock.last_active = case tenure_lock.verdict
+                when 1 then owner.now
+                when 2 then owner.now + (owner.now = tenure_lock.since)
+                else tenure_lock.last_active end,
             tenure_lock.since       = if(tenure_lock.verdict = 1, owner.now, tenure_lock.since),
             tenure_lock.hard_until  = if(tenure_lock.verdict = 1, owner.now + asked.most, tenure_lock.hard_until),
             tenure_lock.expires_at  = case tenure_lock.verdict

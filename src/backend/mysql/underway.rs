@@ -1,25 +1,26 @@
 //! A statement that is under way runs to its end, whoever waits for it.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
-use std::pin::Pin;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use sqlx::mysql::MySqlRow;
 use sqlx::pool::PoolConnection;
-use sqlx::{AssertSqlSafe, Connection, MySql};
+use sqlx::{AssertSqlSafe, MySql, Row};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::deadline::Flavour;
+use super::errors::is_without_savepoint;
 use crate::backend::checkout::{self, Silence};
 use crate::backend::{alarm, patience};
+use crate::lease::LockId;
 
-/// How long a connection that was lent may take to give a sign of life before it is closed.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
-
-/// What a statement gives back: the connection, and its answer.
-pub(super) type Done<T> = (PoolConnection<MySql>, Result<T, sqlx::Error>);
+/// What a statement gives back: the connection, unless it had to be closed, and the answer.
+pub(super) type Done<T> = (Option<PoolConnection<MySql>>, Result<T, sqlx::Error>);
 
 /// A statement with the connection that it runs on.
 pub(super) type Running<T> = Pin<Box<dyn Future<Output = Done<T>> + Send>>;
@@ -63,10 +64,9 @@ impl<T: Send + 'static> Drop for Underway<T> {
         // Also when this is dropped outside of the runtime, or while it shuts down.
         let _runtime = self.runtime.enter();
         self.runtime.spawn(async move {
-            let (connection, answer) = running.await;
+            let (connection, _) = running.await;
             // Without a connection whoever waits for it learns that by the channel's end.
-            let Some(connection) = unless_silent(connection, &answer) else { return };
-            if let Err(connection) = give_back.send(connection) {
+            if let Some(Err(connection)) = connection.map(|connection| give_back.send(connection)) {
                 clean_up(connection, false, flavour).await;
             }
         });
@@ -81,20 +81,78 @@ pub(super) fn give_back(connection: PoolConnection<MySql>) {
 /// Rolls back, so that the next owner of the connection finds it clean. The connection stays taken meanwhile. (A
 /// statement that still waited for a lock has ended at its deadline before.)
 pub(super) async fn clean_up(mut connection: PoolConnection<MySql>, lent: bool, flavour: Flavour) {
-    // Whether the application's last statement on it came to its end is not known.
-    let alive = match lent {
-        true => tokio::time::timeout(SIGN_OF_LIFE, connection.ping()).await.is_ok_and(|pong| pong.is_ok()),
-        false => true,
+    let patience = (patience::GRACE, Silence::default());
+    let (connection, rolled_back) = match lent {
+        // Whether the application's last statement on it came to its end is not known.
+        true => {
+            let (connection, rolled_back) = in_step(connection, flavour.roll_back(), patience).await;
+            (connection, rolled_back.map(drop))
+        }
+        false => {
+            let roll_back = sqlx::raw_sql(AssertSqlSafe(flavour.roll_back())).execute(&mut *connection);
+            match answered(patience, driven(roll_back)).await {
+                Ok(_) => (Some(connection), Ok(())),
+                Err(error) => {
+                    // The server rolls back when it notices.
+                    drop(connection.detach());
+                    (None, Err(error))
+                }
+            }
+        }
     };
-    if alive {
-        let roll_back = sqlx::raw_sql(AssertSqlSafe(flavour.roll_back())).execute(&mut *connection);
-        match answered((patience::GRACE, Silence::default()), roll_back).await {
-            Ok(_) => return checkout::give_back(connection),
-            Err(error) => tracing::warn!(%error, "a rollback failed; the connection is closed"),
+    if let Some(connection) = connection {
+        checkout::give_back(connection);
+    }
+    if let Err(error) = rolled_back {
+        tracing::warn!(%error, "a rollback failed; the connection is closed, and the server rolls back");
+    }
+}
+
+/// Runs statements on a connection whose last one may have been dropped before its answer was read, and a question to which
+/// nothing but their very next answer is the answer. If that does not come, the connection is closed: what else comes would be
+/// taken for the answers to later questions. (A ping cannot tell: what is left of the answer to a PREPARE looks like its own.)
+pub(super) async fn in_step(
+    mut connection: PoolConnection<MySql>,
+    statements: &str,
+    patience: (Duration, Silence),
+) -> Done<Vec<MySqlRow>> {
+    let sign = LockId::random().reveal();
+    let text = format!("{statements}; select '{sign}'");
+    let asked = driven(sqlx::raw_sql(AssertSqlSafe(text)).fetch_all(&mut *connection));
+    let answer = answered(patience, asked).await;
+    let is_sign = |row: &MySqlRow| row.try_get::<String, _>(0).is_ok_and(|read| read == sign);
+    match answer {
+        Ok(rows) if rows.last().is_some_and(is_sign) => (Some(connection), Ok(rows)),
+        Err(error) if is_without_savepoint(&error) => (Some(connection), Err(error)),
+        _ => {
+            drop(connection.detach());
+            let what =
+                "a statement of the application's own was dropped before its answer came, so its connection was closed";
+            (None, Err(sqlx::Error::Protocol(what.to_owned())))
         }
     }
-    // The server rolls back when it notices.
-    drop(connection.detach());
+}
+
+/// The connection with an answer, closed where the answer shows that driver and server do not understand each other any more.
+pub(super) fn done<T>(connection: PoolConnection<MySql>, answer: Result<T, sqlx::Error>) -> Done<T> {
+    match answer {
+        Err(error @ (sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::Tls(_))) => {
+            drop(connection.detach());
+            (None, Err(error))
+        }
+        answer => (Some(connection), answer),
+    }
+}
+
+/// What the driver answers; an error also where it panics, as it does over packets that it did not expect.
+pub(super) async fn driven<T>(work: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, sqlx::Error> {
+    let mut work = pin!(work);
+    poll_fn(|context| {
+        catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))).unwrap_or_else(|_| {
+            Poll::Ready(Err(sqlx::Error::Protocol("the driver panicked over an answer".to_owned())))
+        })
+    })
+    .await
 }
 
 /// Waits for an answer for so long at most.
@@ -110,19 +168,5 @@ pub(super) async fn answered<T>(
             let what = format!("the database did not answer within {} ms, so the connection was closed", limit.as_millis());
             Err(sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, what)))
         }
-    }
-}
-
-/// The connection, closed if no answer came on it: what comes later would be taken for the answer to something else.
-pub(super) fn unless_silent<T>(
-    connection: PoolConnection<MySql>,
-    answer: &Result<T, sqlx::Error>,
-) -> Option<PoolConnection<MySql>> {
-    match answer {
-        Err(sqlx::Error::Io(error)) if error.kind() == io::ErrorKind::TimedOut => {
-            drop(connection.detach());
-            None
-        }
-        _ => Some(connection),
     }
 }

@@ -8,9 +8,9 @@ use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, PgPool, Postgres, Row};
 
+use super::Time;
 use super::errors::{classify, read_committed};
 use super::pools::Pools;
-use super::Time;
 use crate::backend::checkout::{Silence, give_back};
 use crate::backend::kept::Kept;
 use crate::backend::{migration, reserve};
@@ -23,8 +23,9 @@ use crate::error::DatabaseError;
 const CONNECTIONS: u32 = 10;
 
 /// What every connection is set to, whatever the server's default is: batches and loads are transactions of their own, and
-/// under SERIALIZABLE would fail because of others that they have nothing to do with.
-const SESSION: &str = "set session characteristics as transaction isolation level read committed";
+/// under SERIALIZABLE would fail because of others that they have nothing to do with. And a transaction that is deferrable is
+/// one of ours, see [`OpenTransaction::ours`](super::connection::OpenTransaction::ours).
+const SESSION: &str = "set session characteristics as transaction isolation level read committed, not deferrable";
 
 /// What connections are set to that ask for many rows at once. A statement is planned once, for any number of questions, and what
 /// the server knows of the table by then may be old: that it is empty, or small. Then it would read all of it for each batch,
@@ -135,13 +136,7 @@ async fn reachable(url: &str) -> Result<PgConnectOptions, DatabaseError> {
     Ok(options)
 }
 
-fn pool(
-    options: PgConnectOptions,
-    connections: u32,
-    settings: &str,
-    idle: Duration,
-    silence: &Silence,
-) -> PgPool {
+fn pool(options: PgConnectOptions, connections: u32, settings: &str, idle: Duration, silence: &Silence) -> PgPool {
     let silence = silence.clone();
     let idle = format!("set idle_in_transaction_session_timeout = {}", millis(idle));
     let settings: Arc<str> = format!("{settings}; {idle}; {CLIENTS}").into();

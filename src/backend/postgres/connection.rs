@@ -38,8 +38,10 @@ pub(super) struct OpenTransaction {
     pools: Arc<Pools>,
     /// Whether it is an operation of the lock manager, which nobody but the caller of that knows of.
     ours: bool,
-    /// Whether the application had the connection in its hands.
+    /// Whether the application had the connection in its hands since our last statement.
     lent: bool,
+    /// Whether it ever had.
+    was_lent: bool,
 }
 
 impl OpenTransaction {
@@ -72,8 +74,10 @@ impl OpenTransaction {
         // A lock timeout of 0 would be none at all; a millisecond is as good as not waiting.
         let budget = budget.max(Duration::from_millis(1));
         let timeout = budget.saturating_sub(asked.elapsed()).max(Duration::from_millis(1));
-        let mut begin =
-            format!("begin isolation level read committed; set local lock_timeout = {}", millis_up(timeout));
+        let mut begin = format!(
+            "begin isolation level read committed, deferrable; set local lock_timeout = {}",
+            millis_up(timeout)
+        );
         if let Some(label) = label {
             begin += &format!("; set local application_name = '{}'", shown(label).replace('\'', "''"));
         }
@@ -90,6 +94,7 @@ impl OpenTransaction {
             pools: Arc::clone(pools),
             ours: false,
             lent: false,
+            was_lent: false,
         };
         let begun = async |connection: &mut PgConnection| {
             sqlx::raw_sql(AssertSqlSafe(begin)).fetch_all(connection).await.map_err(classify)
@@ -107,11 +112,23 @@ impl OpenTransaction {
     }
 
     fn connection(&mut self) -> Result<&mut Checkout<Postgres>, DatabaseError> {
-        Ok(self.connection.as_mut().expect("a transaction has its connection until it has ended, and ending consumes it"))
+        Ok(self
+            .connection
+            .as_mut()
+            .expect("a transaction has its connection until it has ended, and ending consumes it"))
     }
 
     /// Does something that waits for no lock.
     pub(super) async fn run<T>(
+        &mut self,
+        work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
+    ) -> Result<T, DatabaseError> {
+        self.still_ours().await?;
+        self.send(work).await
+    }
+
+    /// As [`run`](Self::run), whatever the application did.
+    async fn send<T>(
         &mut self,
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
     ) -> Result<T, DatabaseError> {
@@ -128,6 +145,7 @@ impl OpenTransaction {
         &mut self,
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
     ) -> Result<T, DatabaseError> {
+        self.still_ours().await?;
         self.shorten().await?;
         let (asked, process, left) = (self.asked, self.process, self.left());
         let (pools, limit) = (Arc::clone(&self.pools), patience::limit(left));
@@ -179,7 +197,7 @@ impl OpenTransaction {
             let set = async |connection: &mut PgConnection| {
                 sqlx::raw_sql(AssertSqlSafe(set)).execute(connection).await.map(drop).map_err(classify)
             };
-            self.run(set).await?;
+            self.send(set).await?;
             self.timeout = left;
         }
         Ok(())
@@ -187,20 +205,35 @@ impl OpenTransaction {
 
     /// The connection, for the application's own statements: their errors are not seen here.
     pub(super) fn lend(&mut self) -> Option<&mut PgConnection> {
-        self.lent = true;
+        (self.lent, self.was_lent) = (true, true);
         self.connection.as_mut()?.open().ok()
     }
 
-    /// Commits. PostgreSQL answers COMMIT of an aborted transaction with ROLLBACK, and the driver says `Ok`; so where an
-    /// error may have gone unseen, a statement goes before it, in the same round trip, which fails where the transaction is
-    /// aborted.
+    /// Fails where the transaction is not there any more that was begun. It was begun as deferrable, which means nothing at READ
+    /// COMMITTED, costs nothing, and is not so of what comes after it on this connection.
+    async fn still_ours(&mut self) -> Result<(), DatabaseError> {
+        if self.lent {
+            let asked = "select current_setting('transaction_deferrable') = 'on'";
+            let same = async |connection: &mut PgConnection| {
+                let row = sqlx::raw_sql(asked).fetch_one(connection).await.map_err(classify)?;
+                row.try_get::<bool, _>(0).map_err(classify)
+            };
+            if !self.send(same).await? {
+                return Err(DatabaseError::TransactionEnded(ENDED));
+            }
+            self.lent = false;
+        }
+        Ok(())
+    }
+
+    /// Commits. PostgreSQL answers COMMIT of an aborted transaction with ROLLBACK, and outside of one with a warning, and the
+    /// driver says `Ok` to both; so where the application had the connection, a statement goes before it, in the same round
+    /// trip, which fails where the transaction is aborted or [another one](Self::still_ours).
     pub(super) async fn commit(mut self, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
-        let commit = match (operation, self.lent) {
-            (Some(operation), _) => format!("{}; commit", operation::carried(operation)),
-            (None, true) => "select 1; commit".to_owned(),
-            (None, false) => "commit".to_owned(),
-        };
-        let ours = self.ours;
+        let first = operation.map(|operation| format!("{}; ", operation::carried(operation))).unwrap_or_default();
+        let (ours, was_lent) = (self.ours, self.was_lent);
+        let same = if was_lent { SAME } else { "" };
+        let commit = format!("{same}{first}commit");
         let unknown = |what| match ours {
             true => DatabaseError::OutcomeUnknown(what),
             false => DatabaseError::CommitUnknown(what),
@@ -212,11 +245,12 @@ impl OpenTransaction {
             answered = true;
             committed.map(drop).map_err(|error| match effect(&error) {
                 Effect::Unknown => unknown(error.to_string()),
+                _ if was_lent && errors::is_not_ours(&error) => DatabaseError::TransactionEnded(ENDED),
                 // The server said no: it has rolled back.
                 _ => classify(error),
             })
         };
-        match self.run(committed).await {
+        match self.send(committed).await {
             Err(DatabaseError::ConnectionLost(what)) if sent && !answered => Err(unknown(what)),
             Err(error) => Err(error),
             Ok(()) => {
@@ -228,9 +262,11 @@ impl OpenTransaction {
 
     /// Rolls back and waits until it is done.
     pub(super) async fn rollback(mut self) -> Result<(), DatabaseError> {
-        self.run(roll_back).await?;
+        // What the application has committed is not rolled back by this. (Any other error is one of an aborted transaction.)
+        let ended = self.still_ours().await.err().filter(|error| matches!(error, DatabaseError::TransactionEnded(_)));
+        self.send(roll_back).await?;
         self.keep();
-        Ok(())
+        ended.map_or(Ok(()), Err)
     }
 
     /// Keeps the connection for the next transaction, unless somebody may be waiting for one. Those of the reserve are not kept.
@@ -254,6 +290,12 @@ async fn end_wait(pool: &PgPool, process: i32) -> bool {
     let end = "select pg_cancel_backend($1) where cardinality(pg_blocking_pids($1)) > 0";
     sqlx::query_scalar(end).bind(process).fetch_optional(pool).await.ok().flatten().unwrap_or(false)
 }
+
+/// Fails by a division by zero where the transaction is not the one that was begun.
+const SAME: &str = "select 1 / (current_setting('transaction_deferrable') = 'on')::int; ";
+
+const ENDED: &str = "what was saved before is stored if that was a COMMIT, and undone if it was a ROLLBACK; nothing was saved \
+                     after it";
 
 const BLOCKER: &str = "
     select format('%s (%s, %s since %s)', application_name, usename, state, to_char(state_change, 'HH24:MI:SS'))

@@ -74,6 +74,11 @@ pub(super) fn read_committed(isolation: &str) -> Result<(), DatabaseError> {
     }
 }
 
+/// Whether it is the division by zero with which a commit asks whose the transaction is.
+pub(super) fn is_not_ours(error: &sqlx::Error) -> bool {
+    error.as_database_error().and_then(|error| error.code()).is_some_and(|code| code == "22012")
+}
+
 /// Whether a row with this key is there already.
 pub(super) fn is_duplicate(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(|error| error.is_unique_violation())

@@ -10,37 +10,41 @@ use sqlx::postgres::PgRow;
 use super::errors::{classify, is_duplicate};
 use super::leases::{self, lease};
 use super::slots;
-use crate::backend::{Attempt, CENTURY, LockRequest, Proof};
+use crate::backend::{Attempt, CENTURY, LockHash, LockRequest, Proof};
 use crate::clock::millis;
 use crate::error::DatabaseError;
-use crate::lease::{Holder, LockKey, NoLock, Owner, Why};
+use crate::lease::{Holder, LockId, LockKey, NoLock, Owner, Why};
 
 /// The row is taken over if its lease has ended or is a reservation for whoever asks, or kept if the same lock id asks
 /// again. What comes back is the winner; a number of affected rows would not tell. Times are evaluated after the row is
 /// locked, which EXCLUDED's are not.
+///
+/// Whoever asks again, and whoever keeps a lease alive, is told of a lease that [`give_back`] then lets alone: from there on its
+/// last sign of life is not its first.
 const TAKE: &str = "
     insert into tenure_lock as l (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, shared,
                                   since, last_active, active_at, expires_at, ttl, idle_limit, hard_until)
     select $2, $3, $4,
            1 + greatest((select max(generation) from tenure_lock where kind = $2 and id = $3),
                         (select generation from tenure_lock_floor where kind = $2), 0),
-           $5, $6, $7, $10, $11, $13, tenure_now($1), tenure_now($1), tenure_now($1), tenure_now($1) + $8, $8, $12,
-           tenure_now($1) + $9
+           $5, $6, $7, $10, $11, $13, clock.now, clock.now, clock.now, clock.now + $8, $8, $12, clock.now + $9
+      from (select tenure_now($1) as now offset 0) clock
      where not exists (select 1 from tenure_lock_history where lock_hash = $5)
         on conflict (kind, id, slot) do update set
            generation  = l.generation + (l.lock_hash <> excluded.lock_hash)::int,
-           since       = case when l.lock_hash = excluded.lock_hash then l.since else tenure_now($1) end,
-           hard_until  = case when l.lock_hash = excluded.lock_hash then l.hard_until else tenure_now($1) + $9 end,
-           expires_at  = case when l.lock_hash = excluded.lock_hash
-                              then greatest(l.expires_at, least(tenure_now($1) + $8, l.hard_until))
-                              else tenure_now($1) + $8 end,
+           (since, last_active, active_at, hard_until, expires_at) =
+               (select case when l.lock_hash = $5 then l.since else clock.now end,
+                       case when l.lock_hash = $5 and l.since = clock.now then clock.now + 1 else clock.now end,
+                       clock.now,
+                       case when l.lock_hash = $5 then l.hard_until else clock.now + $9 end,
+                       case when l.lock_hash = $5 then greatest(l.expires_at, least(clock.now + $8, l.hard_until))
+                            else clock.now + $8 end
+                  from (select tenure_now($1) as now offset 0) clock),
            lock_hash   = excluded.lock_hash,
            owner_id    = excluded.owner_id,
            owner_name  = excluded.owner_name,
            owner_role  = excluded.owner_role,
            shown_as    = excluded.shown_as,
-           last_active = tenure_now($1),
-           active_at   = tenure_now($1),
            ttl         = excluded.ttl,
            idle_limit  = excluded.idle_limit,
            ended       = false
@@ -146,7 +150,8 @@ async fn record_expired(
 
 /// A time to live that somebody edited must not make the sum too large: one error would fail the heartbeat of all.
 const KEEP_ALIVE: &str = "
-    update tenure_lock set last_active = tenure_now($1), active_at = greatest(active_at, tenure_now($1) - $4),
+    update tenure_lock set last_active = coalesce(nullif(tenure_now($1), since), since + 1),
+           active_at = greatest(active_at, tenure_now($1) - $4),
            expires_at = greatest(expires_at, least(tenure_now($1) + least(ttl, 100000000000000), hard_until,
                                                    greatest(active_at, tenure_now($1) - $4) + idle_limit))
      where lock_hash = $2 and ($3::text is null or owner_id = $3) and not ended and expires_at > tenure_now($1)
@@ -164,7 +169,7 @@ pub(super) async fn keep_alive(
 }
 
 const EXTEND: &str = "
-    update tenure_lock set last_active = tenure_now($1), active_at = tenure_now($1),
+    update tenure_lock set last_active = coalesce(nullif(tenure_now($1), since), since + 1), active_at = tenure_now($1),
            expires_at = greatest(expires_at, least(least(expires_at, tenure_now($1) + least(ttl, 100000000000000)) + $4,
                                                   tenure_now($1) + least(ttl, 100000000000000), hard_until))
      where lock_hash = $2 and ($3::text is null or owner_id = $3) and not ended and expires_at > tenure_now($1)
@@ -216,6 +221,27 @@ pub(super) async fn release(
         record_ended(connection, row, "released", None, None, now).await?;
     }
     answer(connection, proof, released, now).await
+}
+
+const GIVE_BACK: &str = "
+    update tenure_lock set ended = true, lock_hash = $4, slot = case when slot = '' then slot else $4 end
+     where lock_hash = $2 and generation = $3 and last_active = since and not ended and expires_at > tenure_now($1)
+    returning *, tenure_now($1) as now";
+
+/// Frees a lease if nobody was told of it but whom it was granted to at first, who has gone. Its lock id can be used again.
+pub(super) async fn give_back(
+    connection: &mut PgConnection,
+    lock: &LockHash,
+    generation: i64,
+    now: Option<i64>,
+) -> Result<bool, DatabaseError> {
+    let nobodys = LockId::random().hash().to_vec();
+    let given = sqlx::query(GIVE_BACK).bind(now).bind(&lock[..]).bind(generation).bind(nobodys);
+    let given = given.fetch_optional(&mut *connection).await.map_err(classify)?;
+    if let Some(row) = &given {
+        record_ended(connection, row, "released", None, None, now).await?;
+    }
+    Ok(given.is_some())
 }
 
 /// Takes the row as a takeover would: a save under this lease is waited for. Whether the lease is alive is asked after that wait.

@@ -11,7 +11,7 @@ use sqlx::{AssertSqlSafe, PgConnection, Postgres};
 
 use super::errors::classify;
 use super::transaction::PgTransaction;
-use crate::backend::sea_orm::{Failure, SeaOrmStatements};
+use crate::backend::sea_orm::{Failure, SeaOrmStatements, may_end};
 use crate::error::DatabaseError;
 
 #[async_trait]
@@ -21,13 +21,22 @@ impl SeaOrmStatements for PgTransaction {
     }
 
     async fn execute(&mut self, statement: Statement) -> Result<ExecResult, Failure> {
+        let may_end = may_end(&statement.sql);
         let query = query(statement);
-        self.within_deadline(async |connection| query.execute(connection).await.map(ExecResult::from)).await
+        let done = self.within_deadline(async |connection| query.execute(connection).await.map(ExecResult::from)).await;
+        if may_end {
+            self.open.lend();
+        }
+        done
     }
 
     async fn execute_unprepared(&mut self, sql: &str) -> Result<ExecResult, Failure> {
-        let sql = sqlx::raw_sql(AssertSqlSafe(sql.to_owned()));
-        self.within_deadline(async |connection| sql.execute(connection).await.map(ExecResult::from)).await
+        let text = sqlx::raw_sql(AssertSqlSafe(sql.to_owned()));
+        let done = self.within_deadline(async |connection| text.execute(connection).await.map(ExecResult::from)).await;
+        if may_end(sql) {
+            self.open.lend();
+        }
+        done
     }
 
     async fn query(&mut self, statement: Statement) -> Result<Vec<QueryResult>, Failure> {

@@ -99,7 +99,8 @@ const TAKE_ALL: &str = "
                owner_name  = excluded.owner_name,
                owner_role  = excluded.owner_role,
                shown_as    = excluded.shown_as,
-               last_active = excluded.last_active,
+               last_active = case when l.lock_hash = excluded.lock_hash and l.since = excluded.since
+                                  then excluded.since + 1 else excluded.since end,
                active_at   = excluded.active_at,
                ttl         = excluded.ttl,
                idle_limit  = excluded.idle_limit,

@@ -10,7 +10,7 @@ use sqlx::{Connection, Row, SqliteConnection};
 use tokio::sync::Mutex;
 
 use super::Sqlite;
-use super::connection::{Writer, never_waits};
+use super::connection::Writer;
 use super::errors::classify;
 use crate::backend::migration;
 use crate::database::ConnectOptions;
@@ -53,7 +53,6 @@ impl Sqlite {
         })?;
         let version = verify(&mut writer).await?;
         migrator().run_direct(None, &mut writer, false).await.map_err(|error| migration::failed(error, classify))?;
-        never_waits(&mut writer).await?;
         // `query_only` keeps a stray write out of a connection whose transactions nobody ends with COMMIT.
         let reading = options.clone().pragma("query_only", "on");
         let readers = SqlitePoolOptions::new()
@@ -62,7 +61,7 @@ impl Sqlite {
             .test_before_acquire(false)
             .connect_lazy_with(reading);
         Ok(Sqlite {
-            writer: Arc::new(Mutex::new(Writer::new(writer, options))),
+            writer: Arc::new(Mutex::new(Writer::new(writer, options).await?)),
             readers,
             clock: connect.clock,
             version,

@@ -9,6 +9,7 @@ use sqlx::{AssertSqlSafe, Connection, Sqlite, SqliteConnection, SqlitePool};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::errors::{classify, effect, is_busy};
+use super::fence::Fence;
 use super::holder;
 use crate::backend::{Effect, patience};
 use crate::error::DatabaseError;
@@ -18,6 +19,7 @@ use crate::lock_mode::Wait;
 #[derive(Debug)]
 pub(crate) struct Writer {
     connection: Option<SqliteConnection>,
+    fence: Arc<Fence>,
     options: SqliteConnectOptions,
     /// Closed for good: it is not opened again.
     closed: bool,
@@ -28,14 +30,19 @@ pub(crate) struct Writer {
 const PAUSES: [u64; 12] = [1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100];
 
 impl Writer {
-    pub(super) fn new(connection: SqliteConnection, options: SqliteConnectOptions) -> Self {
-        Writer { connection: Some(connection), options, closed: false }
+    pub(super) async fn new(
+        mut connection: SqliteConnection,
+        options: SqliteConnectOptions,
+    ) -> Result<Self, DatabaseError> {
+        let fence = Arc::default();
+        set_up(&mut connection, &fence).await?;
+        Ok(Writer { connection: Some(connection), fence, options, closed: false })
     }
 
     pub(super) async fn connection(&mut self) -> Result<&mut SqliteConnection, DatabaseError> {
         if self.connection.is_none() && !self.closed {
             let mut connection = SqliteConnection::connect_with(&self.options).await.map_err(classify)?;
-            never_waits(&mut connection).await?;
+            set_up(&mut connection, &self.fence).await?;
             self.connection = Some(connection);
         }
         self.connection.as_mut().ok_or(DatabaseError::Closed)
@@ -91,9 +98,17 @@ pub(super) async fn reader(readers: &SqlitePool) -> Result<PoolConnection<Sqlite
     }
 }
 
-/// Sets a connection so that whoever finds another process writing is told so at once.
-pub(super) async fn never_waits(connection: &mut SqliteConnection) -> Result<(), DatabaseError> {
-    sqlx::raw_sql("pragma busy_timeout = 0").execute(connection).await.map(drop).map_err(classify)
+/// Sets a connection so that whoever finds another process writing is told so at once, and that nobody ends a transaction
+/// behind the back of its owner.
+async fn set_up(connection: &mut SqliteConnection, fence: &Arc<Fence>) -> Result<(), DatabaseError> {
+    sqlx::raw_sql("pragma busy_timeout = 0").execute(&mut *connection).await.map_err(classify)?;
+    let mut handle = connection.lock_handle().await.map_err(classify)?;
+    let (commit, rollback) = (Arc::clone(fence), Arc::clone(fence));
+    handle.set_commit_hook(move || !commit.is_hit());
+    handle.set_rollback_hook(move || {
+        rollback.is_hit();
+    });
+    Ok(())
 }
 
 /// A transaction under way. However its owner goes away (an error, a panic, a request whose browser hung up in the
@@ -103,6 +118,8 @@ pub(super) async fn never_waits(connection: &mut SqliteConnection) -> Result<(),
 pub(super) struct OpenTransaction {
     /// `None` once it has ended.
     writer: Option<OwnedMutexGuard<Writer>>,
+    /// Whether the application had the connection in its hands since our last statement.
+    lent: bool,
 }
 
 impl OpenTransaction {
@@ -113,7 +130,7 @@ impl OpenTransaction {
         let (mut guard, left) = Writer::queue(writer, wait).await?;
         guard.connection().await?;
         // From here on the guard below rolls back if this future is dropped, also in the middle of BEGIN.
-        let mut transaction = OpenTransaction { writer: Some(guard) };
+        let mut transaction = OpenTransaction { writer: Some(guard), lent: false };
         let Some(writer) = &mut transaction.writer else { return Err(timed_out(None)) };
         let file = writer.options.get_filename().to_owned();
         match writer.begin_immediate(left).await {
@@ -132,14 +149,14 @@ impl OpenTransaction {
     pub(super) async fn of_one_trip(writer: &Arc<Mutex<Writer>>, wait: Wait) -> Result<Self, DatabaseError> {
         let (mut guard, _) = Writer::queue(writer, wait).await?;
         guard.connection().await?;
-        Ok(OpenTransaction { writer: Some(guard) })
+        Ok(OpenTransaction { writer: Some(guard), lent: false })
     }
 
     /// As [`of_one_trip`](Self::of_one_trip), if nobody in this process uses the writer.
     pub(super) async fn at_once(writer: &Arc<Mutex<Writer>>) -> Result<Option<Self>, DatabaseError> {
         let Ok(mut guard) = Arc::clone(writer).try_lock_owned() else { return Ok(None) };
         guard.connection().await?;
-        Ok(Some(OpenTransaction { writer: Some(guard) }))
+        Ok(Some(OpenTransaction { writer: Some(guard), lent: false }))
     }
 
     /// It has committed by itself.
@@ -153,9 +170,38 @@ impl OpenTransaction {
         writer.expect("a transaction has its connection until it is committed or rolled back, and both consume it")
     }
 
+    /// From here on it is ended by [`commit`](Self::commit) and [`rollback`](Self::rollback) only: what the application's own
+    /// statements would commit is rolled back, also what they write after they have rolled back.
+    pub(super) fn fenced(self) -> Self {
+        self.writer.iter().for_each(|writer| writer.fence.shut());
+        self
+    }
+
+    /// The connection, for the application's own statements.
+    pub(super) fn lend(&mut self) -> &mut SqliteConnection {
+        self.lent = true;
+        self.connection()
+    }
+
+    /// The connection, if the transaction is still there that was begun.
+    pub(super) async fn ours(&mut self) -> Result<&mut SqliteConnection, DatabaseError> {
+        if std::mem::take(&mut self.lent) {
+            // A statement of theirs that was dropped half-way may still be under way.
+            self.connection().ping().await.map_err(classify)?;
+        }
+        if self.writer.as_ref().is_some_and(|writer| writer.fence.was_hit()) {
+            return Err(DatabaseError::TransactionEnded(
+                "it was rolled back, also if it was to be committed, and nothing of it is stored",
+            ));
+        }
+        Ok(self.connection())
+    }
+
     /// Commits, with a statement before it if one is given. After an error the transaction is rolled back, if it is still
     /// there.
     pub(super) async fn commit(mut self, first: Option<String>) -> Result<(), DatabaseError> {
+        self.ours().await?;
+        self.writer.iter().for_each(|writer| writer.fence.open());
         let commit = first.map_or_else(|| "commit".to_owned(), |first| format!("{first}; commit"));
         match sqlx::raw_sql(AssertSqlSafe(commit)).execute(self.connection()).await {
             Ok(_) => {
@@ -171,9 +217,11 @@ impl OpenTransaction {
 
     /// Rolls back and waits until it is done.
     pub(super) async fn rollback(mut self) -> Result<(), DatabaseError> {
+        let is_over = self.ours().await.is_err();
         let rolled_back = sqlx::raw_sql("rollback").execute(self.connection()).await;
-        if rolled_back.is_ok() {
-            self.writer = None;
+        if is_over || rolled_back.is_ok() {
+            self.writer.take().iter().for_each(|writer| writer.fence.open());
+            return Ok(());
         }
         rolled_back.map(drop).map_err(classify)
     }
@@ -186,15 +234,20 @@ impl Drop for OpenTransaction {
             // The connection stays taken until the rollback is done, so the next owner finds it clean.
             Ok(runtime) => drop(runtime.spawn(async move { roll_back(&mut writer).await })),
             // Without a runtime nothing can be awaited: closing the connection rolls back as well.
-            Err(_) => drop(writer.connection.take()),
+            Err(_) => {
+                drop(writer.connection.take());
+                writer.fence.open();
+            }
         }
     }
 }
 
 async fn roll_back(writer: &mut Writer) {
-    let Some(connection) = writer.connection.as_mut() else { return };
-    if let Err(error) = sqlx::raw_sql("rollback").execute(connection).await {
+    if let Some(connection) = writer.connection.as_mut()
+        && let Err(error) = sqlx::raw_sql("rollback").execute(connection).await
+    {
         // "No transaction is active" is the normal answer where BEGIN had failed or COMMIT had worked after all.
         tracing::debug!(%error, "nothing to roll back");
     }
+    writer.fence.open();
 }

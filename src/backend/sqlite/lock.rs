@@ -9,13 +9,14 @@ use sqlx::sqlite::SqliteRow;
 use super::errors::{classify, is_duplicate};
 use super::leases::{self, lease};
 use super::slots;
-use crate::backend::{Attempt, CENTURY, LockRequest, Proof};
+use crate::backend::{Attempt, CENTURY, LockHash, LockRequest, Proof};
 use crate::clock::millis;
 use crate::error::DatabaseError;
-use crate::lease::{Holder, LockKey, NoLock, Owner, Why};
+use crate::lease::{Holder, LockId, LockKey, NoLock, Owner, Why};
 
 /// The row is taken over if its lease has ended or is a reservation for whoever asks, or kept if the same lock id asks
-/// again. What comes back is the winner; a number of affected rows would not tell.
+/// again. What comes back is the winner; a number of affected rows would not tell. Whoever asks again, and whoever keeps a
+/// lease alive, is told of a lease that [`give_back`] then lets alone: from there on its last sign of life is not its first.
 const TAKE: &str = "
     insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, shared,
                              since, last_active, active_at, expires_at, ttl, idle_limit, hard_until)
@@ -36,7 +37,7 @@ const TAKE: &str = "
            owner_name  = excluded.owner_name,
            owner_role  = excluded.owner_role,
            shown_as    = excluded.shown_as,
-           last_active = excluded.last_active,
+           last_active = iif(lock_hash = excluded.lock_hash, ?1 + (since = ?1), ?1),
            active_at   = excluded.active_at,
            ttl         = excluded.ttl,
            idle_limit  = excluded.idle_limit,
@@ -129,7 +130,7 @@ async fn record_expired(
 }
 
 const KEEP_ALIVE: &str = "
-    update tenure_lock set last_active = ?1, active_at = max(active_at, ?1 - ?4),
+    update tenure_lock set last_active = ?1 + (since = ?1), active_at = max(active_at, ?1 - ?4),
            expires_at = max(expires_at, min(?1 + ttl, hard_until,
                                             coalesce(max(active_at, ?1 - ?4) + idle_limit, hard_until)))
      where lock_hash = ?2 and (?3 is null or owner_id = ?3) and ended = 0 and expires_at > ?1
@@ -147,7 +148,7 @@ pub(super) async fn keep_alive(
 }
 
 const EXTEND: &str = "
-    update tenure_lock set last_active = ?1, active_at = ?1,
+    update tenure_lock set last_active = ?1 + (since = ?1), active_at = ?1,
            expires_at = max(expires_at, min(expires_at + ?4, ?1 + ttl, hard_until))
      where lock_hash = ?2 and (?3 is null or owner_id = ?3) and ended = 0 and expires_at > ?1
     returning *";
@@ -195,6 +196,27 @@ pub(super) async fn release(
         record_ended(connection, row, "released", None, None, now).await?;
     }
     answer(connection, proof, released, now).await
+}
+
+const GIVE_BACK: &str = "
+    update tenure_lock set ended = 1, lock_hash = ?4, slot = iif(slot = x'', slot, ?4)
+     where lock_hash = ?2 and generation = ?3 and last_active = since and ended = 0 and expires_at > ?1
+    returning *";
+
+/// Frees a lease if nobody was told of it but whom it was granted to at first, who has gone. Its lock id can be used again.
+pub(super) async fn give_back(
+    connection: &mut SqliteConnection,
+    lock: &LockHash,
+    generation: i64,
+    now: i64,
+) -> Result<bool, DatabaseError> {
+    let nobodys = LockId::random().hash().to_vec();
+    let given = sqlx::query(GIVE_BACK).bind(now).bind(&lock[..]).bind(generation).bind(nobodys);
+    let given = given.fetch_optional(&mut *connection).await.map_err(classify)?;
+    if let Some(row) = &given {
+        record_ended(connection, row, "released", None, None, now).await?;
+    }
+    Ok(given.is_some())
 }
 
 const BREAK: &str = "

@@ -42,7 +42,7 @@ impl BackendTransaction for SqliteTransaction {
         _mode: LockMode,
     ) -> Result<Option<Stored>, DatabaseError> {
         // Every mode is granted already: nobody else can write until this transaction ends.
-        load::load(self.open.connection(), mapping, id).await
+        load::load(self.open.ours().await?, mapping, id).await
     }
 
     async fn hold_version(
@@ -50,7 +50,7 @@ impl BackendTransaction for SqliteTransaction {
         mapping: &'static Mapping,
         id: &[Value],
     ) -> Result<Option<Version>, DatabaseError> {
-        load::version_now(self.open.connection(), mapping, id).await
+        load::version_now(self.open.ours().await?, mapping, id).await
     }
 
     async fn state_at(
@@ -59,7 +59,7 @@ impl BackendTransaction for SqliteTransaction {
         key: &LockKey,
         at: Version,
     ) -> Result<Option<Rows>, DatabaseError> {
-        revision::state(self.open.connection(), mapping, key, at).await
+        revision::state(self.open.ours().await?, mapping, key, at).await
     }
 
     async fn latest_change(
@@ -68,7 +68,7 @@ impl BackendTransaction for SqliteTransaction {
         key: &LockKey,
         id: &[Value],
     ) -> Result<Option<Change>, DatabaseError> {
-        Ok(revision::changes(self.open.connection(), mapping, key, id, 1).await?.pop())
+        Ok(revision::changes(self.open.ours().await?, mapping, key, id, 1).await?.pop())
     }
 
     async fn insert(
@@ -79,7 +79,7 @@ impl BackendTransaction for SqliteTransaction {
         author: &Authorship,
     ) -> Result<Option<Version>, DatabaseError> {
         let now = self.now();
-        let connection = self.open.connection();
+        let connection = self.open.ours().await?;
         let inserted = rows::insert(connection, mapping, key, rows, author, now).await?;
         if let Some(version) = inserted {
             revision::keep(connection, mapping, key, version, rows, author, now).await?;
@@ -89,7 +89,7 @@ impl BackendTransaction for SqliteTransaction {
 
     async fn save(&mut self, save: &Save<'_>) -> Result<Saved, DatabaseError> {
         let now = self.now();
-        let connection = self.open.connection();
+        let connection = self.open.ours().await?;
         let saved = rows::save(connection, save, now).await?;
         if let Saved::Done = saved {
             let Save { mapping, key, to, rows, author, .. } = *save;
@@ -100,7 +100,7 @@ impl BackendTransaction for SqliteTransaction {
 
     async fn delete(&mut self, mapping: &'static Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError> {
         let now = self.now();
-        let connection = self.open.connection();
+        let connection = self.open.ours().await?;
         let deleted = rows::delete(connection, mapping, old).await?;
         if let Saved::Done = deleted {
             revision::forget(connection, key).await?;
@@ -110,33 +110,33 @@ impl BackendTransaction for SqliteTransaction {
     }
 
     async fn lock_matching(&mut self, mapping: &'static Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError> {
-        rows::matching(self.open.connection(), mapping, when).await
+        rows::matching(self.open.ours().await?, mapping, when).await
     }
 
     async fn update_matching(&mut self, change: &BulkChange<'_>) -> Result<u64, DatabaseError> {
         let now = self.now();
-        rows::update_matching(self.open.connection(), change, now).await
+        rows::update_matching(self.open.ours().await?, change, now).await
     }
 
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         // Holding the write lock is holding the lease: no other statement can touch its row before the commit.
         let now = self.now();
-        leases::check(self.open.connection(), proof, now).await
+        leases::check(self.open.ours().await?, proof, now).await
     }
 
     async fn resume(&mut self, proof: &Proof, key: &LockKey) -> Result<Resumption, DatabaseError> {
         let now = self.now();
-        resume::resume(self.open.connection(), proof, key, now).await
+        resume::resume(self.open.ours().await?, proof, key, now).await
     }
 
     async fn key_state(&mut self, key: &LockKey) -> Result<KeyState, DatabaseError> {
         let now = self.now();
-        leases::key_state(self.open.connection(), key, now).await
+        leases::key_state(self.open.ours().await?, key, now).await
     }
 
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let now = self.now();
-        lock::release(self.open.connection(), proof, now).await
+        lock::release(self.open.ours().await?, proof, now).await
     }
 
     async fn commit(self: Box<Self>, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
@@ -149,7 +149,7 @@ impl BackendTransaction for SqliteTransaction {
     }
 
     fn as_sqlite(&mut self) -> Option<&mut SqliteConnection> {
-        Some(self.open.connection())
+        Some(self.open.lend())
     }
 
     #[cfg(feature = "sea-orm")]

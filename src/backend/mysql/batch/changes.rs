@@ -94,8 +94,11 @@ impl<'o> Changes<'o> {
 
     /// The answers for the new ones.
     pub(super) fn won(&self, found: &Found, answers: &mut Answers) {
-        for &(at, request, _) in &self.new {
-            answers[at] = found.seen.of_key(&request.key).and_then(|lease| to(request, lease));
+        for (at, request, new) in &self.new {
+            // Of a lock id that got it elsewhere at this moment, it is asked again alone: there that leaves a trace.
+            let seen = found.seen.of_key(&request.key);
+            let seen = seen.filter(|seen| seen.lock != new.lock || seen.holder.since == new.holder.since);
+            answers[*at] = seen.and_then(|lease| to(request, lease));
         }
     }
 }

@@ -54,7 +54,7 @@ const CHANGE: &str = concat!(
          declare length bigint default ?;
          if verb = 4 then start transaction; end if;
          update tenure_lock
-            set last_active = if(verb < 3, moment, last_active),
+            set last_active = if(verb < 3, moment + (moment = since), last_active),
                 active_at = case verb when 1 then greatest(active_at, moment - length)
                                       when 2 then greatest(active_at, moment)
                                       else active_at end,

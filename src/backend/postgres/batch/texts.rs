@@ -60,9 +60,9 @@ macro_rules! changes {
         concat!(
             "set last_active = case when ",
             $verb,
-            " < 3 then ",
+            " < 3 then coalesce(nullif(",
             $now,
-            " else l.last_active end,
+            ", l.since), l.since + 1) else l.last_active end,
                    active_at = case ",
             $verb,
             "

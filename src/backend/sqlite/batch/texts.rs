@@ -44,7 +44,8 @@ pub(super) async fn look(
     parse(&rows.map_err(classify)?)
 }
 
-/// As in [`lock`](super::super::lock), but only over what has ended: ran-out leases have to be recorded before.
+/// As in [`lock`](super::super::lock), but only over what has ended: ran-out leases have to be recorded before. (Or asked for
+/// again in the same millisecond, which looks the same afterwards.)
 macro_rules! take {
     () => {
         "
@@ -63,7 +64,7 @@ macro_rules! take {
       from asked
      where not exists (select 1 from tenure_lock_history as past where past.lock_hash = asked.lock_hash)
         on conflict (kind, id, slot) do update set
-           generation  = generation + 1,
+           generation  = generation + (lock_hash <> excluded.lock_hash),
            since       = excluded.since,
            hard_until  = excluded.hard_until,
            expires_at  = excluded.expires_at,
@@ -72,12 +73,13 @@ macro_rules! take {
            owner_name  = excluded.owner_name,
            owner_role  = excluded.owner_role,
            shown_as    = excluded.shown_as,
-           last_active = excluded.last_active,
+           last_active = ?1 + (lock_hash = excluded.lock_hash),
            active_at   = excluded.active_at,
            ttl         = excluded.ttl,
            idle_limit  = excluded.idle_limit,
            ended       = 0
-     where ended = 1 and shared = 0 and lock_hash <> excluded.lock_hash;
+     where (ended = 1 and shared = 0 and lock_hash <> excluded.lock_hash)
+        or (ended = 0 and lock_hash = excluded.lock_hash and since = ?1 and expires_at = ?1 + ttl);
 
     select 'taken', json_group_array(json_array(asked.value ->> 0, l.generation))
       from json_each(?2) as asked cross join tenure_lock as l
@@ -125,7 +127,7 @@ macro_rules! shown {
 }
 macro_rules! last_active {
     () => {
-        "iif(shown.value ->> 3 < 3, ?1, last_active)"
+        "iif(shown.value ->> 3 < 3, ?1 + (since = ?1), last_active)"
     };
 }
 macro_rules! active_at {

@@ -1,0 +1,166 @@
+//! Calls that are dropped half-way: what they were granted is given back, and what others were told stays true.
+
+use std::future::IntoFuture;
+
+use tenure::{LockError, LockId, LockKey, LockManager, LockPolicy, Owner};
+use tokio::task::JoinSet;
+
+use super::support::{MINUTE, TestDb, key, kim, lee, random};
+use super::transactions::cancelled_after;
+use super::watching::Events;
+
+/// Far more waits than any of these calls has.
+const MOST: usize = 60;
+
+#[derive(Debug, Clone, Copy)]
+enum Call {
+    Try,
+    TryAs,
+    Share,
+    Wait,
+    WaitAs,
+    Set,
+    TakeOver,
+}
+
+/// The lock ids of what was granted.
+async fn ask(call: Call, locks: &LockManager, keys: &[LockKey], id: LockId) -> Vec<LockId> {
+    let key = &keys[0];
+    let lease = match call {
+        Call::Try => locks.try_lock(key, &kim()).await.unwrap(),
+        Call::TryAs => locks.try_lock_as(key, &kim(), id).await.unwrap(),
+        Call::Share => locks.try_lock_shared_as(key, &kim(), id).await.unwrap(),
+        Call::Wait => locks.lock(key, &kim()).await.unwrap(),
+        Call::WaitAs => locks.lock(key, &kim()).with_id(id).await.unwrap(),
+        Call::TakeOver => locks.take_over(key, 1, &kim(), id, "it is my other tab").await.unwrap(),
+        Call::Set => {
+            let held = locks.try_lock_all_as(keys.iter().cloned(), &kim(), id).await.unwrap();
+            return held.leases().iter().map(|lease| lease.id().clone()).collect();
+        }
+    };
+    vec![lease.id().clone()]
+}
+
+/// The time stands still, so no lease runs out: a key can only be had if it was given back.
+pub async fn whatever_is_dropped_at_any_moment_leaves_its_keys_free(t: &TestDb) {
+    use Call::*;
+    let locks = t.locks.clone().with_policy("PriceList", LockPolicy::shared());
+    for call in [Try, TryAs, Share, Wait, WaitAs, Set, TakeOver] {
+        for locks in [locks.clone(), locks.clone().one_by_one()] {
+            let (mut done, mut waits) = (0, 0);
+            while done < 2 {
+                assert!(waits < MOST, "{call:?} has more than {MOST} waits");
+                let kind = if matches!(call, Share) { "PriceList" } else { "Order" };
+                let (id, keys) = (LockId::random(), [LockKey::new(kind, random()), LockKey::new(kind, random())]);
+                let before = match call {
+                    TakeOver => Some(locks.try_lock(&keys[0], &kim()).await.unwrap()),
+                    _ => None,
+                };
+                let told = cancelled_after(waits, ask(call, &locks, &keys, id.clone())).await;
+                done += usize::from(told.is_some());
+                for id in told.into_iter().flatten() {
+                    locks.release_lock(&id).await.unwrap();
+                }
+                if let Some(before) = before {
+                    // Either it was not taken over, or it is nobody's.
+                    let _ended = locks.release_lock(before.id()).await;
+                }
+                for key in &keys {
+                    let other = locks.lock(key, &Owner::new("other", "Other")).within(MINUTE).await;
+                    assert!(other.is_ok(), "{call:?}, dropped after {waits} waits: {other:?}");
+                    locks.release_lock(other.unwrap().id()).await.unwrap();
+                }
+                // The lock id was not used up by nobody.
+                if done == 0 && !matches!(call, Try | Wait | TakeOver) {
+                    ask(call, &locks, &keys, id).await;
+                }
+                waits += 1;
+            }
+        }
+    }
+}
+
+pub async fn of_many_at_once_those_that_are_dropped_leave_their_keys_free(t: &TestDb) {
+    let mut asking = JoinSet::new();
+    let keys: Vec<LockKey> = (0..120).map(|_| key()).collect();
+    for (at, key) in keys.iter().cloned().enumerate() {
+        let locks = t.locks.clone();
+        asking.spawn(async move {
+            let told = cancelled_after(at % 3, locks.try_lock(&key, &kim())).await;
+            if let Some(told) = told {
+                locks.release_lock(told.unwrap().id()).await.unwrap();
+            }
+        });
+    }
+    asking.join_all().await;
+    for key in &keys {
+        let free = t.locks.lock(key, &lee()).within(MINUTE).await;
+        assert!(free.is_ok(), "{free:?}");
+    }
+}
+
+pub async fn a_wait_that_is_dropped_takes_nothing_from_another_with_its_lock_id(t: &TestDb) {
+    let mut told = Vec::new();
+    for waits in 0..24 {
+        let (key, id) = (key(), LockId::random());
+        let held = t.locks.try_lock(&key, &kim()).await.unwrap();
+        let mut events = Events::of(&t.locks, &key).await;
+        let ask = || t.locks.lock(&key, &lee()).with_id(id.clone()).within(MINUTE).into_future();
+        let (mut first, second) = (ask(), tokio::spawn(ask()));
+        assert!(cancelled_after(0, &mut first).await.is_none());
+        events.until_waiting(1).await;
+        let (_first, released) = tokio::join!(cancelled_after(waits % 4, first), t.locks.release_lock(held.id()));
+        released.unwrap();
+        told.push(second.await.unwrap().unwrap());
+    }
+    for lease in told {
+        let held = t.locks.check_lock(lease.id()).await.unwrap();
+        assert_eq!(held.generation, lease.generation);
+    }
+}
+
+pub async fn a_lease_that_is_asked_for_again_and_dropped_is_still_held(t: &TestDb) {
+    let locks = t.locks.clone().with_policy("PriceList", LockPolicy::shared());
+    for call in [Call::TryAs, Call::Share, Call::WaitAs, Call::Set] {
+        let mut held = Vec::new();
+        for waits in 0..MOST {
+            let kind = if matches!(call, Call::Share) { "PriceList" } else { "Order" };
+            let (id, keys) = (LockId::random(), [LockKey::new(kind, random()), LockKey::new(kind, random())]);
+            let mine = ask(call, &locks, &keys, id.clone()).await;
+            let again = cancelled_after(waits, ask(call, &locks, &keys, id.clone())).await;
+            held.extend(mine);
+            if again.is_some() {
+                break;
+            }
+            // Also where two of them are dropped, and one is kept alive between.
+            locks.keep_alive(&held[held.len() - 1..]).await.unwrap();
+            let _ = cancelled_after(waits, ask(call, &locks, &keys, id)).await;
+        }
+        for id in &held {
+            assert_eq!(locks.check_lock(id).await.unwrap().generation, 1, "{call:?}");
+        }
+    }
+}
+
+/// The one who was granted it goes away; another with the same lock id was told of it in the same millisecond.
+pub async fn whoever_asks_again_in_the_same_moment_keeps_what_the_first_was_granted(t: &TestDb) {
+    for other_process in [false, true] {
+        let process = t.another_process().await;
+        let others = if other_process { LockManager::new(&process) } else { t.locks.clone() };
+        let mut told = Vec::new();
+        for waits in 0..30 {
+            let (key, id) = (key(), LockId::random());
+            let _first = cancelled_after(waits % 5, t.locks.try_lock_as(&key, &kim(), id.clone())).await;
+            match others.try_lock_as(&key, &kim(), id.clone()).await {
+                Ok(second) => told.push(second),
+                // It was given back while this one asked, under another lock id.
+                Err(LockError::LockingFailed { .. } | LockError::AlreadyLocked(_)) => {}
+                Err(error) => panic!("{error:?}"),
+            }
+        }
+        for lease in told {
+            assert_eq!(t.locks.check_lock(lease.id()).await.unwrap().generation, lease.generation);
+        }
+        process.close().await;
+    }
+}
