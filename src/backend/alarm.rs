@@ -47,7 +47,10 @@ impl Alarms {
         let number = set.next;
         set.next += 1;
         set.alarms.insert(number, (at, ring));
-        if !std::mem::replace(&mut set.ticking, true) {
+        let ticking = std::mem::replace(&mut set.ticking, true);
+        drop(set);
+        if !ticking {
+            // Not under the lock: a runtime that is ending drops it at once, and that takes the lock.
             tokio::spawn(Ticking { alarms: self.clone(), done: false }.run());
         }
         Alarm { number, alarms: self.clone() }
@@ -67,7 +70,8 @@ struct Alarm {
 
 impl Drop for Alarm {
     fn drop(&mut self) {
-        self.alarms.lock().alarms.remove(&self.number);
+        let removed = self.alarms.lock().alarms.remove(&self.number);
+        drop(removed);
     }
 }
 
@@ -87,14 +91,17 @@ impl Ticking {
             let mut set = self.alarms.lock();
             let due: Vec<u64> =
                 set.alarms.iter().filter(|(_, (at, _))| *at <= now).map(|(number, _)| *number).collect();
-            for (_, ring) in due.into_iter().filter_map(|number| set.alarms.remove(&number)) {
-                // Whoever has gone away meanwhile need not be told.
-                let _ = ring.send(());
-            }
+            let due: Vec<_> = due.into_iter().filter_map(|number| set.alarms.remove(&number)).collect();
             idle = if set.alarms.is_empty() { idle + 1 } else { 0 };
             self.done = idle == IDLE;
             // Under the same lock, or an alarm that is set in between would never ring.
             set.ticking = !self.done;
+            drop(set);
+            // Not under the lock: to wake a task of a runtime that has ended drops the task, with the alarms that it has set.
+            for (_, ring) in due {
+                // Whoever has gone away meanwhile need not be told.
+                let _ = ring.send(());
+            }
         }
     }
 }
@@ -105,7 +112,9 @@ impl Drop for Ticking {
         if !self.done {
             let mut set = self.alarms.lock();
             set.ticking = false;
-            set.alarms.clear();
+            let alarms = std::mem::take(&mut set.alarms);
+            drop(set);
+            drop(alarms);
         }
     }
 }
