@@ -1,13 +1,21 @@
 //! Several locks at once: all of them or none.
 
+use std::time::Duration;
+
 use super::LockManager;
 use super::claim::{ToTheEnd, Unclaimed};
 use crate::backend::{Attempt, AttemptAll, LockAnswer, LockOp, LockRequest, Proof};
 use crate::error::{LeaseError, LockError, SetError};
 use crate::lease::{Lease, LockId, LockKey, NoLock, Owner};
 use crate::lease_set::{HeldSet, LeaseSet};
+use crate::retry::random_fraction;
 use crate::seen::{Outcome, seen};
 use crate::transaction::Transaction;
+
+/// How often a set is asked for that others were faster to take, and have left since.
+const ATTEMPTS: u32 = 10;
+/// The longest pause after the first of these attempts. They get longer.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// What became of a member: its lease, or how that ended.
 type Member = Result<Lease, NoLock>;
@@ -89,12 +97,22 @@ impl LockManager {
         let ids = set.lock_ids();
         let requests: Vec<LockRequest> = set.keys().iter().zip(&ids).map(request).collect();
         let _turn = self.room_for_all(&requests).await?;
-        match self.backend.try_lock_all(&requests).await? {
-            AttemptAll::Granted(holders) => {
-                let leases = ids.into_iter().zip(holders).map(|(id, holder)| self.granted(id, holder)).collect();
-                Ok(HeldSet::new(set, leases))
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            match self.backend.try_lock_all(&requests).await? {
+                AttemptAll::Granted(holders) => {
+                    let leases = ids.into_iter().zip(holders).map(|(id, holder)| self.granted(id, holder)).collect();
+                    return Ok(HeldSet::new(set, leases));
+                }
+                AttemptAll::Refused(refused) => match self.refusal(&set, refused, &owner.id) {
+                    // Somebody was faster, and holds it now or has gone again: asked again, there is an answer.
+                    LockError::LockingFailed { .. } if attempts < ATTEMPTS => {
+                        tokio::time::sleep(attempts * PAUSE.mul_f64(random_fraction())).await;
+                    }
+                    refusal => return Err(refusal),
+                },
             }
-            AttemptAll::Refused(refused) => Err(self.refusal(&set, refused, &owner.id)),
         }
     }
 

@@ -32,6 +32,8 @@ pub(super) struct OpenTransaction {
     timeout: Duration,
     /// The number of the server's process, by which others can ask what it waits for.
     process: i32,
+    /// What others are told who find it in their way, as it is written into a text.
+    label: Option<String>,
     /// Where the connection may be kept for the next transaction, and the pool that it is of.
     kept: Option<(Kept<Postgres>, PgPool)>,
     /// Whether the application had the connection in its hands since our last statement.
@@ -71,11 +73,8 @@ impl OpenTransaction {
         // A lock timeout of 0 would be none at all; a millisecond is as good as not waiting.
         let budget = wait.budget().max(Duration::from_millis(1));
         let timeout = budget.saturating_sub(asked.elapsed()).max(Duration::from_millis(1));
-        let mut begin =
-            format!("begin isolation level read committed, deferrable; set local lock_timeout = {}", millis_up(timeout));
-        if let Some(label) = label {
-            begin += &format!("; set local application_name = '{}'", shown(label).replace('\'', "''"));
-        }
+        let label = label.map(|label| shown(label).replace('\'', "''"));
+        let mut begin = begin_with(timeout, label.as_deref());
         if process.is_none() {
             begin += "; select pg_backend_pid()";
         }
@@ -86,6 +85,7 @@ impl OpenTransaction {
             budget,
             timeout,
             process: process.unwrap_or_default(),
+            label,
             kept: None,
             lent: false,
             was_lent: false,
@@ -183,6 +183,13 @@ impl OpenTransaction {
         }
     }
 
+    /// Rolls back and begins anew, with what is left of the budget.
+    pub(super) async fn begin_again(&mut self) -> Result<(), DatabaseError> {
+        self.timeout = self.budget.saturating_sub(self.asked.elapsed()).max(Duration::from_millis(1));
+        let begin = format!("rollback; {}", begin_with(self.timeout, self.label.as_deref()));
+        sqlx::raw_sql(AssertSqlSafe(begin)).execute(self.connection()).await.map(drop).map_err(classify)
+    }
+
     /// Rolls back and waits until it is done.
     pub(super) async fn rollback(mut self) -> Result<(), DatabaseError> {
         // What the application has committed is not rolled back by this. (Any other error is one of an aborted transaction.)
@@ -204,6 +211,13 @@ impl OpenTransaction {
             kept.keep(connection, self.process.into(), &Handle::current());
         }
     }
+}
+
+/// The text that begins.
+fn begin_with(timeout: Duration, label: Option<&str>) -> String {
+    let begin = "begin isolation level read committed, deferrable; set local lock_timeout = ";
+    let label = label.map(|label| format!("; set local application_name = '{label}'")).unwrap_or_default();
+    format!("{begin}{}{label}", millis_up(timeout))
 }
 
 /// Fails by a division by zero where the transaction is not the one that was begun.
