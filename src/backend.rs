@@ -260,6 +260,11 @@ pub(crate) trait BackendTransaction: Send {
     /// Frees a live lease with the commit.
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError>;
 
+    /// Rolls back and begins anew, on the same connection and with what is left of the same budget. Only databases that choose a
+    /// transaction to give way to another are asked.
+    async fn begin_again(&mut self) -> Result<(), DatabaseError> {
+        Err(DatabaseError::Unsupported("here no transaction gives way to another"))
+    }
     /// Commits; with an operation id, that is written along, so that [`Backend::settle`] can tell.
     async fn commit(self: Box<Self>, operation: Option<&OperationId>) -> Result<(), DatabaseError>;
     /// Rolls back, and waits until it is done.

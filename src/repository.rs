@@ -179,7 +179,7 @@ impl<A: Aggregate> Repository<A> {
             return Ok(loaded.version);
         }
         let (key, from) = (LockKey::of::<A>(loaded.id()), loaded.version);
-        let to = tx.version_after(&key, from);
+        let to = tx.version_after(mapping, &key, from)?;
         match tx.write(mapping, &key, from, &diff, &rows).await? {
             Saved::Done => {
                 loaded.saved(to, Arc::new(rows));
@@ -199,17 +199,34 @@ impl<A: Aggregate> Repository<A> {
     /// results are in the order of `all`.
     ///
     /// After an error of the database nothing of the transaction can be committed any more, and every result that comes
-    /// after it says so.
+    /// after it says so. Where this is the first that is done in its transaction, and has to give way to others that wait for it,
+    /// all of it is done again, within the transaction's budget.
     pub async fn save_all(&self, tx: &mut Transaction, all: &mut [Loaded<A>]) -> Vec<Result<Version, Error>> {
         let mut order: Vec<(LockKey, usize)> =
             all.iter().enumerate().map(|(at, loaded)| (LockKey::of::<A>(loaded.id()), at)).collect();
         order.sort();
-        let mut results = Vec::with_capacity(all.len());
-        for (_, at) in order {
-            results.push((at, self.save(tx, &mut all[at]).await));
+        let (fresh, mut attempts) = (tx.is_fresh(), 0);
+        let before: Vec<_> =
+            all.iter().map(|loaded| (loaded.version, Arc::clone(&loaded.opened), loaded.force_increment)).collect();
+        loop {
+            attempts += 1;
+            let (mut results, mut failed) = (Vec::with_capacity(all.len()), None);
+            for (_, at) in &order {
+                let saved = self.save(tx, &mut all[*at]).await;
+                failed = failed.or_else(|| saved.as_ref().err().and_then(Error::database_reason));
+                results.push((*at, saved));
+            }
+            if fresh && failed.is_some() && matches!(tx.begins_again(failed, attempts).await, Ok(true)) {
+                // Nothing of it was saved.
+                for (loaded, (version, opened, force_increment)) in all.iter_mut().zip(&before) {
+                    (loaded.version, loaded.opened) = (*version, Arc::clone(opened));
+                    loaded.force_increment = *force_increment;
+                }
+                continue;
+            }
+            results.sort_by_key(|(at, _)| *at);
+            return results.into_iter().map(|(_, result)| result).collect();
         }
-        results.sort_by_key(|(at, _)| *at);
-        results.into_iter().map(|(_, result)| result).collect()
     }
 
     /// Deletes the aggregate, if it is still the version that was loaded.

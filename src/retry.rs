@@ -59,7 +59,7 @@ impl Retry {
 }
 
 /// Between 0 and 1. Without randomness from the operating system everybody waits the same, which is no disaster.
-fn random_fraction() -> f64 {
+pub(crate) fn random_fraction() -> f64 {
     getrandom::u32().map_or(0.5, |random| f64::from(random) / f64::from(u32::MAX))
 }
 
@@ -126,6 +126,16 @@ impl Transient for Error {
     fn retry_reason(&self) -> Option<RetryReason> {
         match self {
             Error::OptimisticLockingFailure(_) => Some(RetryReason::LostRace),
+            Error::Database(error) => error.retry_reason(),
+            _ => None,
+        }
+    }
+}
+
+impl Error {
+    /// The reason, if it is the database's.
+    pub(crate) fn database_reason(&self) -> Option<RetryReason> {
+        match self {
             Error::Database(error) => error.retry_reason(),
             _ => None,
         }

@@ -1,6 +1,7 @@
 //! A transaction that cannot lie.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::backend::{Authorship, Backend, BackendTransaction, Save, Saved, Stored};
 use crate::diff::Diff;
@@ -9,8 +10,9 @@ use crate::explain::Opened;
 use crate::lease::{LockKey, Owner};
 use crate::lock_mode::LockMode;
 use crate::lock_order::LockOrder;
-use crate::mapping::{Mapping, Rows};
+use crate::mapping::{Mapping, MappingError, Rows};
 use crate::operation::{OperationId, resolve};
+use crate::retry::{RetryReason, random_fraction};
 use crate::value::Value;
 use crate::version::Version;
 use crate::versions::{Versions, Watched};
@@ -35,7 +37,12 @@ pub struct Transaction {
     resolver: Option<Arc<dyn Backend>>,
     /// What those who watch are told after the commit.
     pub(crate) news: News,
+    /// Whether nothing was done in it yet.
+    fresh: bool,
 }
+
+/// How often a call is run that gave way to other transactions, if it is the first of its own.
+const ATTEMPTS: u32 = 10;
 
 impl Transaction {
     pub(crate) fn new(
@@ -47,7 +54,7 @@ impl Transaction {
     ) -> Self {
         let lock_order = order.map(|order| (Vec::new(), order));
         let (versions, news) = (Versions::default(), News::new(hub));
-        Transaction { inner, poisoned: None, author, versions, lock_order, resolver, news }
+        Transaction { inner, poisoned: None, author, versions, lock_order, resolver, news, fresh: true }
     }
 
     /// Says who makes the changes of this transaction. Later conflicts name them.
@@ -186,7 +193,7 @@ impl Transaction {
         diff: &Diff<'_>,
         rows: &Rows,
     ) -> Result<Saved, DatabaseError> {
-        let (author, to) = (self.author.clone(), self.versions.after(key, from));
+        let (author, to) = (self.author.clone(), self.version_after(mapping, key, from)?);
         let saved = self.usable()?.save(&Save { mapping, key, from, to, diff, rows, author: &author }).await;
         let saved = self.note(saved)?;
         if let Saved::Done = saved {
@@ -197,8 +204,17 @@ impl Transaction {
     }
 
     /// The version that an aggregate of this version has after it is saved.
-    pub(crate) fn version_after(&self, key: &LockKey, from: Version) -> Version {
-        self.versions.after(key, from)
+    pub(crate) fn version_after(
+        &self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        from: Version,
+    ) -> Result<Version, MappingError> {
+        self.versions.after(key, from).ok_or_else(|| {
+            let what =
+                format!("{key} has the highest version that there is, so it cannot be saved; set it back by hand");
+            MappingError::new(&mapping.root.name, &mapping.version, what)
+        })
     }
 
     /// Whether this transaction relies upon the aggregate's version, or has raised it.
@@ -229,6 +245,32 @@ impl Transaction {
         }
     }
 
+    /// Whether nothing was done in it yet: then what is done first can be done again, should it have to give way to others.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.fresh
+    }
+
+    /// Begins anew, where what has just failed gave way to another transaction, after so many attempts. Whether it did. Only for
+    /// what found the transaction [fresh](Self::is_fresh).
+    pub(crate) async fn begins_again(
+        &mut self,
+        reason: Option<RetryReason>,
+        attempts: u32,
+    ) -> Result<bool, DatabaseError> {
+        if !matches!(reason, Some(RetryReason::Deadlock | RetryReason::SerializationFailure)) || attempts >= ATTEMPTS {
+            return Ok(false);
+        }
+        // Those that met do not meet again.
+        tokio::time::sleep(attempts * Duration::from_millis(10).mul_f64(random_fraction())).await;
+        self.inner.begin_again().await?;
+        (self.poisoned, self.versions) = (None, Versions::default());
+        self.news.forget();
+        if let Some((held, _)) = &mut self.lock_order {
+            held.clear();
+        }
+        Ok(true)
+    }
+
     /// Fails with the first cause where nothing can be committed any more.
     fn unpoisoned(&self) -> Result<(), DatabaseError> {
         match &self.poisoned {
@@ -240,6 +282,7 @@ impl Transaction {
     /// The backend's transaction, for one operation; the operation's result goes through [`note`](Self::note).
     pub(crate) fn usable(&mut self) -> Result<&mut dyn BackendTransaction, DatabaseError> {
         self.unpoisoned()?;
+        self.fresh = false;
         self.poisoned = Some(DatabaseError::Cancelled);
         Ok(self.inner.as_mut())
     }
@@ -260,6 +303,7 @@ impl Transaction {
     /// [`DatabaseError::Unsupported`] when this is not SQLite, [`DatabaseError::Poisoned`] when something had failed.
     pub fn sqlite(&mut self) -> Result<&mut sqlx::SqliteConnection, DatabaseError> {
         self.unpoisoned()?;
+        self.fresh = false;
         self.inner.as_sqlite().ok_or(DatabaseError::Unsupported("this database is not SQLite"))
     }
 }
@@ -274,6 +318,7 @@ impl Transaction {
     /// [`DatabaseError::Unsupported`] when this is not PostgreSQL, [`DatabaseError::Poisoned`] when something had failed.
     pub fn postgres(&mut self) -> Result<&mut sqlx::PgConnection, DatabaseError> {
         self.unpoisoned()?;
+        self.fresh = false;
         self.inner.as_postgres().ok_or(DatabaseError::Unsupported("this database is not PostgreSQL"))
     }
 }
@@ -290,6 +335,7 @@ impl Transaction {
     /// had failed.
     pub fn mysql(&mut self) -> Result<&mut sqlx::MySqlConnection, DatabaseError> {
         self.unpoisoned()?;
+        self.fresh = false;
         self.inner.as_mysql().ok_or(DatabaseError::Unsupported("this database is neither MariaDB nor MySQL"))
     }
 }

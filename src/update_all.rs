@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::aggregate::Aggregate;
 use crate::backend::BulkChange;
-use crate::condition::{Condition, columns_of, written};
+use crate::condition::{Condition, Test, columns_of, written};
 use crate::error::Error;
 use crate::lease::LockKey;
 use crate::lock_mode::LockMode;
 use crate::mapping::{MappingError, Row, Rows};
 use crate::repository::Repository;
+use crate::retry::Transient;
 use crate::transaction::Transaction;
 use crate::value::{RowReader, Value, ValueObject};
 
@@ -73,6 +74,10 @@ impl<'r, 't, A: Aggregate> UpdateAll<'r, 't, A> {
     /// It is one statement that locks what matches and one that changes it; where revisions are kept, or this transaction
     /// has loaded or saved aggregates that match, each is saved by itself. What was loaded before has to be loaded again.
     ///
+    /// Where it is the first of its transaction, and has to give way to others that wait for it, it is done again, within the
+    /// transaction's budget. Later in a transaction that is a [`Deadlock`](crate::DatabaseError::Deadlock): only the caller knows
+    /// what there is to do again.
+    ///
     /// # Errors
     /// [`Error::Database`]: with a [`MappingError`] when there is no such field, the value is of another type, an id is to
     /// be changed, a part of an optional value is to be set alone, or nothing was said about what to change or which; with
@@ -100,18 +105,36 @@ impl<'r, 't, A: Aggregate> UpdateAll<'r, 't, A> {
             set.extend(columns.into_iter().zip(values));
         }
         let set: Vec<(usize, Value)> = set.into_iter().collect();
-        let tx = self.tx;
-        let matching = tx.usable()?.lock_matching(mapping, &when).await;
-        let matching = tx.note(matching)?;
-        let ids: Vec<A::Id> = matching.iter().map(id_of::<A>).collect::<Result<_, _>>()?;
-        if mapping.revisions > 0 || ids.iter().any(|id| tx.knows(&LockKey::of::<A>(id))) {
-            return one_by_one(self.repository, tx, &ids, &set).await;
+        let (tx, mut attempts) = (self.tx, 0);
+        let fresh = tx.is_fresh();
+        loop {
+            attempts += 1;
+            match change(self.repository, tx, &set, &when).await {
+                Err(error) if fresh && tx.begins_again(error.retry_reason(), attempts).await? => {}
+                outcome => return outcome,
+            }
         }
-        let author = tx.author.clone();
-        let change = BulkChange { mapping, set: &set, when: &when, author: &author };
-        let changed = tx.usable()?.update_matching(&change).await;
-        Ok(tx.note(changed)?)
     }
+}
+
+/// Does it once.
+async fn change<A: Aggregate>(
+    repository: &Repository<A>,
+    tx: &mut Transaction,
+    set: &[(usize, Value)],
+    when: &Test,
+) -> Result<u64, Error> {
+    let mapping = A::mapping();
+    let matching = tx.usable()?.lock_matching(mapping, when).await;
+    let matching = tx.note(matching)?;
+    let ids: Vec<A::Id> = matching.iter().map(id_of::<A>).collect::<Result<_, _>>()?;
+    if mapping.revisions > 0 || ids.iter().any(|id| tx.knows(&LockKey::of::<A>(id))) {
+        return one_by_one(repository, tx, &ids, set).await;
+    }
+    let author = tx.author.clone();
+    let change = BulkChange { mapping, set, when, author: &author };
+    let changed = tx.usable()?.update_matching(&change).await;
+    Ok(tx.note(changed)?)
 }
 
 fn id_of<A: Aggregate>(row: &Row) -> Result<A::Id, MappingError> {

@@ -38,9 +38,9 @@ impl Version {
         removed.map_or(Ok(Version::FIRST), |removed| Version::new(removed.wrapping_add(1)))
     }
 
-    /// The version after the next save.
-    pub(crate) fn next(self) -> Version {
-        Version(self.0 + 1)
+    /// The version after the next save; none after the highest that there is.
+    pub(crate) fn next(self) -> Option<Version> {
+        self.0.checked_add(1).map(Version)
     }
 }
 
@@ -74,7 +74,8 @@ mod tests {
 
     #[test]
     fn a_version_survives_the_form() {
-        assert_eq!(Version::FIRST.next().to_string().parse(), Version::new(2));
+        let second = Version::FIRST.next().expect("there is one after the first");
+        assert_eq!(second.to_string().parse(), Version::new(2));
     }
 
     #[test]

@@ -36,9 +36,9 @@ impl Versions {
         }
     }
 
-    /// The version after a save of this version: the next one, once per transaction.
-    pub(crate) fn after(&self, key: &LockKey, from: Version) -> Version {
-        if self.raised.get(key) == Some(&from) { from } else { from.next() }
+    /// The version after a save of this version: the next one, once per transaction. None after the highest that there is.
+    pub(crate) fn after(&self, key: &LockKey, from: Version) -> Option<Version> {
+        if self.raised.get(key) == Some(&from) { Some(from) } else { from.next() }
     }
 
     pub(crate) fn written(&mut self, key: &LockKey, version: Version) {

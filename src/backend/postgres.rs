@@ -94,8 +94,8 @@ impl Postgres {
     }
 }
 
-/// How often a set of locks is tried that deadlocked.
-const ATTEMPTS: u32 = 3;
+/// How often an operation on several locks is tried that deadlocked. Each time the server has waited for a second before.
+const ATTEMPTS: u32 = 5;
 
 fn capabilities(version: &str) -> Capabilities {
     Capabilities {
@@ -302,12 +302,21 @@ impl Backend for Postgres {
     }
 
     async fn release_all(&self, owner: &str) -> Result<Vec<Holder>, DatabaseError> {
-        let mut transaction = self.write().await?;
         let now = self.time.given();
-        let release = async |connection: &mut PgConnection| takeover::release_all(connection, owner, now).await;
-        let released = transaction.wait_for(release).await?;
-        transaction.commit(None).await?;
-        Ok(released)
+        let mut attempt = 1;
+        loop {
+            let mut transaction = self.write().await?;
+            let release = async |connection: &mut PgConnection| takeover::release_all(connection, owner, now).await;
+            match transaction.wait_for(release).await {
+                Ok(released) => {
+                    transaction.commit(None).await?;
+                    return Ok(released);
+                }
+                // Nothing of it is left. Beats lock several rows in the same order, but sets in that of their keys.
+                Err(DatabaseError::Deadlock) if attempt < ATTEMPTS => attempt += 1,
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     async fn request(&self, asking: &Asking<'_>) -> Result<Asked, DatabaseError> {

@@ -1,13 +1,21 @@
 //! Several locks at once: all of them or none.
 
+use std::time::Duration;
+
 use super::LockManager;
 use super::claim::{ToTheEnd, Unclaimed};
 use crate::backend::{Attempt, AttemptAll, LockAnswer, LockOp, LockRequest, Proof};
-use crate::error::{DatabaseError, LeaseError, LockError, SetError};
-use crate::lease::{Holder, Lease, LockId, LockKey, NoLock, Owner};
+use crate::error::{LeaseError, LockError, SetError};
+use crate::lease::{Lease, LockId, LockKey, NoLock, Owner};
 use crate::lease_set::{HeldSet, LeaseSet};
+use crate::retry::random_fraction;
 use crate::seen::{Outcome, seen};
 use crate::transaction::Transaction;
+
+/// How often a set is asked for that others were faster to take, and have left since.
+const ATTEMPTS: u32 = 10;
+/// The longest pause after the first of these attempts. They get longer.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// What became of a member: its lease, or how that ended.
 type Member = Result<Lease, NoLock>;
@@ -89,12 +97,22 @@ impl LockManager {
         let ids = set.lock_ids();
         let requests: Vec<LockRequest> = set.keys().iter().zip(&ids).map(request).collect();
         let _turn = self.room_for_all(&requests).await?;
-        match self.backend.try_lock_all(&requests).await? {
-            AttemptAll::Granted(holders) => {
-                let leases = ids.into_iter().zip(holders).map(|(id, holder)| self.granted(id, holder)).collect();
-                Ok(HeldSet::new(set, leases))
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            match self.backend.try_lock_all(&requests).await? {
+                AttemptAll::Granted(holders) => {
+                    let leases = ids.into_iter().zip(holders).map(|(id, holder)| self.granted(id, holder)).collect();
+                    return Ok(HeldSet::new(set, leases));
+                }
+                AttemptAll::Refused(refused) => match self.refusal(&set, refused, &owner.id) {
+                    // Somebody was faster, and holds it now or has gone again: asked again, there is an answer.
+                    LockError::LockingFailed { .. } if attempts < ATTEMPTS => {
+                        tokio::time::sleep(attempts * PAUSE.mul_f64(random_fraction())).await;
+                    }
+                    refusal => return Err(refusal),
+                },
             }
-            AttemptAll::Refused(refused) => Err(self.refusal(&set, refused, &owner.id)),
         }
     }
 
@@ -103,7 +121,7 @@ impl LockManager {
     /// # Errors
     /// [`SetError::Ended`] names those that have ended, and why.
     pub async fn check_set(&self, set: &LeaseSet) -> Result<HeldSet, SetError> {
-        let checked = self.of_set(set, LockOp::Check, async |proof| self.backend.check_lock(proof).await);
+        let checked = self.of_set(set, LockOp::Check);
         seen(self.metrics(), "check_set", None, checked).await
     }
 
@@ -122,7 +140,7 @@ impl LockManager {
     /// # Errors
     /// [`SetError::Ended`] names those that had ended before, and why.
     pub async fn release_set(&self, set: &LeaseSet) -> Result<(), SetError> {
-        let released = self.of_set(set, LockOp::Release, async |proof| self.backend.release_lock(proof).await);
+        let released = self.of_set(set, LockOp::Release);
         let released = seen(self.metrics(), "release_set", None, released).await;
         released.iter().for_each(|released| self.count("release_lock", released));
         set.lock_ids().iter().for_each(|id| self.metrics().forget(|| id.hash()));
@@ -150,20 +168,18 @@ impl LockManager {
     }
 
     /// Asks about all of them in one round trip, and about those alone that need waiting or explaining.
-    async fn of_set(
-        &self,
-        set: &LeaseSet,
-        op: fn(Proof) -> LockOp,
-        alone: impl AsyncFn(&Proof) -> Result<Result<Holder, NoLock>, DatabaseError>,
-    ) -> Result<HeldSet, SetError> {
+    async fn of_set(&self, set: &LeaseSet, op: fn(Proof) -> LockOp) -> Result<HeldSet, SetError> {
         let ids = set.lock_ids();
         let proofs: Vec<Proof> = ids.iter().map(|id| self.proof(id)).collect();
-        let answers = self.batch.ask_all(proofs.iter().cloned().map(op).collect()).await;
+        let ops: Vec<LockOp> = proofs.iter().cloned().map(op).collect();
+        let releases = matches!(ops.first(), Some(LockOp::Release(_)));
+        let answers = self.batch.ask_all(ops).await;
         let mut members: Vec<Member> = Vec::with_capacity(ids.len());
         for ((id, proof), answer) in ids.into_iter().zip(&proofs).zip(answers) {
             members.push(match answer? {
                 Some(LockAnswer::Yours(holder) | LockAnswer::Held { holder, .. }) => Ok(Lease { id, holder }),
-                None => alone(proof).await?.map(|holder| Lease { id, holder }),
+                None if releases => self.backend.release_lock(proof).await?.map(|holder| Lease { id, holder }),
+                None => self.backend.check_lock(proof).await?.map(|holder| Lease { id, holder }),
             });
         }
         self.held_set(set, members)

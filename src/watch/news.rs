@@ -27,6 +27,11 @@ impl News {
         self.keys.insert(key.clone(), Some((version, kept)));
     }
 
+    /// Nothing of it has happened.
+    pub(crate) fn forget(&mut self) {
+        self.keys.clear();
+    }
+
     pub(crate) fn tell(self) {
         for (key, saved) in self.keys {
             if let Some((version, kept)) = saved {

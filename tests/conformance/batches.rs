@@ -205,3 +205,43 @@ pub async fn a_bulk_update_of_a_field_that_is_not_there_is_refused_by_name(t: &T
     t.orders.insert(&mut tx, Order::new(&random())).await.unwrap();
     tx.commit().await.unwrap();
 }
+
+/// The database goes through the rows in the order of its collation, and others lock them in that of their keys.
+pub async fn bulk_updates_and_saves_of_several_at_once_are_never_told_of_a_deadlock(t: &TestDb) {
+    let (prefix, mut names) = (random(), Vec::new());
+    for at in ["a", "B", "c", "D", "10", "9", "e", "F"] {
+        let name = format!("{prefix}{at}");
+        let mut tx = t.db.begin().await.unwrap();
+        t.counters.insert(&mut tx, Counter { name: name.clone(), count: 0 }).await.unwrap();
+        tx.commit().await.unwrap();
+        names.push(name);
+    }
+    let ours = || (!Condition::less("name", prefix.clone())).and(Condition::at_most("name", format!("{prefix}zzz")));
+    let bulk = async |offset: i64| {
+        for round in 0..40 {
+            let mut tx = t.db.begin().await.unwrap();
+            let change = t.counters.update_all(&mut tx).set("count", offset + round).when(ours()).run().await;
+            change.unwrap_or_else(|error| panic!("a bulk update, round {round}: {error:?}"));
+            tx.commit().await.unwrap();
+        }
+    };
+    let saves = async |offset: i64| {
+        for round in 0..40 {
+            let mut all = Vec::new();
+            for name in &names {
+                let mut counter = t.counters.get(name).await.unwrap().unwrap();
+                counter.count = offset + round;
+                all.push(counter);
+            }
+            let mut tx = t.db.begin().await.unwrap();
+            let results = t.counters.save_all(&mut tx, &mut all).await;
+            let failed = results.iter().filter_map(|result| result.as_ref().err()).find(|error| !error.is_conflict());
+            assert!(failed.is_none(), "several saves, round {round}: {failed:?}");
+            match results.iter().all(Result::is_ok) {
+                true => tx.commit().await.unwrap(),
+                false => tx.rollback().await.unwrap(),
+            }
+        }
+    };
+    tokio::join!(bulk(100), bulk(200), saves(300), saves(400), saves(500));
+}

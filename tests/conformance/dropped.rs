@@ -25,7 +25,7 @@ enum Call {
 
 /// The lock ids of what was granted.
 async fn ask(call: Call, locks: &LockManager, keys: &[LockKey], id: LockId) -> Vec<LockId> {
-    let key = &keys[0];
+    let (key, kim) = (&keys[0], || whose(keys));
     let lease = match call {
         Call::Try => locks.try_lock(key, &kim()).await.unwrap(),
         Call::TryAs => locks.try_lock_as(key, &kim(), id).await.unwrap(),
@@ -41,6 +41,11 @@ async fn ask(call: Call, locks: &LockManager, keys: &[LockKey], id: LockId) -> V
     vec![lease.id().clone()]
 }
 
+/// Somebody for each case: others share the server, and there is a limit.
+fn whose(keys: &[LockKey]) -> Owner {
+    Owner::new(format!("of {}", keys[0].id()), "Kim")
+}
+
 /// The time stands still, so no lease runs out: a key can only be had if it was given back.
 pub async fn whatever_is_dropped_at_any_moment_leaves_its_keys_free(t: &TestDb) {
     use Call::*;
@@ -53,7 +58,7 @@ pub async fn whatever_is_dropped_at_any_moment_leaves_its_keys_free(t: &TestDb) 
                 let kind = if matches!(call, Share) { "PriceList" } else { "Order" };
                 let (id, keys) = (LockId::random(), [LockKey::new(kind, random()), LockKey::new(kind, random())]);
                 let before = match call {
-                    TakeOver => Some(locks.try_lock(&keys[0], &kim()).await.unwrap()),
+                    TakeOver => Some(locks.try_lock(&keys[0], &whose(&keys)).await.unwrap()),
                     _ => None,
                 };
                 let told = cancelled_after(waits, ask(call, &locks, &keys, id.clone())).await;
@@ -84,9 +89,9 @@ pub async fn of_many_at_once_those_that_are_dropped_leave_their_keys_free(t: &Te
     let mut asking = JoinSet::new();
     let keys: Vec<LockKey> = (0..120).map(|_| key()).collect();
     for (at, key) in keys.iter().cloned().enumerate() {
-        let locks = t.locks.clone();
+        let (locks, owner) = (t.locks.clone(), Owner::new(random(), "Kim"));
         asking.spawn(async move {
-            let told = cancelled_after(at % 3, locks.try_lock(&key, &kim())).await;
+            let told = cancelled_after(at % 3, locks.try_lock(&key, &owner)).await;
             if let Some(told) = told {
                 locks.release_lock(told.unwrap().id()).await.unwrap();
             }
@@ -96,6 +101,7 @@ pub async fn of_many_at_once_those_that_are_dropped_leave_their_keys_free(t: &Te
     for key in &keys {
         let free = t.locks.lock(key, &lee()).within(MINUTE).await;
         assert!(free.is_ok(), "{free:?}");
+        t.locks.release_lock(free.unwrap().id()).await.unwrap();
     }
 }
 
@@ -116,6 +122,7 @@ pub async fn a_wait_that_is_dropped_takes_nothing_from_another_with_its_lock_id(
     for lease in told {
         let held = t.locks.check_lock(lease.id()).await.unwrap();
         assert_eq!(held.generation, lease.generation);
+        t.locks.release_lock(lease.id()).await.unwrap();
     }
 }
 
@@ -150,8 +157,9 @@ pub async fn whoever_asks_again_in_the_same_moment_keeps_what_the_first_was_gran
         let mut told = Vec::new();
         for waits in 0..30 {
             let (key, id) = (key(), LockId::random());
-            let _first = cancelled_after(waits % 5, t.locks.try_lock_as(&key, &kim(), id.clone())).await;
-            match others.try_lock_as(&key, &kim(), id.clone()).await {
+            let owner = Owner::new(random(), "Kim");
+            let _first = cancelled_after(waits % 5, t.locks.try_lock_as(&key, &owner, id.clone())).await;
+            match others.try_lock_as(&key, &owner, id.clone()).await {
                 Ok(second) => told.push(second),
                 // It was given back while this one asked, under another lock id.
                 Err(LockError::LockingFailed { .. } | LockError::AlreadyLocked(_)) => {}

@@ -398,6 +398,7 @@ macro_rules! conformance {
             batches:
                 each_of_several_saves_has_its_own_result,
                 sets_saved_in_opposite_orders_never_deadlock,
+                bulk_updates_and_saves_of_several_at_once_are_never_told_of_a_deadlock,
                 a_bulk_update_raises_the_version_of_what_it_changes_and_of_nothing_else,
                 a_bulk_update_is_a_conflict_for_whoever_had_opened_it,
                 a_bulk_update_keeps_revisions_and_audit_columns,

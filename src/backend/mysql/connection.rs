@@ -183,6 +183,11 @@ impl OpenTransaction {
         })
     }
 
+    /// Rolls back and begins anew, with what is left of the budget.
+    pub(super) async fn begin_again(&mut self) -> Result<(), DatabaseError> {
+        self.session.raw("rollback; savepoint tenure".to_owned()).await.map(drop).map_err(classify)
+    }
+
     /// Commits; fails if it is not the transaction any more that was begun.
     pub(super) async fn commit(mut self, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
         // Before anything is said of a commit that was not begun.

@@ -163,6 +163,10 @@ impl BackendTransaction for MySqlTransaction {
         self.open.wait_for(async |session| lock::release(session, proof, now).await).await
     }
 
+    async fn begin_again(&mut self) -> Result<(), DatabaseError> {
+        self.open.begin_again().await
+    }
+
     async fn commit(self: Box<Self>, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
         self.open.commit(operation).await
     }

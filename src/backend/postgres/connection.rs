@@ -34,6 +34,8 @@ pub(super) struct OpenTransaction {
     timeout: Duration,
     /// The number of the server's process, by which others can ask what it waits for.
     process: i32,
+    /// What others are told who find it in their way, as it is written into a text.
+    label: Option<String>,
     /// Where it can be asked what it waits for.
     pools: Arc<Pools>,
     /// Whether it is an operation of the lock manager, which nobody but the caller of that knows of.
@@ -74,13 +76,8 @@ impl OpenTransaction {
         // A lock timeout of 0 would be none at all; a millisecond is as good as not waiting.
         let budget = budget.max(Duration::from_millis(1));
         let timeout = budget.saturating_sub(asked.elapsed()).max(Duration::from_millis(1));
-        let mut begin = format!(
-            "begin isolation level read committed, deferrable; set local lock_timeout = {}",
-            millis_up(timeout)
-        );
-        if let Some(label) = label {
-            begin += &format!("; set local application_name = '{}'", shown(label).replace('\'', "''"));
-        }
+        let label = label.map(|label| shown(label).replace('\'', "''"));
+        let mut begin = begin_with(timeout, label.as_deref());
         if process.is_none() {
             begin += "; select pg_backend_pid(), current_setting('transaction_isolation')";
         }
@@ -91,6 +88,7 @@ impl OpenTransaction {
             budget,
             timeout,
             process: process.unwrap_or_default(),
+            label,
             pools: Arc::clone(pools),
             ours: false,
             lent: false,
@@ -260,6 +258,16 @@ impl OpenTransaction {
         }
     }
 
+    /// Rolls back and begins anew, with what is left of the budget.
+    pub(super) async fn begin_again(&mut self) -> Result<(), DatabaseError> {
+        self.timeout = self.budget.saturating_sub(self.asked.elapsed()).max(Duration::from_millis(1));
+        let begin = format!("rollback; {}", begin_with(self.timeout, self.label.as_deref()));
+        let anew = async |connection: &mut PgConnection| {
+            sqlx::raw_sql(AssertSqlSafe(begin)).execute(connection).await.map(drop).map_err(classify)
+        };
+        self.send(anew).await
+    }
+
     /// Rolls back and waits until it is done.
     pub(super) async fn rollback(mut self) -> Result<(), DatabaseError> {
         // What the application has committed is not rolled back by this. (Any other error is one of an aborted transaction.)
@@ -289,6 +297,13 @@ async fn roll_back(connection: &mut PgConnection) -> Result<(), DatabaseError> {
 async fn end_wait(pool: &PgPool, process: i32) -> bool {
     let end = "select pg_cancel_backend($1) where cardinality(pg_blocking_pids($1)) > 0";
     sqlx::query_scalar(end).bind(process).fetch_optional(pool).await.ok().flatten().unwrap_or(false)
+}
+
+/// The text that begins.
+fn begin_with(timeout: Duration, label: Option<&str>) -> String {
+    let begin = "begin isolation level read committed, deferrable; set local lock_timeout = ";
+    let label = label.map(|label| format!("; set local application_name = '{label}'")).unwrap_or_default();
+    format!("{begin}{}{label}", millis_up(timeout))
 }
 
 /// Fails by a division by zero where the transaction is not the one that was begun.

@@ -179,8 +179,12 @@ pub(super) fn select_audit(mapping: &'static Mapping, audit: &Audit) -> String {
 pub(super) fn lock_matching(mapping: &'static Mapping, when: &Test) -> (String, Vec<Value>) {
     let (mut values, id) = (Vec::new(), mapping.root.key_alone());
     let when = condition(mapping, when, &mut values);
-    let select =
-        format!("select {} from \"{}\" where {when} order by {} for update", reading(&id), id.name, names(&id.columns));
+    // In the order of lock keys, as far as a key is one column: others lock several by those.
+    let order = match &id.columns[..] {
+        [key] if matches!(key.kind, Kind::Text | Kind::Integer) => format!("\"{}\"::text collate \"C\"", key.name),
+        columns => names(columns),
+    };
+    let select = format!("select {} from \"{}\" where {when} order by {order} for update", reading(&id), id.name);
     (select, values)
 }
 

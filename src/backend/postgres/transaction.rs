@@ -166,6 +166,10 @@ impl BackendTransaction for PgTransaction {
         self.open.wait_for(async |connection| lock::release(connection, proof, now).await).await
     }
 
+    async fn begin_again(&mut self) -> Result<(), DatabaseError> {
+        self.open.begin_again().await
+    }
+
     async fn commit(self: Box<Self>, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
         self.open.commit(operation).await
     }

@@ -124,7 +124,8 @@ pub(super) fn update_matching(change: &BulkChange<'_>, audit: &[Value]) -> (Stri
     let when = condition(mapping, change.when, &mut values);
     values.extend(new);
     let update =
-        format!("update \"{}\" set {set}, \"{version}\" = \"{version}\" + 1 where {when} and ({differs})", root.name);
+        // A sum that is too large would become a floating point number; an absolute value that is too large is an error.
+        format!("update \"{}\" set {set}, \"{version}\" = abs(-\"{version}\" - 1) where {when} and ({differs})", root.name);
     (update, values)
 }
 

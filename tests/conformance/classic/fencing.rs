@@ -16,12 +16,13 @@ pub async fn whoever_lost_the_answer_asks_again_and_has_the_lock(t: &TestDb) {
         cut_off += i32::from(lost.is_none());
         // Also when the first request is still under way.
         let lease = t.locks.try_lock_as(&key, &kim(), id.clone()).await.unwrap();
-        assert_eq!((lease.generation, lease.id()), (1, &id));
+        // The first one, or the next: what nobody was told of may have been given back by then.
+        assert!(lease.id() == &id && lease.generation <= 2, "{lease:?}");
         assert!(
             matches!(t.locks.try_lock(&key, &lee()).await, Err(LockError::AlreadyLocked(holder)) if holder.owner == kim())
         );
         t.locks.release_lock(&id).await.unwrap();
-        assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().generation, 2);
+        assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().generation, lease.generation + 1);
     }
     assert!(cut_off > 0, "no request was cut off");
 }

@@ -1,0 +1,150 @@
+//! Every future of the public interface can be spawned: that this compiles is the test, and that nothing is missing here.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+#![cfg(feature = "sqlite")]
+
+use std::convert::Infallible;
+use std::future::IntoFuture;
+use std::path::Path;
+use std::time::Duration;
+
+use tenure::{
+    Aggregate, Answer, ConnectOptions, Database, DatabaseError, LeaseSet, Loaded, LockId, LockKey, LockManager,
+    LockMode, LockSet, Merge, Owner, Repository, Retry, Transaction, Version, VersionToken, Wait, Watch,
+};
+
+#[derive(Aggregate, Debug)]
+#[aggregate(table = "counter", revisions = 3)]
+struct Counter {
+    #[aggregate(id)]
+    name: String,
+    count: i64,
+}
+
+fn spawned<F: Future + Send>(_future: F)
+where
+    F::Output: Send,
+{
+}
+
+fn up(counter: &mut Counter) -> Result<(), Infallible> {
+    counter.count += 1;
+    Ok(())
+}
+
+#[expect(dead_code, reason = "it is compiled, and never run")]
+fn locks(
+    locks: &LockManager,
+    id: &LockId,
+    key: &LockKey,
+    owner: &Owner,
+    set: &LeaseSet,
+    tx: &mut Transaction,
+    answer: &Answer,
+) {
+    let soon = Duration::from_secs(1);
+    spawned(locks.try_lock(key, owner));
+    spawned(locks.try_lock_as(key, owner, id.clone()));
+    spawned(locks.try_lock_shared(key, owner));
+    spawned(locks.try_lock_shared_as(key, owner, id.clone()));
+    spawned(locks.lock(key, owner).within(soon).into_future());
+    spawned(locks.try_lock_all([key.clone()], owner));
+    spawned(locks.try_lock_all_as([key.clone()], owner, id.clone()));
+    spawned(locks.check_lock(id));
+    spawned(locks.check_set(set));
+    spawned(locks.keep_set_alive(set));
+    spawned(locks.release_set(set));
+    spawned(locks.guard_set(tx, set));
+    spawned(locks.release_lock(id));
+    spawned(locks.release_in(tx, id));
+    spawned(locks.guard(tx, id));
+    spawned(locks.break_lock(key, 1, owner, ""));
+    spawned(locks.take_over(key, 1, owner, id.clone(), ""));
+    spawned(locks.release_all(""));
+    spawned(locks.holders(key));
+    spawned(locks.extend_lock_expiration(id, soon));
+    spawned(locks.keep_alive(&[]));
+    spawned(locks.keep_alive_with(&[]));
+    spawned(locks.expire_within(id, soon));
+    spawned(locks.request(key, 1, owner, ""));
+    spawned(locks.requests(id));
+    spawned(locks.answer_request(id, "", answer.clone()));
+    spawned(locks.hand_over(id, ""));
+    spawned(locks.held_by_type());
+    spawned(locks.observe(soon));
+    spawned(locks.sweep(soon).run());
+    spawned(locks.list().run());
+    spawned(locks.history().run());
+}
+
+#[expect(dead_code, reason = "it is compiled, and never run")]
+fn repositories(
+    counters: &Repository<Counter>,
+    tx: &mut Transaction,
+    locks: &LockManager,
+    mut loaded: Loaded<Counter>,
+    token: VersionToken<Counter>,
+    version: Version,
+) {
+    let (name, id) = (String::new(), LockId::random());
+    spawned(counters.get(&name));
+    spawned(counters.find(tx, &name, LockMode::Optimistic));
+    spawned(counters.find_unlocked(tx, &name, LockMode::PessimisticWrite));
+    spawned(counters.assert_unchanged(tx, &name, version));
+    spawned(counters.expect_version(tx, &mut loaded, version));
+    spawned(counters.insert(tx, Counter { name: name.clone(), count: 0 }));
+    spawned(counters.save(tx, &mut loaded));
+    spawned(counters.save_all(tx, &mut []));
+    spawned(counters.delete(tx, loaded));
+    spawned(counters.changes(&name, 1));
+    spawned(counters.update(&name).run(up));
+    spawned(counters.update(&name).dry_run(up));
+    spawned(counters.update(&name).merging(Merge::mine()).retrying(Retry::transient(2)).run(up));
+    spawned(counters.update_all(tx).set("count", 0_i64).run());
+    spawned(locks.resume(counters, &name, &id, token));
+    spawned(tx.lock_all(LockSet::new(), LockMode::PessimisticWrite));
+}
+
+#[expect(dead_code, reason = "it is compiled, and never run")]
+fn databases(db: &Database, one: Transaction, two: Transaction, watch: &mut Watch) {
+    spawned(Database::connect(""));
+    spawned(Database::connect_with("", ConnectOptions::new()));
+    spawned(Database::diagnose(""));
+    spawned(db.begin());
+    spawned(db.begin_within(Wait::No));
+    spawned(db.forget_operations(Duration::ZERO));
+    spawned(db.look_now());
+    spawned(db.close());
+    spawned(db.retry(Retry::transient(1), async || Err::<(), _>(DatabaseError::Deadlock)));
+    spawned(one.commit());
+    spawned(two.rollback());
+    spawned(watch.next());
+}
+
+/// The names of all public functions that are `async`.
+fn names(directory: &Path, names: &mut Vec<String>) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            self::names(&path, names);
+        } else {
+            for line in std::fs::read_to_string(&path).unwrap().lines() {
+                let name = line.trim_start().strip_prefix("pub async fn ");
+                names.extend(name.map(|name| name.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_public_future_can_be_spawned() {
+    let mut public = Vec::new();
+    names(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut public);
+    assert!(public.len() > 40, "{public:?}");
+    // Those that only some features have are written in the tests of those features.
+    let elsewhere = ["migrate"];
+    for name in public.iter().filter(|name| !elsewhere.contains(&name.as_str())) {
+        let here = include_str!("futures.rs");
+        assert!([".", "::"].iter().any(|before| here.contains(&format!("{before}{name}("))), "`{name}` is not here");
+    }
+}
