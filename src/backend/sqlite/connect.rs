@@ -14,7 +14,7 @@ use super::connection::{Writer, never_waits};
 use super::errors::classify;
 use crate::backend::migration;
 use crate::database::ConnectOptions;
-use crate::diagnosis::{Diagnosis, Setting};
+use crate::diagnosis::{Diagnosis, Setting, Transport};
 use crate::error::DatabaseError;
 
 /// Readers beside the one writer. More do not help: they share the page cache and two of them fill a core.
@@ -23,7 +23,7 @@ const READERS: u32 = 4;
 impl Sqlite {
     /// Opens the file, creating it if it is missing, and migrates tenure's own tables.
     pub(crate) async fn open(url: &str, connect: ConnectOptions) -> Result<Self, DatabaseError> {
-        let unreachable = |problem: String| DatabaseError::Unreachable { url: url.to_owned(), problem };
+        let unreachable = |problem: String| DatabaseError::Unreachable { url: shown(url), problem };
         if url.contains(":memory:") || url.contains("mode=memory") {
             return Err(unreachable(
                 "a database in memory has no second connection for readers; name a file, a temporary one for tests"
@@ -70,9 +70,14 @@ impl Sqlite {
     }
 }
 
+/// A URL without its settings, which may be anything that somebody mistook for one.
+fn shown(url: &str) -> String {
+    url.split_once('?').map_or(url, |(file, _)| file).to_owned()
+}
+
 /// Looks at a file without changing it.
-pub(crate) async fn diagnose(url: &str) -> Result<Diagnosis, DatabaseError> {
-    let unreachable = |problem: String| DatabaseError::Unreachable { url: url.to_owned(), problem };
+pub(crate) async fn diagnose(url: &str, _connect: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
+    let unreachable = |problem: String| DatabaseError::Unreachable { url: shown(url), problem };
     let options: SqliteConnectOptions = url.parse().map_err(|error: sqlx::Error| unreachable(error.to_string()))?;
     let connection = SqliteConnection::connect_with(&options.create_if_missing(false).read_only(true)).await;
     let mut connection = connection.map_err(|error| unreachable(format!("{}; check the path", classify(error))))?;
@@ -89,6 +94,7 @@ pub(crate) async fn diagnose(url: &str) -> Result<Diagnosis, DatabaseError> {
     };
     Ok(Diagnosis {
         capabilities: super::capabilities(row.get(0)),
+        transport: Transport::File,
         // Synchronous is a setting of the connection, which tenure makes and verifies itself.
         settings: vec![Setting::new("journal_mode", journal, "wal", "It is set when tenure opens the file.")],
         clock_ahead_ms: 0,
