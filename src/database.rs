@@ -315,10 +315,10 @@ impl Database {
     /// [`Transaction::sqlite`].
     ///
     /// # Errors
-    /// [`DatabaseError::Unsupported`] when this is not SQLite.
+    /// [`DatabaseError::Unsupported`] when this is not SQLite; [`DatabaseError::FileLost`].
     pub fn sqlite(&self) -> Result<&sqlx::SqlitePool, DatabaseError> {
         let sqlite = self.backend.as_sqlite().ok_or(DatabaseError::Unsupported("this database is not SQLite"))?;
-        Ok(sqlite.readers())
+        sqlite.readers()
     }
 }
 

@@ -81,6 +81,16 @@ pub enum DatabaseError {
     /// The database can be read, but not written.
     #[error("the database is read-only; give this user the right to write to the file and its directory")]
     ReadOnly,
+    /// The file of the database was moved, deleted or replaced while it was open, so others may be using another file by its name.
+    /// Nothing more is granted or saved until it is connected again.
+    #[error("the database file {file} was {happened} while it was open; nothing more is granted or saved: see which file is the right \
+             one, and start again")]
+    FileLost {
+        /// Its path.
+        file: String,
+        /// What was noticed.
+        happened: &'static str,
+    },
     /// The tables were made by another release.
     #[error("the schema of the database does not fit this release: {0}")]
     Schema(String),
@@ -123,6 +133,7 @@ impl DatabaseError {
             | DatabaseError::Busy(_)
             | DatabaseError::ConnectionLost(_)
             | DatabaseError::Unreachable { .. }
+            | DatabaseError::FileLost { .. }
             | DatabaseError::ReadOnly => 503,
             DatabaseError::Unsupported(_) => 501,
             DatabaseError::Poisoned(first) => first.status(),

@@ -9,6 +9,7 @@ mod batch;
 mod connect;
 mod connection;
 mod errors;
+mod file;
 mod leases;
 mod list;
 mod load;
@@ -34,6 +35,7 @@ use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use sqlx::SqlitePool;
+use sqlx::pool::PoolConnection;
 use tokio::sync::Mutex;
 
 use crate::backend::{
@@ -55,6 +57,7 @@ use crate::value::Value;
 
 pub(crate) use connect::diagnose;
 use connection::{OpenTransaction, Writer};
+use file::File;
 use transaction::SqliteTransaction;
 
 /// A SQLite database file.
@@ -62,14 +65,22 @@ use transaction::SqliteTransaction;
 pub(crate) struct Sqlite {
     writer: Arc<Mutex<Writer>>,
     readers: SqlitePool,
+    file: Arc<File>,
     clock: Option<ManualClock>,
     version: String,
 }
 
 impl Sqlite {
     /// The pool that only reads, for the user's own queries.
-    pub(crate) fn readers(&self) -> &SqlitePool {
-        &self.readers
+    pub(crate) fn readers(&self) -> Result<&SqlitePool, DatabaseError> {
+        self.file.check()?;
+        Ok(&self.readers)
+    }
+
+    /// A connection that only reads, of the file that was opened.
+    async fn reader(&self) -> Result<PoolConnection<sqlx::Sqlite>, DatabaseError> {
+        self.file.check()?;
+        self.readers.acquire().await.map_err(errors::classify)
     }
 
     /// Applies the application's own migrations.
@@ -119,7 +130,7 @@ impl Backend for Sqlite {
     }
 
     async fn load(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
-        let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+        let mut reader = self.reader().await?;
         load::load(&mut reader, mapping, id).await
     }
 
@@ -130,7 +141,7 @@ impl Backend for Sqlite {
         id: &[Value],
         limit: u32,
     ) -> Result<Vec<Change>, DatabaseError> {
-        let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+        let mut reader = self.reader().await?;
         revision::changes(&mut reader, mapping, key, id, limit).await
     }
 
@@ -151,7 +162,7 @@ impl Backend for Sqlite {
 
     async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
         let now = || self.now();
-        batch::Table { readers: &self.readers, writer: &self.writer, now: &now }.run(ops).await
+        batch::Table { file: &self.file, readers: &self.readers, writer: &self.writer, now: &now }.run(ops).await
     }
 
     /// There is one writer.
@@ -162,7 +173,7 @@ impl Backend for Sqlite {
     async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {
         if request.policy.exclusive {
             // Read first: a refusal must neither wait for somebody's save nor write.
-            let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+            let mut reader = self.reader().await?;
             if let Some(refusal) = leases::held_by_other(&mut reader, request, self.now()).await? {
                 return Ok(refusal);
             }
@@ -178,7 +189,7 @@ impl Backend for Sqlite {
 
     async fn try_lock_all(&self, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError> {
         // Read first: a refusal must neither wait for somebody's save nor write.
-        let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+        let mut reader = self.reader().await?;
         let refused = sets::in_the_way(&mut reader, requests, self.now()).await?;
         drop(reader);
         if !refused.is_empty() {
@@ -194,7 +205,7 @@ impl Backend for Sqlite {
     }
 
     async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+        let mut reader = self.reader().await?;
         leases::check(&mut reader, proof, self.now()).await
     }
 
@@ -273,7 +284,7 @@ impl Backend for Sqlite {
     }
 
     async fn requests(&self, proof: &Proof) -> Result<Result<Vec<Request>, NoLock>, DatabaseError> {
-        let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+        let mut reader = self.reader().await?;
         requests::requests(&mut reader, proof, self.now()).await
     }
 
@@ -302,16 +313,16 @@ impl Backend for Sqlite {
     }
 
     async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {
-        let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+        let mut reader = self.reader().await?;
         leases::holders(&mut reader, key, self.now()).await
     }
 
     async fn list(&self, query: &ListQuery) -> Result<Vec<Listed>, DatabaseError> {
-        list::held(&mut *self.readers.acquire().await.map_err(errors::classify)?, query, self.now()).await
+        list::held(&mut *self.reader().await?, query, self.now()).await
     }
 
     async fn history(&self, query: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError> {
-        list::past(&mut *self.readers.acquire().await.map_err(errors::classify)?, query).await
+        list::past(&mut *self.reader().await?, query).await
     }
 
     async fn sweep_history(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError> {
@@ -336,12 +347,12 @@ impl Backend for Sqlite {
     }
 
     async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {
-        let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+        let mut reader = self.reader().await?;
         leases::count(&mut reader, owner, self.now()).await
     }
 
     async fn held_by_type(&self) -> Result<Vec<HeldByType>, DatabaseError> {
-        let mut reader = self.readers.acquire().await.map_err(errors::classify)?;
+        let mut reader = self.reader().await?;
         leases::held_by_type(&mut reader, self.now()).await
     }
 

@@ -12,6 +12,7 @@ use tokio::sync::Mutex;
 use super::Sqlite;
 use super::connection::{Writer, never_waits};
 use super::errors::classify;
+use super::file::{self, File};
 use crate::backend::migration;
 use crate::database::ConnectOptions;
 use crate::diagnosis::{Diagnosis, Setting, Transport};
@@ -32,8 +33,10 @@ impl Sqlite {
         }
         let options: SqliteConnectOptions = url.parse().map_err(|error: sqlx::Error| unreachable(error.to_string()))?;
         let file = options.get_filename().display().to_string();
+        let path = options.get_filename().to_owned();
         let options = options
-            .create_if_missing(true)
+            // Only what is made below: whoever opens the path again later must not make another file.
+            .create_if_missing(false)
             .foreign_keys(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
@@ -45,12 +48,19 @@ impl Sqlite {
         if read_only {
             return Err(DatabaseError::ReadOnly);
         }
+        if !(url.contains("mode=rw") && !url.contains("mode=rwc")) {
+            // If it cannot be made, it cannot be opened either, and that says why.
+            let _ = file::make(&path);
+        }
+        let before = File::at(&path).ok();
         let mut writer = SqliteConnection::connect_with(&options).await.map_err(|error| match classify(error) {
             DatabaseError::ReadOnly => DatabaseError::ReadOnly,
             error => unreachable(format!(
                 "{error}; check that the directory of {file} exists, and that this user may write to it"
             )),
         })?;
+        let opened = before.map(Arc::new).ok_or_else(|| unreachable(format!("{file} appeared while it was opened; try again")))?;
+        opened.check()?;
         let version = verify(&mut writer).await?;
         migrator().run_direct(None, &mut writer, false).await.map_err(|error| migration::failed(error, classify))?;
         never_waits(&mut writer).await?;
@@ -60,10 +70,20 @@ impl Sqlite {
             .max_connections(connect.connections.map_or(READERS, NonZeroU32::get))
             .acquire_timeout(Duration::from_secs(5))
             .test_before_acquire(false)
+            .after_connect({
+                // The file has the pool, so the pool must not have the file.
+                let opened = Arc::downgrade(&opened);
+                move |_, _| {
+                    let checked = opened.upgrade().map_or(Ok(()), |opened| opened.check());
+                    Box::pin(async move { checked.map_err(|lost| sqlx::Error::Configuration(lost.into())) })
+                }
+            })
             .connect_lazy_with(reading);
+        opened.closes(&readers);
         Ok(Sqlite {
-            writer: Arc::new(Mutex::new(Writer::new(writer, options))),
+            writer: Arc::new(Mutex::new(Writer::new(writer, options, Arc::clone(&opened)))),
             readers,
+            file: opened,
             clock: connect.clock,
             version,
         })

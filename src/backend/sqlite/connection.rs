@@ -8,6 +8,7 @@ use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::errors::{classify, effect, is_busy};
+use super::file::File;
 use crate::backend::Effect;
 use crate::error::DatabaseError;
 use crate::lock_mode::Wait;
@@ -17,6 +18,7 @@ use crate::lock_mode::Wait;
 pub(crate) struct Writer {
     connection: Option<SqliteConnection>,
     options: SqliteConnectOptions,
+    file: Arc<File>,
     /// Closed for good: it is not opened again.
     closed: bool,
 }
@@ -26,14 +28,19 @@ pub(crate) struct Writer {
 const PAUSES: [u64; 12] = [1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100];
 
 impl Writer {
-    pub(super) fn new(connection: SqliteConnection, options: SqliteConnectOptions) -> Self {
-        Writer { connection: Some(connection), options, closed: false }
+    pub(super) fn new(connection: SqliteConnection, options: SqliteConnectOptions, file: Arc<File>) -> Self {
+        Writer { connection: Some(connection), options, file, closed: false }
     }
 
+    /// The connection, to the file that was opened.
     pub(super) async fn connection(&mut self) -> Result<&mut SqliteConnection, DatabaseError> {
+        if !self.closed {
+            self.file.check()?;
+        }
         if self.connection.is_none() && !self.closed {
             let mut connection = SqliteConnection::connect_with(&self.options).await.map_err(classify)?;
             never_waits(&mut connection).await?;
+            self.file.check()?;
             self.connection = Some(connection);
         }
         self.connection.as_mut().ok_or(DatabaseError::Unsupported("the database was closed; connect again"))
@@ -106,7 +113,11 @@ impl OpenTransaction {
         let mut transaction = OpenTransaction { writer: Some(guard) };
         let Some(writer) = &mut transaction.writer else { return Err(timed_out()) };
         match writer.begin_immediate(left).await {
-            Ok(()) => Ok(transaction),
+            // Others may have written for long, and the file was looked at before.
+            Ok(()) => {
+                writer.file.check()?;
+                Ok(transaction)
+            }
             Err(error) if is_busy(&error) => {
                 // No transaction was begun, so there is nothing to roll back before the next one may try.
                 transaction.writer = None;
@@ -131,9 +142,10 @@ impl OpenTransaction {
         Ok(Some(OpenTransaction { writer: Some(guard) }))
     }
 
-    /// It has committed by itself.
-    pub(super) fn has_ended(mut self) {
-        self.writer = None;
+    /// It has committed by itself. What was written to a file that was lost meanwhile is not to be acknowledged.
+    pub(super) fn has_ended(mut self) -> Result<(), DatabaseError> {
+        let writer = self.writer.take();
+        writer.map_or(Ok(()), |writer| writer.file.check())
     }
 
     /// The connection it runs on.
@@ -143,19 +155,26 @@ impl OpenTransaction {
     }
 
     /// Commits, with a statement before it if one is given. After an error the transaction is rolled back, if it is still
-    /// there.
+    /// there. Nothing is committed to a file that was lost; when it is lost in the very moment of the commit, nobody knows in which
+    /// file others look for the change.
     pub(super) async fn commit(mut self, first: Option<String>) -> Result<(), DatabaseError> {
+        self.check_file()?;
         let commit = first.map_or_else(|| "commit".to_owned(), |first| format!("{first}; commit"));
         match sqlx::raw_sql(AssertSqlSafe(commit)).execute(self.connection()).await {
             Ok(_) => {
+                let kept = self.check_file();
                 self.writer = None;
-                Ok(())
+                kept.map_err(|lost| DatabaseError::CommitUnknown(lost.to_string()))
             }
             Err(error) => match effect(&error) {
                 Effect::Unknown => Err(DatabaseError::CommitUnknown(classify(error).to_string())),
                 _ => Err(classify(error)),
             },
         }
+    }
+
+    fn check_file(&self) -> Result<(), DatabaseError> {
+        self.writer.as_ref().map_or(Ok(()), |writer| writer.file.check())
     }
 
     /// Rolls back and waits until it is done.

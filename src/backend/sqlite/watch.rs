@@ -64,13 +64,13 @@ impl Watching for Sqlite {
     async fn look(&self, looks: &[Look]) -> Result<Vec<(LockKey, Seen)>, DatabaseError> {
         let keys: Vec<_> = looks.iter().map(|look| (look.key.kind(), look.key.id(), look.after)).collect();
         let keys = serde_json::to_string(&keys).map_err(|error| classify(sqlx::Error::Encode(error.into())))?;
-        let mut reader = self.readers.acquire().await.map_err(classify)?;
+        let mut reader = self.reader().await?;
         let rows = sqlx::query_as::<_, Sight>(LOOK).bind(self.now()).bind(keys).fetch_all(&mut *reader).await;
         Ok(rows.map_err(classify)?.into_iter().map(Sight::seen).collect())
     }
 
     async fn in_line(&self, key: &LockKey) -> Result<bool, DatabaseError> {
-        let mut reader = self.readers.acquire().await.map_err(classify)?;
+        let mut reader = self.reader().await?;
         let any = sqlx::query_scalar(IN_LINE).bind(self.now()).bind(key.kind()).bind(key.id());
         any.fetch_one(&mut *reader).await.map_err(classify)
     }
