@@ -79,7 +79,7 @@ impl Sqlite {
 
     /// A connection that only reads, of the file that was opened.
     async fn reader(&self) -> Result<PoolConnection<sqlx::Sqlite>, DatabaseError> {
-        self.file.check()?;
+        self.file.check_lately()?;
         self.readers.acquire().await.map_err(errors::classify)
     }
 

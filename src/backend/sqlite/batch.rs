@@ -56,7 +56,7 @@ impl<'o> Round<'o> {
             return Ok(false);
         }
         let (asked, shown) = (json(&asked)?, json(&shown)?);
-        table.file.check()?;
+        table.file.check_lately()?;
         let mut reader = table.readers.acquire().await.map_err(classify)?;
         let found = texts::look(&mut reader, &asked, &shown).await?;
         drop(reader);

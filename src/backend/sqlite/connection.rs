@@ -35,7 +35,7 @@ impl Writer {
     /// The connection, to the file that was opened.
     pub(super) async fn connection(&mut self) -> Result<&mut SqliteConnection, DatabaseError> {
         if !self.closed {
-            self.file.check()?;
+            self.file.check_lately()?;
         }
         if self.connection.is_none() && !self.closed {
             let mut connection = SqliteConnection::connect_with(&self.options).await.map_err(classify)?;
@@ -115,7 +115,7 @@ impl OpenTransaction {
         match writer.begin_immediate(left).await {
             // Others may have written for long, and the file was looked at before.
             Ok(()) => {
-                writer.file.check()?;
+                writer.file.check_lately()?;
                 Ok(transaction)
             }
             Err(error) if is_busy(&error) => {

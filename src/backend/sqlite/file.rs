@@ -5,7 +5,9 @@
 use std::fs::{self, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 
 use sqlx::SqlitePool;
 
@@ -16,11 +18,17 @@ use crate::error::DatabaseError;
 pub(crate) struct File {
     path: PathBuf,
     identity: Identity,
+    opened: Instant,
+    /// When it was last found in its place, in milliseconds after it was opened.
+    found: AtomicU64,
     /// What was noticed first. It stays: what happened meanwhile to the name, nobody knows.
     lost: OnceLock<&'static str>,
     /// What the application may read with directly, closed when something is noticed.
     readers: OnceLock<SqlitePool>,
 }
+
+/// How long what was found holds for [`File::check_lately`], in milliseconds.
+const LATELY: u64 = 10;
 
 /// What tells one file from another: the device and the number on it. Where there are none, the file is only looked for.
 type Identity = (u64, u64);
@@ -40,7 +48,8 @@ impl File {
     /// The file that has this path now.
     pub(super) fn at(path: &Path) -> io::Result<Self> {
         let identity = identity(&fs::metadata(path)?);
-        Ok(File { path: path.to_owned(), identity, lost: OnceLock::new(), readers: OnceLock::new() })
+        let (opened, found) = (Instant::now(), AtomicU64::new(0));
+        Ok(File { path: path.to_owned(), identity, opened, found, lost: OnceLock::new(), readers: OnceLock::new() })
     }
 
     /// Has these closed when something is noticed.
@@ -48,11 +57,28 @@ impl File {
         let _ = self.readers.set(readers.clone());
     }
 
-    /// Whether the path still leads to the file that was opened: one question to the file system, which has the answer in memory.
+    /// As [`check`](Self::check), if that was not found out a moment ago: for what only reads, and for what is checked again before
+    /// it is acknowledged. A question to the file system costs a few microseconds.
+    pub(super) fn check_lately(&self) -> Result<(), DatabaseError> {
+        let found = self.found.load(Ordering::Relaxed);
+        match self.lost.get().is_none() && self.now().saturating_sub(found) < LATELY {
+            true => Ok(()),
+            false => self.check(),
+        }
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Whether the path still leads to the file that was opened.
     pub(super) fn check(&self) -> Result<(), DatabaseError> {
         let happened = match (self.lost.get(), fs::metadata(&self.path)) {
             (Some(before), _) => before,
-            (None, Ok(found)) if identity(&found) == self.identity => return Ok(()),
+            (None, Ok(found)) if identity(&found) == self.identity => {
+                self.found.store(self.now(), Ordering::Relaxed);
+                return Ok(());
+            }
             (None, Ok(_)) => self.lost("replaced by another file"),
             (None, Err(error)) if error.kind() == io::ErrorKind::NotFound => self.lost("moved or deleted"),
             // Nothing is known: it is refused, and asked again next time.
