@@ -16,6 +16,7 @@
 //!
 //! A domain refusal ("already shipped") is the caller's own type and passes through [`UpdateError::Refused`] untouched.
 
+mod code;
 mod locks;
 mod maintenance;
 mod people;
@@ -25,9 +26,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::conflict::VersionConflict;
-use crate::lease::{Holder, NoLock};
+use crate::lease::{Holder, InvalidOwner, NoLock, Printable};
 use crate::mapping::MappingError;
 
+pub use code::ErrorCode;
 pub use locks::{BreakError, LeaseError, LockError};
 pub use maintenance::{ListError, SweepError};
 pub use people::{AnswerError, RequestError, TakeOverError};
@@ -83,8 +85,10 @@ pub enum DatabaseError {
     ReadOnly,
     /// The file of the database was moved, deleted or replaced while it was open, so others may be using another file by its name.
     /// Nothing more is granted or saved until it is connected again.
-    #[error("the database file {file} was {happened} while it was open; nothing more is granted or saved: see which file is the right \
-             one, and start again")]
+    #[error(
+        "the database file {file} was {happened} while it was open; nothing more is granted or saved: see which file is the right \
+             one, and start again"
+    )]
     FileLost {
         /// Its path.
         file: String,
@@ -110,36 +114,6 @@ impl DatabaseError {
     pub fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         DatabaseError::Other(Arc::from(error.into()))
     }
-
-    /// Whether the same work, done again as a whole, may succeed.
-    pub fn is_retryable(&self) -> bool {
-        match self {
-            DatabaseError::LockTimeout { .. }
-            | DatabaseError::Deadlock
-            | DatabaseError::SerializationFailure
-            | DatabaseError::Busy(_)
-            | DatabaseError::ConnectionLost(_) => true,
-            DatabaseError::Poisoned(first) => first.is_retryable(),
-            _ => false,
-        }
-    }
-
-    /// The HTTP status that says it.
-    pub fn status(&self) -> u16 {
-        match self {
-            DatabaseError::LockTimeout { .. }
-            | DatabaseError::Deadlock
-            | DatabaseError::SerializationFailure
-            | DatabaseError::Busy(_)
-            | DatabaseError::ConnectionLost(_)
-            | DatabaseError::Unreachable { .. }
-            | DatabaseError::FileLost { .. }
-            | DatabaseError::ReadOnly => 503,
-            DatabaseError::Unsupported(_) => 501,
-            DatabaseError::Poisoned(first) => first.status(),
-            _ => 500,
-        }
-    }
 }
 
 /// Why a transaction, or a step of it, did not do what it was asked.
@@ -147,7 +121,7 @@ impl DatabaseError {
 #[non_exhaustive]
 pub enum Error {
     /// There is no such aggregate.
-    #[error("there is no {aggregate} {id}; it was never there, or it was deleted")]
+    #[error("there is no {} {}; it was never there, or it was deleted", Printable(aggregate), Printable(id))]
     NotFound {
         /// Its type.
         aggregate: String,
@@ -155,7 +129,11 @@ pub enum Error {
         id: String,
     },
     /// There is one already with this id.
-    #[error("there is already a {aggregate} {id}; choose another id, or load and change that one")]
+    #[error(
+        "there is already a {} {}; choose another id, or load and change that one",
+        Printable(aggregate),
+        Printable(id)
+    )]
     AlreadyExists {
         /// Its type.
         aggregate: String,
@@ -166,7 +144,11 @@ pub enum Error {
     #[error(transparent)]
     VersionConflict(Box<VersionConflict>),
     /// The version that came along belongs to another aggregate. Nothing was looked at.
-    #[error("the version that came along is not one of {aggregate} {id}; load that one again, and send its own")]
+    #[error(
+        "the version that came along is not one of {} {}; load that one again, and send its own",
+        Printable(aggregate),
+        Printable(id)
+    )]
     ForeignVersionToken {
         /// The type of the aggregate that was to be changed.
         aggregate: String,
@@ -182,6 +164,20 @@ pub enum Error {
     /// The offline lock that the save relied upon is gone. Nothing was saved.
     #[error(transparent)]
     NoLock(Box<NoLock>),
+    /// Nobody can be such an owner: who makes the change. Nothing was asked of the database.
+    #[error(transparent)]
+    InvalidOwner(#[from] InvalidOwner),
+    /// What the change is said to be for is not one plain line. Nothing was asked of the database.
+    #[error("the command has line breaks or other control characters in its name; give it in one line")]
+    InvalidCommand,
+    /// No lock has such a key, so no save can hold or respect one. Nothing was asked of the database.
+    #[error("no lock can have the key `{}`: {problem}", Printable(key))]
+    InvalidKey {
+        /// The key, cut to a readable length.
+        key: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
     /// The database failed.
     #[error(transparent)]
     Database(#[from] DatabaseError),
@@ -191,28 +187,6 @@ impl Error {
     /// Whether somebody else's change is the reason: true of a version conflict and of a lost race.
     pub fn is_conflict(&self) -> bool {
         matches!(self, Error::VersionConflict(_) | Error::OptimisticLockingFailure(_))
-    }
-
-    /// Whether the same work, done again as a whole on a fresh load, may succeed. A version that a person saw never
-    /// becomes current again, so a [`VersionConflict`](Error::VersionConflict) is not retryable.
-    pub fn is_retryable(&self) -> bool {
-        match self {
-            Error::OptimisticLockingFailure(_) | Error::AlreadyLocked(_) => true,
-            Error::Database(error) => error.is_retryable(),
-            _ => false,
-        }
-    }
-
-    /// The HTTP status that says it.
-    pub fn status(&self) -> u16 {
-        match self {
-            Error::NotFound { .. } => 404,
-            Error::ForeignVersionToken { .. } => 400,
-            Error::AlreadyExists { .. } | Error::VersionConflict(_) | Error::OptimisticLockingFailure(_) => 409,
-            Error::AlreadyLocked(_) => 423,
-            Error::NoLock(_) => 410,
-            Error::Database(error) => error.status(),
-        }
     }
 }
 

@@ -82,7 +82,7 @@ impl LockManager {
     ///
     /// # Errors
     /// [`TakeOverError::HolderChanged`] when that generation is not held (any more); [`TakeOverError::NotPermitted`];
-    /// [`TakeOverError::NoReason`]; [`TakeOverError::ReasonTooLong`]; [`TakeOverError::InvalidOwner`];
+    /// [`TakeOverError::NoReason`]; [`TakeOverError::ReasonTooLong`]; [`TakeOverError::ReasonNotPlain`]; [`TakeOverError::InvalidOwner`];
     /// [`TakeOverError::Advisory`]; [`TakeOverError::Shared`]; [`TakeOverError::LimitReached`];
     /// [`TakeOverError::LockIdUsed`]; [`TakeOverError::Database`]. With all of them the holder keeps the lease.
     pub async fn take_over(
@@ -107,7 +107,7 @@ impl LockManager {
         id: LockId,
         reason: &str,
     ) -> Result<Lease, TakeOverError> {
-        let reason = Request::text(reason).ok_or(TakeOverError::ReasonTooLong)?;
+        let reason = Request::text(reason)?;
         let policy = self.policy(key.kind());
         if reason.is_empty() {
             return Err(TakeOverError::NoReason);
@@ -136,7 +136,7 @@ impl LockManager {
         let _turn = if owner.id == holder.owner.id { None } else { self.room_for(&request).await? };
         match self.backend.take_over(&request, generation, reason).await? {
             TakenOver::Granted(granted) => {
-                tracing::info!(lock = %key, generation, by = owner.id, owner = holder.owner.id, "lock taken over");
+                tracing::info!(lock = ?key, generation, by = ?owner.id, owner = ?holder.owner.id, "lock taken over");
                 Ok(self.granted(id, granted))
             }
             TakenOver::Changed => self.taken_before(request, generation, id).await,

@@ -196,7 +196,7 @@ impl Waiter {
         let outcome = self.wait(&place, &ticket, answer).await;
         drop(place);
         if let Err(error) = self.locks.backend.leave_line(&lock, waiter).await {
-            tracing::debug!(%error, lock = %self.key, "a place in line was not given back; it runs out");
+            tracing::debug!(%error, lock = ?self.key, "a place in line was not given back; it runs out");
         }
         // What this one did not take is for the next.
         self.locks.hub.touched(&self.key);
@@ -236,7 +236,7 @@ impl Waiter {
             Ok(lease) => Ok(Some(lease)),
             Err(LockError::AlreadyLocked(_) | LockError::Reserved { .. } | LockError::LockingFailed { .. }) => Ok(None),
             Err(LockError::Database(error)) if error.is_retryable() => {
-                tracing::debug!(%error, lock = %self.key, "a lock that became free was not taken yet; trying again");
+                tracing::debug!(%error, lock = ?self.key, "a lock that became free was not taken yet; trying again");
                 tokio::time::sleep(PAUSE).await;
                 Ok(None)
             }

@@ -59,7 +59,9 @@ impl Sqlite {
                 "{error}; check that the directory of {file} exists, and that this user may write to it"
             )),
         })?;
-        let opened = before.map(Arc::new).ok_or_else(|| unreachable(format!("{file} appeared while it was opened; try again")))?;
+        let opened = before
+            .map(Arc::new)
+            .ok_or_else(|| unreachable(format!("{file} appeared while it was opened; try again")))?;
         opened.check()?;
         let version = verify(&mut writer).await?;
         migrator().run_direct(None, &mut writer, false).await.map_err(|error| migration::failed(error, classify))?;
