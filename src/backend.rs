@@ -24,6 +24,8 @@ use crate::value::Value;
 use crate::version::Version;
 
 #[cfg(any(feature = "postgres", feature = "mysql"))]
+mod address;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
 mod alarm;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod checkout;
@@ -49,6 +51,8 @@ pub(crate) mod sqlite;
 mod sweeping;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod texts;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod transport;
 pub(crate) mod watching;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod whole;

@@ -24,6 +24,7 @@ pub struct ConnectOptions {
     pub(crate) looking_every: Option<Duration>,
     pub(crate) connections: Option<NonZeroU32>,
     idle: Option<Duration>,
+    pub(crate) plaintext: bool,
     #[cfg(feature = "opentelemetry")]
     meter: Option<opentelemetry::metrics::Meter>,
 }
@@ -69,6 +70,20 @@ impl ConnectOptions {
     #[cfg(any(feature = "postgres", feature = "mysql"))]
     pub(crate) fn idle_limit(&self) -> Duration {
         self.idle.unwrap_or(Duration::from_secs(60))
+    }
+
+    /// Allows connections without TLS to a server that is not on this machine: passwords and data can then be read and changed
+    /// by everybody on the way, a password in the clear among them, if the server asks for one. For networks that nobody else
+    /// is on, and tunnels that encrypt.
+    ///
+    /// Otherwise such a connection is refused: `sslmode=disable`, and a server that does not offer TLS, fail with
+    /// [`DatabaseError::Unreachable`], and `prefer`, which is the default, never falls back to plaintext. Servers on this machine
+    /// (`localhost`, a loopback address, a socket in the file system) are not concerned. `sslmode` and `sslrootcert` on
+    /// PostgreSQL, `ssl-mode` and `ssl-ca` on MariaDB and MySQL, say in the URL what is checked of the server's certificate.
+    #[must_use]
+    pub fn allowing_plaintext(mut self) -> Self {
+        self.plaintext = true;
+        self
     }
 
     /// Counts what happens to locks with this meter, which the application has from its own provider. The instruments are
@@ -172,23 +187,32 @@ impl Database {
         Err(unknown())
     }
 
-    /// What can be said about a database without changing anything in it: settings, clock, schema. No tables are made.
+    /// What can be said about a database without changing anything in it: TLS, settings, clock, schema. No tables are made.
     ///
     /// # Errors
     /// As [`connect`](Self::connect), but settings and schema are told, not refused.
     pub async fn diagnose(url: &str) -> Result<Diagnosis, DatabaseError> {
+        Self::diagnose_with(url, ConnectOptions::new()).await
+    }
+
+    /// As [`diagnose`](Self::diagnose), with options.
+    ///
+    /// # Errors
+    /// As [`diagnose`](Self::diagnose).
+    pub async fn diagnose_with(url: &str, options: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
         #[cfg(feature = "sqlite")]
         if url.starts_with("sqlite:") {
-            return crate::backend::sqlite::diagnose(url).await;
+            return crate::backend::sqlite::diagnose(url, options).await;
         }
         #[cfg(feature = "postgres")]
         if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-            return crate::backend::postgres::diagnose(url).await;
+            return crate::backend::postgres::diagnose(url, options).await;
         }
         #[cfg(feature = "mysql")]
         if url.starts_with("mysql:") || url.starts_with("mariadb:") {
-            return crate::backend::mysql::diagnose(url).await;
+            return crate::backend::mysql::diagnose(url, options).await;
         }
+        let _ = options;
         Err(unknown())
     }
 
@@ -313,10 +337,10 @@ impl Database {
     /// [`Transaction::sqlite`].
     ///
     /// # Errors
-    /// [`DatabaseError::Unsupported`] when this is not SQLite.
+    /// [`DatabaseError::Unsupported`] when this is not SQLite; [`DatabaseError::FileLost`].
     pub fn sqlite(&self) -> Result<&sqlx::SqlitePool, DatabaseError> {
         let sqlite = self.backend.as_sqlite().ok_or(DatabaseError::Unsupported("this database is not SQLite"))?;
-        Ok(sqlite.readers())
+        sqlite.readers()
     }
 }
 

@@ -10,6 +10,8 @@ use crate::capabilities::Capabilities;
 pub struct Diagnosis {
     /// What it is, and what it can do.
     pub capabilities: Capabilities,
+    /// How the connection is protected, as the server says.
+    pub transport: Transport,
     /// The settings that decide whether acknowledged locks survive.
     pub settings: Vec<Setting>,
     /// How far its clock is ahead of this machine's, in milliseconds; half a round trip is not known. Nothing is decided by
@@ -19,6 +21,66 @@ pub struct Diagnosis {
     pub applied: Vec<i64>,
     /// The numbers of the migrations that this release knows.
     pub known: Vec<i64>,
+}
+
+/// How the connection to a database is protected on the way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Transport {
+    /// There is no way: the database is a file that this process opens itself.
+    File,
+    /// By TLS.
+    Tls {
+        /// The version, in the words of the server: `TLSv1.3`.
+        version: String,
+        /// The cipher suite, in the words of the server.
+        cipher: String,
+        /// What was checked of the server's certificate.
+        certificate: CertificateCheck,
+    },
+    /// Not at all.
+    Plaintext {
+        /// Whether the server is on this machine.
+        local: bool,
+    },
+}
+
+/// What is checked of a server's certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CertificateCheck {
+    /// Nothing: who can change what is sent on the way can pose as the server.
+    Nothing,
+    /// Who signed it, but not which host it names.
+    Authority,
+    /// Who signed it, and that it names the host of the URL.
+    AuthorityAndHost,
+}
+
+/// As the doctor says it.
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Transport::File => f.write_str("none, the database is a file"),
+            Transport::Tls { version, cipher, certificate } => {
+                write!(f, "{version}, {cipher}; ")?;
+                f.write_str(match certificate {
+                    CertificateCheck::Nothing => {
+                        "the server's certificate is NOT CHECKED: `sslmode=verify-full` (PostgreSQL) or \
+                         `ssl-mode=VERIFY_IDENTITY` (MariaDB, MySQL) in the URL does it"
+                    }
+                    CertificateCheck::Authority => {
+                        "the server's certificate is checked, but not that it names this host"
+                    }
+                    CertificateCheck::AuthorityAndHost => "the server's certificate is checked",
+                })
+            }
+            Transport::Plaintext { local: true } => f.write_str("plaintext, on this machine"),
+            Transport::Plaintext { local: false } => f.write_str(
+                "PLAINTEXT over the network, because it was allowed: anybody on the way reads and changes it",
+            ),
+        }
+    }
 }
 
 /// A setting that was read.
@@ -84,6 +146,7 @@ impl Diagnosis {
 impl fmt::Display for Diagnosis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.capabilities)?;
+        writeln!(f, "connection                {}", self.transport)?;
         writeln!(f, "clock                     {:+} ms from this machine's", self.clock_ahead_ms)?;
         writeln!(f, "schema                    {}", self.schema())?;
         for setting in &self.settings {

@@ -16,6 +16,7 @@
 //!
 //! A domain refusal ("already shipped") is the caller's own type and passes through [`UpdateError::Refused`] untouched.
 
+mod code;
 mod locks;
 mod maintenance;
 mod people;
@@ -25,9 +26,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::conflict::VersionConflict;
-use crate::lease::{Holder, NoLock};
+use crate::lease::{Holder, InvalidOwner, NoLock, Printable};
 use crate::mapping::MappingError;
 
+pub use code::ErrorCode;
 pub use locks::{BreakError, LeaseError, LockError};
 pub use maintenance::{ListError, SweepError};
 pub use people::{AnswerError, RequestError, TakeOverError};
@@ -108,6 +110,18 @@ pub enum DatabaseError {
     /// The database can be read, but not written.
     #[error("the database is read-only; give this user the right to write to the file and its directory")]
     ReadOnly,
+    /// The file of the database was moved, deleted or replaced while it was open, so others may be using another file by its name.
+    /// Nothing more is granted or saved until it is connected again.
+    #[error(
+        "the database file {file} was {happened} while it was open; nothing more is granted or saved: see which file is the right \
+             one, and start again"
+    )]
+    FileLost {
+        /// Its path.
+        file: String,
+        /// What was noticed.
+        happened: &'static str,
+    },
     /// The tables were made by another release.
     #[error("the schema of the database does not fit this release: {0}")]
     Schema(String),
@@ -138,23 +152,6 @@ impl DatabaseError {
         DatabaseError::Other(Arc::from(error.into()))
     }
 
-    /// Whether the same work, done again as a whole, may succeed. [`Database::retry`](crate::Database::retry) does so for the
-    /// same errors: each has a [`RetryReason`](crate::RetryReason).
-    pub fn is_retryable(&self) -> bool {
-        match self {
-            DatabaseError::LockTimeout { .. }
-            | DatabaseError::Deadlock
-            | DatabaseError::SerializationFailure
-            | DatabaseError::Busy(_)
-            | DatabaseError::OutcomeUnknown(_)
-            | DatabaseError::Cancelled
-            | DatabaseError::ConnectionLost(_)
-            | DatabaseError::ChildGone { .. } => true,
-            DatabaseError::Poisoned(first) => first.is_retryable(),
-            _ => false,
-        }
-    }
-
     /// What the loss of a connection means to those whose statement commits by itself and was sent already.
     #[cfg(any(feature = "postgres", feature = "mysql"))]
     pub(crate) fn after_sending(self) -> Self {
@@ -170,26 +167,6 @@ impl DatabaseError {
     pub(crate) fn is_lock_timeout(&self) -> bool {
         matches!(self, DatabaseError::LockTimeout { .. })
     }
-
-    /// The HTTP status that says it.
-    pub fn status(&self) -> u16 {
-        match self {
-            DatabaseError::LockTimeout { .. }
-            | DatabaseError::Deadlock
-            | DatabaseError::SerializationFailure
-            | DatabaseError::Busy(_)
-            | DatabaseError::OutcomeUnknown(_)
-            | DatabaseError::Cancelled
-            | DatabaseError::Closed
-            | DatabaseError::ConnectionLost(_)
-            | DatabaseError::Unreachable { .. }
-            | DatabaseError::ReadOnly => 503,
-            DatabaseError::ChildGone { .. } => 409,
-            DatabaseError::Unsupported(_) => 501,
-            DatabaseError::Poisoned(first) => first.status(),
-            _ => 500,
-        }
-    }
 }
 
 /// Why a transaction, or a step of it, did not do what it was asked.
@@ -197,7 +174,7 @@ impl DatabaseError {
 #[non_exhaustive]
 pub enum Error {
     /// There is no such aggregate.
-    #[error("there is no {aggregate} {id}; it was never there, or it was deleted")]
+    #[error("there is no {} {}; it was never there, or it was deleted", Printable(aggregate), Printable(id))]
     NotFound {
         /// Its type.
         aggregate: String,
@@ -218,7 +195,11 @@ pub enum Error {
         stored: String,
     },
     /// There is one already with this id.
-    #[error("there is already a {aggregate} {id}; choose another id, or load and change that one")]
+    #[error(
+        "there is already a {} {}; choose another id, or load and change that one",
+        Printable(aggregate),
+        Printable(id)
+    )]
     AlreadyExists {
         /// Its type.
         aggregate: String,
@@ -229,7 +210,11 @@ pub enum Error {
     #[error(transparent)]
     VersionConflict(Box<VersionConflict>),
     /// The version that came along belongs to another aggregate. Nothing was looked at.
-    #[error("the version that came along is not one of {aggregate} {id}; load that one again, and send its own")]
+    #[error(
+        "the version that came along is not one of {} {}; load that one again, and send its own",
+        Printable(aggregate),
+        Printable(id)
+    )]
     ForeignVersionToken {
         /// The type of the aggregate that was to be changed.
         aggregate: String,
@@ -245,6 +230,20 @@ pub enum Error {
     /// The offline lock that the save relied upon is gone. Nothing was saved.
     #[error(transparent)]
     NoLock(Box<NoLock>),
+    /// Nobody can be such an owner: who makes the change. Nothing was asked of the database.
+    #[error(transparent)]
+    InvalidOwner(#[from] InvalidOwner),
+    /// What the change is said to be for is not one plain line. Nothing was asked of the database.
+    #[error("the command has line breaks or other control characters in its name; give it in one line")]
+    InvalidCommand,
+    /// No lock has such a key, so no save can hold or respect one. Nothing was asked of the database.
+    #[error("no lock can have the key `{}`: {problem}", Printable(key))]
+    InvalidKey {
+        /// The key, cut to a readable length.
+        key: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
     /// The database failed.
     #[error(transparent)]
     Database(#[from] DatabaseError),
@@ -254,30 +253,6 @@ impl Error {
     /// Whether somebody else's change is the reason: true of a version conflict and of a lost race.
     pub fn is_conflict(&self) -> bool {
         matches!(self, Error::VersionConflict(_) | Error::OptimisticLockingFailure(_))
-    }
-
-    /// Whether the same work, done again as a whole on a fresh load, may succeed. A version that a person saw never
-    /// becomes current again, so a [`VersionConflict`](Error::VersionConflict) is not retryable. An
-    /// [`AlreadyLocked`](Error::AlreadyLocked) is, but by a person: [`Database::retry`](crate::Database::retry) does not wait
-    /// until somebody has finished editing.
-    pub fn is_retryable(&self) -> bool {
-        match self {
-            Error::OptimisticLockingFailure(_) | Error::AlreadyLocked(_) => true,
-            Error::Database(error) => error.is_retryable(),
-            _ => false,
-        }
-    }
-
-    /// The HTTP status that says it.
-    pub fn status(&self) -> u16 {
-        match self {
-            Error::NotFound { .. } | Error::OtherSpelling { .. } => 404,
-            Error::ForeignVersionToken { .. } => 400,
-            Error::AlreadyExists { .. } | Error::VersionConflict(_) | Error::OptimisticLockingFailure(_) => 409,
-            Error::AlreadyLocked(_) => 423,
-            Error::NoLock(_) => 410,
-            Error::Database(error) => error.status(),
-        }
     }
 }
 

@@ -8,6 +8,7 @@ mod key;
 mod lock_id;
 mod no_lock;
 mod owner;
+mod text;
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -21,6 +22,7 @@ pub(crate) use no_lock::RanOut;
 pub use no_lock::{NoLock, Why};
 pub use owner::InvalidOwner;
 pub(crate) use owner::askable;
+pub(crate) use text::{NOT_PLAIN, Printable, is_plain};
 
 /// The person (or job) a lock belongs to, or who made a change: an id that the application knows, and a name to show.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -48,7 +50,7 @@ impl Owner {
 
 impl fmt::Display for Owner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)
+        Printable(&self.name).fmt(f)
     }
 }
 

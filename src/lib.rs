@@ -59,9 +59,9 @@ pub use condition::Condition;
 pub use conflict::{Change, FieldConflict, Side, VersionConflict};
 pub use cursor::{Cursor, InvalidCursor};
 pub use database::{ConnectOptions, Database};
-pub use diagnosis::{Diagnosis, Setting};
+pub use diagnosis::{CertificateCheck, Diagnosis, Setting, Transport};
 pub use error::{
-    AnswerError, BreakError, DatabaseError, Error, LeaseError, ListError, LockError, RequestError, SetError,
+    AnswerError, BreakError, DatabaseError, Error, ErrorCode, LeaseError, ListError, LockError, RequestError, SetError,
     SweepError, TakeOverError, UpdateError,
 };
 pub use lease::{Holder, InvalidLockId, InvalidOwner, Lease, LockId, LockKey, NoLock, Owner, Why};

@@ -262,7 +262,7 @@ impl LockManager {
     ///
     /// # Errors
     /// [`BreakError::HolderChanged`] when that generation is not held (any more); [`BreakError::NoReason`];
-    /// [`BreakError::ReasonTooLong`]; [`BreakError::InvalidOwner`]; [`BreakError::Database`].
+    /// [`BreakError::ReasonTooLong`]; [`BreakError::ReasonNotPlain`]; [`BreakError::InvalidOwner`]; [`BreakError::Database`].
     pub async fn break_lock(
         &self,
         key: &LockKey,
@@ -274,7 +274,7 @@ impl LockManager {
     }
 
     async fn end(&self, key: &LockKey, generation: i64, by: &Owner, reason: &str) -> Result<Holder, BreakError> {
-        let reason = Request::text(reason).ok_or(BreakError::ReasonTooLong)?;
+        let reason = Request::text(reason)?;
         if reason.is_empty() {
             return Err(BreakError::NoReason);
         }
@@ -284,7 +284,7 @@ impl LockManager {
         }
         match self.backend.break_lock(key, generation, by, reason).await? {
             Some(broken) => {
-                tracing::info!(lock = %key, generation, by = by.id, owner = broken.owner.id, "lock broken");
+                tracing::info!(lock = ?key, generation, by = ?by.id, owner = ?broken.owner.id, "lock broken");
                 self.hub.touched(key);
                 Ok(broken)
             }

@@ -153,6 +153,7 @@ impl<A: Aggregate> Repository<A> {
     /// [`Error::AlreadyExists`] when there is one with this id; the transaction goes on. [`Error::Database`].
     pub async fn insert(&self, tx: &mut Transaction, aggregate: A) -> Result<Loaded<A>, Error> {
         let (mapping, rows, key) = (A::mapping(), aggregate.to_rows(), LockKey::of::<A>(aggregate.id()));
+        tx.author.check()?;
         rows.check(mapping)?;
         let Some(version) = tx.insert(mapping, &key, &rows).await? else {
             return Err(Error::AlreadyExists { aggregate: mapping.name.clone(), id: key.id().to_owned() });
@@ -169,6 +170,7 @@ impl<A: Aggregate> Repository<A> {
     /// transaction goes on. [`Error::Database`]: the transaction cannot be committed any more.
     pub async fn save(&self, tx: &mut Transaction, loaded: &mut Loaded<A>) -> Result<Version, Error> {
         let (mapping, rows) = (A::mapping(), loaded.to_rows());
+        tx.author.check()?;
         rows.check(mapping)?;
         if !same_id(mapping, &loaded.opened, &rows) {
             let what = "the id of a loaded aggregate was changed; insert a new aggregate instead";
@@ -235,6 +237,7 @@ impl<A: Aggregate> Repository<A> {
     /// As [`save`](Self::save).
     pub async fn delete(&self, tx: &mut Transaction, loaded: Loaded<A>) -> Result<(), Error> {
         let (mapping, key, old) = (A::mapping(), LockKey::of::<A>(loaded.id()), loaded.stored());
+        tx.author.check()?;
         match tx.delete(mapping, &key, &old).await? {
             Saved::Done => Ok(()),
             Saved::Stale(now) => {

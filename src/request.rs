@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::lease::{LockKey, Owner};
+use crate::lease::{LockKey, Owner, is_plain};
 
 /// Somebody asks the holder of a lock for it. It is about one lease, and ends with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,11 +33,24 @@ impl Request {
     /// seconds; nobody else is kept out for long by somebody who has gone for coffee.
     pub const RESERVATION: Duration = Duration::from_secs(30);
 
-    /// The text without the space around it, if it is not too long.
-    pub(crate) fn text(text: &str) -> Option<&str> {
+    /// The text without the space around it, if it fits.
+    pub(crate) fn text(text: &str) -> Result<&str, Unfit> {
         let text = text.trim();
-        (text.chars().nth(Self::LONGEST_NOTE).is_none() && !text.contains('\0')).then_some(text)
+        match text.chars().nth(Self::LONGEST_NOTE) {
+            Some(_) => Err(Unfit::TooLong),
+            None if !is_plain(text) => Err(Unfit::NotPlain),
+            None => Ok(text),
+        }
     }
+}
+
+/// Why a note, a message or a reason cannot be shown to whom it is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unfit {
+    /// It is longer than [`Request::LONGEST_NOTE`].
+    TooLong,
+    /// There are control characters in it.
+    NotPlain,
 }
 
 /// What a holder answers to a request. (The third answer is to hand the lock over.)
@@ -77,8 +90,9 @@ mod tests {
 
     #[test]
     fn a_note_has_500_characters_of_any_script() {
-        assert_eq!(Request::text("  please  "), Some("please"));
-        assert_eq!(Request::text(&"가".repeat(500)).map(|note| note.chars().count()), Some(500));
-        assert_eq!(Request::text(&"a".repeat(501)), None);
+        assert_eq!(Request::text("  please  "), Ok("please"));
+        assert_eq!(Request::text(&"가".repeat(500)).map(|note| note.chars().count()), Ok(500));
+        assert_eq!(Request::text(&"a".repeat(501)), Err(Unfit::TooLong));
+        assert_eq!(Request::text("please\r\n\u{1b}[2J"), Err(Unfit::NotPlain));
     }
 }

@@ -57,13 +57,15 @@ impl Transaction {
         Transaction { inner, poisoned: None, author, versions, lock_order, resolver, news, fresh: true }
     }
 
-    /// Says who makes the changes of this transaction. Later conflicts name them.
+    /// Says who makes the changes of this transaction. Later conflicts name them. Somebody who cannot be an owner is refused by the
+    /// next change: [`Error::InvalidOwner`].
     pub fn by(&mut self, owner: &Owner) -> &mut Self {
         self.author.by = Some(owner.clone());
         self
     }
 
-    /// Says what the changes of this transaction are for, in the words of the domain: `start shipping`.
+    /// Says what the changes of this transaction are for, in the words of the domain: `start shipping`. It is one plain line, or the
+    /// next change is refused: [`Error::InvalidCommand`].
     pub fn command(&mut self, command: impl Into<String>) -> &mut Self {
         self.author.command = Some(command.into());
         self
@@ -80,6 +82,9 @@ impl Transaction {
     pub async fn commit(mut self) -> Result<(), Error> {
         if let Some(first) = self.poisoned.take() {
             return self.give_up(DatabaseError::Poisoned(Box::new(first)).into()).await;
+        }
+        if let Err(error) = self.author.check() {
+            return self.give_up(error).await;
         }
         // In the order of their keys, as every transaction does it.
         for (key, watched) in std::mem::take(&mut self.versions.watched) {

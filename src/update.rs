@@ -125,13 +125,15 @@ impl<'a, A: Aggregate> Update<'a, A> {
         self
     }
 
-    /// Says who makes the change. Later conflicts name them, and a lock id has to be theirs.
+    /// Says who makes the change. Later conflicts name them, and a lock id has to be theirs. Somebody who cannot be an owner is
+    /// refused with [`Error::InvalidOwner`].
     pub fn by(mut self, owner: &Owner) -> Self {
         self.author.by = Some(owner.clone());
         self
     }
 
-    /// Says what the change is for, in the words of the domain: `start shipping`.
+    /// Says what the change is for, in the words of the domain: `start shipping`. It is one plain line, or the update is refused with
+    /// [`Error::InvalidCommand`].
     pub fn command(mut self, command: impl Into<String>) -> Self {
         self.author.command = Some(command.into());
         self
@@ -192,7 +194,8 @@ impl<'a, A: Aggregate> Update<'a, A> {
     /// # Errors
     /// [`UpdateError::Refused`] with the domain's refusal, untouched; [`UpdateError::Failed`] with [`Error::NotFound`],
     /// [`Error::VersionConflict`], [`Error::ForeignVersionToken`], [`Error::AlreadyLocked`], [`Error::NoLock`],
-    /// [`Error::OptimisticLockingFailure`] or [`Error::Database`].
+    /// [`Error::OptimisticLockingFailure`], [`Error::InvalidOwner`], [`Error::InvalidCommand`], [`Error::InvalidKey`] where a lock is to
+    /// be held or respected, or [`Error::Database`].
     ///
     /// # Cancel safety
     /// Dropping the future rolls back; only when it is dropped during the commit itself the change may have been saved.
@@ -226,8 +229,12 @@ impl<'a, A: Aggregate> Update<'a, A> {
 
     /// Begins: the offline lock is checked, the aggregate is loaded.
     pub(crate) async fn load(&self, key: &LockKey) -> Result<(Transaction, Loaded<A>), Error> {
+        self.author.check()?;
         if let Some(expected) = &self.expecting {
             check_token(key, expected)?;
+        }
+        if let (Some(problem), Lock::Held { .. } | Lock::RefusedIfHeld { .. }) = (key.problem(), &self.lock) {
+            return Err(Error::InvalidKey { key: key.to_string().chars().take(60).collect(), problem });
         }
         let mut tx = self.repository.database.begin_for(self.wait, self.author.clone()).await?;
         self.check_lock(&mut tx, key).await?;

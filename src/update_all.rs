@@ -84,6 +84,7 @@ impl<'r, 't, A: Aggregate> UpdateAll<'r, 't, A> {
     /// [`LockTimeout`](crate::DatabaseError::LockTimeout) when somebody was in the way.
     pub async fn run(self) -> Result<u64, Error> {
         let (mapping, root) = (A::mapping(), &A::mapping().root);
+        self.tx.author.check()?;
         let Some(when) = self.when.filter(|_| !self.set.is_empty()) else {
             let what = "say what to set, and which aggregates: `Condition::always()` if all are meant";
             return Err(MappingError::new(&root.name, "", what).into());

@@ -7,7 +7,12 @@ use std::process::{Command, Output};
 use tenure::Database;
 
 fn doctor(url: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tenure")).args(["doctor", "--database-url", url]).output().unwrap()
+    doctor_with(url, &[])
+}
+
+fn doctor_with(url: &str, more: &[&str]) -> Output {
+    let mut doctor = Command::new(env!("CARGO_BIN_EXE_tenure"));
+    doctor.args(["doctor", "--database-url", url]).args(more).env_remove("ALLOW_PLAINTEXT").output().unwrap()
 }
 
 fn says(output: &Output, words: &str) {
@@ -52,4 +57,19 @@ fn what_cannot_be_opened_is_named_and_exits_with_2_and_nothing_is_made() {
     says(&output, "shop.db");
     assert!(!file.exists());
     assert_eq!(doctor("oracle://host/db").status.code(), Some(2));
+}
+
+#[test]
+fn plaintext_over_the_network_is_refused_and_said_where_it_is_allowed() {
+    let url = testkit::new_database(testkit::Kind::Postgres);
+    says(&doctor(&url), "plaintext, on this machine");
+    // It leads to this machine, and is no loopback address: a host like any other.
+    let remote = url.replace("@127.0.0.1:", "@0.0.0.0:");
+    let refused = doctor(&remote);
+    assert_eq!(refused.status.code(), Some(2));
+    says(&refused, "plaintext to it is refused");
+    says(&refused, "--allow-plaintext");
+    let allowed = doctor_with(&remote, &["--allow-plaintext"]);
+    assert_eq!(allowed.status.code(), Some(0));
+    says(&allowed, "PLAINTEXT over the network");
 }

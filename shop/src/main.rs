@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use shop::config::Config;
 use shop::{open, seed, serve};
-use tenure::Database;
+use tenure::{ConnectOptions, Database};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
@@ -23,7 +23,9 @@ async fn main() -> ExitCode {
 }
 
 async fn run(config: Config) -> Result<(), Box<dyn std::error::Error>> {
-    let db = Database::connect(&config.database_url).await?;
+    let options = ConnectOptions::new();
+    let options = if config.allow_plaintext { options.allowing_plaintext() } else { options };
+    let db = Database::connect_with(&config.database_url, options).await?;
     let shop = open(db).await?;
     let listener = TcpListener::bind(config.listen).await.map_err(|error| {
         format!("cannot listen on {}: {error}; choose another address with --listen", config.listen)

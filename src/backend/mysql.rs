@@ -30,6 +30,7 @@ mod statements;
 mod sweep;
 mod takeover;
 mod transaction;
+mod transport;
 mod underway;
 mod values;
 mod watch;

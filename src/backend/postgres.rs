@@ -26,6 +26,7 @@ mod statements;
 mod sweep;
 mod takeover;
 mod transaction;
+mod transport;
 mod values;
 mod watch;
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::condition::Test;
 use crate::diff::Diff;
-use crate::error::DatabaseError;
-use crate::lease::{LockKey, Owner};
+use crate::error::{DatabaseError, Error};
+use crate::lease::{LockKey, Owner, is_plain};
 use crate::mapping::{Mapping, Rows, Table};
 use crate::value::{Kind, Value};
 use crate::version::Version;
@@ -25,6 +25,15 @@ pub(crate) struct Authorship {
 }
 
 impl Authorship {
+    /// Whether it can be written, and shown beside other people's changes.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.by.as_ref().map_or(Ok(()), Owner::check)?;
+        match self.command.as_deref().is_none_or(is_plain) {
+            true => Ok(()),
+            false => Err(Error::InvalidCommand),
+        }
+    }
+
     /// What the audit columns are filled with, in their order; `at` is the time as the backend writes it.
     pub(crate) fn audit(&self, at: Value) -> [Value; 4] {
         let text = |text: Option<&String>| text.cloned().map_or(Value::Null(Kind::Text), Value::Text);

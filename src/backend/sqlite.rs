@@ -10,6 +10,7 @@ mod connect;
 mod connection;
 mod errors;
 mod fence;
+mod file;
 mod holder;
 mod leases;
 mod list;
@@ -59,6 +60,7 @@ use crate::value::Value;
 
 pub(crate) use connect::diagnose;
 use connection::{OpenTransaction, Writer};
+use file::File;
 use transaction::SqliteTransaction;
 
 /// A SQLite database file.
@@ -66,14 +68,16 @@ use transaction::SqliteTransaction;
 pub(crate) struct Sqlite {
     writer: Arc<Mutex<Writer>>,
     readers: SqlitePool,
+    file: Arc<File>,
     clock: Option<ManualClock>,
     version: String,
 }
 
 impl Sqlite {
     /// The pool that only reads, for the user's own queries.
-    pub(crate) fn readers(&self) -> &SqlitePool {
-        &self.readers
+    pub(crate) fn readers(&self) -> Result<&SqlitePool, DatabaseError> {
+        self.file.check()?;
+        Ok(&self.readers)
     }
 
     /// Applies the application's own migrations.
@@ -90,8 +94,9 @@ impl Sqlite {
         now(self.clock.as_ref())
     }
 
-    /// A connection that reads, within the time of the operation.
+    /// A connection that reads the file that was opened, within the time of the operation.
     async fn reader(&self) -> Result<PoolConnection<SqliteDriver>, DatabaseError> {
+        self.file.check_lately()?;
         connection::reader(&self.readers).await
     }
 
@@ -160,7 +165,7 @@ impl Backend for Sqlite {
 
     async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
         let now = || self.now();
-        batch::Table { readers: &self.readers, writer: &self.writer, now: &now }.run(ops).await
+        batch::Table { file: &self.file, readers: &self.readers, writer: &self.writer, now: &now }.run(ops).await
     }
 
     /// There is one writer.

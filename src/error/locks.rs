@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::DatabaseError;
 use super::several::in_the_way;
-use crate::lease::{Holder, InvalidOwner, LockKey, NoLock, Owner};
+use crate::lease::{Holder, InvalidOwner, LockKey, NoLock, Owner, Printable};
 use crate::limits::Limit;
-use crate::request::Request;
+use crate::request::{Request, Unfit};
 
 /// Why a lock was not granted.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -67,7 +67,7 @@ pub enum LockError {
         most: u64,
     },
     /// No aggregate has such a key.
-    #[error("cannot lock `{key}`: {problem}")]
+    #[error("cannot lock `{}`: {problem}", Printable(key))]
     InvalidKey {
         /// The key, cut to a readable length.
         key: String,
@@ -106,45 +106,6 @@ impl LockError {
         let problem = key.problem()?;
         Some(LockError::InvalidKey { key: key.to_string().chars().take(60).collect(), problem })
     }
-
-    /// Whether trying again may succeed.
-    pub fn is_retryable(&self) -> bool {
-        match self {
-            LockError::AlreadyLocked(_)
-            | LockError::Reserved { .. }
-            | LockError::LockingFailed { .. }
-            | LockError::SomeLocked { .. }
-            | LockError::LockTimeout { .. } => true,
-            LockError::LimitReached { limit, .. } => *limit != Limit::LongestWait,
-            LockError::LockIdUsed(_)
-            | LockError::NotShared { .. }
-            | LockError::InvalidKey { .. }
-            | LockError::InvalidOwner(_)
-            | LockError::NoKeys
-            | LockError::TooManyKeys { .. } => false,
-            LockError::Database(error) => error.is_retryable(),
-        }
-    }
-
-    /// The HTTP status that says it.
-    pub fn status(&self) -> u16 {
-        match self {
-            // As if there had been no wait: it is a person who is in the way, not a server that is busy.
-            LockError::AlreadyLocked(_)
-            | LockError::Reserved { .. }
-            | LockError::SomeLocked { .. }
-            | LockError::LockTimeout { .. } => 423,
-            LockError::LockingFailed { .. } => 409,
-            LockError::LockIdUsed(_) => 410,
-            LockError::LimitReached { .. } => 429,
-            LockError::NotShared { .. }
-            | LockError::InvalidKey { .. }
-            | LockError::InvalidOwner(_)
-            | LockError::NoKeys
-            | LockError::TooManyKeys { .. } => 422,
-            LockError::Database(error) => error.status(),
-        }
-    }
 }
 
 /// Why a lease could not be confirmed, kept or given back.
@@ -157,21 +118,6 @@ pub enum LeaseError {
     /// The database failed; the lease is what it was.
     #[error(transparent)]
     Database(#[from] DatabaseError),
-}
-
-impl LeaseError {
-    /// Whether trying again may succeed.
-    pub fn is_retryable(&self) -> bool {
-        matches!(self, LeaseError::Database(error) if error.is_retryable())
-    }
-
-    /// The HTTP status that says it.
-    pub fn status(&self) -> u16 {
-        match self {
-            LeaseError::NoLock(_) => 410,
-            LeaseError::Database(error) => error.status(),
-        }
-    }
 }
 
 /// Why somebody's lease was not ended.
@@ -190,6 +136,9 @@ pub enum BreakError {
     /// The reason does not fit.
     #[error("the reason is too long; write at most {} characters", Request::LONGEST_NOTE)]
     ReasonTooLong,
+    /// There are control characters in the reason.
+    #[error("the reason has line breaks or other control characters; write it in one line")]
+    ReasonNotPlain,
     /// Nobody can be such an owner.
     #[error(transparent)]
     InvalidOwner(#[from] InvalidOwner),
@@ -198,18 +147,11 @@ pub enum BreakError {
     Database(#[from] DatabaseError),
 }
 
-impl BreakError {
-    /// Whether trying the same again may succeed.
-    pub fn is_retryable(&self) -> bool {
-        matches!(self, BreakError::Database(error) if error.is_retryable())
-    }
-
-    /// The HTTP status that says it.
-    pub fn status(&self) -> u16 {
-        match self {
-            BreakError::HolderChanged { .. } => 409,
-            BreakError::NoReason | BreakError::ReasonTooLong | BreakError::InvalidOwner(_) => 422,
-            BreakError::Database(error) => error.status(),
+impl From<Unfit> for BreakError {
+    fn from(reason: Unfit) -> Self {
+        match reason {
+            Unfit::TooLong => BreakError::ReasonTooLong,
+            Unfit::NotPlain => BreakError::ReasonNotPlain,
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::error::DatabaseError;
+use crate::lease::Printable;
 
 /// Why nothing, or not everything, was swept.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -21,21 +22,6 @@ pub enum SweepError {
     Database(#[from] DatabaseError),
 }
 
-impl SweepError {
-    /// Whether trying again may succeed. What was swept until then stays so.
-    pub fn is_retryable(&self) -> bool {
-        matches!(self, SweepError::Database(error) if error.is_retryable())
-    }
-
-    /// The HTTP status that says it.
-    pub fn status(&self) -> u16 {
-        match self {
-            SweepError::TooYoung { .. } => 422,
-            SweepError::Database(error) => error.status(),
-        }
-    }
-}
-
 fn hours(age: Duration) -> u64 {
     age.as_secs().div_ceil(3600)
 }
@@ -52,25 +38,18 @@ pub enum ListError {
         /// How many there may be.
         most: u32,
     },
+    /// Nothing in the list can have such a text in it.
+    #[error("no list can be narrowed down to `{}`: {problem}", Printable(text))]
+    InvalidFilter {
+        /// The text, cut to a readable length.
+        text: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
     /// The place is one in another list.
     #[error("this is a place in another list; begin with the first page")]
     ForeignCursor,
     /// The database failed.
     #[error(transparent)]
     Database(#[from] DatabaseError),
-}
-
-impl ListError {
-    /// Whether trying the same again may succeed.
-    pub fn is_retryable(&self) -> bool {
-        matches!(self, ListError::Database(error) if error.is_retryable())
-    }
-
-    /// The HTTP status that says it.
-    pub fn status(&self) -> u16 {
-        match self {
-            ListError::PageSize { .. } | ListError::ForeignCursor => 400,
-            ListError::Database(error) => error.status(),
-        }
-    }
 }

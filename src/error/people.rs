@@ -1,9 +1,9 @@
 //! What people may be refused when they deal with each other's locks.
 
 use crate::error::DatabaseError;
-use crate::lease::{Holder, InvalidOwner, LockKey, NoLock};
+use crate::lease::{Holder, InvalidOwner, LockKey, NoLock, Printable};
 use crate::limits::Limit;
-use crate::request::Request;
+use crate::request::{Request, Unfit};
 
 /// Why somebody's lease was not taken over.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -24,6 +24,9 @@ pub enum TakeOverError {
     /// The reason does not fit.
     #[error("the reason is too long; write at most {} characters", Request::LONGEST_NOTE)]
     ReasonTooLong,
+    /// There are control characters in the reason.
+    #[error("the reason has line breaks or other control characters; write it in one line")]
+    ReasonNotPlain,
     /// Nobody can be such an owner.
     #[error(transparent)]
     InvalidOwner(#[from] InvalidOwner),
@@ -55,33 +58,6 @@ pub enum TakeOverError {
     Database(#[from] DatabaseError),
 }
 
-impl TakeOverError {
-    /// Whether trying the same again may succeed.
-    pub fn is_retryable(&self) -> bool {
-        match self {
-            TakeOverError::LimitReached { .. } => true,
-            TakeOverError::Database(error) => error.is_retryable(),
-            _ => false,
-        }
-    }
-
-    /// The HTTP status that says it.
-    pub fn status(&self) -> u16 {
-        match self {
-            TakeOverError::HolderChanged { .. } => 409,
-            TakeOverError::LimitReached { .. } => 429,
-            TakeOverError::NotPermitted(_) => 403,
-            TakeOverError::NoReason
-            | TakeOverError::ReasonTooLong
-            | TakeOverError::InvalidOwner(_)
-            | TakeOverError::Advisory { .. }
-            | TakeOverError::Shared { .. } => 422,
-            TakeOverError::LockIdUsed(_) => 410,
-            TakeOverError::Database(error) => error.status(),
-        }
-    }
-}
-
 /// Why the holder of a lock was not asked for it.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
@@ -103,6 +79,9 @@ pub enum RequestError {
     /// The note does not fit.
     #[error("the note is too long; write at most {} characters", Request::LONGEST_NOTE)]
     NoteTooLong,
+    /// There are control characters in the note.
+    #[error("the note has line breaks or other control characters; write it in one line")]
+    NoteNotPlain,
     /// Nobody can be such an owner.
     #[error(transparent)]
     InvalidOwner(#[from] InvalidOwner),
@@ -123,30 +102,6 @@ pub enum RequestError {
     Database(#[from] DatabaseError),
 }
 
-impl RequestError {
-    /// Whether trying the same again may succeed.
-    pub fn is_retryable(&self) -> bool {
-        match self {
-            RequestError::LimitReached { .. } => true,
-            RequestError::Database(error) => error.is_retryable(),
-            _ => false,
-        }
-    }
-
-    /// The HTTP status that says it.
-    pub fn status(&self) -> u16 {
-        match self {
-            RequestError::HolderChanged { .. } => 409,
-            RequestError::LimitReached { .. } => 429,
-            RequestError::NoteTooLong
-            | RequestError::InvalidOwner(_)
-            | RequestError::Advisory { .. }
-            | RequestError::Shared { .. } => 422,
-            RequestError::Database(error) => error.status(),
-        }
-    }
-}
-
 /// Why a request was not answered, or the lock not handed over.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
@@ -155,7 +110,7 @@ pub enum AnswerError {
     #[error(transparent)]
     NoLock(Box<NoLock>),
     /// They never asked, or went away since.
-    #[error("{asker} does not ask for it any more; look at the requests again")]
+    #[error("{} does not ask for it any more; look at the requests again", Printable(asker))]
     NotAsked {
         /// The id of the owner who was named.
         asker: String,
@@ -163,24 +118,37 @@ pub enum AnswerError {
     /// The message does not fit.
     #[error("the message is too long; write at most {} characters", Request::LONGEST_NOTE)]
     MessageTooLong,
+    /// There are control characters in the message.
+    #[error("the message has line breaks or other control characters; write it in one line")]
+    MessageNotPlain,
     /// The database failed; the lease is what it was.
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }
 
-impl AnswerError {
-    /// Whether trying the same again may succeed.
-    pub fn is_retryable(&self) -> bool {
-        matches!(self, AnswerError::Database(error) if error.is_retryable())
+impl From<Unfit> for TakeOverError {
+    fn from(text: Unfit) -> Self {
+        match text {
+            Unfit::TooLong => TakeOverError::ReasonTooLong,
+            Unfit::NotPlain => TakeOverError::ReasonNotPlain,
+        }
     }
+}
 
-    /// The HTTP status that says it.
-    pub fn status(&self) -> u16 {
-        match self {
-            AnswerError::NoLock(_) => 410,
-            AnswerError::NotAsked { .. } => 404,
-            AnswerError::MessageTooLong => 422,
-            AnswerError::Database(error) => error.status(),
+impl From<Unfit> for RequestError {
+    fn from(text: Unfit) -> Self {
+        match text {
+            Unfit::TooLong => RequestError::NoteTooLong,
+            Unfit::NotPlain => RequestError::NoteNotPlain,
+        }
+    }
+}
+
+impl From<Unfit> for AnswerError {
+    fn from(text: Unfit) -> Self {
+        match text {
+            Unfit::TooLong => AnswerError::MessageTooLong,
+            Unfit::NotPlain => AnswerError::MessageNotPlain,
         }
     }
 }

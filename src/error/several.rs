@@ -20,21 +20,6 @@ pub enum SetError {
     Database(#[from] DatabaseError),
 }
 
-impl SetError {
-    /// Whether trying again may succeed.
-    pub fn is_retryable(&self) -> bool {
-        matches!(self, SetError::Database(error) if error.is_retryable())
-    }
-
-    /// The HTTP status that says it.
-    pub fn status(&self) -> u16 {
-        match self {
-            SetError::Ended { .. } => 410,
-            SetError::Database(error) => error.status(),
-        }
-    }
-}
-
 /// `Order 17 is locked by Kim, Invoice 4 is kept for Lee`.
 pub(super) fn in_the_way(held: &[Holder], reserved: &[Holder]) -> String {
     let held = held.iter().map(|holder| format!("{} is locked by {}", holder.key, holder.owner));

@@ -2,9 +2,11 @@
 
 use std::fmt;
 
+use super::{NOT_PLAIN, Printable, is_plain};
 use crate::aggregate::Aggregate;
 
-/// What is locked: an aggregate's type and id. Both are compared byte by byte, in any script and length up to the limits.
+/// What is locked: an aggregate's type and id. Both are compared byte by byte, in any script and length up to the limits, and
+/// without control characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LockKey {
     kind: String,
@@ -46,14 +48,14 @@ impl LockKey {
         if self.kind.len() > Self::MAX_TYPE_BYTES || self.id.len() > Self::MAX_ID_BYTES {
             return Some("the type may have 255 bytes and the id 1,024");
         }
-        (self.kind.contains('\0') || self.id.contains('\0')).then_some("type and id must not contain a NUL character")
+        (!is_plain(&self.kind) || !is_plain(&self.id)).then_some(NOT_PLAIN)
     }
 }
 
-/// For messages: `Order 1234`.
+/// For messages: `Order 1234`. What is not printable is escaped.
 impl fmt::Display for LockKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.kind, self.id)
+        write!(f, "{} {}", Printable(&self.kind), Printable(&self.id))
     }
 }
 
@@ -65,7 +67,13 @@ mod tests {
     fn keys_of_any_script_are_good_and_empty_or_gigantic_ones_are_not() {
         assert_eq!(LockKey::new("주문", "가".repeat(255)).problem(), None);
         assert_eq!(LockKey::new("Order", "💐'; drop table \"x\" -- %_").problem(), None);
-        for bad in [LockKey::new("", "1"), LockKey::new("Order", ""), LockKey::new("Order", "a".repeat(1_025))] {
+        for bad in [
+            LockKey::new("", "1"),
+            LockKey::new("Order", ""),
+            LockKey::new("Order", "a".repeat(1_025)),
+            LockKey::new("Order", "1\n2"),
+            LockKey::new("\u{202e}", "1"),
+        ] {
             assert!(bad.problem().is_some(), "{bad:?}");
         }
     }

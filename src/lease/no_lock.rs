@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::SystemTime;
 
-use super::{Holder, LockKey, Owner};
+use super::{Holder, LockKey, Owner, Printable};
 
 /// The lock id that was shown holds nothing (any more): [`Why`] tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,7 +121,8 @@ pub enum Why {
         /// When.
         at: SystemTime,
     },
-    /// It is a lock of somebody else: a lock id is necessary, but not sufficient.
+    /// It is a lock of somebody else: a lock id is necessary, but not sufficient. Nothing else is told about it: not of what, not who
+    /// holds it, not until when.
     NotYours,
     /// It is a lock of another aggregate than the one that is being saved.
     OtherAggregate,
@@ -144,8 +145,8 @@ impl fmt::Display for NoLock {
             }
             Why::LimitReached { .. } => f.write_str("it was held for as long as it may be")?,
             Why::Released { .. } => f.write_str("it was released")?,
-            Why::Broken { by, reason, .. } => write!(f, "{by} ended it ({reason})")?,
-            Why::TakenOver { by, reason, .. } => write!(f, "{by} took it over ({reason})")?,
+            Why::Broken { by, reason, .. } => write!(f, "{by} ended it ({})", Printable(reason))?,
+            Why::TakenOver { by, reason, .. } => write!(f, "{by} took it over ({})", Printable(reason))?,
             Why::HandedOver { to, .. } => write!(f, "it was handed over to {to}")?,
             Why::NotYours => f.write_str("the lock id belongs to somebody else")?,
             Why::OtherAggregate => f.write_str("the lock id belongs to another aggregate")?,

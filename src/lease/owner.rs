@@ -1,10 +1,13 @@
 //! Which owners can hold a lock.
 
-use super::Owner;
+use super::{NOT_PLAIN, Owner, Printable, is_plain};
 
 /// An owner who cannot hold a lock, ask for one, or end one: without an id, or with an id or a name beyond the limits.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the owner `{owner}` cannot have to do with locks: {problem}; give the id by which the application knows them")]
+#[error(
+    "the owner `{}` cannot have to do with locks: {problem}; give the id by which the application knows them",
+    Printable(owner)
+)]
 pub struct InvalidOwner {
     /// The owner's id, cut to a readable length.
     pub owner: String,
@@ -29,9 +32,7 @@ impl Owner {
             Owner { role: Some(role), .. } if role.chars().nth(Self::MAX_NAME_CHARS).is_some() => {
                 "the role has more than 255 characters"
             }
-            Owner { id, name, role } if [id, name].into_iter().chain(role).any(|text| text.contains('\0')) => {
-                "there is a NUL character in it"
-            }
+            Owner { id, name, role } if [id, name].into_iter().chain(role).any(|text| !is_plain(text)) => NOT_PLAIN,
             _ => return Ok(()),
         };
         Err(InvalidOwner { owner: self.id.chars().take(60).collect(), problem })
@@ -55,9 +56,15 @@ mod tests {
     fn an_owner_has_an_id_and_both_texts_are_bounded() {
         assert_eq!(Owner::new("i".repeat(255), "가".repeat(255)).check(), Ok(()));
         assert_eq!(Owner::new("job 7", "").check(), Ok(()));
-        for (id, name) in
-            [("", "Kim"), (&*"i".repeat(256), "Kim"), ("kim", &*"가".repeat(256)), ("k\0", "Kim"), ("k", "\0")]
-        {
+        for (id, name) in [
+            ("", "Kim"),
+            (&*"i".repeat(256), "Kim"),
+            ("kim", &*"가".repeat(256)),
+            ("k\0", "Kim"),
+            ("k", "\0"),
+            ("k", "Kim\n"),
+            ("k\u{1b}", "Kim"),
+        ] {
             assert!(Owner::new(id, name).check().is_err(), "{id:?} {name:?}");
         }
     }

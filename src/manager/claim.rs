@@ -116,7 +116,7 @@ impl LockManager {
             }
             // Somebody who asked with the same lock id was told of it.
             Ok(_) => {}
-            Err(error) => tracing::debug!(%error, lock = %lease.key, "a lease that nobody asked for any more runs out"),
+            Err(error) => tracing::debug!(%error, lock = ?lease.key, "a lease that nobody asked for any more runs out"),
         }
     }
 }

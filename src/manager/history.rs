@@ -1,7 +1,7 @@
 //! How leases ended, page by page.
 
 use super::LockManager;
-use super::list::{USUAL, checked};
+use super::list::{USUAL, checked, plain};
 use crate::cursor::{Cursor, Place};
 use crate::error::ListError;
 use crate::lease::LockKey;
@@ -77,9 +77,12 @@ impl History<'_> {
     /// Reads a page. Of one key, of one owner and of all it goes by an index; of one type by that of all.
     ///
     /// # Errors
-    /// [`ListError::PageSize`]; [`ListError::ForeignCursor`] for the place of another list; [`ListError::Database`].
+    /// [`ListError::PageSize`]; [`ListError::ForeignCursor`] for the place of another list; [`ListError::InvalidFilter`];
+    /// [`ListError::Database`].
     pub async fn run(self) -> Result<Page<PastLease>, ListError> {
         let (limit, of_one_key) = (checked(self.query.limit)?, self.query.key.is_some());
+        let (key, kind, owner) = (self.query.key.as_ref(), self.query.kind.as_deref(), self.query.owner.as_deref());
+        plain([key.map(LockKey::kind), key.map(LockKey::id), kind, owner])?;
         if !matches!(self.query.after, None | Some(Place::Past { .. })) {
             return Err(ListError::ForeignCursor);
         }

@@ -6,6 +6,7 @@ use super::LockManager;
 use crate::clock::to_micros;
 use crate::cursor::{Cursor, Place};
 use crate::error::ListError;
+use crate::lease::{NOT_PLAIN, is_plain};
 use crate::listing::{LeaseState, ListQuery, Listed, Page};
 use crate::presence::Presence;
 
@@ -100,9 +101,11 @@ impl Listing<'_> {
     /// that nobody holds: [`LockManager::sweep`] keeps them few.
     ///
     /// # Errors
-    /// [`ListError::PageSize`]; [`ListError::ForeignCursor`] for the place of another list; [`ListError::Database`].
+    /// [`ListError::PageSize`]; [`ListError::ForeignCursor`] for the place of another list; [`ListError::InvalidFilter`];
+    /// [`ListError::Database`].
     pub async fn run(self) -> Result<Page<Listed>, ListError> {
         let limit = checked(self.query.limit)?;
+        plain([self.query.kind.as_deref(), self.query.owner.as_deref()])?;
         if !matches!(self.query.after, None | Some(Place::Held { .. })) {
             return Err(ListError::ForeignCursor);
         }
@@ -118,6 +121,14 @@ impl Listing<'_> {
             key: last.key.clone(),
             generation: last.generation,
         }))
+    }
+}
+
+/// Whether there can be such texts in the lock table. Not every database takes every text, so none is asked.
+pub(super) fn plain<const N: usize>(filters: [Option<&str>; N]) -> Result<(), ListError> {
+    match filters.into_iter().flatten().find(|text| !is_plain(text)) {
+        Some(text) => Err(ListError::InvalidFilter { text: text.chars().take(60).collect(), problem: NOT_PLAIN }),
+        None => Ok(()),
     }
 }
 

@@ -40,7 +40,7 @@ impl LockManager {
     ///
     /// # Errors
     /// [`RequestError::HolderChanged`]: that generation is not held any more, so try to lock;
-    /// [`RequestError::NoteTooLong`]; [`RequestError::InvalidOwner`]; [`RequestError::Advisory`]; [`RequestError::Shared`];
+    /// [`RequestError::NoteTooLong`]; [`RequestError::NoteNotPlain`]; [`RequestError::InvalidOwner`]; [`RequestError::Advisory`]; [`RequestError::Shared`];
     /// [`RequestError::LimitReached`]: so many others ask already;
     /// [`RequestError::Database`].
     pub async fn request(
@@ -54,7 +54,7 @@ impl LockManager {
     }
 
     async fn ask_for(&self, key: &LockKey, generation: i64, by: &Owner, note: &str) -> Result<Request, RequestError> {
-        let note = Request::text(note).ok_or(RequestError::NoteTooLong)?;
+        let note = Request::text(note)?;
         if !self.policy(key.kind()).is_exclusive() {
             return Err(RequestError::Advisory { key: key.clone() });
         }
@@ -97,11 +97,11 @@ impl LockManager {
     ///
     /// # Errors
     /// [`AnswerError::NotAsked`] when they do not ask (any more); [`AnswerError::NoLock`];
-    /// [`AnswerError::MessageTooLong`]; [`AnswerError::Database`].
+    /// [`AnswerError::MessageTooLong`]; [`AnswerError::MessageNotPlain`]; [`AnswerError::Database`].
     pub async fn answer_request(&self, id: &LockId, asker_id: &str, answer: Answer) -> Result<Request, AnswerError> {
         let answer = match answer {
             Answer::Declined { message } => {
-                let message = Request::text(&message).ok_or(AnswerError::MessageTooLong)?.to_owned();
+                let message = Request::text(&message)?.to_owned();
                 Answer::Declined { message }
             }
             later => later,
@@ -131,7 +131,7 @@ impl LockManager {
         };
         let handed = seen(self.metrics(), "hand_over", None, hand_over).await?;
         self.hub.touched(&handed.key);
-        tracing::info!(lock = %handed.key, generation = handed.generation, to = handed.owner.id, "lock handed over");
+        tracing::info!(lock = ?handed.key, generation = handed.generation, to = ?handed.owner.id, "lock handed over");
         Ok(self.seen_by(handed, self.owner.as_deref()))
     }
 

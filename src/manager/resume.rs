@@ -88,7 +88,7 @@ impl LockManager {
         tx.news.touched(&key);
         repository.assert_unchanged(&mut tx, id, seen).await?;
         tx.commit().await?;
-        tracing::info!(lock = %key, generation = holder.generation, owner = holder.owner.id, "lock resumed");
+        tracing::info!(lock = ?key, generation = holder.generation, owner = ?holder.owner.id, "lock resumed");
         Ok(Lease { id: lock.clone(), holder })
     }
 }

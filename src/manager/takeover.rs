@@ -84,7 +84,7 @@ impl LockManager {
     ///
     /// # Errors
     /// [`TakeOverError::HolderChanged`] when that generation is not held (any more); [`TakeOverError::NotPermitted`];
-    /// [`TakeOverError::NoReason`]; [`TakeOverError::ReasonTooLong`]; [`TakeOverError::InvalidOwner`];
+    /// [`TakeOverError::NoReason`]; [`TakeOverError::ReasonTooLong`]; [`TakeOverError::ReasonNotPlain`]; [`TakeOverError::InvalidOwner`];
     /// [`TakeOverError::Advisory`]; [`TakeOverError::Shared`]; [`TakeOverError::LimitReached`];
     /// [`TakeOverError::LockIdUsed`]; [`TakeOverError::Database`]. With all of them the holder keeps the lease.
     pub async fn take_over(
@@ -114,7 +114,7 @@ impl LockManager {
         id: LockId,
         reason: &str,
     ) -> Result<Lease, TakeOverError> {
-        let reason = Request::text(reason).ok_or(TakeOverError::ReasonTooLong)?;
+        let reason = Request::text(reason)?;
         let policy = self.policy(key.kind());
         if reason.is_empty() {
             return Err(TakeOverError::NoReason);
@@ -145,7 +145,7 @@ impl LockManager {
             // The lock id held it before: that this was asked again has to be seen, see `taken_before`.
             TakenOver::Granted(granted) if granted.generation == generation => self.again(&request, granted, id).await,
             TakenOver::Granted(granted) => {
-                tracing::info!(lock = %key, generation, by = owner.id, owner = holder.owner.id, "lock taken over");
+                tracing::info!(lock = ?key, generation, by = ?owner.id, owner = ?holder.owner.id, "lock taken over");
                 Ok(self.granted(id, granted))
             }
             TakenOver::Changed => self.taken_before(request, generation, id).await,

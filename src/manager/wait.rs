@@ -210,7 +210,7 @@ impl Waiter {
         let (backend, key) = (Arc::clone(&self.locks.backend), self.key.clone());
         let leave = async move {
             if let Err(error) = backend.leave_line(&lock, waiter).await {
-                tracing::debug!(%error, lock = %key, "a place in line was not given back; it runs out");
+                tracing::debug!(%error, lock = ?key, "a place in line was not given back; it runs out");
             }
         };
         // A task of its own goes on, and has the time that an operation has.
@@ -250,7 +250,7 @@ impl Waiter {
             Ok(lease) => Ok(Some(lease)),
             Err(LockError::AlreadyLocked(_) | LockError::Reserved { .. } | LockError::LockingFailed { .. }) => Ok(None),
             Err(LockError::Database(error)) if error.is_retryable() => {
-                tracing::debug!(%error, lock = %self.key, "a lock that became free was not taken yet; trying again");
+                tracing::debug!(%error, lock = ?self.key, "a lock that became free was not taken yet; trying again");
                 tokio::time::sleep(PAUSE).await;
                 Ok(None)
             }

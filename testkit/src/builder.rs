@@ -15,12 +15,13 @@ const TRIES: usize = 5;
 #[derive(Debug)]
 pub struct Builder<E> {
     settings: Vec<(String, String)>,
+    files: Vec<(String, String)>,
     engine: PhantomData<E>,
 }
 
 impl<E: Engine> Builder<E> {
     pub(crate) fn new() -> Self {
-        Builder { settings: Vec::new(), engine: PhantomData }
+        Builder { settings: Vec::new(), files: Vec::new(), engine: PhantomData }
     }
 
     /// Changes a setting of the server, by the name it has in the server's configuration.
@@ -29,9 +30,15 @@ impl<E: Engine> Builder<E> {
         self
     }
 
+    /// Gives it a file that nobody else may read, beside the folder with its data: a setting names it as `../{name}`.
+    pub fn file(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
+        self.files.push((name.into(), text.into()));
+        self
+    }
+
     /// Starts it, and waits until it answers.
     pub fn start(self) -> Result<Server<E>, StartError> {
-        let mut server = Server::install(self.settings)?;
+        let mut server = Server::install(self.settings, &self.files)?;
         let mut tries = 0;
         loop {
             let port = port::free();

@@ -1,7 +1,7 @@
 //! The temporary folder of one server, and the user who owns it.
 
-use std::fs::{self, File};
-use std::os::unix::fs::chown;
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -53,6 +53,18 @@ impl Home {
         let path = self.folder.join(name);
         fs::write(&path, text).map_err(StartError::system(format!("write {}", path.display())))?;
         Ok(path)
+    }
+
+    /// A file that only the server's user may read.
+    pub(crate) fn keep(&self, name: &str, text: &str) -> Result<(), StartError> {
+        let path = self.write(name, text)?;
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).map_err(StartError::system("hide a file"))?;
+        match self.account {
+            Some((user, group)) => {
+                chown(&path, Some(user), Some(group)).map_err(StartError::system("give a file away"))
+            }
+            None => Ok(()),
+        }
     }
 
     /// A program, about to run here as that user.

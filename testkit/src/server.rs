@@ -38,13 +38,16 @@ struct State {
 
 impl<E: Engine> Server<E> {
     /// One with its data, but not running.
-    pub(crate) fn install(settings: Vec<(String, String)>) -> Result<Self, StartError> {
+    pub(crate) fn install(settings: Vec<(String, String)>, files: &[(String, String)]) -> Result<Self, StartError> {
         let engine = E::find()?;
         // Its port is chosen as late as possible, lest somebody take it meanwhile.
         let client = Client::local(E::KIND, 0)?;
         let home = Home::new(E::USER, E::KIND)?;
         let watchdog = Watchdog::new(home.folder(), E::DISCARD).map_err(StartError::system("start /bin/sh"))?;
         engine.install(&home)?;
+        for (name, text) in files {
+            home.keep(name, text)?;
+        }
         Ok(Server { engine, home, client, settings, state: Mutex::new(State { process: None, watchdog }) })
     }
 

@@ -47,7 +47,7 @@ pub mod versions;
 pub mod waiting;
 pub mod watching;
 
-pub use bad_input::{absurd_times, edited_by_hand, names_that_look_alike, together, unnameable};
+pub use bad_input::{absurd_times, control_characters, edited_by_hand, names_that_look_alike, together, unnameable};
 pub use classic::{clocks, fencing, late_beats, late_checks, taking_at_once, taking_inside_work};
 
 /// The table of contents.
@@ -243,7 +243,13 @@ macro_rules! conformance {
             unnameable:
                 what_cannot_be_a_key_is_refused_by_name_and_held_by_nobody,
                 what_cannot_be_an_owner_is_refused_by_name_and_holds_nothing,
-                a_reason_that_is_too_long_or_unreadable_ends_no_lease;
+                a_reason_that_is_too_long_ends_no_lease;
+            control_characters:
+                control_characters_are_in_no_key_owner_or_reason,
+                control_characters_narrow_no_list_down,
+                who_cannot_be_an_owner_makes_no_change,
+                a_save_that_has_to_do_with_a_lock_needs_a_key,
+                a_lock_id_of_somebody_else_tells_nothing;
             absurd_times:
                 absurd_durations_move_no_lease_beyond_its_limits,
                 a_policy_is_bounded_and_its_longest_lease_ends,

@@ -36,7 +36,7 @@ pub(crate) struct Step {
 const EVERYTHING: [&str; 3] = ["test", "--workspace", "--all-features"];
 
 /// All of them, the quick ones first.
-pub(crate) const STEPS: [Step; 16] = [
+pub(crate) const STEPS: [Step; 17] = [
     Step::new("fmt", &["fmt", "--all", "--check"]),
     Step::new("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
     Step {
@@ -56,6 +56,8 @@ pub(crate) const STEPS: [Step; 16] = [
     Step { servers: &[Kind::MariaDb], ..Step::of_everything("mysql", &["mysql*"]) },
     // One test program for all databases: SQLite, and both servers.
     Step { servers: &[Kind::Postgres, Kind::MariaDb], ..Step::of_everything("sea-orm", &["sea_orm"]) },
+    // The way to both servers: with certificates, with wrong ones, and without.
+    Step { servers: &[Kind::Postgres, Kind::MariaDb], ..Step::of_everything("tls", &["tls"]) },
     // The examples in the documentation of what is not compiled by default.
     Step::new("doc-tests", &["test", "--workspace", "--all-features", "--doc"]),
     Step {

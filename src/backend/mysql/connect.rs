@@ -13,7 +13,7 @@ use super::blocker::Labels;
 use super::connection::Connections;
 use super::deadline::{Flavour, Waits};
 use super::errors::{classify, number};
-use super::{MySql, Time, underway};
+use super::{MySql, Time, transport, underway};
 use crate::backend::checkout::Silence;
 use crate::backend::kept::Kept;
 use crate::backend::{migration, reserve};
@@ -55,7 +55,7 @@ const SESSION_WITHOUT_SNAPSHOTS: &str = session!(", innodb_snapshot_isolation = 
 impl MySql {
     /// Connects and migrates tenure's own tables.
     pub(crate) async fn open(url: &str, connect: ConnectOptions) -> Result<Self, DatabaseError> {
-        let (options, server) = look(url).await?;
+        let (options, server) = look(url, connect.plaintext).await?;
         server.usable()?;
         if let Some(bad) = server.settings.iter().find(|setting| !setting.good && !connect.volatile) {
             return Err(DatabaseError::Schema(bad.to_string()));
@@ -87,9 +87,10 @@ impl MySql {
 }
 
 /// Looks at a database without changing it.
-pub(crate) async fn diagnose(url: &str) -> Result<Diagnosis, DatabaseError> {
-    let (options, server) = look(url).await?;
-    let pool = pool(options, server.session, CONNECTIONS, &Silence::default());
+pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
+    let (options, server) = look(url, connect.plaintext).await?;
+    let pool = pool(options.clone(), server.session, CONNECTIONS, &Silence::default());
+    let transport = transport::used(&pool, &options).await?;
     let asked = SystemTime::now();
     let clock = "select cast(unix_timestamp(sysdate(6)) * 1000000 as signed)";
     let clock: i64 = sqlx::query_scalar(clock).fetch_one(&pool).await.map_err(classify)?;
@@ -98,6 +99,7 @@ pub(crate) async fn diagnose(url: &str) -> Result<Diagnosis, DatabaseError> {
     pool.close().await;
     Ok(Diagnosis {
         capabilities: super::capabilities(server.flavour, &server.version),
+        transport,
         settings: server.settings,
         clock_ahead_ms: (clock - here) / 1000,
         applied,
@@ -227,11 +229,13 @@ impl Server {
 }
 
 /// How to get to the server, its version, and the settings that decide whether it keeps what it acknowledged.
-async fn look(url: &str) -> Result<(MySqlConnectOptions, Server), DatabaseError> {
-    let options: MySqlConnectOptions = url.parse().map_err(|error: sqlx::Error| DatabaseError::Unreachable {
+async fn look(url: &str, plaintext: bool) -> Result<(MySqlConnectOptions, Server), DatabaseError> {
+    let not_understood = |problem: String| DatabaseError::Unreachable {
         url: "mysql://…".into(),
-        problem: format!("the URL is not understood: {error}"),
-    })?;
+        problem: format!("the URL is not understood: {problem}"),
+    };
+    let url = transport::known(url).map_err(not_understood)?;
+    let options: MySqlConnectOptions = url.parse().map_err(|error: sqlx::Error| not_understood(error.to_string()))?;
     // Without the password.
     let shown = format!(
         "mysql://{}@{}:{}/{}",
@@ -244,10 +248,14 @@ async fn look(url: &str) -> Result<(MySqlConnectOptions, Server), DatabaseError>
     if options.get_database().is_none_or(str::is_empty) {
         return Err(unreachable("the URL names no database; add one: mysql://user@host/database".into()));
     }
+    let options = transport::protected(options, &url, plaintext).map_err(unreachable)?;
+    let way = transport::way(&options, plaintext);
     // Not through a pool: that would try again for seconds and then only say that it gave up.
     let first = tokio::time::timeout(PATIENCE, MySqlConnection::connect_with(&options)).await;
     let mut first = match first {
-        Ok(connected) => connected.map_err(|error| unreachable(advice(&error)))?,
+        Ok(connected) => {
+            connected.map_err(|error| unreachable(way.advice(&error).unwrap_or_else(|| advice(&error))))?
+        }
         Err(_) => return Err(unreachable("no answer within 5 s; check host and port, and the way there".into())),
     };
     first.execute(SESSION).await.map_err(classify)?;

@@ -8,9 +8,9 @@ use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, PgPool, Postgres, Row};
 
-use super::Time;
 use super::errors::{classify, read_committed};
 use super::pools::Pools;
+use super::{Time, transport};
 use crate::backend::checkout::{Silence, give_back};
 use crate::backend::kept::Kept;
 use crate::backend::{migration, reserve};
@@ -55,7 +55,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 impl super::Postgres {
     /// Connects and migrates tenure's own tables.
     pub(crate) async fn open(url: &str, connect: ConnectOptions) -> Result<Self, DatabaseError> {
-        let options = reachable(url).await?;
+        let options = reachable(url, connect.plaintext).await?;
         let count = connect.connections.map_or(CONNECTIONS, NonZeroU32::get);
         let (silence, idle) = (Silence::default(), connect.idle_limit());
         let pool = pool(options.clone(), count, SESSION, idle, &silence);
@@ -80,9 +80,10 @@ impl super::Postgres {
 }
 
 /// Looks at a database without changing it.
-pub(crate) async fn diagnose(url: &str) -> Result<Diagnosis, DatabaseError> {
-    let idle = ConnectOptions::new().idle_limit();
-    let pool = pool(reachable(url).await?, CONNECTIONS, SESSION, idle, &Silence::default());
+pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
+    let (options, idle) = (reachable(url, connect.plaintext).await?, connect.idle_limit());
+    let pool = pool(options.clone(), CONNECTIONS, SESSION, idle, &Silence::default());
+    let transport = transport::used(&pool, &options).await?;
     let (version, settings) = look(&pool).await?;
     let asked = SystemTime::now();
     let clock = "select (extract(epoch from clock_timestamp()) * 1000000)::bigint";
@@ -92,6 +93,7 @@ pub(crate) async fn diagnose(url: &str) -> Result<Diagnosis, DatabaseError> {
     pool.close().await;
     Ok(Diagnosis {
         capabilities: super::capabilities(&version),
+        transport,
         settings,
         clock_ahead_ms: (clock - here) / 1000,
         applied,
@@ -110,12 +112,14 @@ async fn applied(pool: &PgPool) -> Result<Vec<i64>, DatabaseError> {
     sqlx::query_scalar(applied).fetch_all(pool).await.map_err(classify)
 }
 
-/// How to get to the server; somebody has been there.
-async fn reachable(url: &str) -> Result<PgConnectOptions, DatabaseError> {
-    let options: PgConnectOptions = url.parse().map_err(|error: sqlx::Error| DatabaseError::Unreachable {
+/// How to get to the server, for all connections; one has been there.
+async fn reachable(url: &str, plaintext: bool) -> Result<PgConnectOptions, DatabaseError> {
+    let not_understood = |problem: String| DatabaseError::Unreachable {
         url: "postgres://…".into(),
-        problem: format!("the URL is not understood: {error}"),
-    })?;
+        problem: format!("the URL is not understood: {problem}"),
+    };
+    let url = transport::known(url).map_err(not_understood)?;
+    let options: PgConnectOptions = url.parse().map_err(|error: sqlx::Error| not_understood(error.to_string()))?;
     // Without the password.
     let shown = format!(
         "postgres://{}@{}:{}/{}",
@@ -126,11 +130,13 @@ async fn reachable(url: &str) -> Result<PgConnectOptions, DatabaseError> {
     );
     let unreachable = |problem| DatabaseError::Unreachable { url: shown.clone(), problem };
     let options = options.application_name("tenure");
+    let options = transport::protected(options, &url, plaintext).map_err(unreachable)?;
+    let way = transport::way(&options, plaintext);
     // One connection first: a pool would try again for seconds and then only say that it gave up.
     let first = tokio::time::timeout(PATIENCE, PgConnection::connect_with(&options)).await;
     match first {
         Ok(Ok(connection)) => connection.close().await.map_err(classify)?,
-        Ok(Err(error)) => return Err(unreachable(advice(&error))),
+        Ok(Err(error)) => return Err(unreachable(way.advice(&error).unwrap_or_else(|| advice(&error)))),
         Err(_) => return Err(unreachable("no answer within 5 s; check host and port, and the way there".into())),
     }
     Ok(options)

@@ -13,6 +13,7 @@ use tokio::sync::Mutex;
 
 use super::connection::{OpenTransaction, Writer};
 use super::errors::{classify, is_busy};
+use super::file::File;
 use super::leases::Columns;
 use crate::backend::{LockAnswer, LockOp, LockRequest, Proof, patience};
 use crate::clock::millis;
@@ -21,6 +22,7 @@ use texts::Change;
 
 /// Where the lock table is, and what time it is.
 pub(super) struct Table<'t> {
+    pub(super) file: &'t File,
     pub(super) readers: &'t SqlitePool,
     pub(super) writer: &'t Arc<Mutex<Writer>>,
     pub(super) now: &'t (dyn Fn() -> i64 + Send + Sync),
@@ -53,6 +55,7 @@ impl<'o> Round<'o> {
             return Ok(false);
         }
         let (asked, shown) = (json(&asked)?, json(&shown)?);
+        table.file.check_lately()?;
         let mut reader = super::connection::reader(table.readers).await?;
         let found = texts::look(&mut reader, &asked, &shown).await?;
         drop(reader);
@@ -121,7 +124,7 @@ impl<'o> Round<'o> {
         let (taking, changing, now) = (self.taking()?, self.changing()?, (table.now)());
         match change.run(open.connection(), false, now, &taking, &changing).await {
             Ok(changed) => {
-                open.has_ended();
+                open.has_ended()?;
                 self.confirm(&changed, now)?;
                 Ok(true)
             }

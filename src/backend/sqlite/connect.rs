@@ -12,9 +12,10 @@ use tokio::sync::Mutex;
 use super::Sqlite;
 use super::connection::Writer;
 use super::errors::classify;
+use super::file::{self, File};
 use crate::backend::migration;
 use crate::database::ConnectOptions;
-use crate::diagnosis::{Diagnosis, Setting};
+use crate::diagnosis::{Diagnosis, Setting, Transport};
 use crate::error::DatabaseError;
 
 /// Readers beside the one writer. More do not help: they share the page cache and two of them fill a core.
@@ -23,7 +24,7 @@ const READERS: u32 = 4;
 impl Sqlite {
     /// Opens the file, creating it if it is missing, and migrates tenure's own tables.
     pub(crate) async fn open(url: &str, connect: ConnectOptions) -> Result<Self, DatabaseError> {
-        let unreachable = |problem: String| DatabaseError::Unreachable { url: url.to_owned(), problem };
+        let unreachable = |problem: String| DatabaseError::Unreachable { url: shown(url), problem };
         if url.contains(":memory:") || url.contains("mode=memory") {
             return Err(unreachable(
                 "a database in memory has no second connection for readers; name a file, a temporary one for tests"
@@ -32,8 +33,10 @@ impl Sqlite {
         }
         let options: SqliteConnectOptions = url.parse().map_err(|error: sqlx::Error| unreachable(error.to_string()))?;
         let file = options.get_filename().display().to_string();
+        let path = options.get_filename().to_owned();
         let options = options
-            .create_if_missing(true)
+            // Only what is made below: whoever opens the path again later must not make another file.
+            .create_if_missing(false)
             .foreign_keys(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
@@ -45,12 +48,21 @@ impl Sqlite {
         if read_only {
             return Err(DatabaseError::ReadOnly);
         }
+        if !(url.contains("mode=rw") && !url.contains("mode=rwc")) {
+            // If it cannot be made, it cannot be opened either, and that says why.
+            let _ = file::make(&path);
+        }
+        let before = File::at(&path).ok();
         let mut writer = SqliteConnection::connect_with(&options).await.map_err(|error| match classify(error) {
             DatabaseError::ReadOnly => DatabaseError::ReadOnly,
             error => unreachable(format!(
                 "{error}; check that the directory of {file} exists, and that this user may write to it"
             )),
         })?;
+        let opened = before
+            .map(Arc::new)
+            .ok_or_else(|| unreachable(format!("{file} appeared while it was opened; try again")))?;
+        opened.check()?;
         let version = verify(&mut writer).await?;
         migrator().run_direct(None, &mut writer, false).await.map_err(|error| migration::failed(error, classify))?;
         // `query_only` keeps a stray write out of a connection whose transactions nobody ends with COMMIT.
@@ -59,19 +71,34 @@ impl Sqlite {
             .max_connections(connect.connections.map_or(READERS, NonZeroU32::get))
             .acquire_timeout(Duration::from_secs(5))
             .test_before_acquire(false)
+            .after_connect({
+                // The file has the pool, so the pool must not have the file.
+                let opened = Arc::downgrade(&opened);
+                move |_, _| {
+                    let checked = opened.upgrade().map_or(Ok(()), |opened| opened.check());
+                    Box::pin(async move { checked.map_err(|lost| sqlx::Error::Configuration(lost.into())) })
+                }
+            })
             .connect_lazy_with(reading);
+        opened.closes(&readers);
         Ok(Sqlite {
-            writer: Arc::new(Mutex::new(Writer::new(writer, options).await?)),
+            writer: Arc::new(Mutex::new(Writer::new(writer, options, Arc::clone(&opened)).await?)),
             readers,
+            file: opened,
             clock: connect.clock,
             version,
         })
     }
 }
 
+/// A URL without its settings, which may be anything that somebody mistook for one.
+fn shown(url: &str) -> String {
+    url.split_once('?').map_or(url, |(file, _)| file).to_owned()
+}
+
 /// Looks at a file without changing it.
-pub(crate) async fn diagnose(url: &str) -> Result<Diagnosis, DatabaseError> {
-    let unreachable = |problem: String| DatabaseError::Unreachable { url: url.to_owned(), problem };
+pub(crate) async fn diagnose(url: &str, _connect: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
+    let unreachable = |problem: String| DatabaseError::Unreachable { url: shown(url), problem };
     let options: SqliteConnectOptions = url.parse().map_err(|error: sqlx::Error| unreachable(error.to_string()))?;
     let connection = SqliteConnection::connect_with(&options.create_if_missing(false).read_only(true)).await;
     let mut connection = connection.map_err(|error| unreachable(format!("{}; check the path", classify(error))))?;
@@ -88,6 +115,7 @@ pub(crate) async fn diagnose(url: &str) -> Result<Diagnosis, DatabaseError> {
     };
     Ok(Diagnosis {
         capabilities: super::capabilities(row.get(0)),
+        transport: Transport::File,
         // Synchronous is a setting of the connection, which tenure makes and verifies itself.
         settings: vec![Setting::new("journal_mode", journal, "wal", "It is set when tenure opens the file.")],
         clock_ahead_ms: 0,

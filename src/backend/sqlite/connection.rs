@@ -10,6 +10,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::errors::{classify, effect, is_busy};
 use super::fence::Fence;
+use super::file::File;
 use super::holder;
 use crate::backend::{Effect, patience};
 use crate::error::DatabaseError;
@@ -21,6 +22,7 @@ pub(crate) struct Writer {
     connection: Option<SqliteConnection>,
     fence: Arc<Fence>,
     options: SqliteConnectOptions,
+    file: Arc<File>,
     /// Closed for good: it is not opened again.
     closed: bool,
 }
@@ -33,16 +35,22 @@ impl Writer {
     pub(super) async fn new(
         mut connection: SqliteConnection,
         options: SqliteConnectOptions,
+        file: Arc<File>,
     ) -> Result<Self, DatabaseError> {
         let fence = Arc::default();
         set_up(&mut connection, &fence).await?;
-        Ok(Writer { connection: Some(connection), fence, options, closed: false })
+        Ok(Writer { connection: Some(connection), fence, options, file, closed: false })
     }
 
+    /// The connection, to the file that was opened.
     pub(super) async fn connection(&mut self) -> Result<&mut SqliteConnection, DatabaseError> {
+        if !self.closed {
+            self.file.check_lately()?;
+        }
         if self.connection.is_none() && !self.closed {
             let mut connection = SqliteConnection::connect_with(&self.options).await.map_err(classify)?;
             set_up(&mut connection, &self.fence).await?;
+            self.file.check()?;
             self.connection = Some(connection);
         }
         self.connection.as_mut().ok_or(DatabaseError::Closed)
@@ -134,7 +142,11 @@ impl OpenTransaction {
         let Some(writer) = &mut transaction.writer else { return Err(timed_out(None)) };
         let file = writer.options.get_filename().to_owned();
         match writer.begin_immediate(left).await {
-            Ok(()) => Ok(transaction),
+            // Others may have written for long, and the file was looked at before.
+            Ok(()) => {
+                writer.file.check_lately()?;
+                Ok(transaction)
+            }
             Err(error) if is_busy(&error) => {
                 // No transaction was begun, so there is nothing to roll back before the next one may try.
                 transaction.writer = None;
@@ -159,9 +171,10 @@ impl OpenTransaction {
         Ok(Some(OpenTransaction { writer: Some(guard), lent: false }))
     }
 
-    /// It has committed by itself.
-    pub(super) fn has_ended(mut self) {
-        self.writer = None;
+    /// It has committed by itself. What was written to a file that was lost meanwhile is not to be acknowledged.
+    pub(super) fn has_ended(mut self) -> Result<(), DatabaseError> {
+        let writer = self.writer.take();
+        writer.map_or(Ok(()), |writer| writer.file.check())
     }
 
     /// The connection it runs on.
@@ -198,21 +211,28 @@ impl OpenTransaction {
     }
 
     /// Commits, with a statement before it if one is given. After an error the transaction is rolled back, if it is still
-    /// there.
+    /// there. Nothing is committed to a file that was lost; when it is lost in the very moment of the commit, nobody knows in which
+    /// file others look for the change.
     pub(super) async fn commit(mut self, first: Option<String>) -> Result<(), DatabaseError> {
         self.ours().await?;
+        self.check_file()?;
         self.writer.iter().for_each(|writer| writer.fence.open());
         let commit = first.map_or_else(|| "commit".to_owned(), |first| format!("{first}; commit"));
         match sqlx::raw_sql(AssertSqlSafe(commit)).execute(self.connection()).await {
             Ok(_) => {
+                let kept = self.check_file();
                 self.writer = None;
-                Ok(())
+                kept.map_err(|lost| DatabaseError::CommitUnknown(lost.to_string()))
             }
             Err(error) => match effect(&error) {
                 Effect::Unknown => Err(DatabaseError::CommitUnknown(classify(error).to_string())),
                 _ => Err(classify(error)),
             },
         }
+    }
+
+    fn check_file(&self) -> Result<(), DatabaseError> {
+        self.writer.as_ref().map_or(Ok(()), |writer| writer.file.check())
     }
 
     /// Rolls back and waits until it is done.

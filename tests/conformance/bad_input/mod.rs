@@ -2,6 +2,7 @@
 //! of whoever asks at the same moment.
 
 pub mod absurd_times;
+pub mod control_characters;
 pub mod edited_by_hand;
 pub mod names_that_look_alike;
 pub mod together;

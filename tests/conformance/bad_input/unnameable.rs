@@ -80,9 +80,9 @@ pub async fn what_cannot_be_an_owner_is_refused_by_name_and_holds_nothing(t: &Te
     assert_eq!(t.locks.release_all(&longest.id).await.unwrap().len(), 1);
 }
 
-pub async fn a_reason_that_is_too_long_or_unreadable_ends_no_lease(t: &TestDb) {
+pub async fn a_reason_that_is_too_long_ends_no_lease(t: &TestDb) {
     let held = t.locks.try_lock(&key(), &kim()).await.unwrap();
-    for reason in ["가".repeat(Request::LONGEST_NOTE + 1), "a\0b".into(), "x".repeat(1_000_000)] {
+    for reason in ["가".repeat(Request::LONGEST_NOTE + 1), "x".repeat(1_000_000)] {
         let broken = t.locks.break_lock(&held.key, 1, &lee(), &reason).await;
         assert!(matches!(broken, Err(BreakError::ReasonTooLong)), "{broken:?}");
         let taken = t.locks.take_over(&held.key, 1, &kim(), LockId::random(), &reason).await;

@@ -84,7 +84,8 @@ macro_rules! take {
     select 'taken', json_group_array(json_array(asked.value ->> 0, l.generation))
       from json_each(?2) as asked cross join tenure_lock as l
      where l.kind = asked.value ->> 1 and l.id = asked.value ->> 2 and l.slot = x''
-       and l.lock_hash = unhex(asked.value ->> 3) and l.ended = 0 and l.since = ?1 and l.expires_at = ?1 + l.ttl"
+       and l.lock_hash = unhex(asked.value ->> 3) and l.owner_id = asked.value ->> 4
+       and l.ended = 0 and l.since = ?1 and l.expires_at = ?1 + l.ttl"
     };
 }
 

@@ -1,0 +1,98 @@
+//! Addresses of servers: which is on this machine, what may be shown of one, and which settings of it a driver knows. It decides,
+//! and asks nobody.
+
+use std::net::IpAddr;
+
+/// Whether a host is this machine. Other names than `localhost` are not looked up: what they mean may change with every look.
+pub(super) fn is_local(host: &str) -> bool {
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    match bare.parse::<IpAddr>() {
+        Ok(address) => address.to_canonical().is_loopback(),
+        Err(_) => bare.strip_suffix('.').unwrap_or(bare).eq_ignore_ascii_case("localhost"),
+    }
+}
+
+/// The names of the settings in a URL.
+fn settings(url: &str) -> impl Iterator<Item = (String, &str)> {
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    let query = query.split_once('#').map_or(query, |(query, _)| query);
+    query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
+        let name = pair.split_once('=').map_or(pair, |(name, _)| name);
+        (decoded(name), pair)
+    })
+}
+
+/// Whether a URL has one of these settings.
+pub(super) fn has(url: &str, names: &[&str]) -> bool {
+    settings(url).any(|(name, _)| names.contains(&&*name))
+}
+
+/// A URL with those settings only that its driver knows. The drivers ignore the others, and one of them logs their values,
+/// which may be a password with a typing error in its name. Settings about TLS are not ignored but refused: their
+/// name is the error.
+pub(super) fn known(url: &str, is_known: impl Fn(&str) -> bool) -> Result<String, String> {
+    let mut kept = Vec::new();
+    for (name, pair) in settings(url) {
+        match is_known(&name) {
+            true => kept.push(pair),
+            false if name.to_ascii_lowercase().starts_with("ssl") || name.to_ascii_lowercase().starts_with("tls") => {
+                return Err(name);
+            }
+            false => tracing::warn!(?name, "the URL of the database has a setting that is not known; it is ignored"),
+        }
+    }
+    let base = url.split_once('?').map_or(url, |(base, _)| base);
+    Ok(if kept.is_empty() { base.to_owned() } else { format!("{base}?{}", kept.join("&")) })
+}
+
+/// `%41` becomes `A`, as the drivers read it.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits.filter(|_| *first == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(if *first == b'+' { b' ' } else { *first });
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_loopback_and_localhost_are_this_machine() {
+        for host in
+            ["127.0.0.1", "127.9.9.9", "::1", "[::1]", "::ffff:127.0.0.1", "localhost", "LOCALHOST", "localhost."]
+        {
+            assert!(is_local(host), "{host}");
+        }
+        for host in
+            ["", "db", "0.0.0.0", "10.0.0.1", "::", "localhost.example", "127.0.0.1.example", "127.1", "fe80::1"]
+        {
+            assert!(!is_local(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn a_setting_that_the_driver_ignores_never_reaches_it() {
+        let known = |url| known(url, |name| ["sslmode", "password"].contains(&name));
+        assert_eq!(known("x://h/d"), Ok("x://h/d".into()));
+        assert_eq!(known("x://h/d?pasword=secret"), Ok("x://h/d".into()));
+        let both = "x://h/d?pa%73sword=a%26b&pasword=secret&sslmode=require#end";
+        assert_eq!(known(both), Ok("x://h/d?pa%73sword=a%26b&sslmode=require".into()));
+        for misspelt in ["ssl_mode", "SSLMODE", "ssl%5fmode", "tls"] {
+            assert!(known(&format!("x://h/d?{misspelt}=require")).is_err(), "{misspelt}");
+        }
+        assert!(has("x://h/d?ssl%72ootcert=ca.pem", &["sslrootcert"]));
+    }
+}

@@ -1,0 +1,69 @@
+//! Whether a server may be talked to in the clear, and what is said where it may not. The same for all servers; how each driver
+//! names its modes stands beside its connections.
+
+use super::address;
+
+/// What a URL and the options say about the way to a server.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Way<'a> {
+    pub host: &'a str,
+    /// Whether the way ends on this machine: loopback, or a socket in the file system.
+    pub local: bool,
+    /// Whether the application allows plaintext.
+    pub allowed: bool,
+    /// The name of the setting, as in `sslmode`.
+    pub setting: &'static str,
+    /// Its value that asks for TLS and a certificate of this host, and the setting that names who may have signed it.
+    pub verified: &'static str,
+}
+
+impl<'a> Way<'a> {
+    pub(super) fn is_local(host: &str) -> bool {
+        address::is_local(host)
+    }
+
+    /// Whether plaintext may be used.
+    pub(super) fn may_be_plain(&self) -> bool {
+        self.local || self.allowed
+    }
+
+    /// What the URL asks for is plaintext, and it is not allowed.
+    pub(super) fn refused(&self, mode: &str) -> String {
+        let Way { host, setting, verified, .. } = self;
+        format!(
+            "`{setting}={mode}` sends passwords and data in the clear to {host}, which is not this machine; ask for TLS with \
+             `{verified}`, or {ALLOW}"
+        )
+    }
+
+    /// What to do about an error of the driver that has to do with TLS; `None` where it has not.
+    pub(super) fn advice(&self, error: &sqlx::Error) -> Option<String> {
+        let Way { host, verified, .. } = self;
+        let text = error.to_string();
+        match error {
+            sqlx::Error::Tls(_) if text.contains("built without TLS") => Some(format!(
+                "this build has no TLS, and plaintext to {host} is refused because it is not this machine; build with the \
+                 feature `tls`, or {ALLOW}"
+            )),
+            sqlx::Error::Tls(_) if text.contains("does not support TLS") => Some(match self.may_be_plain() {
+                true => format!("{host} does not offer TLS, which the URL asks for; set it up on the server"),
+                false => format!(
+                    "{host} does not offer TLS, and plaintext to it is refused because it is not this machine; set TLS up on \
+                     the server, or {ALLOW}"
+                ),
+            }),
+            sqlx::Error::Tls(_) | sqlx::Error::Io(_) if text.contains("certificate") => Some(format!(
+                "{text}; the certificate of {host} is not accepted: check whom it names, and who signed it (`{verified}`)"
+            )),
+            sqlx::Error::Tls(_) => Some(format!("{text}; check what TLS {host} offers, TLS 1.2 is the oldest")),
+            sqlx::Error::Io(io) if !self.local && io.kind() == std::io::ErrorKind::NotFound => {
+                Some(format!("{text}; check the files of certificates and keys that the URL names"))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The way around the rule.
+const ALLOW: &str = "allow plaintext, where nobody else is on the way: `ConnectOptions::allowing_plaintext`, \
+                     `--allow-plaintext` for the programs";

@@ -1,0 +1,420 @@
+//! One table: what each error is called by programs, which HTTP status says it, and whether trying again may help. Each error enum is
+//! mapped onto it variant by variant, so a new variant does not compile without an answer.
+
+use std::fmt;
+
+use super::{
+    AnswerError, BreakError, DatabaseError, Error, LeaseError, ListError, LockError, RequestError, SetError,
+    SweepError, TakeOverError,
+};
+use crate::lease::{NoLock, Why};
+use crate::limits::Limit;
+
+/// Whether the same work, done again as a whole, may succeed.
+const YES: bool = true;
+const NO: bool = false;
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $text:literal, $status:literal, $retry:ident;)*) => {
+        /// What an error is, without what it is about: a stable name for programs, one HTTP status, and whether trying again may
+        /// help. Every error of this crate has one (`code()`), so a function over all codes answers all errors.
+        ///
+        /// It is not `non_exhaustive`: who matches on it decides anew when a release adds a code.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum ErrorCode {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl ErrorCode {
+            /// All of them.
+            pub const ALL: &'static [ErrorCode] = &[$(ErrorCode::$name,)*];
+
+            /// Its stable name, as in `already-locked`.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(ErrorCode::$name => $text,)*
+                }
+            }
+
+            /// The HTTP status that says it: one from 400 to 599.
+            pub const fn status(self) -> u16 {
+                match self {
+                    $(ErrorCode::$name => $status,)*
+                }
+            }
+
+            /// Whether the same work, done again as a whole, may succeed.
+            pub const fn is_retryable(self) -> bool {
+                match self {
+                    $(ErrorCode::$name => $retry,)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// There is no such aggregate.
+    NotFound = "not-found", 404, NO;
+    /// The id is spelled differently from the one that is stored.
+    OtherSpelling = "other-spelling", 404, NO;
+    /// There is one already with this id.
+    AlreadyExists = "already-exists", 409, NO;
+    /// It was changed since the person saw it.
+    VersionConflict = "version-conflict", 409, NO;
+    /// Somebody else saved it at the same moment.
+    LostRace = "lost-race", 409, YES;
+    /// The version belongs to another aggregate.
+    ForeignVersion = "foreign-version", 400, NO;
+    /// What a change is said to be for is not a plain text.
+    InvalidCommand = "invalid-command", 422, NO;
+    /// Somebody holds the lock.
+    AlreadyLocked = "already-locked", 423, YES;
+    /// The lock is kept for somebody.
+    Reserved = "reserved", 423, YES;
+    /// Somebody else was faster by a moment.
+    LockingFailed = "locking-failed", 409, YES;
+    /// The lock did not become free in time. It is a person who holds it, not a server that is busy.
+    LockTimeout = "lock-timeout", 423, YES;
+    /// Some of several locks are held.
+    SomeLocked = "some-locked", 423, YES;
+    /// Locks of this type are not shared.
+    NotShared = "not-shared", 422, NO;
+    /// One person holds, or waits for, as much as they may.
+    LimitReached = "limit-reached", 429, YES;
+    /// The wait is longer than any may be.
+    WaitTooLong = "wait-too-long", 429, NO;
+    /// Nothing can have such a key.
+    InvalidKey = "invalid-key", 422, NO;
+    /// Nobody can be such an owner.
+    InvalidOwner = "invalid-owner", 422, NO;
+    /// A set of no locks.
+    NoKeys = "no-keys", 422, NO;
+    /// More locks than one set may have.
+    TooManyKeys = "too-many-keys", 422, NO;
+    /// Nobody has a lock with this id.
+    LockUnknown = "lock-unknown", 410, NO;
+    /// No sign of life came in time.
+    LockExpired = "lock-expired", 410, NO;
+    /// Nobody did anything in the form for too long.
+    LockIdle = "lock-idle", 410, NO;
+    /// The lock was held for as long as it may be.
+    LockHeldTooLong = "lock-held-too-long", 410, NO;
+    /// The lock was given back.
+    LockReleased = "lock-released", 410, NO;
+    /// Somebody ended the lock.
+    LockBroken = "lock-broken", 410, NO;
+    /// Somebody took the lock over.
+    LockTakenOver = "lock-taken-over", 410, NO;
+    /// The lock was handed over.
+    LockHandedOver = "lock-handed-over", 410, NO;
+    /// The lock is somebody else's.
+    LockNotYours = "lock-not-yours", 410, NO;
+    /// The lock is one of another aggregate.
+    LockOfAnother = "lock-of-another", 410, NO;
+    /// The lock is shared, to read only.
+    LockShared = "lock-shared", 410, NO;
+    /// Some locks of a set have ended.
+    SetEnded = "set-ended", 410, NO;
+    /// The holder changed since somebody looked.
+    HolderChanged = "holder-changed", 409, NO;
+    /// They may not take over from this holder.
+    TakeOverNotPermitted = "take-over-not-permitted", 403, NO;
+    /// The holder has to be given a reason.
+    NoReason = "no-reason", 422, NO;
+    /// A reason, note or message is too long.
+    TextTooLong = "text-too-long", 422, NO;
+    /// A reason, note or message has control characters in it.
+    TextNotPlain = "text-not-plain", 422, NO;
+    /// The lock is advisory and excludes nobody.
+    AdvisoryLock = "advisory-lock", 422, NO;
+    /// The lock is shared by those who read.
+    SharedLock = "shared-lock", 422, NO;
+    /// They do not ask for the lock.
+    NotAsked = "not-asked", 404, NO;
+    /// No page has so many entries.
+    PageSize = "page-size", 400, NO;
+    /// The place is one in another list.
+    ForeignCursor = "foreign-cursor", 400, NO;
+    /// No list can be narrowed down to such a text.
+    InvalidFilter = "invalid-filter", 422, NO;
+    /// What is to be swept may still be asked for.
+    TooYoung = "too-young", 422, NO;
+    /// The database could not do it just now. Nothing was changed.
+    Unavailable = "unavailable", 503, YES;
+    /// The database cannot be opened or reached.
+    Unreachable = "unreachable", 503, NO;
+    /// The database can only be read.
+    ReadOnly = "read-only", 503, NO;
+    /// The database file is not the one that was opened.
+    FileLost = "file-lost", 503, NO;
+    /// Nobody knows whether it was done; the same request with the same lock id may be sent again.
+    NoAnswer = "no-answer", 503, YES;
+    /// A row of a child was changed without the version of its aggregate being raised.
+    ChildGone = "child-gone", 409, YES;
+    /// The application's own statement ended the transaction.
+    TransactionEnded = "transaction-ended", 500, NO;
+    /// The database was closed by this program.
+    Closed = "closed", 503, NO;
+    /// Nobody knows whether it was committed.
+    OutcomeUnknown = "outcome-unknown", 500, NO;
+    /// This database, or this build, cannot do it.
+    Unsupported = "unsupported", 501, NO;
+    /// The database failed, or what is stored does not fit. The reason is in the error, for who runs the program.
+    Failed = "failed", 500, NO;
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+macro_rules! answers {
+    ($($error:ident),*) => {$(
+        impl $error {
+            /// Whether the same work, done again as a whole, may succeed.
+            pub fn is_retryable(&self) -> bool {
+                self.code().is_retryable()
+            }
+
+            /// The HTTP status that says it.
+            pub fn status(&self) -> u16 {
+                self.code().status()
+            }
+        }
+    )*};
+}
+
+answers!(
+    AnswerError,
+    BreakError,
+    DatabaseError,
+    Error,
+    LeaseError,
+    ListError,
+    LockError,
+    RequestError,
+    SetError,
+    SweepError,
+    TakeOverError
+);
+
+impl DatabaseError {
+    /// What it is, for programs.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            DatabaseError::LockTimeout { .. }
+            | DatabaseError::Deadlock
+            | DatabaseError::SerializationFailure
+            | DatabaseError::Busy(_)
+            | DatabaseError::Cancelled
+            | DatabaseError::ConnectionLost(_) => ErrorCode::Unavailable,
+            DatabaseError::OutcomeUnknown(_) => ErrorCode::NoAnswer,
+            DatabaseError::ChildGone { .. } => ErrorCode::ChildGone,
+            DatabaseError::TransactionEnded(_) => ErrorCode::TransactionEnded,
+            DatabaseError::Closed => ErrorCode::Closed,
+            DatabaseError::Poisoned(first) => first.code(),
+            DatabaseError::CommitUnknown(_) => ErrorCode::OutcomeUnknown,
+            DatabaseError::Unsupported(_) => ErrorCode::Unsupported,
+            DatabaseError::Unreachable { .. } => ErrorCode::Unreachable,
+            DatabaseError::ReadOnly => ErrorCode::ReadOnly,
+            DatabaseError::FileLost { .. } => ErrorCode::FileLost,
+            DatabaseError::NoRandomness
+            | DatabaseError::NotPermitted(_)
+            | DatabaseError::Schema(_)
+            | DatabaseError::Constraint(_)
+            | DatabaseError::Mapping(_)
+            | DatabaseError::Other(_) => ErrorCode::Failed,
+        }
+    }
+}
+
+impl NoLock {
+    /// What it is, for programs.
+    pub fn code(&self) -> ErrorCode {
+        match self.why {
+            Why::Unknown => ErrorCode::LockUnknown,
+            Why::Expired { .. } => ErrorCode::LockExpired,
+            Why::IdleLimitReached { .. } => ErrorCode::LockIdle,
+            Why::LimitReached { .. } => ErrorCode::LockHeldTooLong,
+            Why::Released { .. } => ErrorCode::LockReleased,
+            Why::Broken { .. } => ErrorCode::LockBroken,
+            Why::TakenOver { .. } => ErrorCode::LockTakenOver,
+            Why::HandedOver { .. } => ErrorCode::LockHandedOver,
+            Why::NotYours => ErrorCode::LockNotYours,
+            Why::OtherAggregate => ErrorCode::LockOfAnother,
+            Why::SharedOnly => ErrorCode::LockShared,
+        }
+    }
+}
+
+impl Error {
+    /// What it is, for programs. A version that a person saw never becomes current again, so a
+    /// [`VersionConflict`](Error::VersionConflict) is not retryable, and a lost race is.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Error::NotFound { .. } => ErrorCode::NotFound,
+            Error::OtherSpelling { .. } => ErrorCode::OtherSpelling,
+            Error::AlreadyExists { .. } => ErrorCode::AlreadyExists,
+            Error::VersionConflict(_) => ErrorCode::VersionConflict,
+            Error::ForeignVersionToken { .. } => ErrorCode::ForeignVersion,
+            Error::OptimisticLockingFailure(_) => ErrorCode::LostRace,
+            Error::AlreadyLocked(_) => ErrorCode::AlreadyLocked,
+            Error::NoLock(no_lock) => no_lock.code(),
+            Error::InvalidOwner(_) => ErrorCode::InvalidOwner,
+            Error::InvalidCommand => ErrorCode::InvalidCommand,
+            Error::InvalidKey { .. } => ErrorCode::InvalidKey,
+            Error::Database(error) => error.code(),
+        }
+    }
+}
+
+fn of_limit(limit: Limit) -> ErrorCode {
+    match limit {
+        Limit::LongestWait => ErrorCode::WaitTooLong,
+        Limit::LocksPerOwner | Limit::AskersPerLock | Limit::WaitsPerOwner => ErrorCode::LimitReached,
+    }
+}
+
+impl LockError {
+    /// What it is, for programs.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            LockError::AlreadyLocked(_) => ErrorCode::AlreadyLocked,
+            LockError::Reserved { .. } => ErrorCode::Reserved,
+            LockError::LockingFailed { .. } => ErrorCode::LockingFailed,
+            LockError::LockTimeout { .. } => ErrorCode::LockTimeout,
+            LockError::SomeLocked { .. } => ErrorCode::SomeLocked,
+            LockError::LockIdUsed(no_lock) => no_lock.code(),
+            LockError::NotShared { .. } => ErrorCode::NotShared,
+            LockError::LimitReached { limit, .. } => of_limit(*limit),
+            LockError::InvalidKey { .. } => ErrorCode::InvalidKey,
+            LockError::InvalidOwner(_) => ErrorCode::InvalidOwner,
+            LockError::NoKeys => ErrorCode::NoKeys,
+            LockError::TooManyKeys { .. } => ErrorCode::TooManyKeys,
+            LockError::Database(error) => error.code(),
+        }
+    }
+}
+
+impl LeaseError {
+    /// What it is, for programs.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            LeaseError::NoLock(no_lock) => no_lock.code(),
+            LeaseError::Database(error) => error.code(),
+        }
+    }
+}
+
+impl SetError {
+    /// What it is, for programs.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            SetError::Ended { .. } => ErrorCode::SetEnded,
+            SetError::Database(error) => error.code(),
+        }
+    }
+}
+
+impl BreakError {
+    /// What it is, for programs.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            BreakError::HolderChanged { .. } => ErrorCode::HolderChanged,
+            BreakError::NoReason => ErrorCode::NoReason,
+            BreakError::ReasonTooLong => ErrorCode::TextTooLong,
+            BreakError::ReasonNotPlain => ErrorCode::TextNotPlain,
+            BreakError::InvalidOwner(_) => ErrorCode::InvalidOwner,
+            BreakError::Database(error) => error.code(),
+        }
+    }
+}
+
+impl TakeOverError {
+    /// What it is, for programs.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            TakeOverError::HolderChanged { .. } => ErrorCode::HolderChanged,
+            TakeOverError::NotPermitted(_) => ErrorCode::TakeOverNotPermitted,
+            TakeOverError::NoReason => ErrorCode::NoReason,
+            TakeOverError::ReasonTooLong => ErrorCode::TextTooLong,
+            TakeOverError::ReasonNotPlain => ErrorCode::TextNotPlain,
+            TakeOverError::InvalidOwner(_) => ErrorCode::InvalidOwner,
+            TakeOverError::Advisory { .. } => ErrorCode::AdvisoryLock,
+            TakeOverError::Shared { .. } => ErrorCode::SharedLock,
+            TakeOverError::LimitReached { limit, .. } => of_limit(*limit),
+            TakeOverError::LockIdUsed(no_lock) => no_lock.code(),
+            TakeOverError::Database(error) => error.code(),
+        }
+    }
+}
+
+impl RequestError {
+    /// What it is, for programs.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            RequestError::HolderChanged { .. } => ErrorCode::HolderChanged,
+            RequestError::LimitReached { limit, .. } => of_limit(*limit),
+            RequestError::NoteTooLong => ErrorCode::TextTooLong,
+            RequestError::NoteNotPlain => ErrorCode::TextNotPlain,
+            RequestError::InvalidOwner(_) => ErrorCode::InvalidOwner,
+            RequestError::Advisory { .. } => ErrorCode::AdvisoryLock,
+            RequestError::Shared { .. } => ErrorCode::SharedLock,
+            RequestError::Database(error) => error.code(),
+        }
+    }
+}
+
+impl AnswerError {
+    /// What it is, for programs.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            AnswerError::NoLock(no_lock) => no_lock.code(),
+            AnswerError::NotAsked { .. } => ErrorCode::NotAsked,
+            AnswerError::MessageTooLong => ErrorCode::TextTooLong,
+            AnswerError::MessageNotPlain => ErrorCode::TextNotPlain,
+            AnswerError::Database(error) => error.code(),
+        }
+    }
+}
+
+impl ListError {
+    /// What it is, for programs.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            ListError::PageSize { .. } => ErrorCode::PageSize,
+            ListError::ForeignCursor => ErrorCode::ForeignCursor,
+            ListError::InvalidFilter { .. } => ErrorCode::InvalidFilter,
+            ListError::Database(error) => error.code(),
+        }
+    }
+}
+
+impl SweepError {
+    /// What it is, for programs.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            SweepError::TooYoung { .. } => ErrorCode::TooYoung,
+            SweepError::Database(error) => error.code(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_a_name_of_its_own_and_a_status_of_an_error() {
+        let mut names: Vec<_> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ErrorCode::ALL.len());
+        for code in ErrorCode::ALL {
+            assert!((400..600).contains(&code.status()), "{code}");
+            assert!(code.as_str().bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'), "{code}");
+        }
+    }
+}

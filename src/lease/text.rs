@@ -1,0 +1,63 @@
+//! Texts that people read beside others: which are one plain line, and how others are shown. No I/O here.
+
+use std::fmt;
+
+/// Whether a character has no place in a name, a key or a reason: control characters (line breaks and escape sequences among
+/// them), the other ends of lines and paragraphs, and those that turn the direction of what is written around them. They
+/// would forge lines of a log, or show one name as another. (The marks of direction that only touch their neighbours are part of names
+/// in Hebrew and Arabic.)
+fn is_unprintable(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Whether a text is one plain line.
+pub(crate) fn is_plain(text: &str) -> bool {
+    !text.chars().any(is_unprintable)
+}
+
+/// What is wrong with a text that is not.
+pub(crate) const NOT_PLAIN: &str = "there is a control character in it, as a line break is one";
+
+/// A text as messages and logs show it: what is not printable by its number, `\u{a}`.
+pub(crate) struct Printable<'t>(pub(crate) &'t str);
+
+impl fmt::Display for Printable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|character| match is_unprintable(character) {
+            true => write!(f, "{}", character.escape_unicode()),
+            false => write!(f, "{character}"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_text_is_one_line_in_one_direction_of_any_script() {
+        for plain in
+            ["", "Order 17", "주문 💐", "خليج\u{200f}", "👩\u{200d}🚒", "🏴\u{e0067}\u{e0062}\u{e007f}", "a\u{a0}b"]
+        {
+            assert!(is_plain(plain), "{plain:?}");
+            assert_eq!(Printable(plain).to_string(), plain);
+        }
+        for bad in [
+            "\0",
+            "a\nb",
+            "a\r",
+            "\t",
+            "\u{1b}[31m",
+            "\u{7f}",
+            "\u{85}",
+            "\u{9b}",
+            "\u{2028}",
+            "\u{202e}txt",
+            "\u{2066}",
+        ] {
+            assert!(!is_plain(bad), "{bad:?}");
+            assert!(is_plain(&Printable(bad).to_string()));
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Texts that would forge the lines of a log, or show one name as another. They are refused before the database is asked, so it is the
+//! same on all of them; the one that refuses a NUL by itself does it with an error of its own.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use tenure::{
+    Answer, AnswerError, BreakError, Condition, Error, Holder, LeaseError, ListError, LockError, LockId, LockKey,
+    LockMode, Owner, RequestError, TakeOverError, UpdateError, Why,
+};
+
+use crate::conformance::order::Note;
+use crate::conformance::support::{TTL, TestDb, key, kim, lee, random, version};
+
+/// With a NUL, with line ends of four kinds, an escape sequence in 7 and in 8 bits, and one that turns the direction of writing.
+const BAD: [&str; 8] = ["a\0b", "a\nb", "a\rb", "a\tb", "\u{1b}[31mb", "a\u{9b}b", "a\u{2028}b", "a\u{202e}b"];
+
+fn pin(note: &mut Note) -> Result<(), Infallible> {
+    note.pinned = Some(true);
+    Ok(())
+}
+
+pub async fn control_characters_are_in_no_key_owner_or_reason(t: &TestDb) {
+    let locks = t.locks.clone().with_take_over_permission("Order", |_: &Owner, _: &Holder| true);
+    let held = locks.try_lock(&key(), &kim()).await.unwrap();
+    locks.request(&held.key, held.generation, &lee(), "please").await.unwrap();
+    for bad in BAD {
+        for key in [LockKey::new("Order", bad), LockKey::new(bad, "1")] {
+            let refused = locks.try_lock(&key, &kim()).await;
+            assert!(matches!(refused, Err(LockError::InvalidKey { .. })), "{bad:?}: {refused:?}");
+            assert!(!refused.unwrap_err().to_string().contains(bad), "it is escaped where it is shown");
+            let waited = locks.lock(&key, &kim()).await;
+            assert!(matches!(waited, Err(LockError::InvalidKey { .. })), "{bad:?}: {waited:?}");
+            let several = locks.try_lock_all([key], &kim()).await;
+            assert!(matches!(several, Err(LockError::InvalidKey { .. })), "{bad:?}: {several:?}");
+        }
+        for owner in [Owner::new(bad, "Kim"), Owner::new("kim", bad), kim().in_role(bad)] {
+            let refused = locks.try_lock(&key(), &owner).await;
+            assert!(matches!(refused, Err(LockError::InvalidOwner(_))), "{bad:?}: {refused:?}");
+            assert!(!refused.unwrap_err().to_string().contains(bad), "it is escaped where it is shown");
+            let waited = locks.lock(&key(), &owner).await;
+            assert!(matches!(waited, Err(LockError::InvalidOwner(_))), "{bad:?}: {waited:?}");
+            let shared = locks.try_lock_all([key()], &owner).await;
+            assert!(matches!(shared, Err(LockError::InvalidOwner(_))), "{bad:?}: {shared:?}");
+        }
+        let broken = locks.break_lock(&held.key, held.generation, &lee(), bad).await;
+        assert!(matches!(broken, Err(BreakError::ReasonNotPlain)), "{bad:?}: {broken:?}");
+        assert_eq!(broken.unwrap_err().status(), 422);
+        let taken = locks.take_over(&held.key, held.generation, &lee(), LockId::random(), bad).await;
+        assert!(matches!(taken, Err(TakeOverError::ReasonNotPlain)), "{bad:?}: {taken:?}");
+        let asked = locks.request(&held.key, held.generation, &lee(), bad).await;
+        assert!(matches!(asked, Err(RequestError::NoteNotPlain)), "{bad:?}: {asked:?}");
+        let declined = Answer::Declined { message: bad.into() };
+        let answered = locks.answer_request(held.id(), "lee", declined).await;
+        assert!(matches!(answered, Err(AnswerError::MessageNotPlain)), "{bad:?}: {answered:?}");
+    }
+    assert_eq!(locks.check_lock(held.id()).await.unwrap().owner, kim());
+    // The space around a reason is no part of it.
+    locks.break_lock(&held.key, held.generation, &lee(), "  stuck\r\n").await.unwrap();
+}
+
+pub async fn control_characters_narrow_no_list_down(t: &TestDb) {
+    for bad in BAD {
+        for list in [t.locks.list().of_type(bad), t.locks.list().owned_by(bad)] {
+            let listed = list.run().await;
+            assert!(matches!(listed, Err(ListError::InvalidFilter { .. })), "{bad:?}: {listed:?}");
+            assert_eq!(listed.unwrap_err().status(), 422);
+        }
+        let (by_id, by_type) = (LockKey::new("Order", bad), LockKey::new(bad, "1"));
+        let histories = [
+            t.locks.history().of_type(bad),
+            t.locks.history().of_owner(bad),
+            t.locks.history().of_key(&by_id),
+            t.locks.history().of_key(&by_type),
+        ];
+        for history in histories {
+            let read = history.run().await;
+            assert!(matches!(read, Err(ListError::InvalidFilter { .. })), "{bad:?}: {read:?}");
+        }
+    }
+}
+
+pub async fn who_cannot_be_an_owner_makes_no_change(t: &TestDb) {
+    let id = t.note(&random(), "empty").await;
+    let bad = BAD.map(|bad| Owner::new(bad, "Kim"));
+    let bad =
+        bad.into_iter().chain([Owner::new("", "Kim"), Owner::new("k".repeat(256), "Kim"), Owner::new("kim", "\0")]);
+    for owner in bad {
+        let refused = t.notes.update(&id).by(&owner).run(pin).await;
+        assert!(matches!(refused, Err(UpdateError::Failed(Error::InvalidOwner(_)))), "{owner:?}: {refused:?}");
+        let refused = t.notes.update(&id).by(&owner).dry_run(pin).await;
+        assert!(matches!(refused, Err(UpdateError::Failed(Error::InvalidOwner(_)))), "{owner:?}: {refused:?}");
+        changes_nothing(t, &id, |tx| _ = tx.by(&owner), |error| matches!(error, Error::InvalidOwner(_))).await;
+    }
+    for command in BAD {
+        let refused = t.notes.update(&id).by(&kim()).command(command).run(pin).await;
+        assert!(matches!(refused, Err(UpdateError::Failed(Error::InvalidCommand))), "{command:?}: {refused:?}");
+        changes_nothing(t, &id, |tx| _ = tx.command(command), |error| matches!(error, Error::InvalidCommand)).await;
+    }
+    let note = t.notes.get(&id).await.unwrap().unwrap();
+    assert_eq!((note.version(), note.pinned), (version(1), None));
+}
+
+/// All ways to change something in a transaction.
+async fn changes_nothing(
+    t: &TestDb,
+    id: &String,
+    author: impl Fn(&mut tenure::Transaction),
+    expected: impl Fn(&Error) -> bool,
+) {
+    let mut tx = t.db.begin().await.unwrap();
+    let mut note = t.notes.find(&mut tx, id, LockMode::PessimisticWrite).await.unwrap().unwrap();
+    author(&mut tx);
+    note.pinned = Some(true);
+    let refused = |answer: Result<(), Error>| assert!(answer.as_ref().is_err_and(&expected), "{answer:?}");
+    refused(t.notes.save(&mut tx, &mut note).await.map(drop));
+    refused(t.notes.delete(&mut tx, note).await);
+    let other = Note { id: random(), board: String::new(), text: String::new(), pinned: None };
+    refused(t.notes.insert(&mut tx, other).await.map(drop));
+    let all = t.notes.update_all(&mut tx).set("pinned", true).when(Condition::equal("id", id.clone()));
+    refused(all.run().await.map(drop));
+    refused(tx.commit().await);
+    // The version that is raised with the commit.
+    let mut tx = t.db.begin().await.unwrap();
+    t.notes.find(&mut tx, id, LockMode::OptimisticForceIncrement).await.unwrap().unwrap();
+    author(&mut tx);
+    refused(tx.commit().await);
+}
+
+pub async fn a_save_that_has_to_do_with_a_lock_needs_a_key(t: &TestDb) {
+    let held = t.locks.try_lock(&key(), &kim()).await.unwrap();
+    let order = || t.orders.update(&"a\nb".to_owned());
+    for update in [order().holding(held.id()), order().releasing(held.id()), order().unless_locked()] {
+        let refused = update.run(|_| Ok::<_, Infallible>(())).await;
+        assert!(matches!(refused, Err(UpdateError::Failed(Error::InvalidKey { .. }))), "{refused:?}");
+    }
+}
+
+/// The lease is alive, has run out, was broken, was released: to somebody else it is all the same.
+pub async fn a_lock_id_of_somebody_else_tells_nothing(t: &TestDb) {
+    let stranger = t.locks.acting_for(&Owner::new("han", "Han"));
+    for end in ["alive", "expired", "taken", "broken", "released"] {
+        let no = t.order().await;
+        let key = LockKey::of::<crate::conformance::order::Order>(&no);
+        let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
+        match end {
+            "alive" => {}
+            "expired" => t.clock.advance(TTL),
+            "taken" => {
+                t.clock.advance(TTL);
+                t.locks.try_lock(&key, &lee()).await.unwrap();
+            }
+            "broken" => drop(t.locks.break_lock(&key, lease.generation, &lee(), "stuck").await.unwrap()),
+            _ => t.locks.release_lock(lease.id()).await.unwrap(),
+        }
+        let mut tx = t.db.begin().await.unwrap();
+        let guarded = stranger.guard(&mut tx, lease.id()).await.map(drop).map_err(no_lock);
+        let freed = stranger.release_in(&mut tx, lease.id()).await.map_err(no_lock);
+        tx.rollback().await.unwrap();
+        let beaten = stranger.keep_alive(&[lease.id().clone()]).await.unwrap().remove(0).map(drop);
+        let han = Owner::new("han", "Han");
+        let used = match t.locks.try_lock_as(&key, &han, lease.id().clone()).await {
+            Err(LockError::LockIdUsed(no_lock)) => Err(*no_lock),
+            // Who holds the key is told to everybody.
+            Err(LockError::AlreadyLocked(_)) => continue_as_not_yours(),
+            other => panic!("{end}: {other:?}"),
+        };
+        let saved = t.orders.update(&no).by(&han).holding(lease.id()).run(|order| order.ship()).await;
+        let saved = match saved {
+            Err(UpdateError::Failed(Error::NoLock(no_lock))) => Err(*no_lock),
+            other => panic!("{end}: {other:?}"),
+        };
+        let resumed = match stranger.resume(&t.orders, &no, lease.id(), version(1)).await {
+            Err(Error::NoLock(no_lock)) => Err(*no_lock),
+            other => panic!("{end}: {other:?}"),
+        };
+        let answered = match stranger.answer_request(lease.id(), "lee", Answer::Later(Duration::ZERO)).await {
+            Err(AnswerError::NoLock(no_lock)) => Err(*no_lock),
+            other => panic!("{end}: {other:?}"),
+        };
+        let handed = match stranger.hand_over(lease.id(), "lee").await {
+            Err(AnswerError::NoLock(no_lock)) => Err(*no_lock),
+            other => panic!("{end}: {other:?}"),
+        };
+        let answers = [
+            stranger.check_lock(lease.id()).await.map(drop).map_err(no_lock),
+            stranger.release_lock(lease.id()).await.map_err(no_lock),
+            stranger.extend_lock_expiration(lease.id(), TTL).await.map(drop).map_err(no_lock),
+            stranger.requests(lease.id()).await.map(drop).map_err(no_lock),
+            guarded,
+            freed,
+            beaten,
+            used,
+            saved,
+            resumed,
+            answered,
+            handed,
+        ];
+        for (at, answer) in answers.into_iter().enumerate() {
+            let Err(no_lock) = answer else { panic!("{end}, {at}: it was done") };
+            assert_eq!((&no_lock.why, &no_lock.key, &no_lock.held_now), (&Why::NotYours, &None, &None), "{end}, {at}");
+            let text = no_lock.to_string();
+            assert!([&no, "Kim", "Lee", "stuck"].iter().all(|told| !text.contains(told)), "{end}, {at}: {text}");
+        }
+    }
+}
+
+fn continue_as_not_yours() -> Result<(), tenure::NoLock> {
+    Err(tenure::NoLock { key: None, why: Why::NotYours, held_now: None })
+}
+
+fn no_lock(error: LeaseError) -> tenure::NoLock {
+    match error {
+        LeaseError::NoLock(no_lock) => no_lock,
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,34 @@
+//! The way to a server: TLS where it leaves this machine, the certificate as the URL asks, plaintext only where it was allowed.
+//!
+//! A server of a test listens on 127.0.0.1. The address 0.0.0.0 leads there as well, and is no loopback address: so it stands for a
+//! host that is not this machine.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod certificates;
+mod mariadb;
+mod postgres;
+mod urls;
+
+use tenure::{ConnectOptions, Database, DatabaseError};
+
+/// The same server, as a host that is not this machine.
+fn remote(url: &str) -> String {
+    url.replace("@127.0.0.1:", "@0.0.0.0:")
+}
+
+/// Why it was not connected, which must name the way around the rule if plaintext is what it is about.
+async fn refused(url: &str, options: ConnectOptions) -> String {
+    let error = Database::connect_with(url, options.clone()).await.expect_err("it was connected");
+    let looked = Database::diagnose_with(url, options).await.expect_err("the doctor went there");
+    assert_eq!(looked.to_string(), error.to_string());
+    assert!(matches!(error, DatabaseError::Unreachable { .. }), "{error:?}");
+    assert!(!error.to_string().contains("secret") && !format!("{error:?}").contains("secret"), "{error:?}");
+    error.to_string()
+}
+
+fn names_the_way_out(text: &str) {
+    for words in ["not this machine", "ConnectOptions::allowing_plaintext", "--allow-plaintext"] {
+        assert!(text.contains(words), "{words:?} is not in: {text}");
+    }
+}
