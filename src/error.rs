@@ -62,7 +62,9 @@ pub enum DatabaseError {
     /// The answer to an operation that commits by itself was lost: taking, keeping, releasing, breaking a lock. It was done or
     /// it was not. To repeat it with the same lock id is safe: a lease that was granted is granted again as the same one. A
     /// lease whose lock id nobody has runs out by itself.
-    #[error("the answer of the database was lost: {0}; whether it was done is not known; ask again with the same lock id")]
+    #[error(
+        "the answer of the database was lost: {0}; whether it was done is not known; ask again with the same lock id"
+    )]
     OutcomeUnknown(String),
     /// An operation of the transaction was dropped before it was done, by a timeout or a request that ended. Nothing of the
     /// transaction is kept.

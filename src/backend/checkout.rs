@@ -149,10 +149,7 @@ pub(super) fn no_answer(waited: Duration) -> DatabaseError {
 
 /// A connection of a pool. Where all are in use, the wait for one counts as every other wait; one that has to be opened, or
 /// asked whether it lives, has the time of an answer.
-pub(super) async fn acquire<DB: Database>(
-    pool: &Pool<DB>,
-    left: Duration,
-) -> Result<PoolConnection<DB>, sqlx::Error> {
+pub(super) async fn acquire<DB: Database>(pool: &Pool<DB>, left: Duration) -> Result<PoolConnection<DB>, sqlx::Error> {
     let asked = Instant::now();
     loop {
         let left = left.saturating_sub(asked.elapsed());

@@ -55,11 +55,10 @@ mod tests {
     #[tokio::test]
     async fn a_part_has_no_more_time_than_the_whole() {
         let second = Duration::from_secs(1);
-        let (part, cleaning) =
-            within(second, async {
-                (within(5 * second, async { left() }).await, afresh(5 * second, async { left() }).await)
-            })
-            .await;
+        let (part, cleaning) = within(second, async {
+            (within(5 * second, async { left() }).await, afresh(5 * second, async { left() }).await)
+        })
+        .await;
         assert!(part <= second && cleaning > second, "{part:?} {cleaning:?}");
         assert!(within(second, async { left() }).await > Duration::ZERO);
         assert_eq!(left(), Duration::from_secs(5), "what has no limit of its own");

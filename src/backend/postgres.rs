@@ -142,7 +142,8 @@ impl Backend for Postgres {
 
     async fn forget_operations(&self, older_than: Duration) -> Result<u64, DatabaseError> {
         let mut transaction = self.write().await?;
-        let forgotten = transaction.wait_for(async |connection| operation::forget(connection, older_than).await).await?;
+        let forgotten =
+            transaction.wait_for(async |connection| operation::forget(connection, older_than).await).await?;
         transaction.commit(None).await?;
         Ok(forgotten)
     }
@@ -155,7 +156,8 @@ impl Backend for Postgres {
         if request.policy.exclusive {
             // Read first: the upsert locks the row before it looks at it, so a refusal would wait for somebody's save.
             let now = self.time.given();
-            let refusal = self.pools.ask(async |connection| leases::held_by_other(connection, request, now).await).await?;
+            let refusal =
+                self.pools.ask(async |connection| leases::held_by_other(connection, request, now).await).await?;
             if let Some(refusal) = refusal {
                 return Ok(refusal);
             }
@@ -236,7 +238,8 @@ impl Backend for Postgres {
     async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let mut transaction = self.write().await?;
         let now = self.time.given();
-        let answer = transaction.wait_for(async |connection| lock::expire_within(connection, proof, within, now).await).await?;
+        let answer =
+            transaction.wait_for(async |connection| lock::expire_within(connection, proof, within, now).await).await?;
         transaction.commit(None).await?;
         Ok(answer)
     }
@@ -314,8 +317,7 @@ impl Backend for Postgres {
     ) -> Result<Result<Option<Request>, NoLock>, DatabaseError> {
         let mut transaction = self.write().await?;
         let now = self.time.given();
-        let give =
-            async |connection: &mut PgConnection| requests::answer(connection, proof, asker, answer, now).await;
+        let give = async |connection: &mut PgConnection| requests::answer(connection, proof, asker, answer, now).await;
         let answered = transaction.wait_for(give).await?;
         transaction.commit(None).await?;
         Ok(answered)
@@ -362,7 +364,9 @@ impl Backend for Postgres {
 
     async fn sweep_rows(&self, slice: &Slice<'_>, after: &RowPlace) -> Result<SweptRows, DatabaseError> {
         let mut transaction = self.write().await?;
-        let swept = transaction.wait_for(async |connection| sweep::rows(connection, slice, after, self.time.given()).await).await?;
+        let swept = transaction
+            .wait_for(async |connection| sweep::rows(connection, slice, after, self.time.given()).await)
+            .await?;
         transaction.commit(None).await?;
         Ok(swept)
     }

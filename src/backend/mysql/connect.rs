@@ -79,6 +79,7 @@ impl MySql {
             alone,
             flavour: server.flavour,
             silence,
+            idle,
             waits: server.waits,
             labels: Labels::default(),
         };
@@ -298,7 +299,10 @@ fn server(rows: &[MySqlRow]) -> Result<Server, DatabaseError> {
     settings.push(Setting::new(read_only.unwrap_or("read_only"), is_read_only, "off", replica));
     let flavour = if version.contains("MARIADB") { Flavour::MariaDb } else { Flavour::MySql };
     let limit = match flavour {
-        Flavour::MariaDb => format!("{} s, and 60 s (ConnectOptions::idle_in_transaction) on connections of tenure", value("idle_transaction_timeout")),
+        Flavour::MariaDb => format!(
+            "{} s, and 60 s (ConnectOptions::idle_in_transaction) on connections of tenure",
+            value("idle_transaction_timeout")
+        ),
         Flavour::MySql => "none: MySQL does not end a transaction that stands still".to_owned(),
     };
     settings.push(Setting { name: "idle_transaction_timeout", value: limit, wanted: "any", good: true, risk: "" });

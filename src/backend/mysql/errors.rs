@@ -27,9 +27,7 @@ pub(super) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
         return match *error {
             sqlx::Error::PoolClosed => DatabaseError::Closed,
             sqlx::Error::Io(ref error) => DatabaseError::ConnectionLost(error.to_string()),
-            sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => {
-                DatabaseError::ConnectionLost(error.to_string())
-            }
+            sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => DatabaseError::ConnectionLost(error.to_string()),
             _ => DatabaseError::Other(error),
         };
     };

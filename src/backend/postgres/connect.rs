@@ -8,9 +8,9 @@ use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, PgPool, Postgres, Row};
 
+use super::Time;
 use super::errors::{classify, read_committed};
 use super::pools::Pools;
-use super::Time;
 use crate::backend::checkout::{Silence, give_back};
 use crate::backend::kept::Kept;
 use crate::backend::{migration, reserve};
@@ -135,13 +135,7 @@ async fn reachable(url: &str) -> Result<PgConnectOptions, DatabaseError> {
     Ok(options)
 }
 
-fn pool(
-    options: PgConnectOptions,
-    connections: u32,
-    settings: &str,
-    idle: Duration,
-    silence: &Silence,
-) -> PgPool {
+fn pool(options: PgConnectOptions, connections: u32, settings: &str, idle: Duration, silence: &Silence) -> PgPool {
     let silence = silence.clone();
     let idle = format!("set idle_in_transaction_session_timeout = {}", millis(idle));
     let settings: Arc<str> = format!("{settings}; {idle}; {CLIENTS}").into();

@@ -35,9 +35,7 @@ impl Pools {
     /// A connection of the main pool, with the number of its process if that is known.
     pub(super) async fn of_main(&self, left: Duration) -> Result<(Checkout<Postgres>, Option<i32>), DatabaseError> {
         match self.kept.take() {
-            Some((connection, process)) => {
-                Ok((Checkout::of(connection, &self.silence), i32::try_from(process).ok()))
-            }
+            Some((connection, process)) => Ok((Checkout::of(connection, &self.silence), i32::try_from(process).ok())),
             None => Ok((self.checkout(&self.main, left).await?, None)),
         }
     }

@@ -69,9 +69,7 @@ impl BackendTransaction for PgTransaction {
         mapping: &'static Mapping,
         id: &[Value],
     ) -> Result<Option<Version>, DatabaseError> {
-        self.open
-            .wait_for(async |connection| load::version_now(connection, mapping, id, RowLock::Share).await)
-            .await
+        self.open.wait_for(async |connection| load::version_now(connection, mapping, id, RowLock::Share).await).await
     }
 
     async fn state_at(

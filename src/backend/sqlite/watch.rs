@@ -4,8 +4,8 @@ use async_trait::async_trait;
 
 use super::Sqlite;
 use super::errors::classify;
-use crate::backend::{LockHash, patience};
 use crate::backend::watching::{Look, PLACE_TTL, SWEPT_AFTER, Sight, Ticket, Watching};
+use crate::backend::{LockHash, patience};
 use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
