@@ -243,7 +243,8 @@ impl Database {
     /// Opens a writing transaction with a budget for everything it has to wait for.
     ///
     /// # Errors
-    /// [`DatabaseError::LockTimeout`] when the budget was not enough.
+    /// [`DatabaseError::LockTimeout`] when the budget was not enough, [`DatabaseError::Busy`] when no connection became free in
+    /// that time, [`DatabaseError::ConnectionLost`] when the database did not answer.
     ///
     /// # Cancel safety
     /// Dropping the future, at any moment, leaves no transaction open and no lock held.

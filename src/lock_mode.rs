@@ -33,10 +33,11 @@ impl LockMode {
     }
 }
 
-/// How long a transaction may wait for others, in total, over all the locks it takes.
+/// How long a transaction may wait for others, in total: for a connection and for all the locks it takes. A database that does
+/// not answer at all is waited for 250 ms longer, and for 1,000 ms after each statement at least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
-    /// Fail at once if somebody else is in the way.
+    /// Fail at once if somebody else is in the way, or has the last connection.
     No,
     /// Wait at most this long, to the millisecond. What an hour cannot wait for is cut to an hour.
     Within(Duration),
@@ -55,7 +56,7 @@ impl Wait {
     }
 }
 
-/// Five seconds: longer than any unit of work should take, shorter than a person's patience.
+/// 5,000 ms: longer than any unit of work should take, shorter than a person's patience.
 impl Default for Wait {
     fn default() -> Self {
         Wait::Within(Duration::from_secs(5))

@@ -240,3 +240,82 @@ impl Database {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One of each: a variant that is not here is one of those that do not compile below.
+    fn all() -> Vec<DatabaseError> {
+        use DatabaseError::*;
+        let texts = || "words".to_owned();
+        let all = vec![
+            LockTimeout { waited: Duration::ZERO, holder: None },
+            Deadlock,
+            SerializationFailure,
+            Busy("words"),
+            ConnectionLost(texts()),
+            OutcomeUnknown(texts()),
+            Cancelled,
+            Closed,
+            NoRandomness,
+            NotPermitted(texts()),
+            Poisoned(Box::new(Deadlock)),
+            Poisoned(Box::new(Closed)),
+            CommitUnknown(texts()),
+            Unsupported("words"),
+            Unreachable { url: texts(), problem: texts() },
+            ReadOnly,
+            Schema(texts()),
+            Constraint(texts()),
+            DatabaseError::other("words"),
+        ];
+        for error in &all {
+            match error {
+                LockTimeout { .. }
+                | Deadlock
+                | SerializationFailure
+                | Busy(_)
+                | ConnectionLost(_)
+                | OutcomeUnknown(_) => {}
+                Cancelled | Closed | NoRandomness | NotPermitted(_) | Poisoned(_) | CommitUnknown(_)
+                | Unsupported(_) => {}
+                Unreachable { .. } | ReadOnly | Schema(_) | Constraint(_) | Mapping(_) | Other(_) => {}
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn what_is_retryable_is_retried_and_nothing_else() {
+        for error in all() {
+            assert_eq!(error.is_retryable(), error.retry_reason().is_some(), "{error:?}");
+            assert!(!error.is_retryable() || error.status() == 503, "{error:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_over_in_a_moment_is_no_missing_feature() {
+        let statuses = all().into_iter().map(|error| (error.to_string(), error.status()));
+        let statuses: std::collections::HashMap<_, _> = statuses.collect();
+        let unsupported: Vec<_> = statuses.iter().filter(|(_, status)| **status == 501).collect();
+        assert_eq!(unsupported.len(), 1, "{unsupported:?}");
+        assert_eq!((DatabaseError::Closed.status(), DatabaseError::Cancelled.status()), (503, 503));
+        assert_eq!(DatabaseError::NoRandomness.status(), 500);
+    }
+
+    #[tokio::test]
+    async fn a_busy_database_is_asked_again() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let url = format!("sqlite://{}/shop.db", directory.path().display());
+        let db = Database::connect(&url).await.expect("a file");
+        let mut runs = 0;
+        let work = || {
+            runs += 1;
+            let busy = runs == 1;
+            async move { if busy { Err(DatabaseError::Busy("no connection")) } else { Ok(7) } }
+        };
+        let done = db.retry(Retry::transient(2), work).await.expect("it is not busy any more");
+        assert_eq!((done.value, done.reasons), (7, vec![RetryReason::Busy]));
+    }
+}

@@ -23,7 +23,11 @@ cases!(
     without_an_operation_id_nobody_knows,
     a_commit_that_arrived_is_said_to_have_succeeded,
     a_commit_that_did_not_arrive_is_said_to_have_failed,
-    a_deposit_that_is_retried_is_made_once_whatever_gets_lost
+    a_deposit_that_is_retried_is_made_once_whatever_gets_lost,
+    a_save_ends_at_its_limit_when_the_network_is_silent,
+    a_load_and_a_lock_end_within_their_time_when_the_network_is_silent,
+    a_commit_without_an_answer_in_time_is_unknown,
+    a_lock_whose_answer_is_lost_is_unknown_and_can_be_asked_for_again
 );
 
 #[tokio::test]
@@ -48,4 +52,24 @@ async fn questions_that_are_never_answered_hold_up_nobody_else() {
     answered.sort();
     assert_eq!(answered, ["1", "2", "3", "4", "5", "6", "7", "8", "9"]);
     assert!(asking.try_join_next().is_none(), "nobody has heard of the other two");
+}
+
+#[tokio::test]
+async fn a_connection_that_does_not_read_what_is_committed_is_refused() {
+    let url = testkit::new_database(Kind::Postgres);
+    Database::connect(&url).await.unwrap().close().await;
+    let proxy = Proxy::to(&url).unwrap();
+    // As a proxy of connections does that keeps settings to itself.
+    proxy.mishear("read committed", "serializable  ");
+    let refused = Database::connect(proxy.url()).await.unwrap_err();
+    assert!(matches!(&refused, tenure::DatabaseError::Schema(what) if what.contains("serializable")), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_transaction_that_does_not_read_what_is_committed_is_refused() {
+    let proxy = Proxy::to(&testkit::new_database(Kind::Postgres)).unwrap();
+    let db = Database::connect(proxy.url()).await.unwrap();
+    proxy.mishear("begin isolation level read committed", "begin isolation level serializable  ");
+    let refused = db.begin().await.unwrap_err();
+    assert!(matches!(&refused, tenure::DatabaseError::Schema(what) if what.contains("serializable")), "{refused:?}");
 }

@@ -278,3 +278,18 @@ async fn a_server_whose_default_is_serializable_is_used_as_any_other() {
     }
     people.join_all().await;
 }
+
+/// A client that has gone is noticed by the server while its statement still waits, and a transaction that stands still is ended.
+#[tokio::test]
+async fn connections_do_not_hold_what_a_client_left_behind() {
+    let db = Database::connect(&url()).await.unwrap();
+    let settings = "select current_setting('idle_in_transaction_session_timeout'),
+                           current_setting('client_connection_check_interval'), current_setting('tcp_user_timeout')";
+    let settings: (String, String, String) = sqlx::query_as(settings).fetch_one(db.postgres().unwrap()).await.unwrap();
+    assert_eq!((&*settings.0, &*settings.1, &*settings.2), ("1min", "5s", "30s"));
+    let unlimited = ConnectOptions::new().idle_in_transaction(Duration::ZERO);
+    let db = Database::connect_with(&url(), unlimited).await.unwrap();
+    let idle = "select current_setting('idle_in_transaction_session_timeout')";
+    let idle: String = sqlx::query_scalar(idle).fetch_one(db.postgres().unwrap()).await.unwrap();
+    assert_eq!(idle, "0");
+}

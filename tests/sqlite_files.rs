@@ -3,8 +3,10 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::future::IntoFuture;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::time::Duration;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use tenure::{Database, DatabaseError, LockError, LockEvent, LockKey, LockManager, Owner, Wait, Watch};
 use tokio::task::JoinSet;
@@ -226,4 +228,50 @@ async fn whoever_only_checks_a_lock_does_not_wait_behind_those_who_have_to_write
     assert!(extending.try_join_next().is_none(), "they wait for the transaction");
     writing.rollback().await.unwrap();
     assert!(extending.join_all().await.into_iter().all(|extended| extended.is_ok()));
+}
+
+/// Who is this test as another process, which holds the file it is told.
+const HOLDS: &str = "TENURE_TEST_HOLDS";
+
+fn signal(process: u32, signal: &str) {
+    let killed = Command::new("sh").arg("-c").arg(format!("kill -{signal} {process}")).status().unwrap();
+    assert!(killed.success());
+}
+
+#[tokio::test]
+async fn a_stopped_process_that_writes_is_named_to_those_who_wait() {
+    if let Ok(held) = std::env::var(HOLDS) {
+        let db = Database::connect(&held).await.unwrap();
+        let _writing = db.begin().await.unwrap();
+        println!("it writes");
+        // Until it is killed.
+        std::io::stdin().read_line(&mut String::new()).unwrap();
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let url = url(&directory.path().join("shop.db"));
+    let db = Database::connect(&url).await.unwrap();
+    let locks = LockManager::new(&db);
+    let arguments = ["--exact", "a_stopped_process_that_writes_is_named_to_those_who_wait", "--nocapture"];
+    let mut other = Command::new(std::env::current_exe().unwrap());
+    let mut other =
+        other.args(arguments).env(HOLDS, &url).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let said = BufReader::new(other.stdout.take().unwrap());
+    assert!(said.lines().map_while(Result::ok).any(|line| line.contains("it writes")));
+    signal(other.id(), "STOP");
+    let limit = Duration::from_millis(300);
+    let asked = Instant::now();
+    let refused = db.begin_within(Wait::Within(limit)).await.unwrap_err();
+    let DatabaseError::LockTimeout { holder: Some(holder), .. } = &refused else { panic!("{refused:?}") };
+    assert!(holder.contains(&other.id().to_string()) && holder.ends_with("which is stopped"), "{holder}");
+    let refused = locks.lock(&LockKey::new("Order", "1"), &Owner::new("kim", "Kim")).within(limit).await;
+    assert!(matches!(refused, Err(LockError::LockTimeout { .. })), "{refused:?}");
+    assert!(asked.elapsed() < Duration::from_secs(5), "{:?} of 600 ms", asked.elapsed());
+    // One operation is one wait, however many transactions it tries.
+    let asked = Instant::now();
+    let refused = locks.try_lock(&LockKey::new("Order", "1"), &Owner::new("kim", "Kim")).await;
+    assert!(refused.is_err() && asked.elapsed() < Duration::from_secs(8), "{:?} of 5,000 ms", asked.elapsed());
+    signal(other.id(), "KILL");
+    other.wait().unwrap();
+    locks.try_lock(&LockKey::new("Order", "1"), &Owner::new("kim", "Kim")).await.unwrap();
 }

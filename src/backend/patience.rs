@@ -38,6 +38,7 @@ pub(crate) fn left() -> Duration {
 }
 
 /// As [`left`], for those who begin a transaction.
+#[cfg(any(feature = "sqlite", feature = "mysql"))]
 pub(super) fn wait() -> Wait {
     Wait::Within(left())
 }

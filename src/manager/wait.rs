@@ -80,7 +80,8 @@ pub struct Acquisition {
 }
 
 impl Acquisition {
-    /// Waits for so long at most. Without this it is as long as the [`Limits`](crate::Limits) allow: five minutes, unless
+    /// Waits for so long at most, whatever it is that is waited for: somebody's lease, a save under one that has run out, a
+    /// connection. Without this it is as long as the [`Limits`](crate::Limits) allow: five minutes, unless
     /// they were set.
     pub fn within(mut self, wait: Duration) -> Self {
         self.within = wait;

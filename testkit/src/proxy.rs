@@ -12,11 +12,19 @@ use std::thread;
 #[derive(Debug)]
 pub struct Proxy {
     url: String,
-    fault: Faults,
+    network: Arc<Network>,
 }
 
-/// What is to be lost next, if anything.
-type Faults = Arc<Mutex<Option<Fault>>>;
+/// The state of the way.
+#[derive(Debug, Default)]
+struct Network {
+    /// What is to be lost next, if anything.
+    fault: Mutex<Option<Fault>>,
+    /// Whether nothing passes.
+    silent: AtomicBool,
+    /// What clients are understood to say, and what the server hears instead.
+    misheard: Mutex<Option<(&'static str, &'static str)>>,
+}
 
 /// A request is known by something that it says: pools talk to their connections in the background as well.
 #[derive(Debug)]
@@ -41,16 +49,16 @@ impl Proxy {
         let misshapen = || io::Error::new(io::ErrorKind::InvalidInput, format!("no host and port in {url}"));
         let (before, rest) = url.split_once('@').ok_or_else(misshapen)?;
         let (server, database) = rest.split_once('/').ok_or_else(misshapen)?;
-        let (listener, fault) = (TcpListener::bind(("127.0.0.1", 0))?, Faults::default());
+        let (listener, network) = (TcpListener::bind(("127.0.0.1", 0))?, Arc::new(Network::default()));
         let url = format!("{before}@{}/{database}", listener.local_addr()?);
-        let (server, faults) = (server.to_owned(), Arc::clone(&fault));
+        let (server, way) = (server.to_owned(), Arc::clone(&network));
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 // A server that is not there is seen as a connection that ends at once.
-                let _ = serve(client, &server, &faults);
+                let _ = serve(client, &server, &way);
             }
         });
-        Ok(Proxy { url, fault })
+        Ok(Proxy { url, network })
     }
 
     /// The URL by which to come this way.
@@ -74,22 +82,75 @@ impl Proxy {
         self.lose(Lost::Everything, says);
     }
 
+    /// From now on nothing passes, in neither direction, and nobody is told: connections stay open, and new ones are accepted
+    /// and not served. All of these are silent for ever, as behind a router that has forgotten them.
+    pub fn fall_silent(&self) {
+        self.network.silent.store(true, Ordering::SeqCst);
+    }
+
+    /// Serves new connections again.
+    pub fn recover(&self) {
+        self.network.silent.store(false, Ordering::SeqCst);
+    }
+
+    /// Changes what clients say on its way to the server, into something of the same length.
+    pub fn mishear(&self, said: &'static str, heard: &'static str) {
+        assert_eq!(said.len(), heard.len(), "messages say how long they are");
+        *locked(&self.network.misheard) = Some((said, heard));
+    }
+
     fn lose(&self, what: Lost, says: &'static str) {
-        *locked(&self.fault) = Some(Fault { what, says });
+        *locked(&self.network.fault) = Some(Fault { what, says });
     }
 }
 
-fn serve(client: TcpStream, server: &str, faults: &Faults) -> io::Result<()> {
+fn serve(mut client: TcpStream, server: &str, network: &Arc<Network>) -> io::Result<()> {
+    if network.is_silent() {
+        thread::spawn(move || drain(&mut client));
+        return Ok(());
+    }
     let server = TcpStream::connect(server)?;
     let (from_client, to_server) = (client.try_clone()?, server.try_clone()?);
-    let (faults, losing) = (Arc::clone(faults), Arc::new(AtomicBool::new(false)));
-    let lost = Arc::clone(&losing);
-    thread::spawn(move || requests(from_client, to_server, &faults, &losing));
-    thread::spawn(move || answers(server, client, &lost));
+    let (lost, losing) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let way = Way { network: Arc::clone(network), losing, lost };
+    let back = way.clone();
+    thread::spawn(move || requests(from_client, to_server, &way));
+    thread::spawn(move || answers(server, client, &back));
     Ok(())
 }
 
-fn requests(mut client: TcpStream, mut server: TcpStream, faults: &Faults, losing: &AtomicBool) {
+/// One connection.
+#[derive(Clone)]
+struct Way {
+    network: Arc<Network>,
+    /// Whether its answers are lost.
+    losing: Arc<AtomicBool>,
+    /// Whether it has fallen silent for ever.
+    lost: Arc<AtomicBool>,
+}
+
+impl Way {
+    fn is_silent(&self) -> bool {
+        if self.network.is_silent() {
+            self.lost.store(true, Ordering::SeqCst);
+        }
+        self.lost.load(Ordering::SeqCst)
+    }
+}
+
+impl Network {
+    fn is_silent(&self) -> bool {
+        self.silent.load(Ordering::SeqCst)
+    }
+}
+
+/// Reads what somebody says until they go, and passes nothing on.
+fn drain(from: &mut TcpStream) {
+    let mut buffer = [0; 16 * 1024];
+    while from.read(&mut buffer).is_ok_and(|read| read > 0) {}
+}
+
+fn requests(mut client: TcpStream, mut server: TcpStream, way: &Way) {
     let mut buffer = [0; 16 * 1024];
     loop {
         let read = client.read(&mut buffer).unwrap_or(0);
@@ -97,18 +158,21 @@ fn requests(mut client: TcpStream, mut server: TcpStream, faults: &Faults, losin
             // An answer that is lost must not keep the server from finishing: only the other side ends the connection.
             return;
         }
-        match take(faults, &buffer[..read]) {
+        if way.is_silent() {
+            return drain(&mut client);
+        }
+        match take(&way.network.fault, &buffer[..read]) {
             Some(Lost::Request) => {
                 let _ = client.shutdown(Shutdown::Both);
                 let _ = server.shutdown(Shutdown::Both);
                 return;
             }
-            Some(Lost::Answer) => losing.store(true, Ordering::SeqCst),
-            Some(Lost::Everything) => {
-                while client.read(&mut buffer).is_ok_and(|read| read > 0) {}
-                return;
-            }
+            Some(Lost::Answer) => way.losing.store(true, Ordering::SeqCst),
+            Some(Lost::Everything) => return drain(&mut client),
             None => {}
+        }
+        if let Some((said, heard)) = *locked(&way.network.misheard) {
+            replace(&mut buffer[..read], said.as_bytes(), heard.as_bytes());
         }
         if server.write_all(&buffer[..read]).is_err() {
             return;
@@ -116,12 +180,15 @@ fn requests(mut client: TcpStream, mut server: TcpStream, faults: &Faults, losin
     }
 }
 
-fn answers(mut server: TcpStream, mut client: TcpStream, losing: &AtomicBool) {
+fn answers(mut server: TcpStream, mut client: TcpStream, way: &Way) {
     let mut buffer = [0; 16 * 1024];
     loop {
         let read = server.read(&mut buffer).unwrap_or(0);
+        if way.is_silent() {
+            return drain(&mut server);
+        }
         // What comes after the answer that is lost has nobody to go to, but is read, so that the server can go on.
-        let lost = losing.load(Ordering::SeqCst);
+        let lost = way.losing.load(Ordering::SeqCst);
         if read == 0 || lost {
             let _ = client.shutdown(Shutdown::Both);
         }
@@ -131,12 +198,20 @@ fn answers(mut server: TcpStream, mut client: TcpStream, losing: &AtomicBool) {
     }
 }
 
-fn take(faults: &Faults, request: &[u8]) -> Option<Lost> {
-    let mut faults = locked(faults);
-    let says = |text: &str| request.windows(text.len()).any(|part| part == text.as_bytes());
-    faults.take_if(|fault| says(fault.says)).map(|fault| fault.what)
+fn replace(text: &mut [u8], said: &[u8], heard: &[u8]) {
+    for at in 0..text.len().saturating_sub(said.len() - 1) {
+        if text[at..].starts_with(said) {
+            text[at..at + said.len()].copy_from_slice(heard);
+        }
+    }
 }
 
-fn locked(faults: &Faults) -> MutexGuard<'_, Option<Fault>> {
-    faults.lock().unwrap_or_else(PoisonError::into_inner)
+fn take(fault: &Mutex<Option<Fault>>, request: &[u8]) -> Option<Lost> {
+    let mut fault = locked(fault);
+    let says = |text: &str| request.windows(text.len()).any(|part| part == text.as_bytes());
+    fault.take_if(|fault| says(fault.says)).map(|fault| fault.what)
+}
+
+fn locked<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }

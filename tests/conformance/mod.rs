@@ -10,6 +10,8 @@ pub mod batches;
 pub mod by_hand;
 pub mod children;
 pub mod classic;
+#[allow(dead_code, reason = "SQLite has no row locks")]
+pub mod deadlines;
 pub mod dropped;
 pub mod every_kind;
 pub mod former_life;
@@ -49,6 +51,8 @@ pub mod watching;
 
 pub use bad_input::{absurd_times, control_characters, edited_by_hand, names_that_look_alike, together, unnameable};
 pub use classic::{clocks, fencing, late_beats, late_checks, taking_at_once, taking_inside_work};
+#[allow(unused_imports, reason = "SQLite has no row locks")]
+pub use deadlines as deadlines_of_rows;
 
 /// The table of contents.
 #[macro_export]
@@ -430,6 +434,10 @@ macro_rules! conformance {
                 a_rollback_after_an_own_commit_says_that_it_came_too_late,
                 own_statements_that_leave_the_transaction_alone_disturb_nothing,
                 whatever_is_dropped_half_way_every_connection_comes_back;
+            deadlines:
+                a_transaction_waits_for_a_connection_as_long_as_it_says,
+                what_has_no_limit_of_its_own_waits_five_seconds,
+                a_wait_for_a_lock_ends_although_a_save_guards_the_lease_that_ran_out;
         }
     };
     // What only databases with row locks can be asked.
@@ -458,6 +466,12 @@ macro_rules! conformance {
                 a_break_goes_by_the_time_after_its_wait,
                 opposite_orders_end_within_the_deadline_and_one_succeeds_when_it_runs_again,
                 two_saves_with_children_queue_and_do_not_deadlock;
+            deadlines_of_rows:
+                locks_do_not_wait_for_the_connections_of_the_application,
+                a_change_of_many_rows_ends_at_its_deadline,
+                a_load_behind_a_queue_ends_at_its_deadline,
+                a_transaction_that_stands_still_is_ended_and_its_lease_is_free,
+                who_loses_a_lock_by_a_moment_is_told_to_try_again;
             stuck:
                 a_process_that_stands_still_while_it_takes_a_key_holds_up_nobody_else;
         }

@@ -20,7 +20,7 @@ pub(super) async fn waiting<T: Send + 'static>(work: impl Future<Output = T> + S
 }
 
 /// Starts something that has to wait at least that long.
-async fn waiting_for<T: Send + 'static>(
+pub(super) async fn waiting_for<T: Send + 'static>(
     at_least: Duration,
     work: impl Future<Output = T> + Send + 'static,
 ) -> JoinHandle<T> {

@@ -70,6 +70,12 @@ impl TestDb {
         Database::connect_with(&self.url, options.going_by(self.clock.clone())).await.unwrap()
     }
 
+    /// The same, whose transactions may stand still for so long.
+    pub async fn another_process_that_stands_still_for(&self, limit: Duration) -> Database {
+        let options = ConnectOptions::new().idle_in_transaction(limit);
+        Database::connect_with(&self.url, options.going_by(self.clock.clone())).await.unwrap()
+    }
+
     /// The same, by the database's own clock, and for a program whose connections are in another time zone. (On PostgreSQL
     /// the driver sets its own, UTC.)
     pub async fn another_process_by_the_real_clock_in(&self, zone: &str) -> Database {

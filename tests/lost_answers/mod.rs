@@ -1,6 +1,11 @@
-//! A commit whose answer is lost: what the program is told, and what is stored.
+//! Answers that are lost, or never come: what the program is told, when, and what is stored.
 
-use tenure::{Aggregate, Database, DatabaseError, Error, LockMode, Repository, Retry, RetryReason, Transaction};
+use std::time::{Duration, Instant};
+
+use tenure::{
+    Aggregate, BreakError, Database, DatabaseError, Error, LockError, LockId, LockKey, LockManager, LockMode, Owner,
+    Repository, Retry, RetryReason, Transaction, UpdateError, Wait,
+};
 use testkit::{Kind, Proxy};
 
 #[derive(Aggregate, Debug)]
@@ -103,4 +108,87 @@ pub async fn a_deposit_that_is_retried_is_made_once_whatever_gets_lost(kind: Kin
         assert_eq!(done.await.unwrap().reasons, reasons);
         assert_eq!(bank.balance().await, before + 1);
     }
+}
+
+/// Far more than the limits of the operations, for a machine that has much else to do.
+const GENEROUS: Duration = Duration::from_secs(4);
+
+fn deposit(account: &mut Account) -> Result<(), std::convert::Infallible> {
+    account.balance += 1;
+    Ok(())
+}
+
+pub async fn a_save_ends_at_its_limit_when_the_network_is_silent(kind: Kind) {
+    let bank = bank(kind, |db| db).await;
+    let no = "a".to_owned();
+    bank.accounts.update(&no).run(deposit).await.unwrap();
+    bank.proxy.fall_silent();
+    // On a connection that was in use a moment ago, on one that has to be opened, and on whatever is left.
+    for _ in 0..4 {
+        let asked = Instant::now();
+        let failed = bank.accounts.update(&no).within(Duration::from_millis(500)).run(deposit).await.unwrap_err();
+        assert!(asked.elapsed() < GENEROUS, "{:?} of 500 ms: {failed}", asked.elapsed());
+        assert!(matches!(&failed, UpdateError::Failed(error) if error.status() == 503), "{failed:?}");
+        assert!(failed.is_retryable(), "{failed:?}");
+    }
+    bank.proxy.recover();
+    let recovered = Instant::now();
+    while let Err(error) = bank.accounts.update(&no).run(deposit).await {
+        assert!(recovered.elapsed() < Duration::from_secs(10), "{error}");
+    }
+    assert_eq!(bank.balance().await, 2);
+}
+
+pub async fn a_load_and_a_lock_end_within_their_time_when_the_network_is_silent(kind: Kind) {
+    let bank = bank(kind, |db| db).await;
+    let (locks, kim, key) = (LockManager::new(&bank.db), Owner::new("kim", "Kim"), LockKey::new("Account", "a"));
+    locks.try_lock(&key, &kim).await.unwrap();
+    bank.proxy.fall_silent();
+    let asked = Instant::now();
+    let waited = locks.lock(&key, &Owner::new("lee", "Lee")).within(Duration::from_millis(300)).await;
+    assert!(waited.is_err() && asked.elapsed() < GENEROUS, "{:?} of 300 ms: {waited:?}", asked.elapsed());
+    // 5,000 ms for what has no limit of its own, and as long as an answer is waited for.
+    let asked = Instant::now();
+    let (no, other) = ("a".to_owned(), LockKey::new("Account", "b"));
+    let (loaded, taken) = tokio::join!(bank.accounts.get(&no), locks.try_lock(&other, &kim));
+    assert!(asked.elapsed() < Duration::from_secs(12), "{:?}", asked.elapsed());
+    assert!(loaded.is_err_and(|error| error.is_retryable()) && taken.is_err_and(|error| error.is_retryable()));
+}
+
+pub async fn a_commit_without_an_answer_in_time_is_unknown(kind: Kind) {
+    let bank = bank(kind, |db| db).await;
+    let mut tx = bank.db.begin_within(Wait::Within(Duration::from_millis(300))).await.unwrap();
+    let mut account = bank.accounts.find(&mut tx, &"a".into(), LockMode::Optimistic).await.unwrap().unwrap();
+    account.balance += 1;
+    bank.accounts.save(&mut tx, &mut account).await.unwrap();
+    bank.proxy.fall_silent_at("commit");
+    let asked = Instant::now();
+    let lost = tx.commit().await;
+    assert!(asked.elapsed() < GENEROUS, "{:?} of 300 ms", asked.elapsed());
+    assert!(matches!(lost, Err(Error::Database(DatabaseError::CommitUnknown(_)))), "{lost:?}");
+    // Its connection is not used again: the next one answers.
+    assert!(bank.balance().await < 2);
+}
+
+pub async fn a_lock_whose_answer_is_lost_is_unknown_and_can_be_asked_for_again(kind: Kind) {
+    let bank = bank(kind, |db| db).await;
+    let (locks, kim) = (LockManager::new(&bank.db), Owner::new("kim", "Kim"));
+    // What is prepared for the first time takes several messages.
+    locks.try_lock(&LockKey::new("Account", "first"), &kim).await.unwrap();
+    let (key, id) = (LockKey::new("Account", "the answer is lost"), LockId::random());
+    bank.proxy.lose_answer_to("the answer is lost");
+    let lost = locks.try_lock_as(&key, &kim, id.clone()).await;
+    let Err(LockError::Database(error @ DatabaseError::OutcomeUnknown(_))) = lost else { panic!("{lost:?}") };
+    assert_eq!((error.status(), error.is_retryable()), (503, true));
+    assert!(error.to_string().contains("ask again with the same lock id"), "{error}");
+    let lease = locks.try_lock_as(&key, &kim, id.clone()).await.unwrap();
+    assert_eq!((lease.generation, lease.id()), (1, &id), "it was granted the first time");
+    // The message that is nothing but the COMMIT.
+    bank.proxy.lose_answer_to(match kind {
+        Kind::Postgres => "commit\0",
+        Kind::MariaDb => "set autocommit = 1",
+    });
+    let broken = locks.break_lock(&key, lease.generation, &Owner::new("op", "Operator"), "it is late").await;
+    assert!(matches!(&broken, Err(BreakError::Database(DatabaseError::OutcomeUnknown(_)))), "{broken:?}");
+    assert!(locks.check_lock(&id).await.is_err(), "it was broken");
 }

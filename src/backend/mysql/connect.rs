@@ -79,6 +79,7 @@ impl MySql {
             alone,
             flavour: server.flavour,
             silence,
+            idle,
             waits: server.waits,
             labels: Labels::default(),
         };

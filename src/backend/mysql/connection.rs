@@ -31,6 +31,8 @@ pub(super) struct Connections {
     pub flavour: Flavour,
     /// What is known of all their connections.
     pub silence: Silence,
+    /// How long a transaction may stand still before the server ends it.
+    pub idle: Duration,
     /// What the server does about waits by itself.
     pub waits: Waits,
     /// What the transactions of this process are for.
@@ -51,7 +53,7 @@ impl Connections {
     }
 
     fn session(&self, connection: PoolConnection<MySql>) -> Session {
-        Session::on(connection, self.flavour, &self.silence)
+        Session::on(connection, self.flavour, &self.silence, self.idle)
     }
 
     /// A connection for an operation of the lock manager that may have to wait, also when the application's transactions

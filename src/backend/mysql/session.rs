@@ -4,8 +4,9 @@
 //! left of the answer for the answer to the next statement. So a statement runs to its end even if nobody waits for it
 //! any more, and only then the connection is cleaned up.
 
+use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::mysql::{MySqlArguments, MySqlQueryResult, MySqlRow};
 use sqlx::pool::PoolConnection;
@@ -18,7 +19,7 @@ use super::deadline::{Deadline, Flavour, RowLock};
 use super::errors::{is_timeout, is_without_savepoint};
 use super::underway::{Running, Underway, answered, clean_up, done, driven, in_step};
 use crate::backend::checkout::{self, Silence};
-use crate::backend::patience;
+use crate::backend::{STOOD_STILL, patience};
 
 /// A statement with its values. Unlike sqlx's own it can be run again.
 #[derive(Clone)]
@@ -66,6 +67,9 @@ pub(super) struct Session {
     returned: Option<oneshot::Receiver<PoolConnection<MySql>>>,
     flavour: Flavour,
     silence: Silence,
+    /// How long the server lets a transaction stand still, if it has a limit, and since when it does.
+    idle: Duration,
+    used: Instant,
     deadline: Option<Deadline>,
     /// Whether there may be a transaction on it.
     open: bool,
@@ -78,13 +82,15 @@ pub(super) struct Session {
 
 impl Session {
     /// Takes over a connection of a pool.
-    pub(super) fn on(connection: PoolConnection<MySql>, flavour: Flavour, silence: &Silence) -> Self {
+    pub(super) fn on(connection: PoolConnection<MySql>, flavour: Flavour, silence: &Silence, idle: Duration) -> Self {
         let (connection, runtime) = (Some(connection), Handle::current());
         Session {
             connection,
             returned: None,
             flavour,
             silence: silence.clone(),
+            idle,
+            used: Instant::now(),
             deadline: None,
             open: false,
             lent: false,
@@ -371,12 +377,21 @@ impl Session {
             self.connection = Some(returned.await.map_err(|_| closed())?);
         }
         let connection = self.connection.take().ok_or_else(closed)?;
+        let stood_still = self.deadline.is_some() && !self.idle.is_zero() && self.used.elapsed() >= self.idle;
         let (give_back, returned) = oneshot::channel();
         self.returned = Some(returned);
         let underway = Underway::new(statement(connection), give_back, self.flavour, self.runtime.clone());
         let (connection, answer) = underway.await;
         (self.connection, self.returned) = (connection, None);
-        answer
+        self.used = Instant::now();
+        match answer {
+            // MariaDB goes without a word.
+            Err(sqlx::Error::Io(error)) if stood_still => {
+                let what = format!("{error}: {STOOD_STILL}");
+                Err(sqlx::Error::Io(io::Error::new(error.kind(), what)))
+            }
+            answer => answer,
+        }
     }
 }
 

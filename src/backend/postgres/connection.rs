@@ -165,8 +165,10 @@ impl OpenTransaction {
                             tokio::time::sleep_until((deadline + OVERDUE).into()).await;
                         }
                         while Instant::now() < given_up {
-                            let end = tokio::time::timeout_at(given_up.into(), end_wait(&pools.batches, process));
-                            ended |= end.await.unwrap_or(false);
+                            // Before it is done: the statement may be ended before the answer is here.
+                            ended = true;
+                            let end = end_wait(&pools.batches, process);
+                            let _ = tokio::time::timeout_at(given_up.into(), end).await;
                             tokio::time::sleep(OVERDUE).await;
                         }
                     };
@@ -293,10 +295,12 @@ async fn roll_back(connection: &mut PgConnection) -> Result<(), DatabaseError> {
     sqlx::raw_sql("rollback").execute(connection).await.map(drop).map_err(classify)
 }
 
-/// Ends the statement of this process of the server if it waits for somebody. Whether it did.
-async fn end_wait(pool: &PgPool, process: i32) -> bool {
+/// Ends the statement of this process of the server if it waits for somebody. When that fails, it is tried again.
+async fn end_wait(pool: &PgPool, process: i32) {
     let end = "select pg_cancel_backend($1) where cardinality(pg_blocking_pids($1)) > 0";
-    sqlx::query_scalar(end).bind(process).fetch_optional(pool).await.ok().flatten().unwrap_or(false)
+    if let Err(error) = sqlx::query(end).bind(process).execute(pool).await {
+        tracing::debug!(%error, process, "a statement that waits past its deadline was not ended yet");
+    }
 }
 
 /// The text that begins.

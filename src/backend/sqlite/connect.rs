@@ -117,7 +117,16 @@ pub(crate) async fn diagnose(url: &str, _connect: ConnectOptions) -> Result<Diag
         capabilities: super::capabilities(row.get(0)),
         transport: Transport::File,
         // Synchronous is a setting of the connection, which tenure makes and verifies itself.
-        settings: vec![Setting::new("journal_mode", journal, "wal", "It is set when tenure opens the file.")],
+        settings: vec![
+            Setting::new("journal_mode", journal, "wal", "It is set when tenure opens the file."),
+            Setting {
+                name: "idle transactions",
+                value: "not ended: a process that stops while it saves holds up all who write".into(),
+                wanted: "any",
+                good: true,
+                risk: "",
+            },
+        ],
         clock_ahead_ms: 0,
         applied,
         known: migrator().iter().map(|migration| migration.version).collect(),

@@ -77,6 +77,9 @@ struct Hint(&'static str, #[source] Arc<sqlx::Error>);
 
 #[cfg(test)]
 mod tests {
+    use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode};
+    use sqlx::{Connection, SqliteConnection};
+
     use super::*;
 
     #[test]
@@ -87,5 +90,27 @@ mod tests {
         assert_eq!(effect_of(FULL), Effect::Gone);
         assert_eq!(effect_of(IOERR), Effect::Unknown);
         assert_eq!(effect(&sqlx::Error::WorkerCrashed), Effect::Unknown);
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_wants_to_write_too_late_is_told_to_begin_again() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let url = format!("sqlite://{}/shop.db?mode=rwc", directory.path().display());
+        let options: SqliteConnectOptions = url.parse().expect("a URL");
+        let options = options.journal_mode(SqliteJournalMode::Wal).busy_timeout(Duration::ZERO);
+        let mut reader = SqliteConnection::connect_with(&options).await.expect("a file");
+        let mut writer = SqliteConnection::connect_with(&options).await.expect("a file");
+        sqlx::raw_sql("create table t (a)").execute(&mut writer).await.expect("a table");
+        sqlx::raw_sql("begin; select * from t").execute(&mut reader).await.expect("a snapshot");
+        sqlx::raw_sql("begin immediate; insert into t values (1)").execute(&mut writer).await.expect("a row");
+        let in_the_way =
+            sqlx::raw_sql("insert into t values (2)").execute(&mut reader).await.expect_err("it is locked");
+        assert!(matches!(classify(in_the_way), DatabaseError::LockTimeout { .. }));
+        sqlx::raw_sql("commit").execute(&mut writer).await.expect("it is stored");
+        let too_late =
+            sqlx::raw_sql("insert into t values (2)").execute(&mut reader).await.expect_err("it is too late");
+        let too_late = classify(too_late);
+        assert!(matches!(too_late, DatabaseError::SerializationFailure), "{too_late:?}");
+        assert!(too_late.is_retryable());
     }
 }

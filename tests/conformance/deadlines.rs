@@ -1,0 +1,188 @@
+//! Whatever an operation waits for counts against the one time that it has: a connection, the writer of SQLite, rows.
+
+use std::time::{Duration, Instant};
+
+use tenure::{Condition, Database, DatabaseError, Error, LockError, LockKey, LockManager, LockMode, Repository, Wait};
+
+use super::order::Order;
+use super::row_locks::waiting_for;
+use super::support::{TTL, TestDb, key, kim, lee, random};
+
+/// Far more than what is asked for, for a machine that has much else to do, and less than the 5,000 ms of everything else.
+const GENEROUS: Duration = Duration::from_secs(3);
+/// What has no limit of its own waits so long.
+const UNLIMITED: Duration = Duration::from_secs(5);
+
+/// A program all of whose connections are taken: by a transaction that writes, on SQLite.
+async fn busy(t: &TestDb) -> (Database, tenure::Transaction) {
+    let db = t.another_process_with(1).await;
+    let tx = db.begin().await.unwrap();
+    (db, tx)
+}
+
+fn busy_or_locked(error: &DatabaseError) -> bool {
+    matches!(error, DatabaseError::Busy(_) | DatabaseError::LockTimeout { .. })
+}
+
+pub async fn a_transaction_waits_for_a_connection_as_long_as_it_says(t: &TestDb) {
+    let (db, tx) = busy(t).await;
+    for wait in [Wait::Within(Duration::from_millis(20)), Wait::No] {
+        let asked = Instant::now();
+        let refused = db.begin_within(wait).await.unwrap_err();
+        assert!(busy_or_locked(&refused) && asked.elapsed() < GENEROUS, "{:?}: {refused}", asked.elapsed());
+    }
+    let (orders, asked) = (Repository::<Order>::new(&db), Instant::now());
+    let refused = orders.update(&random()).no_wait().run(Order::ship).await;
+    assert!(refused.is_err() && asked.elapsed() < GENEROUS, "{:?}", asked.elapsed());
+    tx.rollback().await.unwrap();
+}
+
+pub async fn what_has_no_limit_of_its_own_waits_five_seconds(t: &TestDb) {
+    let (db, tx) = busy(t).await;
+    let (locks, asked) = (LockManager::new(&db), Instant::now());
+    let waiting = async {
+        match t.has_one_writer() {
+            true => locks.try_lock(&key(), &kim()).await.map(drop).map_err(|error| match error {
+                LockError::Database(error) => error,
+                error => panic!("{error}"),
+            }),
+            false => db.begin().await.map(drop),
+        }
+    };
+    let refused = waiting.await.unwrap_err();
+    let took = asked.elapsed();
+    assert!(busy_or_locked(&refused), "{refused:?}");
+    assert!((Duration::from_millis(4_900)..UNLIMITED + GENEROUS).contains(&took), "{took:?}");
+    tx.rollback().await.unwrap();
+}
+
+/// Transactions of the application have all connections; locks have some of their own.
+pub async fn locks_do_not_wait_for_the_connections_of_the_application(t: &TestDb) {
+    let held = key();
+    t.locks.try_lock(&held, &kim()).await.unwrap();
+    let (db, tx) = busy(t).await;
+    let (locks, asked) = (LockManager::new(&db), Instant::now());
+    locks.try_lock_all([key(), key()], &lee()).await.unwrap();
+    let refused = locks.try_lock_all([key(), held.clone()], &lee()).await;
+    assert!(matches!(&refused, Err(LockError::SomeLocked { held, .. }) if held[0].owner == kim()), "{refused:?}");
+    let waited = locks.lock(&held, &lee()).within(Duration::from_millis(300)).await;
+    let told = matches!(&waited, Err(LockError::LockTimeout { holder: Some(holder), .. }) if holder.owner == kim());
+    assert!(told, "{waited:?}");
+    assert!(asked.elapsed() < GENEROUS, "{:?}", asked.elapsed());
+    tx.rollback().await.unwrap();
+}
+
+pub async fn a_wait_for_a_lock_ends_although_a_save_guards_the_lease_that_ran_out(t: &TestDb) {
+    let key = LockKey::new("Order", t.order().await);
+    let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
+    let mut tx = t.db.begin().await.unwrap();
+    t.locks.guard(&mut tx, lease.id()).await.unwrap();
+    t.clock.advance(TTL);
+    let asked = Instant::now();
+    let refused = t.locks.lock(&key, &lee()).within(Duration::from_millis(300)).await;
+    assert!(matches!(refused, Err(LockError::LockTimeout { .. })), "{refused:?}");
+    assert!(asked.elapsed() < GENEROUS, "{:?} of 300 ms", asked.elapsed());
+    tx.rollback().await.unwrap();
+    assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().generation, 2);
+}
+
+fn timed_out(error: &Error) -> bool {
+    matches!(error, Error::Database(DatabaseError::LockTimeout { .. }))
+}
+
+const LIMIT: Duration = Duration::from_millis(900);
+
+/// A lock timeout of the server counts anew for each row.
+pub async fn a_change_of_many_rows_ends_at_its_deadline(t: &TestDb) {
+    let names = [t.counter(7).await, t.counter(7).await];
+    let (mut first, mut second) = (t.db.begin().await.unwrap(), t.db.begin().await.unwrap());
+    let mut locked: Vec<&String> = names.iter().collect();
+    locked.sort();
+    t.counters.find(&mut first, locked[0], LockMode::PessimisticWrite).await.unwrap().unwrap();
+    t.counters.find(&mut second, locked[1], LockMode::PessimisticWrite).await.unwrap().unwrap();
+    let (counters, db, ids) = (t.counters.clone(), t.db.clone(), names.clone());
+    let waiter = waiting_for(Duration::from_millis(600), async move {
+        let asked = Instant::now();
+        let mut tx = db.begin_within(Wait::Within(LIMIT)).await.unwrap();
+        let both = ids.into_iter().map(|name| Condition::equal("name", name)).reduce(Condition::or).unwrap();
+        let change = counters.update_all(&mut tx).set("count", 8_i64).when(both);
+        (change.run().await.unwrap_err(), asked.elapsed())
+    })
+    .await;
+    first.rollback().await.unwrap();
+    let (refused, took) = waiter.await.unwrap();
+    assert!(timed_out(&refused), "{refused:?}");
+    assert!((LIMIT - Duration::from_millis(10)..Duration::from_millis(1_350)).contains(&took), "{took:?} of 900 ms");
+    second.rollback().await.unwrap();
+}
+
+/// Who waits behind others waits for each of them.
+pub async fn a_load_behind_a_queue_ends_at_its_deadline(t: &TestDb) {
+    let no = t.order().await;
+    let mut holder = t.db.begin().await.unwrap();
+    t.orders.find(&mut holder, &no, LockMode::PessimisticWrite).await.unwrap().unwrap();
+    let (orders, db, number) = (t.orders.clone(), t.db.clone(), no.clone());
+    let next = waiting_for(Duration::from_millis(150), async move {
+        let mut tx = db.begin().await.unwrap();
+        orders.find(&mut tx, &number, LockMode::PessimisticWrite).await.unwrap().unwrap();
+        tx
+    })
+    .await;
+    let (orders, db, number) = (t.orders.clone(), t.db.clone(), no.clone());
+    let waiter = waiting_for(Duration::from_millis(600), async move {
+        let asked = Instant::now();
+        let mut tx = db.begin_within(Wait::Within(LIMIT)).await.unwrap();
+        let refused = orders.find(&mut tx, &number, LockMode::PessimisticWrite).await.unwrap_err();
+        (refused, asked.elapsed())
+    })
+    .await;
+    holder.rollback().await.unwrap();
+    let (refused, took) = waiter.await.unwrap();
+    assert!(timed_out(&refused), "{refused:?}");
+    assert!((LIMIT - Duration::from_millis(10)..Duration::from_millis(1_350)).contains(&took), "{took:?} of 900 ms");
+    next.await.unwrap().rollback().await.unwrap();
+}
+
+/// A program that was stopped, or cut off, in the middle of a save.
+pub async fn a_transaction_that_stands_still_is_ended_and_its_lease_is_free(t: &TestDb) {
+    let still = t.another_process_that_stands_still_for(Duration::from_secs(1)).await;
+    let no = t.order().await;
+    let (locks, key) = (LockManager::new(&still), LockKey::new("Order", no.clone()));
+    let lease = locks.try_lock(&key, &kim()).await.unwrap();
+    let mut tx = still.begin().await.unwrap();
+    locks.guard(&mut tx, lease.id()).await.unwrap();
+    t.orders.find(&mut tx, &no, LockMode::PessimisticWrite).await.unwrap().unwrap();
+    t.clock.advance(TTL);
+    // Nobody ends the transaction but the server.
+    let next = t.locks.lock(&key, &lee()).within(Duration::from_secs(30)).await.unwrap();
+    assert_eq!(next.generation, 2);
+    t.orders.update(&no).locking(LockMode::PessimisticWrite).run(Order::ship).await.unwrap();
+    let ended = t.orders.find(&mut tx, &no, LockMode::PessimisticWrite).await.unwrap_err();
+    let Error::Database(ended @ DatabaseError::ConnectionLost(_)) = ended else { panic!("{ended:?}") };
+    assert!(ended.to_string().contains("ConnectOptions::idle_in_transaction"), "{ended}");
+    assert!(tx.commit().await.is_err());
+}
+
+/// Somebody else makes the row of the key while it is asked for, and holds it when they are done.
+pub async fn who_loses_a_lock_by_a_moment_is_told_to_try_again(t: &TestDb) {
+    let (key, mut tx) = (key(), t.db.begin().await.unwrap());
+    let hash = tenure::LockId::random().reveal();
+    let hash = match t.db.capabilities().database.starts_with("PostgreSQL") {
+        true => format!("'\\x{hash}'"),
+        false => format!("x'{hash}'"),
+    };
+    let make = format!(
+        "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, since, last_active, active_at, \
+                                  expires_at, ttl, hard_until)
+         values ('Order', '{}', '', 1, {hash}, 'kim', 'Kim', 0, 0, 0, 9000000000000000, 300000, 9000000000000000)",
+        key.id()
+    );
+    assert_eq!(t.by_hand_in(&mut tx, make).await.unwrap(), 1);
+    let (locks, wanted) = (t.locks.clone(), key.clone());
+    // Longer than it is asked for together with others, which waits for nobody.
+    let asking = waiting_for(Duration::from_millis(2_500), async move { locks.try_lock(&wanted, &lee()).await }).await;
+    tx.commit().await.unwrap();
+    let lost = asking.await.unwrap().unwrap_err();
+    assert!(matches!(&lost, LockError::LockingFailed { key: lost } if *lost == key), "{lost:?}");
+    assert_eq!((lost.status(), lost.is_retryable()), (409, true));
+}
