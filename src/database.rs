@@ -25,6 +25,7 @@ pub struct ConnectOptions {
     pub(crate) connections: Option<NonZeroU32>,
     idle: Option<Duration>,
     pub(crate) plaintext: bool,
+    unnamed: bool,
     #[cfg(feature = "opentelemetry")]
     meter: Option<opentelemetry::metrics::Meter>,
 }
@@ -43,8 +44,10 @@ impl ConnectOptions {
     }
 
     /// Opens at most so many connections for transactions and loads, instead of 10 (on SQLite: for reading, instead of 4,
-    /// beside the one that writes). On PostgreSQL and MariaDB up to five more are reserved for the lock manager, so that
-    /// leases are kept alive also when all of these are busy; they are only opened when they are needed.
+    /// beside the one that writes). On PostgreSQL and MariaDB up to twelve more are reserved for the lock manager, so that
+    /// leases are kept alive also when all of these are busy, and on PostgreSQL one more listens while locks are watched; they are only
+    /// opened when they are needed. So a server has to allow 23 connections for each process (22 on MariaDB and MySQL), or as many
+    /// fewer as are set here.
     #[must_use]
     pub fn max_connections(mut self, connections: NonZeroU32) -> Self {
         self.connections = Some(connections);
@@ -83,6 +86,17 @@ impl ConnectOptions {
     #[must_use]
     pub fn allowing_plaintext(mut self) -> Self {
         self.plaintext = true;
+        self
+    }
+
+    /// Leaves people out of what the server shows its other users. On PostgreSQL the `application_name` of a connection is what its
+    /// transaction is for, `kim: start shipping`, and everybody who may connect to that server reads it in `pg_stat_activity`, and in its
+    /// log where `log_line_prefix` has `%a`. With this it is `start shipping`: a [`LockTimeout`](DatabaseError::LockTimeout) no longer says
+    /// who is in the way, only what for. MariaDB and MySQL are told neither, and what this process says of its own transactions there
+    /// names nobody either. Who holds a lease, and who changed what, is in tenure's tables all the same.
+    #[must_use]
+    pub fn leaving_people_unnamed(mut self) -> Self {
+        self.unnamed = true;
         self
     }
 
@@ -139,6 +153,8 @@ pub struct Database {
     lock_order: Option<LockOrder>,
     /// Whether commits carry an operation id.
     resolving: bool,
+    /// Whether transactions are labelled with the person that they are for.
+    named: bool,
 }
 
 impl Database {
@@ -159,7 +175,8 @@ impl Database {
     pub async fn connect_with(url: &str, options: ConnectOptions) -> Result<Self, DatabaseError> {
         #[cfg(feature = "opentelemetry")]
         let meter = options.meter.clone();
-        let opened = Self::open(url, options).await?;
+        let named = !options.unnamed;
+        let opened = Database { named, ..Self::open(url, options).await? };
         #[cfg(feature = "opentelemetry")]
         return Ok(match meter {
             Some(meter) => opened.measured_by(&meter),
@@ -222,7 +239,7 @@ impl Database {
         let backend: Arc<dyn Backend> = Arc::new(backend);
         let batch = Batcher::new(Arc::clone(&backend), crate::metrics::Metrics::default());
         let hub = Hub::new(Arc::clone(&backend), looking_every);
-        Database { batch, hub, grants: Grants::new(), backend, lock_order: None, resolving: false }
+        Database { batch, hub, grants: Grants::new(), backend, lock_order: None, resolving: false, named: true }
     }
 
     #[cfg(feature = "opentelemetry")]
@@ -254,7 +271,7 @@ impl Database {
 
     /// As [`begin_within`](Self::begin_within), on behalf of somebody.
     pub(crate) async fn begin_for(&self, wait: Wait, author: Authorship) -> Result<Transaction, DatabaseError> {
-        let inner = self.backend.begin(wait, author.label().as_deref()).await?;
+        let inner = self.backend.begin(wait, author.label(self.named).as_deref()).await?;
         let resolver = self.resolving.then(|| Arc::clone(&self.backend));
         Ok(Transaction::new(inner, author, self.lock_order.clone(), resolver, &self.hub))
     }

@@ -293,3 +293,32 @@ async fn connections_do_not_hold_what_a_client_left_behind() {
     let idle: String = sqlx::query_scalar(idle).fetch_one(db.postgres().unwrap()).await.unwrap();
     assert_eq!(idle, "0");
 }
+
+/// What others see of a transaction of Kim's.
+async fn seen_on_the_server(options: ConnectOptions) -> String {
+    let (db, pins, id) = pinned().await;
+    let watcher = PgPool::connect(&url()).await.unwrap();
+    let ours = Database::connect_with(&url(), options).await.unwrap();
+    let command = Repository::<Pinned>::new(&ours);
+    let (kim, name) = (Owner::new("kim.minji", "Kim Minji"), format!("add {}", &id[..20]));
+    let seen = command.update(&id).by(&kim).command(&name).also(move |tx, _| {
+        let watcher = watcher.clone();
+        Box::pin(async move {
+            let process: i32 = sqlx::query_scalar("select pg_backend_pid()").fetch_one(tx.postgres()?).await.unwrap();
+            let shown = "select application_name from pg_stat_activity where pid = $1";
+            let shown: String = sqlx::query_scalar(shown).bind(process).fetch_one(&watcher).await.unwrap();
+            Err(DatabaseError::other(shown).into())
+        })
+    });
+    let UpdateError::Failed(Error::Database(shown)) = seen.run(add).await.unwrap_err() else { panic!("no label") };
+    assert_eq!(pins.get(&id).await.unwrap().unwrap().count, 0);
+    db.close().await;
+    shown.to_string().replace(&name, "COMMAND")
+}
+
+#[tokio::test]
+async fn a_transaction_names_its_person_on_the_server_unless_told_not_to() {
+    assert!(seen_on_the_server(ConnectOptions::new()).await.ends_with(": kim.minji: COMMAND"));
+    let unnamed = seen_on_the_server(ConnectOptions::new().leaving_people_unnamed()).await;
+    assert!(unnamed.ends_with(": COMMAND") && !unnamed.contains("kim"), "{unnamed}");
+}

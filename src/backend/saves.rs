@@ -41,9 +41,9 @@ impl Authorship {
         [text(by.map(|by| &by.id)), text(by.map(|by| &by.name)), at, text(self.command.as_ref())]
     }
 
-    /// What others are told who find the transaction in their way: `kim: start shipping`.
-    pub(crate) fn label(&self) -> Option<String> {
-        match (&self.by, &self.command) {
+    /// What others are told who find the transaction in their way: `kim: start shipping`; without the person, `start shipping`.
+    pub(crate) fn label(&self, with_person: bool) -> Option<String> {
+        match (self.by.as_ref().filter(|_| with_person), &self.command) {
             (Some(by), Some(command)) => Some(format!("{}: {command}", by.id)),
             (Some(by), None) => Some(by.id.clone()),
             (None, command) => command.clone(),

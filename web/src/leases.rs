@@ -7,7 +7,8 @@
 //!
 //! Bodies are `application/x-www-form-urlencoded`, so that a beacon can send them. Who is signed in comes from the request's
 //! extensions, as an [`Owner`]; nobody ends a lease of somebody else. The request carries no token of the session: the lock
-//! id is a secret that only the page itself can send. (And `tower_http::csrf::CsrfLayer` stands before it.)
+//! id is a secret that only the page itself can send. And what a browser says comes from another site is refused with 403, here and
+//! not only where the application has put a `CsrfLayer` before it.
 
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use serde::Deserialize;
 use tenure::{LeaseError, LockId, LockManager, Owner};
+use tower_http::csrf::{CsrfLayer, ProtectionError};
 
 use crate::problem::Problem;
 
@@ -37,7 +39,12 @@ const SCRIPTS: [(&str, &str); 4] = [
 
 /// The way out, to be nested under a path of the application's choice.
 pub fn router<S: Clone + Send + Sync + 'static>(locks: LockManager) -> Router<S> {
-    Router::new().route("/release", post(release)).with_state(locks)
+    let from_elsewhere = |_: ProtectionError| {
+        let detail = "The browser says that another site sent this. Nothing was done.";
+        Problem::new(403, "csrf-failed", "Refused").detail(detail).into_response()
+    };
+    let from_here = CsrfLayer::new().with_rejection_response(from_elsewhere);
+    Router::new().route("/release", post(release)).layer(from_here).with_state(locks)
 }
 
 /// The scripts, under this path (`/tenure`: then pages load `/tenure/tenure.js`). Apart from the other routes, because they

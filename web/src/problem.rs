@@ -9,7 +9,7 @@ use axum::http::header::RETRY_AFTER;
 use axum::response::{IntoResponse, Response};
 use problem_details::ProblemDetails;
 use serde::Serialize;
-use tenure::{DatabaseError, Holder, LeaseError, NoLock, Why};
+use tenure::Holder;
 
 /// A refusal. It answers a request as `application/problem+json`.
 #[derive(Debug, Clone)]
@@ -78,6 +78,16 @@ impl Problem {
         self
     }
 
+    /// Its status.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// What a person reads first, in English. (Pages in other languages have words of their own for each [`ErrorCode`](tenure::ErrorCode).)
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
     /// Its stable code.
     pub fn code(&self) -> &'static str {
         self.members.code
@@ -96,51 +106,10 @@ impl IntoResponse for Problem {
             Err(_) => details,
         };
         let mut response = details.into_response();
-        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+        if [StatusCode::SERVICE_UNAVAILABLE, StatusCode::TOO_MANY_REQUESTS].contains(&self.status) {
             response.headers_mut().insert(RETRY_AFTER, axum::http::HeaderValue::from_static("5"));
         }
         response
-    }
-}
-
-impl From<LeaseError> for Problem {
-    fn from(error: LeaseError) -> Self {
-        match error {
-            LeaseError::NoLock(no_lock) => no_lock.into(),
-            LeaseError::Database(error) => error.into(),
-            error => Problem::new(error.status(), "refused", "Refused").detail(error.to_string()),
-        }
-    }
-}
-
-impl From<NoLock> for Problem {
-    fn from(no_lock: NoLock) -> Self {
-        let (code, title) = match &no_lock.why {
-            Why::Expired { .. } => ("lock-expired", "The lock has expired"),
-            Why::IdleLimitReached { .. } => ("lock-idle", "The lock ran out because nobody did anything"),
-            Why::SharedOnly => ("lock-shared", "The lock is shared, to read only"),
-            Why::Released { .. } => ("lock-released", "The lock was released"),
-            Why::Broken { .. } => ("lock-broken", "Somebody ended the lock"),
-            Why::TakenOver { .. } => ("lock-taken-over", "The lock was taken over"),
-            Why::NotYours => ("lock-not-yours", "The lock belongs to somebody else"),
-            _ => ("lock-unknown", "There is no such lock"),
-        };
-        let next = if no_lock.held_now.is_some() { "wait" } else { "lock-again" };
-        let mut problem = Problem::new(410, code, title).detail(no_lock.to_string()).action(next);
-        if let Why::Broken { by, reason, .. } | Why::TakenOver { by, reason, .. } = no_lock.why {
-            problem.members.by = Some(Person { name: by.name });
-            problem.members.reason = Some(reason);
-        }
-        problem.members.held_now = no_lock.held_now.map(HeldNow::from);
-        problem
-    }
-}
-
-impl From<DatabaseError> for Problem {
-    fn from(error: DatabaseError) -> Self {
-        // What the driver says may name tables and files: that is for the log of whoever runs the server.
-        let detail = "The database did not answer. Your lock is what it was; this page will try again.";
-        Problem::new(error.status(), "lock-store-unavailable", "Try again").detail(detail).action("retry")
     }
 }
 

@@ -756,7 +756,7 @@ async fn a_lock_that_the_database_did_not_give_is_not_held() {
     let mut kit = Kit::new(LockPolicy::exclusive()).await;
     let form = kit.open().await;
     kit.break_down().await;
-    assert_eq!(kit.beat(&kim(), &form, "take").await, problem(503, "unavailable"));
+    assert_eq!(kit.beat(&kim(), &form, "take").await, problem(503, "read-only"));
     assert_eq!(kit.holders("1").await, []);
     kit.recover().await;
     assert_eq!(kit.beat(&kim(), &form, "take").await, held(""));

@@ -48,9 +48,15 @@ impl Kit {
 
     /// What a beacon sends; status, and the code of the problem.
     async fn release(&self, who: Option<Owner>, form: &str) -> (u16, Value) {
+        self.release_from(&[], who, form).await
+    }
+
+    /// As [`release`](Self::release), with headers that a browser sets.
+    async fn release_from(&self, headers: &[(&str, &str)], who: Option<Owner>, form: &str) -> (u16, Value) {
         let app: Router = leases::router(self.locks.clone());
         let app = if let Some(owner) = who { app.layer(Extension(owner)) } else { app };
         let request = Request::post("/release").header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         let response = app.oneshot(request.body(Body::from(form.to_owned())).unwrap()).await.unwrap();
         let status = response.status().as_u16();
         let body = to_bytes(response.into_body(), 10_000).await.unwrap();
@@ -105,6 +111,27 @@ async fn nobody_ends_the_lease_of_somebody_else_and_nobody_signed_out_ends_any()
         assert_eq!(kit.release(None, &form).await, (401, "session-expired".into()));
     }
     assert_eq!(kit.holders().await, [("lee".into(), Duration::from_secs(300))]);
+}
+
+#[tokio::test]
+async fn another_site_ends_no_lease_also_without_a_layer_of_the_application() {
+    let kit = Kit::new().await;
+    let form = format!("lid={}", kit.lock(&kim()).await.id().reveal());
+    let elsewhere: [&[_]; 4] = [
+        &[("sec-fetch-site", "cross-site")],
+        &[("sec-fetch-site", "same-site"), ("origin", "https://other.example.com"), ("host", "shop.example.com")],
+        &[("origin", "https://evil.example"), ("host", "shop.example.com")],
+        &[("origin", "null"), ("host", "shop.example.com")],
+    ];
+    for headers in elsewhere {
+        let refused = kit.release_from(headers, Some(kim()), &form).await;
+        assert_eq!(refused, (403, "csrf-failed".into()), "{headers:?}");
+    }
+    assert_eq!(kit.holders().await, [("kim".into(), Duration::from_secs(300))]);
+    let here =
+        [("sec-fetch-site", "same-origin"), ("origin", "https://shop.example.com"), ("host", "shop.example.com")];
+    assert_eq!(kit.release_from(&here, Some(kim()), &form).await, DONE);
+    assert_eq!(kit.holders().await, []);
 }
 
 #[tokio::test]

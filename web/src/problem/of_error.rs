@@ -1,14 +1,91 @@
-//! What a unit of work that did not happen is called over HTTP.
+//! What the library's errors are called over HTTP. Their [codes](ErrorCode) are the whole of it: a new one does not compile here
+//! before it has a title and says what can be done next.
 
 use std::convert::Infallible;
 
 use axum::http::StatusCode;
-use tenure::{DatabaseError, Error, LockError, UpdateError, VersionConflict};
+use tenure::{
+    AnswerError, BreakError, DatabaseError, Error, ErrorCode, LeaseError, ListError, LockError, NoLock, RequestError,
+    SetError, SweepError, TakeOverError, UpdateError, Why,
+};
 
 use super::{HeldNow, Person, Problem};
 
-/// The code of a version that is not the current one.
-const VERSION_CONFLICT: &str = "version-conflict";
+/// What a person reads first, and what they can do next, in the order of the buttons.
+fn words(code: ErrorCode) -> (&'static str, &'static [&'static str]) {
+    match code {
+        ErrorCode::NotFound => ("It is not there", &[]),
+        ErrorCode::AlreadyExists => ("It is there already", &[]),
+        ErrorCode::VersionConflict => ("It was changed by somebody else", &["reload"]),
+        ErrorCode::LostRace => ("Somebody else saved it at the same moment", &["retry", "reload"]),
+        ErrorCode::ForeignVersion => ("The version belongs to something else", &["reload"]),
+        ErrorCode::InvalidCommand => ("The name of the change cannot be written", &[]),
+        ErrorCode::AlreadyLocked => ("Somebody is editing it", &["wait"]),
+        ErrorCode::Reserved => ("It is kept for somebody else", &["wait"]),
+        ErrorCode::LockingFailed => ("Somebody else was faster", &["retry"]),
+        ErrorCode::LockTimeout => ("It did not become free in time", &["wait"]),
+        ErrorCode::SomeLocked => ("Somebody is editing some of it", &["wait"]),
+        ErrorCode::NotShared => ("It is not shared", &[]),
+        ErrorCode::LimitReached => ("A limit is reached", &[]),
+        ErrorCode::WaitTooLong => ("Nobody waits for so long", &[]),
+        ErrorCode::InvalidKey => ("There is no such thing to lock", &[]),
+        ErrorCode::InvalidOwner => ("Nobody can be called that", &[]),
+        ErrorCode::NoKeys => ("Nothing was named to be locked", &[]),
+        ErrorCode::TooManyKeys => ("That is too much to lock at once", &[]),
+        ErrorCode::LockUnknown => ("There is no such lock", &["lock-again"]),
+        ErrorCode::LockExpired => ("The lock has expired", &["lock-again"]),
+        ErrorCode::LockIdle => ("The lock ran out because nobody did anything", &["lock-again"]),
+        ErrorCode::LockHeldTooLong => ("The lock was held for as long as it may be", &["lock-again"]),
+        ErrorCode::LockReleased => ("The lock was released", &["lock-again"]),
+        ErrorCode::LockBroken => ("Somebody ended the lock", &["lock-again"]),
+        ErrorCode::LockTakenOver => ("The lock was taken over", &["lock-again"]),
+        ErrorCode::LockHandedOver => ("The lock was handed over", &["lock-again"]),
+        ErrorCode::LockNotYours => ("The lock belongs to somebody else", &["lock-again"]),
+        ErrorCode::LockOfAnother => ("The lock is one of something else", &["lock-again"]),
+        ErrorCode::LockShared => ("The lock is shared, to read only", &["lock-again"]),
+        ErrorCode::SetEnded => ("Some of the locks have ended", &["lock-again"]),
+        ErrorCode::HolderChanged => ("Somebody else has the lock now", &["reload"]),
+        ErrorCode::TakeOverNotPermitted => ("It may not be taken over", &["wait"]),
+        ErrorCode::NoReason => ("Give a reason", &[]),
+        ErrorCode::TextTooLong => ("The text is too long", &[]),
+        ErrorCode::TextNotPlain => ("The text is not one plain line", &[]),
+        ErrorCode::AdvisoryLock => ("The lock keeps nobody out", &[]),
+        ErrorCode::SharedLock => ("The lock is shared by those who read", &["wait"]),
+        ErrorCode::NotAsked => ("Nobody asks for the lock any more", &["reload"]),
+        ErrorCode::PageSize => ("There is no page of that size", &[]),
+        ErrorCode::ForeignCursor => ("The place is one in another list", &[]),
+        ErrorCode::InvalidFilter => ("Nothing can be called that", &[]),
+        ErrorCode::TooYoung => ("It is too young to be swept", &[]),
+        ErrorCode::Unavailable | ErrorCode::Unreachable | ErrorCode::ReadOnly => ("Try again", &["retry"]),
+        ErrorCode::FileLost => ("The database has stopped", &[]),
+        ErrorCode::OutcomeUnknown => ("Nobody knows whether it was saved", &["reload"]),
+        ErrorCode::Unsupported => ("This cannot be done here", &[]),
+        ErrorCode::Failed => ("Something went wrong", &["retry"]),
+    }
+}
+
+/// What is said of the database instead of its own words: they may name tables and files, and are for the log of who runs the server.
+fn instead(code: ErrorCode) -> Option<&'static str> {
+    match code {
+        ErrorCode::Unavailable | ErrorCode::Unreachable | ErrorCode::ReadOnly => {
+            Some("The database could not do it just now. Nothing was changed; try again in a moment.")
+        }
+        ErrorCode::FileLost => Some("Nothing was changed, and nothing can be until the server was looked after."),
+        ErrorCode::OutcomeUnknown => {
+            Some("The database's answer was lost on the way. Load it again to see whether it was saved.")
+        }
+        ErrorCode::Unsupported => Some("The database of this server cannot do it. Nothing was changed."),
+        code if code.status() >= 500 => Some("Nothing was changed. The reason is in the server's log."),
+        _ => None,
+    }
+}
+
+fn problem(code: ErrorCode, error: &impl ToString) -> Problem {
+    let (title, next) = words(code);
+    let detail = instead(code).map_or_else(|| error.to_string(), str::to_owned);
+    let problem = Problem::new(code.status(), code.as_str(), title).detail(detail);
+    next.iter().fold(problem, |problem, rel| problem.action(rel))
+}
 
 impl Problem {
     /// As the answer to a request whose version came in `If-Match`: what is a 409 where the version came in a form or a
@@ -16,64 +93,104 @@ impl Problem {
     #[must_use]
     pub fn of_if_match(error: impl Into<Problem>) -> Problem {
         let mut problem = error.into();
-        if problem.members.code == VERSION_CONFLICT {
+        if [ErrorCode::VersionConflict.as_str(), ErrorCode::LostRace.as_str()].contains(&problem.members.code) {
             problem.status = StatusCode::PRECONDITION_FAILED;
         }
         problem
     }
 }
 
+impl From<NoLock> for Problem {
+    fn from(no_lock: NoLock) -> Self {
+        let mut problem = problem(no_lock.code(), &no_lock);
+        if no_lock.held_now.is_some() {
+            problem.members.actions.clear();
+            problem = problem.action("wait");
+        }
+        if let Why::Broken { by, reason, .. } | Why::TakenOver { by, reason, .. } = no_lock.why {
+            problem.members.by = Some(Person { name: by.name });
+            problem.members.reason = Some(reason);
+        }
+        problem.members.held_now = no_lock.held_now.map(HeldNow::from);
+        problem
+    }
+}
+
+impl From<DatabaseError> for Problem {
+    fn from(error: DatabaseError) -> Self {
+        problem(error.code(), &error)
+    }
+}
+
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
-        let (status, detail) = (error.status(), error.to_string());
-        let problem = |code, title| Problem::new(status, code, title).detail(detail);
+        let mut problem = problem(error.code(), &error);
         match error {
-            Error::NotFound { .. } => problem("not-found", "It is not there"),
-            Error::AlreadyExists { .. } => problem("already-exists", "It is there already"),
             Error::VersionConflict(conflict) | Error::OptimisticLockingFailure(conflict) => {
-                problem(VERSION_CONFLICT, "It was changed by somebody else").action("reload").by_author_of(*conflict)
+                let author = conflict.changed.and_then(|change| change.by);
+                problem.members.by = author.map(|by| Person { name: by.name });
             }
-            Error::ForeignVersionToken { .. } => {
-                problem("foreign-version", "The version belongs to something else").action("reload")
-            }
-            Error::AlreadyLocked(holder) => {
-                let mut problem = problem("already-locked", "Somebody is editing it").action("wait");
-                problem.members.held_now = Some(HeldNow::from(*holder));
-                problem
-            }
-            Error::NoLock(no_lock) => Problem::from(*no_lock),
-            Error::Database(error) => of_database(&error),
-            _ => problem("refused", "Refused"),
+            Error::AlreadyLocked(holder) => problem.members.held_now = Some(HeldNow::from(*holder)),
+            Error::NoLock(no_lock) => return Problem::from(*no_lock),
+            _ => {}
         }
+        problem
     }
 }
 
 impl From<LockError> for Problem {
     fn from(error: LockError) -> Self {
-        let (status, detail) = (error.status(), error.to_string());
-        let problem = |code, title| Problem::new(status, code, title).detail(detail);
+        let mut problem = problem(error.code(), &error);
         match error {
-            LockError::AlreadyLocked(holder) => {
-                let mut problem = problem("already-locked", "Somebody is editing it").action("wait");
-                problem.members.held_now = Some(HeldNow::from(*holder));
-                problem
-            }
+            LockError::AlreadyLocked(holder) => problem.members.held_now = Some(HeldNow::from(*holder)),
             LockError::LockTimeout { holder, .. } => {
-                let mut problem = problem("lock-timeout", "It did not become free in time").action("wait");
                 problem.members.held_now = holder.map(|holder| HeldNow::from(*holder));
-                problem
             }
-            LockError::Reserved { .. } => problem("reserved", "It is kept for somebody else").action("wait"),
-            LockError::LockingFailed { .. } => problem("locking-failed", "Somebody else was faster").action("retry"),
-            LockError::LockIdUsed(no_lock) => Problem::from(*no_lock),
-            LockError::LimitReached { .. } => problem("limit-reached", "A limit is reached"),
-            LockError::NotShared { .. } => problem("not-shared", "It is not shared"),
-            LockError::InvalidKey { .. } => problem("invalid-key", "There is no such thing to lock"),
-            LockError::Database(error) => of_database(&error),
-            _ => problem("refused", "Refused"),
+            LockError::LockIdUsed(no_lock) => return Problem::from(*no_lock),
+            _ => {}
+        }
+        problem
+    }
+}
+
+impl From<LeaseError> for Problem {
+    fn from(error: LeaseError) -> Self {
+        match error {
+            LeaseError::NoLock(no_lock) => no_lock.into(),
+            error => problem(error.code(), &error),
         }
     }
 }
+
+impl From<TakeOverError> for Problem {
+    fn from(error: TakeOverError) -> Self {
+        match error {
+            TakeOverError::LockIdUsed(no_lock) => Problem::from(*no_lock),
+            error => problem(error.code(), &error),
+        }
+    }
+}
+
+impl From<AnswerError> for Problem {
+    fn from(error: AnswerError) -> Self {
+        match error {
+            AnswerError::NoLock(no_lock) => Problem::from(*no_lock),
+            error => problem(error.code(), &error),
+        }
+    }
+}
+
+macro_rules! by_code {
+    ($($error:ident),*) => {$(
+        impl From<$error> for Problem {
+            fn from(error: $error) -> Self {
+                problem(error.code(), &error)
+            }
+        }
+    )*};
+}
+
+by_code!(BreakError, ListError, RequestError, SetError, SweepError);
 
 /// A domain's own refusal becomes a problem as the application says: it implements `From` for it.
 impl<E: Into<Problem>> From<UpdateError<E>> for Problem {
@@ -92,29 +209,17 @@ impl From<Infallible> for Problem {
     }
 }
 
-/// What the driver says may name tables and files: that is for the log of whoever runs the server.
-fn of_database(error: &DatabaseError) -> Problem {
-    let (code, title, detail) = match error {
-        DatabaseError::CommitUnknown(_) => (
-            "outcome-unknown",
-            "Nobody knows whether it was saved",
-            "The database's answer was lost on the way. Load it again to see whether it was saved.",
-        ),
-        _ if error.status() == 503 => (
-            "unavailable",
-            "Try again",
-            "The database could not do it just now. Nothing was saved; try again in a moment.",
-        ),
-        _ => ("failed", "Something went wrong", "Nothing was saved. The reason is in the server's log."),
-    };
-    let next = if code == "outcome-unknown" { "reload" } else { "retry" };
-    Problem::new(error.status(), code, title).detail(detail).action(next)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Problem {
-    fn by_author_of(mut self, conflict: VersionConflict) -> Problem {
-        let author = conflict.changed.and_then(|change| change.by);
-        self.members.by = author.map(|by| Person { name: by.name });
-        self
+    #[test]
+    fn each_code_has_words_and_hides_what_the_database_said() {
+        for code in ErrorCode::ALL {
+            let problem = problem(*code, &"no such table: secret");
+            assert_eq!((problem.status().as_u16(), problem.code()), (code.status(), code.as_str()));
+            assert!(!problem.title().is_empty());
+            assert_eq!(problem.detail.contains("secret"), code.status() < 500, "{code}");
+        }
     }
 }
