@@ -14,6 +14,7 @@ use tokio::sync::Mutex;
 use super::connection::{OpenTransaction, Writer};
 use super::errors::{classify, is_busy};
 use super::leases::Columns;
+use super::turns::Hurry;
 use crate::backend::{LockAnswer, LockOp, LockRequest, Proof};
 use crate::clock::millis;
 use crate::error::DatabaseError;
@@ -100,9 +101,11 @@ impl<'o> Round<'o> {
             (true, false) => Change::Take,
             (true, true) => Change::Both,
         };
-        let open = OpenTransaction::of_one_trip(table.writer, Wait::default()).await?;
+        let beats = self.ops.iter().any(|op| matches!(op, LockOp::KeepAlive(..) | LockOp::Extend(..)));
+        let hurry = if beats { Hurry::Beat } else { Hurry::None };
+        let open = OpenTransaction::of_one_trip(table.writer, Wait::default(), hurry).await?;
         if !self.change(open, table, change).await? {
-            let mut open = OpenTransaction::immediate(table.writer, Wait::default()).await?;
+            let mut open = OpenTransaction::immediate(table.writer, Wait::default(), hurry).await?;
             let (taking, changing, now) = (self.taking()?, self.changing()?, (table.now)());
             let changed = change.run(open.connection(), true, now, &taking, &changing).await.map_err(classify)?;
             open.commit(None).await?;
@@ -127,6 +130,7 @@ impl<'o> Round<'o> {
                 Ok(true)
             }
             Err(error) if is_busy(&error) => {
+                open.met_others();
                 let _ = open.rollback().await;
                 Ok(false)
             }
