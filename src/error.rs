@@ -68,8 +68,10 @@ pub enum DatabaseError {
     /// ([`Transaction::sqlite`](crate::Transaction), `postgres`, `mysql`): a `COMMIT` or `ROLLBACK`, or an error of it that rolls
     /// everything back, which was swallowed. It is noticed by the next operation and by the commit, before they write anything.
     /// What is true of that which was saved before, the text says; on SQLite nothing of it is stored.
-    #[error("the application's own statement ended the transaction: {0}; leave its end to `commit` and `rollback`, and load \
-             again what it was about")]
+    #[error(
+        "the application's own statement ended the transaction: {0}; leave its end to `commit` and `rollback`, and load \
+             again what it was about"
+    )]
     TransactionEnded(&'static str),
     /// The answer to COMMIT was lost: the changes are either all there or not at all. Load again to see.
     #[error("the answer to the commit was lost: {0}; load the aggregate again to see whether it was saved")]

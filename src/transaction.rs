@@ -211,7 +211,8 @@ impl Transaction {
         from: Version,
     ) -> Result<Version, MappingError> {
         self.versions.after(key, from).ok_or_else(|| {
-            let what = format!("{key} has the highest version that there is, so it cannot be saved; set it back by hand");
+            let what =
+                format!("{key} has the highest version that there is, so it cannot be saved; set it back by hand");
             MappingError::new(&mapping.root.name, &mapping.version, what)
         })
     }
@@ -251,7 +252,11 @@ impl Transaction {
 
     /// Begins anew, where what has just failed gave way to another transaction, after so many attempts. Whether it did. Only for
     /// what found the transaction [fresh](Self::is_fresh).
-    pub(crate) async fn begins_again(&mut self, reason: Option<RetryReason>, attempts: u32) -> Result<bool, DatabaseError> {
+    pub(crate) async fn begins_again(
+        &mut self,
+        reason: Option<RetryReason>,
+        attempts: u32,
+    ) -> Result<bool, DatabaseError> {
         if !matches!(reason, Some(RetryReason::Deadlock | RetryReason::SerializationFailure)) || attempts >= ATTEMPTS {
             return Ok(false);
         }

@@ -9,8 +9,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use tenure::{
-    Aggregate, Answer, ConnectOptions, Database, DatabaseError, LeaseSet, Loaded, LockId, LockKey, LockManager, LockMode,
-    LockSet, Merge, Owner, Repository, Retry, Transaction, Version, VersionToken, Wait, Watch,
+    Aggregate, Answer, ConnectOptions, Database, DatabaseError, LeaseSet, Loaded, LockId, LockKey, LockManager,
+    LockMode, LockSet, Merge, Owner, Repository, Retry, Transaction, Version, VersionToken, Wait, Watch,
 };
 
 #[derive(Aggregate, Debug)]
@@ -33,7 +33,15 @@ fn up(counter: &mut Counter) -> Result<(), Infallible> {
 }
 
 #[expect(dead_code, reason = "it is compiled, and never run")]
-fn locks(locks: &LockManager, id: &LockId, key: &LockKey, owner: &Owner, set: &LeaseSet, tx: &mut Transaction, answer: &Answer) {
+fn locks(
+    locks: &LockManager,
+    id: &LockId,
+    key: &LockKey,
+    owner: &Owner,
+    set: &LeaseSet,
+    tx: &mut Transaction,
+    answer: &Answer,
+) {
     let soon = Duration::from_secs(1);
     spawned(locks.try_lock(key, owner));
     spawned(locks.try_lock_as(key, owner, id.clone()));

@@ -17,7 +17,8 @@ struct Counter {
     count: i64,
 }
 
-const TABLE: &str = "create table busy_counter (name text primary key, count integer not null, version integer not null)";
+const TABLE: &str =
+    "create table busy_counter (name text primary key, count integer not null, version integer not null)";
 const FILE: &str = "TENURE_BUSY_FILE";
 const PROCESSES: usize = 5;
 const WRITERS: usize = 4;

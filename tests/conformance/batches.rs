@@ -216,9 +216,7 @@ pub async fn bulk_updates_and_saves_of_several_at_once_are_never_told_of_a_deadl
         tx.commit().await.unwrap();
         names.push(name);
     }
-    let ours = || {
-        (!Condition::less("name", prefix.clone())).and(Condition::at_most("name", format!("{prefix}zzz")))
-    };
+    let ours = || (!Condition::less("name", prefix.clone())).and(Condition::at_most("name", format!("{prefix}zzz")));
     let bulk = async |offset: i64| {
         for round in 0..40 {
             let mut tx = t.db.begin().await.unwrap();

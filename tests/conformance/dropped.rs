@@ -115,8 +115,7 @@ pub async fn a_wait_that_is_dropped_takes_nothing_from_another_with_its_lock_id(
         let (mut first, second) = (ask(), tokio::spawn(ask()));
         assert!(cancelled_after(0, &mut first).await.is_none());
         events.until_waiting(1).await;
-        let (_first, released) =
-            tokio::join!(cancelled_after(waits % 4, first), t.locks.release_lock(held.id()));
+        let (_first, released) = tokio::join!(cancelled_after(waits % 4, first), t.locks.release_lock(held.id()));
         released.unwrap();
         told.push(second.await.unwrap().unwrap());
     }

@@ -368,6 +368,7 @@ macro_rules! conformance {
                 lines_are_merged_by_their_key,
                 a_line_that_they_removed_and_i_changed_is_put_back_or_stays_away,
                 the_domain_has_the_last_word_on_the_merged_state,
+                what_is_computed_from_a_collection_fits_it_after_any_merge,
                 what_is_not_kept_any_more_cannot_be_merged;
             audit:
                 the_root_tells_who_changed_it_last_when_and_what_for,

@@ -79,7 +79,8 @@ pub async fn own_statements_that_leave_the_transaction_alone_disturb_nothing(t: 
     let no = t.order().await;
     let mut tx = t.db.begin().await.unwrap();
     for at in 0..3 {
-        let own = format!("savepoint own; update test_order set gift_card = '{at}' where no = 'none'; release savepoint own");
+        let own =
+            format!("savepoint own; update test_order set gift_card = '{at}' where no = 'none'; release savepoint own");
         t.by_hand_in(&mut tx, own).await.unwrap();
         let mut order = t.find(&mut tx, &no).await;
         order.send_to(&at.to_string()).unwrap();
@@ -100,7 +101,8 @@ pub async fn whatever_is_dropped_half_way_every_connection_comes_back(t: &TestDb
         counter.count += 1;
         counters.save(&mut tx, &mut counter).await.unwrap();
         // Of several rows, prepared anew each time.
-        let own = format!("select {at} as a, no, state, ship_to_line1, {at} as b from test_order where no <> '{}'", random());
+        let own =
+            format!("select {at} as a, no, state, ship_to_line1, {at} as b from test_order where no <> '{}'", random());
         dropped += usize::from(cancelled_after(at / 3 % 8, t.prepared_in(&mut tx, own)).await.is_none());
         match at % 3 {
             0 => drop(tx),

@@ -160,7 +160,8 @@ impl Session {
         let mut ended = None;
         if self.lent {
             // A deadlock of the application's own statement has rolled back already, and that is what was asked for.
-            let failed = self.whole(|connection| Box::pin(in_step(connection, "select cast(@@error_count as signed)"))).await?;
+            let failed =
+                self.whole(|connection| Box::pin(in_step(connection, "select cast(@@error_count as signed)"))).await?;
             self.lent = false;
             let failed = failed.first().is_some_and(|row| row.try_get(0).is_ok_and(|errors: i64| errors > 0));
             let ours = self.raw("release savepoint tenure".to_owned()).await;
@@ -326,7 +327,8 @@ impl Session {
     /// is gone. (There is no other way to ask for one than to give it up; so it is made again.)
     pub(super) async fn ours(&mut self) -> Result<(), sqlx::Error> {
         if self.lent {
-            self.whole(|connection| Box::pin(in_step(connection, "release savepoint tenure; savepoint tenure"))).await?;
+            self.whole(|connection| Box::pin(in_step(connection, "release savepoint tenure; savepoint tenure")))
+                .await?;
             self.lent = false;
         }
         Ok(())

@@ -112,7 +112,8 @@ pub(super) async fn in_step(mut connection: PoolConnection<MySql>, statements: &
         Ok(Err(error)) if is_without_savepoint(&error) => (Some(connection), Err(error)),
         _ => {
             drop(connection.detach());
-            let what = "a statement of the application's own was dropped before its answer came, so its connection was closed";
+            let what =
+                "a statement of the application's own was dropped before its answer came, so its connection was closed";
             (None, Err(sqlx::Error::Protocol(what.to_owned())))
         }
     }
@@ -133,8 +134,9 @@ pub(super) fn done<T>(connection: PoolConnection<MySql>, answer: Result<T, sqlx:
 pub(super) async fn driven<T>(work: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, sqlx::Error> {
     let mut work = pin!(work);
     poll_fn(|context| {
-        catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context)))
-            .unwrap_or_else(|_| Poll::Ready(Err(sqlx::Error::Protocol("the driver panicked over an answer".to_owned()))))
+        catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))).unwrap_or_else(|_| {
+            Poll::Ready(Err(sqlx::Error::Protocol("the driver panicked over an answer".to_owned())))
+        })
     })
     .await
 }
