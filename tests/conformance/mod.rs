@@ -357,7 +357,8 @@ macro_rules! conformance {
                 an_insert_and_a_save_in_one_transaction_make_version_one,
                 another_aggregate_that_must_not_change_is_held_to_the_end,
                 another_aggregate_that_has_changed_is_a_conflict,
-                a_unit_of_work_of_your_own_can_expect_a_version;
+                a_unit_of_work_of_your_own_can_expect_a_version,
+                after_the_highest_version_nothing_is_saved_and_the_error_says_why;
             merging:
                 changes_of_different_fields_are_merged,
                 a_field_that_both_changed_is_a_conflict_unless_somebody_wins,
