@@ -9,6 +9,7 @@ mod lane;
 mod round;
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,7 +18,6 @@ use tokio::sync::oneshot;
 
 use crate::backend::{Backend, LockAnswer, LockOp, patience};
 use crate::error::DatabaseError;
-use crate::manager::Gone;
 use crate::metrics::Metrics;
 use lane::Lane;
 use round::{Round, settled};
@@ -59,6 +59,20 @@ impl Purpose {
             | LockOp::ExpireWithin(..)
             | LockOp::Release(_) => Purpose::ToWrite,
         }
+    }
+}
+
+/// Whether whoever asked has gone away, though their question is not dropped. Clones are the same.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Gone(Arc<AtomicBool>);
+
+impl Gone {
+    pub(crate) fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
 }
 

@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::backend::{Attempt, Backend, LockAnswer, LockOp, LockRequest, Proof};
-use crate::batch::Batcher;
+use crate::batch::{Batcher, Gone};
 use crate::database::Database;
 use crate::error::{BreakError, DatabaseError, LeaseError, LockError};
 use crate::grants::Grants;
@@ -33,7 +33,6 @@ use crate::transaction::Transaction;
 use crate::watch::Hub;
 use claim::{ToTheEnd, Unclaimed};
 
-pub(crate) use claim::Gone;
 pub use history::History;
 pub use list::Listing;
 pub use observe::HeldByType;

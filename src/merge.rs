@@ -39,7 +39,8 @@ impl Merge {
         Self::by_field(|_| Keep::Neither)
     }
 
-    /// Yours are kept where both changed the same field.
+    /// Yours are kept where both changed the same field. A field that is computed from others, such as a sum of lines, is one
+    /// field of its own: merge aggregates that have one with a command that changes something, not with one that sets everything.
     pub fn mine() -> Self {
         Self::by_field(|_| Keep::Mine)
     }
@@ -104,6 +105,17 @@ pub(crate) fn put_back(cells: &[Cell], now: &Rows, merged: &mut Rows) {
             (None, None) => {}
         }
     }
+}
+
+/// Whether what a command made of the state of now went by what the others had changed there, so that putting that back leaves
+/// halves which do not fit together: a sum of their lines beside lines that it has replaced. A command that only sets what a form
+/// says makes the same of the opened state.
+pub(crate) fn is_torn(mapping: &Mapping, put_back: &[Cell], mine: &Rows, after: &Rows, merged: &Rows) -> bool {
+    let went_by_theirs = compare_cells(mapping, None, Some(after), Some(mine));
+    let changed = compare_cells(mapping, None, Some(after), Some(merged));
+    let is_changed = |cell: &Cell| changed.iter().any(|(changed, _)| changed == cell);
+    let children = changed.iter().any(|(cell, _)| cell.child.is_some());
+    went_by_theirs.iter().any(|(cell, _)| is_changed(cell) || (children && !put_back.contains(cell)))
 }
 
 impl Default for Merge {

@@ -7,7 +7,7 @@ use crate::aggregate::{Aggregate, Loaded};
 use crate::conflict::VersionConflict;
 use crate::error::{Error, UpdateError};
 use crate::lease::LockKey;
-use crate::merge::{Merge, put_back};
+use crate::merge::{Merge, is_torn, put_back};
 use crate::retry::{Attempted, Retry, RetryReason};
 use crate::transaction::Transaction;
 use crate::update::{Update, after};
@@ -40,7 +40,8 @@ impl<'a, A: Aggregate> RepeatableUpdate<'a, A> {
     /// with what the others changed. If the policy leaves no field open, the command is run on the aggregate as it is
     /// now, and what stays theirs is put back: also fields that the command sets without changing them, as one does that
     /// sets all fields of a form. So the domain checks its rules on the state that is saved; where something was put back,
-    /// the command is run once more on a copy of the result, and refuses it if it must.
+    /// the command is run once more on a copy of the result, and refuses it if it must. A command that goes by what they changed,
+    /// and replaces it, as one that rewrites a whole collection does, cannot be taken apart like that: it is a conflict.
     ///
     /// It takes revisions (`#[aggregate(revisions = 20)]`): where the state as opened is not kept any more, or the command
     /// was refused on it, there is nothing to compare, and it is a conflict.
@@ -127,6 +128,9 @@ impl<'a, A: Aggregate> RepeatableUpdate<'a, A> {
         let mut merged = after.clone();
         put_back(&theirs, &now, &mut merged);
         if merged != after {
+            if mine.as_ref().is_some_and(|mine| is_torn(mapping, &theirs, mine, &after, &merged)) {
+                return Err(Error::VersionConflict(conflict).into());
+            }
             // Fields that do not fit together, a part without its line or a gap in a list, are for a person to decide.
             let whole = || A::from_rows(&merged);
             let (Ok(mut tried), Ok(whole)) = (whole(), whole()) else {

@@ -143,7 +143,9 @@ impl Transaction {
     /// Rolls back, and waits until it is done. (Dropping the transaction does the same in the background.)
     ///
     /// # Errors
-    /// [`DatabaseError`] when the database did not answer; the changes are gone all the same.
+    /// [`DatabaseError`] when the database did not answer; the changes are gone all the same. But for
+    /// [`TransactionEnded`](DatabaseError::TransactionEnded): the application's own statement had ended it before, and what it
+    /// committed stays.
     pub async fn rollback(self) -> Result<(), DatabaseError> {
         self.inner.rollback().await
     }
@@ -302,7 +304,9 @@ impl Transaction {
 /// The application's own statements in the same transaction.
 #[cfg(feature = "sqlite")]
 impl Transaction {
-    /// The connection it runs on. Do not end the transaction through it.
+    /// The connection it runs on. Do not end the transaction through it: a commit of your own is refused and rolls back, and what you
+    /// write after a rollback is refused. Then, and after an error that rolls back (`insert or rollback`, `raise(rollback, …)`, a
+    /// full disk), everything that follows fails with [`DatabaseError::TransactionEnded`], and nothing is stored.
     ///
     /// # Errors
     /// [`DatabaseError::Unsupported`] when this is not SQLite, [`DatabaseError::Poisoned`] when something had failed.
@@ -316,7 +320,8 @@ impl Transaction {
 /// The application's own statements in the same transaction.
 #[cfg(feature = "postgres")]
 impl Transaction {
-    /// The connection it runs on. Do not end the transaction through it. An error of your own statement aborts the
+    /// The connection it runs on. Do not end the transaction through it: a commit of your own stores what was saved before, and
+    /// everything that follows fails with [`DatabaseError::TransactionEnded`]. An error of your own statement aborts the
     /// transaction in the server, and the commit then fails, also if you swallowed it.
     ///
     /// # Errors
@@ -331,8 +336,10 @@ impl Transaction {
 /// The application's own statements in the same transaction.
 #[cfg(feature = "mysql")]
 impl Transaction {
-    /// The connection it runs on. Do not end the transaction through it. A deadlock in your own statement rolls all of it
-    /// back in the server, and the commit then fails, also if you swallowed it. Your own statements wait for locks as
+    /// The connection it runs on. Do not end the transaction through it: a commit of your own, and each statement that commits,
+    /// such as a change of a table, stores what was saved before, and everything that follows fails with
+    /// [`DatabaseError::TransactionEnded`]. So it does after a deadlock in your own statement, which rolls all of it back in the
+    /// server, also if you swallowed it. A savepoint of your own ends with the next operation of the transaction. Your own statements wait for locks as
     /// long as the server says (`innodb_lock_wait_timeout`), not to the deadline of the transaction.
     ///
     /// # Errors

@@ -91,7 +91,7 @@ fn repositories(
     spawned(counters.find(tx, &name, LockMode::Optimistic));
     spawned(counters.find_unlocked(tx, &name, LockMode::PessimisticWrite));
     spawned(counters.assert_unchanged(tx, &name, version));
-    spawned(counters.expect_version(tx, &mut loaded, version));
+    spawned(counters.expect_version(tx, &loaded, version));
     spawned(counters.insert(tx, Counter { name: name.clone(), count: 0 }));
     spawned(counters.save(tx, &mut loaded));
     spawned(counters.save_all(tx, &mut []));

@@ -30,6 +30,7 @@ mod statements;
 mod sweep;
 mod takeover;
 mod transaction;
+mod turns;
 mod values;
 mod watch;
 
@@ -62,6 +63,7 @@ pub(crate) use connect::diagnose;
 use connection::{OpenTransaction, Writer};
 use file::File;
 use transaction::SqliteTransaction;
+use turns::Hurry;
 
 /// A SQLite database file.
 #[derive(Debug)]
@@ -101,7 +103,7 @@ impl Sqlite {
     }
 
     async fn write(&self, wait: Wait) -> Result<OpenTransaction, DatabaseError> {
-        OpenTransaction::immediate(&self.writer, wait).await
+        OpenTransaction::immediate(&self.writer, wait, Hurry::None).await
     }
 }
 
@@ -218,7 +220,7 @@ impl Backend for Sqlite {
     }
 
     async fn keep_alive(&self, proofs: &[(Proof, Duration)]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
-        let mut transaction = self.write(patience::wait()).await?;
+        let mut transaction = OpenTransaction::immediate(&self.writer, patience::wait(), Hurry::Beat).await?;
         let mut answers = Vec::with_capacity(proofs.len());
         for (proof, idle) in proofs {
             answers.push(lock::keep_alive(transaction.connection(), proof, *idle, self.now()).await?);
@@ -228,7 +230,7 @@ impl Backend for Sqlite {
     }
 
     async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let mut transaction = self.write(patience::wait()).await?;
+        let mut transaction = OpenTransaction::immediate(&self.writer, patience::wait(), Hurry::Beat).await?;
         let answer = lock::extend(transaction.connection(), proof, by, self.now()).await?;
         transaction.commit(None).await?;
         Ok(answer)

@@ -3,24 +3,13 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 
 use tokio::runtime::Handle;
 
 use super::LockManager;
+use crate::batch::Gone;
 use crate::lease::Lease;
-
-/// Whether whoever asked has gone away. Clones are the same.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Gone(Arc<AtomicBool>);
-
-impl Gone {
-    pub(crate) fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
 
 /// A question that runs to its end once it was begun, also when it is dropped: it is not cut between being granted something
 /// and knowing it. What it gives then is dropped as well, and cleans up after itself.
@@ -56,7 +45,7 @@ impl<T: Send + 'static> Future for ToTheEnd<T> {
 impl<T: Send + 'static> Drop for ToTheEnd<T> {
     fn drop(&mut self) {
         if let (Some(running), Some(runtime)) = (self.running.take(), self.runtime.take()) {
-            self.gone.0.store(true, Ordering::Relaxed);
+            self.gone.set();
             runtime.spawn(async move { drop(running.await) });
         }
     }

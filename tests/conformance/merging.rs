@@ -148,6 +148,58 @@ pub async fn the_domain_has_the_last_word_on_the_merged_state(t: &TestDb) {
     assert_eq!((stored.state, stored.ship_to.line1.as_str()), (State::Shipped, "Teheran-ro 1"));
 }
 
+/// What the lines come to is a field of the order as well.
+fn sum(order: &mut Order) {
+    order.ship_to.zip = order.lines.iter().map(|line| line.quantity).sum::<u32>().to_string();
+}
+
+/// Commands that change, replace and renumber lines by what is there.
+fn rewrite(order: &mut Order, how: u64) -> Result<(), AlreadyShipped> {
+    let line = |at: u32, quantity| Line { line_no: at + 1, product: "tea".into(), quantity };
+    let total: u32 = order.lines.iter().map(|line| line.quantity).sum();
+    match how % 6 {
+        0 => order.lines = vec![line(0, total + 1)],
+        1 => order.lines = (0..=total % 7).map(|at| line(at, 1)).collect(),
+        2 => drop(order.lines.pop()),
+        3 => order.lines.iter_mut().for_each(|line| line.quantity += 1),
+        4 => {
+            // As much as before, where it was one.
+            order.lines.pop();
+            let last = order.lines.iter().map(|line| line.line_no).max().unwrap_or(0);
+            order.lines.push(line(last, 1));
+        }
+        _ => {
+            let next = order.lines.iter().map(|line| line.line_no).max().unwrap_or(0);
+            order.lines.push(line(next, 1));
+        }
+    }
+    sum(order);
+    Ok(())
+}
+
+pub async fn what_is_computed_from_a_collection_fits_it_after_any_merge(t: &TestDb) {
+    let (mut merged, mut refused) = (0, 0);
+    for round in 0..216_u64 {
+        let no = t.order().await;
+        let (first, second, mine) = (round % 6, round / 6 % 6, round / 36 % 6);
+        let opened = t.orders.update(&no).run(|order| rewrite(order, round / 5)).await.unwrap().version();
+        for theirs in [first, second] {
+            t.orders.update(&no).run(|order| rewrite(order, theirs)).await.unwrap();
+        }
+        let update = t.orders.update(&no).expecting(opened).merging(Merge::mine());
+        match update.run(|order| rewrite(order, mine)).await {
+            Ok(_) => merged += 1,
+            Err(UpdateError::Failed(Error::VersionConflict(_))) => refused += 1,
+            Err(error) => panic!("{error:?}"),
+        }
+        let mut stored = t.stored(&no).await.0;
+        let zip = stored.ship_to.zip.clone();
+        sum(&mut stored);
+        assert_eq!(zip, stored.ship_to.zip, "{first} and {second}, then {mine}: {:?}", stored.lines);
+    }
+    assert!(merged > 20 && refused > 20, "{merged} merged, {refused} refused");
+}
+
 pub async fn what_is_not_kept_any_more_cannot_be_merged(t: &TestDb) {
     let no = t.order().await;
     for line1 in ["a", "b", "c"] {

@@ -380,7 +380,8 @@ macro_rules! conformance {
                 an_insert_and_a_save_in_one_transaction_make_version_one,
                 another_aggregate_that_must_not_change_is_held_to_the_end,
                 another_aggregate_that_has_changed_is_a_conflict,
-                a_unit_of_work_of_your_own_can_expect_a_version;
+                a_unit_of_work_of_your_own_can_expect_a_version,
+                after_the_highest_version_nothing_is_saved_and_the_error_says_why;
             merging:
                 changes_of_different_fields_are_merged,
                 a_field_that_both_changed_is_a_conflict_unless_somebody_wins,
@@ -391,6 +392,7 @@ macro_rules! conformance {
                 lines_are_merged_by_their_key,
                 a_line_that_they_removed_and_i_changed_is_put_back_or_stays_away,
                 the_domain_has_the_last_word_on_the_merged_state,
+                what_is_computed_from_a_collection_fits_it_after_any_merge,
                 what_is_not_kept_any_more_cannot_be_merged;
             audit:
                 the_root_tells_who_changed_it_last_when_and_what_for,

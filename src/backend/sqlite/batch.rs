@@ -15,6 +15,7 @@ use super::connection::{OpenTransaction, Writer};
 use super::errors::{classify, is_busy};
 use super::file::File;
 use super::leases::Columns;
+use super::turns::Hurry;
 use crate::backend::{LockAnswer, LockOp, LockRequest, Proof, patience};
 use crate::clock::millis;
 use crate::error::DatabaseError;
@@ -102,9 +103,11 @@ impl<'o> Round<'o> {
             (true, false) => Change::Take,
             (true, true) => Change::Both,
         };
-        let open = OpenTransaction::of_one_trip(table.writer, patience::wait()).await?;
+        let beats = self.ops.iter().any(|op| matches!(op, LockOp::KeepAlive(..) | LockOp::Extend(..)));
+        let hurry = if beats { Hurry::Beat } else { Hurry::None };
+        let open = OpenTransaction::of_one_trip(table.writer, patience::wait(), hurry).await?;
         if !self.change(open, table, change).await? {
-            let mut open = OpenTransaction::immediate(table.writer, patience::wait()).await?;
+            let mut open = OpenTransaction::immediate(table.writer, patience::wait(), hurry).await?;
             let (taking, changing, now) = (self.taking()?, self.changing()?, (table.now)());
             let changed = change.run(open.connection(), true, now, &taking, &changing).await.map_err(classify)?;
             open.commit(None).await?;
@@ -129,6 +132,7 @@ impl<'o> Round<'o> {
                 Ok(true)
             }
             Err(error) if is_busy(&error) => {
+                open.met_others();
                 let _ = open.rollback().await;
                 Ok(false)
             }

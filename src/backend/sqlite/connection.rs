@@ -12,6 +12,7 @@ use super::errors::{classify, effect, is_busy};
 use super::fence::Fence;
 use super::file::File;
 use super::holder;
+use super::turns::{Hurry, Turns};
 use crate::backend::{Effect, patience};
 use crate::error::DatabaseError;
 use crate::lock_mode::Wait;
@@ -25,11 +26,8 @@ pub(crate) struct Writer {
     file: Arc<File>,
     /// Closed for good: it is not opened again.
     closed: bool,
+    turns: Turns,
 }
-
-/// How long it is paused, in milliseconds, before another process is asked again to let us write: as SQLite's own busy handler
-/// pauses, but that would keep the connection's thread.
-const PAUSES: [u64; 12] = [1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100];
 
 impl Writer {
     pub(super) async fn new(
@@ -39,7 +37,7 @@ impl Writer {
     ) -> Result<Self, DatabaseError> {
         let fence = Arc::default();
         set_up(&mut connection, &fence).await?;
-        Ok(Writer { connection: Some(connection), fence, options, file, closed: false })
+        Ok(Writer { connection: Some(connection), fence, options, file, closed: false, turns: Turns::default() })
     }
 
     /// The connection, to the file that was opened.
@@ -81,19 +79,30 @@ impl Writer {
     }
 
     /// Begins, waiting for other processes at most this long.
-    async fn begin_immediate(&mut self, within: Duration) -> Result<(), sqlx::Error> {
-        let (asked, mut pauses) = (Instant::now(), PAUSES.into_iter());
+    async fn begin_immediate(&mut self, within: Duration, hurry: Hurry) -> Result<(), sqlx::Error> {
+        let asked = Instant::now();
+        self.give_way(hurry, within).await;
         loop {
             let Some(connection) = self.connection.as_mut() else { return Err(sqlx::Error::WorkerCrashed) };
             let begun = sqlx::raw_sql("begin immediate").execute(connection).await.map(drop);
             let left = within.saturating_sub(asked.elapsed());
             match begun {
-                Err(error) if is_busy(&error) && !left.is_zero() => {
-                    let pause = Duration::from_millis(pauses.next().unwrap_or(PAUSES[PAUSES.len() - 1]));
-                    tokio::time::sleep(pause.min(left)).await;
+                Err(error) if is_busy(&error) => {
+                    self.turns.met_others();
+                    if left.is_zero() {
+                        return Err(error);
+                    }
+                    tokio::time::sleep(hurry.pause().min(left)).await;
                 }
                 begun => return begun,
             }
+        }
+    }
+
+    /// Leaves room for processes that wait, if there are any.
+    async fn give_way(&self, hurry: Hurry, within: Duration) {
+        if let Some(pause) = self.turns.pause(hurry) {
+            tokio::time::sleep(pause.min(within)).await;
         }
     }
 }
@@ -132,7 +141,11 @@ pub(super) struct OpenTransaction {
 
 impl OpenTransaction {
     /// Takes the write lock on the whole file, within the budget.
-    pub(super) async fn immediate(writer: &Arc<Mutex<Writer>>, wait: Wait) -> Result<Self, DatabaseError> {
+    pub(super) async fn immediate(
+        writer: &Arc<Mutex<Writer>>,
+        wait: Wait,
+        hurry: Hurry,
+    ) -> Result<Self, DatabaseError> {
         let asked = Instant::now();
         let timed_out = |holder| DatabaseError::LockTimeout { waited: asked.elapsed(), holder };
         let (mut guard, left) = Writer::queue(writer, wait).await?;
@@ -141,7 +154,7 @@ impl OpenTransaction {
         let mut transaction = OpenTransaction { writer: Some(guard), lent: false };
         let Some(writer) = &mut transaction.writer else { return Err(timed_out(None)) };
         let file = writer.options.get_filename().to_owned();
-        match writer.begin_immediate(left).await {
+        match writer.begin_immediate(left, hurry).await {
             // Others may have written for long, and the file was looked at before.
             Ok(()) => {
                 writer.file.check_lately()?;
@@ -158,23 +171,45 @@ impl OpenTransaction {
 
     /// The writer, when it is our turn, for statements that begin and commit by themselves in one trip. However they end,
     /// nothing of them is left behind; once they have all succeeded, [`has_ended`](Self::has_ended) is to be said.
-    pub(super) async fn of_one_trip(writer: &Arc<Mutex<Writer>>, wait: Wait) -> Result<Self, DatabaseError> {
-        let (mut guard, _) = Writer::queue(writer, wait).await?;
+    pub(super) async fn of_one_trip(
+        writer: &Arc<Mutex<Writer>>,
+        wait: Wait,
+        hurry: Hurry,
+    ) -> Result<Self, DatabaseError> {
+        let (mut guard, left) = Writer::queue(writer, wait).await?;
         guard.connection().await?;
+        guard.give_way(hurry, left).await;
         Ok(OpenTransaction { writer: Some(guard), lent: false })
     }
 
-    /// As [`of_one_trip`](Self::of_one_trip), if nobody in this process uses the writer.
+    /// As [`of_one_trip`](Self::of_one_trip), if nobody in this process uses the writer, and nobody in another waits for it.
     pub(super) async fn at_once(writer: &Arc<Mutex<Writer>>) -> Result<Option<Self>, DatabaseError> {
         let Ok(mut guard) = Arc::clone(writer).try_lock_owned() else { return Ok(None) };
+        if guard.turns.pause(Hurry::None).is_some() {
+            return Ok(None);
+        }
         guard.connection().await?;
         Ok(Some(OpenTransaction { writer: Some(guard), lent: false }))
     }
 
     /// It has committed by itself. What was written to a file that was lost meanwhile is not to be acknowledged.
     pub(super) fn has_ended(mut self) -> Result<(), DatabaseError> {
-        let writer = self.writer.take();
-        writer.map_or(Ok(()), |writer| writer.file.check())
+        let kept = self.check_file();
+        self.let_go();
+        kept
+    }
+
+    /// Another process was in the way.
+    pub(super) fn met_others(&mut self) {
+        self.writer.iter_mut().for_each(|writer| writer.turns.met_others());
+    }
+
+    /// It has ended; the next one may have the writer.
+    fn let_go(&mut self) {
+        if let Some(mut writer) = self.writer.take() {
+            writer.fence.open();
+            writer.turns.has_written();
+        }
     }
 
     /// The connection it runs on.
@@ -221,7 +256,7 @@ impl OpenTransaction {
         match sqlx::raw_sql(AssertSqlSafe(commit)).execute(self.connection()).await {
             Ok(_) => {
                 let kept = self.check_file();
-                self.writer = None;
+                self.let_go();
                 kept.map_err(|lost| DatabaseError::CommitUnknown(lost.to_string()))
             }
             Err(error) => match effect(&error) {
@@ -240,7 +275,7 @@ impl OpenTransaction {
         let is_over = self.ours().await.is_err();
         let rolled_back = sqlx::raw_sql("rollback").execute(self.connection()).await;
         if is_over || rolled_back.is_ok() {
-            self.writer.take().iter().for_each(|writer| writer.fence.open());
+            self.let_go();
             return Ok(());
         }
         rolled_back.map(drop).map_err(classify)
@@ -270,4 +305,5 @@ async fn roll_back(writer: &mut Writer) {
         tracing::debug!(%error, "nothing to roll back");
     }
     writer.fence.open();
+    writer.turns.has_written();
 }
