@@ -1,10 +1,12 @@
 //! The reference shop: `cargo run`, open two browsers, and change the same order.
 
+use std::io::{BufRead, IsTerminal};
 use std::process::ExitCode;
 
 use clap::Parser;
-use shop::config::Config;
-use shop::{open, seed, serve};
+use shop::config::{Command, Config, MemberCommand};
+use shop::domain::Role;
+use shop::{Accounts, Shop, open, seed, serve};
 use tenure::Database;
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
@@ -13,23 +15,31 @@ use tracing_subscriber::EnvFilter;
 async fn main() -> ExitCode {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,shop=info,tenure=info"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
-    match run(Config::parse()).await {
+    let config = Config::parse();
+    let (done, failed) = match config.command.clone() {
+        None => (run(config).await, "The shop could not start"),
+        Some(Command::Member(command)) => (member(&config, command).await, "Nothing was changed"),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("The shop could not start: {error}");
+            eprintln!("{failed}: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
 async fn run(config: Config) -> Result<(), Box<dyn std::error::Error>> {
+    let (settings, accounts) = (config.settings()?, config.accounts());
     let db = Database::connect(&config.database_url).await?;
-    let shop = open(db).await?;
+    let shop = open(db, accounts).await?;
     let listener = TcpListener::bind(config.listen).await.map_err(|error| {
         format!("cannot listen on {}: {error}; choose another address with --listen", config.listen)
     })?;
     greet(&listener.local_addr()?.to_string(), &without_password(&config.database_url));
-    serve(listener, shop, config.secure_cookies, stop_requested()).await?;
+    say_who_can_sign_in(&shop, accounts).await?;
+    println!("\nStop it with Ctrl-C.");
+    serve(listener, shop, settings, stop_requested()).await?;
     println!("The shop is closed.");
     Ok(())
 }
@@ -38,11 +48,59 @@ fn greet(address: &str, database_url: &str) {
     println!("The shop is open.\n");
     println!("  http://{address}/            orders (open it in two browsers)");
     println!("  http://{address}/locks       who is editing what (operators)\n");
-    println!("Data: {database_url}. Everybody's password: {}\n", seed::DEMO_PASSWORD);
-    for (id, name, role, _) in seed::members() {
-        println!("  {:<10} {:?}, {name}", id.as_str(), role);
+    println!("Data: {database_url}.");
+}
+
+async fn say_who_can_sign_in(shop: &Shop, accounts: Accounts) -> Result<(), Box<dyn std::error::Error>> {
+    let demo = shop.demo_members().await?;
+    if accounts == Accounts::Demo && !demo.is_empty() {
+        println!("This is a demo: everybody can sign in as one of these, with the password {}\n", seed::DEMO_PASSWORD);
+        for (id, name, role, _) in
+            seed::members().into_iter().filter(|(id, ..)| demo.iter().any(|own| own == id.as_str()))
+        {
+            println!("  {:<10} {:?}, {name}", id.as_str(), role);
+        }
+    } else if !shop.has_members().await? {
+        println!("\nNobody can sign in yet. Make the first member: shop member add NAME --operator");
+        println!("(on this database: --database-url or DATABASE_URL). Or start it as a demo: --demo");
+    } else if !demo.is_empty() {
+        println!("\n{} accounts of the demo are in this database, and cannot sign in without --demo.", demo.len());
+        println!("Give those that are needed a password of their own: shop member password NAME");
     }
-    println!("\nStop it with Ctrl-C.");
+    Ok(())
+}
+
+/// Makes a member, or sets a password. The tables are made first, and nobody else.
+async fn member(config: &Config, command: MemberCommand) -> Result<(), Box<dyn std::error::Error>> {
+    let shop = open(Database::connect(&config.database_url).await?, Accounts::Own).await?;
+    match command {
+        MemberCommand::Add { id, name, operator } => {
+            let role = if operator { Role::Operator } else { Role::Customer };
+            let member = shop.add_member(&id, name.as_deref().unwrap_or(&id), role, &password()?).await?;
+            println!("{} can sign in now.", member.id());
+        }
+        MemberCommand::Password { id } => {
+            shop.set_password(&id, &password()?).await?;
+            println!("The password of {id} is set, and every session of theirs is ended.");
+        }
+    }
+    shop.database().close().await;
+    Ok(())
+}
+
+/// From the terminal, twice and without showing it; or the first line of what is piped in.
+fn password() -> Result<String, Box<dyn std::error::Error>> {
+    let stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        let password = rpassword::prompt_password("Password (at least 12 characters): ")?;
+        if rpassword::prompt_password("Once more: ")? != password {
+            return Err("the two passwords are not the same; try again".into());
+        }
+        return Ok(password);
+    }
+    let mut line = String::new();
+    stdin.lock().read_line(&mut line)?;
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
 }
 
 /// The URL as it may be shown: `postgres://shop:secret@host/db` without the secret.

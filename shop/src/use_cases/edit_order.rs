@@ -32,6 +32,7 @@ impl Shop {
     pub async fn open_for_edit(&self, actor: &Member, no: &OrderNo, id: LockId) -> Result<Editing<Order>, Refusal> {
         let order = self.order_of(actor, no).await?;
         must_be_changeable(&order)?;
+        self.counts_lock(actor)?;
         let key = LockKey::of::<Order>(no);
         let lease = match self.locks.try_lock_as(&key, &actor.owner(), id.clone()).await {
             // The page that held it was left a moment ago, and its parting grace is not over: nobody else is there.
@@ -39,7 +40,7 @@ impl Shop {
                 self.locks.break_lock(&key, own.generation, &actor.owner(), MOVED_HERE).await?;
                 self.locks.try_lock_as(&key, &actor.owner(), id).await?
             }
-            lease => lease?,
+            lease => lease.inspect_err(|_| self.gate.forgive_lock(actor.id().as_str()))?,
         };
         // Loaded again, because somebody may have saved before the lock was ours.
         let aggregate = self.order_of(actor, no).await?;

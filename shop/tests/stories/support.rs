@@ -8,6 +8,7 @@ use scraper::{Html, Selector};
 use shop::domain::{Address, MemberId, Money, Order, OrderLine, OrderNo, Receiver, ShippingInfo};
 use shop::seed::DEMO_PASSWORD;
 use shop::use_cases::Shop;
+use shop::{Accounts, Settings};
 use tempfile::TempDir;
 use tenure::{ConnectOptions, Database, LockManager, ManualClock, Repository, Version, VersionToken};
 use tokio::net::TcpListener;
@@ -32,6 +33,11 @@ impl Server {
     }
 
     pub async fn start_as(set_up: impl FnOnce(Shop) -> Shop) -> Server {
+        Server::start_with(Settings::default(), set_up).await
+    }
+
+    /// A shop that is reached otherwise.
+    pub async fn start_with(settings: Settings, set_up: impl FnOnce(Shop) -> Shop) -> Server {
         let directory = tempfile::tempdir().unwrap();
         let clock = ManualClock::new();
         let url = match std::env::var("SHOP_STORIES_ON").as_deref() {
@@ -41,11 +47,11 @@ impl Server {
             Ok(other) => panic!("SHOP_STORIES_ON={other}: the stories are told on sqlite, postgres and mysql"),
         };
         let db = Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap();
-        let shop = set_up(shop::open(db.clone()).await.unwrap());
+        let shop = set_up(shop::open(db.clone(), Accounts::Demo).await.unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = oneshot::channel::<()>();
-        tokio::spawn(shop::serve(listener, shop, false, async move { drop(stopped.await) }));
+        tokio::spawn(shop::serve(listener, shop, settings, async move { drop(stopped.await) }));
         Server { base, clock, db, stop: Some(stop), _directory: directory }
     }
 
