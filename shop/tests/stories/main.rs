@@ -10,6 +10,7 @@ mod first_edit;
 mod merging;
 mod notes;
 mod parcel;
+mod sessions;
 mod sign_in;
 mod supervision;
 mod support;
