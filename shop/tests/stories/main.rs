@@ -3,10 +3,13 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 mod again;
+mod around;
 mod bad_input;
+mod bounds;
 mod busy;
 mod editing;
 mod first_edit;
+mod guessing;
 mod merging;
 mod notes;
 mod parcel;
