@@ -10,6 +10,7 @@ use shop::{Accounts, Shop, open, seed, serve};
 use tenure::Database;
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
+use url::Url;
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -103,13 +104,21 @@ fn password() -> Result<String, Box<dyn std::error::Error>> {
     Ok(line.trim_end_matches(['\r', '\n']).to_owned())
 }
 
-/// The URL as it may be shown: `postgres://shop:secret@host/db` without the secret.
+/// The URL as it may be shown: `postgres://shop:secret@host/db?password=secret` without the secrets. Whatever else stands
+/// behind the question mark is not needed to know which database it is.
 fn without_password(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    match rest.rsplit_once('@') {
-        Some((user, place)) => format!("{scheme}://{}@{place}", user.split(':').next().unwrap_or_default()),
-        None => url.to_owned(),
+    // The name of a file has no secrets, and stays as it was typed.
+    if url.starts_with("sqlite:") {
+        return url.split('?').next().unwrap_or_default().to_owned();
     }
+    let Ok(mut parsed) = Url::parse(url) else {
+        return format!("{}://…", url.split("://").next().unwrap_or_default());
+    };
+    parsed.set_query(None);
+    parsed.set_fragment(None);
+    // There is no password to take away where there is no host.
+    let _ = parsed.set_password(None);
+    parsed.to_string()
 }
 
 /// Ctrl-C, or the signal that service managers send.
@@ -136,6 +145,12 @@ mod tests {
     #[test]
     fn a_password_is_not_shown() {
         assert_eq!(without_password("postgres://shop:s3:cr@t@db.example/shop"), "postgres://shop@db.example/shop");
+        assert_eq!(
+            without_password("postgres://db.example/shop?user=shop&password=s3cr@t"),
+            "postgres://db.example/shop"
+        );
+        assert_eq!(without_password("mysql://shop:s3cr?t@db.example/shop"), "mysql://…");
+        assert_eq!(without_password("mysql://shop:s3%40cr@[::1]:3306/shop"), "mysql://shop@[::1]:3306/shop");
         assert_eq!(without_password("sqlite://shop.db"), "sqlite://shop.db");
     }
 }

@@ -130,7 +130,9 @@ pub async fn identify(State(door): State<Door>, request: Request, next: Next) ->
 fn sign(parts: &mut Parts, key: &BrowserKey, session: Option<Current>) {
     let member = session.as_ref().map(|session| session.member.id().as_str());
     parts.extensions.insert(key.csrf(member));
-    if let Some(Current { member, id }) = session {
+    if let Some(current) = session {
+        parts.extensions.insert(current.clone());
+        let Current { member, id } = current;
         parts.extensions.insert(member.owner());
         parts.extensions.insert(member);
         parts.extensions.insert::<SessionId>(id);

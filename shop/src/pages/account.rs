@@ -40,11 +40,13 @@ impl AccountPage {
 /// GET /account
 pub(super) async fn show(State(shop): State<Shop>, visit: Visit, current: Option<Extension<SessionId>>) -> Response {
     let Visit { frame, member } = visit;
-    let sessions = match shop.sessions(&member).await {
+    let mut sessions = match shop.sessions(&member).await {
         Ok(sessions) => sessions,
         Err(refusal) => return refusal::plain(frame, refusal),
     };
     let current = current.map(|Extension(id)| id);
+    // The one that people look for first.
+    sessions.sort_by_key(|session| current.as_ref().is_none_or(|current| current.0 != session.id));
     let page = AccountPage { f: frame.state("AM-1"), member, sessions, current };
     page.f.answer(StatusCode::OK, &page)
 }

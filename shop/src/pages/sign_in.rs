@@ -19,7 +19,7 @@ use crate::domain::Role;
 use crate::seed;
 use crate::session::{self, Visitor};
 use crate::texts::{Html, left};
-use crate::use_cases::{Knock, SessionId, Shop, SignIn};
+use crate::use_cases::{Current, Knock, SessionId, Shop, SignIn};
 
 /// The people of the story: who they are stands in the README.
 const SHOWN: [&str; 5] = ["minji", "lee", "emma", "park", "olivia"];
@@ -86,6 +86,7 @@ pub(super) async fn sign_in(
     State(shop): State<Shop>,
     Extension(visitor): Extension<Visitor>,
     Key(key): Key,
+    before: Option<Extension<Current>>,
     form: PostedByAnybody,
 ) -> Response {
     let PostedByAnybody { frame, fields } = form;
@@ -97,6 +98,12 @@ pub(super) async fn sign_in(
         Ok(SignIn::Done(session)) => {
             let mut response = see(here(fields.text("next")));
             session::start(&mut response, &session);
+            // The browser forgets the secret of the session that it had, so nobody could end that any more.
+            if let Some(Extension(Current { member, id })) = before
+                && let Err(refusal) = shop.end_session(&member, &id).await
+            {
+                tracing::warn!(error = &refusal as &dyn std::error::Error, "a session that was replaced goes on");
+            }
             response
         }
         Ok(SignIn::Wrong) => again(&shop, frame, &fields, t.wrong_password(), StatusCode::UNPROCESSABLE_ENTITY).await,

@@ -30,9 +30,14 @@ impl Shop {
     /// Takes the lock and opens the order for editing. The page makes the form's id, so that sending the page's request
     /// again (a double click, a lost answer) opens the same lease again.
     pub async fn open_for_edit(&self, actor: &Member, no: &OrderNo, id: LockId) -> Result<Editing<Order>, Refusal> {
-        let order = self.order_of(actor, no).await?;
-        must_be_changeable(&order)?;
         self.counts_lock(actor)?;
+        self.open_counted(actor, no, id).await
+    }
+
+    async fn open_counted(&self, actor: &Member, no: &OrderNo, id: LockId) -> Result<Editing<Order>, Refusal> {
+        let forgiven = |_: &_| self.gate.forgive_lock(actor.id().as_str());
+        let order = self.order_of(actor, no).await.inspect_err(forgiven)?;
+        must_be_changeable(&order).inspect_err(forgiven)?;
         let key = LockKey::of::<Order>(no);
         let lease = match self.locks.try_lock_as(&key, &actor.owner(), id.clone()).await {
             // The page that held it was left a moment ago, and its parting grace is not over: nobody else is there.
@@ -40,7 +45,7 @@ impl Shop {
                 self.locks.break_lock(&key, own.generation, &actor.owner(), MOVED_HERE).await?;
                 self.locks.try_lock_as(&key, &actor.owner(), id).await?
             }
-            lease => lease.inspect_err(|_| self.gate.forgive_lock(actor.id().as_str()))?,
+            lease => lease.map_err(Refusal::from).inspect_err(forgiven)?,
         };
         // Loaded again, because somebody may have saved before the lock was ours.
         let aggregate = self.order_of(actor, no).await?;
@@ -61,15 +66,18 @@ impl Shop {
     ) -> Result<Editing<Order>, Refusal> {
         self.order_of(actor, no).await?;
         let key = LockKey::of::<Order>(no);
+        // Before the other lease is ended: whoever may take no other one keeps it.
+        self.counts_lock(actor)?;
         let holders = self.locks.holders(&key).await?;
         match holders.into_iter().find(|holder| holder.generation == generation) {
             Some(holder) if holder.owner.id != actor.id().as_str() => {
+                self.gate.forgive_lock(actor.id().as_str());
                 return Err(Refusal::Lock(LockError::AlreadyLocked(Box::new(holder))));
             }
             Some(_) => drop(self.locks.break_lock(&key, generation, &actor.owner(), MOVED_HERE).await?),
             None => {}
         }
-        self.open_for_edit(actor, no, id).await
+        self.open_counted(actor, no, id).await
     }
 
     /// Saves the form: checks the lease, changes the order and frees it, in one transaction.

@@ -93,6 +93,22 @@ async fn nobody_fills_the_history_with_locks() {
 }
 
 #[tokio::test]
+async fn whoever_may_take_no_more_locks_keeps_the_one_they_have() {
+    let (server, _clock) = with_a_clock().await;
+    let minji = server.sign_in("minji").await;
+    minji.edit(ORDER).await.is(200);
+    let elsewhere = minji.edit(ORDER).await;
+    let mut form = elsewhere.is(423).form("/orders/2026-000300/edit/move-here");
+    for no in 1..60 {
+        let moved = minji.submit(form.clone().with("next-form", &format!("{no:032x}"))).await;
+        moved.is(200).form(SAVE);
+        form = form.with("generation", &(no + 1).to_string());
+    }
+    let refused = minji.submit(form.with("next-form", &"7".repeat(32))).await;
+    assert_eq!((refused.is(429).state().as_str(), server.held().await.len()), ("E-429", 1));
+}
+
+#[tokio::test]
 async fn locks_that_others_hold_cost_nothing() {
     let (server, _clock) = with_a_clock().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);

@@ -242,6 +242,17 @@ async fn seen_id(browser: &Browser) -> String {
 }
 
 #[tokio::test]
+async fn signing_in_again_in_the_same_browser_leaves_one_session() {
+    let server = Server::start().await;
+    let minji = server.sign_in("minji").await;
+    let form = minji.get("/sign-in").await.form("/sign-in").with("login", "minji").with("password", "tenure-demo");
+    minji.submit(form.clone()).await.is(200);
+    assert_eq!(ends(&minji.get("/account").await).len(), 1);
+    minji.submit(form.with("login", "lee")).await.is(200);
+    assert_eq!(seen_at(&server).await.len(), 1);
+}
+
+#[tokio::test]
 async fn nobody_ends_a_session_of_somebody_else() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
