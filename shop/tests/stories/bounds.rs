@@ -52,6 +52,11 @@ async fn fields_that_no_form_has_are_neither_kept_nor_sent_back() {
     let form = minji.get(SHIPPING).await.form(SHIPPING).with("receiver.phone", "call me").with("smuggled", "in-here");
     let page = minji.submit(form).await;
     assert!(page.is(422).says("call me").html.find("smuggled").is_none() && !page.html.contains("in-here"));
+    let form = minji.get(SHIPPING).await.form(SHIPPING).with("message", "typed").with("smuggled", "in-here");
+    for form in [form.clone().with("csrf", "wrong"), form.with("version", "none")] {
+        let page = minji.submit(form).await;
+        assert!(!page.says("typed").html.contains("smuggled") && !page.html.contains("in-here"), "{}", page.html);
+    }
 }
 
 async fn with_a_clock() -> (Server, ManualClock) {
@@ -73,6 +78,7 @@ async fn nobody_fills_the_history_with_locks() {
         }
         minji.submit(opened.is(200).form("/orders/2026-000300/edit/leave")).await.is(200);
         taken += 1;
+        assert!(taken <= 60, "there is no end to it");
     };
     assert_eq!((taken, refused.state().as_str()), (60, "E-429"));
     refused.says("more forms for editing than one person");
