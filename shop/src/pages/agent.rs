@@ -34,7 +34,7 @@ pub(super) fn named(t: Lang, agent: &str) -> Html {
         (Some(browser), Some(system)) => t.browser_on(browser, system),
         (Some(only), None) | (None, Some(only)) => Html::text(only),
         (None, None) if agent.trim().is_empty() => t.unknown_browser().into(),
-        (None, None) => Html::text(&agent.chars().take(LONGEST).collect::<String>()),
+        (None, None) => Html::text(agent.chars().take(LONGEST).collect::<String>()),
     }
 }
 

@@ -114,7 +114,7 @@ impl Shop {
     /// Sets a member's password without asking for the old one, and signs them out everywhere. For the command line.
     pub async fn set_password(&self, id: &str, password: &str) -> Result<(), MemberRefusal> {
         let id = MemberId::new(id)?;
-        let member = self.members.get(&id).await.map_err(tenure::Error::from)?.ok_or(MemberRefusal::Missing)?;
+        let member = self.members.get(&id).await?.ok_or(MemberRefusal::Missing)?;
         check_password(password, &id, member.name(), &[seed::DEMO_PASSWORD])?;
         let (db, of, hash) = (self.db.clone(), id.to_string(), hashed(password));
         let update = self.members.update(&id).command("set password").also(move |tx, _| {
