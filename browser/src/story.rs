@@ -4,8 +4,8 @@ use std::future::pending;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use shop::Shop;
 use shop::domain::{Order, OrderNo};
+use shop::{Accounts, Settings, Shop};
 use tempfile::TempDir;
 use tenure::{ConnectOptions, Database, Holder, Loaded, LockKey, ManualClock, Repository};
 use tokio::net::TcpListener;
@@ -47,7 +47,7 @@ impl Story {
         let url = format!("sqlite://{}", directory.path().join("shop.db").display());
         let db =
             Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.expect("a new database");
-        let shop = set_up(shop::open(db).await.expect("the demo data"));
+        let shop = set_up(shop::open(db, Accounts::Demo).await.expect("the demo data"));
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let base = format!("http://{}", listener.local_addr().expect("its own address"));
         let address = listener.local_addr().expect("its own address");
@@ -71,7 +71,7 @@ impl Story {
         let (address, shop) = (self.address, self.shop.clone());
         let serving = runtime.spawn(async move {
             let listener = TcpListener::bind(address).await.expect("the same port");
-            tokio::spawn(shop::serve(listener, shop, false, pending()));
+            tokio::spawn(shop::serve(listener, shop, Settings::default(), pending()));
         });
         serving.await.expect("the shop is open");
         self.open = Some(runtime);

@@ -21,7 +21,10 @@ use crate::domain::{MemberId, OrderState};
 use crate::use_cases::OrderRow;
 
 pub(crate) use forms::{KeptRow, SavedRow, keep_form, kept_form, mark_saved, saved_form, sweep_forms};
-pub use sessions::Sessions;
+pub(crate) use sessions::{
+    Ended, SessionRow, delete_session, delete_sessions, demo_members, insert_session, knows_browser, list_sessions,
+    read_session, remember_browser, sweep_sessions, touch_session,
+};
 
 /// Which of the files answers.
 macro_rules! on {
@@ -109,14 +112,6 @@ impl Listed {
 fn value<T: ValueObject>(name: &str, value: Value) -> Result<T, DatabaseError> {
     let columns = [Column::new(name, name, value.kind())];
     Ok(T::read(&mut RowReader::new("orders", &columns, &[value]))?)
-}
-
-/// A sign-in session as it is stored.
-#[derive(sqlx::FromRow)]
-struct StoredSession {
-    data: String,
-    /// Seconds since 1970.
-    expires_at: i64,
 }
 
 /// A failed statement of the shop's own.

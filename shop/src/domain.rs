@@ -15,6 +15,8 @@ mod order_error;
 mod order_line;
 mod order_no;
 mod order_state;
+mod password;
+mod reason;
 mod shipping;
 mod text;
 
@@ -26,6 +28,8 @@ pub use order_error::OrderError;
 pub use order_line::OrderLine;
 pub use order_no::OrderNo;
 pub use order_state::OrderState;
+pub use password::{WeakPassword, check_password};
+pub use reason::check_reason;
 pub use shipping::{Address, Receiver, ShippingInfo};
 pub use text::{Invalid, Problem};
 
@@ -36,24 +40,41 @@ mod tests {
 
     use super::{Member, Note, Order};
 
-    const MIGRATIONS: [&str; 2] =
-        [include_str!("../migrations/sqlite/0001_shop.sql"), include_str!("../migrations/postgres/0001_shop.sql")];
+    const MIGRATIONS: [[&str; 2]; 2] = [
+        [include_str!("../migrations/sqlite/0001_shop.sql"), include_str!("../migrations/sqlite/0003_sessions.sql")],
+        [
+            include_str!("../migrations/postgres/0001_shop.sql"),
+            include_str!("../migrations/postgres/0003_sessions.sql"),
+        ],
+    ];
 
-    /// The columns of a table in a migration: a line each, the name first.
-    fn columns_in(migration: &'static str, table: &str) -> Vec<&'static str> {
-        let (_, body) = migration.split_once(&format!("create table {table} (\n")).expect("the table is created");
+    /// The columns of a table in the migrations: a line each, the name first; then those that were added.
+    fn columns_in([first, added]: [&'static str; 2], table: &str) -> Vec<&'static str> {
+        let (_, body) = first.split_once(&format!("create table {table} (\n")).expect("the table is created");
         let (body, _) = body.split_once("\n)").expect("the table ends");
         let words = body.lines().filter_map(|line| line.split_whitespace().next());
-        words.filter(|word| !["--", "primary", "foreign", "check"].contains(word)).collect()
+        let added = added.lines().filter_map(|line| {
+            line.strip_prefix(&format!("alter table {table} add column "))?.split_whitespace().next()
+        });
+        let own = words.filter(|word| !["--", "primary", "foreign", "check"].contains(word));
+        let mut columns: Vec<_> = own.chain(added).collect();
+        columns.sort_unstable();
+        columns
+    }
+
+    fn sorted<'a>(columns: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+        let mut columns: Vec<_> = columns.collect();
+        columns.sort_unstable();
+        columns
     }
 
     fn assert_columns(mapping: &Mapping) {
         for migration in MIGRATIONS {
             let root = mapping.root.columns.iter().map(|column| column.name.as_str()).chain([mapping.version.as_str()]);
-            assert_eq!(columns_in(migration, &mapping.root.name), root.collect::<Vec<_>>());
+            assert_eq!(columns_in(migration, &mapping.root.name), sorted(root));
             for child in &mapping.children {
                 let columns = child.owner.iter().chain(child.columns.iter().map(|column| &column.name));
-                assert_eq!(columns_in(migration, &child.name), columns.collect::<Vec<_>>());
+                assert_eq!(columns_in(migration, &child.name), sorted(columns.map(String::as_str)));
             }
         }
     }

@@ -5,16 +5,23 @@
 //! translate between forms and use cases, [`use_cases`] order the steps, [`domain`] decides. SQL is only in [`backend`].
 
 pub mod backend;
+mod clock;
 pub mod config;
+mod cookies;
 pub mod domain;
+mod gate;
 mod open;
 pub mod pages;
 pub mod seed;
+mod server;
 pub mod session;
+mod settings;
 pub mod texts;
 pub mod use_cases;
 mod web;
 
-pub use open::open;
+pub use open::{Accounts, open};
+pub use server::serve;
+pub use settings::{Settings, Times};
 pub use use_cases::Shop;
-pub use web::{app, serve};
+pub use web::app;

@@ -1,59 +1,129 @@
 //! The reference shop: `cargo run`, open two browsers, and change the same order.
 
+use std::io::{BufRead, IsTerminal};
 use std::process::ExitCode;
 
 use clap::Parser;
-use shop::config::Config;
-use shop::{open, seed, serve};
-use tenure::{ConnectOptions, Database};
+use shop::config::{Command, Config, MemberCommand};
+use shop::domain::Role;
+use shop::{Accounts, Shop, open, seed, serve};
+use tenure::{ConnectOptions, Database, DatabaseError};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
+use url::Url;
 
 #[tokio::main]
 async fn main() -> ExitCode {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,shop=info,tenure=info"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
-    match run(Config::parse()).await {
+    let config = Config::parse();
+    let (done, failed) = match config.command.clone() {
+        None => (run(config).await, "The shop could not start"),
+        Some(Command::Member(command)) => (member(&config, command).await, "Nothing was changed"),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("The shop could not start: {error}");
+            eprintln!("{failed}: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
 async fn run(config: Config) -> Result<(), Box<dyn std::error::Error>> {
-    let options = ConnectOptions::new();
-    let options = if config.allow_plaintext { options.allowing_plaintext() } else { options };
-    let db = Database::connect_with(&config.database_url, options).await?;
-    let shop = open(db).await?;
+    let (settings, accounts) = (config.settings()?, config.accounts());
+    let shop = open(connect(&config).await?, accounts).await?;
     let listener = TcpListener::bind(config.listen).await.map_err(|error| {
         format!("cannot listen on {}: {error}; choose another address with --listen", config.listen)
     })?;
     greet(&listener.local_addr()?.to_string(), &without_password(&config.database_url));
-    serve(listener, shop, config.secure_cookies, stop_requested()).await?;
+    say_who_can_sign_in(&shop, accounts).await?;
+    println!("\nStop it with Ctrl-C.");
+    serve(listener, shop, settings, stop_requested()).await?;
     println!("The shop is closed.");
     Ok(())
+}
+
+async fn connect(config: &Config) -> Result<Database, DatabaseError> {
+    let options = ConnectOptions::new();
+    let options = if config.allow_plaintext { options.allowing_plaintext() } else { options };
+    Database::connect_with(&config.database_url, options).await
 }
 
 fn greet(address: &str, database_url: &str) {
     println!("The shop is open.\n");
     println!("  http://{address}/            orders (open it in two browsers)");
     println!("  http://{address}/locks       who is editing what (operators)\n");
-    println!("Data: {database_url}. Everybody's password: {}\n", seed::DEMO_PASSWORD);
-    for (id, name, role, _) in seed::members() {
-        println!("  {:<10} {:?}, {name}", id.as_str(), role);
-    }
-    println!("\nStop it with Ctrl-C.");
+    println!("Data: {database_url}.");
 }
 
-/// The URL as it may be shown: `postgres://shop:secret@host/db` without the secret.
-fn without_password(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    match rest.rsplit_once('@') {
-        Some((user, place)) => format!("{scheme}://{}@{place}", user.split(':').next().unwrap_or_default()),
-        None => url.to_owned(),
+async fn say_who_can_sign_in(shop: &Shop, accounts: Accounts) -> Result<(), Box<dyn std::error::Error>> {
+    let demo = shop.demo_members().await?;
+    if accounts == Accounts::Demo && !demo.is_empty() {
+        println!("This is a demo: everybody can sign in as one of these, with the password {}\n", seed::DEMO_PASSWORD);
+        for (id, name, role, _) in
+            seed::members().into_iter().filter(|(id, ..)| demo.iter().any(|own| own == id.as_str()))
+        {
+            println!("  {:<10} {:?}, {name}", id.as_str(), role);
+        }
+    } else if !shop.has_members().await? {
+        println!("\nNobody can sign in yet. Make the first member: shop member add NAME --operator");
+        println!("(on this database: --database-url or DATABASE_URL). Or start it as a demo: --demo");
+    } else if !demo.is_empty() {
+        println!("\n{} accounts of the demo are in this database, and cannot sign in without --demo.", demo.len());
+        println!("Give those that are needed a password of their own: shop member password NAME");
     }
+    Ok(())
+}
+
+/// Makes a member, or sets a password. The tables are made first, and nobody else.
+async fn member(config: &Config, command: MemberCommand) -> Result<(), Box<dyn std::error::Error>> {
+    let shop = open(connect(config).await?, Accounts::Own).await?;
+    match command {
+        MemberCommand::Add { id, name, operator } => {
+            let role = if operator { Role::Operator } else { Role::Customer };
+            let member = shop.add_member(&id, name.as_deref().unwrap_or(&id), role, &password()?).await?;
+            println!("{} can sign in now.", member.id());
+        }
+        MemberCommand::Password { id } => {
+            shop.set_password(&id, &password()?).await?;
+            println!("The password of {id} is set, and every session of theirs is ended.");
+        }
+    }
+    shop.database().close().await;
+    Ok(())
+}
+
+/// From the terminal, twice and without showing it; or the first line of what is piped in.
+fn password() -> Result<String, Box<dyn std::error::Error>> {
+    let stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        let password = rpassword::prompt_password("Password (at least 12 characters): ")?;
+        if rpassword::prompt_password("Once more: ")? != password {
+            return Err("the two passwords are not the same; try again".into());
+        }
+        return Ok(password);
+    }
+    let mut line = String::new();
+    stdin.lock().read_line(&mut line)?;
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+/// The URL as it may be shown: `postgres://shop:secret@host/db?password=secret` without the secrets. Whatever else stands
+/// behind the question mark is not needed to know which database it is.
+fn without_password(url: &str) -> String {
+    // The name of a file has no secrets, and stays as it was typed.
+    if url.starts_with("sqlite:") {
+        return url.split('?').next().unwrap_or_default().to_owned();
+    }
+    let Ok(mut parsed) = Url::parse(url) else {
+        return format!("{}://…", url.split("://").next().unwrap_or_default());
+    };
+    parsed.set_query(None);
+    parsed.set_fragment(None);
+    // There is no password to take away where there is no host.
+    let _ = parsed.set_password(None);
+    parsed.to_string()
 }
 
 /// Ctrl-C, or the signal that service managers send.
@@ -80,6 +150,12 @@ mod tests {
     #[test]
     fn a_password_is_not_shown() {
         assert_eq!(without_password("postgres://shop:s3:cr@t@db.example/shop"), "postgres://shop@db.example/shop");
+        assert_eq!(
+            without_password("postgres://db.example/shop?user=shop&password=s3cr@t"),
+            "postgres://db.example/shop"
+        );
+        assert_eq!(without_password("mysql://shop:s3cr?t@db.example/shop"), "mysql://…");
+        assert_eq!(without_password("mysql://shop:s3%40cr@[::1]:3306/shop"), "mysql://shop@[::1]:3306/shop");
         assert_eq!(without_password("sqlite://shop.db"), "sqlite://shop.db");
     }
 }

@@ -2,15 +2,13 @@
 
 use std::time::Duration;
 
-use argon2::Argon2;
-use argon2::password_hash::PasswordHasher;
 use jiff::{SignedDuration, Timestamp};
 use tenure::{Database, DatabaseError, Error, Owner, SweepError};
 
 use crate::backend;
 use crate::domain::Member;
 use crate::seed;
-use crate::use_cases::Shop;
+use crate::use_cases::{Shop, hashed};
 
 /// How long the database remembers which commits it made. Whoever lost the answer asks within seconds.
 const COMMITS_REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
@@ -26,14 +24,25 @@ const KEYS_REMEMBERED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// How long it can be looked up who edited what, and who ended whose lock.
 const HISTORY_REMEMBERED: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// Opens the shop in this database; a commit whose answer is lost on the way is asked about. A database without members is filled with demo people and orders, all or nothing.
+/// Whose accounts there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accounts {
+    /// The invented people of the demo, with a password that everybody knows: a database without members is filled with them
+    /// and with their orders, all or nothing.
+    Demo,
+    /// Those that somebody has made. The people of the demo, if they are in the database, cannot sign in.
+    Own,
+}
+
+/// Opens the shop in this database; a commit whose answer is lost on the way is asked about.
 ///
 /// # Errors
 /// [`Error::Database`] when the tables are of a newer release, or the database cannot be written.
-pub async fn open(db: Database) -> Result<Shop, Error> {
+pub async fn open(db: Database, accounts: Accounts) -> Result<Shop, Error> {
     backend::migrate(&db).await?;
-    let shop = Shop::new(db.resolving_commits());
-    if !backend::has_members(&shop.db).await? {
+    let mut shop = Shop::new(db.resolving_commits());
+    shop.has_demo = accounts == Accounts::Demo;
+    if shop.has_demo && !shop.has_members().await? {
         let members = tokio::task::spawn_blocking(hashed_members).await;
         fill(&shop, members.map_err(|error| DatabaseError::Other(std::sync::Arc::new(error)))?).await?;
     }
@@ -46,7 +55,7 @@ pub async fn open(db: Database) -> Result<Shop, Error> {
 /// # Errors
 /// [`Error::Database`]; it stays until the next time.
 pub(crate) async fn sweep(shop: &Shop) -> Result<(), Error> {
-    backend::Sessions::new(&shop.db).sweep().await?;
+    shop.sweep_sessions().await?;
     let remembered = SignedDuration::try_from(FORMS_REMEMBERED).unwrap_or(SignedDuration::MAX);
     backend::sweep_forms(&shop.db, (Timestamp::now() - remembered).as_second()).await?;
     shop.db.forget_operations(COMMITS_REMEMBERED).await?;
@@ -76,8 +85,9 @@ async fn fill(shop: &Shop, members: Vec<Member>) -> Result<(), Error> {
 
 /// All demo members have the same password, so it is hashed once: they share the salt as they share the secret.
 fn hashed_members() -> Vec<Member> {
-    let hash = Argon2::default().hash_password(seed::DEMO_PASSWORD.as_bytes()).map(|hash| hash.to_string());
-    let hash = hash.expect("a short password is hashed");
-    let member = |(id, name, role, _)| Member::new(id, name, role, hash.clone()).expect("the demo people are valid");
+    let hash = hashed(seed::DEMO_PASSWORD);
+    let member = |(id, name, role, _)| {
+        Member::new(id, name, role, hash.clone()).expect("the demo people are valid").of_the_demo()
+    };
     seed::members().into_iter().map(member).collect()
 }

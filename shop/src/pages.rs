@@ -7,6 +7,8 @@
 //! What a form needs travels in hidden fields: `csrf`; `form_id`, which form it is; `person`, for whom it was drawn; the
 //! `version` that the person saw (a token that is good for that order only); and `lid`, the secret of a lease.
 
+mod account;
+mod agent;
 mod assets;
 mod beat;
 mod both;
@@ -28,6 +30,7 @@ mod note;
 mod order;
 mod orders;
 mod outcome;
+mod password;
 mod posted;
 mod problem;
 mod read;
@@ -57,6 +60,10 @@ pub fn router() -> Router<Shop> {
         .route("/", get(|| async { Redirect::to("/orders") }))
         .route("/sign-in", get(sign_in::show).post(sign_in::sign_in))
         .route("/sign-out", post(sign_in::sign_out))
+        .route("/account", get(account::show))
+        .route("/account/sessions/end", post(account::end))
+        .route("/account/sign-out-everywhere", post(account::end_all))
+        .route("/account/password", get(password::show).post(password::change))
         .route("/orders", get(orders::show))
         .route("/orders/{no}", get(order::show))
         .route("/orders/{no}/shipping", get(shipping::show).post(shipping::save))
@@ -95,6 +102,21 @@ pub fn signed_out(parts: &Parts) -> Response {
 /// The answer when the session of a request could not be read.
 pub fn unavailable(parts: &Parts) -> Response {
     problem::unavailable(Frame::bare(parts))
+}
+
+/// The answer to a form that is longer than any of ours.
+pub(crate) fn too_long(parts: &Parts) -> Response {
+    problem::too_long(Frame::bare(parts))
+}
+
+/// The answer to a form that did not arrive in time.
+pub(crate) fn too_slow(parts: &Parts) -> Response {
+    problem::too_slow(Frame::bare(parts))
+}
+
+/// The answer to who asks for another host.
+pub(crate) fn misdirected(parts: &Parts) -> Response {
+    problem::misdirected(Frame::bare(parts))
 }
 
 /// The answer when something happened that should not be possible.

@@ -1,31 +1,47 @@
-//! Who is signed in: a cookie, a session in the database, and what handlers get of it.
+//! Who is signed in: a secret in a cookie, a row in the database, and what handlers get of it.
 //!
-//! The session says who, and nothing else: it is written at sign-in and sign-out only. The tokens of forms and the lock ids of
+//! The row is written at sign-in and deleted at sign-out; no request brings it back. The tokens of forms and the lock ids of
 //! leases come from the browser's own key, in a cookie beside it; so reading a page writes nothing.
+//!
+//! `tower-sessions` was used before. It keeps what a session holds, under a key: here that is nothing, and what is asked for
+//! (a member's own list, one epoch for all of them, an end in spite of a request that is under way) goes past it.
 
+use std::net::IpAddr;
+
+use axum::body::{Body, to_bytes};
 use axum::extract::{FromRequestParts, Request, State};
-use axum::http::header::{COOKIE, SET_COOKIE};
+use axum::http::header::USER_AGENT;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Method};
+use axum::http::{HeaderMap, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use tenure_web::browser_key::BrowserKey;
-use tower_sessions::Session;
-use tower_sessions::session::Error;
+use tokio::time::timeout;
 
-use crate::domain::{Member, MemberId};
+use crate::cookies::{self, Cookie};
+use crate::domain::Member;
 use crate::pages;
-use crate::use_cases::Shop;
+use crate::server::Peer;
+use crate::settings::Times;
+use crate::use_cases::{Current, NewSession, SessionId, Shop};
 
-const MEMBER: &str = "member";
+/// The cookie of the session.
+const SESSION: &str = "shop";
 
-/// The cookie of the browser's key, where the shop is not reached through HTTPS. Where it is, its name says that no other host
-/// can have planted it.
+/// No session goes on for longer, in seconds. The row decides; this is when the browser forgets.
+const HALF_A_DAY: u32 = 43_200;
+
+/// The cookie of the browser's key.
 const BROWSER: &str = "shop-browser";
-const BROWSER_SECURE: &str = "__Host-shop-browser";
 
 /// A year, in seconds.
 const A_YEAR: u32 = 31_536_000;
+
+/// The most bytes of a form of somebody who is not signed in: more than the longest form that they may have had open.
+const LONGEST_OF_STRANGERS: usize = 64 * 1024;
+
+/// The most bytes of any form.
+const LONGEST: usize = 256 * 1024;
 
 /// The member who is signed in. Without one, a page asks to sign in first, and a form is told so.
 #[derive(Debug, Clone)]
@@ -38,7 +54,7 @@ impl<S: Send + Sync> FromRequestParts<S> for SignedIn {
         if let Some(member) = parts.extensions.get::<Member>() {
             return Ok(SignedIn(member.clone()));
         }
-        if parts.method == Method::GET {
+        if matches!(parts.method, Method::GET | Method::HEAD) {
             let next = parts.uri.path_and_query().map_or("/", |path| path.as_str());
             let query = [("next", next)];
             let query = serde_urlencoded::to_string(query).unwrap_or_default();
@@ -48,83 +64,126 @@ impl<S: Send + Sync> FromRequestParts<S> for SignedIn {
     }
 }
 
-/// Signs a member in. The session gets a new id, so that one that was planted before is worth nothing.
-///
-/// # Errors
-/// [`Error`] when the session could not be stored.
-pub async fn start(session: &Session, member: &Member) -> Result<(), Error> {
-    session.cycle_id().await?;
-    session.insert(MEMBER, member.id().as_str()).await
+/// Where a request comes from, and what the browser says of itself.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Visitor {
+    /// The address, if it is known.
+    pub(crate) address: Option<IpAddr>,
+    /// The `User-Agent`.
+    pub(crate) agent: String,
 }
 
-/// Signs out.
-///
-/// # Errors
-/// [`Error`] when the session could not be deleted.
-pub async fn end(session: &Session) -> Result<(), Error> {
-    session.flush().await
+/// Gives the browser the secret of its session.
+pub(crate) fn start(response: &mut Response, session: &NewSession) {
+    cookies::leave(response, Cookie { name: SESSION, value: session.reveal(), max_age: HALF_A_DAY });
 }
 
-/// What [`identify`] needs: the shop, and whether its cookies are for HTTPS only.
+/// Takes it away again.
+pub(crate) fn end(response: &mut Response) {
+    cookies::take_away(response, SESSION);
+}
+
+/// What [`identify`] needs.
 #[derive(Debug, Clone)]
 pub struct Door {
     /// The shop.
     pub shop: Shop,
-    /// Whether cookies are for HTTPS only.
-    pub secure: bool,
+    /// How long anybody may take.
+    pub times: Times,
+    /// Whether `X-Forwarded-For` is one's own proxy's.
+    pub behind_proxy: bool,
 }
 
-/// A middleware that puts the browser's key, the token of its forms, and the member who is signed in into the request. A
-/// browser that has no key yet is given one.
-pub async fn identify(State(door): State<Door>, session: Session, mut request: Request, next: Next) -> Response {
-    let name = if door.secure { BROWSER_SECURE } else { BROWSER };
-    let known = cookie(request.headers(), name).and_then(BrowserKey::from_cookie);
+/// A middleware that puts the browser's key, the token of its forms, and the member who is signed in into the request, and
+/// reads its body. A browser that has no key yet is given one.
+pub async fn identify(State(door): State<Door>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let known = cookies::read(&parts.headers, &parts.extensions, BROWSER).and_then(BrowserKey::from_cookie);
     let key = known.clone().unwrap_or_else(BrowserKey::random);
-    request.extensions_mut().insert(key.clone());
-    let mut response = match recall(&door.shop, &session).await {
-        Ok(member) => {
-            let extensions = request.extensions_mut();
-            extensions.insert(key.csrf(member.as_ref().map(|member| member.id().as_str())));
-            if let Some(member) = member {
-                extensions.insert(member.owner());
-                extensions.insert(member);
+    parts.extensions.insert(key.clone());
+    parts.extensions.insert(door.visitor(&parts));
+    let secret = cookies::read(&parts.headers, &parts.extensions, SESSION).map(str::to_owned);
+    let session = match &secret {
+        Some(secret) => door.shop.session(secret, !is_of_the_page_itself(&parts)).await,
+        None => Ok(None),
+    };
+    let mut response = match session {
+        Ok(session) => {
+            sign(&mut parts, &key, session);
+            match read(&door, &parts, body).await {
+                Ok(body) => next.run(Request::from_parts(parts, body)).await,
+                Err(response) => response,
             }
-            next.run(request).await
         }
-        Err(error) => {
-            tracing::error!(%error, "the session could not be read");
-            pages::unavailable(&request.into_parts().0)
+        Err(refusal) => {
+            tracing::error!(error = &refusal as &dyn std::error::Error, "the session could not be read");
+            pages::unavailable(&parts)
         }
     };
     if known.is_none() {
-        let secure = if door.secure { "; Secure" } else { "" };
-        let cookie = format!("{name}={}; Path=/; Max-Age={A_YEAR}; HttpOnly; SameSite=Lax{secure}", key.reveal());
-        response.headers_mut().extend(HeaderValue::try_from(cookie).map(|value| (SET_COOKIE, value)));
+        cookies::leave(&mut response, Cookie { name: BROWSER, value: key.reveal(), max_age: A_YEAR });
     }
+    // The cookie of a session that has ended stays: the answer may be late, and the browser may have another one by now.
     response
 }
 
-async fn recall(shop: &Shop, session: &Session) -> Result<Option<Member>, Box<dyn std::error::Error + Send + Sync>> {
-    match session.get::<String>(MEMBER).await? {
-        Some(id) => Ok(shop.member(&MemberId::new(id)?).await?),
-        None => Ok(None),
+fn sign(parts: &mut Parts, key: &BrowserKey, session: Option<Current>) {
+    let member = session.as_ref().map(|session| session.member.id().as_str());
+    parts.extensions.insert(key.csrf(member));
+    if let Some(current) = session {
+        parts.extensions.insert(current.clone());
+        let Current { member, id } = current;
+        parts.extensions.insert(member.owner());
+        parts.extensions.insert(member);
+        parts.extensions.insert::<SessionId>(id);
     }
 }
 
-/// The value of a cookie, if the browser sent it.
-pub(crate) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
+/// The whole body, in time and not too long.
+async fn read(door: &Door, parts: &Parts, body: Body) -> Result<Body, Response> {
+    let most = if parts.extensions.get::<Member>().is_some() { LONGEST } else { LONGEST_OF_STRANGERS };
+    match timeout(door.times.body, to_bytes(body, most)).await {
+        Ok(Ok(bytes)) => Ok(Body::from(bytes)),
+        Ok(Err(_)) => Err(pages::too_long(parts)),
+        Err(_) => Err(pages::too_slow(parts)),
+    }
+}
+
+/// Heartbeats: they say that a page is open, and not that somebody is there.
+fn is_of_the_page_itself(parts: &Parts) -> bool {
+    parts.method == Method::POST && (parts.uri.path().ends_with("/beat") || parts.uri.path().starts_with("/tenure/"))
+}
+
+impl Door {
+    fn visitor(&self, parts: &Parts) -> Visitor {
+        let peer = parts.extensions.get().map(|Peer(address)| *address);
+        let address = if self.behind_proxy { forwarded_for(&parts.headers).or(peer) } else { peer };
+        let agent = parts.headers.get(USER_AGENT).map(|agent| String::from_utf8_lossy(agent.as_bytes()).into_owned());
+        Visitor { address, agent: agent.unwrap_or_default() }
+    }
+}
+
+/// The last address of the last header: the one that the proxy in front has added. Those before it anybody can write.
+fn forwarded_for(headers: &HeaderMap) -> Option<IpAddr> {
+    let last = headers.get_all("x-forwarded-for").iter().next_back()?.to_str().ok()?;
+    last.rsplit(',').next()?.trim().parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderValue;
+
     use super::*;
 
     #[test]
-    fn a_cookie_is_found_by_its_whole_name() {
-        let headers = HeaderMap::from_iter([(COOKIE, HeaderValue::from_static("id=x; xlang=en; lang=ko"))]);
-        assert_eq!((cookie(&headers, "lang"), cookie(&headers, "ang")), (Some("ko"), None));
+    fn only_what_the_proxy_itself_has_added_is_believed() {
+        let of = |text: &'static str| {
+            forwarded_for(&HeaderMap::from_iter([(
+                "x-forwarded-for".parse::<axum::http::HeaderName>().expect("a name"),
+                HeaderValue::from_static(text),
+            )]))
+        };
+        assert_eq!(of("198.51.100.1, 203.0.113.7"), "203.0.113.7".parse().ok());
+        assert_eq!(of("203.0.113.7, nonsense"), None);
     }
 }

@@ -7,6 +7,7 @@
 //! Korean particles depend on the last sound of the word before them. Where that word is a name or a number, a fixed
 //! noun follows it ("{name} 님이", "{no}번 주문을"), so that the particle is right whatever the name is.
 
+mod account;
 mod conflicts;
 mod console;
 mod editing;

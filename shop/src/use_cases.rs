@@ -9,24 +9,36 @@ mod edit_order;
 mod first_edit;
 mod forms;
 mod note;
+mod passwords;
 mod save_both;
+mod sessions;
 mod sign_in;
 mod standing;
 mod supervise;
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use tenure::{
-    Acquire, BreakError, Database, LeaseError, ListError, LockError, LockManager, LockPolicy, Owner, Repository,
-    UpdateError,
+    Acquire, BreakError, Database, LeaseError, ListError, LockError, LockManager, LockPolicy, ManualClock, Owner,
+    Repository, UpdateError,
 };
 
+use crate::clock::Clock;
 use crate::domain::{Invalid, Member, Note, Order, OrderError, OrderNo, Role};
+use crate::gate::Gate;
 
 pub use browse::{OrderFilter, OrderPage, OrderRow, OrderView};
 pub use edit_order::{Editing, WholeForm};
 pub use first_edit::ShippingForm;
 pub use forms::{Doing, Kept, Once, SavedForm};
 pub use note::EditingNote;
+pub(crate) use passwords::hashed;
+pub use passwords::{MemberRefusal, PasswordChange};
 pub use save_both::{Changes, SavedBoth};
+pub use sessions::{Current, NewSession, Session, SessionId};
+pub use sign_in::{Knock, SignIn};
+pub use supervise::HeldPage;
 
 /// The shop: its aggregates and their locks. Clones are the same shop.
 #[derive(Debug, Clone)]
@@ -36,6 +48,10 @@ pub struct Shop {
     pub(crate) notes: Repository<Note>,
     pub(crate) members: Repository<Member>,
     pub(crate) locks: LockManager,
+    /// Whether the members of the demo may sign in, with the password that everybody knows.
+    pub(crate) has_demo: bool,
+    pub(crate) clock: Clock,
+    pub(crate) gate: Arc<Gate>,
 }
 
 impl Shop {
@@ -50,8 +66,31 @@ impl Shop {
                 .with_policy("Order", LockPolicy::exclusive().acquiring(Acquire::OnFirstEdit))
                 // Two operators may write the note of an order at the same time; both are told.
                 .with_policy("Note", LockPolicy::advisory()),
+            has_demo: false,
+            clock: Clock::default(),
+            gate: Arc::new(Gate::new()),
             db,
         }
+    }
+
+    /// The shop whose sessions and limits go by this clock: for tests.
+    pub fn going_by(self, clock: ManualClock) -> Self {
+        Shop { clock: Clock::Given(clock), ..self }
+    }
+
+    /// Whether the members of the demo may sign in.
+    pub fn has_demo(&self) -> bool {
+        self.has_demo
+    }
+
+    /// Counts a lock that this member takes. Each is a row of history that is kept for a year, so nobody takes more than
+    /// hands can do.
+    ///
+    /// # Errors
+    /// [`Refusal::TooManyLocks`]
+    pub(crate) fn counts_lock(&self, actor: &Member) -> Result<(), Refusal> {
+        let admitted = self.gate.admit_lock(actor.id().as_str(), self.clock.now());
+        admitted.map_err(|wait| Refusal::TooManyLocks { wait })
     }
 
     /// The shop with other locks on its orders.
@@ -97,6 +136,12 @@ pub enum Refusal {
     /// The lease of somebody else could not be ended.
     #[error(transparent)]
     Break(#[from] BreakError),
+    /// This member has opened too many forms in a short time.
+    #[error("too many locks in a short time; try again in {} s", wait.as_secs() + 1)]
+    TooManyLocks {
+        /// How long until the next one.
+        wait: Duration,
+    },
     /// What is being edited could not be listed.
     #[error(transparent)]
     List(#[from] ListError),

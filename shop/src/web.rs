@@ -1,107 +1,156 @@
 //! The whole web side: routes, sessions, and the headers that every answer carries.
 
-use std::future::{Future, IntoFuture};
-use std::io;
-use std::time::Duration;
-
 use axum::Router;
-use axum::extract::Request;
-use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
+use axum::extract::{Request, State};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue};
-use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
-use tokio::net::TcpListener;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::csrf::CsrfLayer;
-use tower_http::set_header::SetResponseHeaderLayer;
 use tower_http::trace::TraceLayer;
-use tower_sessions::cookie::SameSite;
-use tower_sessions::{Expiry, SessionManagerLayer};
 
-use crate::backend::Sessions;
-use crate::open::sweep;
+use crate::cookies::{self, Https};
+use crate::settings::Settings;
 use crate::use_cases::Shop;
 use crate::{pages, session};
 
-/// How long somebody stays signed in, from the moment they signed in: neither reading pages nor heartbeats write the session.
-const SESSION_LENGTH: time::Duration = time::Duration::hours(12);
+/// What every answer says, unless it says something else itself.
+const HEADERS: [(HeaderName, &str); 6] = [
+    // Pages show what is true now. A page that was left may still come back from the browser's memory; the script then asks
+    // before it lets anybody type.
+    (CACHE_CONTROL, "no-store"),
+    (
+        CONTENT_SECURITY_POLICY,
+        "default-src 'self'; object-src 'none'; frame-ancestors 'none'; form-action 'self'; base-uri 'none'",
+    ),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (REFERRER_POLICY, "same-origin"),
+    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+];
 
-/// How long anybody waits for a page. What takes longer is answered with a page that says so.
-const LONGEST: Duration = Duration::from_secs(30);
-
-/// How often the shop tidies up behind itself. When it is opened, it does so as well.
-const BETWEEN_SWEEPS: Duration = Duration::from_secs(60 * 60);
+/// A year without plain HTTP.
+const HSTS: &str = "max-age=31536000";
 
 /// The shop as a web application.
-pub fn app(shop: Shop, secure_cookies: bool) -> Router {
-    let sessions = SessionManagerLayer::new(Sessions::new(&shop.db))
-        .with_name("shop")
-        .with_secure(secure_cookies)
-        .with_same_site(SameSite::Lax)
-        .with_expiry(Expiry::OnInactivity(SESSION_LENGTH));
-    Router::new()
+pub fn app(shop: Shop, settings: Settings) -> Router {
+    let door = session::Door { shop: shop.clone(), times: settings.times, behind_proxy: settings.behind_proxy };
+    let router = Router::new()
         .merge(pages::router())
         .nest("/tenure", tenure_web::leases::router(shop.locks().clone()))
-        .layer(from_fn_with_state(session::Door { shop: shop.clone(), secure: secure_cookies }, session::identify))
-        .layer(sessions)
+        .layer(from_fn_with_state(door, session::identify))
         // The style sheet and the script need no session.
         .merge(pages::assets())
         .merge(tenure_web::leases::scripts("/tenure"))
-        .layer(CsrfLayer::new())
-        // Pages show what is true now. A page that was left may still come back from the browser's memory; the script
-        // then asks before it lets anybody type.
-        .layer(header(CACHE_CONTROL, "no-store"))
-        .layer(header(
-            CONTENT_SECURITY_POLICY,
-            "default-src 'self'; frame-ancestors 'none'; form-action 'self'; base-uri 'none'",
-        ))
-        .layer(header(REFERRER_POLICY, "same-origin"))
-        .layer(header(X_CONTENT_TYPE_OPTIONS, "nosniff"))
-        .layer(from_fn(in_time))
+        .layer(CsrfLayer::new());
+    around(router.with_state(shop), settings)
+}
+
+/// What stands around every answer, also those that say that something went wrong.
+fn around(router: Router, settings: Settings) -> Router {
+    router
         .layer(CatchPanicLayer::custom(|_| pages::failed()))
+        .layer(from_fn_with_state(settings, guard))
         .layer(TraceLayer::new_for_http())
-        .with_state(shop)
 }
 
-/// An answer in time, and never an empty one.
-async fn in_time(request: Request, next: Next) -> Response {
+/// An answer in time, and never an empty one; to those who asked for this shop.
+async fn guard(State(settings): State<Settings>, mut request: Request, next: Next) -> Response {
+    let https = Https(settings.https);
+    request.extensions_mut().insert(https);
     let (parts, body) = request.into_parts();
-    let busy = pages::unavailable(&parts);
-    tokio::time::timeout(LONGEST, next.run(Request::from_parts(parts, body))).await.unwrap_or(busy)
-}
-
-/// Serves the shop until `shutdown` is done, then finishes what is under way.
-///
-/// # Errors
-/// [`io::Error`] when the listener fails.
-pub async fn serve(
-    listener: TcpListener,
-    shop: Shop,
-    secure_cookies: bool,
-    shutdown: impl Future<Output = ()> + Send + 'static,
-) -> io::Result<()> {
-    let served = axum::serve(listener, app(shop.clone(), secure_cookies)).with_graceful_shutdown(shutdown);
-    let served = tokio::select! {
-        served = served.into_future() => served,
-        () = sweep_now_and_then(&shop) => Ok(()),
+    let mut response = if asked_for(&parts).is_some_and(|name| settings.answers_by(name)) {
+        let answer = next.run(Request::from_parts(parts.clone(), body));
+        let answer = tokio::time::timeout(settings.times.answer, answer).await;
+        answer.unwrap_or_else(|_| pages::unavailable(&parts))
+    } else {
+        pages::misdirected(&parts)
     };
-    shop.db.close().await;
-    served
+    cookies::write(&mut response, https);
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    if settings.https {
+        headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(HSTS));
+    }
+    response
 }
 
-/// Never ends by itself.
-async fn sweep_now_and_then(shop: &Shop) {
-    loop {
-        tokio::time::sleep(BETWEEN_SWEEPS).await;
-        if let Err(error) = sweep(shop).await {
-            tracing::warn!(
-                error = &error as &dyn std::error::Error,
-                "old rows could not be deleted; they stay a while"
-            );
+/// The name that was asked for; none where there is none, or more than one.
+fn asked_for(parts: &Parts) -> Option<&str> {
+    let mut hosts = parts.headers.get_all(HOST).iter();
+    let (first, second) = (hosts.next()?.to_str().ok()?, hosts.next());
+    let is_one = second.is_none() && parts.uri.authority().is_none_or(|authority| authority.as_str() == first);
+    is_one.then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+    use std::time::Duration;
+
+    use axum::body::Body;
+    use axum::http::StatusCode;
+    use axum::routing::get;
+    use tower_service::Service;
+
+    use super::*;
+    use crate::settings::Times;
+
+    async fn answered(path: &str, https: bool, host: Option<&str>) -> Response {
+        let times = Times { answer: Duration::from_millis(20), ..Times::default() };
+        let routes = Router::new()
+            .route(
+                "/panics",
+                get(|| async {
+                    if true {
+                        panic!("a mistake in a page")
+                    }
+                }),
+            )
+            .route("/never", get(|| async { pending::<()>().await }))
+            .route("/fine", get(|| async { "fine" }));
+        let mut app = around(routes, Settings { https, times, ..Settings::default() });
+        let request = host.into_iter().fold(Request::builder().uri(path), |request, host| request.header(HOST, host));
+        app.call(request.body(Body::empty()).expect("a request")).await.expect("it never fails")
+    }
+
+    #[tokio::test]
+    async fn panics_timeouts_and_what_is_not_there_carry_every_header() {
+        let host = Some("127.0.0.1:8080");
+        for (path, status) in [
+            ("/fine", StatusCode::OK),
+            ("/panics", StatusCode::INTERNAL_SERVER_ERROR),
+            ("/never", StatusCode::SERVICE_UNAVAILABLE),
+            ("/nowhere", StatusCode::NOT_FOUND),
+        ] {
+            let response = answered(path, true, host).await;
+            assert_eq!(response.status(), status, "{path}");
+            for (name, value) in HEADERS {
+                assert_eq!(response.headers()[&name], value, "{path}");
+            }
+            assert_eq!(response.headers()[STRICT_TRANSPORT_SECURITY], HSTS, "{path}");
+        }
+        assert!(!answered("/fine", false, host).await.headers().contains_key(STRICT_TRANSPORT_SECURITY));
+    }
+
+    #[tokio::test]
+    async fn only_who_asks_for_the_shop_by_its_name_gets_an_answer() {
+        assert_eq!(answered("/fine", false, Some("localhost")).await.status(), StatusCode::OK);
+        for (path, host) in [
+            ("/fine", Some("evil.example")),
+            ("/fine", Some("evil.example:8080")),
+            ("/fine", None),
+            ("http://evil.example/fine", Some("localhost")),
+        ] {
+            let response = answered(path, false, host).await;
+            assert_eq!(response.status(), StatusCode::MISDIRECTED_REQUEST, "{path} {host:?}");
+            assert_eq!(response.headers()[X_CONTENT_TYPE_OPTIONS], "nosniff");
         }
     }
-}
-
-fn header(name: HeaderName, value: &'static str) -> SetResponseHeaderLayer<HeaderValue> {
-    SetResponseHeaderLayer::if_not_present(name, HeaderValue::from_static(value))
 }

@@ -172,6 +172,11 @@ impl<A> Beat<A> {
     pub fn form(&self) -> FormId {
         self.form
     }
+
+    /// Whether it asks for the lock, so that an application can limit how many one person takes.
+    pub fn takes_a_lock(&self) -> bool {
+        self.want == Want::Take
+    }
 }
 
 impl<A: Aggregate> Beat<A> {

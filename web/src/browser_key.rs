@@ -58,6 +58,12 @@ impl BrowserKey {
         text.parse().expect("32 bytes in hexadecimal digits are a lock id")
     }
 
+    /// A name of this browser that is good for this person only, 64 hexadecimal digits: so that an application can know again
+    /// in which browsers somebody has signed in. It tells nothing of the key, and nobody else has the same.
+    pub fn known_as(&self, owner_id: &str) -> String {
+        self.made("known as", true, owner_id, &[]).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
     /// HMAC-SHA-256 over what it is for, who it is for (the length keeps them apart), and which one.
     fn made(&self, purpose: &str, signed_in: bool, owner_id: &str, which: &[u8]) -> [u8; 32] {
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes keys of any length");
@@ -96,6 +102,15 @@ mod tests {
         let id = BrowserKey::random().lock_id("kim", form).reveal();
         assert_eq!(id[..12], form.to_string()[..12]);
         assert_ne!(id[12..32], form.to_string()[12..]);
+    }
+
+    #[test]
+    fn a_browser_has_another_name_for_each_person() {
+        let key = BrowserKey::random();
+        assert_eq!(key.known_as("kim"), key.known_as("kim"));
+        assert_ne!(key.known_as("kim"), key.known_as("lee"));
+        assert_ne!(key.known_as("kim"), BrowserKey::random().known_as("kim"));
+        assert_ne!(key.known_as("kim"), key.csrf(Some("kim")).to_string());
     }
 
     #[test]

@@ -110,6 +110,18 @@ async fn every_page_in(language: &'static str) {
     assert!(walk.found.is_empty(), "{} of:\n{}", walk.found.len(), walk.found.join("\n"));
 }
 
+async fn account(walk: &mut Walk<'_>, reader: &Person) {
+    walk.goes_to(reader, "/account", "account").await;
+    reader.clicks("details.confirm summary").await;
+    walk.comes_to(reader, "details.confirm .danger", "account about to be signed out everywhere").await;
+    walk.goes_to(reader, "/account/password", "change of password").await;
+    reader.types("#password-old", "guessed").await;
+    reader.types("#password-new", "short").await;
+    reader.types("#password-again", "short").await;
+    reader.clicks("main form .main").await;
+    walk.comes_to(reader, "main .summary", "change of password with a mistake").await;
+}
+
 async fn lists_and_orders(walk: &mut Walk<'_>, reader: &Person) {
     walk.goes_to(reader, "/sign-in", "sign-in").await;
     reader.types("#login", "park").await;
@@ -117,6 +129,8 @@ async fn lists_and_orders(walk: &mut Walk<'_>, reader: &Person) {
     reader.clicks("main form .main").await;
     walk.comes_to(reader, "main .mistake", "wrong password").await;
     reader.sign_in("minji").await;
+    account(walk, reader).await;
+    reader.goes_to("/orders").await;
     walk.sees(reader, "orders of a customer").await;
     walk.goes_to(reader, "/orders?state=InDelivery", "orders in delivery").await;
     walk.goes_to(reader, &order(), "order of a customer").await;

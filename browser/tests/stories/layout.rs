@@ -33,6 +33,10 @@ async fn no_page_scrolls_sideways_at_200_percent_zoom_or_on_a_small_phone() {
         park.goes_to("/sign-in").await;
         found.extend(wide(&park, &named("sign-in")).await);
         park.sign_in("park").await;
+        for (page, path) in [("account", "/account"), ("password", "/account/password")] {
+            park.goes_to(path).await;
+            found.extend(wide(&park, &named(page)).await);
+        }
         let order = format!("/orders/{ORDER}");
         let shipping = format!("{order}/shipping");
         for (page, path) in [("orders", "/orders"), ("order", &order), ("shipping", &shipping)] {

@@ -1,6 +1,7 @@
 //! What people experience who edit orders in a real browser. `cargo xtask test --only browser` installs what it needs.
 
 mod accessible;
+mod account;
 mod drafts;
 mod first_edit;
 mod keyboard;

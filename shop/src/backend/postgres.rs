@@ -1,8 +1,8 @@
 //! The shop's statements on PostgreSQL.
 
-use tenure::{Database, DatabaseError, Error, Transaction};
+use tenure::{Database, DatabaseError, Error, Transaction, Wait};
 
-use super::{KeptRow, Listed, SavedRow, StoredSession, failed};
+use super::{Ended, KeptRow, Listed, SavedRow, SessionRow, failed};
 
 pub(super) async fn migrate(db: &Database) -> Result<(), DatabaseError> {
     db.migrate(&sqlx::migrate!("migrations/postgres")).await
@@ -40,32 +40,103 @@ pub(super) async fn has_members(db: &Database) -> Result<bool, DatabaseError> {
     sqlx::query_scalar("select exists (select 1 from member)").fetch_one(db.postgres()?).await.map_err(failed)
 }
 
-const WRITE_SESSION: &str = "
-    insert into sign_in (id, data, expires_at) values ($1, $2, $3)
-        on conflict (id) do update set data = excluded.data, expires_at = excluded.expires_at";
+pub(super) async fn demo_members(db: &Database) -> Result<Vec<String>, DatabaseError> {
+    sqlx::query_scalar("select id from member where demo").fetch_all(db.postgres()?).await.map_err(failed)
+}
 
-pub(super) async fn write_session(db: &Database, id: &str, data: &str, expires_at: i64) -> Result<(), Error> {
+const INSERT_SESSION: &str = "
+    insert into sign_in (id, member, epoch, browser, started_at, seen_at) values ($1, $2, $3, $4, $5, $6)";
+
+/// All but the latest few of this member.
+const DROP_SESSIONS: &str = "
+    delete from sign_in where member = $1 and id not in (
+        select id from (select id from sign_in where member = $2 order by started_at desc, id desc limit $3) latest)";
+
+pub(super) async fn insert_session(tx: &mut Transaction, row: &SessionRow, most: i64) -> Result<(), DatabaseError> {
+    let insert = sqlx::query(INSERT_SESSION).bind(&row.id).bind(&row.member).bind(row.epoch).bind(&row.browser);
+    insert.bind(row.started_at).bind(row.seen_at).execute(tx.postgres()?).await.map_err(failed)?;
+    let delete = sqlx::query(DROP_SESSIONS).bind(&row.member).bind(&row.member).bind(most);
+    delete.execute(tx.postgres()?).await.map_err(failed).map(drop)
+}
+
+const READ_SESSION: &str = "select id, member, epoch, browser, started_at, seen_at from sign_in where id = $1";
+
+pub(super) async fn read_session(db: &Database, id: &str) -> Result<Option<SessionRow>, DatabaseError> {
+    sqlx::query_as(READ_SESSION).bind(id).fetch_optional(db.postgres()?).await.map_err(failed)
+}
+
+const LIST_SESSIONS: &str = "
+    select id, member, epoch, browser, started_at, seen_at from sign_in where member = $1 and epoch = $2
+     order by started_at desc, id desc";
+
+pub(super) async fn list_sessions(db: &Database, member: &str, epoch: i64) -> Result<Vec<SessionRow>, DatabaseError> {
+    sqlx::query_as(LIST_SESSIONS).bind(member).bind(epoch).fetch_all(db.postgres()?).await.map_err(failed)
+}
+
+/// Never an insert: a session that was ended in between stays ended.
+pub(super) async fn touch_session(db: &Database, id: &str, seen_at: i64, wait: Wait) -> Result<(), Error> {
+    let mut tx = db.begin_within(wait).await?;
+    let update = sqlx::query("update sign_in set seen_at = $1 where id = $2 and seen_at < $3");
+    update.bind(seen_at).bind(id).bind(seen_at).execute(tx.postgres()?).await.map_err(failed)?;
+    tx.commit().await
+}
+
+pub(super) async fn delete_session(db: &Database, id: &str, member: &str) -> Result<bool, Error> {
     let mut tx = db.begin().await?;
-    let upsert = sqlx::query(WRITE_SESSION).bind(id).bind(data).bind(expires_at);
+    let delete = sqlx::query("delete from sign_in where id = $1 and member = $2").bind(id).bind(member);
+    let deleted = delete.execute(tx.postgres()?).await.map_err(failed)?;
+    tx.commit().await?;
+    Ok(deleted.rows_affected() > 0)
+}
+
+pub(super) async fn delete_sessions(tx: &mut Transaction, member: &str) -> Result<(), DatabaseError> {
+    for delete in ["delete from sign_in where member = $1", "delete from known_browser where member = $1"] {
+        sqlx::query(delete).bind(member).execute(tx.postgres()?).await.map_err(failed)?;
+    }
+    Ok(())
+}
+
+const REMEMBER_BROWSER: &str = "
+    insert into known_browser (member, browser, seen_at) values ($1, $2, $3)
+        on conflict (member, browser) do update set seen_at = excluded.seen_at";
+
+/// All but the latest few of this member.
+const DROP_BROWSERS: &str = "
+    delete from known_browser where member = $1 and browser not in (
+        select browser from (
+            select browser from known_browser where member = $2 order by seen_at desc, browser desc limit $3) latest)";
+
+pub(super) async fn remember_browser(
+    tx: &mut Transaction,
+    member: &str,
+    browser: &str,
+    seen_at: i64,
+    most: i64,
+) -> Result<(), DatabaseError> {
+    let upsert = sqlx::query(REMEMBER_BROWSER).bind(member).bind(browser).bind(seen_at);
     upsert.execute(tx.postgres()?).await.map_err(failed)?;
-    tx.commit().await
+    let delete = sqlx::query(DROP_BROWSERS).bind(member).bind(member).bind(most);
+    delete.execute(tx.postgres()?).await.map_err(failed).map(drop)
 }
 
-pub(super) async fn read_session(db: &Database, id: &str, now: i64) -> Result<Option<StoredSession>, DatabaseError> {
-    let select = sqlx::query_as("select data, expires_at from sign_in where id = $1 and expires_at > $2");
-    select.bind(id).bind(now).fetch_optional(db.postgres()?).await.map_err(failed)
+const KNOWS_BROWSER: &str = "
+    select exists (select 1 from known_browser where member = $1 and browser = $2 and seen_at > $3)";
+
+pub(super) async fn knows_browser(
+    db: &Database,
+    member: &str,
+    browser: &str,
+    since: i64,
+) -> Result<bool, DatabaseError> {
+    let select = sqlx::query_scalar(KNOWS_BROWSER).bind(member).bind(browser).bind(since);
+    select.fetch_one(db.postgres()?).await.map_err(failed)
 }
 
-pub(super) async fn delete_session(db: &Database, id: &str) -> Result<(), Error> {
+pub(super) async fn sweep_sessions(db: &Database, ended: Ended) -> Result<(), Error> {
     let mut tx = db.begin().await?;
-    let delete = sqlx::query("delete from sign_in where id = $1").bind(id);
-    delete.execute(tx.postgres()?).await.map_err(failed)?;
-    tx.commit().await
-}
-
-pub(super) async fn sweep_sessions(db: &Database, now: i64) -> Result<(), Error> {
-    let mut tx = db.begin().await?;
-    let delete = sqlx::query("delete from sign_in where expires_at <= $1").bind(now);
+    let delete = sqlx::query("delete from sign_in where started_at <= $1 or seen_at <= $2");
+    delete.bind(ended.started_before).bind(ended.seen_before).execute(tx.postgres()?).await.map_err(failed)?;
+    let delete = sqlx::query("delete from known_browser where seen_at <= $1").bind(ended.browsers_before);
     delete.execute(tx.postgres()?).await.map_err(failed)?;
     tx.commit().await
 }

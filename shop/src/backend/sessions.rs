@@ -1,86 +1,127 @@
-//! Sign-in sessions in the shop's database: a store for `tower-sessions`.
+//! Who is signed in, in which browser; and in which browsers somebody has signed in before.
 //!
-//! A session's id is a bearer secret, so only its SHA-256 is stored: whoever reads the table cannot sign in with it.
+//! The secret of a session is in a cookie, and only its SHA-256 is stored: whoever reads the table cannot sign in with it.
 
-use async_trait::async_trait;
-use sha2::{Digest, Sha256};
-use tenure::Database;
-use time::OffsetDateTime;
-use tower_sessions::SessionStore;
-use tower_sessions::session::{Id, Record};
-use tower_sessions::session_store;
+use tenure::{Database, DatabaseError, Error, Transaction, Wait};
 
-use super::{failed, mysql, on, postgres, sqlite};
+use super::{mysql, on, postgres, sqlite};
 
-/// The sessions of everybody's browsers.
-#[derive(Debug, Clone)]
-pub struct Sessions {
-    db: Database,
+/// A session. Times are seconds since 1970.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub(crate) struct SessionRow {
+    /// The SHA-256 of the secret.
+    pub(crate) id: String,
+    pub(crate) member: String,
+    /// The epoch of the member when it began.
+    pub(crate) epoch: i64,
+    /// What the browser said of itself.
+    pub(crate) browser: String,
+    pub(crate) started_at: i64,
+    /// When somebody was last there, to a few minutes.
+    pub(crate) seen_at: i64,
 }
 
-impl Sessions {
-    /// The sessions in this database.
-    pub fn new(db: &Database) -> Self {
-        Sessions { db: db.clone() }
-    }
-
-    /// Deletes those whose time is up.
-    ///
-    /// # Errors
-    /// [`tenure::Error::Database`] when the database failed; they stay, and are still not accepted.
-    pub async fn sweep(&self) -> Result<(), tenure::Error> {
-        on!(self.db, sweep_sessions(&self.db, now()))
-    }
-
-    async fn write(&self, record: &Record) -> Result<(), tenure::Error> {
-        let data = serde_json::to_string(&record.data).map_err(|error| failed(sqlx::Error::Encode(error.into())))?;
-        let (id, expires_at) = (hash(&record.id), record.expiry_date.unix_timestamp());
-        on!(self.db, write_session(&self.db, &id, &data, expires_at))
-    }
-
-    async fn read(&self, id: &Id) -> Result<Option<Record>, tenure::Error> {
-        let Some(stored) = on!(self.db, read_session(&self.db, &hash(id), now()))? else { return Ok(None) };
-        let unreadable = |error: Box<dyn std::error::Error + Send + Sync>| failed(sqlx::Error::Decode(error));
-        Ok(Some(Record {
-            id: *id,
-            data: serde_json::from_str(&stored.data).map_err(|error| unreadable(error.into()))?,
-            expiry_date: OffsetDateTime::from_unix_timestamp(stored.expires_at)
-                .map_err(|error| unreadable(error.into()))?,
-        }))
-    }
+/// What nobody can use any more: seconds since 1970.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ended {
+    pub(crate) started_before: i64,
+    pub(crate) seen_before: i64,
+    pub(crate) browsers_before: i64,
 }
 
-#[async_trait]
-impl SessionStore for Sessions {
-    async fn create(&self, record: &mut Record) -> session_store::Result<()> {
-        // 128 random bits do not collide; if they did, the new session must not take over the old one.
-        while self.read(&record.id).await.map_err(backend)?.is_some() {
-            record.id = Id::default();
-        }
-        self.write(record).await.map_err(backend)
-    }
-
-    async fn save(&self, record: &Record) -> session_store::Result<()> {
-        self.write(record).await.map_err(backend)
-    }
-
-    async fn load(&self, id: &Id) -> session_store::Result<Option<Record>> {
-        self.read(id).await.map_err(backend)
-    }
-
-    async fn delete(&self, id: &Id) -> session_store::Result<()> {
-        on!(self.db, delete_session(&self.db, &hash(id))).map_err(backend)
-    }
+/// The members whose password is the public one of the demo.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub(crate) async fn demo_members(db: &Database) -> Result<Vec<String>, DatabaseError> {
+    on!(db, demo_members(db))
 }
 
-fn hash(id: &Id) -> String {
-    Sha256::digest(id.0.to_be_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+/// Writes a new session, and drops all but the latest `most` of its member.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub(crate) async fn insert_session(
+    db: &Database,
+    tx: &mut Transaction,
+    row: &SessionRow,
+    most: i64,
+) -> Result<(), DatabaseError> {
+    on!(db, insert_session(tx, row, most))
 }
 
-fn now() -> i64 {
-    OffsetDateTime::now_utc().unix_timestamp()
+/// The session of this id.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub(crate) async fn read_session(db: &Database, id: &str) -> Result<Option<SessionRow>, DatabaseError> {
+    on!(db, read_session(db, id))
 }
 
-fn backend(error: tenure::Error) -> session_store::Error {
-    session_store::Error::Backend(error.to_string())
+/// The sessions of this member in this epoch, the latest first.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub(crate) async fn list_sessions(db: &Database, member: &str, epoch: i64) -> Result<Vec<SessionRow>, DatabaseError> {
+    on!(db, list_sessions(db, member, epoch))
+}
+
+/// Notes that somebody was there, if the session is still there.
+///
+/// # Errors
+/// [`Error::Database`]; then nothing is noted.
+pub(crate) async fn touch_session(db: &Database, id: &str, seen_at: i64, wait: Wait) -> Result<(), Error> {
+    on!(db, touch_session(db, id, seen_at, wait))
+}
+
+/// Ends a session of this member, and answers whether there was one.
+///
+/// # Errors
+/// [`Error::Database`]; then it goes on.
+pub(crate) async fn delete_session(db: &Database, id: &str, member: &str) -> Result<bool, Error> {
+    on!(db, delete_session(db, id, member))
+}
+
+/// Ends all sessions of this member, and knows none of their browsers any more.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub(crate) async fn delete_sessions(db: &Database, tx: &mut Transaction, member: &str) -> Result<(), DatabaseError> {
+    on!(db, delete_sessions(tx, member))
+}
+
+/// Notes that the member has signed in in this browser, and drops all but the latest `most`.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub(crate) async fn remember_browser(
+    db: &Database,
+    tx: &mut Transaction,
+    member: &str,
+    browser: &str,
+    seen_at: i64,
+    most: i64,
+) -> Result<(), DatabaseError> {
+    on!(db, remember_browser(tx, member, browser, seen_at, most))
+}
+
+/// Whether the member has signed in in this browser after `since`.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub(crate) async fn knows_browser(
+    db: &Database,
+    member: &str,
+    browser: &str,
+    since: i64,
+) -> Result<bool, DatabaseError> {
+    on!(db, knows_browser(db, member, browser, since))
+}
+
+/// Deletes what has ended.
+///
+/// # Errors
+/// [`Error::Database`]; it stays, and is still not accepted.
+pub(crate) async fn sweep_sessions(db: &Database, ended: Ended) -> Result<(), Error> {
+    on!(db, sweep_sessions(db, ended))
 }

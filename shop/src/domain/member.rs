@@ -65,9 +65,14 @@ pub struct Member {
     name: String,
     role: Role,
     password_hash: String,
+    epoch: i64,
+    demo: bool,
 }
 
 impl Member {
+    /// The epoch of a new member.
+    const FIRST_EPOCH: i64 = 1;
+
     /// A new member. The password is hashed elsewhere; to the domain the hash is any text.
     ///
     /// # Errors
@@ -80,7 +85,14 @@ impl Member {
     ) -> Result<Member, Invalid> {
         let name = name.into().trim().to_owned();
         match check_line(&name, NAME_MAX) {
-            Ok(()) => Ok(Member { id, name, role, password_hash: password_hash.into() }),
+            Ok(()) => Ok(Member {
+                id,
+                name,
+                role,
+                password_hash: password_hash.into(),
+                epoch: Self::FIRST_EPOCH,
+                demo: false,
+            }),
             Err(problem) => Err(Invalid { field: "name", problem }),
         }
     }
@@ -108,6 +120,34 @@ impl Member {
     /// The hash that their password is compared with.
     pub fn password_hash(&self) -> &str {
         &self.password_hash
+    }
+
+    /// Which life of the account this is: a session is one of the epoch in which it began.
+    pub fn epoch(&self) -> i64 {
+        self.epoch
+    }
+
+    /// Whether the password is the public one of the demo, with which nobody signs in elsewhere.
+    pub fn is_demo(&self) -> bool {
+        self.demo
+    }
+
+    /// The same member, with the public password of the demo.
+    #[must_use]
+    pub fn of_the_demo(self) -> Member {
+        Member { demo: true, ..self }
+    }
+
+    /// Ends every session of the member.
+    pub fn begin_epoch(&mut self) {
+        self.epoch = self.epoch.saturating_add(1);
+    }
+
+    /// Another password, hashed elsewhere. It is the member's own, and every session of the old one ends.
+    pub fn change_password(&mut self, password_hash: impl Into<String>) {
+        self.password_hash = password_hash.into();
+        self.demo = false;
+        self.begin_epoch();
     }
 }
 
@@ -140,6 +180,15 @@ mod tests {
     fn a_member_has_a_name() {
         assert_eq!(member(" 김민지 ", Role::Customer).expect("a member").name(), "김민지");
         assert_eq!(member(" ", Role::Customer), Err(Invalid { field: "name", problem: Problem::Empty }));
+    }
+
+    #[test]
+    fn another_password_is_the_members_own_and_begins_an_epoch() {
+        let mut minji = member("김민지", Role::Customer).expect("a member").of_the_demo();
+        let before = minji.epoch();
+        minji.change_password("$argon2id$other");
+        assert_eq!((minji.password_hash(), minji.is_demo()), ("$argon2id$other", false));
+        assert!(minji.epoch() > before);
     }
 
     #[test]

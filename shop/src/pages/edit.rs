@@ -101,10 +101,7 @@ async fn opened_at(
         Ok(())
         | Err(Refusal::Order(_) | Refusal::Break(_) | Refusal::Failed(Error::NotFound { .. }))
         | Err(Refusal::Lock(
-            LockError::AlreadyLocked(_)
-            | LockError::LockingFailed { .. }
-            | LockError::LockIdUsed(_)
-            | LockError::Reserved { .. },
+            LockError::AlreadyLocked(_) | LockError::LockingFailed { .. } | LockError::LockIdUsed(_),
         )) => {}
         Err(refusal) => return refusal::page(shop, visit, attempt, refusal).await,
     }

@@ -32,6 +32,27 @@ const OF_THE_PAGE: [&str; 16] = [
     "password",
 ];
 
+/// Names of other fields that forms have. Those of lines have a number behind them.
+const OTHERS: [&str; 12] = [
+    "after",
+    "id",
+    "kind",
+    "login",
+    "next",
+    "password-again",
+    "password-new",
+    "password-old",
+    "reason",
+    "session",
+    "text",
+    "type",
+];
+
+/// The most bytes of a field that are shown before anybody has looked at the form; of the text of a note, and of all fields.
+const SHOWN_OF_A_FIELD: usize = 2 * 1024;
+const SHOWN_OF_A_TEXT: usize = 16 * 1024;
+const SHOWN_OF_ALL: usize = 20 * 1024;
+
 /// Fields as they are sent.
 pub(crate) type Pairs = Vec<(String, String)>;
 
@@ -44,6 +65,21 @@ impl Fields {
     pub(crate) fn sent(pairs: Pairs) -> Fields {
         let plain = |text: String| text.replace("\r\n", "\n");
         Fields(pairs.into_iter().map(|(name, value)| (name, plain(value))).collect())
+    }
+
+    /// What a form sent, without what no form has.
+    pub(crate) fn posted(pairs: Pairs) -> Fields {
+        Fields::sent(pairs.into_iter().filter(|(name, _)| is_known(name)).collect())
+    }
+
+    /// What is shown of a form that nobody has looked at, because it was not accepted: no more than forms have, however much
+    /// was sent.
+    pub(crate) fn shown_unseen(self) -> Fields {
+        let most = |name: &str| if name == "text" { SHOWN_OF_A_TEXT } else { SHOWN_OF_A_FIELD };
+        let fits = |(name, value): &(String, String)| value.len() <= most(name);
+        let pairs: Pairs = self.0.into_iter().filter(fits).collect();
+        let size: usize = pairs.iter().map(|(name, value)| name.len() + value.len()).sum();
+        if size <= SHOWN_OF_ALL { Fields(pairs) } else { Fields::default() }
     }
 
     /// As if somebody had typed where an order goes to now.
@@ -100,12 +136,12 @@ impl Fields {
 
     /// What was typed, without what belongs to the page: for hidden fields of the next page.
     pub(crate) fn carried(&self) -> Fields {
-        Fields(self.0.iter().filter(|(name, _)| !OF_THE_PAGE.contains(&name.as_str())).cloned().collect())
+        Fields(self.0.iter().filter(|(name, _)| !is_of_the_page(name)).cloned().collect())
     }
 
     /// Everything but what the next page adds by itself: for hidden fields of a page that sends the same form again.
     pub(crate) fn again(&self) -> Fields {
-        let kept = self.0.iter().filter(|(name, _)| !["csrf", "password"].contains(&name.as_str()));
+        let kept = self.0.iter().filter(|(name, _)| name != "csrf" && !is_password(name));
         Fields(kept.cloned().collect())
     }
 
@@ -130,8 +166,8 @@ impl Fields {
 
     /// As they are kept: without the secrets.
     pub(crate) fn to_keep(&self) -> Pairs {
-        let secret = ["csrf", "lid", "password", "kept"];
-        self.0.iter().filter(|(name, _)| !secret.contains(&name.as_str())).cloned().collect()
+        let secret = |name: &str| ["csrf", "lid", "kept"].contains(&name) || is_password(name);
+        self.0.iter().filter(|(name, _)| !secret(name)).cloned().collect()
     }
 
     /// A digest of what was typed and chosen: the same for a form that is sent again, on whatever version.
@@ -156,6 +192,21 @@ impl Fields {
     pub(crate) fn removes(&self, line_no: u32) -> bool {
         self.has(&removal(line_no)) || self.get(&quantity(line_no)) == Some(REMOVE)
     }
+}
+
+fn is_password(name: &str) -> bool {
+    name.starts_with("password")
+}
+
+fn is_of_the_page(name: &str) -> bool {
+    OF_THE_PAGE.contains(&name) || is_password(name)
+}
+
+/// Whether there is a form with such a field.
+fn is_known(name: &str) -> bool {
+    let of_line = ["quantity-", "remove-"].iter().find_map(|prefix| name.strip_prefix(prefix));
+    let is_listed = [&SHIPPING[..], &NEW_LINE, &OTHERS, &OF_THE_PAGE].iter().any(|names| names.contains(&name));
+    is_listed || of_line.is_some_and(|line| line.parse::<u32>().is_ok())
 }
 
 /// The name of a line's quantity field.
@@ -221,8 +272,27 @@ mod tests {
 
     #[test]
     fn neither_tokens_nor_lock_ids_nor_passwords_are_kept() {
-        let sent = fields(&[("csrf", "x"), ("lid", "y"), ("password", "p"), ("form_id", "f"), ("message", "hi")]);
+        let sent = fields(&[
+            ("csrf", "x"),
+            ("lid", "y"),
+            ("password", "p"),
+            ("password-new", "q"),
+            ("form_id", "f"),
+            ("message", "hi"),
+        ]);
         assert_eq!(Fields(sent.to_keep()), fields(&[("form_id", "f"), ("message", "hi")]));
+    }
+
+    #[test]
+    fn what_no_form_has_is_not_taken_and_what_nobody_types_is_not_shown() {
+        let pairs = |pairs: &[(&str, &str)]| pairs.iter().map(|(a, b)| ((*a).into(), (*b).into())).collect();
+        let sent = Fields::posted(pairs(&[("message", "hi"), ("x", "y"), ("quantity-x", "1"), ("quantity-2", "1")]));
+        assert_eq!(sent, fields(&[("message", "hi"), ("quantity-2", "1")]));
+        let (long, note) = ("x".repeat(3_000), "가".repeat(4_000));
+        let shown = fields(&[("message", &long), ("phone", "1"), ("text", &note)]).shown_unseen();
+        assert_eq!(shown, fields(&[("phone", "1"), ("text", &note)]));
+        let many: Vec<_> = (0..3_000).map(|line| (quantity(line), "1".to_owned())).collect();
+        assert_eq!(Fields::sent(many).shown_unseen(), Fields::default());
     }
 
     #[test]

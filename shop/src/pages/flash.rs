@@ -1,14 +1,13 @@
 //! What a page says once, after the redirect that followed a form. It waits in a cookie: reading a page writes nothing.
 
-use axum::http::header::SET_COOKIE;
-use axum::http::{HeaderMap, HeaderValue};
+use axum::http::request::Parts;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use tenure::{Version, VersionToken};
 
 use super::frame::Frame;
+use crate::cookies::{self, Cookie};
 use crate::domain::Order;
-use crate::session::cookie;
 use crate::texts::{Html, Lang};
 use crate::use_cases::SavedBoth;
 
@@ -41,6 +40,12 @@ pub(crate) enum Flash {
     PressEdit,
     /// Somebody signed out.
     SignedOut,
+    /// Somebody signed out everywhere.
+    SignedOutEverywhere,
+    /// One of somebody's sessions was ended.
+    SessionEnded,
+    /// A password was changed.
+    PasswordChanged,
 }
 
 impl Flash {
@@ -72,18 +77,19 @@ impl Flash {
     pub(crate) fn leave(&self, response: &mut Response) {
         let text = serde_json::to_string(self).unwrap_or_default();
         let text = serde_urlencoded::to_string([("said", text)]).unwrap_or_default();
-        set(response, &text, MAX_AGE);
+        cookies::leave(response, Cookie { name: COOKIE, value: text, max_age: MAX_AGE });
     }
 
     /// The message that waits, if one does.
-    pub(super) fn waiting(headers: &HeaderMap) -> Option<Flash> {
-        let pairs: Vec<(String, String)> = serde_urlencoded::from_str(cookie(headers, COOKIE)?).ok()?;
+    pub(super) fn waiting(parts: &Parts) -> Option<Flash> {
+        let waiting = cookies::read(&parts.headers, &parts.extensions, COOKIE)?;
+        let pairs: Vec<(String, String)> = serde_urlencoded::from_str(waiting).ok()?;
         serde_json::from_str(&pairs.first()?.1).ok()
     }
 
     /// It was said.
     pub(super) fn forget(response: &mut Response) {
-        set(response, "", 0);
+        cookies::take_away(response, COOKIE);
     }
 
     /// In words.
@@ -100,34 +106,35 @@ impl Flash {
             Flash::Ended { order, name } => t.flash_ended(order, name),
             Flash::PressEdit => t.flash_press_edit().into(),
             Flash::SignedOut => t.flash_signed_out().into(),
+            Flash::SignedOutEverywhere => t.flash_signed_out_everywhere().into(),
+            Flash::SessionEnded => t.flash_session_ended().into(),
+            Flash::PasswordChanged => t.flash_password_changed().into(),
         }
     }
 }
 
-fn set(response: &mut Response, value: &str, max_age: u32) {
-    let cookie = format!("{COOKIE}={value}; Path=/; Max-Age={max_age}; HttpOnly; SameSite=Lax");
-    response.headers_mut().extend(HeaderValue::try_from(cookie).map(|cookie| (SET_COOKIE, cookie)));
-}
-
 #[cfg(test)]
 mod tests {
-    use axum::http::header::COOKIE;
+    use axum::http::Request;
+    use axum::http::header::{COOKIE, SET_COOKIE};
     use axum::response::IntoResponse;
 
     use super::*;
+    use crate::cookies::Https;
+
+    fn asking(with: &str) -> Parts {
+        Request::builder().header(COOKIE, with).body(()).expect("a request").into_parts().0
+    }
 
     #[test]
     fn a_message_in_any_script_comes_back_from_the_cookie() {
         let said = Flash::SavedBoth { with: vec!["김민지; \"Kim\" = <b>".into()] };
         let mut response = ().into_response();
         said.leave(&mut response);
+        cookies::write(&mut response, Https(false));
         let sent =
             response.headers()[SET_COOKIE].to_str().expect("a cookie").split(';').next().expect("its value").to_owned();
-        let headers = HeaderMap::from_iter([(COOKIE, sent.parse().expect("text"))]);
-        assert_eq!(Flash::waiting(&headers), Some(said));
-        assert_eq!(
-            Flash::waiting(&HeaderMap::from_iter([(COOKIE, HeaderValue::from_static("shop-flash=said=no"))])),
-            None
-        );
+        assert_eq!(Flash::waiting(&asking(&sent)), Some(said));
+        assert_eq!(Flash::waiting(&asking("shop-flash=said=no")), None);
     }
 }

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use askama::Template;
 use axum::extract::FromRequestParts;
-use axum::http::header::{ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_LANGUAGE, SET_COOKIE, VARY};
+use axum::http::header::{ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_LANGUAGE, VARY};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::response::{Html as HtmlBody, IntoResponse, Response};
@@ -16,8 +16,9 @@ use tenure_web::sent::is_script;
 
 use super::fields::Fields;
 use super::flash::Flash;
+use crate::cookies::{self, Cookie};
 use crate::domain::Member;
-use crate::session::{SignedIn, cookie};
+use crate::session::SignedIn;
 use crate::texts::{Html, Lang, When};
 use crate::use_cases::Shop;
 
@@ -61,7 +62,8 @@ impl Frame {
     /// Without the message that waits: for answers to forms.
     pub(crate) fn bare(parts: &Parts) -> Frame {
         let uri = &parts.uri;
-        let (query, cookie) = (query_value(uri, "lang"), cookie(&parts.headers, Lang::COOKIE));
+        let (query, cookie) =
+            (query_value(uri, "lang"), cookies::read(&parts.headers, &parts.extensions, Lang::COOKIE));
         let accept = parts.headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
         let t = Lang::negotiate(query, cookie, accept);
         Frame {
@@ -71,7 +73,7 @@ impl Frame {
             member: parts.extensions.get().cloned(),
             flash: None,
             script: is_script(&parts.headers),
-            path: uri.path().to_owned(),
+            path: local(uri.path()).to_owned(),
             now: Timestamp::now(),
             other_language: match is_safe(&parts.method) {
                 true => in_language(uri, t.other()),
@@ -167,10 +169,9 @@ impl Frame {
         if self.flash.is_some() {
             Flash::forget(&mut response);
         }
-        let headers = response.headers_mut();
         if self.chosen {
-            let remember = format!("{}={}; Path=/; Max-Age=31536000; SameSite=Lax", Lang::COOKIE, self.t.code());
-            headers.extend(HeaderValue::try_from(remember).map(|value| (SET_COOKIE, value)));
+            let chosen = self.t.code().to_owned();
+            cookies::leave(&mut response, Cookie { name: Lang::COOKIE, value: chosen, max_age: 31_536_000 });
         }
         response
     }
@@ -182,7 +183,7 @@ impl FromRequestParts<Shop> for Frame {
     async fn from_request_parts(parts: &mut Parts, _: &Shop) -> Result<Frame, Infallible> {
         let mut frame = Frame::bare(parts);
         if is_safe(&parts.method) {
-            frame.flash = Flash::waiting(&parts.headers).map(|flash| flash.text(frame.t));
+            frame.flash = Flash::waiting(parts).map(|flash| flash.text(frame.t));
         }
         Ok(frame)
     }
@@ -240,7 +241,17 @@ fn in_language(uri: &Uri, lang: Lang) -> String {
     let mut kept: Vec<_> = pairs.filter(|pair| !pair.is_empty() && !pair.starts_with("lang=")).collect();
     let chosen = format!("lang={}", lang.code());
     kept.push(&chosen);
-    format!("{}?{}", uri.path(), kept.join("&"))
+    format!("{}?{}", local(uri.path()), kept.join("&"))
+}
+
+/// The path as one of this shop: behind two slashes, browsers would look for the name of another host.
+fn local(path: &str) -> &str {
+    let rest = path.trim_start_matches(['/', '\\']);
+    match path.len() - rest.len() {
+        0 | 1 => path,
+        // The last of them is one byte, whichever it is.
+        many => path.get(many - 1..).filter(|path| path.starts_with('/')).unwrap_or("/"),
+    }
 }
 
 #[cfg(test)]
@@ -252,6 +263,14 @@ mod tests {
         let switched = |address: &'static str| in_language(&Uri::from_static(address), Lang::Ko);
         assert_eq!(switched("/orders"), "/orders?lang=ko");
         assert_eq!(switched("/orders?state=Shipped&lang=en&page=2"), "/orders?state=Shipped&page=2&lang=ko");
+    }
+
+    #[test]
+    fn the_language_switch_leads_to_no_other_host() {
+        let switched = |address: &str| in_language(&address.parse().expect("an address"), Lang::Ko);
+        assert_eq!(switched("//evil.example/x"), "/evil.example/x?lang=ko");
+        assert_eq!(switched("///evil.example/x?a=b"), "/evil.example/x?a=b&lang=ko");
+        assert_eq!((local("/\\evil.example"), local("/\\/evil.example"), local("/")), ("/", "/evil.example", "/"));
     }
 
     #[test]

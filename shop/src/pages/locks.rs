@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use tenure::{BreakError, Holder, LockKey};
+use tenure::{BreakError, Cursor, Holder, ListError, LockKey, Request};
 
 use super::fields::{Fields, Pairs};
 use super::flash::Flash;
@@ -12,9 +12,10 @@ use super::frame::{Frame, Visit};
 use super::icon::Icon;
 use super::input::{Input, Kind, Mistake};
 use super::posted::{Answer, Posted};
-use super::{order_url, refusal, see};
+use super::{order_url, problem, refusal, see};
+use crate::domain::{OrderNo, check_reason};
 use crate::texts::{Html, left};
-use crate::use_cases::{Refusal, Shop};
+use crate::use_cases::{HeldPage, Refusal, Shop};
 
 /// The types that have locks here.
 const KINDS: [&str; 2] = ["Order", "Note"];
@@ -25,6 +26,9 @@ struct LocksPage {
     f: Frame,
     kind: Option<&'static str>,
     held: Vec<Holder>,
+    /// Where this page begins, if it is not the first one, and where the next one does.
+    after: Option<Cursor>,
+    next: Option<Cursor>,
     /// What stands above the list when something did not happen.
     notice: Option<&'static str>,
     /// The lease whose form was sent and is wrong, and what is wrong with it.
@@ -40,6 +44,13 @@ impl LocksPage {
 
     fn filter(&self, kind: &str) -> String {
         if kind.is_empty() { "/locks".to_owned() } else { format!("/locks?type={kind}") }
+    }
+
+    /// The page that begins there.
+    fn page(&self, after: &Cursor) -> String {
+        let kind = self.kind.map(|kind| ("type", kind.to_owned()));
+        let query: Vec<_> = kind.into_iter().chain([("after", after.to_string())]).collect();
+        format!("/locks?{}", serde_urlencoded::to_string(query).unwrap_or_default())
     }
 
     fn kind_label(&self, kind: &str) -> &'static str {
@@ -79,48 +90,81 @@ fn reason_id(key: &LockKey, generation: i64) -> String {
     format!("reason-{}-{}-{generation}", key.kind(), key.id().replace(char::is_whitespace, "_"))
 }
 
-/// GET /locks
+/// GET /locks: `type` is which of them, `after` where the page before ended.
 pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Query(asked): Query<Pairs>) -> Response {
-    let asked = Fields::sent(asked);
-    let kind = KINDS.into_iter().find(|kind| *kind == asked.text("type"));
-    match shop.held(&visit.member, kind).await {
+    let place = Place::of(&Fields::sent(asked));
+    match place.held(&shop, &visit).await {
         Ok(held) => {
-            let state = if held.is_empty() { "AC-3" } else { "AC-1" };
-            list(visit, state, kind, held, |_| {}, StatusCode::OK)
+            let state = if held.items.is_empty() { "AC-3" } else { "AC-1" };
+            list(visit, state, place, held, |_| {}, StatusCode::OK)
         }
         Err(refusal) => refusal::plain(visit.frame, refusal),
+    }
+}
+
+/// Which page of the list.
+struct Place {
+    kind: Option<&'static str>,
+    after: Option<Cursor>,
+}
+
+impl Place {
+    /// What cannot be understood is left out: a list is always an answer.
+    fn of(asked: &Fields) -> Place {
+        let kind = KINDS.into_iter().find(|kind| *kind == asked.text("type"));
+        Place { kind, after: asked.text("after").parse().ok() }
+    }
+
+    async fn held(&self, shop: &Shop, visit: &Visit) -> Result<HeldPage, Refusal> {
+        match shop.held(&visit.member, self.kind, self.after.clone()).await {
+            Err(Refusal::List(ListError::ForeignCursor)) => shop.held(&visit.member, self.kind, None).await,
+            held => held,
+        }
     }
 }
 
 /// POST /locks/break
 pub(super) async fn end(State(shop): State<Shop>, form: Posted) -> Answer {
     let generation: i64 = form.parse("generation")?;
-    let (kind, id): (String, String) = (form.parse("kind")?, form.parse("id")?);
     let Posted { visit, fields, .. } = form;
+    let (kind, id) = (fields.text("kind"), fields.text("id"));
+    // Nothing else has locks here.
+    if !KINDS.contains(&kind) || OrderNo::new(id).is_err() {
+        return Err(problem::incomplete_form(visit.frame, "id", &fields));
+    }
     let (key, reason, t) = (LockKey::new(kind, id), fields.text("reason").trim(), visit.frame.t);
-    let error = match shop.break_lock(&visit.member, &key, generation, reason).await {
-        Ok(ended) => {
-            let mut response = see("/locks");
-            Flash::Ended { order: key.id().to_owned(), name: ended.owner.name }.leave(&mut response);
-            return Ok(response);
-        }
-        Err(Refusal::Break(error @ (BreakError::HolderChanged { .. } | BreakError::NoReason))) => error,
-        Err(refusal) => return Ok(refusal::plain(visit.frame, refusal)),
+    let error = match check_reason(reason, Request::LONGEST_NOTE) {
+        Err(invalid) => Ended::Not(t.wrong_reason(invalid.problem)),
+        Ok(()) => match shop.break_lock(&visit.member, &key, generation, reason).await {
+            Ok(ended) => {
+                let mut response = see("/locks");
+                Flash::Ended { order: key.id().to_owned(), name: ended.owner.name }.leave(&mut response);
+                return Ok(response);
+            }
+            Err(Refusal::Break(BreakError::HolderChanged { .. })) => Ended::ByNobody,
+            Err(Refusal::Break(error @ (BreakError::NoReason | BreakError::ReasonTooLong))) => {
+                tracing::debug!(%error, "a reason that was checked before");
+                Ended::Not(t.reason_missing().into())
+            }
+            Err(refusal) => return Ok(refusal::plain(visit.frame, refusal)),
+        },
     };
-    let held = match shop.held(&visit.member, None).await {
+    let place = Place::of(&fields);
+    let held = match place.held(&shop, &visit).await {
         Ok(held) => held,
         Err(refusal) => return Ok(refusal::plain(visit.frame, refusal)),
     };
     Ok(match error {
-        BreakError::NoReason => {
-            let mistake = Mistake::new(reason_id(&key, generation), t.reason(), t.reason_missing());
+        Ended::Not(why) => {
+            let mistake = Mistake::new(reason_id(&key, generation), t.reason(), why);
             let wrong = |page: &mut LocksPage| {
+                page.reason = reason.to_owned();
                 page.open = Some((key, generation));
                 page.mistakes = vec![mistake];
             };
-            list(visit, "AC-4", None, held, wrong, StatusCode::UNPROCESSABLE_ENTITY)
+            list(visit, "AC-4", place, held, wrong, StatusCode::UNPROCESSABLE_ENTITY)
         }
-        _ => {
+        Ended::ByNobody => {
             let notice = |page: &mut LocksPage| {
                 page.notice = Some(t.holder_changed());
                 page.reason = reason.to_owned();
@@ -128,21 +172,38 @@ pub(super) async fn end(State(shop): State<Shop>, form: Posted) -> Answer {
                 page.open =
                     page.held.iter().find(|holder| holder.key == key).map(|holder| (key.clone(), holder.generation));
             };
-            list(visit, "AC-7", None, held, notice, StatusCode::CONFLICT)
+            list(visit, "AC-7", place, held, notice, StatusCode::CONFLICT)
         }
     })
+}
+
+/// Why a lease was not ended.
+enum Ended {
+    /// The reason cannot be one.
+    Not(Html),
+    /// The holder is another one by now.
+    ByNobody,
 }
 
 fn list(
     visit: Visit,
     state: &'static str,
-    kind: Option<&'static str>,
-    held: Vec<Holder>,
+    Place { kind, after }: Place,
+    HeldPage { items: held, next }: HeldPage,
     with: impl FnOnce(&mut LocksPage),
     status: StatusCode,
 ) -> Response {
-    let f = visit.frame.state(state);
-    let mut page = LocksPage { f, kind, held, notice: None, open: None, mistakes: Vec::new(), reason: String::new() };
+    let mut page = LocksPage {
+        f: visit.frame.state(state),
+        kind,
+        held,
+        after,
+        next,
+        notice: None,
+        open: None,
+        mistakes: Vec::new(),
+        reason: String::new(),
+    };
     with(&mut page);
     page.f.answer(status, &page)
 }

@@ -90,12 +90,14 @@ async fn read(parts: Parts, body: Body, shop: &Shop) -> (Frame, Result<Fields, (
     let sent = CsrfForm::<Pairs>::from_request(again(Body::from(bytes.clone())), shop).await;
     match sent {
         Ok(CsrfForm(pairs)) => {
-            let fields = Fields::sent(pairs);
+            let fields = Fields::posted(pairs);
+            // Before anybody has looked at it, only so much is shown as forms have.
+            let fields = if frame.member.is_none() { fields.shown_unseen() } else { fields };
             (frame.answering(&fields), Ok(fields))
         }
         Err(rejection) => {
             let typed: Pairs = serde_urlencoded::from_bytes(&bytes).unwrap_or_default();
-            let fields = Fields::sent(typed);
+            let fields = Fields::posted(typed).shown_unseen();
             (frame.answering(&fields), Err((rejection, fields)))
         }
     }

@@ -1,12 +1,14 @@
 //! Full pages for what did not happen: what happened, to what, and what to do next. Nothing typed is lost on them.
 
+use std::time::Duration;
+
 use askama::Template;
 use axum::Json;
 use axum::http::header::RETRY_AFTER;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use tenure::DatabaseError;
+use tenure::{DatabaseError, Owner};
 use tenure_web::csrf::CsrfRejection;
 
 use super::fields::{Fields, NEW_LINE, REMOVE, SHIPPING};
@@ -14,7 +16,7 @@ use super::frame::Frame;
 use super::icon::Icon;
 use super::order_url;
 use crate::domain::{Invalid, OrderError, OrderNo, Role};
-use crate::texts::{Html, Lang, field_label};
+use crate::texts::{Html, Lang, field_label, left};
 
 /// A page that says what did not happen.
 #[derive(Template)]
@@ -260,6 +262,64 @@ pub(super) fn unavailable(frame: Frame) -> Response {
     let t = frame.t;
     let page = ProblemPage::new(frame.state("OE-23"), t.busy_title()).say(t.busy_what()).say(t.busy_next());
     page.link("/orders", t.to_orders()).answer(StatusCode::SERVICE_UNAVAILABLE)
+}
+
+/// 413: more than any form has. Nobody has read it.
+pub(super) fn too_long(frame: Frame) -> Response {
+    let t = frame.t;
+    let page = ProblemPage::new(frame.state("E-413"), t.too_long_title()).say(t.too_long_what()).say(t.too_long_next());
+    page.link("/orders", t.to_orders()).answer(StatusCode::PAYLOAD_TOO_LARGE)
+}
+
+/// 408: a form that did not arrive in time.
+pub(super) fn too_slow(frame: Frame) -> Response {
+    let t = frame.t;
+    let page = ProblemPage::new(frame.state("E-408"), t.too_slow_title()).say(t.too_slow_what()).say(t.too_slow_next());
+    page.link("/orders", t.to_orders()).answer(StatusCode::REQUEST_TIMEOUT)
+}
+
+/// 421: a name by which this shop does not go.
+pub(super) fn misdirected(frame: Frame) -> Response {
+    let t = frame.t;
+    let page = ProblemPage::new(frame.state("E-421"), t.misdirected_title()).say(t.misdirected_what());
+    page.say(t.misdirected_next()).answer(StatusCode::MISDIRECTED_REQUEST)
+}
+
+/// 429: more forms in a short time than anybody opens.
+pub(super) fn too_many_locks(frame: Frame, wait: Duration, typed: &Fields) -> Response {
+    let t = frame.t;
+    let page = ProblemPage::new(frame.state("E-429"), t.too_many_locks_title()).say(t.too_many_locks_what());
+    let page = page.say(t.try_again_in(left(t, wait))).typed(typed).link("/orders", t.to_orders());
+    retry_after(page.answer(StatusCode::TOO_MANY_REQUESTS), wait)
+}
+
+/// 429: more forms open at the same time than anybody can fill in.
+pub(super) fn too_many_open(frame: Frame, most: u64, typed: &Fields) -> Response {
+    let t = frame.t;
+    let page = ProblemPage::new(frame.state("E-429"), t.too_many_open_title()).say(t.too_many_open_what(most));
+    let page = page.say(t.too_many_open_next()).typed(typed).link("/orders", t.to_orders());
+    retry_after(page.answer(StatusCode::TOO_MANY_REQUESTS), Duration::from_secs(60))
+}
+
+/// 423: it was handed over, and is kept for somebody else a little longer.
+pub(super) fn reserved(frame: Frame, no: &OrderNo, owner: &Owner, remaining: Duration, typed: &Fields) -> Response {
+    let t = frame.t;
+    let page = ProblemPage::new(frame.state("LP-19"), t.reserved_title(no)).say(t.reserved_what(owner));
+    let page = page.say(t.try_again_in(left(t, remaining))).typed(typed).link(order_url(no), t.back_to_order());
+    retry_after(page.answer(StatusCode::LOCKED), remaining)
+}
+
+/// 403: an account with a name under which nothing can be edited.
+pub(super) fn unusable_account(frame: Frame, typed: &Fields) -> Response {
+    let t = frame.t;
+    let page = ProblemPage::new(frame.state("E-403"), t.unusable_account_title()).say(t.unusable_account_what());
+    page.typed(typed).link("/orders", t.to_orders()).answer(StatusCode::FORBIDDEN)
+}
+
+/// With the time after which another try is worth something.
+pub(super) fn retry_after(mut response: Response, wait: Duration) -> Response {
+    response.headers_mut().insert(RETRY_AFTER, (wait.as_secs() + 1).into());
+    response
 }
 
 /// 500: something that should not be possible.

@@ -116,7 +116,22 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, refusa
         Refusal::Failed(Error::AlreadyLocked(holder)) | Refusal::Lock(LockError::AlreadyLocked(holder)) => {
             locked::page(shop, visit, attempt, *holder).await
         }
-        Refusal::Lock(LockError::LockingFailed { .. }) => locked::raced(visit, attempt),
+        Refusal::Lock(LockError::LockingFailed { .. }) | Refusal::Break(BreakError::HolderChanged { .. }) => {
+            locked::raced(visit, attempt)
+        }
+        Refusal::Lock(LockError::Reserved { owner, remaining, .. }) => {
+            problem::reserved(visit.frame, attempt.no, &owner, remaining, attempt.fields)
+        }
+        Refusal::Lock(LockError::LimitReached { most, .. }) => {
+            problem::too_many_open(visit.frame, most, attempt.fields)
+        }
+        Refusal::Lock(LockError::InvalidKey { .. }) => {
+            problem::no_such_order(visit.frame, attempt.no.as_str(), attempt.fields)
+        }
+        Refusal::Lock(LockError::InvalidOwner(_)) | Refusal::Break(BreakError::InvalidOwner(_)) => {
+            problem::unusable_account(visit.frame, attempt.fields)
+        }
+        Refusal::TooManyLocks { wait } => problem::too_many_locks(visit.frame, wait, attempt.fields),
         Refusal::Failed(Error::NoLock(no_lock)) | Refusal::Lock(LockError::LockIdUsed(no_lock)) => {
             lost::page(shop, visit, attempt, &no_lock).await
         }
@@ -147,6 +162,8 @@ pub(super) fn plain(frame: Frame, refusal: Refusal) -> Response {
         | Refusal::Lease(LeaseError::Database(error))
         | Refusal::Break(BreakError::Database(error))
         | Refusal::List(ListError::Database(error)) => problem::database(frame, &error, None),
+        Refusal::TooManyLocks { wait } => problem::too_many_locks(frame, wait, &Fields::default()),
+        Refusal::Break(BreakError::InvalidOwner(_)) => problem::unusable_account(frame, &Fields::default()),
         other => {
             tracing::error!(error = &other as &dyn std::error::Error, "a refusal that no page expected");
             problem::failed(frame)

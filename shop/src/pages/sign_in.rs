@@ -1,25 +1,34 @@
 //! Signing in and out.
 
 use askama::Template;
+use axum::Extension;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use tower_sessions::Session;
 
 use super::fields::{Fields, Pairs};
 use super::flash::Flash;
 use super::frame::Frame;
 use super::icon::Icon;
 use super::input::{Input, Kind, Mistake};
+use super::kept::Key;
 use super::posted::{Answer, Posted, PostedByAnybody};
-use super::{problem, refusal, see};
+use super::problem::{self, Retry};
+use super::{refusal, see};
 use crate::domain::Role;
 use crate::seed;
-use crate::session;
-use crate::use_cases::Shop;
+use crate::session::{self, Visitor};
+use crate::texts::{Html, left};
+use crate::use_cases::{Current, Knock, SessionId, Shop, SignIn};
 
 /// The people of the story: who they are stands in the README.
 const SHOWN: [&str; 5] = ["minji", "lee", "emma", "park", "olivia"];
+
+/// The longest address that is gone on to, and the longest name that is shown again.
+const LONGEST_NEXT: usize = 2_048;
+const LONGEST_LOGIN: usize = 256;
+
+type Accounts = Vec<(String, &'static str, Role)>;
 
 #[derive(Template)]
 #[template(path = "sign_in.html")]
@@ -28,22 +37,19 @@ struct SignInPage {
     inputs: [Input; 2],
     mistakes: Vec<Mistake>,
     next: String,
-    accounts: Vec<(String, &'static str, Role)>,
+    /// Of the demo: none where it is not the demo.
+    accounts: Accounts,
 }
 
 impl SignInPage {
-    fn new(frame: Frame, typed: &Fields, mistakes: Vec<Mistake>) -> SignInPage {
-        let t = frame.t;
-        let accounts: Vec<_> = seed::members()
-            .into_iter()
-            .filter(|(id, ..)| SHOWN.contains(&id.as_str()))
-            .map(|(id, name, role, _)| (id.to_string(), name, role))
-            .collect();
+    fn new(frame: Frame, typed: &Fields, accounts: Accounts, mistakes: Vec<Mistake>) -> SignInPage {
+        let (t, login) = (frame.t, typed.text("login"));
+        let login = if login.len() > LONGEST_LOGIN { "" } else { login };
         // Everybody's password stands on this page anyway.
-        let known = accounts.iter().any(|(id, ..)| id == typed.text("login"));
+        let known = accounts.iter().any(|(id, ..)| id == login);
         let password = if known && mistakes.is_empty() { seed::DEMO_PASSWORD } else { "" };
         let inputs = [
-            Input::new("login", t.login(), typed.text("login"), Kind::Text, &mistakes).autocomplete("username"),
+            Input::new("login", t.login(), login, Kind::Text, &mistakes).autocomplete("username"),
             Input::new("password", t.password(), password, Kind::Password, &mistakes).autocomplete("current-password"),
         ];
         SignInPage { f: frame, inputs, mistakes, next: here(typed.text("next")).to_owned(), accounts }
@@ -56,55 +62,105 @@ impl SignInPage {
     }
 }
 
+/// The accounts of the demo that are shown, where it is the demo.
+async fn accounts(shop: &Shop) -> Accounts {
+    if !shop.has_demo() {
+        return Vec::new();
+    }
+    let there = shop.demo_members().await.unwrap_or_default();
+    let members = seed::members().into_iter().map(|(id, name, role, _)| (id.to_string(), name, role));
+    members.filter(|(id, ..)| SHOWN.contains(&id.as_str()) && there.contains(id)).collect()
+}
+
 /// GET /sign-in: `next` is where to go afterwards, `as` the account to fill in.
-pub(super) async fn show(frame: Frame, Query(asked): Query<Pairs>) -> Response {
+pub(super) async fn show(State(shop): State<Shop>, frame: Frame, Query(asked): Query<Pairs>) -> Response {
     let mut typed = Fields::sent(asked);
     let login = typed.text("as").to_owned();
     typed.set("login", &login);
-    let page = SignInPage::new(frame.state("sign-in"), &typed, Vec::new());
+    let page = SignInPage::new(frame.state("sign-in"), &typed, accounts(&shop).await, Vec::new());
     page.f.answer(StatusCode::OK, &page)
 }
 
 /// POST /sign-in
-pub(super) async fn sign_in(State(shop): State<Shop>, session: Session, form: PostedByAnybody) -> Response {
+pub(super) async fn sign_in(
+    State(shop): State<Shop>,
+    Extension(visitor): Extension<Visitor>,
+    Key(key): Key,
+    before: Option<Extension<Current>>,
+    form: PostedByAnybody,
+) -> Response {
     let PostedByAnybody { frame, fields } = form;
-    let member = match shop.sign_in(fields.text("login").trim(), fields.text("password")).await {
-        Ok(Some(member)) => member,
-        Ok(None) => {
-            let mistake = Mistake::general("sign-in", frame.t.wrong_password());
-            // The password is not sent back to switch the language: the page in the other language asks for it again.
-            let mut frame = frame.state("sign-in");
-            frame.other_language = format!("/sign-in?lang={}", frame.t.other().code());
-            frame.sent_again = None;
-            let page = SignInPage::new(frame, &fields, vec![mistake]);
-            return page.f.answer(StatusCode::UNPROCESSABLE_ENTITY, &page);
+    let (t, login) = (frame.t, fields.text("login").trim());
+    let browser = key.known_as(login);
+    let Visitor { address, agent } = visitor;
+    let knock = Knock { login, password: fields.text("password"), address, browser: &browser, agent: &agent };
+    match shop.sign_in(knock).await {
+        Ok(SignIn::Done(session)) => {
+            let mut response = see(here(fields.text("next")));
+            session::start(&mut response, &session);
+            // The browser forgets the secret of the session that it had, so nobody could end that any more.
+            if let Some(Extension(Current { member, id })) = before
+                && let Err(refusal) = shop.end_session(&member, &id).await
+            {
+                tracing::warn!(error = &refusal as &dyn std::error::Error, "a session that was replaced goes on");
+            }
+            response
         }
-        Err(refusal) => return refusal::plain(frame, refusal),
-    };
-    match session::start(&session, &member).await {
-        Ok(()) => see(here(fields.text("next"))),
-        Err(error) => {
-            tracing::error!(error = &error as &dyn std::error::Error, "a session could not be started");
-            problem::failed(frame)
+        Ok(SignIn::Wrong) => again(&shop, frame, &fields, t.wrong_password(), StatusCode::UNPROCESSABLE_ENTITY).await,
+        Ok(SignIn::TooMany(wait)) => {
+            let said = t.too_many_guesses(left(t, wait));
+            problem::retry_after(again(&shop, frame, &fields, said, StatusCode::TOO_MANY_REQUESTS).await, wait)
         }
+        Ok(SignIn::Busy) => {
+            let page = again(&shop, frame, &fields, t.sign_in_busy(), StatusCode::SERVICE_UNAVAILABLE).await;
+            problem::retry_after(page, std::time::Duration::from_secs(4))
+        }
+        Err(refusal) => refusal::plain(frame, refusal),
     }
 }
 
+/// The form again, with what is wrong.
+async fn again(shop: &Shop, frame: Frame, fields: &Fields, said: impl Into<Html>, status: StatusCode) -> Response {
+    // The password is not sent back to switch the language: the page in the other language asks for it again.
+    let mut frame = frame.state("sign-in");
+    frame.other_language = format!("/sign-in?lang={}", frame.t.other().code());
+    frame.sent_again = None;
+    let page = SignInPage::new(frame, fields, accounts(shop).await, vec![Mistake::general("sign-in", said)]);
+    page.f.answer(status, &page)
+}
+
 /// POST /sign-out
-pub(super) async fn sign_out(session: Session, form: Posted) -> Answer {
-    if let Err(error) = session::end(&session).await {
-        tracing::error!(error = &error as &dyn std::error::Error, "a session could not be ended");
-        return Err(problem::failed(form.visit.frame));
+pub(super) async fn sign_out(State(shop): State<Shop>, session: Option<Extension<SessionId>>, form: Posted) -> Answer {
+    let Some(Extension(id)) = session else { return Err(problem::signed_out(form.visit.frame, &Fields::default())) };
+    if let Err(refusal) = shop.end_session(&form.visit.member, &id).await {
+        return Err(still_signed_in(form.visit.frame, refusal, "/sign-out"));
     }
+    Ok(signed_out(Flash::SignedOut))
+}
+
+/// To the page for signing in, without the cookie.
+pub(super) fn signed_out(flash: Flash) -> Response {
     let mut response = see("/sign-in");
-    Flash::SignedOut.leave(&mut response);
-    Ok(response)
+    session::end(&mut response);
+    flash.leave(&mut response);
+    response
+}
+
+/// A session that could not be ended goes on, and the page says so, with a button that tries again.
+pub(super) fn still_signed_in(frame: Frame, refusal: crate::use_cases::Refusal, action: &str) -> Response {
+    match refusal {
+        crate::use_cases::Refusal::Failed(tenure::Error::Database(error)) => {
+            let retry = Retry { action: action.to_owned(), fields: Fields::default() };
+            problem::database(frame, &error, Some((retry, &Fields::default())))
+        }
+        refusal => refusal::plain(frame, refusal),
+    }
 }
 
 /// The address, if it is one of this shop; the list of orders otherwise. Nobody is sent elsewhere from here.
 fn here(address: &str) -> &str {
     let path = address.strip_prefix('/').filter(|rest| !rest.starts_with(['/', '\\']));
-    let clean = !address.contains(|c: char| c.is_control() || c == '\\');
+    let clean = address.len() <= LONGEST_NEXT && !address.contains(|c: char| c.is_control() || c == '\\');
     if path.is_some() && clean && !address.starts_with("/sign-") { address } else { "/orders" }
 }
 

@@ -1,6 +1,7 @@
 //! The lock console of the operators. Here, and only here, a lock is called a lock.
 
 use super::{Html, Lang, texts};
+use crate::domain::Problem;
 
 texts! {
     locks_title: "Being edited now", "편집 중인 주문";
@@ -26,6 +27,9 @@ texts! {
         "누군가 주문이나 메모를 수정하려고 열면 여기에 표시됩니다.";
     locks_one: "1 lock", "잠금 1개";
     locks_many(count): "{count} locks", "잠금 {count}개";
+    locks_on_this_page(count): "{count} on this page", "이 쪽에 {count}개";
+    first_page: "First page", "첫 쪽";
+    next_page: "Next page", "다음 쪽";
     end_lease: "End this lock", "이 잠금 해제";
     end_this(what): "End the lock on: {what}", "잠금 해제: {what}";
     end_consequence(name):
@@ -42,6 +46,11 @@ texts! {
 }
 
 impl Lang {
+    /// Why the reason for ending a lock cannot stay as it is.
+    pub(crate) fn wrong_reason(self, problem: Problem) -> Html {
+        if problem == Problem::Empty { self.reason_missing().into() } else { self.wrong(problem) }
+    }
+
     /// How many locks there are.
     pub(crate) fn locks_count(self, count: usize) -> Html {
         if count == 1 { self.locks_one().into() } else { self.locks_many(count) }

@@ -30,14 +30,21 @@ impl Shop {
     /// Takes the lock and opens the order for editing. The page makes the form's id, so that sending the page's request
     /// again (a double click, a lost answer) opens the same lease again.
     pub async fn open_for_edit(&self, actor: &Member, no: &OrderNo, id: LockId) -> Result<Editing<Order>, Refusal> {
-        must_be_changeable(&*self.order_of(actor, no).await?)?;
+        self.counts_lock(actor)?;
+        self.open_counted(actor, no, id).await
+    }
+
+    async fn open_counted(&self, actor: &Member, no: &OrderNo, id: LockId) -> Result<Editing<Order>, Refusal> {
+        let forgiven = |_: &_| self.gate.forgive_lock(actor.id().as_str());
+        let order = self.order_of(actor, no).await.inspect_err(forgiven)?;
+        must_be_changeable(&order).inspect_err(forgiven)?;
         let key = LockKey::of::<Order>(no);
         let lease = match self.locks.try_lock_as(&key, &actor.owner(), id.clone()).await {
             // The page that held it was left a moment ago, and its parting grace is not over: nobody else is there.
             Err(LockError::AlreadyLocked(own)) if own.owner == actor.owner() && own.remaining <= PARTING_GRACE => {
                 self.move_lease(actor, &key, own.generation, id).await?
             }
-            lease => lease?,
+            lease => lease.map_err(Refusal::from).inspect_err(forgiven)?,
         };
         self.opened(actor, no, lease).await
     }
@@ -72,16 +79,19 @@ impl Shop {
     ) -> Result<Editing<Order>, Refusal> {
         must_be_changeable(&*self.order_of(actor, no).await?)?;
         let key = LockKey::of::<Order>(no);
+        // Before the other lease is ended: whoever may take no other one keeps it.
+        self.counts_lock(actor)?;
         let holders = self.locks.holders(&key).await?;
         match holders.into_iter().find(|holder| holder.generation == generation) {
             Some(holder) if holder.owner.id != actor.id().as_str() => {
+                self.gate.forgive_lock(actor.id().as_str());
                 Err(Refusal::Lock(LockError::AlreadyLocked(Box::new(holder))))
             }
             Some(_) => {
                 let lease = self.move_lease(actor, &key, generation, id).await?;
                 self.opened(actor, no, lease).await
             }
-            None => self.open_for_edit(actor, no, id).await,
+            None => self.open_counted(actor, no, id).await,
         }
     }
 

@@ -30,7 +30,9 @@ impl Shop {
         actor.must_be(Role::Operator)?;
         self.order_of(actor, no).await?;
         let key = LockKey::of::<Note>(no);
-        let lease = self.locks.try_lock_as(&key, &actor.owner(), id).await?;
+        self.counts_lock(actor)?;
+        let lease = self.locks.try_lock_as(&key, &actor.owner(), id).await;
+        let lease = lease.inspect_err(|_| self.gate.forgive_lock(actor.id().as_str()))?;
         let others = self.locks.holders(&key).await?;
         let others = others.into_iter().filter(|holder| holder.generation != lease.generation).collect();
         Ok(EditingNote { note: self.notes.get(no).await?, lease, others })

@@ -1,8 +1,10 @@
 //! Where an open form stands: the facts of its heartbeat, and the verdict.
 
+use std::future::Future;
+
 use tenure_web::beat::Beat;
 use tenure_web::problem::Problem;
-use tenure_web::verdict::{Facts, Verdict, decide};
+use tenure_web::verdict::{Facts, Mine, Verdict, decide};
 
 use super::{Refusal, Shop};
 use crate::domain::{Member, Note, Order, OrderNo, OrderState, Role};
@@ -21,7 +23,7 @@ impl Shop {
     ) -> Result<Verdict<OrderState>, Problem> {
         self.order_of(actor, no).await.map_err(problem)?;
         let frozen = |order: &Order| (!order.is_changeable()).then(|| order.state());
-        let facts = beat.facts(&self.locks, &self.orders, no, needs_lease, frozen).await?;
+        let facts = self.counted(actor, beat, beat.facts(&self.locks, &self.orders, no, needs_lease, frozen)).await?;
         self.verdict(actor, beat, facts).await
     }
 
@@ -37,8 +39,26 @@ impl Shop {
     ) -> Result<Verdict<OrderState>, Problem> {
         actor.must_be(Role::Operator).map_err(problem)?;
         self.order_of(actor, no).await.map_err(problem)?;
-        let facts = beat.facts(&self.locks, &self.notes, no, false, |_| None).await?;
+        let facts = self.counted(actor, beat, beat.facts(&self.locks, &self.notes, no, false, |_| None)).await?;
         self.verdict(actor, beat, facts).await
+    }
+
+    /// The facts of a heartbeat. One that takes a lock counts as one.
+    async fn counted<A>(
+        &self,
+        actor: &Member,
+        beat: &Beat<A>,
+        facts: impl Future<Output = Result<Facts<OrderState>, Problem>>,
+    ) -> Result<Facts<OrderState>, Problem> {
+        if !beat.takes_a_lock() {
+            return facts.await;
+        }
+        self.counts_lock(actor).map_err(problem)?;
+        let facts = facts.await;
+        if !matches!(&facts, Ok(Facts { mine: Mine::Alive(_), .. })) {
+            self.gate.forgive_lock(actor.id().as_str());
+        }
+        facts
     }
 
     async fn verdict<A>(
@@ -56,6 +76,9 @@ fn problem(refusal: Refusal) -> Problem {
     match refusal {
         Refusal::NotAllowed { .. } => Problem::new(403, "forbidden", "This is for others to do"),
         Refusal::Failed(error) => error.into(),
+        Refusal::TooManyLocks { .. } => {
+            Problem::new(429, "too-many-locks", "Too many locks").detail(refusal.to_string())
+        }
         refusal => Problem::new(500, "failed", "Something went wrong").detail(refusal.to_string()),
     }
 }

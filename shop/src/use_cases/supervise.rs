@@ -1,20 +1,30 @@
 //! The lock console: who is editing what, and ending a lease for somebody who is not coming back.
 
-use tenure::{Holder, LockKey};
+use tenure::{Cursor, Holder, LockKey};
 
 use super::{Refusal, Shop};
 use crate::domain::{Member, Role};
 
-/// How many leases the console shows.
-const SHOWN: u32 = 500;
+/// How many leases a page of the console shows.
+const SHOWN: u32 = 50;
+
+/// A page of what is being edited.
+#[derive(Debug, Clone)]
+pub struct HeldPage {
+    /// The longest-held first.
+    pub items: Vec<Holder>,
+    /// Where the next page begins, if there is one.
+    pub next: Option<Cursor>,
+}
 
 impl Shop {
-    /// Everything that is being edited now, of one type or of all, the longest-held first.
-    pub async fn held(&self, actor: &Member, kind: Option<&str>) -> Result<Vec<Holder>, Refusal> {
+    /// What is being edited now, of one type or of all, a page at a time; `after` is where the page before ended.
+    pub async fn held(&self, actor: &Member, kind: Option<&str>, after: Option<Cursor>) -> Result<HeldPage, Refusal> {
         actor.must_be(Role::Operator)?;
         let all = self.locks.list().limit(SHOWN);
-        let held = kind.into_iter().fold(all, |list, kind| list.of_type(kind)).run().await?;
-        Ok(held.items.into_iter().map(|listed| listed.holder).collect())
+        let of_kind = kind.into_iter().fold(all, |list, kind| list.of_type(kind));
+        let page = after.into_iter().fold(of_kind, |list, after| list.after(after)).run().await?;
+        Ok(HeldPage { items: page.items.into_iter().map(|listed| listed.holder).collect(), next: page.next })
     }
 
     /// Ends the lease that the operator saw, with a reason that its holder is told.

@@ -174,7 +174,7 @@ async fn a_second_run_finds_the_data_again() {
     let url = format!("sqlite://{}/shop.db", directory.path().display());
     for run in 0..2 {
         let db = tenure::Database::connect(&url).await.unwrap();
-        shop::open(db.clone()).await.unwrap();
+        shop::open(db.clone(), shop::Accounts::Demo).await.unwrap();
         let orders = tenure::Repository::<shop::domain::Order>::new(&db);
         let no = shop::domain::OrderNo::new(ORDER).unwrap();
         let order = orders.update(&no).run(|order| if run == 0 { order.cancel() } else { Ok(()) }).await.unwrap();

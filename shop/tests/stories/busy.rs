@@ -21,7 +21,7 @@ async fn write_locked(server: &Server) -> tenure::Transaction {
 
 /// How often the sign-in sessions were written, as the rows have it.
 async fn sessions(server: &Server) -> Vec<(String, String, i64)> {
-    let text = "select id, data, expires_at from sign_in order by id";
+    let text = "select id, member, seen_at from sign_in order by id";
     if let Ok(pool) = server.db.postgres() {
         sqlx::query_as(text).fetch_all(pool).await.unwrap()
     } else if let Ok(pool) = server.db.mysql() {

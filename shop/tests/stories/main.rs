@@ -3,13 +3,17 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 mod again;
+mod around;
 mod bad_input;
+mod bounds;
 mod busy;
 mod editing;
 mod first_edit;
+mod guessing;
 mod merging;
 mod notes;
 mod parcel;
+mod sessions;
 mod sign_in;
 mod supervision;
 mod support;

@@ -8,6 +8,7 @@ use scraper::{Html, Selector};
 use shop::domain::{Address, MemberId, Money, Order, OrderLine, OrderNo, Receiver, ShippingInfo};
 use shop::seed::DEMO_PASSWORD;
 use shop::use_cases::Shop;
+use shop::{Accounts, Settings};
 use tempfile::TempDir;
 use tenure::{ConnectOptions, Database, LockManager, ManualClock, Repository, Version, VersionToken};
 use tokio::net::TcpListener;
@@ -26,32 +27,48 @@ pub struct Server {
     _directory: TempDir,
 }
 
+/// A new database: a file in this directory, or one on the server that the stories are told on.
+pub fn database_url(directory: &TempDir) -> String {
+    match std::env::var("SHOP_STORIES_ON").as_deref() {
+        Err(_) | Ok("sqlite") => format!("sqlite://{}/shop.db", directory.path().display()),
+        Ok("postgres") => testkit::new_database(testkit::Kind::Postgres),
+        Ok("mysql") => testkit::new_database(testkit::Kind::MariaDb),
+        Ok(other) => panic!("SHOP_STORIES_ON={other}: the stories are told on sqlite, postgres and mysql"),
+    }
+}
+
 impl Server {
     pub async fn start() -> Server {
         Server::start_as(|shop| shop).await
     }
 
     pub async fn start_as(set_up: impl FnOnce(Shop) -> Shop) -> Server {
+        Server::start_with(Settings::default(), set_up).await
+    }
+
+    /// A shop that is reached otherwise.
+    pub async fn start_with(settings: Settings, set_up: impl FnOnce(Shop) -> Shop) -> Server {
         let directory = tempfile::tempdir().unwrap();
         let clock = ManualClock::new();
-        let url = match std::env::var("SHOP_STORIES_ON").as_deref() {
-            Err(_) | Ok("sqlite") => format!("sqlite://{}/shop.db", directory.path().display()),
-            Ok("postgres") => testkit::new_database(testkit::Kind::Postgres),
-            Ok("mysql") => testkit::new_database(testkit::Kind::MariaDb),
-            Ok(other) => panic!("SHOP_STORIES_ON={other}: the stories are told on sqlite, postgres and mysql"),
-        };
+        let url = database_url(&directory);
         let db = Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap();
-        let shop = set_up(shop::open(db.clone()).await.unwrap());
+        let shop = set_up(shop::open(db.clone(), Accounts::Demo).await.unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = oneshot::channel::<()>();
-        tokio::spawn(shop::serve(listener, shop, false, async move { drop(stopped.await) }));
+        tokio::spawn(shop::serve(listener, shop, settings, async move { drop(stopped.await) }));
         Server { base, clock, db, stop: Some(stop), _directory: directory }
     }
 
     /// A browser in which nobody is signed in.
     pub fn browser(&self) -> Browser {
         let client = Client::builder().cookie_store(true).build().unwrap();
+        Browser { client, base: self.base.clone() }
+    }
+
+    /// A browser that says of itself what it is.
+    pub fn browser_that_says(&self, agent: &str) -> Browser {
+        let client = Client::builder().cookie_store(true).user_agent(agent).build().unwrap();
         Browser { client, base: self.base.clone() }
     }
 
@@ -174,7 +191,12 @@ impl Browser {
     }
 
     async fn send(&self, request: reqwest::RequestBuilder) -> Page {
-        let response = request.send().await.unwrap();
+        Page::of(request.send().await.unwrap()).await
+    }
+}
+
+impl Page {
+    pub async fn of(response: reqwest::Response) -> Page {
         let (status, path) = (response.status(), response.url()[url::Position::BeforePath..].to_owned());
         let headers = response.headers().clone();
         Page { status, path, headers, html: response.text().await.unwrap() }
@@ -217,20 +239,15 @@ impl Page {
     }
 
     fn find_form(&self, action: &str) -> Option<Form> {
+        self.forms(action).into_iter().next()
+    }
+
+    /// All forms that post to this path.
+    pub fn forms(&self, action: &str) -> Vec<Form> {
         let document = Html::parse_document(&self.html);
-        let form = document.select(&selector("form[method=post]")).find(|form| form.attr("action") == Some(action))?;
-        let mut fields = Vec::new();
-        for field in form.select(&selector("input[name], textarea[name], select[name]")) {
-            let value = match field.value().name() {
-                "textarea" => field.text().collect::<String>().trim_start_matches('\n').to_owned(),
-                _ => field.attr("value").unwrap_or_default().to_owned(),
-            };
-            let unchecked = matches!(field.attr("type"), Some("checkbox" | "radio")) && field.attr("checked").is_none();
-            if !unchecked && field.attr("type") != Some("submit") {
-                fields.push((field.attr("name")?.to_owned(), value));
-            }
-        }
-        Some(Form { action: action.to_owned(), fields })
+        let posting = selector("form[method=post]");
+        let forms = document.select(&posting);
+        forms.filter(|form| form.attr("action") == Some(action)).map(|form| read_form(action, form)).collect()
     }
 
     /// The form that posts to this path, as its button of this name sends it.
@@ -295,4 +312,19 @@ impl Form {
 
 fn selector(css: &str) -> Selector {
     Selector::parse(css).unwrap()
+}
+
+fn read_form(action: &str, form: scraper::ElementRef<'_>) -> Form {
+    let mut fields = Vec::new();
+    for field in form.select(&selector("input[name], textarea[name], select[name]")) {
+        let value = match field.value().name() {
+            "textarea" => field.text().collect::<String>().trim_start_matches('\n').to_owned(),
+            _ => field.attr("value").unwrap_or_default().to_owned(),
+        };
+        let unchecked = matches!(field.attr("type"), Some("checkbox" | "radio")) && field.attr("checked").is_none();
+        if !unchecked && field.attr("type") != Some("submit") {
+            fields.push((field.attr("name").unwrap().to_owned(), value));
+        }
+    }
+    Form { action: action.to_owned(), fields }
 }

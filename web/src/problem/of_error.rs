@@ -15,6 +15,7 @@ use super::{HeldNow, Person, Problem};
 fn words(code: ErrorCode) -> (&'static str, &'static [&'static str]) {
     match code {
         ErrorCode::NotFound => ("It is not there", &[]),
+        ErrorCode::OtherSpelling => ("It is spelled differently", &[]),
         ErrorCode::AlreadyExists => ("It is there already", &[]),
         ErrorCode::VersionConflict => ("It was changed by somebody else", &["reload"]),
         ErrorCode::LostRace => ("Somebody else saved it at the same moment", &["retry", "reload"]),
@@ -56,21 +57,29 @@ fn words(code: ErrorCode) -> (&'static str, &'static [&'static str]) {
         ErrorCode::ForeignCursor => ("The place is one in another list", &[]),
         ErrorCode::InvalidFilter => ("Nothing can be called that", &[]),
         ErrorCode::TooYoung => ("It is too young to be swept", &[]),
-        ErrorCode::Unavailable | ErrorCode::Unreachable | ErrorCode::ReadOnly => ("Try again", &["retry"]),
+        ErrorCode::Unavailable | ErrorCode::Unreachable | ErrorCode::ReadOnly | ErrorCode::Closed => {
+            ("Try again", &["retry"])
+        }
+        ErrorCode::NoAnswer => ("Nobody knows whether it was done", &["retry"]),
+        ErrorCode::ChildGone => ("It was changed by something else", &["retry", "reload"]),
         ErrorCode::FileLost => ("The database has stopped", &[]),
         ErrorCode::OutcomeUnknown => ("Nobody knows whether it was saved", &["reload"]),
         ErrorCode::Unsupported => ("This cannot be done here", &[]),
-        ErrorCode::Failed => ("Something went wrong", &["retry"]),
+        ErrorCode::TransactionEnded | ErrorCode::Failed => ("Something went wrong", &["retry"]),
     }
 }
 
 /// What is said of the database instead of its own words: they may name tables and files, and are for the log of who runs the server.
 fn instead(code: ErrorCode) -> Option<&'static str> {
     match code {
-        ErrorCode::Unavailable | ErrorCode::Unreachable | ErrorCode::ReadOnly => {
+        ErrorCode::Unavailable | ErrorCode::Unreachable | ErrorCode::ReadOnly | ErrorCode::Closed => {
             Some("The database could not do it just now. Nothing was changed; try again in a moment.")
         }
         ErrorCode::FileLost => Some("Nothing was changed, and nothing can be until the server was looked after."),
+        ErrorCode::NoAnswer => Some("The database's answer was lost on the way. The same request may be sent again."),
+        ErrorCode::ChildGone => Some("Nothing was changed. Load it again."),
+        // What came before the statement that ended it may be stored.
+        ErrorCode::TransactionEnded => Some("The reason is in the server's log. Load it again to see how it is now."),
         ErrorCode::OutcomeUnknown => {
             Some("The database's answer was lost on the way. Load it again to see whether it was saved.")
         }

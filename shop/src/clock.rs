@@ -1,0 +1,29 @@
+//! The time by which sessions and limits go.
+
+use std::time::{Duration, SystemTime};
+
+use tenure::ManualClock;
+
+/// The system's clock, or one that a test moves.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Clock {
+    #[default]
+    System,
+    Given(ManualClock),
+}
+
+impl Clock {
+    /// The time since 1970.
+    pub(crate) fn now(&self) -> Duration {
+        let now = match self {
+            Clock::System => SystemTime::now(),
+            Clock::Given(clock) => clock.now(),
+        };
+        now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
+    }
+
+    /// Seconds since 1970.
+    pub(crate) fn seconds(&self) -> i64 {
+        i64::try_from(self.now().as_secs()).unwrap_or(i64::MAX)
+    }
+}

@@ -1,0 +1,86 @@
+//! Hashes of passwords: one at a time for each core, and only so many wait.
+//!
+//! A hash takes 19 MiB and all of a core for a tenth of a second. Without a bound, as many as the runtime has threads
+//! would be made at once.
+
+use std::sync::Arc;
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, TryAcquireError};
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+/// How many may wait for each that is being made.
+const WAITING: usize = 8;
+
+/// How long one waits.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// Too much is going on; nothing was looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TooBusy;
+
+/// The hashes that are being made, and those that wait.
+#[derive(Debug)]
+pub(crate) struct Hashing {
+    running: Arc<Semaphore>,
+    line: Arc<Semaphore>,
+}
+
+impl Hashing {
+    pub(crate) fn new() -> Hashing {
+        let cores = available_parallelism().map_or(1, usize::from);
+        Hashing { running: Arc::new(Semaphore::new(cores)), line: Arc::new(Semaphore::new(cores * (1 + WAITING))) }
+    }
+
+    /// Runs it on a thread of its own when it is its turn.
+    pub(crate) async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, TooBusy> {
+        let place = self.line.clone().try_acquire_owned().map_err(|_: TryAcquireError| TooBusy)?;
+        let turn = timeout(LONGEST, self.running.clone().acquire_owned()).await;
+        let Ok(Ok(turn)) = turn else { return Err(TooBusy) };
+        // Both are held by the work itself: whoever leaves meanwhile does not make room for another one.
+        let worked = spawn_blocking(move || {
+            let _held = (place, turn);
+            work()
+        });
+        worked.await.map_err(|_| TooBusy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::{Condvar, Mutex};
+
+    use tokio::task::JoinSet;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn only_one_for_each_core_is_made_and_only_so_many_wait() {
+        let hashing = Arc::new(Hashing::new());
+        let cores = available_parallelism().map_or(1, usize::from);
+        let gate = Arc::new((Mutex::new(false), Condvar::new()));
+        let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let mut all = JoinSet::new();
+        for _ in 0..150 {
+            let (hashing, gate, running, most) = (hashing.clone(), gate.clone(), running.clone(), most.clone());
+            let work = move || {
+                most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                let (open, opened) = &*gate;
+                drop(opened.wait_while(open.lock().expect("a lock"), |open| !*open));
+                running.fetch_sub(1, Ordering::SeqCst);
+            };
+            all.spawn(async move { hashing.run(work).await });
+        }
+        // As long as the gate is shut, only those answer who found no place.
+        for _ in 0..150 - cores * (1 + WAITING) {
+            assert_eq!(all.join_next().await.expect("there are more").expect("it ended"), Err(TooBusy));
+        }
+        *gate.0.lock().expect("a lock") = true;
+        gate.1.notify_all();
+        assert_eq!(all.join_all().await, vec![Ok(()); cores * (1 + WAITING)]);
+        assert!(most.load(Ordering::SeqCst) <= cores);
+    }
+}

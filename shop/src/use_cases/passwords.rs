@@ -1,0 +1,156 @@
+//! Passwords: hashing them, changing one's own, and the members that are made on the command line.
+
+use std::time::Duration;
+
+use argon2::Argon2;
+use argon2::password_hash::PasswordHasher;
+use tenure::{DatabaseError, UpdateError};
+
+use super::sessions::NewSession;
+use super::sign_in::Checked;
+use super::{Refusal, Shop};
+use crate::backend;
+use crate::domain::{Member, MemberId, Role, WeakPassword, check_password};
+use crate::gate::{Guess, TooBusy};
+use crate::seed;
+
+/// What became of a change of password.
+#[derive(Debug)]
+pub enum PasswordChange {
+    /// It is changed, every session is ended, and this browser has a new one.
+    Done(NewSession),
+    /// The old one is not right.
+    WrongOld,
+    /// The new one cannot be one.
+    Weak(WeakPassword),
+    /// It is the old one.
+    Same,
+    /// Too many guesses at the old one: the next one is looked at after this time.
+    TooMany(Duration),
+    /// Too much is going on. Nothing was changed.
+    Busy,
+}
+
+/// Why no member was made, or no password was set.
+#[derive(Debug, thiserror::Error)]
+pub enum MemberRefusal {
+    /// The password cannot be one.
+    #[error(transparent)]
+    Weak(#[from] WeakPassword),
+    /// There is such a member already.
+    #[error(
+        "there is a member with this name already; choose another one, or set a password with `shop member password`"
+    )]
+    Exists,
+    /// There is no such member.
+    #[error("there is no member with this name; make one with `shop member add`")]
+    Missing,
+    /// The name cannot be one.
+    #[error(transparent)]
+    Invalid(#[from] crate::domain::Invalid),
+    /// The database failed.
+    #[error(transparent)]
+    Failed(#[from] tenure::Error),
+}
+
+impl Shop {
+    /// Changes the member's own password, who has to know the old one. `browser` and `agent` as for
+    /// [`Knock`](super::Knock).
+    pub async fn change_password(
+        &self,
+        member: &Member,
+        old: &str,
+        new: &str,
+        browser: &str,
+        agent: &str,
+    ) -> Result<PasswordChange, Refusal> {
+        let account = member.id().as_str();
+        if let Err(weak) = check_password(new, member.id(), member.name(), &[seed::DEMO_PASSWORD]) {
+            return Ok(PasswordChange::Weak(weak));
+        }
+        // Whoever sits down at a screen that was left gets as many guesses as everybody else.
+        let guess = Guess { account, address: None, known: Some("change of password") };
+        match self.check_password_of(&guess, member.password_hash(), old).await {
+            Checked::Right => {}
+            Checked::Wrong => {
+                tracing::warn!(account = ?account, "change of password refused: the old one is wrong");
+                return Ok(PasswordChange::WrongOld);
+            }
+            Checked::TooMany(wait) => return Ok(PasswordChange::TooMany(wait)),
+            Checked::Busy => return Ok(PasswordChange::Busy),
+        }
+        if old == new {
+            return Ok(PasswordChange::Same);
+        }
+        let new = new.to_owned();
+        let hash = match self.gate.hashing.run(move || hashed(&new)).await {
+            Ok(hash) => hash,
+            Err(TooBusy) => return Ok(PasswordChange::Busy),
+        };
+        match self.begin_again(member, &hash, browser, agent).await? {
+            Some(session) => {
+                tracing::info!(account = ?account, "password changed, signed out everywhere else");
+                Ok(PasswordChange::Done(session))
+            }
+            // Somebody else was faster; what was typed as the old one is not it any more.
+            None => Ok(PasswordChange::WrongOld),
+        }
+    }
+
+    /// Makes a member. For the command line: whoever has the database may do it.
+    pub async fn add_member(&self, id: &str, name: &str, role: Role, password: &str) -> Result<Member, MemberRefusal> {
+        let id = MemberId::new(id)?;
+        check_password(password, &id, name, &[seed::DEMO_PASSWORD])?;
+        let member = Member::new(id, name, role, hashed(password))?;
+        let mut tx = self.db.begin().await.map_err(tenure::Error::from)?;
+        match self.members.insert(&mut tx, member.clone()).await {
+            Ok(_) => tx.commit().await?,
+            Err(tenure::Error::AlreadyExists { .. }) => return Err(MemberRefusal::Exists),
+            Err(error) => return Err(error.into()),
+        }
+        Ok(member)
+    }
+
+    /// Sets a member's password without asking for the old one, and signs them out everywhere. For the command line.
+    pub async fn set_password(&self, id: &str, password: &str) -> Result<(), MemberRefusal> {
+        let id = MemberId::new(id)?;
+        let member = self.members.get(&id).await?.ok_or(MemberRefusal::Missing)?;
+        check_password(password, &id, member.name(), &[seed::DEMO_PASSWORD])?;
+        let (db, of, hash) = (self.db.clone(), id.to_string(), hashed(password));
+        let update = self.members.update(&id).command("set password").also(move |tx, _| {
+            let (db, of) = (db.clone(), of.clone());
+            Box::pin(async move { Ok(backend::delete_sessions(&db, tx, &of).await?) })
+        });
+        let set = |member: &mut Member| {
+            member.change_password(hash.clone());
+            Ok::<_, std::convert::Infallible>(())
+        };
+        match update.retrying(super::change_order::as_often_as_is_safe()).run(set).await {
+            Ok(_) => Ok(()),
+            Err(UpdateError::Failed(error)) => Err(error.into()),
+            Err(UpdateError::Refused(never)) => match never {},
+        }
+    }
+
+    /// Whether anybody can sign in.
+    ///
+    /// # Errors
+    /// [`DatabaseError`] when the database failed.
+    pub async fn has_members(&self) -> Result<bool, DatabaseError> {
+        backend::has_members(&self.db).await
+    }
+
+    /// The sign-in names of the demo's members whose password is still the public one.
+    ///
+    /// # Errors
+    /// [`DatabaseError`] when the database failed.
+    pub async fn demo_members(&self) -> Result<Vec<String>, DatabaseError> {
+        backend::demo_members(&self.db).await
+    }
+}
+
+/// Takes a tenth of a second of a core.
+pub(crate) fn hashed(password: &str) -> String {
+    let hash = Argon2::default().hash_password(password.as_bytes()).map(|hash| hash.to_string());
+    hash.expect("a password of a few hundred bytes is hashed")
+}

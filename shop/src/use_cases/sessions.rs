@@ -1,0 +1,244 @@
+//! Sessions: who is signed in, in which browsers, and until when.
+//!
+//! A row is written at sign-in, and after that only shortened: no request brings back a session that was ended. A session
+//! ends twelve hours after sign-in at the latest, and two hours after it was last used. That it is used is written once in
+//! five minutes, beside the answer and not before it; where it cannot be written (a full disk, somebody else's long
+//! transaction), this process knows it all the same. So pages are readable then, and nobody is signed out by it.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+use tenure::{Loaded, Wait};
+
+use super::sign_in::BROWSER_KNOWN_FOR;
+use super::{Refusal, Shop};
+use crate::backend::{self, Ended, SessionRow};
+use crate::domain::{Member, MemberId};
+
+/// How long somebody stays signed in at most, in seconds.
+const LONGEST: i64 = 12 * 60 * 60;
+/// How long without doing anything. Heartbeats of open forms are nothing that anybody does.
+const IDLE: i64 = 2 * 60 * 60;
+/// How exactly it is known when a session was last used.
+const EXACTLY: i64 = 5 * 60;
+/// Nobody waits for it, and it waits for nobody.
+const WRITTEN_WITHIN: Wait = Wait::Within(Duration::from_secs(1));
+
+/// The most sessions of one member. The oldest go first.
+const MOST: i64 = 50;
+/// The most browsers that are known of one member.
+const MOST_BROWSERS: i64 = 20;
+/// How much of what a browser says of itself is kept.
+const LONGEST_AGENT: usize = 255;
+
+/// Somebody who has signed in just now.
+pub struct NewSession {
+    /// Who.
+    pub member: Member,
+    secret: [u8; 32],
+}
+
+impl NewSession {
+    /// The secret of the session, for the cookie and for nothing else.
+    pub fn reveal(&self) -> String {
+        hex(&self.secret)
+    }
+}
+
+/// Without the secret.
+impl std::fmt::Debug for NewSession {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NewSession").field("member", &self.member).finish_non_exhaustive()
+    }
+}
+
+/// A session, in the list of its member.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// What it is called: no secret, and good for nothing but ending it.
+    pub id: String,
+    /// What the browser said of itself.
+    pub browser: String,
+    /// When it began.
+    pub since: Timestamp,
+    /// When it was last used, to a few minutes.
+    pub last_active: Timestamp,
+}
+
+/// A session that a request came with.
+#[derive(Debug, Clone)]
+pub struct Current {
+    /// Who is signed in.
+    pub member: Member,
+    /// Which of the member's sessions it is.
+    pub id: SessionId,
+}
+
+/// Which session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionId(pub String);
+
+impl Shop {
+    /// The session with this secret, if it goes on. `is_used`: whether somebody does something, or only a page by itself.
+    pub async fn session(&self, secret: &str, is_used: bool) -> Result<Option<Current>, Refusal> {
+        let id = id_of(secret);
+        let Some(row) = backend::read_session(&self.db, &id).await? else { return Ok(None) };
+        let now = self.clock.seconds();
+        let seen_at = self.gate.presence.last(&id, row.seen_at);
+        if row.started_at + LONGEST <= now || seen_at + IDLE <= now {
+            return Ok(None);
+        }
+        let Ok(member) = MemberId::new(&row.member) else { return Ok(None) };
+        let member = self.members.get(&member).await?.map(Loaded::into_inner);
+        let goes_on = |member: &Member| member.epoch() == row.epoch && (self.has_demo || !member.is_demo());
+        let Some(member) = member.filter(goes_on) else { return Ok(None) };
+        if is_used && seen_at + EXACTLY <= now {
+            self.gate.presence.note(&id, now, now - IDLE);
+            let (db, id) = (self.db.clone(), id.clone());
+            tokio::spawn(async move {
+                if let Err(error) = backend::touch_session(&db, &id, now, WRITTEN_WITHIN).await {
+                    tracing::debug!(error = &error as &dyn std::error::Error, "when a session was used is not written");
+                }
+            });
+        }
+        Ok(Some(Current { member, id: SessionId(id) }))
+    }
+
+    /// Begins a session, under the epoch in which the password was checked.
+    pub(super) async fn begin_session(
+        &self,
+        member: Member,
+        browser: &str,
+        agent: &str,
+    ) -> Result<NewSession, Refusal> {
+        let (row, secret) = self.new_session(&member, agent);
+        let mut tx = self.db.begin().await?;
+        backend::insert_session(&self.db, &mut tx, &row, MOST).await?;
+        let id = member.id().as_str();
+        backend::remember_browser(&self.db, &mut tx, id, browser, row.started_at, MOST_BROWSERS).await?;
+        tx.commit().await?;
+        Ok(NewSession { member, secret })
+    }
+
+    fn new_session(&self, member: &Member, agent: &str) -> (SessionRow, [u8; 32]) {
+        let mut secret = [0; 32];
+        getrandom::fill(&mut secret).expect("the operating system gives random bytes");
+        let now = self.clock.seconds();
+        let row = SessionRow {
+            id: id_of(&hex(&secret)),
+            member: member.id().to_string(),
+            epoch: member.epoch(),
+            browser: agent.chars().filter(|c| !c.is_control()).take(LONGEST_AGENT).collect(),
+            started_at: now,
+            seen_at: now,
+        };
+        (row, secret)
+    }
+
+    /// The sessions of this member that go on, the latest first.
+    pub async fn sessions(&self, member: &Member) -> Result<Vec<Session>, Refusal> {
+        let now = self.clock.seconds();
+        let rows = backend::list_sessions(&self.db, member.id().as_str(), member.epoch()).await?;
+        let seen = rows.into_iter().map(|row| (self.gate.presence.last(&row.id, row.seen_at), row));
+        let goes_on = seen.filter(|(seen_at, row)| row.started_at + LONGEST > now && seen_at + IDLE > now);
+        let at = |seconds| Timestamp::from_second(seconds).unwrap_or(Timestamp::UNIX_EPOCH);
+        let session = |(seen_at, row): (i64, SessionRow)| Session {
+            id: row.id,
+            browser: row.browser,
+            since: at(row.started_at),
+            last_active: at(seen_at),
+        };
+        Ok(goes_on.map(session).collect())
+    }
+
+    /// Ends one of the member's sessions, and answers whether there was one.
+    pub async fn end_session(&self, member: &Member, id: &SessionId) -> Result<bool, Refusal> {
+        let ended = backend::delete_session(&self.db, &id.0, member.id().as_str()).await?;
+        self.gate.presence.forget(&id.0);
+        if ended {
+            tracing::info!(account = ?member.id().as_str(), "signed out");
+        }
+        Ok(ended)
+    }
+
+    /// Ends every session of the member, this one too.
+    pub async fn end_all_sessions(&self, member: &Member) -> Result<(), Refusal> {
+        let update = self.members.update(member.id()).by(&member.owner()).command("sign out everywhere");
+        let (db, id) = (self.db.clone(), member.id().to_string());
+        let update = update.also(move |tx, _| {
+            let (db, id) = (db.clone(), id.clone());
+            Box::pin(async move { Ok(backend::delete_sessions(&db, tx, &id).await?) })
+        });
+        let begin = |member: &mut Member| {
+            member.begin_epoch();
+            Ok::<_, std::convert::Infallible>(())
+        };
+        match update.retrying(super::change_order::as_often_as_is_safe()).run(begin).await {
+            Ok(_) => tracing::info!(account = ?member.id().as_str(), "signed out everywhere"),
+            Err(tenure::UpdateError::Failed(error)) => return Err(error.into()),
+            Err(tenure::UpdateError::Refused(never)) => match never {},
+        }
+        Ok(())
+    }
+
+    /// Saves a member's new password, ends every session, and begins a new one in this browser: all of it or nothing.
+    pub(super) async fn begin_again(
+        &self,
+        member: &Member,
+        password_hash: &str,
+        browser: &str,
+        agent: &str,
+    ) -> Result<Option<NewSession>, Refusal> {
+        let changed = {
+            let mut changed = member.clone();
+            changed.change_password(password_hash);
+            changed
+        };
+        let (row, secret) = self.new_session(&changed, agent);
+        let (db, browser) = (self.db.clone(), browser.to_owned());
+        let update = self.members.update(member.id()).by(&member.owner()).command("change password");
+        let update = update.also(move |tx, _| {
+            let (db, row, browser) = (db.clone(), row.clone(), browser.clone());
+            Box::pin(async move {
+                backend::delete_sessions(&db, tx, &row.member).await?;
+                backend::insert_session(&db, tx, &row, MOST).await?;
+                backend::remember_browser(&db, tx, &row.member, &browser, row.started_at, MOST_BROWSERS).await?;
+                Ok(())
+            })
+        });
+        // The password that was checked is the one that is replaced, and the session is one of the epoch that begins.
+        let replace = |now: &mut Member| {
+            if *now != *member {
+                return Err(());
+            }
+            now.change_password(password_hash);
+            Ok(())
+        };
+        match update.retrying(super::change_order::as_often_as_is_safe()).run(replace).await {
+            Ok(_) => Ok(Some(NewSession { member: changed, secret })),
+            Err(tenure::UpdateError::Refused(())) => Ok(None),
+            Err(tenure::UpdateError::Failed(error)) => Err(error.into()),
+        }
+    }
+
+    /// Deletes sessions that have ended, and browsers that nobody has used for long.
+    pub(crate) async fn sweep_sessions(&self) -> Result<(), tenure::Error> {
+        let now = self.clock.seconds();
+        // Other processes know by themselves what was used, so a row is kept as long as it may go on.
+        let ended = Ended {
+            started_before: now - LONGEST,
+            seen_before: now - LONGEST,
+            browsers_before: now - BROWSER_KNOWN_FOR,
+        };
+        backend::sweep_sessions(&self.db, ended).await
+    }
+}
+
+fn id_of(secret: &str) -> String {
+    hex(&Sha256::digest(secret.as_bytes()))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
