@@ -90,6 +90,17 @@ impl Postgres {
         migrator.run(&self.pool).await.map_err(|error| migration::failed(error, errors::classify))
     }
 
+    /// Runs an operation in a transaction of its own, and commits it.
+    async fn alone<T>(
+        &self,
+        operation: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
+    ) -> Result<T, DatabaseError> {
+        let mut transaction = self.write().await?;
+        let answer = transaction.wait_for(operation).await?;
+        transaction.commit(None).await?;
+        Ok(answer)
+    }
+
     async fn write(&self) -> Result<OpenTransaction, DatabaseError> {
         OpenTransaction::begin_for_leases(&self.pools).await
     }
@@ -136,18 +147,11 @@ impl Backend for Postgres {
     }
 
     async fn settle(&self, operation: &OperationId) -> Result<bool, DatabaseError> {
-        let mut transaction = self.write().await?;
-        let committed = transaction.wait_for(async |connection| operation::settle(connection, operation).await).await?;
-        transaction.commit(None).await?;
-        Ok(committed)
+        self.alone(async |connection| operation::settle(connection, operation).await).await
     }
 
     async fn forget_operations(&self, older_than: Duration) -> Result<u64, DatabaseError> {
-        let mut transaction = self.write().await?;
-        let forgotten =
-            transaction.wait_for(async |connection| operation::forget(connection, older_than).await).await?;
-        transaction.commit(None).await?;
-        Ok(forgotten)
+        self.alone(async |connection| operation::forget(connection, older_than).await).await
     }
 
     async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
@@ -215,7 +219,6 @@ impl Backend for Postgres {
     }
 
     async fn keep_alive(&self, proofs: &[(Proof, Duration)]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
-        let mut transaction = self.write().await?;
         // In one order for all callers, or two sets of heartbeats could deadlock.
         let mut order: Vec<usize> = (0..proofs.len()).collect();
         order.sort_by_key(|&at| proofs[at].0.lock);
@@ -228,43 +231,27 @@ impl Backend for Postgres {
             }
             Ok(answers.into_iter().flatten().collect())
         };
-        let answers = transaction.wait_for(keep).await?;
-        transaction.commit(None).await?;
-        Ok(answers)
+        self.alone(keep).await
     }
 
     async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let mut transaction = self.write().await?;
         let now = self.time.given();
-        let answer = transaction.wait_for(async |connection| lock::extend(connection, proof, by, now).await).await?;
-        transaction.commit(None).await?;
-        Ok(answer)
+        self.alone(async |connection| lock::extend(connection, proof, by, now).await).await
     }
 
     async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let mut transaction = self.write().await?;
         let now = self.time.given();
-        let answer =
-            transaction.wait_for(async |connection| lock::expire_within(connection, proof, within, now).await).await?;
-        transaction.commit(None).await?;
-        Ok(answer)
+        self.alone(async |connection| lock::expire_within(connection, proof, within, now).await).await
     }
 
     async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let mut transaction = self.write().await?;
         let now = self.time.given();
-        let answer = transaction.wait_for(async |connection| lock::release(connection, proof, now).await).await?;
-        transaction.commit(None).await?;
-        Ok(answer)
+        self.alone(async |connection| lock::release(connection, proof, now).await).await
     }
 
     async fn give_back(&self, lock: &LockHash, generation: i64) -> Result<bool, DatabaseError> {
-        let mut transaction = self.write().await?;
         let now = self.time.given();
-        let give = async |connection: &mut PgConnection| lock::give_back(connection, lock, generation, now).await;
-        let given = transaction.wait_for(give).await?;
-        transaction.commit(None).await?;
-        Ok(given)
+        self.alone(async |connection| lock::give_back(connection, lock, generation, now).await).await
     }
 
     async fn break_lock(
@@ -274,13 +261,10 @@ impl Backend for Postgres {
         by: &Owner,
         reason: &str,
     ) -> Result<Option<Holder>, DatabaseError> {
-        let mut transaction = self.write().await?;
         let now = self.time.given();
         let end =
             async |connection: &mut PgConnection| lock::break_lock(connection, key, generation, by, reason, now).await;
-        let broken = transaction.wait_for(end).await?;
-        transaction.commit(None).await?;
-        Ok(broken)
+        self.alone(end).await
     }
 
     async fn take_over(
@@ -306,26 +290,18 @@ impl Backend for Postgres {
         let now = self.time.given();
         let mut attempt = 1;
         loop {
-            let mut transaction = self.write().await?;
             let release = async |connection: &mut PgConnection| takeover::release_all(connection, owner, now).await;
-            match transaction.wait_for(release).await {
-                Ok(released) => {
-                    transaction.commit(None).await?;
-                    return Ok(released);
-                }
+            match self.alone(release).await {
                 // Nothing of it is left. Beats lock several rows in the same order, but sets in that of their keys.
                 Err(DatabaseError::Deadlock) if attempt < ATTEMPTS => attempt += 1,
-                Err(error) => return Err(error),
+                released => return released,
             }
         }
     }
 
     async fn request(&self, asking: &Asking<'_>) -> Result<Asked, DatabaseError> {
-        let mut transaction = self.write().await?;
         let now = self.time.given();
-        let asked = transaction.wait_for(async |connection| requests::ask(connection, asking, now).await).await?;
-        transaction.commit(None).await?;
-        Ok(asked)
+        self.alone(async |connection| requests::ask(connection, asking, now).await).await
     }
 
     async fn requests(&self, proof: &Proof) -> Result<Result<Vec<Request>, NoLock>, DatabaseError> {
@@ -339,12 +315,9 @@ impl Backend for Postgres {
         asker: &str,
         answer: &Answer,
     ) -> Result<Result<Option<Request>, NoLock>, DatabaseError> {
-        let mut transaction = self.write().await?;
         let now = self.time.given();
         let give = async |connection: &mut PgConnection| requests::answer(connection, proof, asker, answer, now).await;
-        let answered = transaction.wait_for(give).await?;
-        transaction.commit(None).await?;
-        Ok(answered)
+        self.alone(give).await
     }
 
     async fn hand_over(
@@ -353,13 +326,10 @@ impl Backend for Postgres {
         to: &str,
         reservation: LockHash,
     ) -> Result<Result<Option<Holder>, NoLock>, DatabaseError> {
-        let mut transaction = self.write().await?;
         let now = self.time.given();
         let hand =
             async |connection: &mut PgConnection| requests::hand_over(connection, proof, to, reservation, now).await;
-        let handed = transaction.wait_for(hand).await?;
-        transaction.commit(None).await?;
-        Ok(handed)
+        self.alone(hand).await
     }
 
     async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {
@@ -387,12 +357,7 @@ impl Backend for Postgres {
     }
 
     async fn sweep_rows(&self, slice: &Slice<'_>, after: &RowPlace) -> Result<SweptRows, DatabaseError> {
-        let mut transaction = self.write().await?;
-        let swept = transaction
-            .wait_for(async |connection| sweep::rows(connection, slice, after, self.time.given()).await)
-            .await?;
-        transaction.commit(None).await?;
-        Ok(swept)
+        self.alone(async |connection| sweep::rows(connection, slice, after, self.time.given()).await).await
     }
 
     async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {
