@@ -63,12 +63,12 @@ pub(crate) const STEPS: [Step; 17] = [
     Step {
         environment: &[("SHOP_STORIES_ON", "postgres")],
         servers: &[Kind::Postgres],
-        ..Step::of_everything("shop-postgres", &["stories"])
+        ..Step::of_everything("shop-postgres", &["stories", "attacks"])
     },
     Step {
         environment: &[("SHOP_STORIES_ON", "mysql")],
         servers: &[Kind::MariaDb],
-        ..Step::of_everything("shop-mysql", &["stories"])
+        ..Step::of_everything("shop-mysql", &["stories", "attacks"])
     },
     Step {
         servers: &[Kind::Postgres],

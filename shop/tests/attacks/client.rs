@@ -43,15 +43,14 @@ impl Visitor {
 
     /// The page at this address, of which the forms can be read.
     pub async fn page(&mut self, path: &str) -> Page {
-        let Answer { status, headers, body } = self.get(path).await;
-        Page { status: status.try_into().unwrap(), path: path.to_owned(), headers, html: body }
+        self.get(path).await.page(path)
     }
 
     /// Sends a form, and looks at the page that it leads to.
     pub async fn follow(&mut self, form: Form) -> Page {
         let answer = self.send(form).await;
         assert_eq!(answer.status, 303, "{}", answer.body);
-        self.page(&answer.location().to_owned()).await
+        self.page(answer.location()).await
     }
 
     pub async fn send(&mut self, form: Form) -> Answer {
@@ -64,6 +63,12 @@ impl Visitor {
         self.request(Method::POST, path, Some(body), &[]).await
     }
 
+    /// A form if there is a body, a page otherwise; nothing when nobody answers.
+    pub async fn ask(&mut self, path: &str, body: Option<&str>) -> Option<Answer> {
+        let method = if body.is_some() { Method::POST } else { Method::GET };
+        self.try_request(method, path, body, &[]).await.ok()
+    }
+
     pub async fn request(
         &mut self,
         method: Method,
@@ -71,6 +76,16 @@ impl Visitor {
         body: Option<&str>,
         headers: &[(&str, &str)],
     ) -> Answer {
+        self.try_request(method, path, body, headers).await.unwrap()
+    }
+
+    async fn try_request(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: Option<&str>,
+        headers: &[(&str, &str)],
+    ) -> reqwest::Result<Answer> {
         let mut request = self.client.request(method, format!("{}{path}", self.base));
         let cookies: Vec<_> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
         if !cookies.is_empty() {
@@ -83,7 +98,7 @@ impl Visitor {
             request = request.body(body.to_owned());
         }
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
-        let response = request.send().await.unwrap();
+        let response = request.send().await?;
         for cookie in response.headers().get_all(SET_COOKIE) {
             let cookie = cookie.to_str().unwrap();
             let (name, value) = cookie.split(';').next().unwrap().split_once('=').unwrap();
@@ -93,11 +108,16 @@ impl Visitor {
             };
         }
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Answer { status, headers, body: String::from_utf8_lossy(&response.bytes().await.unwrap()).into_owned() }
+        Ok(Answer { status, headers, body: String::from_utf8_lossy(&response.bytes().await?).into_owned() })
     }
 }
 
 impl Answer {
+    /// As a page, of which the forms can be read.
+    pub fn page(self, path: &str) -> Page {
+        Page { status: self.status.try_into().unwrap(), path: path.to_owned(), headers: self.headers, html: self.body }
+    }
+
     /// Where it leads, or nothing.
     pub fn location(&self) -> &str {
         self.headers.get(LOCATION).map_or("", |location| location.to_str().unwrap())
