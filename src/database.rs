@@ -41,8 +41,9 @@ impl ConnectOptions {
     }
 
     /// Opens at most so many connections for transactions and loads, instead of 10 (on SQLite: for reading, instead of 4,
-    /// beside the one that writes). On PostgreSQL and MariaDB up to five more are reserved for the lock manager, so that
-    /// leases are kept alive also when all of these are busy; they are only opened when they are needed.
+    /// beside the one that writes). On PostgreSQL and MariaDB the lock manager has up to twelve more of its own, so that
+    /// leases are kept alive also when all of these are busy: ten for questions that wait for nobody, and two for those that may
+    /// have to wait. They are only opened when they are needed. On PostgreSQL, who watches locks has one more to listen with.
     #[must_use]
     pub fn max_connections(mut self, connections: NonZeroU32) -> Self {
         self.connections = Some(connections);

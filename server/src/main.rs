@@ -18,7 +18,7 @@ enum Command {
     /// Say what a database is, what it can do, and whether its settings keep acknowledged locks. Nothing is changed in it.
     /// The exit status is 0 if it is healthy, 1 if it is not, 2 if it could not be looked at.
     Doctor {
-        /// The database: sqlite://file, postgres://user:password@host/database
+        /// The database: sqlite://file, or postgres:// and mysql://user:password@host/database
         #[arg(long, env = "DATABASE_URL")]
         database_url: String,
     },
