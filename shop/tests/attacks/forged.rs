@@ -24,7 +24,7 @@ impl Forged {
     }
 }
 
-const FORGED: [Forged; 18] = [
+const FORGED: [Forged; 19] = [
     Forged::of("no token", |form| form.without("csrf"), 403),
     Forged::of("an empty token", |form| form.with("csrf", ""), 403),
     Forged::of("a token of the right length", |form| form.with("csrf", &"0".repeat(64)), 403),
@@ -52,6 +52,7 @@ const FORGED: [Forged; 18] = [
         ..Forged::with("as a link that overrides its method", &[("x-http-method-override", "POST")], 405)
     },
     Forged { method: "DELETE", ..Forged::with("as a deletion", &[], 405) },
+    Forged { method: "TRACE", ..Forged::with("to have it sent back", &[], 405) },
 ];
 
 #[tokio::test]
