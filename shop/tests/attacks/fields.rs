@@ -1,7 +1,7 @@
 //! Every field of every form with what no page would send. No answer is a failure of the server, and where something is refused,
 //! nothing has changed.
 
-use tenure::Repository;
+use tenure::{LockKey, LockManager, Owner, Repository};
 
 use shop::domain::{Note, OrderNo};
 
@@ -262,4 +262,58 @@ async fn no_field_of_signing_in_makes_the_server_fail() {
             assert!((400..500).contains(&answer.status), "{}: {body:.300}\n{}", answer.status, answer.body);
         }
     }
+}
+
+#[tokio::test]
+async fn no_field_of_ending_a_lock_makes_the_server_fail() {
+    let server = Server::start().await;
+    let mut minji = Visitor::signed_in(&server.base, "minji").await;
+    let mut park = Visitor::signed_in(&server.base, "park").await;
+    let mut form = None;
+    let mut failed = Vec::new();
+    for name in ["csrf", "kind", "id", "generation", "reason"] {
+        for at in 0.. {
+            if form.is_none() {
+                let edit = minji.page(PAGE).await.form("/orders/2026-000300/edit");
+                minji.follow(edit).await.is(200);
+                form = Some(park.page("/locks").await.form("/locks/break").with("reason", "She has gone home."));
+            }
+            let bodies = bad_bodies(form.as_ref().unwrap(), name);
+            let Some(body) = bodies.get(at) else { break };
+            let (before, answer) = (State::of(&server).await, park.post("/locks/break", body).await);
+            let after = State::of(&server).await;
+            assert!(!matches!(answer.status, 401 | 429), "{}: it did not come as far as the form", answer.status);
+            if answer.status >= 500 {
+                failed.push((answer.status, body.chars().take(300).collect::<String>()));
+            }
+            match answer.status {
+                303 => form = None,
+                _ => assert_eq!(after, before, "{}: {body:.300}", answer.status),
+            }
+        }
+    }
+    assert_eq!(failed, []);
+}
+
+/// Who has as many locks as anybody may have is told so, on a page.
+#[tokio::test]
+async fn one_lock_too_many_is_refused_on_a_page() {
+    let server = Server::start().await;
+    let mut park = Visitor::signed_in(&server.base, "park").await;
+    let (locks, owner) = (LockManager::new(&server.db), Owner::new("park", "박서연"));
+    for chunk in (0..1_000).collect::<Vec<_>>().chunks(100) {
+        let keys: Vec<_> = chunk.iter().map(|number| LockKey::new("Order", format!("other-{number}"))).collect();
+        locks.try_lock_all(keys, &owner).await.unwrap();
+    }
+    let before = server.held().await.len();
+    for action in ["/orders/2026-000300/edit", "/orders/2026-000300/note/edit"] {
+        let form = park.page(PAGE).await.form(action);
+        let answer = park.send(form).await;
+        let status = match answer.status {
+            303 => park.get(answer.location()).await.status,
+            status => status,
+        };
+        assert!(status < 500, "{action}: {status} {}", answer.body);
+    }
+    assert_eq!(server.held().await.len(), before);
 }

@@ -87,3 +87,18 @@ async fn nobody_learns_who_has_an_account() {
     }
     assert_eq!(told[0], told[1]);
 }
+
+#[tokio::test]
+async fn no_address_makes_a_page_point_to_another_site() {
+    let server = Server::start().await;
+    let mut minji = Visitor::signed_in(&server.base, "minji").await;
+    for path in ["//evil.example/x", "//evil.example/orders?lang=ko", "/orders//evil.example", "/%2F%2Fevil.example"] {
+        for visitor in [&mut Visitor::new(&server.base), &mut minji] {
+            let answer = visitor.get(path).await;
+            assert!(answer.status < 500 && !answer.location().starts_with("//"), "{path}: {}", answer.location());
+            let points = ["href=\"//", "action=\"//", "src=\"//", "href=\"http", "action=\"http"];
+            let pointing: Vec<_> = points.into_iter().filter(|point| answer.body.contains(point)).collect();
+            assert_eq!(pointing, Vec::<&str>::new(), "{path}: {}", answer.body);
+        }
+    }
+}
