@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use shop::domain::{Order, OrderNo};
+use shop::{Accounts, Settings};
 use tempfile::TempDir;
 use tenure::{Database, Repository};
 use tokio::net::TcpListener;
@@ -26,10 +27,10 @@ impl OnFile {
     async fn start() -> OnFile {
         let directory = tempfile::tempdir().unwrap();
         let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await.unwrap();
-        let shop = shop::open(db.clone()).await.unwrap();
+        let shop = shop::open(db.clone(), Accounts::Demo).await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
-        tokio::spawn(shop::serve(listener, shop, false, std::future::pending()));
+        tokio::spawn(shop::serve(listener, shop, Settings::default(), std::future::pending()));
         OnFile { db, base, _directory: directory }
     }
 

@@ -70,8 +70,16 @@ pub fn log(folder: &Path) -> String {
 
 fn command(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_shop"));
-    command.args(["--listen", "127.0.0.1:0", "--database-url"]).arg(format!("sqlite://{}/shop.db", folder.display()));
+    command
+        .args(["--demo", "--listen", "127.0.0.1:0", "--database-url"])
+        .arg(format!("sqlite://{}/shop.db", folder.display()));
     let log = fs::File::options().create(true).append(true).open(folder.join("shop.log")).unwrap();
-    command.env("RUST_LOG", "trace").env_remove("DATABASE_URL").env_remove("LISTEN").stdin(Stdio::null()).stderr(log);
+    command
+        .env("RUST_LOG", "trace")
+        .env_remove("DATABASE_URL")
+        .env_remove("LISTEN")
+        .env_remove("SHOP_HOSTS")
+        .stdin(Stdio::null())
+        .stderr(log);
     command
 }

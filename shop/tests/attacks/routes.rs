@@ -2,11 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use shop::{Accounts, Settings};
+
 use super::support::Server;
 
 /// Methods and paths. What answers GET answers HEAD as well.
-pub const ROUTES: [(&str, &[&str]); 29] = [
+pub const ROUTES: [(&str, &[&str]); 33] = [
     ("/", &["GET"]),
+    ("/account", &["GET"]),
+    ("/account/password", &["GET", "POST"]),
+    ("/account/sessions/end", &["POST"]),
+    ("/account/sign-out-everywhere", &["POST"]),
     ("/assets/icons.svg", &["GET"]),
     ("/assets/shop.css", &["GET"]),
     ("/favicon.svg", &["GET"]),
@@ -40,8 +46,8 @@ pub const ROUTES: [(&str, &[&str]); 29] = [
 #[tokio::test]
 async fn every_route_of_the_router_is_listed() {
     let server = Server::start().await;
-    let shop = shop::open(server.db.clone()).await.unwrap();
-    let router = format!("{:?}", shop::app(shop, false));
+    let shop = shop::open(server.db.clone(), Accounts::Demo).await.unwrap();
+    let router = format!("{:?}", shop::app(shop, Settings::default()));
     let listed = ROUTES.iter().map(|(path, methods)| ((*path).to_owned(), methods.join(","))).collect::<BTreeSet<_>>();
     assert_eq!(routed(&router), listed);
 }
