@@ -7,16 +7,16 @@ use std::time::Duration;
 pub enum LockMode {
     /// Load only. Saving still checks the version.
     None,
-    /// The version is checked when the aggregate is saved: the default.
+    /// The version is checked when the aggregate is saved, and at the commit where it was only read: the default.
     #[default]
     Optimistic,
-    /// As `Optimistic`, and saving raises the version even if nothing changed.
+    /// As `Optimistic`, and the version rises with the save, or at the commit where nothing was saved.
     OptimisticForceIncrement,
     /// Nobody changes the aggregate until the transaction ends; others may read it.
     PessimisticRead,
-    /// Nobody changes the aggregate, or locks it, until the transaction ends.
+    /// Nobody changes the aggregate, or locks it, until the transaction ends; others may read it without a lock.
     PessimisticWrite,
-    /// As `PessimisticWrite`, and saving raises the version even if nothing changed.
+    /// As `PessimisticWrite`, and the version rises with the save, or at the commit where nothing was saved.
     PessimisticForceIncrement,
 }
 

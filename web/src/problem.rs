@@ -50,7 +50,7 @@ struct HeldNow {
 /// Something the person can do next. Pages draw their buttons from these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Action {
-    /// What it is: `lock-again`, `wait`, `move-here`, `sign-in`, `retry`, `reload`.
+    /// What it is: `lock-again`, `wait`, `sign-in`, `retry`, `reload`.
     pub rel: &'static str,
 }
 

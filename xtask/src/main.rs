@@ -4,6 +4,7 @@
 mod axe;
 mod bench;
 mod debian;
+mod deny;
 mod servers;
 mod steps;
 
@@ -32,6 +33,8 @@ enum Chore {
         #[arg(long, conflicts_with = "only")]
         list: bool,
     },
+    /// Check the crates of Cargo.lock by the rules of deny.toml: advisories, licences, bans and duplicates, sources
+    Deny,
     /// Measure tenure beside hand-written code, with throw-away servers; `--list`, `--only SUBSTRING`, `--quick`
     Bench {
         /// As on a disk whose flushes take so many microseconds more than this one's
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
                 STEPS.iter().filter(|step| only.is_empty() || only.iter().any(|other| other.name == step.name));
             steps::run(&chosen.collect::<Vec<_>>())
         }
+        Chore::Deny => deny::run(),
         Chore::Bench { slower_flush, options } => bench::run(slower_flush, &options),
     }
 }

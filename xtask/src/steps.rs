@@ -36,13 +36,15 @@ pub(crate) struct Step {
 const EVERYTHING: [&str; 3] = ["test", "--workspace", "--all-features"];
 
 /// All of them, the quick ones first.
-pub(crate) const STEPS: [Step; 17] = [
+pub(crate) const STEPS: [Step; 18] = [
     Step::new("fmt", &["fmt", "--all", "--check"]),
     Step::new("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
     Step {
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
         ..Step::new("doc", &["doc", "--workspace", "--no-deps", "--all-features"])
     },
+    // The crates of others: known advisories, licences, duplicates, sources.
+    Step::new("deny", &["xtask", "deny"]),
     // What everybody runs: the default members, with the examples in their documentation, and no service.
     Step::new("test", &["test"]),
     // The tests beside the code, also of what measures and of what starts the servers.
@@ -63,12 +65,12 @@ pub(crate) const STEPS: [Step; 17] = [
     Step {
         environment: &[("SHOP_STORIES_ON", "postgres")],
         servers: &[Kind::Postgres],
-        ..Step::of_everything("shop-postgres", &["stories"])
+        ..Step::of_everything("shop-postgres", &["stories", "attacks"])
     },
     Step {
         environment: &[("SHOP_STORIES_ON", "mysql")],
         servers: &[Kind::MariaDb],
-        ..Step::of_everything("shop-mysql", &["stories"])
+        ..Step::of_everything("shop-mysql", &["stories", "attacks"])
     },
     Step {
         servers: &[Kind::Postgres],

@@ -1,0 +1,149 @@
+//! What the documents name is there: each test and each file of the tables of `docs/`.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const FOLDERS: [&str; 12] =
+    ["src", "tests", "derive", "web", "server", "shop", "browser", "testkit", "xtask", "bench", "migrations", "docs"];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every file of the project below its folders, by its path from the root.
+fn files() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut left: Vec<_> = FOLDERS.iter().map(|folder| root().join(folder)).collect();
+    while let Some(path) = left.pop() {
+        if path.is_dir() {
+            left.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else {
+            found.push(path.strip_prefix(root()).unwrap().to_owned());
+        }
+    }
+    found
+}
+
+/// The names of the functions in each file of Rust: tests, and the cases of the conformance suite.
+fn functions() -> BTreeMap<PathBuf, BTreeSet<String>> {
+    let rust = files().into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    let names = |text: &str| {
+        let after = text.split("fn ").skip(1);
+        let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        after.map(|rest| rest.split(|letter| !is_of_name(letter)).next().unwrap().to_owned()).collect()
+    };
+    rust.map(|path| (path.clone(), names(&fs::read_to_string(root().join(&path)).unwrap()))).collect()
+}
+
+/// The cells of the rows of a document's tables, without heads and rules.
+fn rows(document: &str) -> Vec<Vec<String>> {
+    let text = fs::read_to_string(root().join(document)).unwrap();
+    let lines: Vec<_> = text.lines().collect();
+    let is_rule = |line: &str| line.starts_with("|-");
+    let is_row = |at: usize| {
+        let is_head = lines.get(at + 1).is_some_and(|next| is_rule(next));
+        lines[at].starts_with('|') && !is_rule(lines[at]) && !is_head
+    };
+    let cells = |line: &str| {
+        let line = line.trim_matches('|').replace("\\|", "\u{0}");
+        line.split('|').map(|cell| cell.trim().replace('\u{0}', "|")).collect()
+    };
+    (0..lines.len()).filter(|at| is_row(*at)).map(|at| cells(lines[at])).collect()
+}
+
+/// What stands between backticks.
+fn quoted(cell: &str) -> Vec<&str> {
+    cell.split('`').skip(1).step_by(2).collect()
+}
+
+/// A row names its tests as `path/from/the/root.rs::name`.
+fn missing(cell: &str, functions: &BTreeMap<PathBuf, BTreeSet<String>>) -> Vec<String> {
+    let named =
+        quoted(cell).into_iter().filter_map(|quoted| quoted.split_once("::").map(|(file, name)| (file, name, quoted)));
+    let is_there = |file: &str, name: &str| functions.get(Path::new(file)).is_some_and(|names| names.contains(name));
+    named.filter(|(file, name, _)| !is_there(file, name)).map(|(_, _, quoted)| quoted.to_owned()).collect()
+}
+
+#[test]
+fn every_threat_names_a_test_that_is_there() {
+    let functions = functions();
+    let rows = rows("docs/threat-model.md");
+    assert!(rows.len() > 40, "the tables are not found");
+    let mut wrong = Vec::new();
+    for row in &rows {
+        let tests = row.last().unwrap();
+        let names_one = quoted(tests).iter().any(|quoted| quoted.contains("::"));
+        if !names_one {
+            wrong.push(format!("{}: no test", row[0]));
+        }
+        wrong.extend(missing(tests, &functions));
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn every_requirement_has_a_verdict_and_what_shows_it() {
+    const VERDICTS: [&str; 3] = ["met", "not met", "n/a"];
+    let (functions, files) = (functions(), files());
+    let rows = rows("docs/asvs.md");
+    let numbers: BTreeSet<_> = rows.iter().map(|row| row[0].clone()).collect();
+    assert_eq!((rows.len(), numbers.len()), (253, 253), "ASVS 5.0 has 253 requirements up to level 2");
+    let mut wrong = Vec::new();
+    for row in &rows {
+        let [number, _, verdict, shown] = &row[..] else { panic!("{row:?} has no four cells") };
+        let is_said = VERDICTS.contains(&verdict.as_str()) && !shown.is_empty();
+        let needs_more = verdict == "met" && quoted(shown).is_empty();
+        if !is_said || needs_more {
+            wrong.push(format!("{number}: {verdict}: {shown}"));
+        }
+        wrong.extend(missing(shown, &functions));
+        let paths = quoted(shown).into_iter().filter(|quoted| quoted.contains('/') && !quoted.contains("::"));
+        let is_file = |path: &str| Path::new(path).extension().is_some();
+        wrong.extend(
+            paths.filter(|path| is_file(path) && !files.iter().any(|file| file == Path::new(path))).map(str::to_owned),
+        );
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+/// The tables of guarantees are older and name tests by their name alone, or by a part of it beside an ellipsis.
+#[test]
+fn every_guarantee_names_tests_and_files_that_are_there() {
+    let (functions, files) = (functions(), files());
+    // A whole test program may hold a guarantee as well.
+    let programs: Vec<_> = files.iter().map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+    let names: BTreeSet<_> = functions.values().flatten().chain(&programs).collect();
+    let is_named = |part: &str| {
+        part.contains('_') && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    };
+    let mut wrong = Vec::new();
+    let mut seen = 0;
+    for row in rows("docs/guarantees.md").iter().filter(|row| row.len() == 4) {
+        for quoted in quoted(&row[2]) {
+            let last = quoted.split_whitespace().last().unwrap_or_default();
+            let (start, end) = (last.ends_with('…'), last.starts_with('…'));
+            let part = last.trim_matches('…');
+            let fits = |name: &&String| match (quoted.contains(' '), start, end) {
+                (false, false, false) => *name == part,
+                (false, true, false) => name.starts_with(part),
+                _ => name.contains(part),
+            };
+            seen += usize::from(is_named(part));
+            if is_named(part) && !names.iter().any(fits) {
+                wrong.push(format!("no test {quoted} ({})", row[0]));
+            }
+        }
+        for file in quoted(&row[1]).into_iter().filter(|quoted| quoted.ends_with(".rs") || quoted.ends_with(".js")) {
+            // `{postgres,mysql}/x.rs` and `…/x.rs` stand for several; the name at the end is enough.
+            let last = file.rsplit('/').next().unwrap();
+            if !last.contains('*') && !files.iter().any(|other| other.ends_with(last)) {
+                wrong.push(format!("no file {file} ({})", row[0]));
+            }
+        }
+    }
+    assert!(seen > 200, "the tests are not found in the tables: {seen}");
+    assert_eq!(wrong, Vec::<String>::new());
+}
