@@ -149,7 +149,16 @@ impl Waiter {
     }
 
     async fn answer(self, mut answer: Answer) {
-        let outcome = patience::within(self.within, self.acquire(&mut answer)).await.transpose();
+        let outcome = match patience::within(self.within, self.acquire(&mut answer)).await {
+            // What was waited for when the time was over is not what was asked for.
+            Err(LockError::Database(DatabaseError::Busy(_) | DatabaseError::LockTimeout { .. }))
+                if self.asked.elapsed() >= self.within =>
+            {
+                Err(self.timed_out().await)
+            }
+            outcome => outcome,
+        };
+        let outcome = outcome.transpose();
         if let Some(outcome) = outcome {
             let outcome = outcome.map(|lease| Unclaimed::new(lease, self.locks.clone()));
             // If nobody waits for it any more, it is dropped here, and given back.

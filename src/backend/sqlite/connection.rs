@@ -109,7 +109,10 @@ impl Writer {
 
 /// A connection that reads, within the time of the operation.
 pub(super) async fn reader(readers: &SqlitePool) -> Result<PoolConnection<Sqlite>, DatabaseError> {
-    match tokio::time::timeout(patience::left(), readers.acquire()).await {
+    let busy = readers.num_idle() == 0 && readers.size() >= readers.options().get_max_connections();
+    // One that has to be opened is not waited for as one that others have.
+    let limit = if busy { patience::left() } else { patience::left().max(patience::GRACE) };
+    match tokio::time::timeout(limit, readers.acquire()).await {
         Ok(acquired) => acquired.map_err(classify),
         Err(_) => Err(classify(sqlx::Error::PoolTimedOut)),
     }
