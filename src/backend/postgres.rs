@@ -135,15 +135,13 @@ impl Backend for Postgres {
     async fn settle(&self, operation: &OperationId) -> Result<bool, DatabaseError> {
         let mut transaction = self.write().await?;
         let committed = operation::settle(transaction.connection(), operation).await?;
-        transaction.commit(None).await?;
-        Ok(committed)
+        transaction.committing(committed).await
     }
 
     async fn forget_operations(&self, older_than: Duration) -> Result<u64, DatabaseError> {
         let mut transaction = self.write().await?;
         let forgotten = operation::forget(transaction.connection(), older_than).await?;
-        transaction.commit(None).await?;
-        Ok(forgotten)
+        transaction.committing(forgotten).await
     }
 
     async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
@@ -183,10 +181,7 @@ impl Backend for Postgres {
             let mut transaction = self.write().await?;
             let take = async |connection: &mut PgConnection| sets::take_all(connection, requests, now).await;
             match transaction.wait_for(&self.pool, take).await {
-                Ok(granted @ AttemptAll::Granted(_)) => {
-                    transaction.commit(None).await?;
-                    return Ok(granted);
-                }
+                Ok(granted @ AttemptAll::Granted(_)) => return transaction.committing(granted).await,
                 Ok(AttemptAll::Refused(found)) => {
                     transaction.rollback().await?;
                     let mut reader = self.pool.acquire().await.map_err(errors::classify)?;
@@ -221,22 +216,19 @@ impl Backend for Postgres {
     async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let mut transaction = self.write().await?;
         let answer = lock::extend(transaction.connection(), proof, by, self.time.given()).await?;
-        transaction.commit(None).await?;
-        Ok(answer)
+        transaction.committing(answer).await
     }
 
     async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let mut transaction = self.write().await?;
         let answer = lock::expire_within(transaction.connection(), proof, within, self.time.given()).await?;
-        transaction.commit(None).await?;
-        Ok(answer)
+        transaction.committing(answer).await
     }
 
     async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let mut transaction = self.write().await?;
         let answer = lock::release(transaction.connection(), proof, self.time.given()).await?;
-        transaction.commit(None).await?;
-        Ok(answer)
+        transaction.committing(answer).await
     }
 
     async fn give_back(&self, lock: &LockHash, generation: i64) -> Result<bool, DatabaseError> {
@@ -244,8 +236,7 @@ impl Backend for Postgres {
         let now = self.time.given();
         let give = async |connection: &mut PgConnection| lock::give_back(connection, lock, generation, now).await;
         let given = transaction.wait_for(&self.pool, give).await?;
-        transaction.commit(None).await?;
-        Ok(given)
+        transaction.committing(given).await
     }
 
     async fn break_lock(
@@ -260,8 +251,7 @@ impl Backend for Postgres {
         let end =
             async |connection: &mut PgConnection| lock::break_lock(connection, key, generation, by, reason, now).await;
         let broken = transaction.wait_for(&self.pool, end).await?;
-        transaction.commit(None).await?;
-        Ok(broken)
+        transaction.committing(broken).await
     }
 
     async fn take_over(
@@ -290,10 +280,7 @@ impl Backend for Postgres {
             let mut transaction = self.write().await?;
             let release = async |connection: &mut PgConnection| takeover::release_all(connection, owner, now).await;
             match transaction.wait_for(&self.pool, release).await {
-                Ok(released) => {
-                    transaction.commit(None).await?;
-                    return Ok(released);
-                }
+                Ok(released) => return transaction.committing(released).await,
                 // Nothing of it is left. Beats lock several rows in the same order, but sets in that of their keys.
                 Err(DatabaseError::Deadlock) if attempt < ATTEMPTS => attempt += 1,
                 Err(error) => return Err(error),
@@ -304,8 +291,7 @@ impl Backend for Postgres {
     async fn request(&self, asking: &Asking<'_>) -> Result<Asked, DatabaseError> {
         let mut transaction = self.write().await?;
         let asked = requests::ask(transaction.connection(), asking, self.time.given()).await?;
-        transaction.commit(None).await?;
-        Ok(asked)
+        transaction.committing(asked).await
     }
 
     async fn requests(&self, proof: &Proof) -> Result<Result<Vec<Request>, NoLock>, DatabaseError> {
@@ -320,8 +306,7 @@ impl Backend for Postgres {
     ) -> Result<Result<Option<Request>, NoLock>, DatabaseError> {
         let mut transaction = self.write().await?;
         let answered = requests::answer(transaction.connection(), proof, asker, answer, self.time.given()).await?;
-        transaction.commit(None).await?;
-        Ok(answered)
+        transaction.committing(answered).await
     }
 
     async fn hand_over(
@@ -335,8 +320,7 @@ impl Backend for Postgres {
         let hand =
             async |connection: &mut PgConnection| requests::hand_over(connection, proof, to, reservation, now).await;
         let handed = transaction.wait_for(&self.pool, hand).await?;
-        transaction.commit(None).await?;
-        Ok(handed)
+        transaction.committing(handed).await
     }
 
     async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {
@@ -362,8 +346,7 @@ impl Backend for Postgres {
     async fn sweep_rows(&self, slice: &Slice<'_>, after: &RowPlace) -> Result<SweptRows, DatabaseError> {
         let mut transaction = self.write().await?;
         let swept = sweep::rows(transaction.connection(), slice, after, self.time.given()).await?;
-        transaction.commit(None).await?;
-        Ok(swept)
+        transaction.committing(swept).await
     }
 
     async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {

@@ -190,6 +190,12 @@ impl OpenTransaction {
         sqlx::raw_sql(AssertSqlSafe(begin)).execute(self.connection()).await.map(drop).map_err(classify)
     }
 
+    /// Commits, and gives back the answer that came about.
+    pub(super) async fn committing<T>(self, answer: T) -> Result<T, DatabaseError> {
+        self.commit(None).await?;
+        Ok(answer)
+    }
+
     /// Rolls back and waits until it is done.
     pub(super) async fn rollback(mut self) -> Result<(), DatabaseError> {
         // What the application has committed is not rolled back by this. (Any other error is one of an aborted transaction.)
