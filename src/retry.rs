@@ -116,6 +116,8 @@ impl Transient for DatabaseError {
             DatabaseError::Busy(_) => Some(RetryReason::Busy),
             DatabaseError::OutcomeUnknown(_) => Some(RetryReason::OutcomeUnknown),
             DatabaseError::Cancelled => Some(RetryReason::Cancelled),
+            // Something else changed the aggregate, as far as it could.
+            DatabaseError::ChildGone { .. } => Some(RetryReason::LostRace),
             DatabaseError::Poisoned(first) => first.retry_reason(),
             _ => None,
         }
@@ -266,6 +268,9 @@ mod tests {
             Unsupported("words"),
             Unreachable { url: texts(), problem: texts() },
             ReadOnly,
+            FileLost { file: texts(), happened: "words" },
+            TransactionEnded("words"),
+            ChildGone { table: texts() },
             Schema(texts()),
             Constraint(texts()),
             DatabaseError::other("words"),
@@ -280,6 +285,7 @@ mod tests {
                 | OutcomeUnknown(_) => {}
                 Cancelled | Closed | NoRandomness | NotPermitted(_) | Poisoned(_) | CommitUnknown(_)
                 | Unsupported(_) => {}
+                TransactionEnded(_) | ChildGone { .. } | FileLost { .. } => {}
                 Unreachable { .. } | ReadOnly | Schema(_) | Constraint(_) | Mapping(_) | Other(_) => {}
             }
         }
@@ -290,7 +296,8 @@ mod tests {
     fn what_is_retryable_is_retried_and_nothing_else() {
         for error in all() {
             assert_eq!(error.is_retryable(), error.retry_reason().is_some(), "{error:?}");
-            assert!(!error.is_retryable() || error.status() == 503, "{error:?}");
+            let status = if matches!(error, DatabaseError::ChildGone { .. }) { 409 } else { 503 };
+            assert!(!error.is_retryable() || error.status() == status, "{error:?}");
         }
     }
 

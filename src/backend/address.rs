@@ -91,7 +91,8 @@ mod tests {
         let both = "x://h/d?pa%73sword=a%26b&pasword=secret&sslmode=require#end";
         assert_eq!(known(both), Ok("x://h/d?pa%73sword=a%26b&sslmode=require".into()));
         for misspelt in ["ssl_mode", "SSLMODE", "ssl%5fmode", "tls"] {
-            assert!(known(&format!("x://h/d?{misspelt}=require")).is_err(), "{misspelt}");
+            let url = format!("x://h/d?{misspelt}=require");
+            assert!(known(&url).is_err(), "{misspelt}");
         }
         assert!(has("x://h/d?ssl%72ootcert=ca.pem", &["sslrootcert"]));
     }

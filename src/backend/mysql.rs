@@ -258,10 +258,7 @@ impl Backend for MySql {
 
     async fn give_back(&self, lock: &LockHash, generation: i64) -> Result<bool, DatabaseError> {
         let now = self.time.given();
-        again!({
-            let give = async |session: &mut Session| lock::give_back(session, lock, generation, now).await;
-            self.alone(|_| true, give).await
-        })
+        again!(self.alone(|_| true, async |session| lock::give_back(session, lock, generation, now).await).await)
     }
 
     async fn break_lock(

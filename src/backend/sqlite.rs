@@ -153,16 +153,14 @@ impl Backend for Sqlite {
     async fn settle(&self, operation: &OperationId) -> Result<bool, DatabaseError> {
         let mut transaction = self.write(patience::wait()).await?;
         let committed = operation::settle(transaction.connection(), operation, self.now()).await?;
-        transaction.commit(None).await?;
-        Ok(committed)
+        transaction.committing(committed).await
     }
 
     async fn forget_operations(&self, older_than: Duration) -> Result<u64, DatabaseError> {
         let mut transaction = self.write(patience::wait()).await?;
         let before = self.now().saturating_sub(millis(older_than));
         let forgotten = operation::forget(transaction.connection(), before).await?;
-        transaction.commit(None).await?;
-        Ok(forgotten)
+        transaction.committing(forgotten).await
     }
 
     async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
@@ -225,36 +223,31 @@ impl Backend for Sqlite {
         for (proof, idle) in proofs {
             answers.push(lock::keep_alive(transaction.connection(), proof, *idle, self.now()).await?);
         }
-        transaction.commit(None).await?;
-        Ok(answers)
+        transaction.committing(answers).await
     }
 
     async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let mut transaction = OpenTransaction::immediate(&self.writer, patience::wait(), Hurry::Beat).await?;
         let answer = lock::extend(transaction.connection(), proof, by, self.now()).await?;
-        transaction.commit(None).await?;
-        Ok(answer)
+        transaction.committing(answer).await
     }
 
     async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let mut transaction = self.write(patience::wait()).await?;
         let answer = lock::expire_within(transaction.connection(), proof, within, self.now()).await?;
-        transaction.commit(None).await?;
-        Ok(answer)
+        transaction.committing(answer).await
     }
 
     async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let mut transaction = self.write(patience::wait()).await?;
         let answer = lock::release(transaction.connection(), proof, self.now()).await?;
-        transaction.commit(None).await?;
-        Ok(answer)
+        transaction.committing(answer).await
     }
 
     async fn give_back(&self, lock: &LockHash, generation: i64) -> Result<bool, DatabaseError> {
         let mut transaction = self.write(Wait::default()).await?;
         let given = lock::give_back(transaction.connection(), lock, generation, self.now()).await?;
-        transaction.commit(None).await?;
-        Ok(given)
+        transaction.committing(given).await
     }
 
     async fn break_lock(
@@ -266,8 +259,7 @@ impl Backend for Sqlite {
     ) -> Result<Option<Holder>, DatabaseError> {
         let mut transaction = self.write(patience::wait()).await?;
         let broken = lock::break_lock(transaction.connection(), key, generation, by, reason, self.now()).await?;
-        transaction.commit(None).await?;
-        Ok(broken)
+        transaction.committing(broken).await
     }
 
     async fn take_over(
@@ -289,15 +281,13 @@ impl Backend for Sqlite {
     async fn release_all(&self, owner: &str) -> Result<Vec<Holder>, DatabaseError> {
         let mut transaction = self.write(patience::wait()).await?;
         let released = takeover::release_all(transaction.connection(), owner, self.now()).await?;
-        transaction.commit(None).await?;
-        Ok(released)
+        transaction.committing(released).await
     }
 
     async fn request(&self, asking: &Asking<'_>) -> Result<Asked, DatabaseError> {
         let mut transaction = self.write(patience::wait()).await?;
         let asked = requests::ask(transaction.connection(), asking, self.now()).await?;
-        transaction.commit(None).await?;
-        Ok(asked)
+        transaction.committing(asked).await
     }
 
     async fn requests(&self, proof: &Proof) -> Result<Result<Vec<Request>, NoLock>, DatabaseError> {
@@ -313,8 +303,7 @@ impl Backend for Sqlite {
     ) -> Result<Result<Option<Request>, NoLock>, DatabaseError> {
         let mut transaction = self.write(patience::wait()).await?;
         let answered = requests::answer(transaction.connection(), proof, asker, answer, self.now()).await?;
-        transaction.commit(None).await?;
-        Ok(answered)
+        transaction.committing(answered).await
     }
 
     async fn hand_over(
@@ -325,8 +314,7 @@ impl Backend for Sqlite {
     ) -> Result<Result<Option<Holder>, NoLock>, DatabaseError> {
         let mut transaction = self.write(patience::wait()).await?;
         let handed = requests::hand_over(transaction.connection(), proof, to, reservation, self.now()).await?;
-        transaction.commit(None).await?;
-        Ok(handed)
+        transaction.committing(handed).await
     }
 
     async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {
@@ -345,22 +333,19 @@ impl Backend for Sqlite {
     async fn sweep_history(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError> {
         let mut transaction = self.write(patience::wait()).await?;
         let swept = sweep::history(transaction.connection(), slice, self.now()).await?;
-        transaction.commit(None).await?;
-        Ok(swept)
+        transaction.committing(swept).await
     }
 
     async fn sweep_requests(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError> {
         let mut transaction = self.write(patience::wait()).await?;
         let swept = sweep::requests(transaction.connection(), slice, self.now()).await?;
-        transaction.commit(None).await?;
-        Ok(swept)
+        transaction.committing(swept).await
     }
 
     async fn sweep_rows(&self, slice: &Slice<'_>, after: &RowPlace) -> Result<SweptRows, DatabaseError> {
         let mut transaction = self.write(patience::wait()).await?;
         let swept = sweep::rows(transaction.connection(), slice, after, self.now()).await?;
-        transaction.commit(None).await?;
-        Ok(swept)
+        transaction.committing(swept).await
     }
 
     async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {

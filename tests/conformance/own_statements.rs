@@ -100,9 +100,11 @@ pub async fn whatever_is_dropped_half_way_every_connection_comes_back(t: &TestDb
         let mut counter = counters.find(&mut tx, &name, LockMode::PessimisticWrite).await.unwrap().unwrap();
         counter.count += 1;
         counters.save(&mut tx, &mut counter).await.unwrap();
-        // Of several rows, prepared anew each time.
-        let own =
-            format!("select {at} as a, no, state, ship_to_line1, {at} as b from test_order where no <> '{}'", random());
+        // Of more rows than come at once, prepared anew each time.
+        let own = format!(
+            "with recursive n (i) as (select 1 union all select i + 1 from n where i < 500) select i, {at} as a, '{}' as b from n",
+            random()
+        );
         dropped += usize::from(cancelled_after(at / 3 % 8, t.prepared_in(&mut tx, own)).await.is_none());
         match at % 3 {
             0 => drop(tx),

@@ -13,6 +13,13 @@ struct Tag {
     text: String,
 }
 
+impl Tag {
+    fn write(&mut self) -> Result<(), std::convert::Infallible> {
+        self.text.push_str("Lee's");
+        Ok(())
+    }
+}
+
 /// A stored id, and another spelling of it.
 async fn tag(t: &TestDb) -> (Repository<Tag>, String, String) {
     let (tags, small) = (Repository::new(&t.db), random().to_lowercase() + "a");
@@ -49,11 +56,11 @@ pub async fn a_lease_on_another_spelling_saves_nothing(t: &TestDb) {
     let (tags, stored, small) = tag(t).await;
     t.locks.try_lock(&LockKey::of::<Tag>(&stored), &kim()).await.unwrap();
     let by_lee = || tags.update(&small).by(&lee());
-    let free = by_lee().unless_locked().run(|tag| Ok::<_, ()>(tag.text.push_str("Lee's"))).await;
+    let free = by_lee().unless_locked().run(Tag::write).await;
     assert!(matches!(&free, Err(UpdateError::Failed(Error::OtherSpelling { .. }))), "{free:?}");
     let lees = t.locks.try_lock(&LockKey::of::<Tag>(&small), &lee()).await.unwrap();
     for update in [by_lee(), by_lee().holding(lees.id()), by_lee().releasing(lees.id())] {
-        let saved = update.run(|tag| Ok::<_, ()>(tag.text.push_str("Lee's"))).await;
+        let saved = update.run(Tag::write).await;
         let Err(UpdateError::Failed(error)) = saved else { panic!("{saved:?}") };
         assert_eq!(refused(Err::<(), _>(error)), (small.clone(), stored.clone()));
     }

@@ -273,6 +273,12 @@ impl OpenTransaction {
         self.writer.as_ref().map_or(Ok(()), |writer| writer.file.check())
     }
 
+    /// Commits, and gives back the answer that came about.
+    pub(super) async fn committing<T>(self, answer: T) -> Result<T, DatabaseError> {
+        self.commit(None).await?;
+        Ok(answer)
+    }
+
     /// Rolls back and waits until it is done.
     pub(super) async fn rollback(mut self) -> Result<(), DatabaseError> {
         let is_over = self.ours().await.is_err();
