@@ -85,14 +85,13 @@ mod tests {
 
     #[test]
     fn a_setting_that_the_driver_ignores_never_reaches_it() {
-        let known = |url| known(url, |name| ["sslmode", "password"].contains(&name));
+        let known = |url: &str| known(url, |name| ["sslmode", "password"].contains(&name));
         assert_eq!(known("x://h/d"), Ok("x://h/d".into()));
         assert_eq!(known("x://h/d?pasword=secret"), Ok("x://h/d".into()));
         let both = "x://h/d?pa%73sword=a%26b&pasword=secret&sslmode=require#end";
         assert_eq!(known(both), Ok("x://h/d?pa%73sword=a%26b&sslmode=require".into()));
         for misspelt in ["ssl_mode", "SSLMODE", "ssl%5fmode", "tls"] {
-            let url = format!("x://h/d?{misspelt}=require");
-            assert!(known(&url).is_err(), "{misspelt}");
+            assert!(known(&format!("x://h/d?{misspelt}=require")).is_err(), "{misspelt}");
         }
         assert!(has("x://h/d?ssl%72ootcert=ca.pem", &["sslrootcert"]));
     }
