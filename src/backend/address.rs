@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_setting_that_the_driver_ignores_never_reaches_it() {
-        let known = |url| known(url, |name| ["sslmode", "password"].contains(&name));
+        let known = |url: &str| known(url, |name| ["sslmode", "password"].contains(&name));
         assert_eq!(known("x://h/d"), Ok("x://h/d".into()));
         assert_eq!(known("x://h/d?pasword=secret"), Ok("x://h/d".into()));
         let both = "x://h/d?pa%73sword=a%26b&pasword=secret&sslmode=require#end";

@@ -25,7 +25,6 @@ mod statements;
 mod sweep;
 mod takeover;
 mod transaction;
-mod transport;
 mod values;
 mod watch;
 

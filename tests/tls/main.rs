@@ -3,7 +3,7 @@
 //! A server of a test listens on 127.0.0.1. The address 0.0.0.0 leads there as well, and is no loopback address: so it stands for a
 //! host that is not this machine.
 
-#![allow(missing_docs, clippy::unwrap_used)]
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 mod certificates;
 mod mariadb;

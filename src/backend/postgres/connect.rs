@@ -1,5 +1,7 @@
 //! Connecting: the settings that keep acknowledged locks are verified, the schema is brought up to date.
 
+mod transport;
+
 use std::num::NonZeroU32;
 use std::time::{Duration, SystemTime};
 
@@ -9,7 +11,7 @@ use sqlx::{Connection, Executor, PgConnection, PgPool, Row};
 
 use super::errors::classify;
 use super::pools::Pools;
-use super::{Postgres, Time, transport};
+use super::{Postgres, Time};
 use crate::backend::kept::Kept;
 use crate::backend::{migration, reserve};
 use crate::clock::to_micros;

@@ -48,7 +48,7 @@ impl Sqlite {
         if read_only {
             return Err(DatabaseError::ReadOnly);
         }
-        if !(url.contains("mode=rw") && !url.contains("mode=rwc")) {
+        if !url.contains("mode=rw") || url.contains("mode=rwc") {
             // If it cannot be made, it cannot be opened either, and that says why.
             let _ = file::make(&path);
         }
