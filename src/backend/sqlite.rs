@@ -35,7 +35,6 @@ use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use sqlx::SqlitePool;
-use sqlx::pool::PoolConnection;
 use tokio::sync::Mutex;
 
 use crate::backend::{
@@ -75,12 +74,6 @@ impl Sqlite {
     pub(crate) fn readers(&self) -> Result<&SqlitePool, DatabaseError> {
         self.file.check()?;
         Ok(&self.readers)
-    }
-
-    /// A connection that only reads, of the file that was opened.
-    async fn reader(&self) -> Result<PoolConnection<sqlx::Sqlite>, DatabaseError> {
-        self.file.check_lately()?;
-        self.readers.acquire().await.map_err(errors::classify)
     }
 
     /// Applies the application's own migrations.
