@@ -32,7 +32,7 @@ pub struct Config {
     pub secure_cookies: bool,
 
     /// A host name by which the shop answers, without a port; may be given several times. By default, and beside these where
-    /// it listens on this machine only: localhost, 127.0.0.1 and [::1].
+    /// it listens on this machine only: localhost, `127.0.0.1` and `[::1]`.
     #[arg(long, env = "SHOP_HOSTS", value_delimiter = ',', value_name = "NAME")]
     pub host: Vec<String>,
 

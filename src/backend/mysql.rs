@@ -30,7 +30,6 @@ mod statements;
 mod sweep;
 mod takeover;
 mod transaction;
-mod transport;
 mod underway;
 mod values;
 mod watch;

@@ -26,7 +26,6 @@ mod statements;
 mod sweep;
 mod takeover;
 mod transaction;
-mod transport;
 mod values;
 mod watch;
 

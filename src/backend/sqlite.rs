@@ -38,8 +38,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
-use sqlx::pool::PoolConnection;
-use sqlx::{Sqlite as SqliteDriver, SqlitePool};
+use sqlx::SqlitePool;
 use tokio::sync::Mutex;
 
 use crate::backend::{
@@ -94,12 +93,6 @@ impl Sqlite {
     /// The database's time, in milliseconds since 1970. To be read after any wait: what was read before may be long ago.
     fn now(&self) -> i64 {
         now(self.clock.as_ref())
-    }
-
-    /// A connection that reads the file that was opened, within the time of the operation.
-    async fn reader(&self) -> Result<PoolConnection<SqliteDriver>, DatabaseError> {
-        self.file.check_lately()?;
-        connection::reader(&self.readers).await
     }
 
     async fn write(&self, wait: Wait) -> Result<OpenTransaction, DatabaseError> {

@@ -1,5 +1,7 @@
 //! Connecting: the settings that keep acknowledged locks are verified, the schema is brought up to date.
 
+mod transport;
+
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -13,7 +15,7 @@ use super::blocker::Labels;
 use super::connection::Connections;
 use super::deadline::{Flavour, Waits};
 use super::errors::{classify, number};
-use super::{MySql, Time, transport, underway};
+use super::{MySql, Time, underway};
 use crate::backend::checkout::Silence;
 use crate::backend::kept::Kept;
 use crate::backend::{migration, reserve};

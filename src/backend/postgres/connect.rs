@@ -1,5 +1,7 @@
 //! Connecting: the settings that keep acknowledged locks are verified, the schema is brought up to date.
 
+mod transport;
+
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -8,9 +10,9 @@ use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, PgPool, Postgres, Row};
 
+use super::Time;
 use super::errors::{classify, read_committed};
 use super::pools::Pools;
-use super::{Time, transport};
 use crate::backend::checkout::{Silence, give_back};
 use crate::backend::kept::Kept;
 use crate::backend::{migration, reserve};

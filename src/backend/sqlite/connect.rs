@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::migrate::Migrator;
+use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Connection, Row, SqliteConnection};
 use tokio::sync::Mutex;
@@ -88,6 +89,12 @@ impl Sqlite {
             clock: connect.clock,
             version,
         })
+    }
+
+    /// A connection that only reads, of the file that was opened, within the time of the operation.
+    pub(super) async fn reader(&self) -> Result<PoolConnection<sqlx::Sqlite>, DatabaseError> {
+        self.file.check_lately()?;
+        super::connection::reader(&self.readers).await
     }
 }
 

@@ -3,8 +3,8 @@
 use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
 use sqlx::{MySqlPool, Row};
 
-use super::errors::classify;
 use crate::backend::address;
+use crate::backend::mysql::errors::classify;
 use crate::backend::transport::Way;
 use crate::diagnosis::{CertificateCheck, Transport};
 use crate::error::DatabaseError;

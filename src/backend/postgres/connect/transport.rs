@@ -3,8 +3,8 @@
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use sqlx::{PgPool, Row};
 
-use super::errors::classify;
 use crate::backend::address;
+use crate::backend::postgres::errors::classify;
 use crate::backend::transport::Way;
 use crate::diagnosis::{CertificateCheck, Transport};
 use crate::error::DatabaseError;
