@@ -110,6 +110,7 @@ fn databases(db: &Database, one: Transaction, two: Transaction, watch: &mut Watc
     spawned(Database::connect(""));
     spawned(Database::connect_with("", ConnectOptions::new()));
     spawned(Database::diagnose(""));
+    spawned(Database::diagnose_with("", ConnectOptions::new()));
     spawned(db.begin());
     spawned(db.begin_within(Wait::No));
     spawned(db.forget_operations(Duration::ZERO));

@@ -105,9 +105,6 @@ impl Postgres {
     }
 }
 
-/// How often an operation on several locks is tried that deadlocked. Each time the server has waited for a second before.
-const ATTEMPTS: u32 = 5;
-
 fn capabilities(version: &str) -> Capabilities {
     Capabilities {
         database: format!("PostgreSQL {version}"),
@@ -179,33 +176,7 @@ impl Backend for Postgres {
     }
 
     async fn try_lock_all(&self, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError> {
-        let now = self.time.given();
-        // Read first: a refusal must neither wait for somebody's save nor write.
-        let refused = self.pools.ask(async |connection| sets::in_the_way(connection, requests, now).await).await?;
-        if !refused.is_empty() {
-            return Ok(AttemptAll::Refused(refused));
-        }
-        let mut attempt = 1;
-        loop {
-            let mut transaction = self.write().await?;
-            let take = async |connection: &mut PgConnection| sets::take_all(connection, requests, now).await;
-            match transaction.wait_for(take).await {
-                Ok(granted @ AttemptAll::Granted(_)) => {
-                    transaction.commit(None).await?;
-                    return Ok(granted);
-                }
-                Ok(AttemptAll::Refused(found)) => {
-                    transaction.rollback().await?;
-                    let refused =
-                        async |connection: &mut PgConnection| sets::refused(connection, requests, found, now).await;
-                    return self.pools.ask(refused).await;
-                }
-                // Nothing of it is left. Sets take turns by the order of their keys, so this takes somebody else's rows,
-                // made between the two statements.
-                Err(DatabaseError::Deadlock) if attempt < ATTEMPTS => attempt += 1,
-                Err(error) => return Err(error),
-            }
-        }
+        sets::try_all(self, requests).await
     }
 
     async fn make_row(&self, key: &LockKey) -> Result<(), DatabaseError> {
@@ -292,7 +263,7 @@ impl Backend for Postgres {
             let release = async |connection: &mut PgConnection| takeover::release_all(connection, owner, now).await;
             match self.alone(release).await {
                 // Nothing of it is left. Beats lock several rows in the same order, but sets in that of their keys.
-                Err(DatabaseError::Deadlock) if attempt < ATTEMPTS => attempt += 1,
+                Err(DatabaseError::Deadlock) if attempt < sets::ATTEMPTS => attempt += 1,
                 released => return released,
             }
         }

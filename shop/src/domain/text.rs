@@ -50,7 +50,13 @@ pub(super) fn check_line(text: &str, max: usize) -> Result<(), Problem> {
 
 /// Checks a text on one line that may be empty.
 pub(super) fn check_optional_line(text: &str, max: usize) -> Result<(), Problem> {
-    check(text, max, char::is_control)
+    check(text, max, is_unprintable)
+}
+
+/// Control characters, other ends of lines, and what turns the direction of the text around it: in a list of many people's
+/// texts they show one line as another. The same as tenure refuses in reasons and names.
+fn is_unprintable(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Checks a text of any number of lines that may be empty.
@@ -105,6 +111,14 @@ mod tests {
         assert_eq!(check_line("one\ntwo", 255), Err(Problem::ControlCharacter));
         assert_eq!(check_optional_line("one\ntwo", 255), Err(Problem::ControlCharacter));
         assert_eq!(check_paragraphs("one\0two", 255), Err(Problem::ControlCharacter));
+    }
+
+    #[test]
+    fn a_line_is_one_line_in_one_direction() {
+        for text in ["one\u{2028}two", "\u{202e}owt", "\u{2066}one"] {
+            assert_eq!(check_line(text, 255), Err(Problem::ControlCharacter), "{text:?}");
+        }
+        assert_eq!(check_line("خليج\u{200f}", 255), Ok(()));
     }
 
     #[test]

@@ -6,11 +6,14 @@ use sqlx::{PgConnection, Row};
 
 use super::errors::{classify, is_duplicate};
 use super::leases::{self, lease};
-use super::{lock, slots};
+use super::{Postgres, lock, slots};
 use crate::backend::{Attempt, AttemptAll, LockRequest, Proof};
 use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, NoLock, Why};
+
+/// How often an operation on several locks is tried that deadlocked. Each time the server has waited for a second before.
+pub(super) const ATTEMPTS: u32 = 5;
 
 const IN_THE_WAY: &str = "
     select asked.place, l.*, tenure_now($1) as now
@@ -49,6 +52,36 @@ pub(super) async fn in_the_way(
         found.extend(attempt.map(|attempt| (at, attempt)));
     }
     Ok(found)
+}
+
+/// Acquires all leases of the set in one transaction, or none.
+pub(super) async fn try_all(database: &Postgres, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError> {
+    let now = database.time.given();
+    // Read first: a refusal must neither wait for somebody's save nor write.
+    let found = database.pools.ask(async |connection| in_the_way(connection, requests, now).await).await?;
+    if !found.is_empty() {
+        return Ok(AttemptAll::Refused(found));
+    }
+    let mut attempt = 1;
+    loop {
+        let mut transaction = database.write().await?;
+        let take = async |connection: &mut PgConnection| take_all(connection, requests, now).await;
+        match transaction.wait_for(take).await {
+            Ok(granted @ AttemptAll::Granted(_)) => {
+                transaction.commit(None).await?;
+                return Ok(granted);
+            }
+            Ok(AttemptAll::Refused(found)) => {
+                transaction.rollback().await?;
+                let explain = async |connection: &mut PgConnection| refused(connection, requests, found, now).await;
+                return database.pools.ask(explain).await;
+            }
+            // Nothing of it is left. Sets take turns by the order of their keys, so this takes somebody else's rows,
+            // made between the two statements.
+            Err(DatabaseError::Deadlock) if attempt < ATTEMPTS => attempt += 1,
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// Rows that are there and free, before the end of their leases is recorded, as everybody does who takes a lease over.

@@ -79,7 +79,8 @@ macro_rules! take {
            idle_limit  = excluded.idle_limit,
            ended       = 0
      where (ended = 1 and shared = 0 and lock_hash <> excluded.lock_hash)
-        or (ended = 0 and lock_hash = excluded.lock_hash and since = ?1 and expires_at = ?1 + ttl);
+        or (ended = 0 and lock_hash = excluded.lock_hash and owner_id = excluded.owner_id
+            and since = ?1 and expires_at = ?1 + ttl);
 
     select 'taken', json_group_array(json_array(asked.value ->> 0, l.generation))
       from json_each(?2) as asked cross join tenure_lock as l
