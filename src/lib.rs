@@ -1,6 +1,9 @@
 #![doc = include_str!("../README.md")]
 // Without a backend there is nobody to call half of it; it is compiled all the same, to see that it stands alone.
-#![cfg_attr(not(any(feature = "sqlite", feature = "postgres", feature = "mysql")), allow(dead_code, unused_variables))]
+#![cfg_attr(
+    not(any(feature = "sqlite", feature = "postgres", feature = "mysql")),
+    allow(dead_code, unused_variables, unused_imports)
+)]
 
 // The derives name `::tenure`; this lets the library's own examples and tests use them.
 extern crate self as tenure;

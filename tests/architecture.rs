@@ -124,13 +124,3 @@ fn pages_go_through_use_cases_and_use_cases_know_no_pages() {
     nobody_names(&sources("shop/src/pages"), &["sqlx", "Repository", "LockManager", ".begin()"]);
     nobody_names(&sources("shop/src/use_cases"), &["axum", "askama", "crate::pages", "crate::texts", "sqlx"]);
 }
-
-#[test]
-fn every_room_can_be_read_in_one_sitting() {
-    for directory in ["src", "derive/src", "web/src", "shop/src", "xtask/src"] {
-        for (path, code) in sources(directory) {
-            let lines = code.lines().count();
-            assert!(lines <= 350, "{} has {lines} lines of code: split it", path.display());
-        }
-    }
-}

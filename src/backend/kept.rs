@@ -65,6 +65,7 @@ impl<DB: Database> Kept<DB> {
     }
 
     /// Whether there is room for one more.
+    #[cfg(feature = "mysql")]
     pub(super) fn has_room(&self) -> bool {
         let idle = self.idle();
         !idle.closed && idle.connections.len() < self.most

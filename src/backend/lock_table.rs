@@ -42,6 +42,10 @@ pub(crate) enum KeyState {
     /// Held by nobody, and nobody gets it before the transaction ends.
     Free,
     /// It has no row yet that could be locked, so somebody may get it. [`Backend::make_row`](super::Backend::make_row).
+    #[cfg_attr(
+        not(any(feature = "postgres", feature = "mysql")),
+        allow(dead_code, reason = "SQLite has one writer, who needs no row to lock")
+    )]
     NoRow,
 }
 

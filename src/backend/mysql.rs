@@ -223,19 +223,9 @@ impl Backend for MySql {
     }
 
     async fn keep_alive(&self, proofs: &[(Proof, Duration)]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
-        // In one order for all callers, or two sets of heartbeats could deadlock.
-        let mut order: Vec<usize> = (0..proofs.len()).collect();
-        order.sort_by_key(|&at| proofs[at].0.lock);
         let now = self.time.given();
         again!({
-            let keep = async |session: &mut Session| {
-                let mut answers: Vec<Option<Result<Holder, NoLock>>> = vec![None; proofs.len()];
-                for &at in &order {
-                    let (proof, idle) = &proofs[at];
-                    answers[at] = Some(lock::keep_alive(session, proof, *idle, now).await?);
-                }
-                Ok(answers.into_iter().flatten().collect())
-            };
+            let keep = async |session: &mut Session| lock::keep_all_alive(session, proofs, now).await;
             self.alone(|_| true, keep).await
         })
     }

@@ -4,6 +4,7 @@
 //! wait. Waits end through `lock_timeout`, set for the transaction only and shrunk from lock to lock.
 
 mod batch;
+mod checkout;
 mod connect;
 mod connection;
 mod errors;
@@ -189,19 +190,8 @@ impl Backend for Postgres {
     }
 
     async fn keep_alive(&self, proofs: &[(Proof, Duration)]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
-        // In one order for all callers, or two sets of heartbeats could deadlock.
-        let mut order: Vec<usize> = (0..proofs.len()).collect();
-        order.sort_by_key(|&at| proofs[at].0.lock);
         let now = self.time.given();
-        let keep = async |connection: &mut PgConnection| {
-            let mut answers: Vec<Option<Result<Holder, NoLock>>> = vec![None; proofs.len()];
-            for at in order {
-                let (proof, idle) = &proofs[at];
-                answers[at] = Some(lock::keep_alive(connection, proof, *idle, now).await?);
-            }
-            Ok(answers.into_iter().flatten().collect())
-        };
-        self.alone(keep).await
+        self.alone(async |connection| lock::keep_all_alive(connection, proofs, now).await).await
     }
 
     async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {

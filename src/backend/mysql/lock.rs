@@ -196,6 +196,22 @@ pub(super) async fn keep_alive(
     change(session, proof, now, |lease| lease.keep(idle)).await
 }
 
+/// Heartbeats of several leases, in one order for all callers, or two sets of them could deadlock.
+pub(super) async fn keep_all_alive(
+    session: &mut Session,
+    proofs: &[(Proof, Duration)],
+    now: Option<i64>,
+) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
+    let mut order: Vec<usize> = (0..proofs.len()).collect();
+    order.sort_by_key(|&at| proofs[at].0.lock);
+    let mut answers: Vec<Option<Result<Holder, NoLock>>> = vec![None; proofs.len()];
+    for at in order {
+        let (proof, idle) = &proofs[at];
+        answers[at] = Some(keep_alive(session, proof, *idle, now).await?);
+    }
+    Ok(answers.into_iter().flatten().collect())
+}
+
 /// Adds to the expiry, within now + ttl and the absolute limit; never backwards.
 pub(super) async fn extend(
     session: &mut Session,

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use sqlx::{AssertSqlSafe, PgConnection, PgPool, Postgres, Row};
 use tokio::runtime::Handle;
 
+use super::checkout::Checkout;
 use super::errors::{self, classify, effect};
 use super::operation;
 use super::pools::Pools;
-use crate::backend::checkout::Checkout;
 use crate::backend::{Effect, alarm, patience, reserve};
 use crate::error::DatabaseError;
 use crate::lock_mode::Wait;

@@ -168,6 +168,22 @@ pub(super) async fn keep_alive(
     answer(connection, proof, kept, now).await
 }
 
+/// Heartbeats of several leases, in one order for all callers, or two sets of them could deadlock.
+pub(super) async fn keep_all_alive(
+    connection: &mut PgConnection,
+    proofs: &[(Proof, Duration)],
+    now: Option<i64>,
+) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
+    let mut order: Vec<usize> = (0..proofs.len()).collect();
+    order.sort_by_key(|&at| proofs[at].0.lock);
+    let mut answers: Vec<Option<Result<Holder, NoLock>>> = vec![None; proofs.len()];
+    for at in order {
+        let (proof, idle) = &proofs[at];
+        answers[at] = Some(keep_alive(connection, proof, *idle, now).await?);
+    }
+    Ok(answers.into_iter().flatten().collect())
+}
+
 const EXTEND: &str = "
     update tenure_lock set last_active = coalesce(nullif(tenure_now($1), since), since + 1), active_at = tenure_now($1),
            expires_at = greatest(expires_at, least(least(expires_at, tenure_now($1) + least(ttl, 100000000000000)) + $4,

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use sqlx::{PgConnection, PgPool, Postgres};
 
+use super::checkout::Checkout;
 use super::errors::classify;
-use crate::backend::checkout::{Checkout, Silence, acquire};
+use crate::backend::checkout::{Silence, acquire};
 use crate::backend::kept::Kept;
 use crate::backend::{patience, reserve};
 use crate::error::DatabaseError;
