@@ -140,6 +140,8 @@ pub(super) struct OpenTransaction {
     writer: Option<OwnedMutexGuard<Writer>>,
     /// Whether the application had the connection in its hands since our last statement.
     lent: bool,
+    /// Whether anything may have been written.
+    wrote: bool,
 }
 
 impl OpenTransaction {
@@ -154,7 +156,7 @@ impl OpenTransaction {
         let (mut guard, left) = Writer::queue(writer, wait).await?;
         guard.connection().await?;
         // From here on the guard below rolls back if this future is dropped, also in the middle of BEGIN.
-        let mut transaction = OpenTransaction { writer: Some(guard), lent: false };
+        let mut transaction = OpenTransaction { writer: Some(guard), lent: false, wrote: true };
         let Some(writer) = &mut transaction.writer else { return Err(timed_out(None)) };
         let file = writer.options.get_filename().to_owned();
         match writer.begin_immediate(left, hurry).await {
@@ -182,7 +184,7 @@ impl OpenTransaction {
         let (mut guard, left) = Writer::queue(writer, wait).await?;
         guard.connection().await?;
         guard.give_way(hurry, left).await;
-        Ok(OpenTransaction { writer: Some(guard), lent: false })
+        Ok(OpenTransaction { writer: Some(guard), lent: false, wrote: true })
     }
 
     /// As [`of_one_trip`](Self::of_one_trip), if nobody in this process uses the writer, and nobody in another waits for it.
@@ -192,7 +194,7 @@ impl OpenTransaction {
             return Ok(None);
         }
         guard.connection().await?;
-        Ok(Some(OpenTransaction { writer: Some(guard), lent: false }))
+        Ok(Some(OpenTransaction { writer: Some(guard), lent: false, wrote: true }))
     }
 
     /// It has committed by itself. What was written to a file that was lost meanwhile is not to be acknowledged.
@@ -223,19 +225,26 @@ impl OpenTransaction {
 
     /// From here on it is ended by [`commit`](Self::commit) and [`rollback`](Self::rollback) only: what the application's own
     /// statements would commit is rolled back, also what they write after they have rolled back.
-    pub(super) fn fenced(self) -> Self {
+    pub(super) fn fenced(mut self) -> Self {
+        self.wrote = false;
         self.writer.iter().for_each(|writer| writer.fence.shut());
         self
     }
 
     /// The connection, for the application's own statements.
     pub(super) fn lend(&mut self) -> &mut SqliteConnection {
-        self.lent = true;
+        (self.lent, self.wrote) = (true, true);
         self.connection()
     }
 
-    /// The connection, if the transaction is still there that was begun.
+    /// The connection to write with, if the transaction is still there that was begun.
     pub(super) async fn ours(&mut self) -> Result<&mut SqliteConnection, DatabaseError> {
+        self.wrote = true;
+        self.ours_to_read().await
+    }
+
+    /// The connection for what only reads, if the transaction is still there that was begun.
+    pub(super) async fn ours_to_read(&mut self) -> Result<&mut SqliteConnection, DatabaseError> {
         if std::mem::take(&mut self.lent) {
             // A statement of theirs that was dropped half-way may still be under way.
             self.connection().ping().await.map_err(classify)?;
@@ -252,7 +261,7 @@ impl OpenTransaction {
     /// there. Nothing is committed to a file that was lost; when it is lost in the very moment of the commit, nobody knows in which
     /// file others look for the change.
     pub(super) async fn commit(mut self, first: Option<String>) -> Result<(), DatabaseError> {
-        self.ours().await?;
+        self.ours_to_read().await?;
         self.check_file()?;
         self.writer.iter().for_each(|writer| writer.fence.open());
         let commit = first.map_or_else(|| "commit".to_owned(), |first| format!("{first}; commit"));
@@ -269,8 +278,12 @@ impl OpenTransaction {
         }
     }
 
+    /// What only read has nothing to lose with the file, and what it locked was its own until now.
     fn check_file(&self) -> Result<(), DatabaseError> {
-        self.writer.as_ref().map_or(Ok(()), |writer| writer.file.check())
+        self.writer.as_ref().map_or(Ok(()), |writer| match self.wrote {
+            true => writer.file.check(),
+            false => writer.file.check_lately(),
+        })
     }
 
     /// Commits, and gives back the answer that came about.
@@ -281,7 +294,7 @@ impl OpenTransaction {
 
     /// Rolls back and waits until it is done.
     pub(super) async fn rollback(mut self) -> Result<(), DatabaseError> {
-        let is_over = self.ours().await.is_err();
+        let is_over = self.ours_to_read().await.is_err();
         let rolled_back = sqlx::raw_sql("rollback").execute(self.connection()).await;
         if is_over || rolled_back.is_ok() {
             self.let_go();

@@ -1,10 +1,10 @@
 //! Aggregates as rows: load, insert, save, delete. Root first, always.
 
-use sqlx::SqliteConnection;
+use sqlx::{Row as _, SqliteConnection};
 
 use super::errors::{classify, is_duplicate};
 use super::values::{bind, misfit, query, read};
-use super::{load, removed, statements};
+use super::{load, statements};
 use crate::backend::{Authorship, BulkChange, Save, Saved, Stored, child_found};
 use crate::condition::Test;
 use crate::error::DatabaseError;
@@ -27,15 +27,20 @@ pub(super) async fn insert(
     now: i64,
 ) -> Result<Option<Version>, DatabaseError> {
     let audit = audit(mapping, author, now);
-    let version = Version::after_removed(removed::version(connection, key).await?)
-        .map_err(|error| misfit(&mapping.root, &mapping.version, &error))?;
-    let insert = query(statements::insert_root(mapping), rows.root.iter().chain(&audit)).bind(version.number());
-    if let Err(error) = insert.execute(&mut *connection).await {
-        // Only the id may be taken; another unique column is the table's own rule.
-        let id = &rows.root[..mapping.root.key];
-        let taken = is_duplicate(&error) && load::load(connection, mapping, id).await?.is_some();
-        return if taken { Ok(None) } else { Err(classify(error)) };
-    }
+    let insert =
+        query(statements::insert_root(mapping), rows.root.iter().chain(&audit)).bind(key.kind()).bind(key.id());
+    let before = match insert.fetch_one(&mut *connection).await {
+        // Beyond the highest version SQLite goes on with numbers that are no integers.
+        Ok(row) => row.try_get(0).unwrap_or(i64::MAX),
+        Err(error) => {
+            // Only the id may be taken; another unique column is the table's own rule.
+            let id = &rows.root[..mapping.root.key];
+            let taken = is_duplicate(&error) && load::load(connection, mapping, id).await?.is_some();
+            return if taken { Ok(None) } else { Err(classify(error)) };
+        }
+    };
+    let version =
+        Version::after_removed(Some(before)).map_err(|error| misfit(&mapping.root, &mapping.version, &error))?;
     for (table, children) in mapping.children.iter().zip(&rows.children) {
         insert_children(connection, mapping, table, &rows.root, &children.iter().collect::<Vec<_>>()).await?;
     }

@@ -29,13 +29,19 @@ pub(super) fn select_whole(mapping: &'static Mapping) -> Arc<str> {
     })
 }
 
-/// `insert` of the root; binds its columns, the audit columns, the version.
+/// `insert` of the root, with the version after that of the aggregate that was deleted under its id, if there was one, which is what
+/// comes back; binds its columns, the audit columns, the kind and id of its key.
 pub(super) fn insert_root(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::InsertRoot, &mapping.root, &[], || {
         let names = mapping.root.columns.iter().map(|column| &column.name);
-        let names = names.chain(mapping.audit.iter().flat_map(Audit::columns)).chain([&mapping.version]);
+        let (names, version) = (names.chain(mapping.audit.iter().flat_map(Audit::columns)), &mapping.version);
         let places = vec!["?"; names.clone().count()].join(", ");
-        format!("insert into \"{}\" ({}) values ({places})", mapping.root.name, list(names))
+        let (table, names) = (&mapping.root.name, list(names));
+        format!(
+            "insert into \"{table}\" ({names}, \"{version}\")
+             values ({places}, 1 + coalesce((select version from tenure_removed where kind = ? and id = ?), 0))
+             returning \"{version}\" - 1"
+        )
     })
 }
 

@@ -42,7 +42,7 @@ impl BackendTransaction for SqliteTransaction {
         _mode: LockMode,
     ) -> Result<Option<Stored>, DatabaseError> {
         // Every mode is granted already: nobody else can write until this transaction ends.
-        load::load(self.open.ours().await?, mapping, id).await
+        load::load(self.open.ours_to_read().await?, mapping, id).await
     }
 
     async fn hold_version(
@@ -50,7 +50,7 @@ impl BackendTransaction for SqliteTransaction {
         mapping: &'static Mapping,
         id: &[Value],
     ) -> Result<Option<Version>, DatabaseError> {
-        load::version_now(self.open.ours().await?, mapping, id).await
+        load::version_now(self.open.ours_to_read().await?, mapping, id).await
     }
 
     async fn state_at(
@@ -59,7 +59,7 @@ impl BackendTransaction for SqliteTransaction {
         key: &LockKey,
         at: Version,
     ) -> Result<Option<Rows>, DatabaseError> {
-        revision::state(self.open.ours().await?, mapping, key, at).await
+        revision::state(self.open.ours_to_read().await?, mapping, key, at).await
     }
 
     async fn latest_change(
@@ -68,7 +68,7 @@ impl BackendTransaction for SqliteTransaction {
         key: &LockKey,
         id: &[Value],
     ) -> Result<Option<Change>, DatabaseError> {
-        Ok(revision::changes(self.open.ours().await?, mapping, key, id, 1).await?.pop())
+        Ok(revision::changes(self.open.ours_to_read().await?, mapping, key, id, 1).await?.pop())
     }
 
     async fn insert(
@@ -110,7 +110,7 @@ impl BackendTransaction for SqliteTransaction {
     }
 
     async fn lock_matching(&mut self, mapping: &'static Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError> {
-        rows::matching(self.open.ours().await?, mapping, when).await
+        rows::matching(self.open.ours_to_read().await?, mapping, when).await
     }
 
     async fn update_matching(&mut self, change: &BulkChange<'_>) -> Result<u64, DatabaseError> {
@@ -121,7 +121,7 @@ impl BackendTransaction for SqliteTransaction {
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         // Holding the write lock is holding the lease: no other statement can touch its row before the commit.
         let now = self.now();
-        leases::check(self.open.ours().await?, proof, now).await
+        leases::check(self.open.ours_to_read().await?, proof, now).await
     }
 
     async fn resume(&mut self, proof: &Proof, key: &LockKey) -> Result<Resumption, DatabaseError> {
@@ -131,7 +131,7 @@ impl BackendTransaction for SqliteTransaction {
 
     async fn key_state(&mut self, key: &LockKey) -> Result<KeyState, DatabaseError> {
         let now = self.now();
-        leases::key_state(self.open.ours().await?, key, now).await
+        leases::key_state(self.open.ours_to_read().await?, key, now).await
     }
 
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
