@@ -1,6 +1,6 @@
 //! The versions of aggregates that were deleted: one that is inserted under the same id goes on from there.
 
-use sqlx::SqliteConnection;
+use sqlx::{Row, SqliteConnection};
 
 use super::errors::classify;
 use crate::error::DatabaseError;
@@ -21,4 +21,13 @@ pub(super) async fn note(
 ) -> Result<(), DatabaseError> {
     let note = sqlx::query(NOTE).bind(now).bind(key.kind()).bind(key.id()).bind(version.number());
     note.execute(connection).await.map(drop).map_err(classify)
+}
+
+const READ: &str = "select version from tenure_removed where kind = ? and id = ?";
+
+/// The version that the last aggregate of this key had, if there was one.
+pub(super) async fn version(connection: &mut SqliteConnection, key: &LockKey) -> Result<Option<i64>, DatabaseError> {
+    let read = sqlx::query(READ).bind(key.kind()).bind(key.id());
+    let row = read.fetch_optional(connection).await.map_err(classify)?;
+    row.map(|row| row.try_get(0)).transpose().map_err(classify)
 }

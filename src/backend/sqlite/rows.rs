@@ -1,10 +1,10 @@
 //! Aggregates as rows: load, insert, save, delete. Root first, always.
 
-use sqlx::{Row as _, SqliteConnection};
+use sqlx::SqliteConnection;
 
 use super::errors::{classify, is_duplicate};
 use super::values::{bind, misfit, query, read};
-use super::{load, statements};
+use super::{load, removed, statements};
 use crate::backend::{Authorship, BulkChange, Save, Saved, Stored, child_found};
 use crate::condition::Test;
 use crate::error::DatabaseError;
@@ -27,22 +27,37 @@ pub(super) async fn insert(
     now: i64,
 ) -> Result<Option<Version>, DatabaseError> {
     let audit = audit(mapping, author, now);
-    let insert =
-        query(statements::insert_root(mapping), rows.root.iter().chain(&audit)).bind(key.kind()).bind(key.id());
-    let before = match insert.fetch_one(&mut *connection).await {
-        // Beyond the highest version SQLite goes on with numbers that are no integers.
-        Ok(row) => row.try_get(0).unwrap_or(i64::MAX),
-        Err(error) => {
-            // Only the id may be taken; another unique column is the table's own rule.
-            let id = &rows.root[..mapping.root.key];
-            let taken = is_duplicate(&error) && load::load(connection, mapping, id).await?.is_some();
-            return if taken { Ok(None) } else { Err(classify(error)) };
-        }
-    };
-    let version =
-        Version::after_removed(Some(before)).map_err(|error| misfit(&mapping.root, &mapping.version, &error))?;
+    let Some(inserted) = insert_root(connection, mapping, key, rows, &audit).await? else { return Ok(None) };
     for (table, children) in mapping.children.iter().zip(&rows.children) {
         insert_children(connection, mapping, table, &rows.root, &children.iter().collect::<Vec<_>>()).await?;
+    }
+    Ok(Some(inserted))
+}
+
+/// Inserts the root, and says its version.
+async fn insert_root(
+    connection: &mut SqliteConnection,
+    mapping: &'static Mapping,
+    key: &LockKey,
+    rows: &Rows,
+    audit: &[Value],
+) -> Result<Option<Version>, DatabaseError> {
+    let root = || rows.root.iter().chain(audit);
+    let first = query(statements::insert_root(mapping), root()).bind(key.kind()).bind(key.id());
+    let (inserted, version) = match first.execute(&mut *connection).await {
+        Ok(done) if done.rows_affected() == 0 => {
+            let version = Version::after_removed(removed::version(connection, key).await?)
+                .map_err(|error| misfit(&mapping.root, &mapping.version, &error))?;
+            let next = query(statements::insert_successor(mapping), root()).bind(version.number());
+            (next.execute(&mut *connection).await, version)
+        }
+        inserted => (inserted, Version::FIRST),
+    };
+    if let Err(error) = inserted {
+        // Only the id may be taken; another unique column is the table's own rule.
+        let id = &rows.root[..mapping.root.key];
+        let taken = is_duplicate(&error) && load::load(connection, mapping, id).await?.is_some();
+        return if taken { Ok(None) } else { Err(classify(error)) };
     }
     Ok(Some(version))
 }

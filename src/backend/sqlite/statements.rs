@@ -29,20 +29,32 @@ pub(super) fn select_whole(mapping: &'static Mapping) -> Arc<str> {
     })
 }
 
-/// `insert` of the root, with the version after that of the aggregate that was deleted under its id, if there was one, which is what
-/// comes back; binds its columns, the audit columns, the kind and id of its key.
+/// `insert` of the root at the first version, unless an aggregate was deleted under its id; binds its columns, the audit columns, the
+/// kind and id of its key.
 pub(super) fn insert_root(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::InsertRoot, &mapping.root, &[], || {
-        let names = mapping.root.columns.iter().map(|column| &column.name);
-        let (names, version) = (names.chain(mapping.audit.iter().flat_map(Audit::columns)), &mapping.version);
-        let places = vec!["?"; names.clone().count()].join(", ");
-        let (table, names) = (&mapping.root.name, list(names));
+        let (names, places) = root_columns(mapping);
         format!(
-            "insert into \"{table}\" ({names}, \"{version}\")
-             values ({places}, 1 + coalesce((select version from tenure_removed where kind = ? and id = ?), 0))
-             returning \"{version}\" - 1"
+            "insert into \"{}\" ({names}, \"{}\") select {places}, 1
+              where not exists (select 1 from tenure_removed where kind = ? and id = ?)",
+            mapping.root.name, mapping.version
         )
     })
+}
+
+/// `insert` of the root where another was deleted; binds its columns, the audit columns, the version.
+pub(super) fn insert_successor(mapping: &'static Mapping) -> Arc<str> {
+    TEXTS.get(What::InsertSuccessor, &mapping.root, &[], || {
+        let (names, places) = root_columns(mapping);
+        format!("insert into \"{}\" ({names}, \"{}\") values ({places}, ?)", mapping.root.name, mapping.version)
+    })
+}
+
+/// The names of the root's columns and of the audit columns, and a place for each.
+fn root_columns(mapping: &'static Mapping) -> (String, String) {
+    let names = mapping.root.columns.iter().map(|column| &column.name);
+    let names = names.chain(mapping.audit.iter().flat_map(Audit::columns));
+    (list(names.clone()), vec!["?"; names.count()].join(", "))
 }
 
 /// `insert` of so many children; binds the root's id and its columns for each.
