@@ -10,8 +10,9 @@ pub mod batches;
 pub mod by_hand;
 pub mod children;
 pub mod classic;
-#[allow(dead_code, reason = "SQLite has no row locks")]
 pub mod deadlines;
+#[allow(dead_code, reason = "SQLite has no row locks")]
+pub mod deadlocks;
 pub mod dropped;
 pub mod every_kind;
 pub mod former_life;
@@ -474,6 +475,9 @@ macro_rules! conformance {
                 a_load_behind_a_queue_ends_at_its_deadline,
                 a_transaction_that_stands_still_is_ended_and_its_lease_is_free,
                 who_loses_a_lock_by_a_moment_is_told_to_try_again;
+            deadlocks:
+                a_bulk_update_that_loses_a_deadlock_is_done_again,
+                several_saves_that_lose_a_deadlock_are_done_again;
             stuck:
                 a_process_that_stands_still_while_it_takes_a_key_holds_up_nobody_else;
         }
