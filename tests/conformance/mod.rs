@@ -10,6 +10,7 @@ pub mod batches;
 pub mod by_hand;
 pub mod children;
 pub mod classic;
+#[allow(dead_code, reason = "SQLite has no row locks")]
 pub mod deadlines;
 #[allow(dead_code, reason = "SQLite has no row locks")]
 pub mod deadlocks;
