@@ -54,6 +54,16 @@ pub struct Shop {
     pub(crate) gate: Arc<Gate>,
 }
 
+/// How orders are locked. Most people who open where an order goes only look.
+pub(crate) fn order_policy() -> LockPolicy {
+    LockPolicy::exclusive().acquiring(Acquire::OnFirstEdit)
+}
+
+/// How notes are locked. Two operators may write the note of an order at the same time; both see that.
+pub(crate) fn note_policy() -> LockPolicy {
+    LockPolicy::advisory()
+}
+
 impl Shop {
     /// The shop in this database, which has the shop's tables already.
     pub fn new(db: Database) -> Self {
@@ -61,11 +71,7 @@ impl Shop {
             orders: Repository::new(&db),
             notes: Repository::new(&db),
             members: Repository::new(&db),
-            locks: LockManager::new(&db)
-                // Most who open where an order goes only look.
-                .with_policy("Order", LockPolicy::exclusive().acquiring(Acquire::OnFirstEdit))
-                // Two operators may write the note of an order at the same time; both are told.
-                .with_policy("Note", LockPolicy::advisory()),
+            locks: LockManager::new(&db).with_policy("Order", order_policy()).with_policy("Note", note_policy()),
             has_demo: false,
             clock: Clock::default(),
             gate: Arc::new(Gate::new()),

@@ -1,5 +1,7 @@
 //! Where an open form stands, in words: of the verdict, for the page as it is drawn and for its heartbeats alike.
 
+use std::time::Duration;
+
 use tenure::{Holder, Owner, Why};
 use tenure_web::beat::Told;
 use tenure_web::verdict::{Moved, Verdict};
@@ -8,6 +10,7 @@ use super::frame::Frame;
 use super::order_url;
 use crate::domain::{OrderError, OrderNo, OrderState};
 use crate::texts::Html;
+use crate::use_cases;
 
 /// Which form it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +33,15 @@ impl Kind {
         }
     }
 
+    /// How often it sends a heartbeat, by the policy of what it edits.
+    fn heartbeat(self) -> Duration {
+        match self {
+            Kind::Shipping | Kind::Edit => use_cases::order_policy(),
+            Kind::Note => use_cases::note_policy(),
+        }
+        .heartbeat_interval()
+    }
+
     /// The form of that word.
     pub(crate) fn from_code(code: &str) -> Option<Kind> {
         [Kind::Shipping, Kind::Edit, Kind::Note].into_iter().find(|kind| kind.code() == code)
@@ -47,6 +59,8 @@ pub(crate) struct Standing {
     pub(crate) said: Html,
     /// The buttons that are shown.
     pub(crate) actions: Vec<&'static str>,
+    /// How often the form sends a heartbeat, in milliseconds.
+    pub(crate) heartbeat_ms: u128,
     /// How long the form's own lease lasts, in milliseconds.
     pub(crate) expires_in_ms: Option<u64>,
     told: Told,
@@ -61,7 +75,16 @@ impl Standing {
         let told = Told::new(me, verdict).state(state).said(said.plain()).actions(actions.iter().copied());
         let told = if let Verdict::Saved = verdict { told.next(order_url(no)) } else { told };
         let (mode, expires_in_ms) = (told.mode, told.expires_in_ms);
-        Standing { state, mode, said, actions, expires_in_ms, told, quiet: false }
+        Standing {
+            state,
+            mode,
+            said,
+            actions,
+            heartbeat_ms: kind.heartbeat().as_millis(),
+            expires_in_ms,
+            told,
+            quiet: false,
+        }
     }
 
     /// Said only once it changes: for pages that have something else to say first.
