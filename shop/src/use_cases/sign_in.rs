@@ -65,12 +65,15 @@ impl Shop {
     pub async fn sign_in(&self, knock: Knock<'_>) -> Result<SignIn, Refusal> {
         let account: String = knock.login.chars().take(LOGGED).collect();
         let address = knock.address.map(tracing::field::display);
-        let member = match MemberId::new(knock.login) {
-            Ok(id) => self.members.get(&id).await?.map(Loaded::into_inner),
-            Err(_) => None,
-        };
         let since = self.clock.seconds() - BROWSER_KNOWN_FOR;
-        let is_known = backend::knows_browser(&self.db, &account, knock.browser, since).await?;
+        let (member, is_known) = match MemberId::new(knock.login) {
+            Ok(id) => (
+                self.members.get(&id).await?.map(Loaded::into_inner),
+                backend::knows_browser(&self.db, &account, knock.browser, since).await?,
+            ),
+            // No database is asked for what no name can be: PostgreSQL has no text with NUL in it.
+            Err(_) => (None, false),
+        };
         // The password of the demo is no secret.
         let member = member.filter(|member| self.has_demo || !member.is_demo());
         let guess = Guess { account: &account, address: knock.address, known: is_known.then_some(knock.browser) };
