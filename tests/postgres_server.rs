@@ -94,15 +94,14 @@ async fn whoever_is_in_the_way_is_named_by_who_they_are_and_what_they_do() {
         update.run(wait).await.map(drop)
     });
     holding.wait().await;
-    // A fifth of it is left for the question who that is, which may have to open a connection first.
-    let limit = Duration::from_secs(3);
-    let waiting = pins.update(&id).locking(LockMode::PessimisticWrite).within(limit).run(add).await;
+    let waiting =
+        pins.update(&id).locking(LockMode::PessimisticWrite).within(Duration::from_millis(700)).run(add).await;
     finish.send(()).unwrap();
     let Err(UpdateError::Failed(Error::Database(DatabaseError::LockTimeout { waited, holder: Some(named) }))) = waiting
     else {
         panic!("{waiting:?}")
     };
-    assert!(named.starts_with("kim: it's \"counting\"") && waited >= limit, "{named} {waited:?}");
+    assert!(named.starts_with("kim: it's \"counting\"") && waited >= Duration::from_millis(300), "{named} {waited:?}");
     holder.await.unwrap().unwrap();
     db.close().await;
 }
