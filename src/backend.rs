@@ -26,8 +26,6 @@ use crate::version::Version;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod address;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
-mod alarm;
-#[cfg(any(feature = "postgres", feature = "mysql"))]
 mod checkout;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod condition;

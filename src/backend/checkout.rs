@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use sqlx::pool::{PoolConnection, PoolConnectionMetadata};
 use sqlx::{Connection as _, Database, Pool};
 
-use super::{alarm, patience, reserve};
+use super::{patience, reserve};
 
 /// How long a connection may have been idle without being asked whether it lives.
 const IDLE: Duration = Duration::from_secs(1);
@@ -59,7 +59,7 @@ pub(super) fn give_back<DB: Database>(mut connection: PoolConnection<DB>) {
         tokio::select! {
             biased;
             () = returned => {}
-            () = alarm::after(patience::GRACE) => tracing::warn!("a connection gave no sign of life and was closed"),
+            () = tokio::time::sleep(patience::GRACE) => tracing::warn!("a connection gave no sign of life and was closed"),
         }
     });
 }

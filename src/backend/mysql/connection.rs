@@ -13,7 +13,7 @@ use super::operation;
 use super::session::Session;
 use crate::backend::checkout::{self, Silence};
 use crate::backend::kept::Kept;
-use crate::backend::{alarm, patience, reserve};
+use crate::backend::{patience, reserve};
 use crate::error::DatabaseError;
 use crate::lock_mode::Wait;
 use crate::operation::OperationId;
@@ -168,7 +168,7 @@ impl OpenTransaction {
             tokio::select! {
                 biased;
                 result = &mut work => result,
-                () = alarm::after(left.mul_f32(0.8)), if left >= SHORTEST => {
+                () = tokio::time::sleep(left.mul_f32(0.8)), if left >= SHORTEST => {
                     // When no connection is free to ask on, the deadline still holds.
                     let asked = tokio::time::timeout(left.mul_f32(0.15), blocker(connections, connection)).await;
                     holder = asked.ok().flatten();

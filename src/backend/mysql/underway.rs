@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use super::deadline::Flavour;
 use super::errors::is_without_savepoint;
 use crate::backend::checkout::{self, Silence};
-use crate::backend::{alarm, patience};
+use crate::backend::patience;
 use crate::lease::LockId;
 
 /// What a statement gives back: the connection, unless it had to be closed, and the answer.
@@ -163,7 +163,7 @@ pub(super) async fn answered<T>(
     tokio::select! {
         biased;
         answer = asked => answer,
-        () = alarm::after(limit) => {
+        () = tokio::time::sleep(limit) => {
             silence.noticed();
             let what = format!("the database did not answer within {} ms, so the connection was closed", limit.as_millis());
             Err(sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, what)))

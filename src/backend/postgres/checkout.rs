@@ -6,7 +6,6 @@ use sqlx::Database;
 use sqlx::pool::PoolConnection;
 use tokio::runtime::Handle;
 
-use crate::backend::alarm;
 use crate::backend::checkout::{Silence, give_back};
 use crate::error::DatabaseError;
 
@@ -35,7 +34,7 @@ impl<DB: Database> Checkout<DB> {
         tokio::select! {
             biased;
             answer = work(connection) => return answer,
-            () = alarm::after(limit) => {}
+            () = tokio::time::sleep(limit) => {}
         }
         Err(self.has_no_answer(limit))
     }

@@ -11,7 +11,7 @@ use super::checkout::Checkout;
 use super::errors::{self, classify, effect};
 use super::operation;
 use super::pools::Pools;
-use crate::backend::{Effect, alarm, patience, reserve};
+use crate::backend::{Effect, patience, reserve};
 use crate::error::DatabaseError;
 use crate::lock_mode::Wait;
 use crate::operation::OperationId;
@@ -157,7 +157,7 @@ impl OpenTransaction {
             tokio::select! {
                 biased;
                 result = &mut work => Some(result),
-                () = alarm::after(if worth_asking { left.mul_f32(0.8) } else { left + OVERDUE }) => {
+                () = tokio::time::sleep(if worth_asking { left.mul_f32(0.8) } else { left + OVERDUE }) => {
                     let ask = async {
                         if worth_asking {
                             let asked = tokio::time::timeout_at(deadline.into(), blocker(&pools.batches, process));
