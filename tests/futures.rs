@@ -71,6 +71,7 @@ fn locks(
     spawned(locks.answer_request(id, "", answer.clone()));
     spawned(locks.hand_over(id, ""));
     spawned(locks.held_by_type());
+    #[cfg(feature = "opentelemetry")]
     spawned(locks.observe(soon));
     spawned(locks.sweep(soon).run());
     spawned(locks.list().run());
