@@ -110,7 +110,7 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
             Ok(mut current) => {
                 current.name = Set("Pink Lady".into());
                 let saved = current.update_versioned(&tx.sea_orm()?).await?;
-                locks.release_in(&mut tx, lease.id()).await?;
+                locks.release_within(&mut tx, lease.id()).await?;
                 tx.commit().await?;
                 println!("saved, and the lease is given back: {saved:?}");
                 assert_eq!(saved.opt_lock.number(), 3);

@@ -19,7 +19,7 @@ use crate::lock_mode::{LockMode, Wait};
 use crate::manager::HeldByType;
 use crate::mapping::{Mapping, Row, Rows};
 use crate::operation::OperationId;
-use crate::request::{Answer, Request};
+use crate::request::{TransferReply, TransferRequest};
 use crate::value::Value;
 use crate::version::Version;
 
@@ -142,14 +142,14 @@ pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
     /// Asks the holder of that generation, or asks again.
     async fn request(&self, asking: &Asking<'_>) -> Result<Asked, DatabaseError>;
     /// Who asks for a live lease, the longest-waiting first.
-    async fn requests(&self, proof: &Proof) -> Result<Result<Vec<Request>, NoLock>, DatabaseError>;
+    async fn requests(&self, proof: &Proof) -> Result<Result<Vec<TransferRequest>, NoLock>, DatabaseError>;
     /// Answers a request to a live lease. `None`: they do not ask (any more).
     async fn answer_request(
         &self,
         proof: &Proof,
         asker: &str,
-        answer: &Answer,
-    ) -> Result<Result<Option<Request>, NoLock>, DatabaseError>;
+        answer: &TransferReply,
+    ) -> Result<Result<Option<TransferRequest>, NoLock>, DatabaseError>;
     /// Ends a live lease and keeps the key for somebody who asks for it, under a lock id that nobody has. `None`: they do
     /// not ask (any more).
     async fn hand_over(

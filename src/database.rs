@@ -21,7 +21,7 @@ use crate::watch::Hub;
 pub struct ConnectOptions {
     pub(crate) clock: Option<ManualClock>,
     pub(crate) volatile: bool,
-    pub(crate) looking_every: Option<Duration>,
+    pub(crate) poll_interval: Option<Duration>,
     pub(crate) connections: Option<NonZeroU32>,
     idle: Option<Duration>,
     pub(crate) plaintext: bool,
@@ -38,7 +38,7 @@ impl ConnectOptions {
 
     /// Goes by a clock that a test moves by hand, instead of the database's.
     #[must_use]
-    pub fn going_by(mut self, clock: ManualClock) -> Self {
+    pub fn clock(mut self, clock: ManualClock) -> Self {
         self.clock = Some(clock);
         self
     }
@@ -84,7 +84,7 @@ impl ConnectOptions {
     /// (`localhost`, a loopback address, a socket in the file system) are not concerned. `sslmode` and `sslrootcert` on
     /// PostgreSQL, `ssl-mode` and `ssl-ca` on MariaDB and MySQL, say in the URL what is checked of the server's certificate.
     #[must_use]
-    pub fn allowing_plaintext(mut self) -> Self {
+    pub fn allow_plaintext(mut self) -> Self {
         self.plaintext = true;
         self
     }
@@ -95,7 +95,7 @@ impl ConnectOptions {
     /// who is in the way, only what for. MariaDB and MySQL are told neither, and what this process says of its own transactions there
     /// names nobody either. Who holds a lease, and who changed what, is in tenure's tables all the same.
     #[must_use]
-    pub fn leaving_people_unnamed(mut self) -> Self {
+    pub fn omit_people(mut self) -> Self {
         self.unnamed = true;
         self
     }
@@ -105,7 +105,7 @@ impl ConnectOptions {
     /// [`LockManager::observe`](crate::LockManager::observe).
     #[cfg(feature = "opentelemetry")]
     #[must_use]
-    pub fn measured_by(mut self, meter: opentelemetry::metrics::Meter) -> Self {
+    pub fn meter(mut self, meter: opentelemetry::metrics::Meter) -> Self {
         self.meter = Some(meter);
         self
     }
@@ -113,7 +113,7 @@ impl ConnectOptions {
     /// Accepts settings with which the database may forget, in a crash, a lock that it said was granted. Whoever holds it
     /// then finds out at the latest when they save. For databases whose contents nobody would miss.
     #[must_use]
-    pub fn accepting_volatile_settings(mut self) -> Self {
+    pub fn allow_unsafe_durability(mut self) -> Self {
         self.volatile = true;
         self
     }
@@ -123,8 +123,8 @@ impl ConnectOptions {
     ///
     /// Otherwise 1 s; on PostgreSQL 5 s while other processes can be heard, because they tell.
     #[must_use]
-    pub fn looking_every(mut self, interval: Duration) -> Self {
-        self.looking_every = Some(interval);
+    pub fn poll_interval(mut self, interval: Duration) -> Self {
+        self.poll_interval = Some(interval);
         self
     }
 }
@@ -179,7 +179,7 @@ impl Database {
         let opened = Database { named, ..Self::open(url, options).await? };
         #[cfg(feature = "opentelemetry")]
         return Ok(match meter {
-            Some(meter) => opened.measured_by(&meter),
+            Some(meter) => opened.meter(&meter),
             None => opened,
         });
         #[cfg(not(feature = "opentelemetry"))]
@@ -187,7 +187,7 @@ impl Database {
     }
 
     async fn open(url: &str, options: ConnectOptions) -> Result<Self, DatabaseError> {
-        let interval = options.looking_every;
+        let interval = options.poll_interval;
         #[cfg(feature = "sqlite")]
         if url.starts_with("sqlite:") {
             return Ok(Self::new(crate::backend::sqlite::Sqlite::open(url, options).await?, interval));
@@ -235,15 +235,15 @@ impl Database {
 
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     #[allow(clippy::default_constructed_unit_structs, reason = "with OpenTelemetry it is more than a unit")]
-    fn new(backend: impl Backend + 'static, looking_every: Option<Duration>) -> Self {
+    fn new(backend: impl Backend + 'static, poll_interval: Option<Duration>) -> Self {
         let backend: Arc<dyn Backend> = Arc::new(backend);
         let batch = Batcher::new(Arc::clone(&backend), crate::metrics::Metrics::default());
-        let hub = Hub::new(Arc::clone(&backend), looking_every);
+        let hub = Hub::new(Arc::clone(&backend), poll_interval);
         Database { batch, hub, grants: Grants::new(), backend, lock_order: None, resolving: false, named: true }
     }
 
     #[cfg(feature = "opentelemetry")]
-    fn measured_by(self, meter: &opentelemetry::metrics::Meter) -> Self {
+    fn meter(self, meter: &opentelemetry::metrics::Meter) -> Self {
         let batch = Batcher::new(Arc::clone(&self.backend), crate::metrics::Metrics::new(meter));
         crate::metrics::Metrics::watch_queue(meter, batch.waiting());
         Database { batch, ..self }

@@ -113,7 +113,7 @@ impl Setting {
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Setting { name, value, wanted, risk, .. } = self;
-        write!(f, "{name} is `{value}`, wanted: {wanted}. {risk} Set it, or connect with `accepting_volatile_settings`")
+        write!(f, "{name} is `{value}`, wanted: {wanted}. {risk} Set it, or connect with `allow_unsafe_durability`")
     }
 }
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | may I have the lock? | [`LockError`] |
 //! | is my lease still good? | [`LeaseError`] |
-//! | are all leases of my set still good? | [`SetError`] |
+//! | are all leases of my set still good? | [`LeaseSetError`] |
 //! | may I end this lease? | [`BreakError`] |
 //! | may I take this lease over? | [`TakeOverError`] |
 //! | may I ask for it? | [`RequestError`] |
@@ -33,7 +33,7 @@ pub use code::ErrorCode;
 pub use locks::{BreakError, LeaseError, LockError};
 pub use maintenance::{ListError, SweepError};
 pub use people::{AnswerError, RequestError, TakeOverError};
-pub use several::SetError;
+pub use several::LeaseSetError;
 
 /// What the database did not do, and what to do about it.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -215,7 +215,7 @@ pub enum Error {
         Printable(aggregate),
         Printable(id)
     )]
-    ForeignVersionToken {
+    VersionTokenMismatch {
         /// The type of the aggregate that was to be changed.
         aggregate: String,
         /// Its id.

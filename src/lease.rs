@@ -19,7 +19,7 @@ pub use key::LockKey;
 pub use lock_id::{InvalidLockId, LockId};
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub(crate) use no_lock::RanOut;
-pub use no_lock::{NoLock, Why};
+pub use no_lock::{LeaseLossReason, NoLock};
 pub use owner::InvalidOwner;
 pub(crate) use owner::askable;
 pub(crate) use text::{NOT_PLAIN, Printable, is_plain};
@@ -113,7 +113,7 @@ impl Holder {
     /// Whoever holds it alone may save under it.
     pub(crate) fn may_save(self) -> Result<Self, NoLock> {
         match self.shared {
-            true => Err(NoLock { key: Some(self.key), why: Why::SharedOnly, held_now: None }),
+            true => Err(NoLock { key: Some(self.key), why: LeaseLossReason::SharedOnly, held_now: None }),
             false => Ok(self),
         }
     }

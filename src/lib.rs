@@ -64,10 +64,10 @@ pub use cursor::{Cursor, InvalidCursor};
 pub use database::{ConnectOptions, Database};
 pub use diagnosis::{CertificateCheck, Diagnosis, Setting, Transport};
 pub use error::{
-    AnswerError, BreakError, DatabaseError, Error, ErrorCode, LeaseError, ListError, LockError, RequestError, SetError,
-    SweepError, TakeOverError, UpdateError,
+    AnswerError, BreakError, DatabaseError, Error, ErrorCode, LeaseError, LeaseSetError, ListError, LockError,
+    RequestError, SweepError, TakeOverError, UpdateError,
 };
-pub use lease::{Holder, InvalidLockId, InvalidOwner, Lease, LockId, LockKey, NoLock, Owner, Why};
+pub use lease::{Holder, InvalidLockId, InvalidOwner, Lease, LeaseLossReason, LockId, LockKey, NoLock, Owner};
 pub use lease_set::{HeldSet, LeaseSet};
 pub use limits::{Limit, Limits};
 pub use listing::{LeaseState, Listed, Page, PastLease, Successor};
@@ -75,13 +75,13 @@ pub use lock_mode::{LockMode, Wait};
 pub use lock_order::LockInversion;
 pub use lock_set::{LockSet, Locked};
 pub use manager::{Acquisition, HeldByType, History, Listing, LockManager, Sweep, Swept, TakeOverPermission};
-pub use merge::{Keep, Merge};
+pub use merge::{Merge, Resolution};
 pub use policy::{Acquire, InvalidPolicy, LockPolicy, ShowOwner};
-pub use presence::{Beat, Presence};
+pub use presence::{Heartbeat, Presence};
 pub use repeat::{RepeatableUpdate, Updated};
-pub use repository::{Repository, Unlocked};
-pub use request::{Answer, Request};
-pub use retry::{Attempted, Retry, RetryReason, Transient};
+pub use repository::{Repository, SkipLocked};
+pub use request::{TransferReply, TransferRequest};
+pub use retry::{Retry, RetryOutcome, RetryReason, Transient};
 /// The sqlx whose pools and connections stand in this crate's API.
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub use sqlx;

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use crate::cursor::{Cursor, Place};
-use crate::lease::{Holder, LockKey, Owner, Why};
+use crate::lease::{Holder, LeaseLossReason, LockKey, Owner};
 use crate::presence::Presence;
 
 /// A page of a list.
@@ -69,7 +69,7 @@ pub struct PastLease {
     /// Until when.
     pub ended_at: SystemTime,
     /// How it ended, and who had to do with it.
-    pub why: Why,
+    pub why: LeaseLossReason,
     /// Who got the lock next, if anybody did and it is still known. Never for advisory locks, which others hold beside.
     pub next: Option<Successor>,
 }

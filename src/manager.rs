@@ -27,7 +27,7 @@ use crate::lease::{Holder, Lease, LockId, LockKey, NoLock, Owner, askable};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::policy::LockPolicy;
-use crate::request::Request;
+use crate::request::TransferRequest;
 use crate::seen::{Outcome, seen};
 use crate::transaction::Transaction;
 use crate::watch::Hub;
@@ -101,7 +101,7 @@ impl LockManager {
     }
 
     /// The same locks, on behalf of one person: a lock id of somebody else is refused with
-    /// [`Why::NotYours`](crate::Why::NotYours). Handlers of requests use this, with whoever is signed in.
+    /// [`LeaseLossReason::NotYours`](crate::LeaseLossReason::NotYours). Handlers of requests use this, with whoever is signed in.
     pub fn acting_for(&self, owner: &Owner) -> Self {
         LockManager { owner: Some(askable(&owner.id)), ..self.clone() }
     }
@@ -230,14 +230,14 @@ impl LockManager {
     ///
     /// # Errors
     /// [`LeaseError::NoLock`] when there is nothing (any more) to give back; the transaction goes on.
-    pub async fn release_in(&self, tx: &mut Transaction, id: &LockId) -> Result<(), LeaseError> {
+    pub async fn release_within(&self, tx: &mut Transaction, id: &LockId) -> Result<(), LeaseError> {
         let release = async {
             let released = tx.usable()?.release_lock(&self.proof(id)).await;
             let released = self.lease(id, tx.note(released)?)?;
             tx.news.touched(&released.key);
             Ok(released)
         };
-        let released = seen(self.metrics(), "release_in", None, release).await;
+        let released = seen(self.metrics(), "release_within", None, release).await;
         self.metrics().forget(|| id.hash());
         released.map(drop)
     }
@@ -246,7 +246,7 @@ impl LockManager {
     /// runs out meanwhile.
     ///
     /// # Errors
-    /// [`LeaseError::NoLock`]: do not save. Also with a shared lease: [`Why::SharedOnly`](crate::Why::SharedOnly).
+    /// [`LeaseError::NoLock`]: do not save. Also with a shared lease: [`LeaseLossReason::SharedOnly`](crate::LeaseLossReason::SharedOnly).
     pub async fn guard(&self, tx: &mut Transaction, id: &LockId) -> Result<Lease, LeaseError> {
         let guard = async {
             let guarded = tx.usable()?.guard(&self.proof(id)).await;
@@ -273,7 +273,7 @@ impl LockManager {
     }
 
     async fn end(&self, key: &LockKey, generation: i64, by: &Owner, reason: &str) -> Result<Holder, BreakError> {
-        let reason = Request::text(reason)?;
+        let reason = TransferRequest::text(reason)?;
         if reason.is_empty() {
             return Err(BreakError::NoReason);
         }

@@ -8,13 +8,13 @@ use crate::mapping::{Mapping, Rows};
 
 /// Whose change of a field is kept, when both changed it to different values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
+pub enum Resolution {
     /// Yours.
     Mine,
     /// Theirs.
     Theirs,
     /// Nobody's, without asking a person: the whole update is refused with the conflict.
-    Neither,
+    Conflict,
 }
 
 /// How an update goes on that was made on a state which somebody has changed since.
@@ -26,7 +26,7 @@ pub enum Keep {
 #[derive(Clone)]
 pub struct Merge(Option<Rule>);
 
-type Rule = Arc<dyn Fn(&FieldConflict) -> Keep + Send + Sync>;
+type Rule = Arc<dyn Fn(&FieldConflict) -> Resolution + Send + Sync>;
 
 impl Merge {
     /// Does not merge: an outdated version is a conflict. The default.
@@ -36,31 +36,31 @@ impl Merge {
 
     /// Merges changes of different fields; where both changed the same one, it is a conflict.
     pub fn disjoint() -> Self {
-        Self::by_field(|_| Keep::Neither)
+        Self::by_field(|_| Resolution::Conflict)
     }
 
     /// Yours are kept where both changed the same field. A field that is computed from others, such as a sum of lines, is one
     /// field of its own: merge aggregates that have one with a command that changes something, not with one that sets everything.
     pub fn mine() -> Self {
-        Self::by_field(|_| Keep::Mine)
+        Self::by_field(|_| Resolution::Mine)
     }
 
     /// Theirs are kept where both changed the same field.
     pub fn theirs() -> Self {
-        Self::by_field(|_| Keep::Theirs)
+        Self::by_field(|_| Resolution::Theirs)
     }
 
     /// Asks for each field that both changed.
     ///
     /// ```
-    /// use tenure::{Keep, Merge};
+    /// use tenure::{Resolution, Merge};
     /// let notes_are_mine = Merge::by_field(|field| match field.path.as_str() {
-    ///     "note" => Keep::Mine,
-    ///     path if path.starts_with("lines[") => Keep::Theirs,
-    ///     _ => Keep::Neither,
+    ///     "note" => Resolution::Mine,
+    ///     path if path.starts_with("lines[") => Resolution::Theirs,
+    ///     _ => Resolution::Conflict,
     /// });
     /// ```
-    pub fn by_field(rule: impl Fn(&FieldConflict) -> Keep + Send + Sync + 'static) -> Self {
+    pub fn by_field(rule: impl Fn(&FieldConflict) -> Resolution + Send + Sync + 'static) -> Self {
         Merge(Some(Arc::new(rule)))
     }
 
@@ -73,10 +73,10 @@ impl Merge {
             match field.side() {
                 _ if is_contested(field, compared.iter().map(|(_, field)| field)) => match rule(field) {
                     // Mine, although they removed the whole child.
-                    Keep::Mine if field.now.is_none() => kept.push(&cell.child),
-                    Keep::Mine => {}
-                    Keep::Theirs => theirs.push(cell.clone()),
-                    Keep::Neither => return None,
+                    Resolution::Mine if field.now.is_none() => kept.push(&cell.child),
+                    Resolution::Mine => {}
+                    Resolution::Theirs => theirs.push(cell.clone()),
+                    Resolution::Conflict => return None,
                 },
                 // A command that sets a whole form sets what it did not change as well, to what it was.
                 Side::Theirs => theirs.push(cell.clone()),

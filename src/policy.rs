@@ -114,7 +114,7 @@ impl LockPolicy {
     }
 
     /// Sets how long a lease can be kept alive without input by the person, though the form is open: by default as long as
-    /// with it. See [`Beat`](crate::Beat).
+    /// with it. See [`Heartbeat`](crate::Heartbeat).
     ///
     /// # Errors
     /// [`InvalidPolicy`] when that is shorter than the time to live, or longer than the absolute limit.

@@ -9,22 +9,22 @@ use crate::lease::{Holder, LockId};
 /// A form beats for as long as its tab is open, also when its person went home: a beat alone proves nothing. So it says
 /// how long ago they last did something. It says so as a duration, because the tab's clock may be wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Beat {
+pub struct Heartbeat {
     /// The lock id of the form.
     pub id: LockId,
     /// How long ago the person last did something there: a key, a click, a touch.
     pub idle: Duration,
 }
 
-impl Beat {
+impl Heartbeat {
     /// The person does something at this moment.
     pub fn active(id: LockId) -> Self {
-        Beat { id, idle: Duration::ZERO }
+        Heartbeat { id, idle: Duration::ZERO }
     }
 
     /// The person last did something so long ago.
     pub fn idle(id: LockId, idle: Duration) -> Self {
-        Beat { id, idle }
+        Heartbeat { id, idle }
     }
 }
 

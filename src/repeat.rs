@@ -8,7 +8,7 @@ use crate::conflict::VersionConflict;
 use crate::error::{Error, UpdateError};
 use crate::lease::LockKey;
 use crate::merge::{Merge, is_torn, put_back};
-use crate::retry::{Attempted, Retry, RetryReason};
+use crate::retry::{Retry, RetryOutcome, RetryReason};
 use crate::transaction::Transaction;
 use crate::update::{Update, after};
 use crate::version::Version;
@@ -84,7 +84,7 @@ impl<'a, A: Aggregate> RepeatableUpdate<'a, A> {
         command: impl Fn(&mut A) -> Result<(), E> + Send + Sync,
     ) -> Result<Updated<A>, UpdateError<E>> {
         let done = self.update.database().retry(self.retry, || self.attempt(&command)).await?;
-        let Attempted { value: (loaded, merged), reasons } = done;
+        let RetryOutcome { value: (loaded, merged), reasons } = done;
         Ok(Updated { loaded, merged, reasons })
     }
 

@@ -83,7 +83,7 @@ impl<A: Aggregate> Repository<A> {
     /// without changing it: when the change of one aggregate relies upon another.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::VersionConflict`] when it has changed; [`Error::ForeignVersionToken`];
+    /// [`Error::NotFound`]; [`Error::VersionConflict`] when it has changed; [`Error::VersionTokenMismatch`];
     /// [`Error::Database`]. Whoever is changing it is waited for.
     pub async fn assert_unchanged(
         &self,
@@ -111,7 +111,7 @@ impl<A: Aggregate> Repository<A> {
     /// [`Update::expecting`] does.
     ///
     /// # Errors
-    /// [`Error::VersionConflict`] when it has changed since; [`Error::ForeignVersionToken`].
+    /// [`Error::VersionConflict`] when it has changed since; [`Error::VersionTokenMismatch`].
     pub async fn expect_version(
         &self,
         tx: &mut Transaction,
@@ -134,15 +134,20 @@ impl<A: Aggregate> Repository<A> {
     /// # Errors
     /// [`DatabaseError::Unsupported`] where a lock is on the whole database, see
     /// [`Capabilities::skip_locked`](crate::Capabilities::skip_locked).
-    pub async fn find_unlocked(&self, tx: &mut Transaction, id: &A::Id, mode: LockMode) -> Result<Unlocked<A>, Error> {
+    pub async fn find_unlocked(
+        &self,
+        tx: &mut Transaction,
+        id: &A::Id,
+        mode: LockMode,
+    ) -> Result<SkipLocked<A>, Error> {
         let (mapping, key) = (A::mapping(), LockKey::of::<A>(id));
         tx.record_order(&key);
         let stored = tx.usable()?.load_unlocked(mapping, &id_values(id), mode).await;
-        let Ok(stored) = tx.note(stored)? else { return Ok(Unlocked::Locked) };
+        let Ok(stored) = tx.note(stored)? else { return Ok(SkipLocked::HeldByOther) };
         if let Some(stored) = &stored {
             tx.loaded(&key, mapping, stored, mode);
         }
-        Ok(loaded(&key, stored, mode)?.map_or(Unlocked::NotFound, |loaded| Unlocked::Found(Box::new(loaded))))
+        Ok(loaded(&key, stored, mode)?.map_or(SkipLocked::NotFound, |loaded| SkipLocked::Acquired(Box::new(loaded))))
     }
 
     /// Inserts a new aggregate. Its version is 1; where one was deleted under the same id, it is the next one after that, so
@@ -272,7 +277,7 @@ impl<A: Aggregate> Repository<A> {
 pub(crate) fn check_token<A>(key: &LockKey, expected: &Expected<A>) -> Result<(), Error> {
     match expected.fits(key) {
         true => Ok(()),
-        false => Err(Error::ForeignVersionToken { aggregate: key.kind().to_owned(), id: key.id().to_owned() }),
+        false => Err(Error::VersionTokenMismatch { aggregate: key.kind().to_owned(), id: key.id().to_owned() }),
     }
 }
 
@@ -282,13 +287,13 @@ pub(crate) fn not_found(key: &LockKey) -> Error {
 
 /// What [`Repository::find_unlocked`] found.
 #[derive(Debug)]
-pub enum Unlocked<A> {
+pub enum SkipLocked<A> {
     /// The aggregate: locked, and yours to the end of the transaction.
-    Found(Box<Loaded<A>>),
+    Acquired(Box<Loaded<A>>),
     /// There is no such aggregate.
     NotFound,
     /// Somebody else holds it.
-    Locked,
+    HeldByOther,
 }
 
 /// The aggregate, if it is the one of that key: versions and locks go by the key, so one row has one.

@@ -6,7 +6,7 @@ use crate::lease::{LockKey, Owner, is_plain};
 
 /// Somebody asks the holder of a lock for it. It is about one lease, and ends with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct TransferRequest {
     /// What is asked for.
     pub key: LockKey,
     /// The lease that it is about.
@@ -20,10 +20,10 @@ pub struct Request {
     /// How long it lasts from now, unless the asker repeats it.
     pub remaining: Duration,
     /// What the holder answered, if anything that still holds.
-    pub answer: Option<Answer>,
+    pub answer: Option<TransferReply>,
 }
 
-impl Request {
+impl TransferRequest {
     /// How long a request lasts unless it is repeated: browsers wake the timers of a hidden tab once a minute at best, and
     /// one repetition may be lost on the way.
     pub const TTL: Duration = Duration::from_secs(120);
@@ -47,7 +47,7 @@ impl Request {
 /// Why a note, a message or a reason cannot be shown to whom it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unfit {
-    /// It is longer than [`Request::LONGEST_NOTE`].
+    /// It is longer than [`TransferRequest::LONGEST_NOTE`].
     TooLong,
     /// There are control characters in it.
     NotPlain,
@@ -55,7 +55,7 @@ pub(crate) enum Unfit {
 
 /// What a holder answers to a request. (The third answer is to hand the lock over.)
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum TransferReply {
     /// Not now, but in about so long. It holds until that time is over.
     Later(Duration),
     /// No.
@@ -65,12 +65,12 @@ pub enum Answer {
     },
 }
 
-impl Answer {
+impl TransferReply {
     /// What is stored of it.
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) fn stored(later_for: Option<Duration>, declined: Option<String>) -> Option<Self> {
-        let declined = declined.map(|message| Answer::Declined { message });
-        declined.or(later_for.filter(|left| !left.is_zero()).map(Answer::Later))
+        let declined = declined.map(|message| TransferReply::Declined { message });
+        declined.or(later_for.filter(|left| !left.is_zero()).map(TransferReply::Later))
     }
 
     /// For how long "later" is, and the message of a "no".
@@ -78,8 +78,8 @@ impl Answer {
     pub(crate) fn parts(&self) -> (Option<Duration>, Option<&str>) {
         match self {
             // Nobody holds a lock for longer.
-            Answer::Later(within) => (Some((*within).min(Duration::from_secs(30 * 24 * 3600))), None),
-            Answer::Declined { message } => (None, Some(message)),
+            TransferReply::Later(within) => (Some((*within).min(Duration::from_secs(30 * 24 * 3600))), None),
+            TransferReply::Declined { message } => (None, Some(message)),
         }
     }
 }
@@ -90,9 +90,9 @@ mod tests {
 
     #[test]
     fn a_note_has_500_characters_of_any_script() {
-        assert_eq!(Request::text("  please  "), Ok("please"));
-        assert_eq!(Request::text(&"가".repeat(500)).map(|note| note.chars().count()), Ok(500));
-        assert_eq!(Request::text(&"a".repeat(501)), Err(Unfit::TooLong));
-        assert_eq!(Request::text("please\r\n\u{1b}[2J"), Err(Unfit::NotPlain));
+        assert_eq!(TransferRequest::text("  please  "), Ok("please"));
+        assert_eq!(TransferRequest::text(&"가".repeat(500)).map(|note| note.chars().count()), Ok(500));
+        assert_eq!(TransferRequest::text(&"a".repeat(501)), Err(Unfit::TooLong));
+        assert_eq!(TransferRequest::text("please\r\n\u{1b}[2J"), Err(Unfit::NotPlain));
     }
 }

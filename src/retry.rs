@@ -156,21 +156,21 @@ impl<E> Transient for UpdateError<E> {
 
 /// What came out, and what it took.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Attempted<T> {
+pub struct RetryOutcome<T> {
     /// What the last attempt returned.
     pub value: T,
     /// Why the earlier attempts failed, in their order. Empty when the first succeeded.
     pub reasons: Vec<RetryReason>,
 }
 
-impl<T> Attempted<T> {
+impl<T> RetryOutcome<T> {
     /// How often the work was run, the successful run included.
     pub fn attempts(&self) -> usize {
         self.reasons.len() + 1
     }
 }
 
-impl<T> Deref for Attempted<T> {
+impl<T> Deref for RetryOutcome<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -178,7 +178,7 @@ impl<T> Deref for Attempted<T> {
     }
 }
 
-impl<T> DerefMut for Attempted<T> {
+impl<T> DerefMut for RetryOutcome<T> {
     fn deref_mut(&mut self) -> &mut T {
         &mut self.value
     }
@@ -219,7 +219,7 @@ impl Database {
     /// # Errors
     /// The error of the last attempt: one that is no reason to try again, or the one that came when attempts or time were
     /// used up. Each attempt that failed is logged with its reason.
-    pub async fn retry<T, E, W>(&self, policy: Retry, mut work: impl FnMut() -> W) -> Result<Attempted<T>, E>
+    pub async fn retry<T, E, W>(&self, policy: Retry, mut work: impl FnMut() -> W) -> Result<RetryOutcome<T>, E>
     where
         E: Transient,
         W: Future<Output = Result<T, E>>,
@@ -227,7 +227,7 @@ impl Database {
         let (begun, mut reasons) = (Instant::now(), Vec::new());
         loop {
             let error = match work().await {
-                Ok(value) => return Ok(Attempted { value, reasons }),
+                Ok(value) => return Ok(RetryOutcome { value, reasons }),
                 Err(error) => error,
             };
             let Some(reason) = error.retry_reason() else { return Err(error) };

@@ -8,13 +8,13 @@ use tracing::field::Empty;
 
 use crate::backend::patience;
 use crate::error::{
-    AnswerError, BreakError, DatabaseError, Error, LeaseError, LockError, RequestError, SetError, TakeOverError,
+    AnswerError, BreakError, DatabaseError, Error, LeaseError, LeaseSetError, LockError, RequestError, TakeOverError,
 };
-use crate::lease::{Holder, Lease, NoLock, Why};
+use crate::lease::{Holder, Lease, LeaseLossReason, NoLock};
 use crate::lease_set::HeldSet;
 use crate::lock_mode::Wait;
 use crate::metrics::Metrics;
-use crate::request::Request;
+use crate::request::TransferRequest;
 
 /// What came of an operation, in words of which there are few.
 pub(crate) struct Told<'a> {
@@ -112,7 +112,7 @@ pub(crate) trait About {
 }
 
 impl About for () {}
-impl About for Request {}
+impl About for TransferRequest {}
 impl About for HeldSet {}
 impl<T> About for Vec<T> {}
 
@@ -182,11 +182,11 @@ impl Named for LeaseError {
     }
 }
 
-impl Named for SetError {
+impl Named for LeaseSetError {
     fn told(&self) -> Told<'_> {
         match self {
-            SetError::Ended { ended, .. } => ended.first().map_or(Told::refused("ended"), Told::lost),
-            SetError::Database(error) => error.told(),
+            LeaseSetError::Ended { ended, .. } => ended.first().map_or(Told::refused("ended"), Told::lost),
+            LeaseSetError::Database(error) => error.told(),
         }
     }
 }
@@ -247,18 +247,18 @@ impl Named for Error {
     }
 }
 
-fn of_why(why: &Why) -> &'static str {
+fn of_why(why: &LeaseLossReason) -> &'static str {
     match why {
-        Why::Unknown => "unknown",
-        Why::Expired { .. } => EXPIRED,
-        Why::LimitReached { .. } => "limit_reached",
-        Why::IdleLimitReached { .. } => "idle_limit_reached",
-        Why::SharedOnly => "shared_only",
-        Why::Released { .. } => "released",
-        Why::Broken { .. } => "broken",
-        Why::TakenOver { .. } => "taken_over",
-        Why::HandedOver { .. } => "handed_over",
-        Why::NotYours => "not_yours",
-        Why::OtherAggregate => "other_aggregate",
+        LeaseLossReason::Unknown => "unknown",
+        LeaseLossReason::Expired { .. } => EXPIRED,
+        LeaseLossReason::LimitReached { .. } => "limit_reached",
+        LeaseLossReason::IdleLimitReached { .. } => "idle_limit_reached",
+        LeaseLossReason::SharedOnly => "shared_only",
+        LeaseLossReason::Released { .. } => "released",
+        LeaseLossReason::Broken { .. } => "broken",
+        LeaseLossReason::TakenOver { .. } => "taken_over",
+        LeaseLossReason::HandedOver { .. } => "handed_over",
+        LeaseLossReason::NotYours => "not_yours",
+        LeaseLossReason::OtherAggregate => "other_aggregate",
     }
 }

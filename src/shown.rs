@@ -1,6 +1,6 @@
 //! What people are told of each other. No I/O here.
 
-use crate::lease::{Holder, NoLock, Owner, Why};
+use crate::lease::{Holder, LeaseLossReason, NoLock, Owner};
 use crate::policy::ShowOwner;
 
 impl Owner {
@@ -35,8 +35,8 @@ impl NoLock {
     /// As [`Holder::seen_by`]. (What the history tells of others is told so already.) Who shows a lock id of somebody else's is told
     /// nothing of its lease.
     pub(crate) fn seen_by(self, viewer: Option<&str>) -> Self {
-        if self.why == Why::NotYours {
-            return NoLock { key: None, why: Why::NotYours, held_now: None };
+        if self.why == LeaseLossReason::NotYours {
+            return NoLock { key: None, why: LeaseLossReason::NotYours, held_now: None };
         }
         NoLock { held_now: self.held_now.map(|holder| holder.seen_by(viewer)), ..self }
     }

@@ -9,7 +9,7 @@ use crate::aggregate::{Aggregate, Loaded};
 use crate::backend::{Authorship, KeyState, Proof, patience};
 use crate::database::Database;
 use crate::error::{DatabaseError, Error, UpdateError};
-use crate::lease::{Holder, LockId, LockKey, NoLock, Owner, Why};
+use crate::lease::{Holder, LeaseLossReason, LockId, LockKey, NoLock, Owner};
 use crate::lock_mode::{LockMode, Wait};
 use crate::mapping::Rows;
 use crate::merge::Merge;
@@ -74,7 +74,7 @@ impl<'a, A: Aggregate> Update<'a, A> {
 
     /// Refuses with [`Error::VersionConflict`] unless the aggregate is still this version: the one the person saw, as a
     /// [`VersionToken`](crate::VersionToken) or a bare [`Version`](crate::Version). A token of another aggregate is refused
-    /// with [`Error::ForeignVersionToken`].
+    /// with [`Error::VersionTokenMismatch`].
     pub fn expecting(mut self, seen: impl Into<Expected<A>>) -> Self {
         self.expecting = Some(seen.into());
         self
@@ -193,7 +193,7 @@ impl<'a, A: Aggregate> Update<'a, A> {
     ///
     /// # Errors
     /// [`UpdateError::Refused`] with the domain's refusal, untouched; [`UpdateError::Failed`] with [`Error::NotFound`],
-    /// [`Error::VersionConflict`], [`Error::ForeignVersionToken`], [`Error::AlreadyLocked`], [`Error::NoLock`],
+    /// [`Error::VersionConflict`], [`Error::VersionTokenMismatch`], [`Error::AlreadyLocked`], [`Error::NoLock`],
     /// [`Error::OptimisticLockingFailure`], [`Error::InvalidOwner`], [`Error::InvalidCommand`], [`Error::InvalidKey`] where a lock is to
     /// be held or respected, or [`Error::Database`].
     ///
@@ -259,7 +259,7 @@ impl<'a, A: Aggregate> Update<'a, A> {
                 tx.note(released)?.map_err(|no_lock| Error::NoLock(Box::new(no_lock.seen_by(self.author_id()))))
             };
             let metrics = self.database().batch().metrics();
-            let released = seen(metrics, "release_in", Some(&A::mapping().name), release).await?;
+            let released = seen(metrics, "release_within", Some(&A::mapping().name), release).await?;
             metrics.forget(|| id.hash());
             tx.news.touched(&released.key);
         }
@@ -290,7 +290,8 @@ impl<'a, A: Aggregate> Update<'a, A> {
                     match tx.note(guarded)?.and_then(Holder::may_save) {
                         Ok(holder) if holder.key == *key => Ok(holder),
                         Ok(holder) => {
-                            let no_lock = NoLock { key: Some(holder.key), why: Why::OtherAggregate, held_now: None };
+                            let no_lock =
+                                NoLock { key: Some(holder.key), why: LeaseLossReason::OtherAggregate, held_now: None };
                             Err(Error::NoLock(Box::new(no_lock)))
                         }
                         Err(no_lock) => Err(Error::NoLock(Box::new(no_lock.seen_by(self.author_id())))),

@@ -14,7 +14,7 @@ use crate::version::Version;
 /// The version of one aggregate, as a person saw it: what a form carries along and brings back.
 ///
 /// It is bound to the aggregate's type by the compiler and to its id by a fingerprint, so a token that belongs to
-/// another order is refused ([`Error::ForeignVersionToken`](crate::Error::ForeignVersionToken)) instead of happening to
+/// another order is refused ([`Error::VersionTokenMismatch`](crate::Error::VersionTokenMismatch)) instead of happening to
 /// have the right number. There is no token that stands for "no check": a missing one is an error where it is read.
 ///
 /// It is no secret and proves no right: whoever can guess an id can make one.

@@ -9,8 +9,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use tenure::{
-    Aggregate, Answer, ConnectOptions, Database, DatabaseError, LeaseSet, Loaded, LockId, LockKey, LockManager,
-    LockMode, LockSet, Merge, Owner, Repository, Retry, Transaction, Version, VersionToken, Wait, Watch,
+    Aggregate, ConnectOptions, Database, DatabaseError, LeaseSet, Loaded, LockId, LockKey, LockManager, LockMode,
+    LockSet, Merge, Owner, Repository, Retry, Transaction, TransferReply, Version, VersionToken, Wait, Watch,
 };
 
 #[derive(Aggregate, Debug)]
@@ -40,7 +40,7 @@ fn locks(
     owner: &Owner,
     set: &LeaseSet,
     tx: &mut Transaction,
-    answer: &Answer,
+    answer: &TransferReply,
 ) {
     let soon = Duration::from_secs(1);
     spawned(locks.try_lock(key, owner));
@@ -56,7 +56,7 @@ fn locks(
     spawned(locks.release_set(set));
     spawned(locks.guard_set(tx, set));
     spawned(locks.release_lock(id));
-    spawned(locks.release_in(tx, id));
+    spawned(locks.release_within(tx, id));
     spawned(locks.guard(tx, id));
     spawned(locks.break_lock(key, 1, owner, ""));
     spawned(locks.take_over(key, 1, owner, id.clone(), ""));

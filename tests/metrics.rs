@@ -34,7 +34,7 @@ async fn measured() -> Measured {
     let (directory, clock, exporter) =
         (tempfile::tempdir().unwrap(), ManualClock::new(), InMemoryMetricExporter::default());
     let provider = SdkMeterProvider::builder().with_reader(PeriodicReader::builder(exporter.clone()).build()).build();
-    let options = ConnectOptions::new().going_by(clock.clone()).measured_by(provider.meter("shop"));
+    let options = ConnectOptions::new().clock(clock.clone()).meter(provider.meter("shop"));
     let url = format!("sqlite://{}/shop.db", directory.path().display());
     let db = Database::connect_with(&url, options).await.unwrap();
     Measured { db, clock, provider, exporter, _directory: directory }

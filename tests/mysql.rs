@@ -22,7 +22,7 @@ use tenure::{ConnectOptions, Database, ManualClock};
 async fn open() -> TestDb {
     let url = testkit::server_url(testkit::Kind::MariaDb);
     let clock = ManualClock::new();
-    let db = Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap();
+    let db = Database::connect_with(&url, ConnectOptions::new().clock(clock.clone())).await.unwrap();
     db.migrate(&sqlx::migrate!("tests/tables/mysql")).await.unwrap();
     TestDb::new(db, url, clock, ())
 }

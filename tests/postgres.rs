@@ -10,7 +10,7 @@ use tenure::{ConnectOptions, Database, ManualClock};
 async fn open() -> TestDb {
     let url = testkit::server_url(testkit::Kind::Postgres);
     let clock = ManualClock::new();
-    let db = Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap();
+    let db = Database::connect_with(&url, ConnectOptions::new().clock(clock.clone())).await.unwrap();
     db.migrate(&sqlx::migrate!("tests/tables/postgres")).await.unwrap();
     TestDb::new(db, url, clock, ())
 }

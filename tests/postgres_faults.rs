@@ -102,10 +102,10 @@ async fn settings_that_lose_acknowledged_locks_are_refused_unless_told_otherwise
     for (setting, value) in [("fsync", "off"), ("synchronous_commit", "off"), ("full_page_writes", "off")] {
         let server = Postgres::builder().setting(setting, value).start().unwrap();
         let said = refused(&server.url(DATABASE)).await;
-        assert!(said.contains(setting) && said.contains("accepting_volatile_settings"), "{said}");
+        assert!(said.contains(setting) && said.contains("allow_unsafe_durability"), "{said}");
         let diagnosis = Database::diagnose(&server.url(DATABASE)).await.unwrap();
         assert!(!diagnosis.is_healthy() && diagnosis.to_string().contains("BAD"), "{diagnosis}");
-        let options = ConnectOptions::new().accepting_volatile_settings();
+        let options = ConnectOptions::new().allow_unsafe_durability();
         Database::connect_with(&server.url(DATABASE), options).await.unwrap();
     }
 }

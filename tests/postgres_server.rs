@@ -219,7 +219,7 @@ async fn what_postgres_can_hold_and_the_type_cannot_is_refused_with_the_name_of_
 
 /// A process that looks once after it began to listen, and then not for an hour.
 async fn who_only_listens() -> (Database, LockManager, LockKey, Watch) {
-    let hour = ConnectOptions::new().looking_every(Duration::from_secs(3600));
+    let hour = ConnectOptions::new().poll_interval(Duration::from_secs(3600));
     let process = Database::connect_with(&url(), hour).await.unwrap();
     let (locks, key) = (LockManager::new(&process), LockKey::new("Heard", random()));
     let mut heard = locks.watch([key.clone()]).unwrap();
@@ -327,6 +327,6 @@ async fn seen_on_the_server(options: ConnectOptions) -> String {
 #[tokio::test]
 async fn a_transaction_names_its_person_on_the_server_unless_told_not_to() {
     assert!(seen_on_the_server(ConnectOptions::new()).await.ends_with(": kim.minji: COMMAND"));
-    let unnamed = seen_on_the_server(ConnectOptions::new().leaving_people_unnamed()).await;
+    let unnamed = seen_on_the_server(ConnectOptions::new().omit_people()).await;
     assert!(unnamed.ends_with(": COMMAND") && !unnamed.contains("kim"), "{unnamed}");
 }

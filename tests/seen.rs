@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use tenure::{
-    Aggregate, Answer, ConnectOptions, Database, Holder, LockId, LockKey, LockManager, LockPolicy, ManualClock, Owner,
-    Repository, Version,
+    Aggregate, ConnectOptions, Database, Holder, LockId, LockKey, LockManager, LockPolicy, ManualClock, Owner,
+    Repository, TransferReply, Version,
 };
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -119,7 +119,7 @@ async fn everything(db: &Database, clock: &ManualClock, order: &str) -> Vec<Lock
     let held = locks.try_lock(&key(), &kim).await.unwrap();
     locks.request(&held.key, 1, &lee, SECRET).await.unwrap();
     locks.requests(held.id()).await.unwrap();
-    let no = Answer::Declined { message: SECRET.into() };
+    let no = TransferReply::Declined { message: SECRET.into() };
     locks.answer_request(held.id(), "lee", no).await.unwrap();
     locks.hand_over(held.id(), "lee").await.unwrap();
     let lees = locks.try_lock(&held.key, &lee).await.unwrap();
@@ -143,7 +143,7 @@ async fn everything(db: &Database, clock: &ManualClock, order: &str) -> Vec<Lock
     let mut tx = db.begin().await.unwrap();
     locks.guard(&mut tx, lease.id()).await.unwrap();
     let _ = locks.guard(&mut tx, taken.id()).await;
-    let _ = locks.release_in(&mut tx, taken.id()).await;
+    let _ = locks.release_within(&mut tx, taken.id()).await;
     tx.rollback().await.unwrap();
     clock.advance(Duration::from_secs(400));
     let _ = locks.check_lock(lease.id()).await;
@@ -175,7 +175,7 @@ async fn nothing_secret_is_emitted(url: &str, more: impl AsyncFnOnce(&Database))
     let _ = tracing::subscriber::set_global_default(Capture);
     let before = emitted().len();
     let clock = ManualClock::new();
-    let db = Database::connect_with(url, ConnectOptions::new().going_by(clock.clone())).await.unwrap();
+    let db = Database::connect_with(url, ConnectOptions::new().clock(clock.clone())).await.unwrap();
     more(&db).await;
     let ids = everything(&db, &clock, &LockId::random().reveal()[48..]).await;
     db.close().await;

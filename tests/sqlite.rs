@@ -36,7 +36,7 @@ async fn open() -> TestDb {
     let directory = tempfile::tempdir().unwrap();
     let clock = ManualClock::new();
     let url = format!("sqlite://{}/test.db", directory.path().display());
-    let db = Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap();
+    let db = Database::connect_with(&url, ConnectOptions::new().clock(clock.clone())).await.unwrap();
     let mut tx = db.begin().await.unwrap();
     for tables in [TABLES, include_str!("tables/sqlite/0003_children.sql")] {
         sqlx::raw_sql(tables).execute(tx.sqlite().unwrap()).await.unwrap();

@@ -46,7 +46,7 @@ impl Story {
         let clock = ManualClock::new();
         let url = format!("sqlite://{}", directory.path().join("shop.db").display());
         let db =
-            Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.expect("a new database");
+            Database::connect_with(&url, ConnectOptions::new().clock(clock.clone())).await.expect("a new database");
         let shop = set_up(shop::open(db, Accounts::Demo).await.expect("the demo data"));
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let base = format!("http://{}", listener.local_addr().expect("its own address"));

@@ -32,7 +32,7 @@ async fn main() -> ExitCode {
     match Arguments::parse().command {
         Command::Doctor { database_url, allow_plaintext } => {
             let options = ConnectOptions::new();
-            doctor(&database_url, if allow_plaintext { options.allowing_plaintext() } else { options }).await
+            doctor(&database_url, if allow_plaintext { options.allow_plaintext() } else { options }).await
         }
     }
 }

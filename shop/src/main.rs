@@ -46,7 +46,7 @@ async fn run(config: Config) -> Result<(), Box<dyn std::error::Error>> {
 
 async fn connect(config: &Config) -> Result<Database, DatabaseError> {
     let options = ConnectOptions::new();
-    let options = if config.allow_plaintext { options.allowing_plaintext() } else { options };
+    let options = if config.allow_plaintext { options.allow_plaintext() } else { options };
     Database::connect_with(&config.database_url, options).await
 }
 

@@ -80,7 +80,7 @@ impl Shop {
     }
 
     /// The shop whose sessions and limits go by this clock: for tests.
-    pub fn going_by(self, clock: ManualClock) -> Self {
+    pub fn clock(self, clock: ManualClock) -> Self {
         Shop { clock: Clock::Given(clock), ..self }
     }
 
@@ -168,7 +168,7 @@ impl Refusal {
 
     /// Whether the request was wrong in itself: no page of ours sends it.
     pub fn is_about_the_request(&self) -> bool {
-        matches!(self, Refusal::Failed(tenure::Error::ForeignVersionToken { .. }))
+        matches!(self, Refusal::Failed(tenure::Error::VersionTokenMismatch { .. }))
     }
 
     /// The order's own refusal, if it is one.

@@ -5,12 +5,12 @@ use std::time::Duration;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 use crate::clock::{from_millis, millis};
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-use crate::lease::Why;
+use crate::lease::LeaseLossReason;
 use crate::lease::{Holder, LockKey, NoLock, Owner};
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 use crate::policy::usual_heartbeat;
 use crate::policy::{LockPolicy, ShowOwner};
-use crate::request::Request;
+use crate::request::TransferRequest;
 
 /// Beyond every limit, and leaves room to add.
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
@@ -126,7 +126,7 @@ pub(crate) struct Asking<'a> {
 /// The answer to it.
 #[derive(Debug)]
 pub(crate) enum Asked {
-    Open(Request),
+    Open(TransferRequest),
     /// So many others ask already.
     Full,
     /// That generation is not held (any more).
@@ -136,7 +136,7 @@ pub(crate) enum Asked {
 impl Asked {
     /// From the request as it is now, if it is there.
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-    pub(super) fn found(request: Option<Request>, generation: i64) -> Self {
+    pub(super) fn found(request: Option<TransferRequest>, generation: i64) -> Self {
         request.filter(|request| request.generation == generation).map_or(Asked::Changed, Asked::Open)
     }
 }
@@ -144,7 +144,7 @@ impl Asked {
 /// A request, and what its holder is told of who asks.
 #[derive(Debug)]
 pub(crate) struct OpenRequest {
-    pub request: Request,
+    pub request: TransferRequest,
     pub handle: String,
     pub shown: ShowOwner,
     /// Whom the lease belongs to that it is about.
@@ -163,9 +163,11 @@ impl OpenRequest {
     }
 
     /// As the holder is told of it.
-    pub(super) fn for_holder(self) -> Request {
+    pub(super) fn for_holder(self) -> TransferRequest {
         match self.is_hidden() {
-            true => Request { by: Owner { id: self.handle, ..self.request.by.shown(self.shown) }, ..self.request },
+            true => {
+                TransferRequest { by: Owner { id: self.handle, ..self.request.by.shown(self.shown) }, ..self.request }
+            }
             false => self.request,
         }
     }
@@ -199,11 +201,13 @@ impl Resumption {
     pub(super) fn refused(key: &LockKey, checked: Result<Holder, NoLock>) -> Self {
         match checked {
             Err(NoLock {
-                why: Why::Expired { .. } | Why::IdleLimitReached { .. },
+                why: LeaseLossReason::Expired { .. } | LeaseLossReason::IdleLimitReached { .. },
                 key: Some(of),
                 held_now: Some(holder),
             }) if of == *key => Resumption::Held(holder),
-            Err(no_lock) if matches!(no_lock.why, Why::Unknown | Why::NotYours) => Resumption::Ended(no_lock),
+            Err(no_lock) if matches!(no_lock.why, LeaseLossReason::Unknown | LeaseLossReason::NotYours) => {
+                Resumption::Ended(no_lock)
+            }
             Err(no_lock) if no_lock.key.as_ref() == Some(key) => Resumption::Ended(no_lock),
             Err(NoLock { key, .. }) => Self::of_another(key),
             Ok(holder) => Self::of_another(Some(holder.key)),
@@ -212,7 +216,7 @@ impl Resumption {
 
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     fn of_another(key: Option<LockKey>) -> Self {
-        Resumption::Ended(NoLock { key, why: Why::OtherAggregate, held_now: None })
+        Resumption::Ended(NoLock { key, why: LeaseLossReason::OtherAggregate, held_now: None })
     }
 }
 

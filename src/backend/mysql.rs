@@ -53,7 +53,7 @@ use crate::lock_mode::Wait;
 use crate::manager::HeldByType;
 use crate::mapping::Mapping;
 use crate::operation::OperationId;
-use crate::request::{Answer, Request};
+use crate::request::{TransferReply, TransferRequest};
 use crate::value::Value;
 
 pub(crate) use connect::diagnose;
@@ -288,7 +288,7 @@ impl Backend for MySql {
         again!(self.alone(|_| true, async |session| requests::ask(session, asking, now).await).await)
     }
 
-    async fn requests(&self, proof: &Proof) -> Result<Result<Vec<Request>, NoLock>, DatabaseError> {
+    async fn requests(&self, proof: &Proof) -> Result<Result<Vec<TransferRequest>, NoLock>, DatabaseError> {
         let mut reader = self.connections.acquire_for_one().await?;
         requests::requests(&mut reader, proof, self.time.given()).await
     }
@@ -297,8 +297,8 @@ impl Backend for MySql {
         &self,
         proof: &Proof,
         asker: &str,
-        answer: &Answer,
-    ) -> Result<Result<Option<Request>, NoLock>, DatabaseError> {
+        answer: &TransferReply,
+    ) -> Result<Result<Option<TransferRequest>, NoLock>, DatabaseError> {
         let now = self.time.given();
         let give = async |session: &mut Session| requests::answer(session, proof, asker, answer, now).await;
         again!(self.alone(|_| true, give).await)

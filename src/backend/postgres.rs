@@ -50,7 +50,7 @@ use crate::lock_mode::Wait;
 use crate::manager::HeldByType;
 use crate::mapping::Mapping;
 use crate::operation::OperationId;
-use crate::request::{Answer, Request};
+use crate::request::{TransferReply, TransferRequest};
 use crate::value::Value;
 
 pub(crate) use connect::diagnose;
@@ -264,7 +264,7 @@ impl Backend for Postgres {
         self.alone(async |connection| requests::ask(connection, asking, now).await).await
     }
 
-    async fn requests(&self, proof: &Proof) -> Result<Result<Vec<Request>, NoLock>, DatabaseError> {
+    async fn requests(&self, proof: &Proof) -> Result<Result<Vec<TransferRequest>, NoLock>, DatabaseError> {
         let now = self.time.given();
         self.pools.ask(async |connection| requests::requests(connection, proof, now).await).await
     }
@@ -273,8 +273,8 @@ impl Backend for Postgres {
         &self,
         proof: &Proof,
         asker: &str,
-        answer: &Answer,
-    ) -> Result<Result<Option<Request>, NoLock>, DatabaseError> {
+        answer: &TransferReply,
+    ) -> Result<Result<Option<TransferRequest>, NoLock>, DatabaseError> {
         let now = self.time.given();
         let give = async |connection: &mut PgConnection| requests::answer(connection, proof, asker, answer, now).await;
         self.alone(give).await

@@ -55,7 +55,7 @@ use crate::lock_mode::Wait;
 use crate::manager::HeldByType;
 use crate::mapping::Mapping;
 use crate::operation::OperationId;
-use crate::request::{Answer, Request};
+use crate::request::{TransferReply, TransferRequest};
 use crate::value::Value;
 
 pub(crate) use connect::diagnose;
@@ -283,7 +283,7 @@ impl Backend for Sqlite {
         transaction.committing(asked).await
     }
 
-    async fn requests(&self, proof: &Proof) -> Result<Result<Vec<Request>, NoLock>, DatabaseError> {
+    async fn requests(&self, proof: &Proof) -> Result<Result<Vec<TransferRequest>, NoLock>, DatabaseError> {
         let mut reader = self.reader().await?;
         requests::requests(&mut reader, proof, self.now()).await
     }
@@ -292,8 +292,8 @@ impl Backend for Sqlite {
         &self,
         proof: &Proof,
         asker: &str,
-        answer: &Answer,
-    ) -> Result<Result<Option<Request>, NoLock>, DatabaseError> {
+        answer: &TransferReply,
+    ) -> Result<Result<Option<TransferRequest>, NoLock>, DatabaseError> {
         let mut transaction = self.write(patience::wait()).await?;
         let answered = requests::answer(transaction.connection(), proof, asker, answer, self.now()).await?;
         transaction.committing(answered).await

@@ -65,5 +65,5 @@ impl<'a> Way<'a> {
 }
 
 /// The way around the rule.
-const ALLOW: &str = "allow plaintext, where nobody else is on the way: `ConnectOptions::allowing_plaintext`, \
+const ALLOW: &str = "allow plaintext, where nobody else is on the way: `ConnectOptions::allow_plaintext`, \
                      `--allow-plaintext` for the programs";

@@ -125,9 +125,9 @@ impl Sight {
     /// What it means.
     pub(super) fn seen(self) -> (LockKey, Seen) {
         use crate::clock::{from_millis, until};
-        use crate::lease::{Holder, RanOut, Why};
+        use crate::lease::{Holder, LeaseLossReason, RanOut};
         use crate::policy::{ShowOwner, usual_heartbeat};
-        use crate::request::{Answer, Request};
+        use crate::request::{TransferReply, TransferRequest};
         use crate::version::Version;
         use crate::watch::{PastLease, SeenLease, SeenRequest};
 
@@ -163,18 +163,19 @@ impl Sight {
                 exclusive: self.exclusive == Some(1),
                 reserved: self.ttl == Some(0),
                 ended: self.ended == Some(1),
-                ran_out: Why::ran_out(expires_at, ran_out),
+                ran_out: LeaseLossReason::ran_out(expires_at, ran_out),
             }),
             Self::PAST => {
                 let how = self.how.as_deref().unwrap_or_default();
-                let why = Why::recorded(how, ran_out, expires_at, by, self.words);
+                let why = LeaseLossReason::recorded(how, ran_out, expires_at, by, self.words);
                 let holder = Holder { owner, generation: self.number, since, shown, ..Holder::to_be(key.clone()) };
                 Seen::Past(PastLease { holder, why })
             }
             Self::REQUEST => {
-                let answer = Answer::stored(self.last_active.map(|at| until(at, self.clock)), self.how);
+                let answer = TransferReply::stored(self.last_active.map(|at| until(at, self.clock)), self.how);
                 let (note, generation) = (self.words.unwrap_or_default(), self.number);
-                let request = Request { key: key.clone(), generation, by: owner, note, since, remaining, answer };
+                let request =
+                    TransferRequest { key: key.clone(), generation, by: owner, note, since, remaining, answer };
                 Seen::Request(SeenRequest { request, handle: self.handle.unwrap_or_default() })
             }
             Self::VERSION => Seen::Version(Version::new(self.number).unwrap_or(Version::FIRST)),

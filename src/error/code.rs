@@ -4,10 +4,10 @@
 use std::fmt;
 
 use super::{
-    AnswerError, BreakError, DatabaseError, Error, LeaseError, ListError, LockError, RequestError, SetError,
+    AnswerError, BreakError, DatabaseError, Error, LeaseError, LeaseSetError, ListError, LockError, RequestError,
     SweepError, TakeOverError,
 };
-use crate::lease::{NoLock, Why};
+use crate::lease::{LeaseLossReason, NoLock};
 use crate::limits::Limit;
 
 /// Whether the same work, done again as a whole, may succeed.
@@ -195,7 +195,7 @@ answers!(
     ListError,
     LockError,
     RequestError,
-    SetError,
+    LeaseSetError,
     SweepError,
     TakeOverError
 );
@@ -234,17 +234,17 @@ impl NoLock {
     /// What it is, for programs.
     pub fn code(&self) -> ErrorCode {
         match self.why {
-            Why::Unknown => ErrorCode::LockUnknown,
-            Why::Expired { .. } => ErrorCode::LockExpired,
-            Why::IdleLimitReached { .. } => ErrorCode::LockIdle,
-            Why::LimitReached { .. } => ErrorCode::LockHeldTooLong,
-            Why::Released { .. } => ErrorCode::LockReleased,
-            Why::Broken { .. } => ErrorCode::LockBroken,
-            Why::TakenOver { .. } => ErrorCode::LockTakenOver,
-            Why::HandedOver { .. } => ErrorCode::LockHandedOver,
-            Why::NotYours => ErrorCode::LockNotYours,
-            Why::OtherAggregate => ErrorCode::LockOfAnother,
-            Why::SharedOnly => ErrorCode::LockShared,
+            LeaseLossReason::Unknown => ErrorCode::LockUnknown,
+            LeaseLossReason::Expired { .. } => ErrorCode::LockExpired,
+            LeaseLossReason::IdleLimitReached { .. } => ErrorCode::LockIdle,
+            LeaseLossReason::LimitReached { .. } => ErrorCode::LockHeldTooLong,
+            LeaseLossReason::Released { .. } => ErrorCode::LockReleased,
+            LeaseLossReason::Broken { .. } => ErrorCode::LockBroken,
+            LeaseLossReason::TakenOver { .. } => ErrorCode::LockTakenOver,
+            LeaseLossReason::HandedOver { .. } => ErrorCode::LockHandedOver,
+            LeaseLossReason::NotYours => ErrorCode::LockNotYours,
+            LeaseLossReason::OtherAggregate => ErrorCode::LockOfAnother,
+            LeaseLossReason::SharedOnly => ErrorCode::LockShared,
         }
     }
 }
@@ -258,7 +258,7 @@ impl Error {
             Error::OtherSpelling { .. } => ErrorCode::OtherSpelling,
             Error::AlreadyExists { .. } => ErrorCode::AlreadyExists,
             Error::VersionConflict(_) => ErrorCode::VersionConflict,
-            Error::ForeignVersionToken { .. } => ErrorCode::ForeignVersion,
+            Error::VersionTokenMismatch { .. } => ErrorCode::ForeignVersion,
             Error::OptimisticLockingFailure(_) => ErrorCode::LostRace,
             Error::AlreadyLocked(_) => ErrorCode::AlreadyLocked,
             Error::NoLock(no_lock) => no_lock.code(),
@@ -308,12 +308,12 @@ impl LeaseError {
     }
 }
 
-impl SetError {
+impl LeaseSetError {
     /// What it is, for programs.
     pub fn code(&self) -> ErrorCode {
         match self {
-            SetError::Ended { .. } => ErrorCode::SetEnded,
-            SetError::Database(error) => error.code(),
+            LeaseSetError::Ended { .. } => ErrorCode::SetEnded,
+            LeaseSetError::Database(error) => error.code(),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::DatabaseError;
 use super::several::in_the_way;
 use crate::lease::{Holder, InvalidOwner, LockKey, NoLock, Owner, Printable};
 use crate::limits::Limit;
-use crate::request::{Request, Unfit};
+use crate::request::{TransferRequest, Unfit};
 
 /// Why a lock was not granted.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -134,7 +134,7 @@ pub enum BreakError {
     #[error("give a reason: the holder is going to read it")]
     NoReason,
     /// The reason does not fit.
-    #[error("the reason is too long; write at most {} characters", Request::LONGEST_NOTE)]
+    #[error("the reason is too long; write at most {} characters", TransferRequest::LONGEST_NOTE)]
     ReasonTooLong,
     /// There are control characters in the reason.
     #[error("the reason has line breaks or other control characters; write it in one line")]

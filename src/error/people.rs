@@ -3,7 +3,7 @@
 use crate::error::DatabaseError;
 use crate::lease::{Holder, InvalidOwner, LockKey, NoLock, Printable};
 use crate::limits::Limit;
-use crate::request::{Request, Unfit};
+use crate::request::{TransferRequest, Unfit};
 
 /// Why somebody's lease was not taken over.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -22,7 +22,7 @@ pub enum TakeOverError {
     #[error("give a reason: the holder is going to read it")]
     NoReason,
     /// The reason does not fit.
-    #[error("the reason is too long; write at most {} characters", Request::LONGEST_NOTE)]
+    #[error("the reason is too long; write at most {} characters", TransferRequest::LONGEST_NOTE)]
     ReasonTooLong,
     /// There are control characters in the reason.
     #[error("the reason has line breaks or other control characters; write it in one line")]
@@ -77,7 +77,7 @@ pub enum RequestError {
         most: u64,
     },
     /// The note does not fit.
-    #[error("the note is too long; write at most {} characters", Request::LONGEST_NOTE)]
+    #[error("the note is too long; write at most {} characters", TransferRequest::LONGEST_NOTE)]
     NoteTooLong,
     /// There are control characters in the note.
     #[error("the note has line breaks or other control characters; write it in one line")]
@@ -116,7 +116,7 @@ pub enum AnswerError {
         asker: String,
     },
     /// The message does not fit.
-    #[error("the message is too long; write at most {} characters", Request::LONGEST_NOTE)]
+    #[error("the message is too long; write at most {} characters", TransferRequest::LONGEST_NOTE)]
     MessageTooLong,
     /// There are control characters in the message.
     #[error("the message has line breaks or other control characters; write it in one line")]

@@ -6,7 +6,7 @@ use crate::lease::{Holder, Lease, NoLock};
 /// Why a set of leases could not be confirmed, kept or given back as a whole.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
-pub enum SetError {
+pub enum LeaseSetError {
     /// Some of its leases have ended. With the others was done what was asked for.
     #[error("{}", ended.iter().map(NoLock::to_string).collect::<Vec<_>>().join("; "))]
     Ended {

@@ -5,18 +5,18 @@ use std::time::SystemTime;
 
 use super::{Holder, LockKey, Owner, Printable};
 
-/// The lock id that was shown holds nothing (any more): [`Why`] tells.
+/// The lock id that was shown holds nothing (any more): [`LeaseLossReason`] tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoLock {
     /// What it was a lock of, if that is known.
     pub key: Option<LockKey>,
     /// Why it holds nothing.
-    pub why: Why,
+    pub why: LeaseLossReason,
     /// Who holds the lock now, if anybody does.
     pub held_now: Option<Holder>,
 }
 
-impl Why {
+impl LeaseLossReason {
     /// What the history says: how a lease ended, and who had to do with it.
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) fn recorded(
@@ -27,11 +27,11 @@ impl Why {
         reason: Option<String>,
     ) -> Self {
         match (how, by, reason) {
-            ("released", ..) => Why::Released { at },
-            ("broken", Some(by), Some(reason)) => Why::Broken { by, at, reason },
-            ("taken over", Some(by), Some(reason)) => Why::TakenOver { by, at, reason },
-            ("handed over", Some(to), _) => Why::HandedOver { to, at },
-            _ => Why::ran_out(at, ran_out),
+            ("released", ..) => LeaseLossReason::Released { at },
+            ("broken", Some(by), Some(reason)) => LeaseLossReason::Broken { by, at, reason },
+            ("taken over", Some(by), Some(reason)) => LeaseLossReason::TakenOver { by, at, reason },
+            ("handed over", Some(to), _) => LeaseLossReason::HandedOver { to, at },
+            _ => LeaseLossReason::ran_out(at, ran_out),
         }
     }
 
@@ -39,9 +39,9 @@ impl Why {
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) fn ran_out(at: SystemTime, ran_out: RanOut) -> Self {
         match ran_out {
-            RanOut::Silent => Why::Expired { at },
-            RanOut::Idle => Why::IdleLimitReached { at },
-            RanOut::Limited => Why::LimitReached { at },
+            RanOut::Silent => LeaseLossReason::Expired { at },
+            RanOut::Idle => LeaseLossReason::IdleLimitReached { at },
+            RanOut::Limited => LeaseLossReason::LimitReached { at },
         }
     }
 }
@@ -73,7 +73,7 @@ impl RanOut {
 /// Why a lock id holds nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Why {
+pub enum LeaseLossReason {
     /// Nobody ever got a lock with this id, or it ended so long ago that it was swept.
     Unknown,
     /// No sign of life came in time.
@@ -133,24 +133,24 @@ pub enum Why {
 impl fmt::Display for NoLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.key {
-            Some(key) if self.why == Why::SharedOnly => write!(f, "the lock on {key} is not held alone: ")?,
+            Some(key) if self.why == LeaseLossReason::SharedOnly => write!(f, "the lock on {key} is not held alone: ")?,
             Some(key) => write!(f, "the lock on {key} is not held: ")?,
             None => f.write_str("no lock is held: ")?,
         }
         match &self.why {
-            Why::Unknown => f.write_str("nobody has a lock with this id")?,
-            Why::Expired { .. } => f.write_str("it expired because no sign of life came in time")?,
-            Why::IdleLimitReached { .. } => {
+            LeaseLossReason::Unknown => f.write_str("nobody has a lock with this id")?,
+            LeaseLossReason::Expired { .. } => f.write_str("it expired because no sign of life came in time")?,
+            LeaseLossReason::IdleLimitReached { .. } => {
                 f.write_str("it ran out because nobody did anything in the form for too long")?
             }
-            Why::LimitReached { .. } => f.write_str("it was held for as long as it may be")?,
-            Why::Released { .. } => f.write_str("it was released")?,
-            Why::Broken { by, reason, .. } => write!(f, "{by} ended it ({})", Printable(reason))?,
-            Why::TakenOver { by, reason, .. } => write!(f, "{by} took it over ({})", Printable(reason))?,
-            Why::HandedOver { to, .. } => write!(f, "it was handed over to {to}")?,
-            Why::NotYours => f.write_str("the lock id belongs to somebody else")?,
-            Why::OtherAggregate => f.write_str("the lock id belongs to another aggregate")?,
-            Why::SharedOnly => {
+            LeaseLossReason::LimitReached { .. } => f.write_str("it was held for as long as it may be")?,
+            LeaseLossReason::Released { .. } => f.write_str("it was released")?,
+            LeaseLossReason::Broken { by, reason, .. } => write!(f, "{by} ended it ({})", Printable(reason))?,
+            LeaseLossReason::TakenOver { by, reason, .. } => write!(f, "{by} took it over ({})", Printable(reason))?,
+            LeaseLossReason::HandedOver { to, .. } => write!(f, "it was handed over to {to}")?,
+            LeaseLossReason::NotYours => f.write_str("the lock id belongs to somebody else")?,
+            LeaseLossReason::OtherAggregate => f.write_str("the lock id belongs to another aggregate")?,
+            LeaseLossReason::SharedOnly => {
                 return f.write_str("it is shared, to read only; release it and lock it alone before you save");
             }
         }

@@ -21,7 +21,7 @@ impl LockManager {
     /// somebody else has got the lock, or when its row is swept.
     ///
     /// ```
-    /// # use tenure::{Database, LockId, LockKey, LockManager, Owner, Why};
+    /// # use tenure::{Database, LockId, LockKey, LockManager, Owner, LeaseLossReason};
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let directory = tempfile::tempdir()?;
     /// # let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await?;
@@ -34,7 +34,7 @@ impl LockManager {
     ///
     /// let page = locks.history().of_key(&order).run().await?;
     /// let past = &page.items[0];
-    /// assert!(matches!(&past.why, Why::Broken { by, reason, .. } if *by == lee && reason == "the courier is waiting"));
+    /// assert!(matches!(&past.why, LeaseLossReason::Broken { by, reason, .. } if *by == lee && reason == "the courier is waiting"));
     /// assert_eq!((&past.owner, past.next.as_ref().map(|next| &next.owner)), (&kim, Some(&lee)));
     /// # Ok(()) }
     /// ```

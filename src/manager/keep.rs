@@ -6,7 +6,7 @@ use super::{LockManager, yours};
 use crate::backend::{LockOp, Proof};
 use crate::error::{DatabaseError, LeaseError};
 use crate::lease::{Lease, LockId, NoLock};
-use crate::presence::Beat;
+use crate::presence::Heartbeat;
 use crate::seen::{Outcome, seen};
 
 impl LockManager {
@@ -34,7 +34,7 @@ impl LockManager {
     /// # Errors
     /// [`DatabaseError`] when the database failed: the leases are what they were, count down and try again.
     pub async fn keep_alive(&self, ids: &[LockId]) -> Result<Vec<Result<Lease, NoLock>>, DatabaseError> {
-        let beats: Vec<Beat> = ids.iter().cloned().map(Beat::active).collect();
+        let beats: Vec<Heartbeat> = ids.iter().cloned().map(Heartbeat::active).collect();
         self.keep_alive_with(&beats).await
     }
 
@@ -44,12 +44,12 @@ impl LockManager {
     ///
     /// A form whose person went home goes on beating; so a beat says how long they did nothing. Where the policy of the
     /// type has an [idle limit](crate::LockPolicy::idle_limit), the lease runs out then
-    /// ([`Why::IdleLimitReached`](crate::Why::IdleLimitReached)), and everybody sees before that they are
+    /// ([`LeaseLossReason::IdleLimitReached`](crate::LeaseLossReason::IdleLimitReached)), and everybody sees before that they are
     /// [idle](crate::Holder::presence).
     ///
     /// # Errors
     /// [`DatabaseError`] when the database failed: the leases are what they were, count down and try again.
-    pub async fn keep_alive_with(&self, beats: &[Beat]) -> Result<Vec<Result<Lease, NoLock>>, DatabaseError> {
+    pub async fn keep_alive_with(&self, beats: &[Heartbeat]) -> Result<Vec<Result<Lease, NoLock>>, DatabaseError> {
         let kept = seen(self.metrics(), "keep_alive", None, self.keep_all_alive(beats)).await?;
         for (beat, kept) in beats.iter().zip(&kept) {
             self.metrics().ended("keep_alive", kept.told().kind().unwrap_or("unknown"), &kept.told());
@@ -58,7 +58,7 @@ impl LockManager {
         Ok(kept)
     }
 
-    async fn keep_all_alive(&self, beats: &[Beat]) -> Result<Vec<Result<Lease, NoLock>>, DatabaseError> {
+    async fn keep_all_alive(&self, beats: &[Heartbeat]) -> Result<Vec<Result<Lease, NoLock>>, DatabaseError> {
         let proofs: Vec<(Proof, Duration)> = beats.iter().map(|beat| (self.proof(&beat.id), beat.idle)).collect();
         let answers = match &proofs[..] {
             [(proof, idle)] => vec![self.batch.ask(LockOp::KeepAlive(proof.clone(), *idle)).await],

@@ -27,7 +27,7 @@ impl LockManager {
     }
 
     /// Looks at what is held, for the gauges `tenure.lock.held` and `tenure.lock.oldest` of the meter that the database was
-    /// connected with ([`ConnectOptions::measured_by`](crate::ConnectOptions::measured_by)); whether it did. Gauges are read
+    /// connected with ([`ConnectOptions::meter`](crate::ConnectOptions::meter)); whether it did. Gauges are read
     /// when it suits the exporter, where nobody can wait for a database: they show what was seen here last. So call this
     /// every now and then, in one process of all that share the database: every one sees the same. However often it is
     /// called, the database is asked once in an interval.

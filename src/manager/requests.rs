@@ -5,18 +5,18 @@ use crate::backend::{Asked, Asking};
 use crate::error::{AnswerError, LeaseError, RequestError};
 use crate::lease::{Holder, LockId, LockKey, NoLock, Owner, askable};
 use crate::limits::Limit;
-use crate::request::{Answer, Request};
+use crate::request::{TransferReply, TransferRequest};
 use crate::seen::seen;
 
 impl LockManager {
     /// Asks the holder of the generation that was seen for the lock, with a note. The holder finds it among the
-    /// [`requests`](Self::requests). It lasts for [`Request::TTL`] and for as long as it is repeated, but not longer than
+    /// [`requests`](Self::requests). It lasts for [`TransferRequest::TTL`] and for as long as it is repeated, but not longer than
     /// the lease; repeating it keeps its place and tells what was answered. Another note is another request: everybody has
     /// at most one per key.
     ///
     /// ```
     /// # use std::time::Duration;
-    /// # use tenure::{Answer, Database, LockError, LockKey, LockManager, Owner};
+    /// # use tenure::{TransferReply, Database, LockError, LockKey, LockManager, Owner};
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let directory = tempfile::tempdir()?;
     /// # let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await?;
@@ -27,10 +27,10 @@ impl LockManager {
     ///
     /// let asking = locks.requests(lease.id()).await?;                   // Kim's page looks with every heartbeat
     /// assert_eq!((&asking[0].by, &*asking[0].note), (&lee, "the courier is waiting"));
-    /// locks.answer_request(lease.id(), "lee", Answer::Later(Duration::from_secs(300))).await?;
+    /// locks.answer_request(lease.id(), "lee", TransferReply::Later(Duration::from_secs(300))).await?;
     ///
     /// let asked = locks.request(&order, lease.generation, &lee, "the courier is waiting").await?;
-    /// assert!(matches!(asked.answer, Some(Answer::Later(left)) if left <= Duration::from_secs(300)));
+    /// assert!(matches!(asked.answer, Some(TransferReply::Later(left)) if left <= Duration::from_secs(300)));
     ///
     /// locks.hand_over(lease.id(), "lee").await?;                        // Kim is done
     /// assert!(matches!(locks.try_lock(&order, &kim).await, Err(LockError::Reserved { owner, .. }) if owner == lee));
@@ -49,12 +49,18 @@ impl LockManager {
         generation: i64,
         by: &Owner,
         note: &str,
-    ) -> Result<Request, RequestError> {
+    ) -> Result<TransferRequest, RequestError> {
         seen(self.metrics(), "request", Some(key.kind()), self.ask_for(key, generation, by, note)).await
     }
 
-    async fn ask_for(&self, key: &LockKey, generation: i64, by: &Owner, note: &str) -> Result<Request, RequestError> {
-        let note = Request::text(note)?;
+    async fn ask_for(
+        &self,
+        key: &LockKey,
+        generation: i64,
+        by: &Owner,
+        note: &str,
+    ) -> Result<TransferRequest, RequestError> {
+        let note = TransferRequest::text(note)?;
         if !self.policy(key.kind()).is_exclusive() {
             return Err(RequestError::Advisory { key: key.clone() });
         }
@@ -84,7 +90,7 @@ impl LockManager {
     ///
     /// # Errors
     /// [`LeaseError::NoLock`]: it holds nothing (any more), so nobody asks for it.
-    pub async fn requests(&self, id: &LockId) -> Result<Vec<Request>, LeaseError> {
+    pub async fn requests(&self, id: &LockId) -> Result<Vec<TransferRequest>, LeaseError> {
         let requests = async {
             let requests = self.backend.requests(&self.proof(id)).await?;
             Ok(requests.map_err(|no_lock| no_lock.seen_by(self.owner.as_deref()))?)
@@ -98,11 +104,16 @@ impl LockManager {
     /// # Errors
     /// [`AnswerError::NotAsked`] when they do not ask (any more); [`AnswerError::NoLock`];
     /// [`AnswerError::MessageTooLong`]; [`AnswerError::MessageNotPlain`]; [`AnswerError::Database`].
-    pub async fn answer_request(&self, id: &LockId, asker_id: &str, answer: Answer) -> Result<Request, AnswerError> {
+    pub async fn answer_request(
+        &self,
+        id: &LockId,
+        asker_id: &str,
+        answer: TransferReply,
+    ) -> Result<TransferRequest, AnswerError> {
         let answer = match answer {
-            Answer::Declined { message } => {
-                let message = Request::text(&message)?.to_owned();
-                Answer::Declined { message }
+            TransferReply::Declined { message } => {
+                let message = TransferRequest::text(&message)?.to_owned();
+                TransferReply::Declined { message }
             }
             later => later,
         };
@@ -113,7 +124,7 @@ impl LockManager {
         seen(self.metrics(), "answer_request", None, give).await
     }
 
-    /// Ends the lease and keeps the lock for one of those who ask for it: for [`Request::RESERVATION`] only they get it, in
+    /// Ends the lease and keeps the lock for one of those who ask for it: for [`TransferRequest::RESERVATION`] only they get it, in
     /// whichever tab asks first, and everybody else is told so ([`LockError::Reserved`](crate::LockError::Reserved)). After
     /// that it is free for all. A save that is under way under the lease is waited for.
     ///

@@ -29,7 +29,7 @@ impl LockManager {
     /// # let directory = tempfile::tempdir()?;
     /// # let clock = ManualClock::new();
     /// # let url = format!("sqlite://{}/shop.db", directory.path().display());
-    /// # let db = Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await?;
+    /// # let db = Database::connect_with(&url, ConnectOptions::new().clock(clock.clone())).await?;
     /// # let mut tx = db.begin().await?;
     /// # sqlx::query("create table orders (no text primary key, message text not null, version integer not null)").execute(tx.sqlite()?).await?;
     /// # let orders = Repository::<Order>::new(&db);
@@ -47,9 +47,9 @@ impl LockManager {
     ///
     /// # Errors
     /// [`Error::VersionConflict`]: somebody saved since; it says who, when and what. [`Error::AlreadyLocked`]: somebody
-    /// took the lock, and holds it. [`Error::NoLock`]: it ended for good, and [`Why`](crate::Why) tells how;
-    /// [`Why::LimitReached`](crate::Why::LimitReached) when it was held for as long as it may be. [`Error::NotFound`]:
-    /// the aggregate was deleted. [`Error::ForeignVersionToken`]; [`Error::Database`]. With all of them the lease is what
+    /// took the lock, and holds it. [`Error::NoLock`]: it ended for good, and [`LeaseLossReason`](crate::LeaseLossReason) tells how;
+    /// [`LeaseLossReason::LimitReached`](crate::LeaseLossReason::LimitReached) when it was held for as long as it may be. [`Error::NotFound`]:
+    /// the aggregate was deleted. [`Error::VersionTokenMismatch`]; [`Error::Database`]. With all of them the lease is what
     /// it was.
     pub async fn resume<A: Aggregate>(
         &self,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::LockManager;
 use super::claim::{ToTheEnd, Unclaimed};
 use crate::backend::{Attempt, AttemptAll, LockAnswer, LockOp, LockRequest, Proof};
-use crate::error::{LeaseError, LockError, SetError};
+use crate::error::{LeaseError, LeaseSetError, LockError};
 use crate::lease::{Lease, LockId, LockKey, NoLock, Owner};
 use crate::lease_set::{HeldSet, LeaseSet};
 use crate::retry::random_fraction;
@@ -119,8 +119,8 @@ impl LockManager {
     /// Whether all leases of a set are alive. Only good for showing: a save checks inside its own transaction.
     ///
     /// # Errors
-    /// [`SetError::Ended`] names those that have ended, and why.
-    pub async fn check_set(&self, set: &LeaseSet) -> Result<HeldSet, SetError> {
+    /// [`LeaseSetError::Ended`] names those that have ended, and why.
+    pub async fn check_set(&self, set: &LeaseSet) -> Result<HeldSet, LeaseSetError> {
         let checked = self.of_set(set, LockOp::Check);
         seen(self.metrics(), "check_set", None, checked).await
     }
@@ -129,8 +129,8 @@ impl LockManager {
     /// One that has ended does not disturb the others: they are kept.
     ///
     /// # Errors
-    /// [`SetError::Ended`] names those that have ended, and why: what is saved under the set would be refused.
-    pub async fn keep_set_alive(&self, set: &LeaseSet) -> Result<HeldSet, SetError> {
+    /// [`LeaseSetError::Ended`] names those that have ended, and why: what is saved under the set would be refused.
+    pub async fn keep_set_alive(&self, set: &LeaseSet) -> Result<HeldSet, LeaseSetError> {
         let kept = self.keep_alive(&set.lock_ids()).await?;
         self.held_set(set, kept)
     }
@@ -138,8 +138,8 @@ impl LockManager {
     /// Gives all leases of a set back. One that has ended does not keep the others from being given back.
     ///
     /// # Errors
-    /// [`SetError::Ended`] names those that had ended before, and why.
-    pub async fn release_set(&self, set: &LeaseSet) -> Result<(), SetError> {
+    /// [`LeaseSetError::Ended`] names those that had ended before, and why.
+    pub async fn release_set(&self, set: &LeaseSet) -> Result<(), LeaseSetError> {
         let released = self.of_set(set, LockOp::Release);
         let released = seen(self.metrics(), "release_set", None, released).await;
         released.iter().for_each(|released| self.count("release_lock", released));
@@ -168,7 +168,7 @@ impl LockManager {
     }
 
     /// Asks about all of them in one round trip, and about those alone that need waiting or explaining.
-    async fn of_set(&self, set: &LeaseSet, op: fn(Proof) -> LockOp) -> Result<HeldSet, SetError> {
+    async fn of_set(&self, set: &LeaseSet, op: fn(Proof) -> LockOp) -> Result<HeldSet, LeaseSetError> {
         let ids = set.lock_ids();
         let proofs: Vec<Proof> = ids.iter().map(|id| self.proof(id)).collect();
         let ops: Vec<LockOp> = proofs.iter().cloned().map(op).collect();
@@ -186,7 +186,7 @@ impl LockManager {
     }
 
     /// The set, if all of it is alive.
-    fn held_set(&self, set: &LeaseSet, members: Vec<Member>) -> Result<HeldSet, SetError> {
+    fn held_set(&self, set: &LeaseSet, members: Vec<Member>) -> Result<HeldSet, LeaseSetError> {
         let (mut ended, mut others) = (Vec::new(), Vec::with_capacity(members.len()));
         for (key, member) in set.keys().iter().zip(members) {
             match member {
@@ -198,7 +198,11 @@ impl LockManager {
                 }
             }
         }
-        if ended.is_empty() { Ok(HeldSet::new(set.clone(), others)) } else { Err(SetError::Ended { ended, others }) }
+        if ended.is_empty() {
+            Ok(HeldSet::new(set.clone(), others))
+        } else {
+            Err(LeaseSetError::Ended { ended, others })
+        }
     }
 
     /// What to tell of all that was in the way. A secret that was used before will never do; others may go away.

@@ -7,7 +7,7 @@ use crate::lease::{Lease, LockId, LockKey, Owner};
 impl LockManager {
     /// Takes a share of the lock: several people may hold it together, and as long as one of them does nobody gets the lock
     /// alone, and no save that asks ([`unless_locked`](crate::Update::unless_locked)) goes through. It is for reading, so it
-    /// does not allow to save either ([`Why::SharedOnly`](crate::Why::SharedOnly)): whoever wants to change something releases
+    /// does not allow to save either ([`LeaseLossReason::SharedOnly`](crate::LeaseLossReason::SharedOnly)): whoever wants to change something releases
     /// it and takes the lock alone. Only types whose policy is [`LockPolicy::shared`](crate::LockPolicy::shared) have it.
     ///
     /// A lease like others: it is kept alive, released and broken by the same calls, and its generation is its own. It

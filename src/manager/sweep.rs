@@ -37,7 +37,7 @@ impl LockManager {
     ///
     /// Generations go on rising, also of keys whose rows were deleted: the highest one stays, per type, and new keys of that
     /// type begin above it. What is lost is the memory: a lock id whose lease was swept is
-    /// [`Why::Unknown`](crate::Why::Unknown), and a request for a lock that comes twice is refused only until then. A day
+    /// [`LeaseLossReason::Unknown`](crate::LeaseLossReason::Unknown), and a request for a lock that comes twice is refused only until then. A day
     /// is the least; thirty are plenty.
     ///
     /// It works in small transactions, so that nobody waits long, and leaves alone what somebody has locked at that moment.

@@ -9,7 +9,7 @@ use super::claim::{ToTheEnd, Unclaimed};
 use crate::backend::{Attempt, LockRequest, Proof, TakenOver};
 use crate::error::{DatabaseError, TakeOverError};
 use crate::lease::{Holder, Lease, LockId, LockKey, Owner, askable};
-use crate::request::Request;
+use crate::request::TransferRequest;
 use crate::seen::seen;
 
 /// Who may take a lease over from its holder: the application's rule for an aggregate type, see
@@ -57,7 +57,7 @@ impl LockManager {
 
     /// Ends somebody's lease and gets the lock, in one transaction, so that nobody comes in between. Names the generation
     /// that was seen, so that it cannot hit a newer one, and a reason, which the holder is told
-    /// ([`Why::TakenOver`](crate::Why::TakenOver)). A save that is under way under the lease is waited for.
+    /// ([`LeaseLossReason::TakenOver`](crate::LeaseLossReason::TakenOver)). A save that is under way under the lease is waited for.
     ///
     /// One's own lease may always be moved to another tab; who may take over from others is for the
     /// [`TakeOverPermission`] of the type to say. (A [`break_lock`](Self::break_lock) asks nobody: there the caller decides.)
@@ -114,7 +114,7 @@ impl LockManager {
         id: LockId,
         reason: &str,
     ) -> Result<Lease, TakeOverError> {
-        let reason = Request::text(reason)?;
+        let reason = TransferRequest::text(reason)?;
         let policy = self.policy(key.kind());
         if reason.is_empty() {
             return Err(TakeOverError::NoReason);

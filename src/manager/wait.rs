@@ -127,7 +127,7 @@ impl IntoFuture for Acquisition {
     }
 }
 
-type Answer = oneshot::Sender<Result<Unclaimed, LockError>>;
+type TransferReply = oneshot::Sender<Result<Unclaimed, LockError>>;
 
 /// Somebody who waits.
 struct Waiter {
@@ -148,7 +148,7 @@ impl Waiter {
         Waiter { locks, key, owner, id, known, asked: Instant::now(), within }
     }
 
-    async fn answer(self, mut answer: Answer) {
+    async fn answer(self, mut answer: TransferReply) {
         let outcome = match patience::within(self.within, self.acquire(&mut answer)).await {
             // What was waited for when the time was over is not what was asked for.
             Err(LockError::Database(DatabaseError::Busy(_) | DatabaseError::LockTimeout { .. }))
@@ -167,7 +167,7 @@ impl Waiter {
     }
 
     /// The lease; none if whoever waited has gone.
-    async fn acquire(&self, answer: &mut Answer) -> Result<Option<Lease>, LockError> {
+    async fn acquire(&self, answer: &mut TransferReply) -> Result<Option<Lease>, LockError> {
         if !self.locks.policy(self.key.kind()).is_exclusive() {
             return self.locks.try_lock_as(&self.key, &self.owner, self.id.clone()).await.map(Some);
         }
@@ -191,7 +191,7 @@ impl Waiter {
         self.stand_in_line(left, answer).await
     }
 
-    async fn stand_in_line(&self, left: Duration, answer: &mut Answer) -> Result<Option<Lease>, LockError> {
+    async fn stand_in_line(&self, left: Duration, answer: &mut TransferReply) -> Result<Option<Lease>, LockError> {
         let (lock, waiter) = (self.id.hash(), random());
         let ticket = Ticket {
             key: self.key.clone(),
@@ -227,7 +227,12 @@ impl Waiter {
         let _ = tokio::time::timeout(patience::GRACE, tokio::spawn(leave)).await;
     }
 
-    async fn wait(&self, place: &Place, ticket: &Ticket, answer: &mut Answer) -> Result<Option<Lease>, LockError> {
+    async fn wait(
+        &self,
+        place: &Place,
+        ticket: &Ticket,
+        answer: &mut TransferReply,
+    ) -> Result<Option<Lease>, LockError> {
         loop {
             tokio::select! {
                 biased;

@@ -8,7 +8,7 @@ use crate::watch::Watch;
 impl LockManager {
     /// What happens to the locks on these keys, in this process and in others: first a snapshot of each, then every change
     /// in the order in which it happened. What this process does is told at once; what others do when it is heard of, or
-    /// looked for ([`looking_every`](crate::ConnectOptions::looking_every)). No change of hands in between is passed over.
+    /// looked for ([`poll_interval`](crate::ConnectOptions::poll_interval)). No change of hands in between is passed over.
     ///
     /// Whoever does not read for long loses events, but is told so, and gets a new snapshot: no more than 256 are kept.
     /// However many watch, each process looks with one statement (one for each 500 keys), and only while somebody watches.

@@ -85,7 +85,7 @@ impl Metrics {
                 instruments.extended.add(1, &by_outcome[..2]);
                 self.saw_the_clock(told);
             }
-            ("release_lock" | "release_in", How::Done) => {
+            ("release_lock" | "release_within", How::Done) => {
                 instruments.released.add(1, &by_type);
                 self.held_for(told, &by_type);
             }

@@ -7,7 +7,7 @@ use super::event::{LockEvent, LockSnapshot};
 use super::seen::{PastLease, Seen, SeenLease, SeenRequest};
 use super::told::{Told, request_to};
 use crate::lease::{Holder, LockKey};
-use crate::request::Request;
+use crate::request::TransferRequest;
 use crate::version::Version;
 
 /// How things stood with a key when it was looked at.
@@ -118,7 +118,7 @@ impl State {
                 events.extend(ended(lease, now.past.get(&generation)));
             }
         }
-        let name = |request: &Request| (request.generation, request.by.id.clone(), request.since);
+        let name = |request: &TransferRequest| (request.generation, request.by.id.clone(), request.since);
         let before: Vec<_> = self.open().map(|(seen, _)| name(&seen.request)).collect();
         let new = now.open().filter(|(seen, _)| !before.contains(&name(&seen.request)));
         events.extend(new.map(|(seen, holder)| Told::Requested(seen.clone(), holder.clone())));
@@ -159,7 +159,7 @@ mod tests {
     use std::time::SystemTime;
 
     use super::*;
-    use crate::lease::{Owner, Why};
+    use crate::lease::{LeaseLossReason, Owner};
 
     const MINUTE: Duration = Duration::from_secs(60);
     const AT: SystemTime = SystemTime::UNIX_EPOCH;
@@ -175,7 +175,7 @@ mod tests {
 
     fn lease(generation: i64, remaining: Duration) -> Seen {
         let holder = holder(generation, remaining);
-        let ran_out = Why::Expired { at: AT };
+        let ran_out = LeaseLossReason::Expired { at: AT };
         Seen::Lease(SeenLease { holder, lock: Vec::new(), exclusive: true, reserved: false, ended: false, ran_out })
     }
 
@@ -185,7 +185,7 @@ mod tests {
     }
 
     fn past(generation: i64) -> Seen {
-        Seen::Past(PastLease { holder: holder(generation, Duration::ZERO), why: Why::Released { at: AT } })
+        Seen::Past(PastLease { holder: holder(generation, Duration::ZERO), why: LeaseLossReason::Released { at: AT } })
     }
 
     fn state(seen: impl IntoIterator<Item = Seen>) -> State {

@@ -1,7 +1,7 @@
 //! What those who watch locks are told. No I/O here.
 
-use crate::lease::{Holder, LockKey, Why};
-use crate::request::Request;
+use crate::lease::{Holder, LeaseLossReason, LockKey};
+use crate::request::TransferRequest;
 use crate::version::Version;
 
 /// What happened to a lock that is watched, see [`LockManager::watch`](crate::LockManager::watch). Holders are as they
@@ -31,10 +31,10 @@ pub enum LockEvent {
         /// Whose it was.
         holder: Holder,
         /// How it ended, who had to do with it, and the reason given.
-        why: Why,
+        why: LeaseLossReason,
     },
     /// Somebody asks the holder for the lock, or says something new.
-    Requested(Request),
+    Requested(TransferRequest),
     /// Others wait in line, or went: see [`LockManager::lock`](crate::LockManager::lock).
     Waiting {
         /// What they wait for.
@@ -91,7 +91,7 @@ pub struct LockSnapshot {
     /// Who holds it: at most one with an exclusive policy. Whom it is kept for after a hand-over counts as its holder.
     pub holders: Vec<Holder>,
     /// Who asks the holder for it, the longest-waiting first.
-    pub requests: Vec<Request>,
+    pub requests: Vec<TransferRequest>,
     /// How many wait in line.
     pub waiting: u32,
     /// The aggregate's version, as far as it is known: see [`LockEvent::VersionChanged`].

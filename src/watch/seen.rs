@@ -1,7 +1,7 @@
 //! What is seen of a key when the database is looked at. No I/O here.
 
-use crate::lease::{Holder, Why};
-use crate::request::Request;
+use crate::lease::{Holder, LeaseLossReason};
+use crate::request::TransferRequest;
 use crate::version::Version;
 
 /// One thing that is seen of a key.
@@ -28,7 +28,7 @@ pub(crate) struct SeenLease {
     pub reserved: bool,
     pub ended: bool,
     /// How it ended, if nobody ended it.
-    pub ran_out: Why,
+    pub ran_out: LeaseLossReason,
 }
 
 impl SeenLease {
@@ -42,12 +42,12 @@ impl SeenLease {
 pub(crate) struct PastLease {
     /// Whose it was.
     pub holder: Holder,
-    pub why: Why,
+    pub why: LeaseLossReason,
 }
 
 /// A request, and by what its holder names whoever asks where the policy hides who that is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SeenRequest {
-    pub request: Request,
+    pub request: TransferRequest,
     pub handle: String,
 }

@@ -2,9 +2,9 @@
 
 use super::event::LockEvent;
 use super::seen::SeenRequest;
-use crate::lease::{Holder, Owner, Why};
+use crate::lease::{Holder, LeaseLossReason, Owner};
 use crate::policy::ShowOwner;
-use crate::request::Request;
+use crate::request::TransferRequest;
 
 /// An event, with what decides how much of it somebody is told.
 #[derive(Debug, Clone)]
@@ -12,7 +12,7 @@ pub(super) enum Told {
     /// Nothing in it is to be hidden from anybody.
     Plain(LockEvent),
     Holder(fn(Holder) -> LockEvent, Holder),
-    Ended(Holder, Why),
+    Ended(Holder, LeaseLossReason),
     Requested(SeenRequest, Holder),
 }
 
@@ -36,7 +36,7 @@ pub(super) fn request_to(
     SeenRequest { request, handle }: SeenRequest,
     holder: &Holder,
     viewer: Option<&str>,
-) -> Request {
+) -> TransferRequest {
     if viewer == Some(&*request.by.id) {
         return request;
     }
@@ -49,16 +49,16 @@ pub(super) fn request_to(
         // By this the holder names them in an answer.
         hidden => Owner { id: handle, ..request.by.shown(hidden) },
     };
-    Request { by, note, ..request }
+    TransferRequest { by, note, ..request }
 }
 
 /// Who had to do with the end of a lease, as somebody is told of them.
-fn seen_by(why: Why, how: ShowOwner, viewer: Option<&str>) -> Why {
+fn seen_by(why: LeaseLossReason, how: ShowOwner, viewer: Option<&str>) -> LeaseLossReason {
     let shown = |owner: Owner| if viewer == Some(&*owner.id) { owner } else { owner.shown(how) };
     match why {
-        Why::Broken { by, at, reason } => Why::Broken { by: shown(by), at, reason },
-        Why::TakenOver { by, at, reason } => Why::TakenOver { by: shown(by), at, reason },
-        Why::HandedOver { to, at } => Why::HandedOver { to: shown(to), at },
+        LeaseLossReason::Broken { by, at, reason } => LeaseLossReason::Broken { by: shown(by), at, reason },
+        LeaseLossReason::TakenOver { by, at, reason } => LeaseLossReason::TakenOver { by: shown(by), at, reason },
+        LeaseLossReason::HandedOver { to, at } => LeaseLossReason::HandedOver { to: shown(to), at },
         other => other,
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure::{Beat, LockId, LockKey, LockManager, Owner};
+use tenure::{Heartbeat, LockId, LockKey, LockManager, Owner};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
@@ -101,7 +101,7 @@ async fn ask(locks: &LockManager, me: &Owner, verb: Verb, key: &LockKey, id: Loc
         Verb::TakeWithTheSameLockId => format!("{:?}", locks.try_lock_as(key, me, id).await),
         Verb::Check => format!("{:?}", locks.check_lock(&id).await),
         Verb::KeepAlive => {
-            format!("{:?}", locks.keep_alive_with(&[Beat::idle(id, Duration::from_secs(30))]).await)
+            format!("{:?}", locks.keep_alive_with(&[Heartbeat::idle(id, Duration::from_secs(30))]).await)
         }
         Verb::Extend => format!("{:?}", locks.extend_lock_expiration(&id, Duration::from_secs(20)).await),
         Verb::ExpireWithin => format!("{:?}", locks.expire_within(&id, Duration::from_secs(10)).await),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure::{AnswerError, Lease, LeaseError, LockError, LockId, LockKey, Owner, Request, Why};
+use tenure::{AnswerError, Lease, LeaseError, LeaseLossReason, LockError, LockId, LockKey, Owner, TransferRequest};
 use tokio::sync::Barrier;
 
 use super::support::{MINUTE, TTL, TestDb, key, kim, lee};
@@ -27,10 +27,10 @@ pub async fn the_key_is_kept_for_whom_it_was_handed_over_to(t: &TestDb) {
     let (key, lease) = asked(t).await;
     t.clock.advance(MINUTE);
     let kept = t.locks.hand_over(lease.id(), "lee").await.unwrap();
-    assert_eq!((kept.owner, kept.remaining, kept.generation), (lee(), Request::RESERVATION, 2));
+    assert_eq!((kept.owner, kept.remaining, kept.generation), (lee(), TransferRequest::RESERVATION, 2));
     let gone = t.locks.check_lock(lease.id()).await;
     let Err(LeaseError::NoLock(gone)) = gone else { panic!("{gone:?}") };
-    assert_eq!(gone.why, Why::HandedOver { to: lee(), at: t.clock.now() });
+    assert_eq!(gone.why, LeaseLossReason::HandedOver { to: lee(), at: t.clock.now() });
     t.clock.advance(Duration::from_secs(10));
     let others = (lee(), Duration::from_secs(20));
     assert_eq!(reserved(t.locks.try_lock(&key, &kim()).await), others);
@@ -48,7 +48,7 @@ pub async fn the_key_is_kept_for_whom_it_was_handed_over_to(t: &TestDb) {
 pub async fn a_reservation_that_nobody_takes_runs_out(t: &TestDb) {
     let (key, lease) = asked(t).await;
     t.locks.hand_over(lease.id(), "lee").await.unwrap();
-    t.clock.advance(Request::RESERVATION - Duration::from_millis(1));
+    t.clock.advance(TransferRequest::RESERVATION - Duration::from_millis(1));
     assert_eq!(reserved(t.locks.try_lock(&key, &kim()).await), (lee(), Duration::from_millis(1)));
     t.clock.advance(Duration::from_millis(1));
     assert!(t.locks.holders(&key).await.unwrap().is_empty());
@@ -70,7 +70,7 @@ pub async fn only_who_asks_gets_it_and_only_the_holder_gives_it(t: &TestDb) {
     // A request that comes twice, and a lease that ended.
     let twice = t.locks.hand_over(lease.id(), "lee").await;
     assert!(
-        matches!(&twice, Err(AnswerError::NoLock(no)) if no.why == Why::HandedOver { to: lee(), at: t.clock.now() })
+        matches!(&twice, Err(AnswerError::NoLock(no)) if no.why == LeaseLossReason::HandedOver { to: lee(), at: t.clock.now() })
     );
     let back = t.locks.try_lock_as(&key, &kim(), lease.id().clone()).await;
     assert_eq!(reserved(back).0, lee());

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::{BreakError, Lease, LeaseError, LockError, LockId, LockPolicy, NoLock, Why};
+use tenure::{BreakError, Lease, LeaseError, LeaseLossReason, LockError, LockId, LockPolicy, NoLock};
 
 use super::support::{MINUTE, TTL, TestDb, key, kim, lee};
 
@@ -27,7 +27,7 @@ pub async fn an_expired_lease_is_taken_by_the_next_and_the_late_holder_learns_of
     let second = t.locks.try_lock(&key, &lee()).await.unwrap();
     assert_eq!(second.generation, 2);
     let lost = no_lock(t.locks.check_lock(first.id()).await);
-    assert_eq!(lost.why, Why::Expired { at: expired_at });
+    assert_eq!(lost.why, LeaseLossReason::Expired { at: expired_at });
     assert_eq!(lost.held_now.map(|holder| (holder.owner, holder.generation)), Some((lee(), 2)));
 }
 
@@ -35,8 +35,11 @@ pub async fn an_expired_lease_that_nobody_took_is_not_revived_by_a_heartbeat(t: 
     let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
     t.clock.advance(TTL);
     let lost = beat(t, lease.id()).await.unwrap_err();
-    assert_eq!((lost.why, lost.held_now), (Why::Expired { at: t.clock.now() }, None));
-    assert!(matches!(no_lock(t.locks.extend_lock_expiration(lease.id(), TTL).await).why, Why::Expired { .. }));
+    assert_eq!((lost.why, lost.held_now), (LeaseLossReason::Expired { at: t.clock.now() }, None));
+    assert!(matches!(
+        no_lock(t.locks.extend_lock_expiration(lease.id(), TTL).await).why,
+        LeaseLossReason::Expired { .. }
+    ));
 }
 
 pub async fn heartbeats_set_the_expiry_and_do_not_pile_up(t: &TestDb) {
@@ -76,7 +79,7 @@ pub async fn no_heartbeat_goes_beyond_the_absolute_limit(t: &TestDb) {
     t.clock.advance(4 * MINUTE);
     assert_eq!(beat(t, lease.id()).await.unwrap().remaining, 2 * MINUTE);
     t.clock.advance(2 * MINUTE);
-    let limit = Why::LimitReached { at: t.clock.now() };
+    let limit = LeaseLossReason::LimitReached { at: t.clock.now() };
     assert_eq!(beat(t, lease.id()).await.unwrap_err().why, limit);
     // The history says the same, once somebody has the key.
     locks.try_lock(&lease.key, &lee()).await.unwrap();
@@ -95,8 +98,8 @@ pub async fn a_released_key_is_free_at_once_and_its_generation_goes_on(t: &TestD
 pub async fn releasing_twice_says_released(t: &TestDb) {
     let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
     t.locks.release_lock(lease.id()).await.unwrap();
-    assert_eq!(no_lock(t.locks.release_lock(lease.id()).await).why, Why::Released { at: t.clock.now() });
-    assert_eq!(no_lock(t.locks.check_lock(lease.id()).await).why, Why::Released { at: t.clock.now() });
+    assert_eq!(no_lock(t.locks.release_lock(lease.id()).await).why, LeaseLossReason::Released { at: t.clock.now() });
+    assert_eq!(no_lock(t.locks.check_lock(lease.id()).await).why, LeaseLossReason::Released { at: t.clock.now() });
 }
 
 pub async fn a_late_release_does_not_free_the_successor(t: &TestDb) {
@@ -104,7 +107,7 @@ pub async fn a_late_release_does_not_free_the_successor(t: &TestDb) {
     let first = t.locks.try_lock(&key, &kim()).await.unwrap();
     t.clock.advance(TTL);
     let second = t.locks.try_lock(&key, &lee()).await.unwrap();
-    assert!(matches!(no_lock(t.locks.release_lock(first.id()).await).why, Why::Expired { .. }));
+    assert!(matches!(no_lock(t.locks.release_lock(first.id()).await).why, LeaseLossReason::Expired { .. }));
     assert_eq!(t.locks.check_lock(second.id()).await.unwrap().remaining, TTL);
 }
 
@@ -154,7 +157,7 @@ pub async fn whoever_breaks_a_lock_is_named_to_its_holder_with_the_reason(t: &Te
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
     let broken = t.locks.break_lock(&key, 1, &lee(), " on holiday ").await.unwrap();
     assert_eq!(broken.owner, kim());
-    let broken = Why::Broken { by: lee(), at: t.clock.now(), reason: "on holiday".into() };
+    let broken = LeaseLossReason::Broken { by: lee(), at: t.clock.now(), reason: "on holiday".into() };
     assert_eq!(no_lock(t.locks.check_lock(lease.id()).await).why, broken);
     let next = t.locks.try_lock(&key, &lee()).await.unwrap();
     assert_eq!(next.generation, 2);
@@ -186,18 +189,24 @@ pub async fn a_lock_id_of_somebody_else_is_refused(t: &TestDb) {
     let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
     let thief = t.locks.acting_for(&lee());
     t.clock.advance(MINUTE);
-    assert_eq!(no_lock(thief.check_lock(lease.id()).await).why, Why::NotYours);
-    assert_eq!(no_lock(thief.release_lock(lease.id()).await).why, Why::NotYours);
-    assert_eq!(no_lock(thief.extend_lock_expiration(lease.id(), MINUTE).await).why, Why::NotYours);
-    assert_eq!(thief.keep_alive(&[lease.id().clone()]).await.unwrap()[0].as_ref().unwrap_err().why, Why::NotYours);
+    assert_eq!(no_lock(thief.check_lock(lease.id()).await).why, LeaseLossReason::NotYours);
+    assert_eq!(no_lock(thief.release_lock(lease.id()).await).why, LeaseLossReason::NotYours);
+    assert_eq!(no_lock(thief.extend_lock_expiration(lease.id(), MINUTE).await).why, LeaseLossReason::NotYours);
+    assert_eq!(
+        thief.keep_alive(&[lease.id().clone()]).await.unwrap()[0].as_ref().unwrap_err().why,
+        LeaseLossReason::NotYours
+    );
     assert_eq!(t.locks.acting_for(&kim()).check_lock(lease.id()).await.unwrap().remaining, TTL - MINUTE);
     t.locks.release_lock(lease.id()).await.unwrap();
-    assert_eq!(no_lock(thief.check_lock(lease.id()).await).why, Why::NotYours);
+    assert_eq!(no_lock(thief.check_lock(lease.id()).await).why, LeaseLossReason::NotYours);
 }
 
 pub async fn an_unknown_lock_id_is_unknown(t: &TestDb) {
     let nobody = LockId::random();
-    assert_eq!(no_lock(t.locks.check_lock(&nobody).await), NoLock { key: None, why: Why::Unknown, held_now: None });
-    assert_eq!(no_lock(t.locks.release_lock(&nobody).await).why, Why::Unknown);
-    assert_eq!(beat(t, &nobody).await.unwrap_err().why, Why::Unknown);
+    assert_eq!(
+        no_lock(t.locks.check_lock(&nobody).await),
+        NoLock { key: None, why: LeaseLossReason::Unknown, held_now: None }
+    );
+    assert_eq!(no_lock(t.locks.release_lock(&nobody).await).why, LeaseLossReason::Unknown);
+    assert_eq!(beat(t, &nobody).await.unwrap_err().why, LeaseLossReason::Unknown);
 }

@@ -106,9 +106,9 @@ pub async fn only_so_many_ask_for_one_lock_until_one_of_them_goes(t: &TestDb) {
         panic!("{refused:?}")
     };
     assert_eq!(error.status(), 429);
-    t.clock.advance(tenure::Request::TTL / 2);
+    t.clock.advance(tenure::TransferRequest::TTL / 2);
     locks.request(&key, 1, &second, "please").await.unwrap();
-    t.clock.advance(tenure::Request::TTL / 2);
+    t.clock.advance(tenure::TransferRequest::TTL / 2);
     locks.request(&key, 1, &third, "please").await.unwrap();
     let asking: Vec<_> = locks.requests(lease.id()).await.unwrap().into_iter().map(|request| request.by).collect();
     assert_eq!(asking, [second, third]);

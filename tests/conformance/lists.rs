@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tenure::{
-    Answer, Beat, Cursor, LeaseState, ListError, Listed, LockKey, LockPolicy, Owner, Page, PastLease, Presence,
-    Successor, Why,
+    Cursor, Heartbeat, LeaseLossReason, LeaseState, ListError, Listed, LockKey, LockPolicy, Owner, Page, PastLease,
+    Presence, Successor, TransferReply,
 };
 
 use super::support::{MINUTE, TTL, TestDb, kim, lee, random};
@@ -61,7 +61,7 @@ pub async fn the_list_is_of_a_type_an_owner_an_age_and_a_state(t: &TestDb) {
     t.locks.try_lock(&elsewhere, &kim).await.unwrap();
     t.locks.try_lock(&key("lee's"), &lee()).await.unwrap();
     t.locks.request(&key("handed"), handed.generation, &lee(), "").await.unwrap();
-    t.locks.answer_request(handed.id(), "lee", Answer::Later(MINUTE)).await.unwrap();
+    t.locks.answer_request(handed.id(), "lee", TransferReply::Later(MINUTE)).await.unwrap();
     t.locks.hand_over(handed.id(), "lee").await.unwrap();
     let released = t.locks.try_lock(&key("released"), &kim).await.unwrap();
     t.locks.release_lock(released.id()).await.unwrap();
@@ -110,7 +110,7 @@ pub async fn the_list_is_of_those_who_are_there_or_not_as_their_holders_tell(t: 
                     let step = (idle - idled).min(ttl * 2 / 3);
                     t.clock.advance(step);
                     idled += step;
-                    let beat = Beat::idle(lease.id().clone(), idled);
+                    let beat = Heartbeat::idle(lease.id().clone(), idled);
                     locks.keep_alive_with(&[beat]).await.unwrap().remove(0).unwrap();
                 }
                 t.clock.advance(Duration::from_millis(silent));
@@ -206,11 +206,13 @@ pub async fn the_history_of_a_key_tells_who_held_it_how_it_ended_and_who_came_ne
     assert_eq!(page.items.iter().map(told).collect::<Vec<_>>(), expected);
     assert_eq!(page.next, None);
     let [released, ran_out, handed, broken, over] = &page.items[..] else { panic!() };
-    assert!(matches!(released.why, Why::Released { .. }));
-    assert_eq!((&ran_out.why, ran_out.ended_at), (&Why::Expired { at: expired }, expired));
-    assert!(matches!(&handed.why, Why::HandedOver { to, .. } if *to == lee()));
-    assert!(matches!(&broken.why, Why::Broken { by, reason, .. } if *by == park && reason == "lee as well"));
-    assert_eq!(over.why, Why::TakenOver { by: lee(), at: taken_over, reason: "kim is on holiday".into() });
+    assert!(matches!(released.why, LeaseLossReason::Released { .. }));
+    assert_eq!((&ran_out.why, ran_out.ended_at), (&LeaseLossReason::Expired { at: expired }, expired));
+    assert!(matches!(&handed.why, LeaseLossReason::HandedOver { to, .. } if *to == lee()));
+    assert!(
+        matches!(&broken.why, LeaseLossReason::Broken { by, reason, .. } if *by == park && reason == "lee as well")
+    );
+    assert_eq!(over.why, LeaseLossReason::TakenOver { by: lee(), at: taken_over, reason: "kim is on holiday".into() });
     assert_eq!((over.since, over.ended_at), (first.since, taken_over));
     assert_eq!(over.next, Some(Successor { owner: lee(), generation: 2, since: taken_over }));
     // Whoever holds it now comes next as well.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure::{LockError, LockId, LockKey, LockManager, Why};
+use tenure::{LeaseLossReason, LockError, LockId, LockKey, LockManager};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
@@ -45,7 +45,7 @@ pub async fn a_request_that_comes_twice_gets_nothing_after_its_release(t: &TestD
     t.locks.try_lock_as(&key, &kim(), id.clone()).await.unwrap();
     t.locks.release_lock(&id).await.unwrap();
     let late = t.locks.try_lock_as(&key, &kim(), id).await;
-    assert!(matches!(late, Err(LockError::LockIdUsed(used)) if matches!(used.why, Why::Released { .. })));
+    assert!(matches!(late, Err(LockError::LockIdUsed(used)) if matches!(used.why, LeaseLossReason::Released { .. })));
     assert_eq!(t.locks.holders(&key).await.unwrap(), []);
 }
 
@@ -56,7 +56,7 @@ pub async fn a_request_that_comes_twice_gets_nothing_after_others_came_and_went(
     let next = t.locks.try_lock(&key, &lee()).await.unwrap();
     t.locks.release_lock(next.id()).await.unwrap();
     let late = t.locks.try_lock_as(&key, &kim(), id).await;
-    assert!(matches!(late, Err(LockError::LockIdUsed(used)) if matches!(used.why, Why::Expired { .. })));
+    assert!(matches!(late, Err(LockError::LockIdUsed(used)) if matches!(used.why, LeaseLossReason::Expired { .. })));
     assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().generation, 3);
 }
 
@@ -93,7 +93,7 @@ pub async fn one_lock_id_cannot_hold_two_keys(t: &TestDb) {
     t.locks.try_lock_as(&key(), &kim(), id.clone()).await.unwrap();
     let second = key();
     let refused = t.locks.try_lock_as(&second, &kim(), id).await;
-    assert!(matches!(refused, Err(LockError::LockIdUsed(used)) if used.why == Why::OtherAggregate));
+    assert!(matches!(refused, Err(LockError::LockIdUsed(used)) if used.why == LeaseLossReason::OtherAggregate));
     assert_eq!(t.locks.holders(&second).await.unwrap(), []);
 }
 

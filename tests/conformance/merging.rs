@@ -1,6 +1,6 @@
 //! Changes that meet somebody else's.
 
-use tenure::{Error, Keep, Merge, UpdateError, Updated, Version};
+use tenure::{Error, Merge, Resolution, UpdateError, Updated, Version};
 
 use super::order::{Address, AlreadyShipped, Line, Order, State};
 use super::support::{TestDb, lee, version};
@@ -72,9 +72,9 @@ pub async fn each_field_can_have_a_rule(t: &TestDb) {
         }
     };
     let rule = Merge::by_field(|field| match field.path.as_str() {
-        "ship_to.line1" => Keep::Theirs,
-        "lines[1].quantity" => Keep::Mine,
-        _ => Keep::Neither,
+        "ship_to.line1" => Resolution::Theirs,
+        "lines[1].quantity" => Resolution::Mine,
+        _ => Resolution::Conflict,
     });
     let (outcome, stored) = merged(t, both("theirs", 5), rule, both("mine", 9)).await;
     outcome.unwrap();

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use tenure::{Beat, Lease, LeaseError, LockError, LockId, LockKey, LockPolicy, NoLock, Presence, Why};
+use tenure::{Heartbeat, Lease, LeaseError, LeaseLossReason, LockError, LockId, LockKey, LockPolicy, NoLock, Presence};
 
 use super::order::Order;
 use super::support::{MINUTE, TTL, TestDb, key, kim, lee, version};
 
 async fn beat(t: &TestDb, id: &LockId, idle: Duration) -> Result<Lease, NoLock> {
-    t.locks.keep_alive_with(&[Beat::idle(id.clone(), idle)]).await.unwrap().remove(0)
+    t.locks.keep_alive_with(&[Heartbeat::idle(id.clone(), idle)]).await.unwrap().remove(0)
 }
 
 /// Locks as those of somebody who may leave a form alone for ten minutes.
@@ -26,7 +26,7 @@ pub async fn a_holder_tells_the_last_sign_of_life_from_the_last_input(t: &TestDb
     t.clock.advance(Duration::from_secs(10));
     // Together with others a heartbeat says the same.
     let second = t.locks.try_lock(&key(), &lee()).await.unwrap();
-    let beats = [Beat::idle(lease.id().clone(), 2 * MINUTE), Beat::active(second.id().clone())];
+    let beats = [Heartbeat::idle(lease.id().clone(), 2 * MINUTE), Heartbeat::active(second.id().clone())];
     let kept: Vec<Lease> = t.locks.keep_alive_with(&beats).await.unwrap().into_iter().map(Result::unwrap).collect();
     assert_eq!((kept[0].idle, kept[0].silent), (2 * MINUTE, Duration::ZERO));
     assert_eq!(kept[1].last_input, t.clock.now());
@@ -72,12 +72,12 @@ pub async fn a_forgotten_tab_loses_the_lock_at_the_idle_limit_and_is_told_so(t: 
     }
     t.clock.advance(MINUTE);
     let at = t.clock.now();
-    assert_eq!(beat(t, lease.id(), 10 * MINUTE).await.unwrap_err().why, Why::IdleLimitReached { at });
+    assert_eq!(beat(t, lease.id(), 10 * MINUTE).await.unwrap_err().why, LeaseLossReason::IdleLimitReached { at });
     // Also when somebody else holds the lock now.
     t.clock.advance(MINUTE);
     assert_eq!(locks.try_lock(&key, &lee()).await.unwrap().generation, 2);
     let Err(LeaseError::NoLock(lost)) = locks.check_lock(lease.id()).await else { panic!("two hold it") };
-    assert_eq!((lost.why, lost.held_now.unwrap().owner), (Why::IdleLimitReached { at }, lee()));
+    assert_eq!((lost.why, lost.held_now.unwrap().owner), (LeaseLossReason::IdleLimitReached { at }, lee()));
 }
 
 pub async fn whoever_types_goes_on_beyond_the_idle_limit(t: &TestDb) {
@@ -91,7 +91,7 @@ pub async fn whoever_types_goes_on_beyond_the_idle_limit(t: &TestDb) {
     t.clock.advance(TTL);
     let at = t.clock.now();
     let Err(LeaseError::NoLock(lost)) = locks.check_lock(lease.id()).await else { panic!("it lives on") };
-    assert_eq!(lost.why, Why::Expired { at });
+    assert_eq!(lost.why, LeaseLossReason::Expired { at });
 }
 
 pub async fn whoever_comes_back_after_the_idle_limit_goes_on_if_nobody_came(t: &TestDb) {

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure::{Answer, AnswerError, Holder, LeaseError, LockId, LockKey, Owner, Request, RequestError, Why};
+use tenure::{
+    AnswerError, Holder, LeaseError, LeaseLossReason, LockId, LockKey, Owner, RequestError, TransferReply,
+    TransferRequest,
+};
 use tokio::sync::Barrier;
 
 use super::support::{MINUTE, TTL, TestDb, key, kim, lee, random};
@@ -12,7 +15,7 @@ fn park() -> Owner {
     Owner::new("park", "Park")
 }
 
-fn held_now(answer: Result<Request, RequestError>) -> Vec<Holder> {
+fn held_now(answer: Result<TransferRequest, RequestError>) -> Vec<Holder> {
     match answer {
         Err(RequestError::HolderChanged { held_now }) => held_now,
         other => panic!("expected HolderChanged, found {other:?}"),
@@ -27,22 +30,22 @@ pub async fn the_holder_sees_who_asks_and_what_they_say_the_longest_waiting_firs
     t.clock.advance(Duration::from_secs(1));
     let second = t.locks.request(&key, 1, &lee(), "").await.unwrap();
     let requests = t.locks.requests(lease.id()).await.unwrap();
-    let first = Request { remaining: Request::TTL - Duration::from_secs(1), ..asked.clone() };
+    let first = TransferRequest { remaining: TransferRequest::TTL - Duration::from_secs(1), ..asked.clone() };
     assert_eq!(requests, [first, second]);
     assert_eq!((asked.key, asked.generation, asked.by, asked.answer), (key, 1, park(), None));
-    assert_eq!((asked.note.as_str(), asked.remaining), ("may I? 택배", Request::TTL));
+    assert_eq!((asked.note.as_str(), asked.remaining), ("may I? 택배", TransferRequest::TTL));
 }
 
 pub async fn a_request_that_is_repeated_keeps_its_place_and_its_answer(t: &TestDb) {
     let key = key();
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
     let asked = t.locks.request(&key, 1, &lee(), "please").await.unwrap();
-    t.locks.answer_request(lease.id(), "lee", Answer::Later(5 * MINUTE)).await.unwrap();
+    t.locks.answer_request(lease.id(), "lee", TransferReply::Later(5 * MINUTE)).await.unwrap();
     t.clock.advance(MINUTE);
     let again = t.locks.request(&key, 1, &lee(), "please").await.unwrap();
     assert_eq!(
         (again.since, again.remaining, again.answer),
-        (asked.since, Request::TTL, Some(Answer::Later(4 * MINUTE)))
+        (asked.since, TransferRequest::TTL, Some(TransferReply::Later(4 * MINUTE)))
     );
     assert_eq!(t.locks.requests(lease.id()).await.unwrap().len(), 1);
     // Another note is another request.
@@ -55,25 +58,25 @@ pub async fn the_latest_answer_counts_and_later_ends(t: &TestDb) {
     let key = key();
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
     t.locks.request(&key, 1, &lee(), "please").await.unwrap();
-    let no = Answer::Declined { message: "it is urgent".into() };
+    let no = TransferReply::Declined { message: "it is urgent".into() };
     let declined = t.locks.answer_request(lease.id(), "lee", no.clone()).await.unwrap();
     assert_eq!(declined.answer, Some(no));
-    t.locks.answer_request(lease.id(), "lee", Answer::Later(MINUTE)).await.unwrap();
+    t.locks.answer_request(lease.id(), "lee", TransferReply::Later(MINUTE)).await.unwrap();
     t.clock.advance(MINUTE - Duration::from_millis(1));
     let later = t.locks.requests(lease.id()).await.unwrap().remove(0).answer;
-    assert_eq!(later, Some(Answer::Later(Duration::from_millis(1))));
+    assert_eq!(later, Some(TransferReply::Later(Duration::from_millis(1))));
     t.clock.advance(Duration::from_millis(1));
     assert_eq!(t.locks.requests(lease.id()).await.unwrap()[0].answer, None);
-    t.locks.answer_request(lease.id(), "lee", Answer::Later(Duration::MAX)).await.unwrap();
+    t.locks.answer_request(lease.id(), "lee", TransferReply::Later(Duration::MAX)).await.unwrap();
 }
 
 pub async fn a_request_ends_when_its_asker_goes_away(t: &TestDb) {
     let key = key();
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
     t.locks.request(&key, 1, &lee(), "please").await.unwrap();
-    t.clock.advance(Request::TTL);
+    t.clock.advance(TransferRequest::TTL);
     assert_eq!(t.locks.requests(lease.id()).await.unwrap(), []);
-    let answered = t.locks.answer_request(lease.id(), "lee", Answer::Later(MINUTE)).await;
+    let answered = t.locks.answer_request(lease.id(), "lee", TransferReply::Later(MINUTE)).await;
     assert!(matches!(&answered, Err(AnswerError::NotAsked { asker }) if asker == "lee"), "{answered:?}");
     let handed = t.locks.hand_over(lease.id(), "lee").await;
     assert!(matches!(handed, Err(AnswerError::NotAsked { .. })), "{handed:?}");
@@ -106,24 +109,26 @@ pub async fn only_the_holder_sees_and_answers_requests(t: &TestDb) {
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
     t.locks.request(&key, 1, &lee(), "please").await.unwrap();
     let thief = t.locks.acting_for(&lee());
-    assert!(matches!(thief.requests(lease.id()).await, Err(LeaseError::NoLock(no)) if no.why == Why::NotYours));
-    let answered = thief.answer_request(lease.id(), "lee", Answer::Later(MINUTE)).await;
-    assert!(matches!(&answered, Err(AnswerError::NoLock(no)) if no.why == Why::NotYours), "{answered:?}");
+    assert!(
+        matches!(thief.requests(lease.id()).await, Err(LeaseError::NoLock(no)) if no.why == LeaseLossReason::NotYours)
+    );
+    let answered = thief.answer_request(lease.id(), "lee", TransferReply::Later(MINUTE)).await;
+    assert!(matches!(&answered, Err(AnswerError::NoLock(no)) if no.why == LeaseLossReason::NotYours), "{answered:?}");
     let handed = thief.hand_over(lease.id(), "lee").await;
-    assert!(matches!(&handed, Err(AnswerError::NoLock(no)) if no.why == Why::NotYours), "{handed:?}");
+    assert!(matches!(&handed, Err(AnswerError::NoLock(no)) if no.why == LeaseLossReason::NotYours), "{handed:?}");
     let nobody = t.locks.hand_over(&LockId::random(), "lee").await;
-    assert!(matches!(&nobody, Err(AnswerError::NoLock(no)) if no.why == Why::Unknown), "{nobody:?}");
+    assert!(matches!(&nobody, Err(AnswerError::NoLock(no)) if no.why == LeaseLossReason::Unknown), "{nobody:?}");
     assert_eq!(t.locks.requests(lease.id()).await.unwrap()[0].answer, None);
 }
 
 pub async fn notes_are_bounded_and_advisory_locks_are_not_asked_for(t: &TestDb) {
     let key = key();
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
-    let long = "가".repeat(Request::LONGEST_NOTE);
+    let long = "가".repeat(TransferRequest::LONGEST_NOTE);
     assert_eq!(t.locks.request(&key, 1, &lee(), &long).await.unwrap().note, long);
     let longer = long + "가";
     assert!(matches!(t.locks.request(&key, 1, &lee(), &longer).await, Err(RequestError::NoteTooLong)));
-    let no = Answer::Declined { message: longer };
+    let no = TransferReply::Declined { message: longer };
     assert!(matches!(t.locks.answer_request(lease.id(), "lee", no).await, Err(AnswerError::MessageTooLong)));
     let note = LockKey::new("Note", random());
     let generation = t.locks.try_lock(&note, &kim()).await.unwrap().generation;
@@ -163,7 +168,7 @@ pub async fn requests_that_lapsed_can_be_repeated_by_all_at_once(t: &TestDb) {
             asked.await.unwrap().unwrap();
         }
         assert_eq!(t.locks.requests(lease.id()).await.unwrap().len(), askers.len());
-        t.clock.advance(Request::TTL);
+        t.clock.advance(TransferRequest::TTL);
         t.locks.keep_alive(&[lease.id().clone()]).await.unwrap().remove(0).unwrap();
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure::{Error, Lease, LockError, LockKey, LockPolicy, NoLock, VersionToken, Why};
+use tenure::{Error, Lease, LeaseLossReason, LockError, LockKey, LockPolicy, NoLock, VersionToken};
 use tokio::sync::Barrier;
 
 use super::order::{Note, Order};
@@ -67,7 +67,7 @@ pub async fn a_lease_that_somebody_took_over_from_is_not_resumed(t: &TestDb) {
     // Nor when the other one is gone again.
     t.locks.release_lock(next.id()).await.unwrap();
     let lost = no_lock(t.locks.resume(&t.orders, &no, lease.id(), seen).await);
-    assert_eq!((lost.why, lost.held_now), (Why::Expired { at: expired }, None));
+    assert_eq!((lost.why, lost.held_now), (LeaseLossReason::Expired { at: expired }, None));
 }
 
 pub async fn a_lease_that_was_released_or_broken_is_not_resumed(t: &TestDb) {
@@ -75,11 +75,14 @@ pub async fn a_lease_that_was_released_or_broken_is_not_resumed(t: &TestDb) {
     t.locks.release_lock(lease.id()).await.unwrap();
     let released = t.clock.now();
     t.clock.advance(TTL);
-    assert_eq!(no_lock(t.locks.resume(&t.orders, &no, lease.id(), seen).await).why, Why::Released { at: released });
+    assert_eq!(
+        no_lock(t.locks.resume(&t.orders, &no, lease.id(), seen).await).why,
+        LeaseLossReason::Released { at: released }
+    );
     let second = t.locks.try_lock(&lease.key, &kim()).await.unwrap();
     t.locks.break_lock(&lease.key, 2, &lee(), "urgent").await.unwrap();
     let broken = no_lock(t.locks.resume(&t.orders, &no, second.id(), seen).await).why;
-    assert_eq!(broken, Why::Broken { by: lee(), at: t.clock.now(), reason: "urgent".into() });
+    assert_eq!(broken, LeaseLossReason::Broken { by: lee(), at: t.clock.now(), reason: "urgent".into() });
     assert!(t.locks.holders(&lease.key).await.unwrap().is_empty());
 }
 
@@ -94,7 +97,10 @@ pub async fn a_lease_is_not_resumed_beyond_its_absolute_limit(t: &TestDb) {
     t.clock.advance(MINUTE);
     let limit = t.clock.now();
     t.clock.advance(MINUTE);
-    assert_eq!(no_lock(locks.resume(&t.orders, &no, lease.id(), seen).await).why, Why::LimitReached { at: limit });
+    assert_eq!(
+        no_lock(locks.resume(&t.orders, &no, lease.id(), seen).await).why,
+        LeaseLossReason::LimitReached { at: limit }
+    );
 }
 
 pub async fn a_lease_of_somebody_else_or_of_another_aggregate_is_not_resumed(t: &TestDb) {
@@ -102,11 +108,11 @@ pub async fn a_lease_of_somebody_else_or_of_another_aggregate_is_not_resumed(t: 
     let other = t.order().await;
     for alive in [true, false] {
         let elsewhere = no_lock(t.locks.resume(&t.orders, &other, lease.id(), version(1)).await);
-        assert_eq!((elsewhere.why, elsewhere.key.as_ref()), (Why::OtherAggregate, Some(&lease.key)));
+        assert_eq!((elsewhere.why, elsewhere.key.as_ref()), (LeaseLossReason::OtherAggregate, Some(&lease.key)));
         let theirs = t.locks.acting_for(&lee());
-        assert_eq!(no_lock(theirs.resume(&t.orders, &no, lease.id(), seen).await).why, Why::NotYours);
+        assert_eq!(no_lock(theirs.resume(&t.orders, &no, lease.id(), seen).await).why, LeaseLossReason::NotYours);
         let foreign = t.locks.resume(&t.orders, &other, lease.id(), seen).await;
-        assert!(matches!(foreign, Err(Error::ForeignVersionToken { .. })), "{foreign:?}");
+        assert!(matches!(foreign, Err(Error::VersionTokenMismatch { .. })), "{foreign:?}");
         if alive {
             t.clock.advance(TTL);
         }
@@ -124,7 +130,7 @@ pub async fn an_advisory_lease_is_resumed_until_the_next_one_comes(t: &TestDb) {
     let expired = t.clock.now();
     t.locks.try_lock(&key, &lee()).await.unwrap();
     let lost = no_lock(t.locks.resume(&t.notes, &note, lease.id(), version(1)).await);
-    assert_eq!(lost.why, Why::Expired { at: expired });
+    assert_eq!(lost.why, LeaseLossReason::Expired { at: expired });
 }
 
 pub async fn resuming_and_taking_at_once_one_wins(t: &TestDb) {

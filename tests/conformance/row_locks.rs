@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tenure::{
     BreakError, DatabaseError, Error, Holder, LeaseError, LockError, LockId, LockKey, LockManager, LockMode, Owner,
-    TakeOverError, Unlocked, UpdateError, Wait,
+    SkipLocked, TakeOverError, UpdateError, Wait,
 };
 use tokio::sync::Barrier;
 use tokio::task::JoinHandle;
@@ -56,11 +56,11 @@ pub async fn a_row_that_somebody_holds_is_skipped_and_the_transaction_goes_on(t:
     let mut tx = t.db.begin().await.unwrap();
     let asked = Instant::now();
     let skipped = t.orders.find_unlocked(&mut tx, &held, LockMode::PessimisticWrite).await.unwrap();
-    assert!(matches!(skipped, Unlocked::Locked) && asked.elapsed() < Duration::from_secs(1));
+    assert!(matches!(skipped, SkipLocked::HeldByOther) && asked.elapsed() < Duration::from_secs(1));
     let missing = t.orders.find_unlocked(&mut tx, &random(), LockMode::PessimisticWrite).await.unwrap();
-    assert!(matches!(missing, Unlocked::NotFound));
+    assert!(matches!(missing, SkipLocked::NotFound));
     let found = t.orders.find_unlocked(&mut tx, &free, LockMode::PessimisticWrite).await.unwrap();
-    let Unlocked::Found(mut order) = found else { panic!("{found:?}") };
+    let SkipLocked::Acquired(mut order) = found else { panic!("{found:?}") };
     order.ship().unwrap();
     t.orders.save(&mut tx, &mut order).await.unwrap();
     tx.commit().await.unwrap();

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::{
-    HeldSet, LeaseSet, Limit, Limits, LockError, LockId, LockKey, LockManager, LockPolicy, NoLock, Owner, SetError,
-    UpdateError, Why,
+    HeldSet, LeaseLossReason, LeaseSet, LeaseSetError, Limit, Limits, LockError, LockId, LockKey, LockManager,
+    LockPolicy, NoLock, Owner, UpdateError,
 };
 use tokio::sync::Barrier;
 
@@ -22,9 +22,9 @@ fn generations(held: &HeldSet) -> Vec<i64> {
     held.leases().iter().map(|lease| lease.generation).collect()
 }
 
-fn ended(answer: Result<impl std::fmt::Debug, SetError>) -> Vec<NoLock> {
+fn ended(answer: Result<impl std::fmt::Debug, LeaseSetError>) -> Vec<NoLock> {
     match answer {
-        Err(SetError::Ended { ended, .. }) => ended,
+        Err(LeaseSetError::Ended { ended, .. }) => ended,
         other => panic!("expected Ended, found {other:?}"),
     }
 }
@@ -90,7 +90,7 @@ pub async fn asking_again_with_the_same_secret_gives_the_same_set(t: &TestDb) {
     t.locks.release_lock(&first.lock_id(&keys[1]).unwrap()).await.unwrap();
     let late = t.locks.try_lock_all_as(keys.clone(), &kim(), id.clone()).await;
     let Err(LockError::LockIdUsed(used)) = late else { panic!("{late:?}") };
-    assert_eq!((used.key.as_ref(), used.why), (Some(&keys[1]), Why::Released { at: t.clock.now() }));
+    assert_eq!((used.key.as_ref(), used.why), (Some(&keys[1]), LeaseLossReason::Released { at: t.clock.now() }));
     // Nor does it with more keys: what is free is not taken beside what is used up.
     let more = LockKey::new(keys[0].kind(), "more");
     let late = t.locks.try_lock_all_as(keys.iter().chain([&more]).cloned(), &kim(), id.clone()).await;
@@ -101,7 +101,10 @@ pub async fn asking_again_with_the_same_secret_gives_the_same_set(t: &TestDb) {
     let elsewhere = LockKey::new(random(), "elsewhere");
     t.locks.try_lock_as(&elsewhere, &kim(), id_of_one.lock_id(&more).unwrap()).await.unwrap();
     let used = t.locks.try_lock_all_as([more.clone()], &kim(), id_of_one.id().clone()).await;
-    assert!(matches!(&used, Err(LockError::LockIdUsed(used)) if used.why == Why::OtherAggregate), "{used:?}");
+    assert!(
+        matches!(&used, Err(LockError::LockIdUsed(used)) if used.why == LeaseLossReason::OtherAggregate),
+        "{used:?}"
+    );
     // Somebody else's secret is no use.
     assert!(matches!(
         t.locks.try_lock_all_as(keys, &lee(), id).await,
@@ -117,7 +120,7 @@ pub async fn a_set_that_was_released_is_free_and_its_generations_go_on(t: &TestD
         t.locks.release_set(&held).await.unwrap();
         let released = ended(t.locks.release_set(&held).await);
         assert_eq!(released.len(), 3);
-        assert!(released.iter().all(|no_lock| matches!(no_lock.why, Why::Released { .. })), "{released:?}");
+        assert!(released.iter().all(|no_lock| matches!(no_lock.why, LeaseLossReason::Released { .. })), "{released:?}");
     }
 }
 
@@ -131,7 +134,7 @@ pub async fn a_set_that_ran_out_is_taken_by_the_next_and_the_late_holder_learns_
     t.clock.advance(MINUTE);
     let lost = ended(t.locks.keep_set_alive(&first).await);
     assert_eq!(lost.iter().map(|no_lock| no_lock.key.as_ref().unwrap()).collect::<Vec<_>>(), [&keys[0], &keys[1]]);
-    assert!(lost.iter().all(|no_lock| no_lock.why == Why::Expired { at }), "{lost:?}");
+    assert!(lost.iter().all(|no_lock| no_lock.why == LeaseLossReason::Expired { at }), "{lost:?}");
     assert_eq!(lost[0].held_now.as_ref().map(|holder| &holder.owner), Some(&lee()));
 }
 
@@ -145,8 +148,11 @@ pub async fn one_heartbeat_keeps_a_whole_set_alive_and_says_which_member_has_end
     t.locks.break_lock(&two, 1, &lee(), "the courier is waiting").await.unwrap();
     t.clock.advance(4 * MINUTE);
     let answer = t.locks.keep_set_alive(&set).await;
-    let Err(SetError::Ended { ended, others }) = answer else { panic!("{answer:?}") };
-    assert!(matches!(&ended[..], [NoLock { key: Some(key), why: Why::Broken { .. }, .. }] if *key == two), "{ended:?}");
+    let Err(LeaseSetError::Ended { ended, others }) = answer else { panic!("{answer:?}") };
+    assert!(
+        matches!(&ended[..], [NoLock { key: Some(key), why: LeaseLossReason::Broken { .. }, .. }] if *key == two),
+        "{ended:?}"
+    );
     assert!(others.iter().all(|lease| lease.remaining == TTL) && others.len() == 2, "{others:?}");
 }
 
@@ -156,9 +162,9 @@ pub async fn checking_and_releasing_a_set_tell_which_member_had_ended(t: &TestDb
     assert_eq!(t.locks.check_set(&held).await.unwrap(), held);
     t.locks.release_lock(&held.lock_id(&two).unwrap()).await.unwrap();
     let by_somebody_else = ended(t.locks.acting_for(&lee()).check_set(&held).await);
-    assert!(by_somebody_else.iter().all(|no_lock| no_lock.why == Why::NotYours), "{by_somebody_else:?}");
+    assert!(by_somebody_else.iter().all(|no_lock| no_lock.why == LeaseLossReason::NotYours), "{by_somebody_else:?}");
     for answer in [ended(t.locks.check_set(&held).await), ended(t.locks.release_set(&held).await)] {
-        let [NoLock { key, why: Why::Released { .. }, .. }] = &answer[..] else { panic!("{answer:?}") };
+        let [NoLock { key, why: LeaseLossReason::Released { .. }, .. }] = &answer[..] else { panic!("{answer:?}") };
         assert_eq!(key.as_ref(), Some(&two));
     }
     for key in [one, three] {
@@ -168,7 +174,7 @@ pub async fn checking_and_releasing_a_set_tell_which_member_had_ended(t: &TestDb
     let unknown = LeaseSet::of(LockId::random(), [two.clone()]).unwrap();
     assert_eq!(
         ended(t.locks.check_set(&unknown).await)[0],
-        NoLock { key: Some(two), why: Why::Unknown, held_now: None }
+        NoLock { key: Some(two), why: LeaseLossReason::Unknown, held_now: None }
     );
 }
 

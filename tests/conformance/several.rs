@@ -80,7 +80,7 @@ pub async fn what_the_database_cannot_do_is_refused_by_name(t: &TestDb) {
     let mut tx = t.db.begin().await.unwrap();
     let found = t.orders.find_unlocked(&mut tx, &no, LockMode::PessimisticWrite).await;
     match found {
-        Ok(found) => assert!(can.skip_locked && matches!(found, tenure::Unlocked::Found(_))),
+        Ok(found) => assert!(can.skip_locked && matches!(found, tenure::SkipLocked::Acquired(_))),
         Err(Error::Database(DatabaseError::Unsupported(why))) => assert!(!can.skip_locked && why.contains("find")),
         Err(error) => panic!("{error}"),
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::{
-    Error, LeaseError, LockError, LockId, LockKey, LockManager, LockPolicy, Owner, RequestError, TakeOverError,
-    UpdateError, Why,
+    Error, LeaseError, LeaseLossReason, LockError, LockId, LockKey, LockManager, LockPolicy, Owner, RequestError,
+    TakeOverError, UpdateError,
 };
 use tokio::sync::Barrier;
 
@@ -79,7 +79,7 @@ pub async fn a_share_that_ran_out_keeps_out_nobody_and_is_told_so(t: &TestDb) {
     let at = t.clock.now();
     assert_eq!(locks.try_lock(&key, &lee()).await.unwrap().generation, 2);
     let Err(LeaseError::NoLock(lost)) = locks.check_lock(share.id()).await else { panic!("two hold it") };
-    assert_eq!((lost.why, lost.held_now.unwrap().owner), (Why::Expired { at }, lee()));
+    assert_eq!((lost.why, lost.held_now.unwrap().owner), (LeaseLossReason::Expired { at }, lee()));
 }
 
 pub async fn a_lock_held_alone_that_ran_out_gives_way_to_readers(t: &TestDb) {
@@ -90,7 +90,7 @@ pub async fn a_lock_held_alone_that_ran_out_gives_way_to_readers(t: &TestDb) {
     let at = t.clock.now();
     assert_eq!(locks.try_lock_shared(&key, &lee()).await.unwrap().generation, 2);
     let Err(LeaseError::NoLock(lost)) = locks.check_lock(alone.id()).await else { panic!("two hold it") };
-    assert_eq!(lost.why, Why::Expired { at });
+    assert_eq!(lost.why, LeaseLossReason::Expired { at });
     assert!(locks.resume(&t.orders, &no, alone.id(), version(1)).await.is_err());
 }
 
@@ -99,11 +99,11 @@ pub async fn a_share_does_not_allow_to_save_and_keeps_others_from_it(t: &TestDb)
     let share = locks.try_lock_shared(&LockKey::of::<Order>(&no), &kim()).await.unwrap();
     let saved = t.orders.update(&no).by(&kim()).holding(share.id()).run(Order::ship).await;
     let Err(UpdateError::Failed(Error::NoLock(no_lock))) = saved else { panic!("{saved:?}") };
-    assert_eq!(no_lock.why, Why::SharedOnly);
+    assert_eq!(no_lock.why, LeaseLossReason::SharedOnly);
     assert!(no_lock.to_string().contains("lock it alone"), "{no_lock}");
     let mut tx = t.db.begin().await.unwrap();
     let guarded = locks.guard(&mut tx, share.id()).await;
-    assert!(matches!(guarded, Err(LeaseError::NoLock(no_lock)) if no_lock.why == Why::SharedOnly));
+    assert!(matches!(guarded, Err(LeaseError::NoLock(no_lock)) if no_lock.why == LeaseLossReason::SharedOnly));
     drop(tx);
     let beside = t.orders.update(&no).by(&lee()).unless_locked().run(Order::ship).await;
     let Err(UpdateError::Failed(Error::AlreadyLocked(reader))) = beside else { panic!("{beside:?}") };
@@ -270,6 +270,6 @@ pub async fn resuming_an_advisory_lease_while_the_next_one_comes_one_is_told_of_
         assert_eq!(resumed.is_ok(), alive, "{resumed:?}");
         assert_eq!(t.locks.release_lock(lease.id()).await.is_ok(), alive);
         let Err(LeaseError::NoLock(ended)) = t.locks.check_lock(lease.id()).await else { panic!("it lives on") };
-        assert_eq!(matches!(ended.why, Why::Released { .. }), alive, "{ended:?}");
+        assert_eq!(matches!(ended.why, LeaseLossReason::Released { .. }), alive, "{ended:?}");
     }
 }

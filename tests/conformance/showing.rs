@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 
 use tenure::{
-    Answer, AnswerError, BreakError, Error, Holder, LeaseError, LockError, LockId, LockKey, LockManager, LockPolicy,
-    NoLock, Owner, ShowOwner, TakeOverError, UpdateError, Why,
+    AnswerError, BreakError, Error, Holder, LeaseError, LeaseLossReason, LockError, LockId, LockKey, LockManager,
+    LockPolicy, NoLock, Owner, ShowOwner, TakeOverError, TransferReply, UpdateError,
 };
 
 use super::order::Order;
@@ -30,9 +30,11 @@ fn says_nothing(of: impl Debug) {
     assert!(!said.contains("secret-id") && !said.contains("Secret Name"), "{said}");
 }
 
-fn told(why: &Why) -> &Owner {
+fn told(why: &LeaseLossReason) -> &Owner {
     match why {
-        Why::Broken { by, .. } | Why::TakenOver { by, .. } | Why::HandedOver { to: by, .. } => by,
+        LeaseLossReason::Broken { by, .. }
+        | LeaseLossReason::TakenOver { by, .. }
+        | LeaseLossReason::HandedOver { to: by, .. } => by,
         other => panic!("{other:?}"),
     }
 }
@@ -128,11 +130,11 @@ pub async fn whoever_asks_for_an_anonymous_lock_is_answered_without_being_known(
     let asking = locks.requests(lease.id()).await.unwrap();
     says_nothing(&asking);
     // Nor can it be found out by guessing.
-    let guessed = locks.answer_request(lease.id(), "secret-id", Answer::Declined { message: "no".into() }).await;
+    let guessed = locks.answer_request(lease.id(), "secret-id", TransferReply::Declined { message: "no".into() }).await;
     assert!(matches!(guessed, Err(AnswerError::NotAsked { .. })), "{guessed:?}");
     assert!(matches!(locks.hand_over(lease.id(), "secret-id").await, Err(AnswerError::NotAsked { .. })));
     let who = asking[0].by.id.clone();
-    let no = Answer::Declined { message: "no".into() };
+    let no = TransferReply::Declined { message: "no".into() };
     let answered = locks.answer_request(lease.id(), &who, no.clone()).await.unwrap();
     assert_eq!((&answered.by.id, answered.answer.as_ref()), (&who, Some(&no)));
     assert_eq!(locks.request(&key, 1, &secret(), "please").await.unwrap().answer, Some(no));

@@ -49,31 +49,31 @@ impl TestDb {
 
     /// The same database as another process sees it: with connections of its own.
     pub async fn another_process(&self) -> Database {
-        Database::connect_with(&self.url, ConnectOptions::new().going_by(self.clock.clone())).await.unwrap()
+        Database::connect_with(&self.url, ConnectOptions::new().clock(self.clock.clone())).await.unwrap()
     }
 
     /// As [`another_process`](Self::another_process), for a runtime of its own.
     pub fn connecting(&self) -> impl Future<Output = Database> + Send + use<> {
         let (url, clock) = (self.url.clone(), self.clock.clone());
-        async move { Database::connect_with(&url, ConnectOptions::new().going_by(clock)).await.unwrap() }
+        async move { Database::connect_with(&url, ConnectOptions::new().clock(clock)).await.unwrap() }
     }
 
     /// As [`another_process`](Self::another_process), that looks so often what happened to what it watches.
     pub async fn process_looking_every(&self, interval: Duration) -> Database {
-        let options = ConnectOptions::new().going_by(self.clock.clone()).looking_every(interval);
+        let options = ConnectOptions::new().clock(self.clock.clone()).poll_interval(interval);
         Database::connect_with(&self.url, options).await.unwrap()
     }
 
     /// The same, with at most so many connections for transactions and loads.
     pub async fn another_process_with(&self, connections: u32) -> Database {
         let options = ConnectOptions::new().max_connections(connections.try_into().unwrap());
-        Database::connect_with(&self.url, options.going_by(self.clock.clone())).await.unwrap()
+        Database::connect_with(&self.url, options.clock(self.clock.clone())).await.unwrap()
     }
 
     /// The same, whose transactions may stand still for so long.
     pub async fn another_process_that_stands_still_for(&self, limit: Duration) -> Database {
         let options = ConnectOptions::new().idle_in_transaction(limit);
-        Database::connect_with(&self.url, options.going_by(self.clock.clone())).await.unwrap()
+        Database::connect_with(&self.url, options.clock(self.clock.clone())).await.unwrap()
     }
 
     /// The same, by the database's own clock, and for a program whose connections are in another time zone. (On PostgreSQL

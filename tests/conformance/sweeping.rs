@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure::{Lease, LeaseState, LockError, LockId, LockKey, LockPolicy, Owner, SweepError, Swept, Why};
+use tenure::{Lease, LeaseLossReason, LeaseState, LockError, LockId, LockKey, LockPolicy, Owner, SweepError, Swept};
 use tokio::sync::Barrier;
 
 use super::support::{MINUTE, TTL, TestDb, kim, lee, random};
@@ -35,8 +35,8 @@ pub async fn what_ended_long_ago_is_swept_and_what_is_held_or_ended_lately_is_no
         Err(tenure::LeaseError::NoLock(lost)) => lost.why,
         other => panic!("{other:?}"),
     };
-    assert_eq!(lost(&lately).await, Why::Released { at: t.clock.now() });
-    assert_eq!((lost(&released).await, lost(&ran_out).await), (Why::Unknown, Why::Unknown));
+    assert_eq!(lost(&lately).await, LeaseLossReason::Released { at: t.clock.now() });
+    assert_eq!((lost(&released).await, lost(&ran_out).await), (LeaseLossReason::Unknown, LeaseLossReason::Unknown));
     let page = t.locks.list().of_type(&kind).run().await.unwrap();
     assert_eq!(page.items.iter().map(|listed| listed.key.id()).collect::<Vec<_>>(), ["held"]);
     assert_eq!(t.locks.history().of_type(&kind).run().await.unwrap().items.len(), 1);
@@ -176,10 +176,10 @@ pub async fn a_lease_that_ran_out_goes_into_the_history_when_its_row_is_swept(t:
     t.clock.advance(31 * DAY);
     t.locks.sweep(30 * DAY).keeping_history_for(60 * DAY).of_type(key.kind()).run().await.unwrap();
     let past = t.locks.history().of_key(&key).run().await.unwrap().items.remove(0);
-    assert_eq!((past.owner, past.why, past.generation), (kim(), Why::Expired { at }, 1));
+    assert_eq!((past.owner, past.why, past.generation), (kim(), LeaseLossReason::Expired { at }, 1));
     assert!(matches!(
         t.locks.check_lock(lease.id()).await,
-        Err(tenure::LeaseError::NoLock(lost)) if lost.why == Why::Expired { at }
+        Err(tenure::LeaseError::NoLock(lost)) if lost.why == LeaseLossReason::Expired { at }
     ));
 }
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tenure::{Holder, Lease, LeaseError, LockError, LockId, LockKey, LockManager, Owner, TakeOverError, Why};
+use tenure::{
+    Holder, Lease, LeaseError, LeaseLossReason, LockError, LockId, LockKey, LockManager, Owner, TakeOverError,
+};
 use tokio::sync::Barrier;
 
 use super::support::{MINUTE, TTL, TestDb, key, kim, lee, random};
@@ -12,7 +14,7 @@ fn open(t: &TestDb) -> LockManager {
     t.locks.clone().with_take_over_permission("Order", |_: &Owner, _: &Holder| true)
 }
 
-async fn why(t: &TestDb, lease: &Lease) -> Why {
+async fn why(t: &TestDb, lease: &Lease) -> LeaseLossReason {
     match t.locks.check_lock(lease.id()).await {
         Err(LeaseError::NoLock(no_lock)) => no_lock.why,
         other => panic!("expected NoLock, found {other:?}"),
@@ -34,7 +36,7 @@ pub async fn whoever_takes_over_gets_the_next_generation_and_the_old_holder_lear
     t.clock.advance(MINUTE);
     let new = open(t).take_over(&key, 1, &lee(), LockId::random(), " on holiday ").await.unwrap();
     assert_eq!((new.generation, new.remaining, new.since, &new.owner), (2, TTL, t.clock.now(), &lee()));
-    let taken = Why::TakenOver { by: lee(), at: t.clock.now(), reason: "on holiday".into() };
+    let taken = LeaseLossReason::TakenOver { by: lee(), at: t.clock.now(), reason: "on holiday".into() };
     assert_eq!(why(t, &old).await, taken);
     let beat = t.locks.keep_alive(&[old.id().clone(), new.id().clone()]).await.unwrap();
     assert_eq!(beat[0].as_ref().unwrap_err().held_now.as_ref().map(|holder| holder.generation), Some(2));
@@ -51,7 +53,7 @@ pub async fn without_permission_one_moves_only_ones_own_lock_to_another_tab(t: &
     assert!(t.locks.check_lock(first.id()).await.is_ok());
     let second = t.locks.take_over(&key, 1, &kim(), LockId::random(), "another tab").await.unwrap();
     assert_eq!(second.generation, 2);
-    assert!(matches!(why(t, &first).await, Why::TakenOver { by, .. } if by == kim()));
+    assert!(matches!(why(t, &first).await, LeaseLossReason::TakenOver { by, .. } if by == kim()));
     // The rule is asked with the holder of that generation.
     let (kims, lees) = (kim(), lee());
     let rule = move |by: &Owner, holder: &Holder| *by == lees && holder.owner == kims && holder.generation == 2;
@@ -90,10 +92,16 @@ pub async fn asking_again_to_take_over_gives_the_same_lease_and_a_used_lock_id_n
     }
     // The old lock id has ended, the other one holds another aggregate.
     let used = locks.take_over(&key, 2, &kim(), old.id().clone(), "back").await;
-    assert!(matches!(&used, Err(TakeOverError::LockIdUsed(no)) if matches!(no.why, Why::TakenOver { .. })), "{used:?}");
+    assert!(
+        matches!(&used, Err(TakeOverError::LockIdUsed(no)) if matches!(no.why, LeaseLossReason::TakenOver { .. })),
+        "{used:?}"
+    );
     let other = t.locks.try_lock(&super::support::key(), &kim()).await.unwrap();
     let used = locks.take_over(&key, 2, &kim(), other.id().clone(), "back").await;
-    assert!(matches!(&used, Err(TakeOverError::LockIdUsed(no)) if no.why == Why::OtherAggregate), "{used:?}");
+    assert!(
+        matches!(&used, Err(TakeOverError::LockIdUsed(no)) if no.why == LeaseLossReason::OtherAggregate),
+        "{used:?}"
+    );
     assert_eq!(t.locks.check_lock(&id).await.unwrap().generation, 2);
 }
 
@@ -131,10 +139,13 @@ pub async fn a_takeover_and_a_release_at_once_end_the_lease_once(t: &TestDb) {
         let taken = taking.await.unwrap();
         match (&released, &taken) {
             (Ok(()), Err(_)) => {
-                assert_eq!((changed(&taken), why(t, &lease).await), (vec![], Why::Released { at: t.clock.now() }));
+                assert_eq!(
+                    (changed(&taken), why(t, &lease).await),
+                    (vec![], LeaseLossReason::Released { at: t.clock.now() })
+                );
             }
             (Err(LeaseError::NoLock(lost)), Ok(taken)) => {
-                assert!(matches!(lost.why, Why::TakenOver { .. }), "{lost:?}");
+                assert!(matches!(lost.why, LeaseLossReason::TakenOver { .. }), "{lost:?}");
                 assert_eq!(t.locks.check_lock(taken.id()).await.unwrap().generation, 2);
             }
             both => panic!("{both:?}"),
@@ -155,9 +166,9 @@ pub async fn all_that_somebody_holds_is_released_and_nothing_else(t: &TestDb) {
     let keys: Vec<_> = released.into_iter().map(|holder| holder.key).collect();
     assert_eq!(keys, [first.key.clone(), note.key.clone()]);
     for lease in [&first, &note] {
-        assert_eq!(why(t, lease).await, Why::Released { at: t.clock.now() });
+        assert_eq!(why(t, lease).await, LeaseLossReason::Released { at: t.clock.now() });
     }
-    assert!(matches!(why(t, &expired).await, Why::Expired { .. }));
+    assert!(matches!(why(t, &expired).await, LeaseLossReason::Expired { .. }));
     assert!(t.locks.check_lock(others.id()).await.is_ok());
     assert_eq!(t.locks.release_all(&leaver.id).await.unwrap(), []);
     assert_eq!(t.locks.try_lock(&first.key, &other).await.unwrap().generation, 2);
@@ -179,7 +190,10 @@ pub async fn releasing_all_and_beating_at_once_never_deadlocks(t: &TestDb) {
         barrier.wait().await;
         assert_eq!(t.locks.release_all(&owner.id).await.unwrap().len(), 12);
         for beat in beating.await.unwrap().unwrap() {
-            assert!(beat.is_ok() || matches!(&beat, Err(no) if matches!(no.why, Why::Released { .. })), "{beat:?}");
+            assert!(
+                beat.is_ok() || matches!(&beat, Err(no) if matches!(no.why, LeaseLossReason::Released { .. })),
+                "{beat:?}"
+            );
         }
     }
 }

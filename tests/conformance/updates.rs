@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tenure::value::Value;
 use tenure::{
-    Error, Loaded, LockError, LockId, LockKey, LockManager, LockMode, Merge, Repository, Retry, Side, UpdateError,
-    Version, Why,
+    Error, LeaseLossReason, Loaded, LockError, LockId, LockKey, LockManager, LockMode, Merge, Repository, Retry, Side,
+    UpdateError, Version,
 };
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
@@ -24,7 +24,7 @@ fn failed(outcome: Outcome) -> Error {
     }
 }
 
-fn why(outcome: Outcome) -> Why {
+fn why(outcome: Outcome) -> LeaseLossReason {
     match failed(outcome) {
         Error::NoLock(no_lock) => no_lock.why,
         other => panic!("expected NoLock, found {other:?}"),
@@ -206,12 +206,12 @@ pub async fn a_late_save_without_the_lease_changes_nothing(t: &TestDb) {
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
     let late = || t.orders.update(&no).by(&kim()).releasing(lease.id()).run(|order| order.send_to("late"));
     t.clock.advance(TTL);
-    assert_eq!(why(late().await), Why::Expired { at: t.clock.now() });
+    assert_eq!(why(late().await), LeaseLossReason::Expired { at: t.clock.now() });
     let next = t.locks.try_lock(&key, &lee()).await.unwrap();
     t.orders.update(&no).by(&lee()).releasing(next.id()).run(|order| order.send_to("in time")).await.unwrap();
-    assert!(matches!(why(late().await), Why::Expired { .. }));
+    assert!(matches!(why(late().await), LeaseLossReason::Expired { .. }));
     let unknown = LockId::random();
-    assert_eq!(why(t.orders.update(&no).holding(&unknown).run(Order::ship).await), Why::Unknown);
+    assert_eq!(why(t.orders.update(&no).holding(&unknown).run(Order::ship).await), LeaseLossReason::Unknown);
     let (stored, at) = t.stored(&no).await;
     assert_eq!((stored.ship_to.line1.as_str(), at), ("in time", version(2)));
 }
@@ -220,9 +220,9 @@ pub async fn a_lease_of_another_aggregate_or_person_is_refused(t: &TestDb) {
     let (mine, other) = (t.order().await, t.order().await);
     let lease = t.locks.try_lock(&LockKey::of::<Order>(&mine), &kim()).await.unwrap();
     let on_other = t.orders.update(&other).by(&kim()).holding(lease.id()).run(Order::ship);
-    assert_eq!(why(on_other.await), Why::OtherAggregate);
+    assert_eq!(why(on_other.await), LeaseLossReason::OtherAggregate);
     let by_other = t.orders.update(&mine).by(&lee()).holding(lease.id()).run(Order::ship);
-    assert_eq!(why(by_other.await), Why::NotYours);
+    assert_eq!(why(by_other.await), LeaseLossReason::NotYours);
     assert_eq!((t.stored(&mine).await.1, t.stored(&other).await.1), (Version::FIRST, Version::FIRST));
 }
 
@@ -334,6 +334,6 @@ pub async fn a_dry_run_answers_as_the_save_would_and_changes_nothing(t: &TestDb)
     let Error::VersionConflict(conflict) = late else { panic!("{late:?}") };
     assert!(conflict.fields.iter().any(|field| field.mine == Some(Value::Text("x".into()))));
     let gone = t.orders.update(&no).by(&kim()).holding(lease.id()).dry_run(Order::ship).await;
-    assert!(matches!(why(gone), Why::Released { .. }));
+    assert!(matches!(why(gone), LeaseLossReason::Released { .. }));
     assert_eq!(t.stored(&no).await.1, version(2));
 }

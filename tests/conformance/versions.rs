@@ -14,7 +14,7 @@ pub async fn a_token_of_another_order_is_refused_and_nothing_is_looked_at(t: &Te
     let (no, other) = (t.order().await, t.order().await);
     let token = t.orders.get(&other).await.unwrap().unwrap().token();
     let refused = t.orders.update(&no).expecting(token).run(Order::ship).await;
-    let Err(UpdateError::Failed(Error::ForeignVersionToken { id, .. })) = refused else { panic!("{refused:?}") };
+    let Err(UpdateError::Failed(Error::VersionTokenMismatch { id, .. })) = refused else { panic!("{refused:?}") };
     assert_eq!(id, no);
     assert_eq!(t.stored(&no).await.1, Version::FIRST);
     let token = VersionToken::<Order>::new(&no, Version::FIRST);
@@ -164,7 +164,7 @@ pub async fn another_aggregate_that_has_changed_is_a_conflict(t: &TestDb) {
     assert!(matches!(missing, Err(Error::NotFound { .. })), "{missing:?}");
     let foreign = VersionToken::<Counter>::new(&random(), version(2));
     let foreign = t.counters.assert_unchanged(&mut tx, &limit, foreign).await;
-    assert!(matches!(foreign, Err(Error::ForeignVersionToken { .. })), "{foreign:?}");
+    assert!(matches!(foreign, Err(Error::VersionTokenMismatch { .. })), "{foreign:?}");
     // Nothing failed in the database, so the transaction goes on.
     let mut order = t.find(&mut tx, &no).await;
     order.ship().unwrap();

@@ -3,7 +3,10 @@
 use std::future::IntoFuture;
 use std::time::Duration;
 
-use tenure::{Beat, LockEvent, LockKey, LockManager, LockPolicy, LockSnapshot, Owner, Presence, ShowOwner, Watch, Why};
+use tenure::{
+    Heartbeat, LeaseLossReason, LockEvent, LockKey, LockManager, LockPolicy, LockSnapshot, Owner, Presence, ShowOwner,
+    Watch,
+};
 
 use super::support::{MINUTE, TTL, TestDb, key, kim, lee, random, version};
 
@@ -62,11 +65,11 @@ fn short(event: &LockEvent) -> String {
         LockEvent::PresenceChanged(holder) => format!("{} is {:?}", holder.generation, holder.presence()),
         LockEvent::Ended { holder, why } => {
             let how = match why {
-                Why::Released { .. } => "released".into(),
-                Why::Expired { .. } => "expired".into(),
-                Why::Broken { by, reason, .. } => format!("broken by {}: {reason}", by.id),
-                Why::TakenOver { by, reason, .. } => format!("taken over by {}: {reason}", by.id),
-                Why::HandedOver { to, .. } => format!("handed over to {}", to.id),
+                LeaseLossReason::Released { .. } => "released".into(),
+                LeaseLossReason::Expired { .. } => "expired".into(),
+                LeaseLossReason::Broken { by, reason, .. } => format!("broken by {}: {reason}", by.id),
+                LeaseLossReason::TakenOver { by, reason, .. } => format!("taken over by {}: {reason}", by.id),
+                LeaseLossReason::HandedOver { to, .. } => format!("handed over to {}", to.id),
                 other => format!("{other:?}"),
             };
             format!("{} of {} {how}", holder.generation, holder.owner.id)
@@ -183,11 +186,11 @@ pub async fn whether_the_holder_is_there_is_told(t: &TestDb) {
     t.clock.advance(3 * MINUTE);
     t.db.look_now().await.unwrap();
     assert_eq!(events.short().await, format!("1 is {:?}", Presence::Unreachable));
-    t.locks.keep_alive_with(&[Beat::idle(lease.id().clone(), 10 * MINUTE)]).await.unwrap();
+    t.locks.keep_alive_with(&[Heartbeat::idle(lease.id().clone(), 10 * MINUTE)]).await.unwrap();
     t.db.look_now().await.unwrap();
     assert_eq!(events.short().await, format!("1 is {:?}", Presence::Active));
     t.clock.advance(2 * MINUTE);
-    t.locks.keep_alive_with(&[Beat::idle(lease.id().clone(), 5 * MINUTE)]).await.unwrap();
+    t.locks.keep_alive_with(&[Heartbeat::idle(lease.id().clone(), 5 * MINUTE)]).await.unwrap();
     assert_eq!(events.short().await, format!("1 is {:?}", Presence::Idle));
     t.locks.keep_alive(&[lease.id().clone()]).await.unwrap();
     assert_eq!(events.short().await, format!("1 is {:?}", Presence::Active));
@@ -253,7 +256,7 @@ pub async fn whom_the_policy_hides_is_hidden_from_those_who_watch(t: &TestDb) {
         // Its holder names whoever asks by a handle, and only those two know what was said.
         assert_eq!((request.by.id == "lee", request.by.name == "Lee Junho"), (viewer == "lee", viewer == "lee"));
         assert_eq!(request.note, if viewer == "park" { "" } else { "please" });
-        let Some(LockEvent::Ended { holder, why: Why::Broken { by, .. } }) = events.next().await else {
+        let Some(LockEvent::Ended { holder, why: LeaseLossReason::Broken { by, .. } }) = events.next().await else {
             panic!("no end")
         };
         assert_eq!((holder.owner.is_hidden(), by.is_hidden()), (viewer != "kim", viewer != "lee"));

@@ -107,10 +107,10 @@ async fn settings_that_lose_acknowledged_locks_are_refused_unless_told_otherwise
         let server = settings.iter().fold(MariaDb::builder(), |server, (name, value)| server.setting(*name, *value));
         let server = server.start().unwrap();
         let said = refused(&server.url(DATABASE)).await;
-        assert!(said.contains(name) && said.contains("accepting_volatile_settings"), "{said}");
+        assert!(said.contains(name) && said.contains("allow_unsafe_durability"), "{said}");
         let diagnosis = Database::diagnose(&server.url(DATABASE)).await.unwrap();
         assert!(!diagnosis.is_healthy() && diagnosis.to_string().contains("BAD"), "{diagnosis}");
-        let options = ConnectOptions::new().accepting_volatile_settings();
+        let options = ConnectOptions::new().allow_unsafe_durability();
         Database::connect_with(&server.url(DATABASE), options).await.unwrap();
     }
 }
@@ -120,7 +120,7 @@ async fn a_server_that_only_reads_is_refused_as_such() {
     let server = MariaDb::start().unwrap();
     open(&server).await.0.close().await;
     server.query(DATABASE, "set global read_only = on").unwrap();
-    let options = ConnectOptions::new().accepting_volatile_settings();
+    let options = ConnectOptions::new().allow_unsafe_durability();
     for options in [ConnectOptions::new(), options] {
         let refused = Database::connect_with(&server.url(DATABASE), options).await;
         assert!(matches!(refused, Err(DatabaseError::ReadOnly)), "{refused:?}");

@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use sqlx::Row;
 use tenure::{
-    ConnectOptions, Database, Lease, LeaseError, LockError, LockId, LockKey, LockManager, ManualClock, Owner, Why,
+    ConnectOptions, Database, Lease, LeaseError, LeaseLossReason, LockError, LockId, LockKey, LockManager, ManualClock,
+    Owner,
 };
 use testkit::{DATABASE, MariaDb};
 use tokio::sync::Barrier;
@@ -122,7 +123,7 @@ async fn batches_in_opposite_orders_from_two_processes_have_one_winner_for_each_
     let server = MariaDb::start().unwrap();
     let clock = ManualClock::new();
     let open = async || {
-        let options = ConnectOptions::new().going_by(clock.clone());
+        let options = ConnectOptions::new().clock(clock.clone());
         Database::connect_with(&server.url(DATABASE), options).await.unwrap()
     };
     let (db, elsewhere) = (open().await, open().await);
@@ -290,7 +291,7 @@ async fn questions_that_are_cut_at_any_moment_leave_neither_a_transaction_nor_a_
 #[tokio::test]
 async fn what_is_answered_together_is_what_is_answered_alone() {
     let clock = ManualClock::new();
-    let options = ConnectOptions::new().going_by(clock.clone());
+    let options = ConnectOptions::new().clock(clock.clone());
     let db = Database::connect_with(&testkit::server_url(testkit::Kind::MariaDb), options).await.unwrap();
     let (locks, keys) = (LockManager::new(&db), keys(30));
     let (minute, ttl) = (Duration::from_secs(60), Duration::from_secs(300));
@@ -326,18 +327,27 @@ async fn what_is_answered_together_is_what_is_answered_alone() {
     of_one_kind(checked, 1, ttl, start + minute * 2);
     let hers = locks.acting_for(&lee);
     for refused in together(first.iter().map(async |id| hers.release_lock(id).await)).await {
-        assert!(matches!(&refused, Err(LeaseError::NoLock(no_lock)) if no_lock.why == Why::NotYours), "{refused:?}");
+        assert!(
+            matches!(&refused, Err(LeaseError::NoLock(no_lock)) if no_lock.why == LeaseLossReason::NotYours),
+            "{refused:?}"
+        );
     }
     clock.advance(ttl);
     let taken = together(keys.iter().map(async |key| locks.try_lock(key, &kim).await.unwrap())).await;
     let next = ids(&of_one_kind(taken, 2, ttl, clock.now()));
     let at = start + minute * 2 + ttl;
     for late in together(first.iter().map(async |id| locks.check_lock(id).await)).await {
-        assert!(matches!(&late, Err(LeaseError::NoLock(late)) if late.why == Why::Expired { at }), "{late:?}");
+        assert!(
+            matches!(&late, Err(LeaseError::NoLock(late)) if late.why == LeaseLossReason::Expired { at }),
+            "{late:?}"
+        );
     }
     together(next.iter().map(async |id| locks.release_lock(id).await.unwrap())).await;
     for late in together(next.iter().map(async |id| locks.release_lock(id).await)).await {
-        assert!(matches!(&late, Err(LeaseError::NoLock(late)) if late.why == Why::Released { at }), "{late:?}");
+        assert!(
+            matches!(&late, Err(LeaseError::NoLock(late)) if late.why == LeaseLossReason::Released { at }),
+            "{late:?}"
+        );
     }
     let taken = together(keys.iter().map(async |key| locks.try_lock(key, &kim).await.unwrap())).await;
     of_one_kind(taken, 3, ttl, at);

@@ -80,7 +80,7 @@ mod sqlite {
         let directory = tempfile::tempdir().unwrap();
         let clock = ManualClock::new();
         let url = format!("sqlite://{}/test.db", directory.path().display());
-        let db = Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap();
+        let db = Database::connect_with(&url, ConnectOptions::new().clock(clock.clone())).await.unwrap();
         let mut tx = db.begin().await.unwrap();
         tx.sea_orm().unwrap().execute_unprepared(TABLES).await.unwrap();
         tx.commit().await.unwrap();
@@ -104,7 +104,7 @@ mod postgres {
     pub async fn open() -> TestDb {
         let url = testkit::server_url(testkit::Kind::Postgres);
         let clock = ManualClock::new();
-        let db = Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap();
+        let db = Database::connect_with(&url, ConnectOptions::new().clock(clock.clone())).await.unwrap();
         db.migrate(&sqlx::migrate!("tests/tables/postgres")).await.unwrap();
         TestDb::new(db, url, clock, ())
     }
@@ -122,7 +122,7 @@ mod mysql {
     pub async fn open() -> TestDb {
         let url = testkit::server_url(testkit::Kind::MariaDb);
         let clock = ManualClock::new();
-        let db = Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap();
+        let db = Database::connect_with(&url, ConnectOptions::new().clock(clock.clone())).await.unwrap();
         db.migrate(&sqlx::migrate!("tests/tables/mysql")).await.unwrap();
         TestDb::new(db, url, clock, ())
     }

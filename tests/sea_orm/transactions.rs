@@ -47,7 +47,7 @@ pub async fn a_save_under_a_lease_frees_it_with_the_commit(t: &TestDb) {
         let mut tx = t.db.begin().await.unwrap();
         t.locks.guard(&mut tx, lease.id()).await.unwrap();
         labelled(&parcel, &label).update_versioned(&tx.sea_orm().unwrap()).await.unwrap();
-        t.locks.release_in(&mut tx, lease.id()).await.unwrap();
+        t.locks.release_within(&mut tx, lease.id()).await.unwrap();
         match commit {
             true => tx.commit().await.unwrap(),
             false => drop(tx),

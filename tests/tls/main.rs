@@ -28,7 +28,7 @@ async fn refused(url: &str, options: ConnectOptions) -> String {
 }
 
 fn names_the_way_out(text: &str) {
-    for words in ["not this machine", "ConnectOptions::allowing_plaintext", "--allow-plaintext"] {
+    for words in ["not this machine", "ConnectOptions::allow_plaintext", "--allow-plaintext"] {
         assert!(text.contains(words), "{words:?} is not in: {text}");
     }
 }

@@ -68,7 +68,7 @@ async fn plaintext_to_another_host_is_refused_unless_allowed() {
     let url = testkit::new_database(testkit::Kind::MariaDb);
     for mode in ["", "?ssl-mode=preferred", "?ssl-mode=disabled"] {
         names_the_way_out(&refused(&format!("{}{mode}", remote(&url)), ConnectOptions::new()).await);
-        let allowed = ConnectOptions::new().allowing_plaintext();
+        let allowed = ConnectOptions::new().allow_plaintext();
         let looked = Database::diagnose_with(&format!("{}{mode}", remote(&url)), allowed.clone()).await.unwrap();
         assert_eq!(looked.transport, Transport::Plaintext { local: false }, "{mode}");
         Database::connect_with(&format!("{}{mode}", remote(&url)), allowed).await.unwrap().close().await;

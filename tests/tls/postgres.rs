@@ -96,14 +96,14 @@ async fn plaintext_to_another_host_is_refused_unless_allowed() {
     let url = testkit::new_database(testkit::Kind::Postgres);
     for mode in ["", "?sslmode=prefer", "?sslmode=allow", "?sslmode=disable"] {
         names_the_way_out(&refused(&format!("{}{mode}", remote(&url)), ConnectOptions::new()).await);
-        let allowed = ConnectOptions::new().allowing_plaintext();
+        let allowed = ConnectOptions::new().allow_plaintext();
         let looked = Database::diagnose_with(&format!("{}{mode}", remote(&url)), allowed.clone()).await.unwrap();
         assert_eq!(looked.transport, Transport::Plaintext { local: false }, "{mode}");
         assert!(looked.to_string().contains("PLAINTEXT over the network"), "{looked}");
         Database::connect_with(&format!("{}{mode}", remote(&url)), allowed).await.unwrap().close().await;
     }
     for mode in ["require", "verify-ca", "verify-full"] {
-        let text = refused(&format!("{url}?sslmode={mode}"), ConnectOptions::new().allowing_plaintext()).await;
+        let text = refused(&format!("{url}?sslmode={mode}"), ConnectOptions::new().allow_plaintext()).await;
         assert!(text.contains("does not offer TLS, which the URL asks for"), "{text}");
     }
     assert_eq!(transport(&url).await, Transport::Plaintext { local: true });

@@ -66,8 +66,8 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::{Form, RequestExt};
 use serde::Deserialize;
 use tenure::{
-    Aggregate, Error, Holder, Lease, LeaseError, LockError, LockId, LockKey, LockManager, NoLock, Owner, Repository,
-    TakeOverError, UpdateError, VersionToken, Why,
+    Aggregate, Error, Holder, Lease, LeaseError, LeaseLossReason, LockError, LockId, LockKey, LockManager, NoLock,
+    Owner, Repository, TakeOverError, UpdateError, VersionToken,
 };
 
 pub use told::Told;
@@ -216,7 +216,7 @@ impl<A: Aggregate> Beat<A> {
         let exclusive = locks.policy(key.kind()).is_exclusive();
         if let Mine::Ended(no_lock) = &mine
             && !needs_lease
-            && (!exclusive || matches!(no_lock.why, Why::Unknown | Why::Released { .. }))
+            && (!exclusive || matches!(no_lock.why, LeaseLossReason::Unknown | LeaseLossReason::Released { .. }))
         {
             mine = Mine::None;
         }
@@ -240,22 +240,22 @@ impl<A: Aggregate> Beat<A> {
     async fn look(&self, locks: &LockManager, key: &LockKey) -> Result<Mine, Problem> {
         match locks.check_lock(&self.id).await {
             Ok(lease) => Ok(alive(&lease, key)),
-            Err(LeaseError::NoLock(no_lock)) if no_lock.why == Why::Unknown => Ok(Mine::None),
+            Err(LeaseError::NoLock(no_lock)) if no_lock.why == LeaseLossReason::Unknown => Ok(Mine::None),
             Err(LeaseError::NoLock(no_lock)) => Ok(Mine::Ended(Box::new(no_lock))),
             Err(error) => Err(error.into()),
         }
     }
 
     async fn keep(&self, locks: &LockManager, aggregates: &Repository<A>, id: &A::Id) -> Result<Mine, Problem> {
-        let mut answers = locks.keep_alive_with(&[tenure::Beat::idle(self.id.clone(), self.idle)]).await?;
+        let mut answers = locks.keep_alive_with(&[tenure::Heartbeat::idle(self.id.clone(), self.idle)]).await?;
         let no_lock = match answers.pop() {
             Some(Ok(lease)) => return Ok(alive(&lease, &LockKey::of::<A>(id))),
             Some(Err(no_lock)) => no_lock,
             None => return Err(Problem::new(500, "failed", "Something went wrong")),
         };
         let is_to_resume = match no_lock.why {
-            Why::Expired { .. } => true,
-            Why::IdleLimitReached { .. } => self.idle < PRESENT,
+            LeaseLossReason::Expired { .. } => true,
+            LeaseLossReason::IdleLimitReached { .. } => self.idle < PRESENT,
             _ => false,
         };
         if let Some(seen) = self.seen.filter(|_| is_to_resume) {
@@ -324,7 +324,7 @@ fn alive(lease: &Lease, key: &LockKey) -> Mine {
     if lease.key == *key {
         return Mine::Alive(Holder::clone(lease));
     }
-    Mine::Ended(Box::new(NoLock { key: Some(lease.key.clone()), why: Why::OtherAggregate, held_now: None }))
+    Mine::Ended(Box::new(NoLock { key: Some(lease.key.clone()), why: LeaseLossReason::OtherAggregate, held_now: None }))
 }
 
 fn signed_out() -> Problem {

@@ -4,7 +4,7 @@
 //! decides what people are told; whether a save goes through is decided by the save itself, in its transaction, by the same
 //! rules.
 
-use tenure::{Change, Holder, NoLock, Owner, Why};
+use tenure::{Change, Holder, LeaseLossReason, NoLock, Owner};
 
 use crate::leases::PARTING_GRACE;
 
@@ -73,19 +73,19 @@ pub enum Verdict<F> {
         /// Their other lease.
         holder: Holder,
         /// How this form's own lease ended, if it had one.
-        ended: Option<Why>,
+        ended: Option<LeaseLossReason>,
     },
     /// Somebody else holds the lock.
     Taken {
         /// Who.
         holder: Holder,
         /// How this form's own lease ended, if it had one.
-        ended: Option<Why>,
+        ended: Option<LeaseLossReason>,
     },
     /// The form's lease has ended, nobody holds the lock.
     Ended {
         /// How.
-        why: Why,
+        why: LeaseLossReason,
         /// What was saved since the form was opened, if anything was.
         moved: Option<Moved>,
     },

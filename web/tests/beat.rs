@@ -72,7 +72,7 @@ fn said(verdict: &Verdict<&'static str>) -> String {
 }
 
 /// How a lease ended, without the time.
-fn word(why: &tenure::Why) -> String {
+fn word(why: &tenure::LeaseLossReason) -> String {
     format!("{why:?}").split_whitespace().next().unwrap().into()
 }
 
@@ -150,7 +150,7 @@ impl Kit {
 
     async fn connect(directory: &TempDir, clock: &ManualClock) -> Database {
         let url = format!("sqlite://{}/shop.db", directory.path().display());
-        Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap()
+        Database::connect_with(&url, ConnectOptions::new().clock(clock.clone())).await.unwrap()
     }
 
     /// After that nothing is written.

@@ -9,8 +9,8 @@ use axum::http::header::RETRY_AFTER;
 use axum::response::IntoResponse;
 use serde_json::Value;
 use tenure::{
-    Aggregate, BreakError, Database, DatabaseError, Error, Limits, LockError, LockKey, LockManager, LockMode, NoLock,
-    Owner, Repository, Why,
+    Aggregate, BreakError, Database, DatabaseError, Error, LeaseLossReason, Limits, LockError, LockKey, LockManager,
+    LockMode, NoLock, Owner, Repository,
 };
 use tenure_web::problem::Problem;
 
@@ -38,17 +38,17 @@ async fn told(problem: impl Into<Problem>) -> (u16, String, String) {
 async fn each_end_of_a_lock_has_a_name_of_its_own() {
     let (at, by) = (SystemTime::now(), Owner::new("lee", "Lee Junho"));
     let ends = [
-        (Why::Unknown, "lock-unknown"),
-        (Why::Expired { at }, "lock-expired"),
-        (Why::IdleLimitReached { at }, "lock-idle"),
-        (Why::LimitReached { at }, "lock-held-too-long"),
-        (Why::Released { at }, "lock-released"),
-        (Why::Broken { by: by.clone(), at, reason: "stuck".into() }, "lock-broken"),
-        (Why::TakenOver { by: by.clone(), at, reason: "stuck".into() }, "lock-taken-over"),
-        (Why::HandedOver { to: by, at }, "lock-handed-over"),
-        (Why::NotYours, "lock-not-yours"),
-        (Why::OtherAggregate, "lock-of-another"),
-        (Why::SharedOnly, "lock-shared"),
+        (LeaseLossReason::Unknown, "lock-unknown"),
+        (LeaseLossReason::Expired { at }, "lock-expired"),
+        (LeaseLossReason::IdleLimitReached { at }, "lock-idle"),
+        (LeaseLossReason::LimitReached { at }, "lock-held-too-long"),
+        (LeaseLossReason::Released { at }, "lock-released"),
+        (LeaseLossReason::Broken { by: by.clone(), at, reason: "stuck".into() }, "lock-broken"),
+        (LeaseLossReason::TakenOver { by: by.clone(), at, reason: "stuck".into() }, "lock-taken-over"),
+        (LeaseLossReason::HandedOver { to: by, at }, "lock-handed-over"),
+        (LeaseLossReason::NotYours, "lock-not-yours"),
+        (LeaseLossReason::OtherAggregate, "lock-of-another"),
+        (LeaseLossReason::SharedOnly, "lock-shared"),
     ];
     let mut titles = Vec::new();
     for (why, wanted) in ends {

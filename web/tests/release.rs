@@ -32,7 +32,7 @@ impl Kit {
     async fn new() -> Kit {
         let (directory, clock) = (tempfile::tempdir().unwrap(), ManualClock::new());
         let url = format!("sqlite://{}/locks.db", directory.path().display());
-        let db = Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap();
+        let db = Database::connect_with(&url, ConnectOptions::new().clock(clock.clone())).await.unwrap();
         Kit { locks: LockManager::new(&db), clock, _directory: directory }
     }
 

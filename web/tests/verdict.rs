@@ -4,7 +4,7 @@
 
 use std::time::SystemTime;
 
-use tenure::{Change, Database, Holder, LockId, LockKey, LockManager, NoLock, Owner, Version, Why};
+use tenure::{Change, Database, Holder, LeaseLossReason, LockId, LockKey, LockManager, NoLock, Owner, Version};
 use tenure_web::beat::Told;
 use tenure_web::leases::PARTING_GRACE;
 use tenure_web::verdict::{Facts, Mine, Moved, Saving, Verdict, decide};
@@ -49,7 +49,7 @@ fn hidden() -> Owner {
     Owner::new("", "somebody")
 }
 
-fn ended(why: Why) -> Mine {
+fn ended(why: LeaseLossReason) -> Mine {
     Mine::Ended(Box::new(NoLock { key: Some(LockKey::new("Order", "1")), why, held_now: None }))
 }
 
@@ -57,20 +57,20 @@ fn moved() -> Moved {
     Moved { change: Some(Change { version: Version::FIRST, by: Some(lee()), at: AT, command: None }) }
 }
 
-fn all_whys() -> Vec<Why> {
+fn all_whys() -> Vec<LeaseLossReason> {
     let reason = String::from("Kim is on holiday");
     vec![
-        Why::Unknown,
-        Why::Expired { at: AT },
-        Why::IdleLimitReached { at: AT },
-        Why::LimitReached { at: AT },
-        Why::Released { at: AT },
-        Why::Broken { by: lee(), at: AT, reason: reason.clone() },
-        Why::TakenOver { by: lee(), at: AT, reason },
-        Why::HandedOver { to: lee(), at: AT },
-        Why::NotYours,
-        Why::OtherAggregate,
-        Why::SharedOnly,
+        LeaseLossReason::Unknown,
+        LeaseLossReason::Expired { at: AT },
+        LeaseLossReason::IdleLimitReached { at: AT },
+        LeaseLossReason::LimitReached { at: AT },
+        LeaseLossReason::Released { at: AT },
+        LeaseLossReason::Broken { by: lee(), at: AT, reason: reason.clone() },
+        LeaseLossReason::TakenOver { by: lee(), at: AT, reason },
+        LeaseLossReason::HandedOver { to: lee(), at: AT },
+        LeaseLossReason::NotYours,
+        LeaseLossReason::OtherAggregate,
+        LeaseLossReason::SharedOnly,
     ]
 }
 
@@ -244,15 +244,15 @@ async fn the_table() {
     let none = || Facts::<&str>::of_a_look(None, vec![]);
     let alive = || Facts { mine: Mine::Alive(here.clone()), ..none() };
     let resumed = || Facts { mine: Mine::Resumed(here.clone()), ..none() };
-    let expired = || Facts { mine: ended(Why::Expired { at: AT }), ..none() };
-    let broken = || Why::Broken { by: lee(), at: AT, reason: "please".into() };
-    let over = || Why::TakenOver { by: kim(), at: AT, reason: "moved-here".into() };
+    let expired = || Facts { mine: ended(LeaseLossReason::Expired { at: AT }), ..none() };
+    let broken = || LeaseLossReason::Broken { by: lee(), at: AT, reason: "please".into() };
+    let over = || LeaseLossReason::TakenOver { by: kim(), at: AT, reason: "moved-here".into() };
     let (by_lee, myself) = (|| vec![lees.clone()], || vec![elsewhere.clone()]);
     let editing = |resumed, others| Verdict::Editing { lease: here.clone(), resumed, others };
     let outdated = |lease| Verdict::Outdated { moved: moved(), lease };
     let taken = |ended| Verdict::Taken { holder: lees.clone(), ended };
     let mine_elsewhere = |ended| Verdict::Elsewhere { holder: elsewhere.clone(), ended };
-    let why = || Why::Expired { at: AT };
+    let why = || LeaseLossReason::Expired { at: AT };
     let table = [
         ("nothing happened", none(), Verdict::Free, "free"),
         ("somebody saved", Facts { moved: Some(moved()), ..none() }, outdated(None), "moved"),

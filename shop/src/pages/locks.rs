@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use tenure::{BreakError, Cursor, Holder, ListError, LockKey, Request};
+use tenure::{BreakError, Cursor, Holder, ListError, LockKey, TransferRequest};
 
 use super::fields::{Fields, Pairs};
 use super::flash::Flash;
@@ -133,7 +133,7 @@ pub(super) async fn end(State(shop): State<Shop>, form: Posted) -> Answer {
         return Err(problem::incomplete_form(visit.frame, "id", &fields));
     }
     let (key, reason, t) = (LockKey::new(kind, id), fields.text("reason").trim(), visit.frame.t);
-    let error = match check_reason(reason, Request::LONGEST_NOTE) {
+    let error = match check_reason(reason, TransferRequest::LONGEST_NOTE) {
         Err(invalid) => Ended::Not(t.wrong_reason(invalid.problem)),
         Ok(()) => match shop.break_lock(&visit.member, &key, generation, reason).await {
             Ok(ended) => {

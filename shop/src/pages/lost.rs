@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
-use tenure::{Holder, NoLock, VersionToken, Why};
+use tenure::{Holder, LeaseLossReason, NoLock, VersionToken};
 use tenure_web::form_id::FormId;
 
 use super::compare::{self, Row};
@@ -106,16 +106,19 @@ fn reason(
     let other = held_now.filter(|holder| !frame.is_me(&holder.owner));
     let held = other.map(|holder| t.lost_held(&holder.owner, frame.at(holder.since)));
     let (state, title) = match &no_lock.why {
-        Why::Broken { by, .. } | Why::TakenOver { by, .. } if frame.is_me(by) => ("OE-12", t.lost_title_moved(no)),
-        Why::Broken { .. } | Why::TakenOver { .. } => ("OE-11", t.lost_title_broken(no)),
-        Why::Released { .. } => ("OE-20", t.lost_title_finished(no)),
-        Why::Expired { .. } | Why::IdleLimitReached { .. } | Why::LimitReached { .. } | Why::HandedOver { .. } => {
-            match (&held, moved) {
-                (Some(_), _) => ("OE-9", t.lost_title_taken(no)),
-                (None, true) => ("OE-8", t.lost_title_lapsed(no)),
-                (None, false) => ("OE-7", t.lost_title_lapsed(no)),
-            }
+        LeaseLossReason::Broken { by, .. } | LeaseLossReason::TakenOver { by, .. } if frame.is_me(by) => {
+            ("OE-12", t.lost_title_moved(no))
         }
+        LeaseLossReason::Broken { .. } | LeaseLossReason::TakenOver { .. } => ("OE-11", t.lost_title_broken(no)),
+        LeaseLossReason::Released { .. } => ("OE-20", t.lost_title_finished(no)),
+        LeaseLossReason::Expired { .. }
+        | LeaseLossReason::IdleLimitReached { .. }
+        | LeaseLossReason::LimitReached { .. }
+        | LeaseLossReason::HandedOver { .. } => match (&held, moved) {
+            (Some(_), _) => ("OE-9", t.lost_title_taken(no)),
+            (None, true) => ("OE-8", t.lost_title_lapsed(no)),
+            (None, false) => ("OE-7", t.lost_title_lapsed(no)),
+        },
         _ => ("OE-14", t.lost_title_unknown(no)),
     };
     (state, title, [standing::ended(frame, &no_lock.why)].into_iter().chain(held).collect())

@@ -136,7 +136,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, refusa
             lost::page(shop, visit, attempt, &no_lock).await
         }
         Refusal::Lease(LeaseError::NoLock(no_lock)) => lost::page(shop, visit, attempt, &no_lock).await,
-        Refusal::Failed(Error::ForeignVersionToken { .. }) => {
+        Refusal::Failed(Error::VersionTokenMismatch { .. }) => {
             problem::foreign_version(visit.frame, attempt.no, attempt.fields)
         }
         Refusal::Order(error) => problem::order_refuses(visit.frame, attempt.no, &error, attempt.fields),

@@ -5,7 +5,7 @@ use askama::Template;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use tenure::{Acquire, Holder, LeaseError, VersionToken, Why};
+use tenure::{Acquire, Holder, LeaseError, LeaseLossReason, VersionToken};
 use tenure_web::browser_key::BrowserKey;
 use tenure_web::form_id::FormId;
 use tenure_web::sent::Sent;
@@ -139,7 +139,7 @@ async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey)
         }
         match shop.lease(member, &key.lock_id(member.id().as_str(), form_id)).await {
             Ok(lease) => mine = Mine::Alive(Holder::clone(&lease)),
-            Err(LeaseError::NoLock(no_lock)) if no_lock.why != Why::Unknown => form_id = FormId::random(),
+            Err(LeaseError::NoLock(no_lock)) if no_lock.why != LeaseLossReason::Unknown => form_id = FormId::random(),
             Err(_) => {}
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::{Holder, Owner, Why};
+use tenure::{Holder, LeaseLossReason, Owner};
 use tenure_web::beat::Told;
 use tenure_web::verdict::{Moved, Verdict};
 
@@ -134,19 +134,20 @@ fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str,
         Verdict::Editing { resumed: true, .. } => ("OE-7", t.standing_resumed().into()),
         Verdict::Editing { lease, .. } => ("OE-1", t.you_edit_since(f.at(lease.since))),
         Verdict::Outdated { moved, .. } => ("OE-25", t.standing_outdated(who(f, kind, moved))),
-        Verdict::Elsewhere { holder, ended: None | Some(Why::Unknown) } => {
+        Verdict::Elsewhere { holder, ended: None | Some(LeaseLossReason::Unknown) } => {
             ("LP-16", t.standing_elsewhere(f.at(holder.since)))
         }
         Verdict::Elsewhere { holder, .. } => ("OE-12", t.standing_moved(f.at(holder.since))),
-        Verdict::Taken { holder, ended: None | Some(Why::Unknown) } => {
+        Verdict::Taken { holder, ended: None | Some(LeaseLossReason::Unknown) } => {
             ("LP-1", t.standing_held(&holder.owner, f.at(holder.since)))
         }
         Verdict::Taken { holder, ended: Some(why) } => {
             ("OE-9", t.standing_taken(ended(f, why), &holder.owner, f.at(holder.since)))
         }
-        Verdict::Ended { why: why @ (Why::Broken { by, .. } | Why::TakenOver { by, .. }), .. } if !f.is_me(by) => {
-            ("OE-11", t.standing_ended(ended(f, why)))
-        }
+        Verdict::Ended {
+            why: why @ (LeaseLossReason::Broken { by, .. } | LeaseLossReason::TakenOver { by, .. }),
+            ..
+        } if !f.is_me(by) => ("OE-11", t.standing_ended(ended(f, why))),
         Verdict::Ended { why, moved: Some(moved) } => {
             ("OE-8", t.standing_lapsed_changed(ended(f, why), who(f, kind, moved)))
         }
@@ -166,16 +167,20 @@ fn who(f: &Frame, kind: Kind, moved: &Moved) -> Html {
 }
 
 /// How a lease ended.
-pub(crate) fn ended(f: &Frame, why: &Why) -> Html {
+pub(crate) fn ended(f: &Frame, why: &LeaseLossReason) -> Html {
     let t = f.t;
     match why {
-        Why::Broken { by, at, .. } | Why::TakenOver { by, at, .. } if f.is_me(by) => t.lost_moved(f.at(*at)),
-        Why::Broken { by, at, reason } | Why::TakenOver { by, at, reason } => {
+        LeaseLossReason::Broken { by, at, .. } | LeaseLossReason::TakenOver { by, at, .. } if f.is_me(by) => {
+            t.lost_moved(f.at(*at))
+        }
+        LeaseLossReason::Broken { by, at, reason } | LeaseLossReason::TakenOver { by, at, reason } => {
             t.lost_broken(by, f.at(*at), reason.as_str())
         }
-        Why::HandedOver { to, at } => t.lost_handed_over(to, f.at(*at)),
-        Why::Expired { at } | Why::IdleLimitReached { at } | Why::LimitReached { at } => t.lost_lapsed(f.at(*at)),
-        Why::Released { at } => t.lost_finished(f.at(*at)),
+        LeaseLossReason::HandedOver { to, at } => t.lost_handed_over(to, f.at(*at)),
+        LeaseLossReason::Expired { at }
+        | LeaseLossReason::IdleLimitReached { at }
+        | LeaseLossReason::LimitReached { at } => t.lost_lapsed(f.at(*at)),
+        LeaseLossReason::Released { at } => t.lost_finished(f.at(*at)),
         _ => t.lost_unknown().into(),
     }
 }

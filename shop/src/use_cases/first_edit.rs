@@ -1,7 +1,7 @@
 //! Changing where an order goes, in a form that takes its lock with the first change, or not at all: without scripts, or
 //! while the server cannot be reached, the version alone decides.
 
-use tenure::{Acquire, Error, Lease, LeaseError, LockError, LockId, VersionToken, Why};
+use tenure::{Acquire, Error, Lease, LeaseError, LeaseLossReason, LockError, LockId, VersionToken};
 
 use super::save_both::{Changes, SavedBoth};
 use super::{Doing, Refusal, Shop};
@@ -84,5 +84,5 @@ impl Shop {
 
 /// It was never taken, or given back: the text was for an older version, or is sent twice.
 fn has_none(refusal: &Refusal) -> bool {
-    matches!(refusal, Refusal::Failed(Error::NoLock(no_lock)) if matches!(no_lock.why, Why::Unknown | Why::Released { .. }))
+    matches!(refusal, Refusal::Failed(Error::NoLock(no_lock)) if matches!(no_lock.why, LeaseLossReason::Unknown | LeaseLossReason::Released { .. }))
 }

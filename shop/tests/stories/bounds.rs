@@ -62,7 +62,7 @@ async fn fields_that_no_form_has_are_neither_kept_nor_sent_back() {
 async fn with_a_clock() -> (Server, ManualClock) {
     let clock = ManualClock::new();
     let own = clock.clone();
-    (Server::start_as(move |shop| shop.going_by(own)).await, clock)
+    (Server::start_as(move |shop| shop.clock(own)).await, clock)
 }
 
 #[tokio::test]

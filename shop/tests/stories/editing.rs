@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use shop::domain::OrderState;
-use tenure::{LockManager, PastLease, Why};
+use tenure::{LeaseLossReason, LockManager, PastLease};
 use tenure_web::leases::PARTING_GRACE;
 
 use super::support::{ORDER, Server, TTL, token};
@@ -200,7 +200,7 @@ async fn a_second_tab_is_told_that_it_is_oneself_and_can_move_the_editing_here()
     minji.submit(moved).await.is(200);
     // In one step: between a break and a new lock somebody else could have got the order.
     let ended = LockManager::new(&server.db).history().run().await.unwrap().items;
-    let moved = |past: &PastLease| matches!(&past.why, Why::TakenOver { by, .. } if by.id == "minji");
+    let moved = |past: &PastLease| matches!(&past.why, LeaseLossReason::TakenOver { by, .. } if by.id == "minji");
     assert_eq!(ended.iter().filter(|past| moved(past)).count(), 1, "{ended:?}");
 }
 

@@ -11,7 +11,7 @@ async fn behind_a_proxy() -> (Server, ManualClock) {
     let clock = ManualClock::new();
     let own = clock.clone();
     let settings = Settings { behind_proxy: true, ..Settings::default() };
-    (Server::start_with(settings, move |shop| shop.going_by(own)).await, clock)
+    (Server::start_with(settings, move |shop| shop.clock(own)).await, clock)
 }
 
 /// Sends the form from this address, as a proxy in front says.

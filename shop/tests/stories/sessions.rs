@@ -65,7 +65,7 @@ impl Raw {
 async fn with_a_clock() -> (Server, ManualClock) {
     let clock = ManualClock::new();
     let own = clock.clone();
-    (Server::start_as(move |shop| shop.going_by(own)).await, clock)
+    (Server::start_as(move |shop| shop.clock(own)).await, clock)
 }
 
 async fn seen_at(server: &Server) -> Vec<i64> {

@@ -51,7 +51,7 @@ impl Server {
         let directory = tempfile::tempdir().unwrap();
         let clock = ManualClock::new();
         let url = database_url(&directory);
-        let db = Database::connect_with(&url, ConnectOptions::new().going_by(clock.clone())).await.unwrap();
+        let db = Database::connect_with(&url, ConnectOptions::new().clock(clock.clone())).await.unwrap();
         let shop = set_up(shop::open(db.clone(), Accounts::Demo).await.unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());

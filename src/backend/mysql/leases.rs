@@ -13,7 +13,7 @@ use super::slots;
 use crate::backend::{Attempt, KeyState, LockHash, LockRequest, Proof};
 use crate::clock::{from_millis, until};
 use crate::error::DatabaseError;
-use crate::lease::{Holder, LockKey, NoLock, Owner, RanOut, Why};
+use crate::lease::{Holder, LeaseLossReason, LockKey, NoLock, Owner, RanOut};
 use crate::manager::HeldByType;
 use crate::policy::{ShowOwner, usual_heartbeat};
 
@@ -277,18 +277,19 @@ async fn judge(
 ) -> Result<Result<Holder, NoLock>, DatabaseError> {
     let (key, owner_id, why) = match found {
         Some(lease) if lease.alive() && lease.is_proven_by(proof) => return Ok(Ok(lease.into_holder())),
-        Some(lease) if lease.alive() => (lease.holder.key, lease.holder.owner.id, Why::NotYours),
+        Some(lease) if lease.alive() => (lease.holder.key, lease.holder.owner.id, LeaseLossReason::NotYours),
         Some(lease) if !lease.ended => {
-            let why = Why::ran_out(from_millis(lease.expires_at), RanOut::of(lease.idle(), lease.limited()));
+            let why =
+                LeaseLossReason::ran_out(from_millis(lease.expires_at), RanOut::of(lease.idle(), lease.limited()));
             (lease.holder.key, lease.holder.owner.id, why)
         }
         _ => match ended(session, &proof.lock).await? {
             Some(ended) => ended,
-            None => return Ok(Err(NoLock { key: None, why: Why::Unknown, held_now: None })),
+            None => return Ok(Err(NoLock { key: None, why: LeaseLossReason::Unknown, held_now: None })),
         },
     };
     // To a stranger, how somebody else's lease ended is nobody's business.
-    let why = if proof.is_by(&owner_id) { why } else { Why::NotYours };
+    let why = if proof.is_by(&owner_id) { why } else { LeaseLossReason::NotYours };
     let held_now = exclusive(session, &key, RowLock::None, now).await?.map(StoredLease::into_holder);
     Ok(Err(NoLock { key: Some(key), why, held_now }))
 }
@@ -307,7 +308,7 @@ pub(super) fn ran_out(row: &MySqlRow) -> Result<RanOut, DatabaseError> {
 pub(super) async fn ended(
     session: &mut Session,
     lock: &LockHash,
-) -> Result<Option<(LockKey, String, Why)>, DatabaseError> {
+) -> Result<Option<(LockKey, String, LeaseLossReason)>, DatabaseError> {
     let row = session.fetch_optional(Statement::new(ENDED).bind(&lock[..])).await.map_err(classify)?;
     let Some(row) = row else { return Ok(None) };
     let text = |column| row.try_get::<String, _>(column).map_err(classify);
@@ -316,7 +317,7 @@ pub(super) async fn ended(
     let ran_out = ran_out(&row)?;
     let (owner_id, shown) = (text("owner_id")?, ShowOwner::from_stored(row.try_get("shown_as").map_err(classify)?));
     let by = person(&row, "by")?.map(|by| if by.id == owner_id { by } else { by.shown(shown) });
-    let why = Why::recorded(&text("how")?, ran_out, at, by, reason);
+    let why = LeaseLossReason::recorded(&text("how")?, ran_out, at, by, reason);
     Ok(Some((LockKey::new(text("kind")?, text("id")?), owner_id, why)))
 }
 

@@ -11,7 +11,7 @@ use super::session::{Session, Statement};
 use crate::clock::{from_millis, millis};
 use crate::cursor::Place;
 use crate::error::DatabaseError;
-use crate::lease::{LockKey, Owner, Why};
+use crate::lease::{LeaseLossReason, LockKey, Owner};
 use crate::listing::{HistoryQuery, LeaseState, ListQuery, Listed, PastLease, PastRow, Successor};
 use crate::presence::Presence;
 
@@ -164,7 +164,7 @@ fn past_row(row: &MySqlRow) -> Result<PastRow, DatabaseError> {
         generation: row.try_get("generation").map_err(classify)?,
         since: at("since")?,
         ended_at,
-        why: Why::recorded(&text("how")?, ran_out(row)?, ended_at, person(row, "by")?, reason),
+        why: LeaseLossReason::recorded(&text("how")?, ran_out(row)?, ended_at, person(row, "by")?, reason),
         next,
     };
     Ok(PastRow { past, lock: row.try_get("lock_hash").map_err(classify)? })

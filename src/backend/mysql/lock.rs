@@ -14,7 +14,7 @@ use super::slots;
 use crate::backend::{Attempt, CENTURY, LockHash, LockRequest, Proof};
 use crate::clock::{from_millis, millis};
 use crate::error::DatabaseError;
-use crate::lease::{Holder, LockId, LockKey, NoLock, Owner, Why};
+use crate::lease::{Holder, LeaseLossReason, LockId, LockKey, NoLock, Owner};
 
 /// The row is taken over if its lease has ended or is a reservation for whoever asks, or kept if the same lock id asks
 /// again. There is no WHERE to an update of a duplicate, so it is decided first, once, after the row is locked, and
@@ -156,10 +156,10 @@ pub(super) async fn refused(
     match leases::check(session, &proof(request), now).await? {
         Ok(holder) if holder.key == request.key => Ok(Attempt::Granted(holder)),
         Ok(_) => {
-            let used = NoLock { key: Some(request.key.clone()), why: Why::OtherAggregate, held_now: None };
+            let used = NoLock { key: Some(request.key.clone()), why: LeaseLossReason::OtherAggregate, held_now: None };
             Ok(Attempt::Used(used))
         }
-        Err(NoLock { why: Why::Unknown, .. }) => Ok(Attempt::Lost),
+        Err(NoLock { why: LeaseLossReason::Unknown, .. }) => Ok(Attempt::Lost),
         Err(no_lock) => Ok(Attempt::Used(no_lock)),
     }
 }

@@ -13,7 +13,7 @@ use crate::clock::{from_millis, millis, until};
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner};
 use crate::policy::ShowOwner;
-use crate::request::{Answer, Request};
+use crate::request::{TransferReply, TransferRequest};
 
 /// Whether it is the same request again.
 macro_rules! repeated {
@@ -99,7 +99,7 @@ pub(super) async fn ask(session: &mut Session, asking: &Asking<'_>, now: Option<
         .bind(by.id.as_str())
         .bind(by.name.as_str())
         .bind(*note)
-        .bind(millis(Request::TTL))
+        .bind(millis(TransferRequest::TTL))
         .bind(by.role.as_deref())
         .bind(handle.as_str());
     session.write(ask).await.map_err(classify)?;
@@ -129,14 +129,14 @@ fn request(row: &MySqlRow) -> Result<OpenRequest, DatabaseError> {
     let text = |column| row.try_get::<String, _>(column).map_err(classify);
     let number = |column| row.try_get::<i64, _>(column).map_err(classify);
     let (now, later) = (number("clock")?, row.try_get::<Option<i64>, _>("later_until").map_err(classify)?);
-    let request = Request {
+    let request = TransferRequest {
         key: LockKey::new(text("kind")?, text("id")?),
         generation: number("generation")?,
         by: leases::person(row, "asker")?.unwrap_or_else(|| Owner::new("", "")),
         note: text("note")?,
         since: from_millis(number("since")?),
         remaining: until(number("expires_at")?, now),
-        answer: Answer::stored(later.map(|at| until(at, now)), row.try_get("declined").map_err(classify)?),
+        answer: TransferReply::stored(later.map(|at| until(at, now)), row.try_get("declined").map_err(classify)?),
     };
     let (handle, holder) = (text("handle")?, text("holder")?);
     Ok(OpenRequest { request, handle, shown: ShowOwner::from_stored(number("shown_as")?), holder })
@@ -147,7 +147,7 @@ pub(super) async fn requests(
     session: &mut Session,
     proof: &Proof,
     now: Option<i64>,
-) -> Result<Result<Vec<Request>, NoLock>, DatabaseError> {
+) -> Result<Result<Vec<TransferRequest>, NoLock>, DatabaseError> {
     match leases::check(session, proof, now).await? {
         Ok(holder) => {
             let open = open(session, &holder.key, None, now).await?;
@@ -168,9 +168,9 @@ pub(super) async fn answer(
     session: &mut Session,
     proof: &Proof,
     asker: &str,
-    answer: &Answer,
+    answer: &TransferReply,
     now: Option<i64>,
-) -> Result<Result<Option<Request>, NoLock>, DatabaseError> {
+) -> Result<Result<Option<TransferRequest>, NoLock>, DatabaseError> {
     let Holder { key, generation, .. } = match leases::check(session, proof, now).await? {
         Ok(holder) => holder,
         Err(no_lock) => return Ok(Err(no_lock)),
@@ -217,7 +217,7 @@ pub(super) async fn hand_over(
         return Ok(Ok(None));
     };
     record_ended(session, &held, "handed over", Some(&by), None).await?;
-    let until = held.now + millis(Request::RESERVATION);
+    let until = held.now + millis(TransferRequest::RESERVATION);
     let hand_over = Statement::new(HAND_OVER)
         .bind(&reservation[..])
         .bind(by.id.as_str())

@@ -9,7 +9,7 @@ use super::session::{Session, Statement};
 use crate::backend::{Proof, Resumption};
 use crate::clock::from_millis;
 use crate::error::DatabaseError;
-use crate::lease::{LockKey, NoLock, Why};
+use crate::lease::{LeaseLossReason, LockKey, NoLock};
 
 const RESUME: &str = "
     update tenure_lock set last_active = ?, active_at = ?, expires_at = ? where kind = ? and id = ? and slot = ?";
@@ -32,7 +32,7 @@ pub(super) async fn resume(
         return Ok(Resumption::refused(key, leases::check(session, proof, now).await?));
     }
     if lease.hard_until <= lease.now {
-        let why = Why::LimitReached { at: from_millis(lease.hard_until) };
+        let why = LeaseLossReason::LimitReached { at: from_millis(lease.hard_until) };
         return Ok(Resumption::Ended(NoLock { key: Some(key.clone()), why, held_now: None }));
     }
     // Whoever comes back is there.

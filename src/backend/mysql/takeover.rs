@@ -10,7 +10,7 @@ use super::session::{Session, Statement};
 use crate::backend::{LockRequest, Proof, TakenOver};
 use crate::clock::millis;
 use crate::error::DatabaseError;
-use crate::lease::{Holder, LockKey, NoLock, Why};
+use crate::lease::{Holder, LeaseLossReason, LockKey, NoLock};
 
 const USED: &str = "select 1 from tenure_lock_history where lock_hash = ?";
 
@@ -61,7 +61,7 @@ pub(super) async fn take_over(
         }
         // Lock ids are unique over all keys: this one holds another aggregate.
         Err(error) if is_duplicate(&error) => {
-            Ok(TakenOver::Used(NoLock { key: Some(key.clone()), why: Why::OtherAggregate, held_now: None }))
+            Ok(TakenOver::Used(NoLock { key: Some(key.clone()), why: LeaseLossReason::OtherAggregate, held_now: None }))
         }
         Err(error) => Err(classify(error)),
     }

@@ -12,7 +12,7 @@ use super::slots;
 use crate::backend::{Attempt, KeyState, LockHash, LockRequest, Proof};
 use crate::clock::{from_millis, until};
 use crate::error::DatabaseError;
-use crate::lease::{Holder, LockKey, NoLock, Owner, RanOut, Why};
+use crate::lease::{Holder, LeaseLossReason, LockKey, NoLock, Owner, RanOut};
 use crate::manager::HeldByType;
 use crate::policy::{ShowOwner, usual_heartbeat};
 
@@ -197,9 +197,9 @@ async fn check_by(
         Some(lease) if lease.alive && proof.is_by(&lease.holder.owner.id) => {
             return Ok(Ok(lease.holder));
         }
-        Some(lease) if lease.alive => (lease.holder.key, lease.holder.owner.id, Why::NotYours),
+        Some(lease) if lease.alive => (lease.holder.key, lease.holder.owner.id, LeaseLossReason::NotYours),
         Some(lease) if !lease.ended => {
-            let why = Why::ran_out(
+            let why = LeaseLossReason::ran_out(
                 from_millis(lease.expires_at),
                 RanOut::of(lease.idle, lease.expires_at >= lease.hard_until),
             );
@@ -207,11 +207,11 @@ async fn check_by(
         }
         _ => match ended(connection, &proof.lock).await? {
             Some(ended) => ended,
-            None => return Ok(Err(NoLock { key: None, why: Why::Unknown, held_now: None })),
+            None => return Ok(Err(NoLock { key: None, why: LeaseLossReason::Unknown, held_now: None })),
         },
     };
     // To a stranger, how somebody else's lease ended is nobody's business.
-    let why = if proof.is_by(&owner_id) { why } else { Why::NotYours };
+    let why = if proof.is_by(&owner_id) { why } else { LeaseLossReason::NotYours };
     let held_now = exclusive(connection, &key, now).await?.map(|lease| lease.holder);
     Ok(Err(NoLock { key: Some(key), why, held_now }))
 }
@@ -230,7 +230,7 @@ pub(super) fn ran_out(row: &PgRow) -> Result<RanOut, DatabaseError> {
 pub(super) async fn ended(
     connection: &mut PgConnection,
     lock: &LockHash,
-) -> Result<Option<(LockKey, String, Why)>, DatabaseError> {
+) -> Result<Option<(LockKey, String, LeaseLossReason)>, DatabaseError> {
     let row = sqlx::query(ENDED).bind(&lock[..]).fetch_optional(connection).await.map_err(classify)?;
     let Some(row) = row else { return Ok(None) };
     let text = |column| row.try_get::<String, _>(column).map_err(classify);
@@ -239,7 +239,7 @@ pub(super) async fn ended(
     let ran_out = ran_out(&row)?;
     let (owner_id, shown) = (text("owner_id")?, ShowOwner::from_stored(row.try_get("shown_as").map_err(classify)?));
     let by = person(&row, "by")?.map(|by| if by.id == owner_id { by } else { by.shown(shown) });
-    let why = Why::recorded(&text("how")?, ran_out, at, by, reason);
+    let why = LeaseLossReason::recorded(&text("how")?, ran_out, at, by, reason);
     Ok(Some((LockKey::new(text("kind")?, text("id")?), owner_id, why)))
 }
 

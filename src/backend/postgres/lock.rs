@@ -13,7 +13,7 @@ use super::slots;
 use crate::backend::{Attempt, CENTURY, LockHash, LockRequest, Proof};
 use crate::clock::millis;
 use crate::error::DatabaseError;
-use crate::lease::{Holder, LockId, LockKey, NoLock, Owner, Why};
+use crate::lease::{Holder, LeaseLossReason, LockId, LockKey, NoLock, Owner};
 
 /// The row is taken over if its lease has ended or is a reservation for whoever asks, or kept if the same lock id asks
 /// again. What comes back is the winner; a number of affected rows would not tell. Times are evaluated after the row is
@@ -107,9 +107,11 @@ pub(super) async fn take_slot(
         Ok(Some(row)) => Ok(Attempt::Granted(lease(&row)?.holder)),
         Ok(None) => refused(connection, request, now).await,
         // Lock ids are unique over all keys: this one holds another aggregate.
-        Err(error) if is_duplicate(&error) => {
-            Ok(Attempt::Used(NoLock { key: Some(request.key.clone()), why: Why::OtherAggregate, held_now: None }))
-        }
+        Err(error) if is_duplicate(&error) => Ok(Attempt::Used(NoLock {
+            key: Some(request.key.clone()),
+            why: LeaseLossReason::OtherAggregate,
+            held_now: None,
+        })),
         Err(error) => Err(classify(error)),
     }
 }
@@ -123,7 +125,7 @@ async fn refused(
     let proof = Proof { lock: request.lock, owner: Some(request.owner.id.clone()) };
     match leases::check(connection, &proof, now).await? {
         Ok(holder) => Ok(Attempt::Granted(holder)),
-        Err(NoLock { why: Why::Unknown, .. }) => Ok(Attempt::Lost),
+        Err(NoLock { why: LeaseLossReason::Unknown, .. }) => Ok(Attempt::Lost),
         Err(no_lock) => Ok(Attempt::Used(no_lock)),
     }
 }

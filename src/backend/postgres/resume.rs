@@ -7,7 +7,7 @@ use super::leases::{self, lease};
 use crate::backend::{Proof, Resumption};
 use crate::clock::from_millis;
 use crate::error::DatabaseError;
-use crate::lease::{LockKey, NoLock, Why};
+use crate::lease::{LeaseLossReason, LockKey, NoLock};
 
 const RESUME: &str = "
     update tenure_lock set last_active = tenure_now($1), active_at = tenure_now($1),
@@ -37,7 +37,7 @@ pub(super) async fn resume(
         return Ok(Resumption::refused(key, leases::check(connection, proof, now).await?));
     }
     if stored.hard_until <= clock {
-        let why = Why::LimitReached { at: from_millis(stored.hard_until) };
+        let why = LeaseLossReason::LimitReached { at: from_millis(stored.hard_until) };
         return Ok(Resumption::Ended(NoLock { key: Some(key.clone()), why, held_now: None }));
     }
     let resume = sqlx::query(RESUME).bind(now).bind(&proof.lock[..]);

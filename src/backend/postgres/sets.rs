@@ -10,7 +10,7 @@ use super::{Postgres, lock, slots};
 use crate::backend::{Attempt, AttemptAll, LockRequest, Proof};
 use crate::clock::millis;
 use crate::error::DatabaseError;
-use crate::lease::{Holder, NoLock, Why};
+use crate::lease::{Holder, LeaseLossReason, NoLock};
 
 /// How often an operation on several locks is tried that deadlocked. Each time the server has waited for a second before.
 pub(super) const ATTEMPTS: u32 = 5;
@@ -172,7 +172,9 @@ pub(super) async fn take_all(
         if granted[at].is_none() {
             match lock::take(connection, request, now).await? {
                 Attempt::Granted(holder) => granted[at] = Some(holder),
-                Attempt::Used(NoLock { why: Why::OtherAggregate, .. }) => return Ok(AttemptAll::Refused(Vec::new())),
+                Attempt::Used(NoLock { why: LeaseLossReason::OtherAggregate, .. }) => {
+                    return Ok(AttemptAll::Refused(Vec::new()));
+                }
                 refusal => {
                     refused.push((at, refusal));
                     break;
@@ -235,9 +237,9 @@ pub(super) async fn refused(
         let proof = Proof { lock: request.lock, owner: Some(request.owner.id.clone()) };
         let used = match leases::check(connection, &proof, now).await? {
             Ok(holder) if holder.key != request.key => {
-                NoLock { key: Some(request.key.clone()), why: Why::OtherAggregate, held_now: None }
+                NoLock { key: Some(request.key.clone()), why: LeaseLossReason::OtherAggregate, held_now: None }
             }
-            Ok(_) | Err(NoLock { why: Why::Unknown, .. }) => continue,
+            Ok(_) | Err(NoLock { why: LeaseLossReason::Unknown, .. }) => continue,
             Err(no_lock) => no_lock,
         };
         return Ok(AttemptAll::Refused(vec![(at, Attempt::Used(used))]));

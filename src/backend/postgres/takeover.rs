@@ -8,7 +8,7 @@ use super::lock::record_ended;
 use crate::backend::{LockRequest, Proof, TakenOver};
 use crate::clock::millis;
 use crate::error::DatabaseError;
-use crate::lease::{Holder, NoLock, Why};
+use crate::lease::{Holder, LeaseLossReason, NoLock};
 
 /// A save under this lease is waited for. Whether the lease is alive is asked after that wait.
 const HOLD: &str = "
@@ -62,7 +62,7 @@ pub(super) async fn take_over(
         }
         // Lock ids are unique over all keys: this one holds another aggregate.
         Err(error) if is_duplicate(&error) => {
-            Ok(TakenOver::Used(NoLock { key: Some(key.clone()), why: Why::OtherAggregate, held_now: None }))
+            Ok(TakenOver::Used(NoLock { key: Some(key.clone()), why: LeaseLossReason::OtherAggregate, held_now: None }))
         }
         Err(error) => Err(classify(error)),
     }

@@ -11,7 +11,7 @@ use crate::clock::{from_millis, millis, until};
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock, Owner};
 use crate::policy::ShowOwner;
-use crate::request::{Answer, Request};
+use crate::request::{TransferReply, TransferRequest};
 
 /// A request that is repeated keeps its place and its answer; another note is another request.
 const ASK: &str = "
@@ -69,7 +69,7 @@ pub(super) async fn ask(
         .bind(&by.id)
         .bind(&by.name)
         .bind(note)
-        .bind(millis(Request::TTL))
+        .bind(millis(TransferRequest::TTL))
         .bind(&by.role)
         .bind(handle);
     ask.execute(&mut *connection).await.map_err(classify)?;
@@ -95,14 +95,14 @@ fn request(row: &SqliteRow, now: i64) -> Result<OpenRequest, DatabaseError> {
     let text = |column| row.try_get::<String, _>(column).map_err(classify);
     let number = |column| row.try_get::<i64, _>(column).map_err(classify);
     let later: Option<i64> = row.try_get("later_until").map_err(classify)?;
-    let request = Request {
+    let request = TransferRequest {
         key: LockKey::new(text("kind")?, text("id")?),
         generation: number("generation")?,
         by: leases::person(row, "asker")?.unwrap_or_else(|| Owner::new("", "")),
         note: text("note")?,
         since: from_millis(number("since")?),
         remaining: until(number("expires_at")?, now),
-        answer: Answer::stored(later.map(|at| until(at, now)), row.try_get("declined").map_err(classify)?),
+        answer: TransferReply::stored(later.map(|at| until(at, now)), row.try_get("declined").map_err(classify)?),
     };
     let (handle, holder) = (text("handle")?, text("holder")?);
     Ok(OpenRequest { request, handle, shown: ShowOwner::from_stored(number("shown_as")?), holder })
@@ -113,7 +113,7 @@ pub(super) async fn requests(
     connection: &mut SqliteConnection,
     proof: &Proof,
     now: i64,
-) -> Result<Result<Vec<Request>, NoLock>, DatabaseError> {
+) -> Result<Result<Vec<TransferRequest>, NoLock>, DatabaseError> {
     match leases::check(connection, proof, now).await? {
         Ok(holder) => {
             let open = open(connection, &holder.key, None, now).await?;
@@ -132,9 +132,9 @@ pub(super) async fn answer(
     connection: &mut SqliteConnection,
     proof: &Proof,
     asker: &str,
-    answer: &Answer,
+    answer: &TransferReply,
     now: i64,
-) -> Result<Result<Option<Request>, NoLock>, DatabaseError> {
+) -> Result<Result<Option<TransferRequest>, NoLock>, DatabaseError> {
     let Holder { key, generation, .. } = match leases::check(connection, proof, now).await? {
         Ok(holder) => holder,
         Err(no_lock) => return Ok(Err(no_lock)),
@@ -188,7 +188,7 @@ pub(super) async fn hand_over(
         .bind(&reservation[..])
         .bind(&by.id)
         .bind(&by.name)
-        .bind(millis(Request::RESERVATION))
+        .bind(millis(TransferRequest::RESERVATION))
         .bind(&by.role);
     let row = hand_over.fetch_one(connection).await.map_err(classify)?;
     Ok(Ok(Some(lease(&row, now)?.holder)))

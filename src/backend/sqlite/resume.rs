@@ -7,7 +7,7 @@ use super::leases::{self, lease};
 use crate::backend::{Proof, Resumption};
 use crate::clock::from_millis;
 use crate::error::DatabaseError;
-use crate::lease::{LockKey, NoLock, Why};
+use crate::lease::{LeaseLossReason, LockKey, NoLock};
 
 const RESUME: &str = "
     update tenure_lock set last_active = ?1, active_at = ?1, expires_at = max(expires_at, min(?1 + ttl, hard_until))
@@ -35,7 +35,7 @@ pub(super) async fn resume(
         return Ok(Resumption::refused(key, leases::check(connection, proof, now).await?));
     }
     if stored.hard_until <= now {
-        let why = Why::LimitReached { at: from_millis(stored.hard_until) };
+        let why = LeaseLossReason::LimitReached { at: from_millis(stored.hard_until) };
         return Ok(Resumption::Ended(NoLock { key: Some(key.clone()), why, held_now: None }));
     }
     let resume = sqlx::query(RESUME).bind(now).bind(&proof.lock[..]);

@@ -8,7 +8,7 @@ use super::lock::record_ended;
 use crate::backend::{LockRequest, Proof, TakenOver};
 use crate::clock::millis;
 use crate::error::DatabaseError;
-use crate::lease::{Holder, NoLock, Why};
+use crate::lease::{Holder, LeaseLossReason, NoLock};
 
 const HELD: &str = "
     select * from tenure_lock
@@ -59,7 +59,7 @@ pub(super) async fn take_over(
         }
         // Lock ids are unique over all keys: this one holds another aggregate.
         Err(error) if is_duplicate(&error) => {
-            Ok(TakenOver::Used(NoLock { key: Some(key.clone()), why: Why::OtherAggregate, held_now: None }))
+            Ok(TakenOver::Used(NoLock { key: Some(key.clone()), why: LeaseLossReason::OtherAggregate, held_now: None }))
         }
         Err(error) => Err(classify(error)),
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::{Answer, Lease, LeaseError, LockManager, LockPolicy, Why};
+use tenure::{Lease, LeaseError, LeaseLossReason, LockManager, LockPolicy, TransferReply};
 use tokio::task::JoinSet;
 
 use crate::conformance::support::{MINUTE, TTL, TestDb, key, kim, lee};
@@ -70,15 +70,18 @@ pub async fn a_policy_is_bounded_and_its_longest_lease_ends(t: &TestDb) {
     assert_eq!(locks.keep_alive(&[lease.id().clone()]).await.unwrap()[0].as_ref().unwrap().remaining.as_millis(), 1);
     t.clock.advance(Duration::from_millis(1));
     let over = locks.check_lock(lease.id()).await;
-    assert!(matches!(&over, Err(LeaseError::NoLock(no)) if matches!(no.why, Why::LimitReached { .. })), "{over:?}");
+    assert!(
+        matches!(&over, Err(LeaseError::NoLock(no)) if matches!(no.why, LeaseLossReason::LimitReached { .. })),
+        "{over:?}"
+    );
     assert_eq!(locks.try_lock(&key, &lee()).await.unwrap().generation, 2);
 }
 
 pub async fn an_answer_of_later_may_be_absurd_as_well(t: &TestDb) {
     let held = t.locks.try_lock(&key(), &kim()).await.unwrap();
     t.locks.request(&held.key, 1, &lee(), "please").await.unwrap();
-    let later = t.locks.answer_request(held.id(), "lee", Answer::Later(Duration::MAX)).await.unwrap();
-    assert!(matches!(later.answer, Some(Answer::Later(left)) if left > MINUTE), "{later:?}");
-    let never = t.locks.answer_request(held.id(), "lee", Answer::Later(Duration::ZERO)).await.unwrap();
+    let later = t.locks.answer_request(held.id(), "lee", TransferReply::Later(Duration::MAX)).await.unwrap();
+    assert!(matches!(later.answer, Some(TransferReply::Later(left)) if left > MINUTE), "{later:?}");
+    let never = t.locks.answer_request(held.id(), "lee", TransferReply::Later(Duration::ZERO)).await.unwrap();
     assert_eq!(never.answer, None);
 }

@@ -5,8 +5,8 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use tenure::{
-    Answer, AnswerError, BreakError, Condition, Error, Holder, LeaseError, ListError, LockError, LockId, LockKey,
-    LockMode, Owner, RequestError, TakeOverError, UpdateError, Why,
+    AnswerError, BreakError, Condition, Error, Holder, LeaseError, LeaseLossReason, ListError, LockError, LockId,
+    LockKey, LockMode, Owner, RequestError, TakeOverError, TransferReply, UpdateError,
 };
 
 use crate::conformance::order::Note;
@@ -50,7 +50,7 @@ pub async fn control_characters_are_in_no_key_owner_or_reason(t: &TestDb) {
         assert!(matches!(taken, Err(TakeOverError::ReasonNotPlain)), "{bad:?}: {taken:?}");
         let asked = locks.request(&held.key, held.generation, &lee(), bad).await;
         assert!(matches!(asked, Err(RequestError::NoteNotPlain)), "{bad:?}: {asked:?}");
-        let declined = Answer::Declined { message: bad.into() };
+        let declined = TransferReply::Declined { message: bad.into() };
         let answered = locks.answer_request(held.id(), "lee", declined).await;
         assert!(matches!(answered, Err(AnswerError::MessageNotPlain)), "{bad:?}: {answered:?}");
     }
@@ -155,7 +155,7 @@ pub async fn a_lock_id_of_somebody_else_tells_nothing(t: &TestDb) {
         }
         let mut tx = t.db.begin().await.unwrap();
         let guarded = stranger.guard(&mut tx, lease.id()).await.map(drop).map_err(no_lock);
-        let freed = stranger.release_in(&mut tx, lease.id()).await.map_err(no_lock);
+        let freed = stranger.release_within(&mut tx, lease.id()).await.map_err(no_lock);
         tx.rollback().await.unwrap();
         let beaten = stranger.keep_alive(&[lease.id().clone()]).await.unwrap().remove(0).map(drop);
         let han = Owner::new("han", "Han");
@@ -174,7 +174,7 @@ pub async fn a_lock_id_of_somebody_else_tells_nothing(t: &TestDb) {
             Err(Error::NoLock(no_lock)) => Err(*no_lock),
             other => panic!("{end}: {other:?}"),
         };
-        let answered = match stranger.answer_request(lease.id(), "lee", Answer::Later(Duration::ZERO)).await {
+        let answered = match stranger.answer_request(lease.id(), "lee", TransferReply::Later(Duration::ZERO)).await {
             Err(AnswerError::NoLock(no_lock)) => Err(*no_lock),
             other => panic!("{end}: {other:?}"),
         };
@@ -198,7 +198,11 @@ pub async fn a_lock_id_of_somebody_else_tells_nothing(t: &TestDb) {
         ];
         for (at, answer) in answers.into_iter().enumerate() {
             let Err(no_lock) = answer else { panic!("{end}, {at}: it was done") };
-            assert_eq!((&no_lock.why, &no_lock.key, &no_lock.held_now), (&Why::NotYours, &None, &None), "{end}, {at}");
+            assert_eq!(
+                (&no_lock.why, &no_lock.key, &no_lock.held_now),
+                (&LeaseLossReason::NotYours, &None, &None),
+                "{end}, {at}"
+            );
             let text = no_lock.to_string();
             assert!([&no, "Kim", "Lee", "stuck"].iter().all(|told| !text.contains(told)), "{end}, {at}: {text}");
         }
@@ -206,7 +210,7 @@ pub async fn a_lock_id_of_somebody_else_tells_nothing(t: &TestDb) {
 }
 
 fn continue_as_not_yours() -> Result<(), tenure::NoLock> {
-    Err(tenure::NoLock { key: None, why: Why::NotYours, held_now: None })
+    Err(tenure::NoLock { key: None, why: LeaseLossReason::NotYours, held_now: None })
 }
 
 fn no_lock(error: LeaseError) -> tenure::NoLock {

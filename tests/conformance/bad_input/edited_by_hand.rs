@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use tenure::{Holder, LeaseError, LockError, LockId, LockKey, LockManager, Owner, Why};
+use tenure::{Holder, LeaseError, LeaseLossReason, LockError, LockId, LockKey, LockManager, Owner};
 use tokio::task::JoinSet;
 
 use crate::conformance::support::{MINUTE, TTL, TestDb, key, kim, lee, random};
@@ -139,6 +139,9 @@ pub async fn a_history_without_names_still_tells_that_the_lease_ended(t: &TestDb
     for ended_at in [LATEST, EARLIEST, "0"] {
         t.by_hand(format!("{forget} = {ended_at} where id = '{}'", lease.key.id())).await.unwrap();
         let why = t.locks.check_lock(lease.id()).await;
-        assert!(matches!(&why, Err(LeaseError::NoLock(no)) if matches!(no.why, Why::Expired { .. })), "{why:?}");
+        assert!(
+            matches!(&why, Err(LeaseError::NoLock(no)) if matches!(no.why, LeaseLossReason::Expired { .. })),
+            "{why:?}"
+        );
     }
 }

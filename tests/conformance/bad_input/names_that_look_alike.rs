@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::{LeaseError, LockError, LockKey, LockManager, Owner, TakeOverError, Why};
+use tenure::{LeaseError, LeaseLossReason, LockError, LockKey, LockManager, Owner, TakeOverError};
 use tokio::task::JoinSet;
 
 use crate::conformance::support::{MINUTE, TTL, TestDb, key, kim, random};
@@ -99,7 +99,7 @@ pub async fn keys_that_look_alike_are_different_locks(t: &TestDb) {
 }
 
 fn not_yours<T: std::fmt::Debug>(answer: Result<T, LeaseError>) {
-    assert!(matches!(&answer, Err(LeaseError::NoLock(no)) if no.why == Why::NotYours), "{answer:?}");
+    assert!(matches!(&answer, Err(LeaseError::NoLock(no)) if no.why == LeaseLossReason::NotYours), "{answer:?}");
 }
 
 async fn may_do_nothing_with(theirs: &LockManager, lease: &tenure::Lease) {
@@ -110,7 +110,7 @@ async fn may_do_nothing_with(theirs: &LockManager, lease: &tenure::Lease) {
     not_yours(theirs.requests(lease.id()).await);
     let (id, other) = (lease.id().clone(), tenure::LockId::random());
     for beat in [theirs.keep_alive(std::slice::from_ref(&id)).await, theirs.keep_alive(&[id, other]).await] {
-        assert_eq!(beat.unwrap().remove(0).unwrap_err().why, Why::NotYours);
+        assert_eq!(beat.unwrap().remove(0).unwrap_err().why, LeaseLossReason::NotYours);
     }
 }
 
@@ -124,7 +124,7 @@ pub async fn people_whose_ids_look_alike_are_different_people(t: &TestDb) {
         may_do_nothing_with(&t.locks.acting_for(&other), &lease).await;
         assert_eq!(t.locks.release_all(&other.id).await.unwrap(), []);
         let used = t.locks.try_lock_as(&lease.key, &other, lease.id().clone()).await;
-        assert!(matches!(&used, Err(LockError::LockIdUsed(no)) if no.why == Why::NotYours), "{used:?}");
+        assert!(matches!(&used, Err(LockError::LockIdUsed(no)) if no.why == LeaseLossReason::NotYours), "{used:?}");
         let taken = t.locks.take_over(&lease.key, 1, &other, tenure::LockId::random(), "mine").await;
         assert!(matches!(taken, Err(TakeOverError::NotPermitted(_))), "{taken:?}");
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::{LockError, LockId, LockKey, Owner, Why};
+use tenure::{LeaseLossReason, LockError, LockId, LockKey, Owner};
 use tokio::task::JoinSet;
 
 use crate::conformance::support::{MINUTE, TTL, TestDb, key, kim, lee, random};
@@ -29,11 +29,11 @@ pub async fn of_a_thousand_heartbeats_the_bad_ones_are_told_why_and_the_others_g
     assert_eq!(kept.len(), LEASES);
     for (at, (answer, id)) in kept.into_iter().zip(&ids).enumerate() {
         match (at, answer) {
-            (3, Err(no)) => assert!(matches!(no.why, Why::Released { .. })),
-            (11, Err(no)) => assert_eq!(no.why, Why::NotYours),
-            (500, Err(no)) => assert!(matches!(no.why, Why::Expired { .. })),
-            (700, Err(no)) => assert_eq!(no.why, Why::Unknown),
-            (998, Err(no)) => assert!(matches!(no.why, Why::Broken { by, .. } if by == lee())),
+            (3, Err(no)) => assert!(matches!(no.why, LeaseLossReason::Released { .. })),
+            (11, Err(no)) => assert_eq!(no.why, LeaseLossReason::NotYours),
+            (500, Err(no)) => assert!(matches!(no.why, LeaseLossReason::Expired { .. })),
+            (700, Err(no)) => assert_eq!(no.why, LeaseLossReason::Unknown),
+            (998, Err(no)) => assert!(matches!(no.why, LeaseLossReason::Broken { by, .. } if by == lee())),
             (_, Ok(lease)) => assert_eq!((lease.id(), lease.remaining, lease.generation), (id, TTL, 1)),
             (at, answer) => panic!("{at}: {answer:?}"),
         }
@@ -52,7 +52,7 @@ pub async fn one_lock_id_twice_in_a_heartbeat_is_answered_twice(t: &TestDb) {
     }
     let unknown = LockId::random();
     let none = t.locks.keep_alive(&[unknown.clone(), unknown]).await.unwrap();
-    assert!(none.iter().all(|none| none.as_ref().is_err_and(|no| no.why == Why::Unknown)), "{none:?}");
+    assert!(none.iter().all(|none| none.as_ref().is_err_and(|no| no.why == LeaseLossReason::Unknown)), "{none:?}");
     assert!(t.locks.keep_alive(&[]).await.unwrap().is_empty());
 }
 

@@ -1,8 +1,8 @@
 //! What cannot be a key or an owner.
 
 use tenure::{
-    AnswerError, BreakError, Holder, LeaseError, LockError, LockId, LockKey, Owner, Request, RequestError,
-    TakeOverError, Why,
+    AnswerError, BreakError, Holder, LeaseError, LeaseLossReason, LockError, LockId, LockKey, Owner, RequestError,
+    TakeOverError, TransferRequest,
 };
 
 use crate::conformance::support::{TTL, TestDb, key, kim, lee, random};
@@ -67,9 +67,9 @@ pub async fn what_cannot_be_an_owner_is_refused_by_name_and_holds_nothing(t: &Te
         }
         let theirs = locks.acting_for(owner);
         let refused = theirs.check_lock(held.id()).await;
-        assert!(matches!(&refused, Err(LeaseError::NoLock(no)) if no.why == Why::NotYours), "{refused:?}");
+        assert!(matches!(&refused, Err(LeaseError::NoLock(no)) if no.why == LeaseLossReason::NotYours), "{refused:?}");
         let beat = theirs.keep_alive(&[held.id().clone(), held.id().clone()]).await.unwrap();
-        assert!(beat.iter().all(|beat| beat.as_ref().is_err_and(|no| no.why == Why::NotYours)), "{beat:?}");
+        assert!(beat.iter().all(|beat| beat.as_ref().is_err_and(|no| no.why == LeaseLossReason::NotYours)), "{beat:?}");
         assert_eq!(locks.release_all(&owner.id).await.unwrap(), []);
         let handed = locks.hand_over(held.id(), &owner.id).await;
         assert!(matches!(handed, Err(AnswerError::NotAsked { .. })), "{handed:?}");
@@ -82,16 +82,16 @@ pub async fn what_cannot_be_an_owner_is_refused_by_name_and_holds_nothing(t: &Te
 
 pub async fn a_reason_that_is_too_long_ends_no_lease(t: &TestDb) {
     let held = t.locks.try_lock(&key(), &kim()).await.unwrap();
-    for reason in ["가".repeat(Request::LONGEST_NOTE + 1), "x".repeat(1_000_000)] {
+    for reason in ["가".repeat(TransferRequest::LONGEST_NOTE + 1), "x".repeat(1_000_000)] {
         let broken = t.locks.break_lock(&held.key, 1, &lee(), &reason).await;
         assert!(matches!(broken, Err(BreakError::ReasonTooLong)), "{broken:?}");
         let taken = t.locks.take_over(&held.key, 1, &kim(), LockId::random(), &reason).await;
         assert!(matches!(taken, Err(TakeOverError::ReasonTooLong)), "{taken:?}");
     }
-    let longest = "가".repeat(Request::LONGEST_NOTE);
+    let longest = "가".repeat(TransferRequest::LONGEST_NOTE);
     t.locks.break_lock(&held.key, 1, &lee(), &longest).await.unwrap();
     let why = t.locks.check_lock(held.id()).await;
     assert!(
-        matches!(&why, Err(LeaseError::NoLock(no)) if matches!(&no.why, Why::Broken { reason, .. } if *reason == longest))
+        matches!(&why, Err(LeaseError::NoLock(no)) if matches!(&no.why, LeaseLossReason::Broken { reason, .. } if *reason == longest))
     );
 }

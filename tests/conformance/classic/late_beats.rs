@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure::{LockError, LockManager, Why};
+use tenure::{LeaseLossReason, LockError, LockManager};
 use tokio::sync::Barrier;
 
 use crate::conformance::support::{MINUTE, TTL, TestDb, key, kim, lee};
@@ -64,7 +64,7 @@ pub async fn a_late_heartbeat_of_a_released_lease_does_not_touch_the_next_holder
         t.locks.release_lock(first.id()).await.unwrap();
         let (_, next) = (beating.await.unwrap(), taking.await.unwrap());
         let late = t.locks.keep_alive(&[first.id().clone()]).await.unwrap().remove(0).unwrap_err();
-        assert_eq!(late.why, Why::Released { at: t.clock.now() });
+        assert_eq!(late.why, LeaseLossReason::Released { at: t.clock.now() });
         let kept = t.locks.check_lock(next.id()).await.unwrap();
         assert_eq!((kept.generation, kept.remaining, &kept.owner), (2, TTL, &lee()));
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure::{LeaseError, LockError, LockKey, Why};
+use tenure::{LeaseError, LeaseLossReason, LockError, LockKey};
 use tokio::sync::Barrier;
 
 use crate::conformance::order::Order;
@@ -100,7 +100,7 @@ pub async fn a_break_during_a_transaction_is_seen_by_its_check(t: &TestDb) {
     let next = breaking.await.unwrap();
     let refused = t.locks.guard(&mut tx, lease.id()).await;
     let Err(LeaseError::NoLock(no_lock)) = refused else { panic!("{refused:?}") };
-    assert!(matches!(no_lock.why, Why::Broken { by, .. } if by == lee()));
+    assert!(matches!(no_lock.why, LeaseLossReason::Broken { by, .. } if by == lee()));
     assert_eq!(no_lock.held_now.map(|holder| holder.generation), Some(next.generation));
     tx.rollback().await.unwrap();
 }

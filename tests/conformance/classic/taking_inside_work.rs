@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use tenure::{Database, LeaseError, LockError, LockId, LockKey, LockManager, Owner, Why};
+use tenure::{Database, LeaseError, LeaseLossReason, LockError, LockId, LockKey, LockManager, Owner};
 use tokio::task::JoinSet;
 
 use crate::conformance::order::Order;
@@ -14,7 +14,7 @@ pub async fn a_try_while_somebody_saves_and_releases_is_answered_at_once(t: &Tes
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
     let mut tx = t.db.begin().await.unwrap();
     t.locks.guard(&mut tx, lease.id()).await.unwrap();
-    t.locks.release_in(&mut tx, lease.id()).await.unwrap();
+    t.locks.release_within(&mut tx, lease.id()).await.unwrap();
     let elsewhere = LockManager::new(&t.another_process().await);
     let asked = Instant::now();
     for locks in [&t.locks, &elsewhere] {
@@ -37,11 +37,13 @@ pub async fn a_refused_lock_leaves_the_transaction_usable(t: &TestDb) {
     let mut order = t.find(&mut tx, &no).await;
     assert!(matches!(t.locks.try_lock(&key, &kim()).await, Err(LockError::AlreadyLocked(_))));
     let nothing = LockId::random();
-    for refused in [t.locks.guard(&mut tx, &nothing).await.map(drop), t.locks.release_in(&mut tx, &nothing).await] {
-        assert!(matches!(&refused, Err(LeaseError::NoLock(no)) if no.why == Why::Unknown), "{refused:?}");
+    for refused in [t.locks.guard(&mut tx, &nothing).await.map(drop), t.locks.release_within(&mut tx, &nothing).await] {
+        assert!(matches!(&refused, Err(LeaseError::NoLock(no)) if no.why == LeaseLossReason::Unknown), "{refused:?}");
     }
     let thief = t.locks.acting_for(&kim());
-    assert!(matches!(thief.guard(&mut tx, held.id()).await, Err(LeaseError::NoLock(no)) if no.why == Why::NotYours));
+    assert!(
+        matches!(thief.guard(&mut tx, held.id()).await, Err(LeaseError::NoLock(no)) if no.why == LeaseLossReason::NotYours)
+    );
     order.send_to("saved all the same").unwrap();
     t.orders.save(&mut tx, &mut order).await.unwrap();
     tx.commit().await.unwrap();

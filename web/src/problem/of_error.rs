@@ -5,8 +5,8 @@ use std::convert::Infallible;
 
 use axum::http::StatusCode;
 use tenure::{
-    AnswerError, BreakError, DatabaseError, Error, ErrorCode, LeaseError, ListError, LockError, NoLock, RequestError,
-    SetError, SweepError, TakeOverError, UpdateError, Why,
+    AnswerError, BreakError, DatabaseError, Error, ErrorCode, LeaseError, LeaseLossReason, LeaseSetError, ListError,
+    LockError, NoLock, RequestError, SweepError, TakeOverError, UpdateError,
 };
 
 use super::{HeldNow, Person, Problem};
@@ -116,7 +116,8 @@ impl From<NoLock> for Problem {
             problem.members.actions.clear();
             problem = problem.action("wait");
         }
-        if let Why::Broken { by, reason, .. } | Why::TakenOver { by, reason, .. } = no_lock.why {
+        if let LeaseLossReason::Broken { by, reason, .. } | LeaseLossReason::TakenOver { by, reason, .. } = no_lock.why
+        {
             problem.members.by = Some(Person { name: by.name });
             problem.members.reason = Some(reason);
         }
@@ -199,7 +200,7 @@ macro_rules! by_code {
     )*};
 }
 
-by_code!(BreakError, ListError, RequestError, SetError, SweepError);
+by_code!(BreakError, ListError, RequestError, LeaseSetError, SweepError);
 
 /// A domain's own refusal becomes a problem as the application says: it implements `From` for it.
 impl<E: Into<Problem>> From<UpdateError<E>> for Problem {

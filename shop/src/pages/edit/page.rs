@@ -4,7 +4,7 @@ use askama::Template;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use jiff::SignedDuration;
-use tenure::{Holder, LeaseError, LockId, VersionToken, Why};
+use tenure::{Holder, LeaseError, LeaseLossReason, LockId, VersionToken};
 use tenure_web::form_id::FormId;
 use tenure_web::verdict::{Facts, Mine, Moved, Verdict, decide};
 use tenure_web::versions::Versioned;
@@ -107,15 +107,15 @@ pub(super) async fn draw(
             refusal::page(shop, visit, attempt, Refusal::Order(refusal)).await
         }
         (
-            Verdict::Taken { holder, ended: None | Some(Why::Unknown) }
-            | Verdict::Elsewhere { holder, ended: None | Some(Why::Unknown) },
+            Verdict::Taken { holder, ended: None | Some(LeaseLossReason::Unknown) }
+            | Verdict::Elsewhere { holder, ended: None | Some(LeaseLossReason::Unknown) },
             _,
         ) => {
             let holder = holder.clone();
             locked::page(shop, visit, attempt, holder).await
         }
         // A bookmark, or the address in another browser: there is nothing of the form but its address.
-        (Verdict::Ended { why: Why::Unknown, .. }, _) if attempt.fields.is_blank() => {
+        (Verdict::Ended { why: LeaseLossReason::Unknown, .. }, _) if attempt.fields.is_blank() => {
             explain(Number(attempt.no.clone())).await
         }
         (_, Some(no_lock)) => lost::page(shop, visit, attempt, &no_lock).await,
