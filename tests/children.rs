@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::panic::catch_unwind;
 
-use tenure::children::{ChildReader, ChildTable};
-use tenure::mapping::{Column, Mapping, MappingError, Row, Rows, Table};
-use tenure::value::{Kind, RowReader, Value};
-use tenure::{Aggregate, Children, Entity, ValueObject};
+use tenure::aggregate::children::{ChildReader, ChildTable};
+use tenure::aggregate::mapping::{Column, Mapping, MappingError, Row, Rows, Table};
+use tenure::aggregate::value::{Kind, RowReader, Value};
+use tenure::{Aggregate, Entity, ValueObject, aggregate::Children};
 
 #[derive(Aggregate, Debug, Clone, PartialEq)]
 #[aggregate(table = "orders")]

@@ -5,8 +5,8 @@
 use std::fmt;
 use std::panic::catch_unwind;
 
-use tenure::mapping::{Column, Mapping, MappingError, Rows};
-use tenure::value::{Kind, RowReader, Value};
+use tenure::aggregate::mapping::{Column, Mapping, MappingError, Rows};
+use tenure::aggregate::value::{Kind, RowReader, Value};
 use tenure::{Aggregate, Entity, ValueObject};
 
 #[derive(Aggregate, Debug, Clone, PartialEq)]

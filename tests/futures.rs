@@ -9,8 +9,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use tenure::{
-    Aggregate, ConnectOptions, Database, DatabaseError, LeaseSet, Loaded, LockId, LockKey, LockManager, LockMode,
-    LockSet, Merge, Owner, Repository, Retry, Transaction, TransferReply, Version, VersionToken, Wait, Watch,
+    Aggregate, Database, Loaded, LockId, LockKey, LockManager, LockMode, Owner, Repository, Transaction, Version,
+    VersionToken, Wait,
+    error::DatabaseError,
+    lease::TransferReply,
+    lock_manager::LeaseSet,
+    storage::ConnectOptions,
+    unit_of_work::{LockSet, Retry},
+    version::Merge,
+    watch::Watch,
 };
 
 #[derive(Aggregate, Debug)]

@@ -9,7 +9,8 @@ use opentelemetry::metrics::MeterProvider;
 use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData};
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, PeriodicReader, SdkMeterProvider};
 use tenure::{
-    Aggregate, ConnectOptions, Database, Holder, LockId, LockKey, LockManager, ManualClock, Owner, Repository,
+    Aggregate, Database, LockId, LockKey, LockManager, Owner, Repository, clock::ManualClock, lease::Holder,
+    storage::ConnectOptions,
 };
 
 const MINUTE: Duration = Duration::from_secs(60);

@@ -17,7 +17,7 @@ mod lock_batches;
 mod server;
 
 use conformance::support::TestDb;
-use tenure::{ConnectOptions, Database, ManualClock};
+use tenure::{Database, clock::ManualClock, storage::ConnectOptions};
 
 async fn open() -> TestDb {
     let url = testkit::server_url(testkit::Kind::MariaDb);

@@ -5,7 +5,7 @@
 mod conformance;
 
 use conformance::support::TestDb;
-use tenure::{ConnectOptions, Database, ManualClock};
+use tenure::{Database, clock::ManualClock, storage::ConnectOptions};
 
 async fn open() -> TestDb {
     let url = testkit::server_url(testkit::Kind::Postgres);

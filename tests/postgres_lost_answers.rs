@@ -62,7 +62,10 @@ async fn a_connection_that_does_not_read_what_is_committed_is_refused() {
     // As a proxy of connections does that keeps settings to itself.
     proxy.mishear("read committed", "serializable  ");
     let refused = Database::connect(proxy.url()).await.unwrap_err();
-    assert!(matches!(&refused, tenure::DatabaseError::Schema(what) if what.contains("serializable")), "{refused:?}");
+    assert!(
+        matches!(&refused, tenure::error::DatabaseError::Schema(what) if what.contains("serializable")),
+        "{refused:?}"
+    );
 }
 
 #[tokio::test]
@@ -71,5 +74,8 @@ async fn a_transaction_that_does_not_read_what_is_committed_is_refused() {
     let db = Database::connect(proxy.url()).await.unwrap();
     proxy.mishear("begin isolation level read committed", "begin isolation level serializable  ");
     let refused = db.begin().await.unwrap_err();
-    assert!(matches!(&refused, tenure::DatabaseError::Schema(what) if what.contains("serializable")), "{refused:?}");
+    assert!(
+        matches!(&refused, tenure::error::DatabaseError::Schema(what) if what.contains("serializable")),
+        "{refused:?}"
+    );
 }

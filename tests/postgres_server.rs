@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use sqlx::{Connection, PgConnection, PgPool};
 use tenure::{
-    Aggregate, ConnectOptions, Database, DatabaseError, Error, LockEvent, LockId, LockKey, LockManager, LockMode,
-    Owner, Repository, UpdateError, Wait, Watch,
+    Aggregate, Database, Error, LockId, LockKey, LockManager, LockMode, Owner, Repository, Wait,
+    error::{DatabaseError, UpdateError},
+    storage::ConnectOptions,
+    watch::{LockEvent, Watch},
 };
 
 #[derive(Aggregate, Debug)]
@@ -101,8 +103,7 @@ async fn the_holder_of_a_row_is_named_with_owner_and_command() {
         update.run(wait).await.map(drop)
     });
     holding.wait().await;
-    let waiting =
-        pins.update(&id).locking(LockMode::PessimisticWrite).within(Duration::from_secs(3)).run(add).await;
+    let waiting = pins.update(&id).locking(LockMode::PessimisticWrite).within(Duration::from_secs(3)).run(add).await;
     finish.send(()).unwrap();
     let Err(UpdateError::Failed(Error::Database(DatabaseError::LockTimeout { waited, holder: Some(named) }))) = waiting
     else {

@@ -9,8 +9,10 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use tenure::{
-    Aggregate, ConnectOptions, Database, Holder, LockId, LockKey, LockManager, LockPolicy, ManualClock, Owner,
-    Repository, TransferReply, Version,
+    Aggregate, Database, LockId, LockKey, LockManager, LockPolicy, Owner, Repository, Version,
+    clock::ManualClock,
+    lease::{Holder, TransferReply},
+    storage::ConnectOptions,
 };
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};

@@ -8,7 +8,7 @@ mod conformance;
 mod own_statements_of_sqlite;
 
 use conformance::support::TestDb;
-use tenure::{ConnectOptions, Database, ManualClock};
+use tenure::{Database, clock::ManualClock, storage::ConnectOptions};
 
 const TABLES: &str = "
     create table test_order (no text primary key, state text not null, ship_to_line1 text not null,

@@ -8,7 +8,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use tenure::{Database, DatabaseError, LockError, LockEvent, LockKey, LockManager, Owner, Wait, Watch};
+use tenure::{
+    Database, LockKey, LockManager, Owner, Wait,
+    error::{DatabaseError, LockError},
+    watch::{LockEvent, Watch},
+};
 use tokio::task::JoinSet;
 
 /// Far longer than anything takes: a test that fails says so instead of hanging.

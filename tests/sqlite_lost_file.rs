@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 use tenure::{
-    Aggregate, Database, DatabaseError, Error, Lease, LeaseError, LockError, LockKey, LockManager, Owner, Repository,
-    UpdateError,
+    Aggregate, Database, Error, Lease, LockKey, LockManager, Owner, Repository,
+    error::{DatabaseError, LeaseError, LockError, UpdateError},
 };
 
 #[derive(Aggregate, Debug)]

@@ -6,7 +6,10 @@ use std::convert::Infallible;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use tenure::{Aggregate, ConnectOptions, Database, LockKey, LockManager, LockPolicy, Owner, Repository, Retry};
+use tenure::{
+    Aggregate, Database, LockKey, LockManager, LockPolicy, Owner, Repository, storage::ConnectOptions,
+    unit_of_work::Retry,
+};
 use tokio::task::JoinSet;
 
 #[derive(Aggregate, Debug)]

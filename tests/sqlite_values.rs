@@ -4,7 +4,7 @@
 
 use jiff::civil::{Date, DateTime, Time};
 use rust_decimal::Decimal;
-use tenure::value::Json;
+use tenure::aggregate::value::Json;
 use tenure::{Aggregate, Database, LockMode, Repository, Version};
 use uuid::Uuid;
 

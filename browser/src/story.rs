@@ -7,7 +7,7 @@ use std::time::Duration;
 use shop::domain::{Order, OrderNo};
 use shop::{Accounts, Settings, Shop};
 use tempfile::TempDir;
-use tenure::{ConnectOptions, Database, Holder, Loaded, LockKey, ManualClock, Repository};
+use tenure::{Database, Loaded, LockKey, Repository, clock::ManualClock, lease::Holder, storage::ConnectOptions};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 

@@ -115,15 +115,15 @@ impl<'a> Root<'a> {
 
                 #mapping
 
-                fn to_rows(&self) -> ::tenure::mapping::Rows {
+                fn to_rows(&self) -> ::tenure::aggregate::mapping::Rows {
                     let mut __row = ::std::vec::Vec::new();
                     #(#writes)*
-                    ::tenure::mapping::Rows::write(__row, |__children| { #(#child_writes)* })
+                    ::tenure::aggregate::mapping::Rows::write(__row, |__children| { #(#child_writes)* })
                 }
 
                 fn from_rows(
-                    __rows: &::tenure::mapping::Rows,
-                ) -> ::core::result::Result<Self, ::tenure::mapping::MappingError> {
+                    __rows: &::tenure::aggregate::mapping::Rows,
+                ) -> ::core::result::Result<Self, ::tenure::aggregate::mapping::MappingError> {
                     __rows.read(<Self as ::tenure::Aggregate>::mapping(), |__row, __children| {
                         ::core::result::Result::Ok(Self { #(#values,)* #(#child_values,)* })
                     })
@@ -137,7 +137,9 @@ impl<'a> Root<'a> {
     fn mapping(&self) -> TokenStream {
         let Root { ident, name, table, version, revisions, .. } = self;
         let audit = match &self.audit {
-            Some(prefix) => quote!(::core::option::Option::Some(::tenure::mapping::Audit::with_prefix(#prefix))),
+            Some(prefix) => {
+                quote!(::core::option::Option::Some(::tenure::aggregate::mapping::Audit::with_prefix(#prefix)))
+            }
             None => quote!(::core::option::Option::None),
         };
         let columns = self.fields.iter().map(Field::columns);
@@ -147,19 +149,19 @@ impl<'a> Root<'a> {
         let owner_checks = self.children.iter().map(|collection| collection.owner_check(ident));
         let invalid = format!("the mapping of `{ident}` is not valid: {{}}");
         quote! {
-            fn mapping() -> &'static ::tenure::mapping::Mapping {
+            fn mapping() -> &'static ::tenure::aggregate::mapping::Mapping {
                 #(#key_checks)*
                 #(#owner_checks)*
-                static MAPPING: ::std::sync::OnceLock<::tenure::mapping::Mapping> = ::std::sync::OnceLock::new();
+                static MAPPING: ::std::sync::OnceLock<::tenure::aggregate::mapping::Mapping> = ::std::sync::OnceLock::new();
                 ::std::sync::OnceLock::get_or_init(&MAPPING, || {
                     let mut __columns = ::std::vec::Vec::new();
                     {
                         let __columns = &mut __columns;
                         #(#columns)*
                     }
-                    let __mapping = ::tenure::mapping::Mapping {
+                    let __mapping = ::tenure::aggregate::mapping::Mapping {
                         name: ::std::borrow::ToOwned::to_owned(#name),
-                        root: ::tenure::mapping::Table {
+                        root: ::tenure::aggregate::mapping::Table {
                             name: ::std::borrow::ToOwned::to_owned(#table),
                             path: ::std::string::String::new(),
                             owner: ::std::vec::Vec::new(),

@@ -61,7 +61,7 @@ impl<'a> Collection<'a> {
     }
 
     fn children(&self) -> TokenStream {
-        as_trait(self.ty, &quote!(::tenure::Children))
+        as_trait(self.ty, &quote!(::tenure::aggregate::Children))
     }
 
     /// How many tables it takes.
@@ -75,7 +75,7 @@ impl<'a> Collection<'a> {
         let (children, Collection { path, table, .. }) = (self.children(), self);
         let [owner, key] = [&self.owner, &self.key].map(|names| names.as_ref().map(columns).unwrap_or_default());
         quote! {
-            let __declared = ::tenure::children::ChildTable {
+            let __declared = ::tenure::aggregate::children::ChildTable {
                 path: #path,
                 name: #table,
                 owner: &[#(#owner),*],
@@ -90,7 +90,7 @@ impl<'a> Collection<'a> {
     pub(crate) fn key_check(&self) -> TokenStream {
         let (children, given) = (self.children(), self.key.as_ref().map_or(0, |key| columns(key).len()));
         let span = self.key.as_ref().map_or_else(|| self.ty.span(), LitStr::span).resolved_at(Span::call_site());
-        let check = quote_spanned!(span=> ::tenure::children::check(__MISTAKE, __WIDTH, #given));
+        let check = quote_spanned!(span=> ::tenure::aggregate::children::check(__MISTAKE, __WIDTH, #given));
         quote! {
             const _: () = {
                 const __MISTAKE: ::core::option::Option<&'static ::core::primitive::str> = #children::MISTAKE;

@@ -62,18 +62,18 @@ fn implementation(
         impl ::tenure::Entity for #ident {
             const KEY: ::core::primitive::usize = #key;
 
-            fn columns(__columns: &mut ::std::vec::Vec<::tenure::mapping::Column>) {
+            fn columns(__columns: &mut ::std::vec::Vec<::tenure::aggregate::mapping::Column>) {
                 #(#columns)*
             }
 
-            fn write(&self, __row: &mut ::std::vec::Vec<::tenure::value::Value>) {
+            fn write(&self, __row: &mut ::std::vec::Vec<::tenure::aggregate::value::Value>) {
                 #(#writes)*
             }
 
             fn read(
-                __row: &mut ::tenure::value::RowReader<'_>,
-                __children: &mut ::tenure::children::ChildReader<'_, '_>,
-            ) -> ::core::result::Result<Self, ::tenure::mapping::MappingError> {
+                __row: &mut ::tenure::aggregate::value::RowReader<'_>,
+                __children: &mut ::tenure::aggregate::children::ChildReader<'_, '_>,
+            ) -> ::core::result::Result<Self, ::tenure::aggregate::mapping::MappingError> {
                 ::core::result::Result::Ok(Self { #(#values,)* #(#child_values,)* })
             }
 
@@ -95,14 +95,14 @@ fn nested(children: &[Collection<'_>]) -> TokenStream {
         const TABLES: ::core::primitive::usize = #(#tables)+*;
 
         fn tables(
-            __tables: &mut ::tenure::children::Tables<'_>,
-        ) -> ::core::result::Result<(), ::tenure::mapping::MappingError> {
+            __tables: &mut ::tenure::aggregate::children::Tables<'_>,
+        ) -> ::core::result::Result<(), ::tenure::aggregate::mapping::MappingError> {
             #(#checks)*
             #(#adds)*
             ::core::result::Result::Ok(())
         }
 
-        fn write_children(&self, __children: &mut ::tenure::children::ChildWriter<'_>) {
+        fn write_children(&self, __children: &mut ::tenure::aggregate::children::ChildWriter<'_>) {
             #(#writes)*
         }
     }

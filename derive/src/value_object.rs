@@ -112,22 +112,22 @@ fn functions(
         fn columns(
             __column: &::core::primitive::str,
             __path: &::core::primitive::str,
-            __columns: &mut ::std::vec::Vec<::tenure::mapping::Column>,
+            __columns: &mut ::std::vec::Vec<::tenure::aggregate::mapping::Column>,
         ) {
             #columns
         }
 
-        fn write(&self, __row: &mut ::std::vec::Vec<::tenure::value::Value>) {
+        fn write(&self, __row: &mut ::std::vec::Vec<::tenure::aggregate::value::Value>) {
             #write
         }
 
-        fn write_null(__row: &mut ::std::vec::Vec<::tenure::value::Value>) {
+        fn write_null(__row: &mut ::std::vec::Vec<::tenure::aggregate::value::Value>) {
             #write_null
         }
 
         fn read(
-            __row: &mut ::tenure::value::RowReader<'_>,
-        ) -> ::core::result::Result<Self, ::tenure::mapping::MappingError> {
+            __row: &mut ::tenure::aggregate::value::RowReader<'_>,
+        ) -> ::core::result::Result<Self, ::tenure::aggregate::mapping::MappingError> {
             #read
         }
     }
@@ -138,7 +138,7 @@ fn unit_variants(input: &DeriveInput, data: &DataEnum, errors: &mut Errors) -> T
     for variant in &data.variants {
         if !matches!(variant.fields, Fields::Unit) {
             errors.add(variant, "a variant with data does not fit into a column of text; derive serde's `Serialize` and `Deserialize` for \
-                              the enum instead, and make the field a `tenure::value::Json` of it");
+                              the enum instead, and make the field a `tenure::aggregate::value::Json` of it");
         }
         let mut options = Options::read(&variant.attrs, errors);
         let text =
@@ -157,7 +157,7 @@ fn unit_variants(input: &DeriveInput, data: &DataEnum, errors: &mut Errors) -> T
         &quote!(#string::columns(__column, __path, __columns);),
         &quote! {
             let __text = match self { #(Self::#variants => #texts),* };
-            __row.push(::tenure::value::Value::Text(::std::borrow::ToOwned::to_owned(__text)));
+            __row.push(::tenure::aggregate::value::Value::Text(::std::borrow::ToOwned::to_owned(__text)));
         },
         &quote!(#string::write_null(__row);),
         // An error names the column that is read next, which is this one only until the text is taken.

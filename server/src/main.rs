@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use tenure::{ConnectOptions, Database};
+use tenure::{Database, storage::ConnectOptions};
 
 /// Look after a database that tenure uses.
 #[derive(Parser)]

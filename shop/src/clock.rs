@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use tenure::ManualClock;
+use tenure::clock::ManualClock;
 
 /// The system's clock, or one that a test moves.
 #[derive(Debug, Clone, Default)]

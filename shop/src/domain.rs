@@ -36,7 +36,7 @@ pub use text::{Invalid, Problem};
 #[cfg(test)]
 mod tests {
     use tenure::Aggregate;
-    use tenure::mapping::Mapping;
+    use tenure::aggregate::mapping::Mapping;
 
     use super::{Member, Note, Order};
 

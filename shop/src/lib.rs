@@ -2,9 +2,8 @@
 //! moment, the same order, the same lunch break) hurts anybody.
 //!
 //! Read it from the outside in: `main.rs` opens the shop and serves it, [`app`] is the whole web side, [`pages`]
-//! translate between forms and use cases, [`use_cases`] order the steps, [`domain`] decides. SQL is only in [`backend`].
+//! translate between forms and use cases, [`use_cases`] order the steps, [`domain`] decides. SQL is only in [`storage`].
 
-pub mod backend;
 mod clock;
 pub mod config;
 mod cookies;
@@ -16,6 +15,7 @@ pub mod seed;
 mod server;
 pub mod session;
 mod settings;
+pub mod storage;
 pub mod texts;
 pub mod use_cases;
 mod web;

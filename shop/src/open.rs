@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use tenure::{Database, DatabaseError, Error, Owner, SweepError};
+use tenure::{
+    Database, Error, Owner,
+    error::{DatabaseError, SweepError},
+};
 
-use crate::backend;
 use crate::domain::Member;
 use crate::seed;
+use crate::storage;
 use crate::use_cases::{Shop, hashed};
 
 /// How long the database remembers which commits it made. Whoever lost the answer asks within seconds.
@@ -39,7 +42,7 @@ pub enum Accounts {
 /// # Errors
 /// [`Error::Database`] when the tables are of a newer release, or the database cannot be written.
 pub async fn open(db: Database, accounts: Accounts) -> Result<Shop, Error> {
-    backend::migrate(&db).await?;
+    storage::migrate(&db).await?;
     let mut shop = Shop::new(db.resolving_commits());
     shop.has_demo = accounts == Accounts::Demo;
     if shop.has_demo && !shop.has_members().await? {
@@ -57,7 +60,7 @@ pub async fn open(db: Database, accounts: Accounts) -> Result<Shop, Error> {
 pub(crate) async fn sweep(shop: &Shop) -> Result<(), Error> {
     shop.sweep_sessions().await?;
     let remembered = SignedDuration::try_from(FORMS_REMEMBERED).unwrap_or(SignedDuration::MAX);
-    backend::sweep_forms(&shop.db, (Timestamp::now() - remembered).as_second()).await?;
+    storage::sweep_forms(&shop.db, (Timestamp::now() - remembered).as_second()).await?;
     shop.db.forget_operations(COMMITS_REMEMBERED).await?;
     let swept = shop.locks().sweep(KEYS_REMEMBERED).keeping_history_for(HISTORY_REMEMBERED).run().await;
     match swept {

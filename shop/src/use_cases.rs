@@ -20,8 +20,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::{
-    Acquire, BreakError, Database, LeaseError, ListError, LockError, LockManager, LockPolicy, ManualClock, Owner,
-    Repository, UpdateError,
+    Database, LockManager, LockPolicy, Owner, Repository,
+    clock::ManualClock,
+    error::{BreakError, LeaseError, ListError, LockError, UpdateError},
+    lease::Acquire,
 };
 
 use crate::clock::Clock;
@@ -180,8 +182,8 @@ impl Refusal {
     }
 }
 
-impl From<tenure::DatabaseError> for Refusal {
-    fn from(error: tenure::DatabaseError) -> Self {
+impl From<tenure::error::DatabaseError> for Refusal {
+    fn from(error: tenure::error::DatabaseError) -> Self {
         Refusal::Failed(error.into())
     }
 }

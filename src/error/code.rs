@@ -7,8 +7,8 @@ use super::{
     AnswerError, BreakError, DatabaseError, Error, LeaseError, LeaseSetError, ListError, LockError, RequestError,
     SweepError, TakeOverError,
 };
+use crate::lease::limits::Limit;
 use crate::lease::{LeaseLossReason, NoLock};
-use crate::limits::Limit;
 
 /// Whether the same work, done again as a whole, may succeed.
 const YES: bool = true;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::DatabaseError;
 use super::several::in_the_way;
+use crate::lease::limits::Limit;
+use crate::lease::transfer::{TransferRequest, Unfit};
 use crate::lease::{Holder, InvalidOwner, LockKey, NoLock, Owner, Printable};
-use crate::limits::Limit;
-use crate::request::{TransferRequest, Unfit};
 
 /// Why a lock was not granted.
 #[derive(Debug, Clone, thiserror::Error)]

@@ -1,9 +1,9 @@
 //! What people may be refused when they deal with each other's locks.
 
 use crate::error::DatabaseError;
+use crate::lease::limits::Limit;
+use crate::lease::transfer::{TransferRequest, Unfit};
 use crate::lease::{Holder, InvalidOwner, LockKey, NoLock, Printable};
-use crate::limits::Limit;
-use crate::request::{TransferRequest, Unfit};
 
 /// Why somebody's lease was not taken over.
 #[derive(Debug, Clone, thiserror::Error)]

@@ -20,7 +20,7 @@ impl LockKey {
     pub const MAX_ID_BYTES: usize = 1_024;
 
     /// The key of the aggregate with this type and id. Limits are checked when it is used, see
-    /// [`LockError::InvalidKey`](crate::LockError::InvalidKey).
+    /// [`LockError::InvalidKey`](crate::error::LockError::InvalidKey).
     pub fn new(kind: impl Into<String>, id: impl Into<String>) -> Self {
         LockKey { kind: kind.into(), id: id.into() }
     }

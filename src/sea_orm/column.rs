@@ -3,7 +3,7 @@
 use sea_orm::sea_query::{ArrayType, ColumnType, Nullable, ValueType, ValueTypeErr};
 use sea_orm::{ActiveValue, ColIdx, DbErr, IntoActiveValue, QueryResult, TryGetError, TryGetable, Value};
 
-use crate::version::Version;
+use crate::aggregate::version::Version;
 
 impl From<Version> for Value {
     fn from(version: Version) -> Self {

@@ -10,10 +10,10 @@ use sea_orm::{
 
 use super::SeaOrm;
 use super::column::from_value;
-use crate::conflict::VersionConflict;
+use crate::aggregate::mapping::MappingError;
+use crate::aggregate::version::Version;
 use crate::error::Error;
-use crate::mapping::MappingError;
-use crate::version::Version;
+use crate::version::conflict::VersionConflict;
 
 /// An entity with a column that counts its versions: an integer, not null, and 1 in a new row.
 pub trait Versioned: EntityTrait {

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use sha2::{Digest, Sha256};
 use tokio::runtime::Handle;
 
-use crate::backend::Backend;
 use crate::lease::LockKey;
+use crate::storage::Backend;
 
 /// What is told at once goes together: on PostgreSQL every announcement takes a lock that all of them need.
 const PAUSE: Duration = Duration::from_millis(20);

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::event::{LockEvent, LockSnapshot};
-use super::seen::{PastLease, Seen, SeenLease, SeenRequest};
 use super::told::{Told, request_to};
+use crate::aggregate::version::Version;
+use crate::lease::seen::{PastLease, Seen, SeenLease, SeenRequest};
+use crate::lease::transfer::TransferRequest;
 use crate::lease::{Holder, LockKey};
-use crate::request::TransferRequest;
-use crate::version::Version;
 
 /// How things stood with a key when it was looked at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

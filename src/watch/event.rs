@@ -1,8 +1,8 @@
 //! What those who watch locks are told. No I/O here.
 
+use crate::aggregate::version::Version;
+use crate::lease::transfer::TransferRequest;
 use crate::lease::{Holder, LeaseLossReason, LockKey};
-use crate::request::TransferRequest;
-use crate::version::Version;
 
 /// What happened to a lock that is watched, see [`LockManager::watch`](crate::LockManager::watch). Holders are as they
 /// were when the database was looked at.

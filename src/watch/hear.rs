@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::announce::{SETTLED, Told, told};
 use super::hub::{Hub, INTERVAL_WHILE_LISTENING};
 use super::topics::Topics;
-use crate::backend::watching::Listener;
+use crate::storage::watching::Listener;
 
 /// How long a first look waits until others can be heard.
 const LISTEN_WITHIN: Duration = Duration::from_secs(2);

@@ -13,11 +13,11 @@ use tokio::sync::Notify;
 
 use super::announce::{Announcer, SETTLED};
 use super::topics::Topics;
-use crate::backend::Backend;
-use crate::backend::watching::PLACE_TTL;
+use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
-use crate::version::Version;
+use crate::storage::Backend;
+use crate::storage::watching::PLACE_TTL;
 
 /// How often it is looked where nobody tells what happened.
 const INTERVAL: Duration = Duration::from_secs(1);

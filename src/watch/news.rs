@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::hub::Hub;
+use crate::aggregate::version::Version;
 use crate::lease::LockKey;
-use crate::version::Version;
 
 #[derive(Debug)]
 pub(crate) struct News {

@@ -7,8 +7,8 @@ use tokio::sync::Notify;
 
 use super::hub::Hub;
 use super::topics;
-use crate::backend::watching::Ticket;
 use crate::lease::LockKey;
+use crate::storage::watching::Ticket;
 
 /// Somebody waits in line, until this is dropped.
 #[derive(Debug)]

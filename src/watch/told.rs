@@ -1,10 +1,10 @@
 //! What whoever watches is told of other people. No I/O here.
 
 use super::event::LockEvent;
-use super::seen::SeenRequest;
+use crate::lease::policy::ShowOwner;
+use crate::lease::seen::SeenRequest;
+use crate::lease::transfer::TransferRequest;
 use crate::lease::{Holder, LeaseLossReason, Owner};
-use crate::policy::ShowOwner;
-use crate::request::TransferRequest;
 
 /// An event, with what decides how much of it somebody is told.
 #[derive(Debug, Clone)]

@@ -10,13 +10,13 @@ use super::announce::mark;
 use super::diff::State;
 use super::event::LockEvent;
 use super::place::Offer;
-use super::seen::Seen;
 use super::told::Told;
 use super::watcher::{Stage, Watcher};
-use crate::backend::LockHash;
-use crate::backend::watching::Look;
+use crate::aggregate::version::Version;
 use crate::lease::LockKey;
-use crate::version::Version;
+use crate::lease::seen::Seen;
+use crate::storage::LockHash;
+use crate::storage::watching::Look;
 
 /// A lease that runs out is looked at then, but not more often than this, however a test's clock stands.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);

@@ -1,6 +1,6 @@
 //! Types where everybody may edit, and everybody is told.
 
-use tenure::{LeaseLossReason, LockKey};
+use tenure::{LockKey, lease::LeaseLossReason};
 
 use super::support::{TTL, TestDb, kim, lee, random};
 
@@ -29,7 +29,7 @@ pub async fn leaving_an_advisory_lease_leaves_the_others(t: &TestDb) {
     let third = t.locks.try_lock(&note, &kim()).await.unwrap();
     assert_eq!(third.generation, 3);
     assert!(
-        matches!(t.locks.check_lock(second.id()).await, Err(tenure::LeaseError::NoLock(lost)) if matches!(lost.why, LeaseLossReason::Expired { .. }))
+        matches!(t.locks.check_lock(second.id()).await, Err(tenure::error::LeaseError::NoLock(lost)) if matches!(lost.why, LeaseLossReason::Expired { .. }))
     );
 }
 

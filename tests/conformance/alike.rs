@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure::{Heartbeat, LockId, LockKey, LockManager, Owner};
+use tenure::{LockId, LockKey, LockManager, Owner, lease::Heartbeat};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 

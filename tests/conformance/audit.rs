@@ -1,6 +1,6 @@
 //! Columns of the root that tell who changed it last.
 
-use tenure::{Error, UpdateError, Version};
+use tenure::{Error, Version, error::UpdateError};
 
 use super::order::Note;
 use super::support::{TestDb, kim, lee, random, version};

@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use tenure::{Condition, DatabaseError, Error, Loaded, LockMode, UpdateError, Version};
+use tenure::{
+    Error, Loaded, LockMode, Version,
+    aggregate::Condition,
+    error::{DatabaseError, UpdateError},
+};
 use tokio::sync::Barrier;
 
 use super::order::{Counter, Gift, Note, Order, State};

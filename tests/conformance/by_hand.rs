@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 use std::sync::LazyLock;
 
-use tenure::mapping::{Column, Mapping, MappingError, Row, Rows, Table};
-use tenure::value::{Kind, Value};
+use tenure::aggregate::mapping::{Column, Mapping, MappingError, Row, Rows, Table};
+use tenure::aggregate::value::{Kind, Value};
 use tenure::{Aggregate, Repository, Version};
 
 use super::support::{TestDb, random, version};

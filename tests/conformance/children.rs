@@ -1,7 +1,7 @@
 //! Children of every kind, at any depth: maps, lists by position, optional children, children of children.
 
-use tenure::value::Value;
-use tenure::{Aggregate, Entity, Error, LockMode, Merge, Repository, UpdateError, Version};
+use tenure::aggregate::value::Value;
+use tenure::{Aggregate, Entity, Error, LockMode, Repository, Version, error::UpdateError, version::Merge};
 
 use super::assembly::{Assembly, Invoice, Module, Seal, Size, Step, note};
 use super::support::{TestDb, random, version};

@@ -2,7 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use tenure::{Condition, Database, DatabaseError, Error, LockError, LockKey, LockManager, LockMode, Repository, Wait};
+use tenure::{
+    Database, Error, LockKey, LockManager, LockMode, Repository, Wait,
+    aggregate::Condition,
+    error::{DatabaseError, LockError},
+};
 
 use super::order::Order;
 use super::row_locks::waiting_for;

@@ -1,6 +1,6 @@
 //! Calls that lock several rows lose a deadlock, and are done again.
 
-use tenure::{Condition, LockMode, Transaction};
+use tenure::{LockMode, Transaction, aggregate::Condition};
 use tokio::task::JoinHandle;
 
 use super::order::Counter;

@@ -2,7 +2,7 @@
 
 use std::future::IntoFuture;
 
-use tenure::{LockError, LockId, LockKey, LockManager, LockPolicy, Owner};
+use tenure::{LockId, LockKey, LockManager, LockPolicy, Owner, error::LockError};
 use tokio::task::JoinSet;
 
 use super::support::{MINUTE, TestDb, key, kim, lee, random};

@@ -5,7 +5,7 @@ use jiff::civil::{Date, DateTime, Time};
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tenure::value::Json;
+use tenure::aggregate::value::Json;
 use tenure::{Aggregate, Entity, ValueObject};
 use uuid::Uuid;
 

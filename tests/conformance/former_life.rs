@@ -1,6 +1,9 @@
 //! What was seen of an aggregate that was deleted, or of a child that was, is worth nothing to the one that came after it.
 
-use tenure::{DatabaseError, Error, Loaded, LockKey, LockMode, UpdateError};
+use tenure::{
+    Error, Loaded, LockKey, LockMode,
+    error::{DatabaseError, UpdateError},
+};
 
 use super::order::{Counter, Order};
 use super::row_locks::waiting;

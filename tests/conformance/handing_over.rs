@@ -3,7 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure::{AnswerError, Lease, LeaseError, LeaseLossReason, LockError, LockId, LockKey, Owner, TransferRequest};
+use tenure::{
+    Lease, LockId, LockKey, Owner,
+    error::{AnswerError, LeaseError, LockError},
+    lease::{LeaseLossReason, TransferRequest},
+};
 use tokio::sync::Barrier;
 
 use super::support::{MINUTE, TTL, TestDb, key, kim, lee};
@@ -88,7 +92,7 @@ pub async fn a_reservation_can_be_ended_like_a_lease(t: &TestDb) {
     t.locks.hand_over(lease.id(), "lee").await.unwrap();
     let save = t.orders.update(&no).by(&kim()).unless_locked().run(super::order::Order::ship).await;
     assert!(
-        matches!(save, Err(tenure::UpdateError::Failed(tenure::Error::AlreadyLocked(holder))) if holder.owner == lee())
+        matches!(save, Err(tenure::error::UpdateError::Failed(tenure::Error::AlreadyLocked(holder))) if holder.owner == lee())
     );
     assert!(matches!(t.locks.requests(lease.id()).await, Err(LeaseError::NoLock(_))));
 }
@@ -126,7 +130,7 @@ pub async fn a_handover_and_a_takeover_at_once_end_the_lease_once(t: &TestDb) {
         let (key, lease) = asked(t).await;
         let barrier = Arc::new(Barrier::new(2));
         let (meet, place) = (barrier.clone(), key.clone());
-        let locks = t.locks.clone().with_take_over_permission("Order", |_: &Owner, _: &tenure::Holder| true);
+        let locks = t.locks.clone().with_take_over_permission("Order", |_: &Owner, _: &tenure::lease::Holder| true);
         let taking = tokio::spawn(async move {
             meet.wait().await;
             locks.take_over(&place, 1, &Owner::new("park", "Park"), LockId::random(), "now").await

@@ -2,8 +2,13 @@
 
 use jiff::civil::{Date, DateTime, Time};
 use serde_json::json;
-use tenure::value::{Json, Value};
-use tenure::{Condition, DatabaseError, Error, Loaded, LockMode, Repository, Side, UpdateError, Version};
+use tenure::aggregate::value::{Json, Value};
+use tenure::{
+    Error, Loaded, LockMode, Repository, Version,
+    aggregate::Condition,
+    error::{DatabaseError, UpdateError},
+    version::Side,
+};
 use uuid::Uuid;
 
 use super::every_kind::{Changeable, Every, Kinds, Parcel, Part, Stay, decimal};

@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use tenure::{BreakError, Lease, LeaseError, LeaseLossReason, LockError, LockId, LockPolicy, NoLock};
+use tenure::{
+    Lease, LockId, LockPolicy,
+    error::{BreakError, LeaseError, LockError},
+    lease::{LeaseLossReason, NoLock},
+};
 
 use super::support::{MINUTE, TTL, TestDb, key, kim, lee};
 

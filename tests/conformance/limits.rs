@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use tenure::{Lease, Limit, Limits, LockError, LockId, LockKey, LockManager, Owner, RequestError, TakeOverError};
+use tenure::{
+    Lease, LockId, LockKey, LockManager, Owner,
+    error::{LockError, RequestError, TakeOverError},
+    lease::{Limit, Limits},
+};
 use tokio::sync::Barrier;
 
 use super::support::{TTL, TestDb, key, lee, random};
@@ -81,7 +85,7 @@ pub async fn what_another_process_granted_counts(t: &TestDb) {
 
 pub async fn nobody_takes_over_beyond_the_limit(t: &TestDb) {
     let (locks, owner, key) = (two(&t.locks), newcomer(), key());
-    let locks = locks.with_take_over_permission("Order", |_: &Owner, _: &tenure::Holder| true);
+    let locks = locks.with_take_over_permission("Order", |_: &Owner, _: &tenure::lease::Holder| true);
     let held = locks.try_lock(&key, &lee_of_today()).await.unwrap();
     locks.try_lock(&super::support::key(), &owner).await.unwrap();
     locks.try_lock(&super::support::key(), &owner).await.unwrap();
@@ -106,9 +110,9 @@ pub async fn only_so_many_ask_for_one_lock_until_one_of_them_goes(t: &TestDb) {
         panic!("{refused:?}")
     };
     assert_eq!(error.status(), 429);
-    t.clock.advance(tenure::TransferRequest::TTL / 2);
+    t.clock.advance(tenure::lease::TransferRequest::TTL / 2);
     locks.request(&key, 1, &second, "please").await.unwrap();
-    t.clock.advance(tenure::TransferRequest::TTL / 2);
+    t.clock.advance(tenure::lease::TransferRequest::TTL / 2);
     locks.request(&key, 1, &third, "please").await.unwrap();
     let asking: Vec<_> = locks.requests(lease.id()).await.unwrap().into_iter().map(|request| request.by).collect();
     assert_eq!(asking, [second, third]);

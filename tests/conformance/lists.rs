@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use tenure::{
-    Cursor, Heartbeat, LeaseLossReason, LeaseState, ListError, Listed, LockKey, LockPolicy, Owner, Page, PastLease,
-    Presence, Successor, TransferReply,
+    LockKey, LockPolicy, Owner,
+    error::ListError,
+    lease::{
+        Cursor, Heartbeat, LeaseLossReason, LeaseState, Listed, Page, PastLease, Presence, Successor, TransferReply,
+    },
 };
 
 use super::support::{MINUTE, TTL, TestDb, kim, lee, random};
@@ -176,7 +179,7 @@ fn told(past: &PastLease) -> (&str, i64, Option<(&str, i64)>) {
 pub async fn the_history_of_a_key_tells_who_held_it_how_it_ended_and_who_came_next(t: &TestDb) {
     let key = LockKey::new(random(), "1");
     let park = Owner::new("park", "Park");
-    let everybody = |_: &Owner, _: &tenure::Holder| true;
+    let everybody = |_: &Owner, _: &tenure::lease::Holder| true;
     let locks = t.locks.clone().with_take_over_permission(key.kind(), everybody);
     let first = locks.try_lock(&key, &kim()).await.unwrap();
     t.clock.advance(MINUTE);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure::{LeaseLossReason, LockError, LockId, LockKey, LockManager};
+use tenure::{LockId, LockKey, LockManager, error::LockError, lease::LeaseLossReason};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 

@@ -1,6 +1,11 @@
 //! Changes that meet somebody else's.
 
-use tenure::{Error, Merge, Resolution, UpdateError, Updated, Version};
+use tenure::{
+    Error, Version,
+    error::UpdateError,
+    unit_of_work::Updated,
+    version::{Merge, Resolution},
+};
 
 use super::order::{Address, AlreadyShipped, Line, Order, State};
 use super::support::{TestDb, lee, version};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::{Database, DatabaseError, Error, LockMode, Repository, Transaction, Wait};
+use tenure::{Database, Error, LockMode, Repository, Transaction, Wait, error::DatabaseError};
 
 use super::order::{Counter, Order};
 use super::support::{TestDb, random};

@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use tenure::{Heartbeat, Lease, LeaseError, LeaseLossReason, LockError, LockId, LockKey, LockPolicy, NoLock, Presence};
+use tenure::{
+    Lease, LockId, LockKey, LockPolicy,
+    error::{LeaseError, LockError},
+    lease::{Heartbeat, LeaseLossReason, NoLock, Presence},
+};
 
 use super::order::Order;
 use super::support::{MINUTE, TTL, TestDb, key, kim, lee, version};

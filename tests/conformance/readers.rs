@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tenure::{Lease, LockError, LockId, LockKey, LockManager, LockPolicy, Transaction};
+use tenure::{Lease, LockId, LockKey, LockManager, LockPolicy, Transaction, error::LockError};
 use tokio::sync::Barrier;
 use tokio::task::JoinHandle;
 

@@ -1,7 +1,7 @@
 //! Aggregates in and out.
 
-use tenure::value::Value;
-use tenure::{Error, LockMode, Side, Version};
+use tenure::aggregate::value::Value;
+use tenure::{Error, LockMode, Version, version::Side};
 
 use super::order::{Counter, Gift, Line, Order, State};
 use super::support::{MINUTE, TestDb, kim, lee, random, version};
@@ -206,10 +206,10 @@ pub async fn the_last_changes_are_kept_with_who_when_and_what_for(t: &TestDb) {
     assert_eq!((changes[0].by.clone(), changes[0].at), (Some(lee()), t.clock.now()));
     assert_eq!(changes[0].command.as_deref(), Some("send to"));
     let stale = t.orders.update(&no).expecting(version(1)).by(&kim()).run(|order| order.send_to("5")).await;
-    let Err(tenure::UpdateError::Failed(Error::VersionConflict(conflict))) = stale else { panic!("{stale:?}") };
+    let Err(tenure::error::UpdateError::Failed(Error::VersionConflict(conflict))) = stale else { panic!("{stale:?}") };
     assert!(!conflict.opened_known && !conflict.mine_known);
     let stale = t.orders.update(&no).expecting(version(2)).by(&kim()).run(|order| order.send_to("5")).await;
-    let Err(tenure::UpdateError::Failed(Error::VersionConflict(conflict))) = stale else { panic!("{stale:?}") };
+    let Err(tenure::error::UpdateError::Failed(Error::VersionConflict(conflict))) = stale else { panic!("{stale:?}") };
     let text = |text: &str| Some(Value::Text(text.into()));
     let field = &conflict.fields[0];
     assert_eq!((&field.opened, &field.now, &field.mine), (&text("2"), &text("4"), &text("5")));

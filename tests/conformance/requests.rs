@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::{
-    AnswerError, Holder, LeaseError, LeaseLossReason, LockId, LockKey, Owner, RequestError, TransferReply,
-    TransferRequest,
+    LockId, LockKey, Owner,
+    error::{AnswerError, LeaseError, RequestError},
+    lease::{Holder, LeaseLossReason, TransferReply, TransferRequest},
 };
 use tokio::sync::Barrier;
 

@@ -3,7 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure::{Error, Lease, LeaseLossReason, LockError, LockKey, LockPolicy, NoLock, VersionToken};
+use tenure::{
+    Error, Lease, LockKey, LockPolicy, VersionToken,
+    error::LockError,
+    lease::{LeaseLossReason, NoLock},
+};
 use tokio::sync::Barrier;
 
 use super::order::{Note, Order};
@@ -173,7 +177,9 @@ pub async fn resuming_while_somebody_saves_finds_the_version_before_or_the_confl
         let saved = saving.await.unwrap();
         // Whoever respects locks does not save beside a lease that was resumed.
         match (&resumed, &saved) {
-            (Ok(_), Err(tenure::UpdateError::Failed(Error::AlreadyLocked(holder)))) => assert_eq!(holder.owner, kim()),
+            (Ok(_), Err(tenure::error::UpdateError::Failed(Error::AlreadyLocked(holder)))) => {
+                assert_eq!(holder.owner, kim())
+            }
             (Err(Error::VersionConflict(conflict)), Ok(_)) => assert_eq!(conflict.actual, Some(version(2))),
             both => panic!("{both:?}"),
         }

@@ -3,7 +3,11 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use tenure::{DatabaseError, Error, LockMode, Retry, RetryReason, UpdateError, Version, Wait};
+use tenure::{
+    Error, LockMode, Version, Wait,
+    error::{DatabaseError, UpdateError},
+    unit_of_work::{Retry, RetryReason},
+};
 use tokio::task::JoinSet;
 
 use super::order::{AlreadyShipped, Counter, Order};

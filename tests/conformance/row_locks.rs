@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tenure::{
-    BreakError, DatabaseError, Error, Holder, LeaseError, LockError, LockId, LockKey, LockManager, LockMode, Owner,
-    SkipLocked, TakeOverError, UpdateError, Wait,
+    Error, LockId, LockKey, LockManager, LockMode, Owner, Wait,
+    error::{BreakError, DatabaseError, LeaseError, LockError, TakeOverError, UpdateError},
+    lease::Holder,
+    unit_of_work::SkipLocked,
 };
 use tokio::sync::Barrier;
 use tokio::task::JoinHandle;

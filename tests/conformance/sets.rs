@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::{
-    HeldSet, LeaseLossReason, LeaseSet, LeaseSetError, Limit, Limits, LockError, LockId, LockKey, LockManager,
-    LockPolicy, NoLock, Owner, UpdateError,
+    LockId, LockKey, LockManager, LockPolicy, Owner,
+    error::{LeaseSetError, LockError, UpdateError},
+    lease::{LeaseLossReason, Limit, Limits, NoLock},
+    lock_manager::{HeldSet, LeaseSet},
 };
 use tokio::sync::Barrier;
 
@@ -271,7 +273,7 @@ pub async fn a_set_is_refused_while_somebody_shares_one_of_its_keys_and_granted_
 
 pub async fn who_is_in_the_way_of_a_set_is_shown_as_the_policy_says(t: &TestDb) {
     let keys = keys::<2>();
-    let hidden = LockPolicy::exclusive().showing(tenure::ShowOwner::Anonymous);
+    let hidden = LockPolicy::exclusive().showing(tenure::lease::ShowOwner::Anonymous);
     let locks = t.locks.clone().with_policy(keys[0].kind(), hidden);
     let theirs = locks.try_lock(&keys[0], &lee()).await.unwrap();
     let refused = locks.try_lock_all(keys.clone(), &kim()).await;

@@ -1,6 +1,6 @@
 //! Several aggregates in one transaction.
 
-use tenure::{DatabaseError, Error, Granularity, LockMode, LockSet, Repository};
+use tenure::{Error, LockMode, Repository, error::DatabaseError, storage::Granularity, unit_of_work::LockSet};
 use tokio::task::JoinSet;
 
 use super::order::{Counter, Order};
@@ -80,7 +80,7 @@ pub async fn what_the_database_cannot_do_is_refused_by_name(t: &TestDb) {
     let mut tx = t.db.begin().await.unwrap();
     let found = t.orders.find_unlocked(&mut tx, &no, LockMode::PessimisticWrite).await;
     match found {
-        Ok(found) => assert!(can.skip_locked && matches!(found, tenure::SkipLocked::Acquired(_))),
+        Ok(found) => assert!(can.skip_locked && matches!(found, tenure::unit_of_work::SkipLocked::Acquired(_))),
         Err(Error::Database(DatabaseError::Unsupported(why))) => assert!(!can.skip_locked && why.contains("find")),
         Err(error) => panic!("{error}"),
     }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::{
-    Error, LeaseError, LeaseLossReason, LockError, LockId, LockKey, LockManager, LockPolicy, Owner, RequestError,
-    TakeOverError, UpdateError,
+    Error, LockId, LockKey, LockManager, LockPolicy, Owner,
+    error::{LeaseError, LockError, RequestError, TakeOverError, UpdateError},
+    lease::LeaseLossReason,
 };
 use tokio::sync::Barrier;
 
@@ -121,7 +122,7 @@ pub async fn a_type_whose_policy_does_not_share_has_no_shares(t: &TestDb) {
 
 pub async fn a_share_is_not_asked_for_nor_taken_over_but_it_can_be_broken(t: &TestDb) {
     let (locks, key) = (sharing(t), key());
-    let locks = locks.with_take_over_permission("Order", |_: &Owner, _: &tenure::Holder| true);
+    let locks = locks.with_take_over_permission("Order", |_: &Owner, _: &tenure::lease::Holder| true);
     locks.try_lock_shared(&key, &kim()).await.unwrap();
     let second = locks.try_lock_shared(&key, &lee()).await.unwrap();
     assert!(matches!(locks.request(&key, 2, &kim(), "please").await, Err(RequestError::Shared { .. })));

@@ -3,8 +3,9 @@
 use std::fmt::Debug;
 
 use tenure::{
-    AnswerError, BreakError, Error, Holder, LeaseError, LeaseLossReason, LockError, LockId, LockKey, LockManager,
-    LockPolicy, NoLock, Owner, ShowOwner, TakeOverError, TransferReply, UpdateError,
+    Error, LockId, LockKey, LockManager, LockPolicy, Owner,
+    error::{AnswerError, BreakError, LeaseError, LockError, TakeOverError, UpdateError},
+    lease::{Holder, LeaseLossReason, NoLock, ShowOwner, TransferReply},
 };
 
 use super::order::Order;

@@ -1,6 +1,10 @@
 //! Ids that the column's collation takes for one, though they are spelled differently.
 
-use tenure::{Aggregate, DatabaseError, Error, LockKey, LockMode, LockSet, Repository, UpdateError};
+use tenure::{
+    Aggregate, Error, LockKey, LockMode, Repository,
+    error::{DatabaseError, UpdateError},
+    unit_of_work::LockSet,
+};
 
 use super::support::{TestDb, kim, lee, random, version};
 

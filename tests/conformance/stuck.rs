@@ -2,7 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use tenure::{DatabaseError, LockError, LockId};
+use tenure::{
+    LockId,
+    error::{DatabaseError, LockError},
+};
 use tokio::task::JoinSet;
 
 use super::support::{TestDb, key, kim, lee};

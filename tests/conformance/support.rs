@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use tenure::{
-    ConnectOptions, Database, Granularity, LockId, LockKey, LockManager, LockMode, LockPolicy, ManualClock, Owner,
-    Repository, Version,
+    Database, LockId, LockKey, LockManager, LockMode, LockPolicy, Owner, Repository, Version,
+    clock::ManualClock,
+    storage::{ConnectOptions, Granularity},
 };
 
 use super::order::{Counter, Note, Order};

@@ -4,7 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure::{Lease, LeaseLossReason, LeaseState, LockError, LockId, LockKey, LockPolicy, Owner, SweepError, Swept};
+use tenure::{
+    Lease, LockId, LockKey, LockPolicy, Owner,
+    error::{LockError, SweepError},
+    lease::{LeaseLossReason, LeaseState},
+    lock_manager::Swept,
+};
 use tokio::sync::Barrier;
 
 use super::support::{MINUTE, TTL, TestDb, kim, lee, random};
@@ -32,7 +37,7 @@ pub async fn what_ended_long_ago_is_swept_and_what_is_held_or_ended_lately_is_no
     assert_eq!(sweep(t, &kind).await, Swept { keys: 2, history: 1, requests: 1 });
     assert_eq!(t.locks.check_lock(held.id()).await.unwrap().generation, 1);
     let lost = async |lease: &Lease| match t.locks.check_lock(lease.id()).await {
-        Err(tenure::LeaseError::NoLock(lost)) => lost.why,
+        Err(tenure::error::LeaseError::NoLock(lost)) => lost.why,
         other => panic!("{other:?}"),
     };
     assert_eq!(lost(&lately).await, LeaseLossReason::Released { at: t.clock.now() });
@@ -179,7 +184,7 @@ pub async fn a_lease_that_ran_out_goes_into_the_history_when_its_row_is_swept(t:
     assert_eq!((past.owner, past.why, past.generation), (kim(), LeaseLossReason::Expired { at }, 1));
     assert!(matches!(
         t.locks.check_lock(lease.id()).await,
-        Err(tenure::LeaseError::NoLock(lost)) if lost.why == LeaseLossReason::Expired { at }
+        Err(tenure::error::LeaseError::NoLock(lost)) if lost.why == LeaseLossReason::Expired { at }
     ));
 }
 

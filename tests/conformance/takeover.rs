@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use tenure::{
-    Holder, Lease, LeaseError, LeaseLossReason, LockError, LockId, LockKey, LockManager, Owner, TakeOverError,
+    Lease, LockId, LockKey, LockManager, Owner,
+    error::{LeaseError, LockError, TakeOverError},
+    lease::{Holder, LeaseLossReason},
 };
 use tokio::sync::Barrier;
 

@@ -5,7 +5,10 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use tenure::{DatabaseError, Error, LockMode, Repository, UpdateError, Version};
+use tenure::{
+    Error, LockMode, Repository, Version,
+    error::{DatabaseError, UpdateError},
+};
 
 use super::order::{Line, Order};
 use super::support::{TestDb, random};

@@ -4,10 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use tenure::value::Value;
+use tenure::aggregate::value::Value;
 use tenure::{
-    Error, LeaseLossReason, Loaded, LockError, LockId, LockKey, LockManager, LockMode, Merge, Repository, Retry, Side,
-    UpdateError, Version,
+    Error, Loaded, LockId, LockKey, LockManager, LockMode, Repository, Version,
+    error::{LockError, UpdateError},
+    lease::LeaseLossReason,
+    unit_of_work::Retry,
+    version::{Merge, Side},
 };
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
@@ -304,7 +307,7 @@ pub async fn a_step_is_run_again_with_the_update_and_on_top_of_others_changes(t:
     let update = t.orders.update(&no).expecting(Version::FIRST).also(move |_, saved| {
         let attempt = seen.0.fetch_add(1, Ordering::SeqCst);
         seen.1.store(u32::try_from(saved.version().number()).unwrap(), Ordering::SeqCst);
-        Box::pin(async move { if attempt == 0 { Err(tenure::DatabaseError::Deadlock.into()) } else { Ok(()) } })
+        Box::pin(async move { if attempt == 0 { Err(tenure::error::DatabaseError::Deadlock.into()) } else { Ok(()) } })
     });
     let merged = update.merging(Merge::disjoint()).retrying(Retry::transient(3)).run(|order| {
         order.lines[0].quantity = 5;

@@ -1,6 +1,6 @@
 //! Versions: as tokens, to the end of the transaction, and of other aggregates.
 
-use tenure::{Error, LockMode, UpdateError, Version, VersionToken};
+use tenure::{Error, LockMode, Version, VersionToken, error::UpdateError};
 
 use super::order::{Counter, Order};
 use super::support::{TestDb, kim, lee, random, version};
@@ -58,7 +58,9 @@ async fn read_one_change_the_other(t: &TestDb, mode: LockMode) -> (Result<(), Er
 
 async fn raise_behind_the_back(t: &TestDb, tx: &mut tenure::Transaction, name: &str) {
     match t.db.capabilities().granularity {
-        tenure::Granularity::Row => drop(t.counters.update(&name.to_owned()).by(&lee()).run(add).await.unwrap()),
+        tenure::storage::Granularity::Row => {
+            drop(t.counters.update(&name.to_owned()).by(&lee()).run(add).await.unwrap())
+        }
         _ => {
             let raise = sqlx::query("update test_counter set count = count + 1, version = version + 1 where name = ?");
             raise.bind(name).execute(tx.sqlite().unwrap()).await.unwrap();
@@ -141,7 +143,7 @@ pub async fn another_aggregate_that_must_not_change_is_held_to_the_end(t: &TestD
     t.counters.assert_unchanged(&mut tx, &limit, seen).await.unwrap();
     let blocked = t.counters.update(&limit).no_wait().run(add).await;
     assert!(
-        matches!(&blocked, Err(UpdateError::Failed(Error::Database(tenure::DatabaseError::LockTimeout { .. })))),
+        matches!(&blocked, Err(UpdateError::Failed(Error::Database(tenure::error::DatabaseError::LockTimeout { .. })))),
         "{blocked:?}"
     );
     let mut order = t.find(&mut tx, &no).await;
@@ -190,7 +192,7 @@ pub async fn after_the_highest_version_nothing_is_saved_and_the_error_says_why(t
     let refused = t.counters.update(&name).run(add).await.unwrap_err();
     assert!(refused.to_string().contains("highest version"), "{refused}");
     let mut tx = t.db.begin().await.unwrap();
-    let this = tenure::Condition::equal("name", name.clone());
+    let this = tenure::aggregate::Condition::equal("name", name.clone());
     assert!(t.counters.update_all(&mut tx).set("count", 6_i64).when(this).run().await.is_err());
     drop(tx);
     let stored = t.counters.get(&name).await.unwrap().unwrap();

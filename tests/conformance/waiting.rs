@@ -5,7 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
-use tenure::{Lease, Limit, Limits, LockError, LockEvent, LockId, LockKey, LockManager, Owner};
+use tenure::{
+    Lease, LockId, LockKey, LockManager, Owner,
+    error::LockError,
+    lease::{Limit, Limits},
+    watch::LockEvent,
+};
 use tokio::task::JoinHandle;
 
 use super::support::{MINUTE, TTL, TestDb, key, kim, lee, random};

@@ -4,8 +4,9 @@ use std::future::IntoFuture;
 use std::time::Duration;
 
 use tenure::{
-    Heartbeat, LeaseLossReason, LockEvent, LockKey, LockManager, LockPolicy, LockSnapshot, Owner, Presence, ShowOwner,
-    Watch,
+    LockKey, LockManager, LockPolicy, Owner,
+    lease::{Heartbeat, LeaseLossReason, Presence, ShowOwner},
+    watch::{LockEvent, LockSnapshot, Watch},
 };
 
 use super::support::{MINUTE, TTL, TestDb, key, kim, lee, random, version};
@@ -94,9 +95,9 @@ pub async fn first_comes_a_snapshot_of_each_key(t: &TestDb) {
     let [first, second] = &keys[..] else { panic!("{keys:?}") };
     assert_eq!((&first.key, first.generation, first.holders.len(), first.requests.len()), (&free, 0, 0, 0));
     assert_eq!((&second.key, second.generation, second.waiting), (&held, 1, 0));
-    assert_eq!(second.holders, [tenure::Holder::clone(&lease)]);
+    assert_eq!(second.holders, [tenure::lease::Holder::clone(&lease)]);
     assert_eq!((&second.requests[0].by, &*second.requests[0].note), (&lee(), "please"));
-    assert!(matches!(t.locks.watch([LockKey::new("", "1")]), Err(tenure::LockError::InvalidKey { .. })));
+    assert!(matches!(t.locks.watch([LockKey::new("", "1")]), Err(tenure::error::LockError::InvalidKey { .. })));
 }
 
 pub async fn every_way_in_which_a_lease_ends_is_told_with_who_and_why(t: &TestDb) {

@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use tenure::{
-    Aggregate, BreakError, Database, DatabaseError, Error, LockError, LockId, LockKey, LockManager, LockMode, Owner,
-    Repository, Retry, RetryReason, Transaction, UpdateError, Wait,
+    Aggregate, Database, Error, LockId, LockKey, LockManager, LockMode, Owner, Repository, Transaction, Wait,
+    error::{BreakError, DatabaseError, LockError, UpdateError},
+    unit_of_work::{Retry, RetryReason},
 };
 use testkit::{Kind, Proxy};
 

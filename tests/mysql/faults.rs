@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use tenure::{
-    Aggregate, ConnectOptions, Database, DatabaseError, Error, LockError, LockKey, LockManager, LockMode, Owner,
-    Repository, UpdateError, Version, Wait,
+    Aggregate, Database, Error, LockKey, LockManager, LockMode, Owner, Repository, Version, Wait,
+    error::{DatabaseError, LockError, UpdateError},
+    storage::ConnectOptions,
 };
 use testkit::{DATABASE, MariaDb};
 use tokio::task::JoinSet;

@@ -6,8 +6,11 @@ use std::time::{Duration, SystemTime};
 
 use sqlx::Row;
 use tenure::{
-    ConnectOptions, Database, Lease, LeaseError, LeaseLossReason, LockError, LockId, LockKey, LockManager, ManualClock,
-    Owner,
+    Database, Lease, LockId, LockKey, LockManager, Owner,
+    clock::ManualClock,
+    error::{LeaseError, LockError},
+    lease::LeaseLossReason,
+    storage::ConnectOptions,
 };
 use testkit::{DATABASE, MariaDb};
 use tokio::sync::Barrier;

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use sqlx::{Connection, MySqlConnection, MySqlPool, Row};
 use tenure::{
-    Aggregate, Database, DatabaseError, Error, LockError, LockKey, LockManager, LockMode, LockPolicy, Owner,
-    Repository, UpdateError, Wait,
+    Aggregate, Database, Error, LockKey, LockManager, LockMode, LockPolicy, Owner, Repository, Wait,
+    error::{DatabaseError, LockError, UpdateError},
 };
 use tokio::sync::Barrier;
 use tokio::time::timeout;

@@ -65,7 +65,7 @@ macro_rules! suite {
 #[cfg(feature = "sqlite")]
 mod sqlite {
     use sea_orm::ConnectionTrait;
-    use tenure::{ConnectOptions, Database, ManualClock};
+    use tenure::{Database, clock::ManualClock, storage::ConnectOptions};
 
     use crate::support::TestDb;
 
@@ -97,7 +97,7 @@ mod sqlite {
 
 #[cfg(feature = "postgres")]
 mod postgres {
-    use tenure::{ConnectOptions, Database, ManualClock};
+    use tenure::{Database, clock::ManualClock, storage::ConnectOptions};
 
     use crate::support::TestDb;
 
@@ -115,7 +115,7 @@ mod postgres {
 
 #[cfg(feature = "mysql")]
 mod mysql {
-    use tenure::{ConnectOptions, Database, ManualClock};
+    use tenure::{Database, clock::ManualClock, storage::ConnectOptions};
 
     use crate::support::TestDb;
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use sea_orm::sea_query::{LockBehavior, LockType};
 use sea_orm::{EntityTrait, QuerySelect, Select};
 use tenure::sea_orm::VersionedActiveModel;
-use tenure::{DatabaseError, Error, Version, Wait};
+use tenure::{Error, Version, Wait, error::DatabaseError};
 use tokio::sync::Barrier;
 
 use crate::entities::{insert_parcel, labelled, parcel, stored};

@@ -6,7 +6,10 @@ use std::task::Poll;
 
 use sea_orm::{ActiveModelTrait, ConnectionTrait, EntityTrait, QuerySelect, Set, SqlErr};
 use tenure::sea_orm::VersionedActiveModel;
-use tenure::{Aggregate, DatabaseError, Error, LeaseError, LockKey, LockMode, Repository, Transaction, Version};
+use tenure::{
+    Aggregate, Error, LockKey, LockMode, Repository, Transaction, Version,
+    error::{DatabaseError, LeaseError},
+};
 
 use crate::entities::{insert_parcel, labelled, parcel, stored};
 use crate::support::{TestDb, kim, lee, random, version};

@@ -2,7 +2,7 @@
 
 use sea_orm::{ActiveModelTrait, EntityTrait, IntoActiveModel, QuerySelect, Set, Unchanged};
 use tenure::sea_orm::VersionedActiveModel;
-use tenure::{DatabaseError, Error, Version};
+use tenure::{Error, Version, error::DatabaseError};
 
 use crate::entities::{insert_parcel, labelled, parcel, stock, stored};
 use crate::support::{TestDb, random, version};

@@ -1,6 +1,9 @@
 //! What SQLite rolls back by itself, in the middle of a transaction whose owner goes on.
 
-use tenure::{DatabaseError, Error, LockError, LockMode};
+use tenure::{
+    Error, LockMode,
+    error::{DatabaseError, LockError},
+};
 
 use super::conformance::support::{kim, lee, random};
 use super::open;

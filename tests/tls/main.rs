@@ -10,7 +10,7 @@ mod mariadb;
 mod postgres;
 mod urls;
 
-use tenure::{ConnectOptions, Database, DatabaseError};
+use tenure::{Database, error::DatabaseError, storage::ConnectOptions};
 
 /// The same server, as a host that is not this machine.
 fn remote(url: &str) -> String {

@@ -1,6 +1,9 @@
 //! MariaDB with a certificate, with a wrong one, and without.
 
-use tenure::{CertificateCheck, ConnectOptions, Database, LockKey, LockManager, Owner, Transport};
+use tenure::{
+    Database, LockKey, LockManager, Owner,
+    storage::{CertificateCheck, ConnectOptions, Transport},
+};
 use testkit::{DATABASE, MariaDb};
 
 use crate::certificates::{Authority, Signed};

@@ -3,7 +3,10 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
-use tenure::{CertificateCheck, ConnectOptions, Database, LockKey, LockManager, Owner, Transport};
+use tenure::{
+    Database, LockKey, LockManager, Owner,
+    storage::{CertificateCheck, ConnectOptions, Transport},
+};
 use testkit::{DATABASE, Postgres};
 
 use crate::certificates::{Authority, Signed};

@@ -1,6 +1,6 @@
 //! What a URL says about the way, and what of it is shown.
 
-use tenure::{ConnectOptions, Database};
+use tenure::{Database, storage::ConnectOptions};
 
 use crate::refused;
 

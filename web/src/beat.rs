@@ -8,7 +8,7 @@
 //! | `want` | `keep` the lease alive; `take` it, with the first change; `look`, where there is none (any more) |
 //! | `lid`, `form_id`, `version` | the form's hidden fields; `version` is `none` for what was not there when it was opened |
 //! | `person` | for whom the page was drawn |
-//! | `idle_ms` | how long ago the person last did something there, see [`tenure::Beat`] |
+//! | `idle_ms` | how long ago the person last did something there, see [`tenure::lease::Heartbeat`] |
 //! | `csrf` | with `take`: a lock id that holds nothing yet proves nothing |
 //! | `instead_of` | with `take`: the generation of the person's own lease elsewhere, which ends here |
 //!
@@ -66,8 +66,9 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::{Form, RequestExt};
 use serde::Deserialize;
 use tenure::{
-    Aggregate, Error, Holder, Lease, LeaseError, LeaseLossReason, LockError, LockId, LockKey, LockManager, NoLock,
-    Owner, Repository, TakeOverError, UpdateError, VersionToken,
+    Aggregate, Error, Lease, LockId, LockKey, LockManager, Owner, Repository, VersionToken,
+    error::{LeaseError, LockError, TakeOverError, UpdateError},
+    lease::{Holder, LeaseLossReason, NoLock},
 };
 
 pub use told::Told;
@@ -247,7 +248,7 @@ impl<A: Aggregate> Beat<A> {
     }
 
     async fn keep(&self, locks: &LockManager, aggregates: &Repository<A>, id: &A::Id) -> Result<Mine, Problem> {
-        let mut answers = locks.keep_alive_with(&[tenure::Heartbeat::idle(self.id.clone(), self.idle)]).await?;
+        let mut answers = locks.keep_alive_with(&[tenure::lease::Heartbeat::idle(self.id.clone(), self.idle)]).await?;
         let no_lock = match answers.pop() {
             Some(Ok(lease)) => return Ok(alive(&lease, &LockKey::of::<A>(id))),
             Some(Err(no_lock)) => no_lock,

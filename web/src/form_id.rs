@@ -12,7 +12,7 @@ const TIME: usize = 6;
 /// who is signed in.
 ///
 /// The form carries it as the hidden field `form_id`. An application writes it in the transaction of the save (see
-/// [`Update::also`](tenure::Update::also)); when the same form comes again, the first save is the answer.
+/// [`Update::also`](tenure::unit_of_work::Update::also)); when the same form comes again, the first save is the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FormId([u8; 16]);
 

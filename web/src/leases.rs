@@ -21,7 +21,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use serde::Deserialize;
-use tenure::{LeaseError, LockId, LockManager, Owner};
+use tenure::{LockId, LockManager, Owner, error::LeaseError};
 use tower_http::csrf::{CsrfLayer, ProtectionError};
 
 use crate::problem::Problem;

@@ -9,7 +9,7 @@ use axum::http::header::RETRY_AFTER;
 use axum::response::{IntoResponse, Response};
 use problem_details::ProblemDetails;
 use serde::Serialize;
-use tenure::Holder;
+use tenure::lease::Holder;
 
 /// A refusal. It answers a request as `application/problem+json`.
 #[derive(Debug, Clone)]
@@ -83,7 +83,7 @@ impl Problem {
         self.status
     }
 
-    /// What a person reads first, in English. (Pages in other languages have words of their own for each [`ErrorCode`](tenure::ErrorCode).)
+    /// What a person reads first, in English. (Pages in other languages have words of their own for each [`ErrorCode`](tenure::error::ErrorCode).)
     pub fn title(&self) -> &str {
         &self.title
     }

@@ -4,7 +4,11 @@
 //! decides what people are told; whether a save goes through is decided by the save itself, in its transaction, by the same
 //! rules.
 
-use tenure::{Change, Holder, LeaseLossReason, NoLock, Owner};
+use tenure::{
+    Owner,
+    lease::{Holder, LeaseLossReason, NoLock},
+    version::Change,
+};
 
 use crate::leases::PARTING_GRACE;
 

@@ -86,7 +86,7 @@ impl<A, B: fmt::Debug> fmt::Debug for Versioned<A, B> {
 }
 
 /// The version that the request relies upon, from its `If-Match`: for
-/// [`Update::expecting`](tenure::Update::expecting), which refuses the version of another aggregate.
+/// [`Update::expecting`](tenure::unit_of_work::Update::expecting), which refuses the version of another aggregate.
 ///
 /// A header that is missing is refused, and there is no `Option` of this extractor: that would be a way to switch the
 /// check off. `*` ("whatever there is") would be another. So would a weak tag, which `If-Match` never finds equal

@@ -12,8 +12,11 @@ use axum::routing::post;
 use axum::{Extension, Json, Router};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tenure::{Aggregate, ConnectOptions, Database, Limits, LockId, LockKey, LockManager, LockPolicy, ManualClock};
-use tenure::{Owner, Repository, ShowOwner, Version, VersionToken, sqlx};
+use tenure::{
+    Aggregate, Database, LockId, LockKey, LockManager, LockPolicy, clock::ManualClock, lease::Limits,
+    storage::ConnectOptions,
+};
+use tenure::{Owner, Repository, Version, VersionToken, lease::ShowOwner, sqlx};
 use tenure_web::beat::{Beat, MOVED_HERE, Told};
 use tenure_web::csrf::CsrfToken;
 use tenure_web::form_id::FormId;
@@ -72,7 +75,7 @@ fn said(verdict: &Verdict<&'static str>) -> String {
 }
 
 /// How a lease ended, without the time.
-fn word(why: &tenure::LeaseLossReason) -> String {
+fn word(why: &tenure::lease::LeaseLossReason) -> String {
     format!("{why:?}").split_whitespace().next().unwrap().into()
 }
 

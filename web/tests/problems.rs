@@ -9,8 +9,9 @@ use axum::http::header::RETRY_AFTER;
 use axum::response::IntoResponse;
 use serde_json::Value;
 use tenure::{
-    Aggregate, BreakError, Database, DatabaseError, Error, LeaseLossReason, Limits, LockError, LockKey, LockManager,
-    LockMode, NoLock, Owner, Repository,
+    Aggregate, Database, Error, LockKey, LockManager, LockMode, Owner, Repository,
+    error::{BreakError, DatabaseError, LockError},
+    lease::{LeaseLossReason, Limits, NoLock},
 };
 use tenure_web::problem::Problem;
 
@@ -110,7 +111,7 @@ async fn a_race_that_was_lost_and_a_version_that_is_old_are_two_things() {
     tx.commit().await.unwrap();
 
     let late: Error = match notes.update(&id).expecting(seen).run(|_| Ok::<_, std::convert::Infallible>(())).await {
-        Err(tenure::UpdateError::Failed(error)) => error,
+        Err(tenure::error::UpdateError::Failed(error)) => error,
         other => panic!("{other:?}"),
     };
     let (status, code, old) = told(late).await;

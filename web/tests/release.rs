@@ -10,7 +10,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::{Extension, Router};
 use serde_json::Value;
 use tempfile::TempDir;
-use tenure::{ConnectOptions, Database, Lease, LockKey, LockManager, ManualClock, Owner};
+use tenure::{Database, Lease, LockKey, LockManager, Owner, clock::ManualClock, storage::ConnectOptions};
 use tenure_web::leases::{self, PARTING_GRACE};
 use tower::ServiceExt;
 

@@ -4,7 +4,11 @@
 
 use std::time::SystemTime;
 
-use tenure::{Change, Database, Holder, LeaseLossReason, LockId, LockKey, LockManager, NoLock, Owner, Version};
+use tenure::{
+    Database, LockId, LockKey, LockManager, Owner, Version,
+    lease::{Holder, LeaseLossReason, NoLock},
+    version::Change,
+};
 use tenure_web::beat::Told;
 use tenure_web::leases::PARTING_GRACE;
 use tenure_web::verdict::{Facts, Mine, Moved, Saving, Verdict, decide};

@@ -13,7 +13,7 @@ use axum::{Json, Router};
 use serde::Deserialize;
 use serde_json::Value;
 use tempfile::TempDir;
-use tenure::{Aggregate, Database, DatabaseError, Error, Owner, Repository, Version, VersionToken, sqlx};
+use tenure::{Aggregate, Database, Error, Owner, Repository, Version, VersionToken, error::DatabaseError, sqlx};
 use tenure_web::problem::Problem;
 use tenure_web::versions::{IfMatch, Versioned};
 use tower::ServiceExt;

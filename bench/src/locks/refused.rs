@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use tenure::LockError;
+use tenure::error::LockError;
 
 use super::KIND;
 use super::tenure::Tenure;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tenure::{Database, Lease, Limits, LockId, LockKey, LockManager, LockPolicy, Owner};
+use tenure::{Database, Lease, LockId, LockKey, LockManager, LockPolicy, Owner, lease::Limits};
 
 use super::KIND;
 use super::together::together;

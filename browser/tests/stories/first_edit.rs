@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use browser::{ORDER, Person, Story};
-use tenure::{Acquire, LockPolicy};
+use tenure::{LockPolicy, lease::Acquire};
 
 use super::layout::wide;
 

@@ -84,7 +84,7 @@ impl fmt::Display for OrderState {
 
 #[cfg(test)]
 mod tests {
-    use tenure::value::Value;
+    use tenure::aggregate::value::Value;
 
     use super::*;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use axum::response::Response;
-use tenure::{Side, VersionConflict, VersionToken};
+use tenure::{VersionConflict, VersionToken, version::Side};
 
 use super::compare::Row;
 use super::fields::Fields;

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use tenure::value::Value;
-use tenure::{FieldConflict, Side, VersionConflict};
+use tenure::aggregate::value::Value;
+use tenure::{
+    VersionConflict,
+    version::{FieldConflict, Side},
+};
 
 use super::fields::{Fields, REMOVE, SHIPPING, quantity, removal};
 use crate::domain::Order;

@@ -3,7 +3,11 @@
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
-use tenure::{Aggregate, Change, Holder, Side, Version, VersionConflict, VersionToken};
+use tenure::{
+    Aggregate, Version, VersionConflict, VersionToken,
+    lease::Holder,
+    version::{Change, Side},
+};
 use tenure_web::verdict::{Facts, Verdict, decide};
 
 use super::both::Offer;

@@ -7,7 +7,7 @@ mod page;
 
 use axum::extract::{Query, State};
 use axum::response::Response;
-use tenure::{Error, LockError, LockId, VersionToken};
+use tenure::{Error, LockId, VersionToken, error::LockError};
 use tenure_web::form_id::FormId;
 use tenure_web::sent::Sent;
 

@@ -10,7 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::response::{Html as HtmlBody, IntoResponse, Response};
 use jiff::Timestamp;
-use tenure::Change;
+use tenure::version::Change;
 use tenure_web::csrf::CsrfToken;
 use tenure_web::sent::is_script;
 

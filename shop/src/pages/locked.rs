@@ -4,7 +4,7 @@ use askama::Template;
 use axum::http::StatusCode;
 use axum::http::header::RETRY_AFTER;
 use axum::response::Response;
-use tenure::{Holder, VersionToken};
+use tenure::{VersionToken, lease::Holder};
 use tenure_web::form_id::FormId;
 
 use super::fields::Fields;

@@ -4,7 +4,11 @@ use askama::Template;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use tenure::{BreakError, Cursor, Holder, ListError, LockKey, TransferRequest};
+use tenure::{
+    LockKey,
+    error::{BreakError, ListError},
+    lease::{Cursor, Holder, TransferRequest},
+};
 
 use super::fields::{Fields, Pairs};
 use super::flash::Flash;

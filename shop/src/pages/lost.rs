@@ -3,7 +3,10 @@
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
-use tenure::{Holder, LeaseLossReason, NoLock, VersionToken};
+use tenure::{
+    VersionToken,
+    lease::{Holder, LeaseLossReason, NoLock},
+};
 use tenure_web::form_id::FormId;
 
 use super::compare::{self, Row};

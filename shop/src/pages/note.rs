@@ -4,8 +4,13 @@ use askama::Template;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use tenure::value::Value;
-use tenure::{Change, Error, FieldConflict, Holder, LeaseError, Version, VersionConflict, VersionToken};
+use tenure::aggregate::value::Value;
+use tenure::{
+    Error, Version, VersionConflict, VersionToken,
+    error::LeaseError,
+    lease::Holder,
+    version::{Change, FieldConflict},
+};
 use tenure_web::browser_key::BrowserKey;
 use tenure_web::form_id::FormId;
 use tenure_web::sent::Sent;

@@ -5,7 +5,7 @@ use axum::extract::{FromRequestParts, Path, State};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use tenure::Holder;
+use tenure::lease::Holder;
 use tenure_web::form_id::FormId;
 use tenure_web::verdict::{Facts, Verdict, decide};
 use tenure_web::versions::Versioned;

@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use tenure::Holder;
+use tenure::lease::Holder;
 use tenure_web::verdict::{Facts, Verdict, decide};
 
 use super::fields::{Fields, Pairs};

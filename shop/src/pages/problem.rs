@@ -8,7 +8,7 @@ use axum::http::header::RETRY_AFTER;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use tenure::{DatabaseError, Owner};
+use tenure::{Owner, error::DatabaseError};
 use tenure_web::csrf::CsrfRejection;
 
 use super::fields::{Fields, NEW_LINE, REMOVE, SHIPPING};

@@ -2,7 +2,10 @@
 //! same.
 
 use axum::response::Response;
-use tenure::{BreakError, Error, LeaseError, ListError, LockError, VersionToken};
+use tenure::{
+    Error, VersionToken,
+    error::{BreakError, LeaseError, ListError, LockError},
+};
 use tenure_web::form_id::FormId;
 
 use super::fields::{Fields, Pairs};

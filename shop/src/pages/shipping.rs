@@ -5,7 +5,11 @@ use askama::Template;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use tenure::{Acquire, Holder, LeaseError, LeaseLossReason, VersionToken};
+use tenure::{
+    VersionToken,
+    error::LeaseError,
+    lease::{Acquire, Holder, LeaseLossReason},
+};
 use tenure_web::browser_key::BrowserKey;
 use tenure_web::form_id::FormId;
 use tenure_web::sent::Sent;

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use tenure::{Holder, LeaseLossReason, Owner};
+use tenure::{
+    Owner,
+    lease::{Holder, LeaseLossReason},
+};
 use tenure_web::beat::Told;
 use tenure_web::verdict::{Moved, Verdict};
 

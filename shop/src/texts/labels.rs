@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 
-use tenure::value::Value;
+use tenure::aggregate::value::Value;
 
 use super::{Html, Lang, texts};
 use crate::domain::{Money, OrderState};

@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 
-use tenure::{Change, Owner};
+use tenure::{Owner, version::Change};
 
 use super::markup::{Html, Part};
 use super::{Lang, When, texts};

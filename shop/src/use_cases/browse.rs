@@ -1,11 +1,11 @@
 //! Looking: the list of orders, and one order with everything around it.
 
 use jiff::Timestamp;
-use tenure::{Change, Holder, Loaded, LockKey};
+use tenure::{Loaded, LockKey, lease::Holder, version::Change};
 
 use super::{Refusal, Shop, no_such_order};
-use crate::backend;
 use crate::domain::{Member, MemberId, Money, Note, Order, OrderNo, OrderState};
+use crate::storage;
 
 /// Orders on one page of the list.
 const PAGE_SIZE: u32 = 25;
@@ -79,10 +79,10 @@ impl Shop {
     /// A page of the orders that this member may see.
     pub async fn orders(&self, viewer: &Member, filter: &OrderFilter) -> Result<OrderPage, Refusal> {
         let orderer = (!viewer.is_operator()).then(|| viewer.id());
-        let total = backend::count_orders(&self.db, orderer, filter.state).await?;
+        let total = storage::count_orders(&self.db, orderer, filter.state).await?;
         let pages = u32::try_from(total.div_ceil(u64::from(PAGE_SIZE))).unwrap_or(u32::MAX).max(1);
         let page = filter.page.clamp(1, pages);
-        let mut rows = backend::list_orders(&self.db, orderer, filter.state, PAGE_SIZE, (page - 1) * PAGE_SIZE).await?;
+        let mut rows = storage::list_orders(&self.db, orderer, filter.state, PAGE_SIZE, (page - 1) * PAGE_SIZE).await?;
         let held = self.locks.list().of_type("Order").limit(LEASES_SHOWN).run().await?.items;
         for row in &mut rows {
             row.editing =

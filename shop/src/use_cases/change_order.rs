@@ -3,7 +3,10 @@
 //! Each of these also looks at the offline lock, inside the saving transaction: a command is no reason to change an
 //! order under the hands of somebody who is editing it.
 
-use tenure::{LockId, Retry, Update, Version, VersionToken};
+use tenure::{
+    LockId, Version, VersionToken,
+    unit_of_work::{Retry, Update},
+};
 
 use super::{Doing, Refusal, Shop};
 use crate::domain::{LineChange, Member, Order, OrderNo, Role, ShippingInfo};

@@ -1,6 +1,9 @@
 //! Editing a whole order in a form, under an offline lock.
 
-use tenure::{Lease, LeaseError, Loaded, LockError, LockId, LockKey, TakeOverError, Version, VersionToken};
+use tenure::{
+    Lease, Loaded, LockId, LockKey, Version, VersionToken,
+    error::{LeaseError, LockError, TakeOverError},
+};
 use tenure_web::beat::MOVED_HERE;
 use tenure_web::leases::PARTING_GRACE;
 

@@ -1,7 +1,11 @@
 //! Changing where an order goes, in a form that takes its lock with the first change, or not at all: without scripts, or
 //! while the server cannot be reached, the version alone decides.
 
-use tenure::{Acquire, Error, Lease, LeaseError, LeaseLossReason, LockError, LockId, VersionToken};
+use tenure::{
+    Error, Lease, LockId, VersionToken,
+    error::{LeaseError, LockError},
+    lease::{Acquire, LeaseLossReason},
+};
 
 use super::save_both::{Changes, SavedBoth};
 use super::{Doing, Refusal, Shop};

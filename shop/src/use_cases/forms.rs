@@ -1,13 +1,13 @@
 //! Forms that come again, and forms that were refused: a form is saved once, and what was typed into it is kept.
 
 use jiff::Timestamp;
-use tenure::{Aggregate, Update, Version};
+use tenure::{Aggregate, Version, unit_of_work::Update};
 use tenure_web::form_id::FormId;
 
 use super::change_order::as_often_as_is_safe;
 use super::{Refusal, Shop};
-use crate::backend::{self, KeptRow, SavedRow};
 use crate::domain::{Member, OrderNo};
+use crate::storage::{self, KeptRow, SavedRow};
 
 /// How many refused forms are kept for one member. The oldest go first.
 const MOST_KEPT: i64 = 20;
@@ -80,20 +80,20 @@ impl Shop {
             fields,
             kept_at: now(),
         };
-        backend::keep_form(&self.db, &row, MOST_KEPT).await?;
+        storage::keep_form(&self.db, &row, MOST_KEPT).await?;
         Ok(Some(id))
     }
 
     /// A form of this member's about this order that was refused; `None` when it is not kept any more.
     pub async fn kept(&self, member: &Member, about: &OrderNo, id: FormId) -> Result<Option<Kept>, Refusal> {
-        let row = backend::kept_form(&self.db, &id.to_string(), member.id().as_str(), now() - KEPT_FOR).await?;
+        let row = storage::kept_form(&self.db, &id.to_string(), member.id().as_str(), now() - KEPT_FOR).await?;
         let row = row.filter(|row| row.about == about.as_str());
         Ok(row.and_then(|row| Some(Kept { fields: serde_json::from_str(&row.fields).ok()?, what: row.what })))
     }
 
     /// Whether this form of this member was saved.
     pub async fn saved(&self, member: &Member, form: FormId) -> Result<Option<SavedForm>, Refusal> {
-        let row = backend::saved_form(&self.db, &form.to_string(), member.id().as_str()).await?;
+        let row = storage::saved_form(&self.db, &form.to_string(), member.id().as_str()).await?;
         Ok(row.and_then(|row| {
             Some(SavedForm { version: Version::new(row.version).ok()?, digest: row.digest, made_on: row.made_on })
         }))
@@ -106,7 +106,7 @@ impl Shop {
         update: Update<'_, A>,
         doing: &Doing,
         command: impl Fn(&mut A) -> Result<(), E> + Send + Sync,
-    ) -> Result<Version, tenure::UpdateError<E>> {
+    ) -> Result<Version, tenure::error::UpdateError<E>> {
         match doing {
             Doing::Ask => Ok(update.dry_run(command).await?.version()),
             Doing::Save(once) => {
@@ -121,7 +121,7 @@ impl Shop {
         let (db, row) = (self.db.clone(), once.row(actor));
         update.also(move |tx, saved| {
             let (db, row) = (db.clone(), SavedRow { version: saved.version().number(), ..row.clone() });
-            Box::pin(async move { Ok(backend::mark_saved(&db, tx, &row).await?) })
+            Box::pin(async move { Ok(storage::mark_saved(&db, tx, &row).await?) })
         })
     }
 }

@@ -1,11 +1,11 @@
 //! The operators' note on an order: an advisory lock. Both may edit, both are told; the version decides when they save.
 
-use tenure::{Error, Holder, Lease, Loaded, LockId, LockKey, UpdateError, Version, VersionToken};
+use tenure::{Error, Lease, Loaded, LockId, LockKey, Version, VersionToken, error::UpdateError, lease::Holder};
 
 use super::change_order::as_often_as_is_safe;
 use super::{Doing, OrderView, Refusal, Shop};
-use crate::backend::{self, SavedRow};
 use crate::domain::{Member, Note, OrderNo, Role};
+use crate::storage::{self, SavedRow};
 
 /// What an open note form has.
 #[derive(Debug, Clone)]
@@ -73,7 +73,7 @@ impl Shop {
                     tx.by(&actor.owner()).command("write note");
                     let inserted = self.notes.insert(&mut tx, note.clone()).await?;
                     let row = SavedRow { version: inserted.version().number(), ..once.row(actor) };
-                    backend::mark_saved(&self.db, &mut tx, &row).await?;
+                    storage::mark_saved(&self.db, &mut tx, &row).await?;
                     tx.commit().await?;
                     Ok::<_, tenure::Error>(inserted.version())
                 };

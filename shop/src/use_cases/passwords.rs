@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use argon2::Argon2;
 use argon2::password_hash::PasswordHasher;
-use tenure::{DatabaseError, UpdateError};
+use tenure::error::{DatabaseError, UpdateError};
 
 use super::sessions::NewSession;
 use super::sign_in::Checked;
 use super::{Refusal, Shop};
-use crate::backend;
 use crate::domain::{Member, MemberId, Role, WeakPassword, check_password};
 use crate::gate::{Guess, TooBusy};
 use crate::seed;
+use crate::storage;
 
 /// What became of a change of password.
 #[derive(Debug)]
@@ -119,7 +119,7 @@ impl Shop {
         let (db, of, hash) = (self.db.clone(), id.to_string(), hashed(password));
         let update = self.members.update(&id).command("set password").also(move |tx, _| {
             let (db, of) = (db.clone(), of.clone());
-            Box::pin(async move { Ok(backend::delete_sessions(&db, tx, &of).await?) })
+            Box::pin(async move { Ok(storage::delete_sessions(&db, tx, &of).await?) })
         });
         let set = |member: &mut Member| {
             member.change_password(hash.clone());
@@ -137,7 +137,7 @@ impl Shop {
     /// # Errors
     /// [`DatabaseError`] when the database failed.
     pub async fn has_members(&self) -> Result<bool, DatabaseError> {
-        backend::has_members(&self.db).await
+        storage::has_members(&self.db).await
     }
 
     /// The sign-in names of the demo's members whose password is still the public one.
@@ -145,7 +145,7 @@ impl Shop {
     /// # Errors
     /// [`DatabaseError`] when the database failed.
     pub async fn demo_members(&self) -> Result<Vec<String>, DatabaseError> {
-        backend::demo_members(&self.db).await
+        storage::demo_members(&self.db).await
     }
 }
 

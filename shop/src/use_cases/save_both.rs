@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use tenure::{Change, LockId, Merge, Version, VersionConflict, VersionToken};
+use tenure::{
+    LockId, Version, VersionConflict, VersionToken,
+    version::{Change, Merge},
+};
 
 use super::change_order::{as_often_as_is_safe, may_add};
 use super::{Doing, Refusal, Shop};

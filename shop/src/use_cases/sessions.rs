@@ -13,8 +13,8 @@ use tenure::{Loaded, Wait};
 
 use super::sign_in::BROWSER_KNOWN_FOR;
 use super::{Refusal, Shop};
-use crate::backend::{self, Ended, SessionRow};
 use crate::domain::{Member, MemberId};
+use crate::storage::{self, Ended, SessionRow};
 
 /// How long somebody stays signed in at most, in seconds.
 const LONGEST: i64 = 12 * 60 * 60;
@@ -83,7 +83,7 @@ impl Shop {
     /// The session with this secret, if it goes on. `is_used`: whether somebody does something, or only a page by itself.
     pub async fn session(&self, secret: &str, is_used: bool) -> Result<Option<Current>, Refusal> {
         let id = id_of(secret);
-        let Some(row) = backend::read_session(&self.db, &id).await? else { return Ok(None) };
+        let Some(row) = storage::read_session(&self.db, &id).await? else { return Ok(None) };
         let now = self.clock.seconds();
         let seen_at = self.gate.presence.last(&id, row.seen_at);
         if row.started_at + LONGEST <= now || seen_at + IDLE <= now {
@@ -97,7 +97,7 @@ impl Shop {
             self.gate.presence.note(&id, now, now - IDLE);
             let (db, id) = (self.db.clone(), id.clone());
             tokio::spawn(async move {
-                if let Err(error) = backend::touch_session(&db, &id, now, WRITTEN_WITHIN).await {
+                if let Err(error) = storage::touch_session(&db, &id, now, WRITTEN_WITHIN).await {
                     tracing::debug!(error = &error as &dyn std::error::Error, "when a session was used is not written");
                 }
             });
@@ -114,9 +114,9 @@ impl Shop {
     ) -> Result<NewSession, Refusal> {
         let (row, secret) = self.new_session(&member, agent);
         let mut tx = self.db.begin().await?;
-        backend::insert_session(&self.db, &mut tx, &row, MOST).await?;
+        storage::insert_session(&self.db, &mut tx, &row, MOST).await?;
         let id = member.id().as_str();
-        backend::remember_browser(&self.db, &mut tx, id, browser, row.started_at, MOST_BROWSERS).await?;
+        storage::remember_browser(&self.db, &mut tx, id, browser, row.started_at, MOST_BROWSERS).await?;
         tx.commit().await?;
         Ok(NewSession { member, secret })
     }
@@ -139,7 +139,7 @@ impl Shop {
     /// The sessions of this member that go on, the latest first.
     pub async fn sessions(&self, member: &Member) -> Result<Vec<Session>, Refusal> {
         let now = self.clock.seconds();
-        let rows = backend::list_sessions(&self.db, member.id().as_str(), member.epoch()).await?;
+        let rows = storage::list_sessions(&self.db, member.id().as_str(), member.epoch()).await?;
         let seen = rows.into_iter().map(|row| (self.gate.presence.last(&row.id, row.seen_at), row));
         let goes_on = seen.filter(|(seen_at, row)| row.started_at + LONGEST > now && seen_at + IDLE > now);
         let at = |seconds| Timestamp::from_second(seconds).unwrap_or(Timestamp::UNIX_EPOCH);
@@ -154,7 +154,7 @@ impl Shop {
 
     /// Ends one of the member's sessions, and answers whether there was one.
     pub async fn end_session(&self, member: &Member, id: &SessionId) -> Result<bool, Refusal> {
-        let ended = backend::delete_session(&self.db, &id.0, member.id().as_str()).await?;
+        let ended = storage::delete_session(&self.db, &id.0, member.id().as_str()).await?;
         self.gate.presence.forget(&id.0);
         if ended {
             tracing::info!(account = ?member.id().as_str(), "signed out");
@@ -168,7 +168,7 @@ impl Shop {
         let (db, id) = (self.db.clone(), member.id().to_string());
         let update = update.also(move |tx, _| {
             let (db, id) = (db.clone(), id.clone());
-            Box::pin(async move { Ok(backend::delete_sessions(&db, tx, &id).await?) })
+            Box::pin(async move { Ok(storage::delete_sessions(&db, tx, &id).await?) })
         });
         let begin = |member: &mut Member| {
             member.begin_epoch();
@@ -176,8 +176,8 @@ impl Shop {
         };
         match update.retrying(super::change_order::as_often_as_is_safe()).run(begin).await {
             Ok(_) => tracing::info!(account = ?member.id().as_str(), "signed out everywhere"),
-            Err(tenure::UpdateError::Failed(error)) => return Err(error.into()),
-            Err(tenure::UpdateError::Refused(never)) => match never {},
+            Err(tenure::error::UpdateError::Failed(error)) => return Err(error.into()),
+            Err(tenure::error::UpdateError::Refused(never)) => match never {},
         }
         Ok(())
     }
@@ -201,9 +201,9 @@ impl Shop {
         let update = update.also(move |tx, _| {
             let (db, row, browser) = (db.clone(), row.clone(), browser.clone());
             Box::pin(async move {
-                backend::delete_sessions(&db, tx, &row.member).await?;
-                backend::insert_session(&db, tx, &row, MOST).await?;
-                backend::remember_browser(&db, tx, &row.member, &browser, row.started_at, MOST_BROWSERS).await?;
+                storage::delete_sessions(&db, tx, &row.member).await?;
+                storage::insert_session(&db, tx, &row, MOST).await?;
+                storage::remember_browser(&db, tx, &row.member, &browser, row.started_at, MOST_BROWSERS).await?;
                 Ok(())
             })
         });
@@ -217,8 +217,8 @@ impl Shop {
         };
         match update.retrying(super::change_order::as_often_as_is_safe()).run(replace).await {
             Ok(_) => Ok(Some(NewSession { member: changed, secret })),
-            Err(tenure::UpdateError::Refused(())) => Ok(None),
-            Err(tenure::UpdateError::Failed(error)) => Err(error.into()),
+            Err(tenure::error::UpdateError::Refused(())) => Ok(None),
+            Err(tenure::error::UpdateError::Failed(error)) => Err(error.into()),
         }
     }
 
@@ -231,7 +231,7 @@ impl Shop {
             seen_before: now - LONGEST,
             browsers_before: now - BROWSER_KNOWN_FOR,
         };
-        backend::sweep_sessions(&self.db, ended).await
+        storage::sweep_sessions(&self.db, ended).await
     }
 }
 

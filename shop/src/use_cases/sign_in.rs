@@ -10,9 +10,9 @@ use tenure::Loaded;
 
 use super::sessions::NewSession;
 use super::{Refusal, Shop};
-use crate::backend;
 use crate::domain::{Member, MemberId};
 use crate::gate::{Guess, TooBusy};
+use crate::storage;
 
 /// The hash of a password nobody has: checking it takes as long as checking a member's.
 const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$dGVudXJlLW5vYm9keQ$8hWb4lQ4c8VJ1JpGm0e8g1nq2x0m6n3Fq5s1xJ0o7dE";
@@ -69,7 +69,7 @@ impl Shop {
         let (member, is_known) = match MemberId::new(knock.login) {
             Ok(id) => (
                 self.members.get(&id).await?.map(Loaded::into_inner),
-                backend::knows_browser(&self.db, &account, knock.browser, since).await?,
+                storage::knows_browser(&self.db, &account, knock.browser, since).await?,
             ),
             // No database is asked for what no name can be: PostgreSQL has no text with NUL in it.
             Err(_) => (None, false),

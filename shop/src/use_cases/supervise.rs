@@ -1,6 +1,9 @@
 //! The lock console: who is editing what, and ending a lease for somebody who is not coming back.
 
-use tenure::{Cursor, Holder, LockKey};
+use tenure::{
+    LockKey,
+    lease::{Cursor, Holder},
+};
 
 use super::{Refusal, Shop};
 use crate::domain::{Member, Role};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use shop::domain::{Order, OrderNo};
-use tenure::{LockKey, LockManager, LockPolicy, ManualClock, Owner};
+use tenure::{LockKey, LockManager, LockPolicy, Owner, clock::ManualClock};
 
 use super::support::{Form, ORDER, Server};
 

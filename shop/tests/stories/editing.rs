@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use shop::domain::OrderState;
-use tenure::{LeaseLossReason, LockManager, PastLease};
+use tenure::{
+    LockManager,
+    lease::{LeaseLossReason, PastLease},
+};
 use tenure_web::leases::PARTING_GRACE;
 
 use super::support::{ORDER, Server, TTL, token};

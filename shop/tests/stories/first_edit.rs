@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use tenure::{Acquire, LockPolicy};
+use tenure::{LockPolicy, lease::Acquire};
 
 use super::support::{Browser, Form, ORDER, Server, TTL, token};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use shop::Settings;
-use tenure::ManualClock;
+use tenure::clock::ManualClock;
 
 use super::support::{Browser, Form, Page, Server};
 

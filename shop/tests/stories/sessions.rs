@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::{Client, redirect};
 use shop::domain::{Member, MemberId, Order, OrderNo};
-use tenure::{LockMode, ManualClock, Repository, Wait};
+use tenure::{LockMode, Repository, Wait, clock::ManualClock};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 

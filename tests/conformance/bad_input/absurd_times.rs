@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use tenure::{Lease, LeaseError, LeaseLossReason, LockManager, LockPolicy, TransferReply};
+use tenure::{
+    Lease, LockManager, LockPolicy,
+    error::LeaseError,
+    lease::{LeaseLossReason, TransferReply},
+};
 use tokio::task::JoinSet;
 
 use crate::conformance::support::{MINUTE, TTL, TestDb, key, kim, lee};

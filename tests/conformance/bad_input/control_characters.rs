@@ -5,8 +5,10 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use tenure::{
-    AnswerError, BreakError, Condition, Error, Holder, LeaseError, LeaseLossReason, ListError, LockError, LockId,
-    LockKey, LockMode, Owner, RequestError, TakeOverError, TransferReply, UpdateError,
+    Error, LockId, LockKey, LockMode, Owner,
+    aggregate::Condition,
+    error::{AnswerError, BreakError, LeaseError, ListError, LockError, RequestError, TakeOverError, UpdateError},
+    lease::{Holder, LeaseLossReason, TransferReply},
 };
 
 use crate::conformance::order::Note;
@@ -209,11 +211,11 @@ pub async fn a_lock_id_of_somebody_else_tells_nothing(t: &TestDb) {
     }
 }
 
-fn continue_as_not_yours() -> Result<(), tenure::NoLock> {
-    Err(tenure::NoLock { key: None, why: LeaseLossReason::NotYours, held_now: None })
+fn continue_as_not_yours() -> Result<(), tenure::lease::NoLock> {
+    Err(tenure::lease::NoLock { key: None, why: LeaseLossReason::NotYours, held_now: None })
 }
 
-fn no_lock(error: LeaseError) -> tenure::NoLock {
+fn no_lock(error: LeaseError) -> tenure::lease::NoLock {
     match error {
         LeaseError::NoLock(no_lock) => no_lock,
         other => panic!("{other:?}"),

@@ -3,7 +3,11 @@
 
 use std::time::Duration;
 
-use tenure::{Holder, LeaseError, LeaseLossReason, LockError, LockId, LockKey, LockManager, Owner};
+use tenure::{
+    LockId, LockKey, LockManager, Owner,
+    error::{LeaseError, LockError},
+    lease::{Holder, LeaseLossReason},
+};
 use tokio::task::JoinSet;
 
 use crate::conformance::support::{MINUTE, TTL, TestDb, key, kim, lee, random};

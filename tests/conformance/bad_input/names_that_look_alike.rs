@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use tenure::{LeaseError, LeaseLossReason, LockError, LockKey, LockManager, Owner, TakeOverError};
+use tenure::{
+    LockKey, LockManager, Owner,
+    error::{LeaseError, LockError, TakeOverError},
+    lease::LeaseLossReason,
+};
 use tokio::task::JoinSet;
 
 use crate::conformance::support::{MINUTE, TTL, TestDb, key, kim, random};

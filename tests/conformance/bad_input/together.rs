@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::{LeaseLossReason, LockError, LockId, LockKey, Owner};
+use tenure::{LockId, LockKey, Owner, error::LockError, lease::LeaseLossReason};
 use tokio::task::JoinSet;
 
 use crate::conformance::support::{MINUTE, TTL, TestDb, key, kim, lee, random};

@@ -1,8 +1,9 @@
 //! What cannot be a key or an owner.
 
 use tenure::{
-    AnswerError, BreakError, Holder, LeaseError, LeaseLossReason, LockError, LockId, LockKey, Owner, RequestError,
-    TakeOverError, TransferRequest,
+    LockId, LockKey, Owner,
+    error::{AnswerError, BreakError, LeaseError, LockError, RequestError, TakeOverError},
+    lease::{Holder, LeaseLossReason, TransferRequest},
 };
 
 use crate::conformance::support::{TTL, TestDb, key, kim, lee, random};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tenure::{LockError, LockManager, LockPolicy};
+use tenure::{LockManager, LockPolicy, error::LockError};
 
 use crate::conformance::support::{MINUTE, TTL, TestDb, key, kim, lee};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::{Holder, LockError, LockId, LockKey, Owner};
+use tenure::{LockId, LockKey, Owner, error::LockError, lease::Holder};
 
 use crate::conformance::support::{TTL, TestDb, key, kim, lee, random};
 use crate::conformance::transactions::cancelled_after;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure::{LeaseLossReason, LockError, LockManager};
+use tenure::{LockManager, error::LockError, lease::LeaseLossReason};
 use tokio::sync::Barrier;
 
 use crate::conformance::support::{MINUTE, TTL, TestDb, key, kim, lee};

@@ -3,7 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure::{LeaseError, LeaseLossReason, LockError, LockKey};
+use tenure::{
+    LockKey,
+    error::{LeaseError, LockError},
+    lease::LeaseLossReason,
+};
 use tokio::sync::Barrier;
 
 use crate::conformance::order::Order;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure::{LockError, LockKey, LockManager, Owner};
+use tenure::{LockKey, LockManager, Owner, error::LockError};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 

@@ -2,7 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use tenure::{Database, LeaseError, LeaseLossReason, LockError, LockId, LockKey, LockManager, Owner};
+use tenure::{
+    Database, LockId, LockKey, LockManager, Owner,
+    error::{LeaseError, LockError},
+    lease::LeaseLossReason,
+};
 use tokio::task::JoinSet;
 
 use crate::conformance::order::Order;

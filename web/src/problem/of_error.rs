@@ -5,8 +5,12 @@ use std::convert::Infallible;
 
 use axum::http::StatusCode;
 use tenure::{
-    AnswerError, BreakError, DatabaseError, Error, ErrorCode, LeaseError, LeaseLossReason, LeaseSetError, ListError,
-    LockError, NoLock, RequestError, SweepError, TakeOverError, UpdateError,
+    Error,
+    error::{
+        AnswerError, BreakError, DatabaseError, ErrorCode, LeaseError, LeaseSetError, ListError, LockError,
+        RequestError, SweepError, TakeOverError, UpdateError,
+    },
+    lease::{LeaseLossReason, NoLock},
 };
 
 use super::{HeldNow, Person, Problem};

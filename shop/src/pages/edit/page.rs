@@ -4,7 +4,11 @@ use askama::Template;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use jiff::SignedDuration;
-use tenure::{Holder, LeaseError, LeaseLossReason, LockId, VersionToken};
+use tenure::{
+    LockId, VersionToken,
+    error::LeaseError,
+    lease::{Holder, LeaseLossReason},
+};
 use tenure_web::form_id::FormId;
 use tenure_web::verdict::{Facts, Mine, Moved, Verdict, decide};
 use tenure_web::versions::Versioned;

@@ -1,0 +1,76 @@
+//! Forms that were refused, and forms that were saved.
+
+use tenure::{Database, Error, Transaction, error::DatabaseError};
+
+use super::{mysql, on, postgres, sqlite};
+
+/// What somebody typed into a form that was refused.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub(crate) struct KeptRow {
+    pub(crate) id: String,
+    pub(crate) member: String,
+    pub(crate) about: String,
+    pub(crate) what: String,
+    pub(crate) fields: String,
+    /// Seconds since 1970.
+    pub(crate) kept_at: i64,
+}
+
+/// A form that was saved, and the version that it made.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub(crate) struct SavedRow {
+    pub(crate) form_id: String,
+    pub(crate) member: String,
+    /// Of what was sent: the same form with other text in it is not the same request.
+    pub(crate) digest: String,
+    pub(crate) version: i64,
+    /// The version that it was made on directly; 0 where it was not made on the one that the form was opened at.
+    pub(crate) made_on: i64,
+    /// Seconds since 1970.
+    pub(crate) saved_at: i64,
+}
+
+/// Keeps it, and drops all but the latest `most` of this member.
+///
+/// # Errors
+/// [`Error::Database`] when the database failed; nothing was kept.
+pub(crate) async fn keep_form(db: &Database, form: &KeptRow, most: i64) -> Result<(), Error> {
+    on!(db, keep_form(db, form, most))
+}
+
+/// One of this member's that was kept after `since`.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub(crate) async fn kept_form(
+    db: &Database,
+    id: &str,
+    member: &str,
+    since: i64,
+) -> Result<Option<KeptRow>, DatabaseError> {
+    on!(db, kept_form(db, id, member, since))
+}
+
+/// Writes, in the transaction of the save, that this form was saved.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub(crate) async fn mark_saved(db: &Database, tx: &mut Transaction, form: &SavedRow) -> Result<(), DatabaseError> {
+    on!(db, mark_saved(tx, form))
+}
+
+/// Whether this form of this member was saved.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub(crate) async fn saved_form(db: &Database, form_id: &str, member: &str) -> Result<Option<SavedRow>, DatabaseError> {
+    on!(db, saved_form(db, form_id, member))
+}
+
+/// Forgets what is older.
+///
+/// # Errors
+/// [`Error::Database`]; it stays until the next time.
+pub(crate) async fn sweep_forms(db: &Database, before: i64) -> Result<(), Error> {
+    on!(db, sweep_forms(db, before))
+}

@@ -1,0 +1,127 @@
+//! Who is signed in, in which browser; and in which browsers somebody has signed in before.
+//!
+//! The secret of a session is in a cookie, and only its SHA-256 is stored: whoever reads the table cannot sign in with it.
+
+use tenure::{Database, Error, Transaction, Wait, error::DatabaseError};
+
+use super::{mysql, on, postgres, sqlite};
+
+/// A session. Times are seconds since 1970.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub(crate) struct SessionRow {
+    /// The SHA-256 of the secret.
+    pub(crate) id: String,
+    pub(crate) member: String,
+    /// The epoch of the member when it began.
+    pub(crate) epoch: i64,
+    /// What the browser said of itself.
+    pub(crate) browser: String,
+    pub(crate) started_at: i64,
+    /// When somebody was last there, to a few minutes.
+    pub(crate) seen_at: i64,
+}
+
+/// What nobody can use any more: seconds since 1970.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ended {
+    pub(crate) started_before: i64,
+    pub(crate) seen_before: i64,
+    pub(crate) browsers_before: i64,
+}
+
+/// The members whose password is the public one of the demo.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub(crate) async fn demo_members(db: &Database) -> Result<Vec<String>, DatabaseError> {
+    on!(db, demo_members(db))
+}
+
+/// Writes a new session, and drops all but the latest `most` of its member.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub(crate) async fn insert_session(
+    db: &Database,
+    tx: &mut Transaction,
+    row: &SessionRow,
+    most: i64,
+) -> Result<(), DatabaseError> {
+    on!(db, insert_session(tx, row, most))
+}
+
+/// The session of this id.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub(crate) async fn read_session(db: &Database, id: &str) -> Result<Option<SessionRow>, DatabaseError> {
+    on!(db, read_session(db, id))
+}
+
+/// The sessions of this member in this epoch, the latest first.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub(crate) async fn list_sessions(db: &Database, member: &str, epoch: i64) -> Result<Vec<SessionRow>, DatabaseError> {
+    on!(db, list_sessions(db, member, epoch))
+}
+
+/// Notes that somebody was there, if the session is still there.
+///
+/// # Errors
+/// [`Error::Database`]; then nothing is noted.
+pub(crate) async fn touch_session(db: &Database, id: &str, seen_at: i64, wait: Wait) -> Result<(), Error> {
+    on!(db, touch_session(db, id, seen_at, wait))
+}
+
+/// Ends a session of this member, and answers whether there was one.
+///
+/// # Errors
+/// [`Error::Database`]; then it goes on.
+pub(crate) async fn delete_session(db: &Database, id: &str, member: &str) -> Result<bool, Error> {
+    on!(db, delete_session(db, id, member))
+}
+
+/// Ends all sessions of this member, and knows none of their browsers any more.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub(crate) async fn delete_sessions(db: &Database, tx: &mut Transaction, member: &str) -> Result<(), DatabaseError> {
+    on!(db, delete_sessions(tx, member))
+}
+
+/// Notes that the member has signed in in this browser, and drops all but the latest `most`.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub(crate) async fn remember_browser(
+    db: &Database,
+    tx: &mut Transaction,
+    member: &str,
+    browser: &str,
+    seen_at: i64,
+    most: i64,
+) -> Result<(), DatabaseError> {
+    on!(db, remember_browser(tx, member, browser, seen_at, most))
+}
+
+/// Whether the member has signed in in this browser after `since`.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub(crate) async fn knows_browser(
+    db: &Database,
+    member: &str,
+    browser: &str,
+    since: i64,
+) -> Result<bool, DatabaseError> {
+    on!(db, knows_browser(db, member, browser, since))
+}
+
+/// Deletes what has ended.
+///
+/// # Errors
+/// [`Error::Database`]; it stays, and is still not accepted.
+pub(crate) async fn sweep_sessions(db: &Database, ended: Ended) -> Result<(), Error> {
+    on!(db, sweep_sessions(db, ended))
+}

@@ -1,0 +1,205 @@
+//! The shop's statements on SQLite.
+
+use tenure::{Database, Error, Transaction, Wait, error::DatabaseError};
+
+use super::{Ended, KeptRow, Listed, SavedRow, SessionRow, failed};
+
+pub(super) async fn migrate(db: &Database) -> Result<(), DatabaseError> {
+    db.migrate(&sqlx::migrate!("migrations/sqlite")).await
+}
+
+const COUNT_ORDERS: &str =
+    "select count(*) from orders where (?1 is null or orderer = ?1) and (?2 is null or state = ?2)";
+
+pub(super) async fn count_orders(
+    db: &Database,
+    orderer: Option<&str>,
+    state: Option<&str>,
+) -> Result<i64, DatabaseError> {
+    let count = sqlx::query_scalar(COUNT_ORDERS).bind(orderer).bind(state);
+    count.fetch_one(db.sqlite()?).await.map_err(failed)
+}
+
+const LIST_ORDERS: &str = "
+    select no, orderer_name, state, total, placed_at from orders
+     where (?1 is null or orderer = ?1) and (?2 is null or state = ?2)
+     order by placed_at desc, no desc limit ?3 offset ?4";
+
+pub(super) async fn list_orders(
+    db: &Database,
+    orderer: Option<&str>,
+    state: Option<&str>,
+    limit: i64,
+    offset: i64,
+) -> Result<Vec<Listed>, DatabaseError> {
+    let list = sqlx::query_as(LIST_ORDERS).bind(orderer).bind(state).bind(limit).bind(offset);
+    list.fetch_all(db.sqlite()?).await.map_err(failed)
+}
+
+pub(super) async fn has_members(db: &Database) -> Result<bool, DatabaseError> {
+    sqlx::query_scalar("select exists (select 1 from member)").fetch_one(db.sqlite()?).await.map_err(failed)
+}
+
+pub(super) async fn demo_members(db: &Database) -> Result<Vec<String>, DatabaseError> {
+    sqlx::query_scalar("select id from member where demo").fetch_all(db.sqlite()?).await.map_err(failed)
+}
+
+const INSERT_SESSION: &str = "
+    insert into sign_in (id, member, epoch, browser, started_at, seen_at) values (?, ?, ?, ?, ?, ?)";
+
+/// All but the latest few of this member.
+const DROP_SESSIONS: &str = "
+    delete from sign_in where member = ? and id not in (
+        select id from (select id from sign_in where member = ? order by started_at desc, id desc limit ?) latest)";
+
+pub(super) async fn insert_session(tx: &mut Transaction, row: &SessionRow, most: i64) -> Result<(), DatabaseError> {
+    let insert = sqlx::query(INSERT_SESSION).bind(&row.id).bind(&row.member).bind(row.epoch).bind(&row.browser);
+    insert.bind(row.started_at).bind(row.seen_at).execute(tx.sqlite()?).await.map_err(failed)?;
+    let delete = sqlx::query(DROP_SESSIONS).bind(&row.member).bind(&row.member).bind(most);
+    delete.execute(tx.sqlite()?).await.map_err(failed).map(drop)
+}
+
+const READ_SESSION: &str = "select id, member, epoch, browser, started_at, seen_at from sign_in where id = ?";
+
+pub(super) async fn read_session(db: &Database, id: &str) -> Result<Option<SessionRow>, DatabaseError> {
+    sqlx::query_as(READ_SESSION).bind(id).fetch_optional(db.sqlite()?).await.map_err(failed)
+}
+
+const LIST_SESSIONS: &str = "
+    select id, member, epoch, browser, started_at, seen_at from sign_in where member = ? and epoch = ?
+     order by started_at desc, id desc";
+
+pub(super) async fn list_sessions(db: &Database, member: &str, epoch: i64) -> Result<Vec<SessionRow>, DatabaseError> {
+    sqlx::query_as(LIST_SESSIONS).bind(member).bind(epoch).fetch_all(db.sqlite()?).await.map_err(failed)
+}
+
+/// Never an insert: a session that was ended in between stays ended.
+pub(super) async fn touch_session(db: &Database, id: &str, seen_at: i64, wait: Wait) -> Result<(), Error> {
+    let mut tx = db.begin_within(wait).await?;
+    let update = sqlx::query("update sign_in set seen_at = ? where id = ? and seen_at < ?");
+    update.bind(seen_at).bind(id).bind(seen_at).execute(tx.sqlite()?).await.map_err(failed)?;
+    tx.commit().await
+}
+
+pub(super) async fn delete_session(db: &Database, id: &str, member: &str) -> Result<bool, Error> {
+    let mut tx = db.begin().await?;
+    let delete = sqlx::query("delete from sign_in where id = ? and member = ?").bind(id).bind(member);
+    let deleted = delete.execute(tx.sqlite()?).await.map_err(failed)?;
+    tx.commit().await?;
+    Ok(deleted.rows_affected() > 0)
+}
+
+pub(super) async fn delete_sessions(tx: &mut Transaction, member: &str) -> Result<(), DatabaseError> {
+    for delete in ["delete from sign_in where member = ?", "delete from known_browser where member = ?"] {
+        sqlx::query(delete).bind(member).execute(tx.sqlite()?).await.map_err(failed)?;
+    }
+    Ok(())
+}
+
+const REMEMBER_BROWSER: &str = "
+    insert into known_browser (member, browser, seen_at) values (?, ?, ?)
+        on conflict (member, browser) do update set seen_at = excluded.seen_at";
+
+/// All but the latest few of this member.
+const DROP_BROWSERS: &str = "
+    delete from known_browser where member = ? and browser not in (
+        select browser from (
+            select browser from known_browser where member = ? order by seen_at desc, browser desc limit ?) latest)";
+
+pub(super) async fn remember_browser(
+    tx: &mut Transaction,
+    member: &str,
+    browser: &str,
+    seen_at: i64,
+    most: i64,
+) -> Result<(), DatabaseError> {
+    let upsert = sqlx::query(REMEMBER_BROWSER).bind(member).bind(browser).bind(seen_at);
+    upsert.execute(tx.sqlite()?).await.map_err(failed)?;
+    let delete = sqlx::query(DROP_BROWSERS).bind(member).bind(member).bind(most);
+    delete.execute(tx.sqlite()?).await.map_err(failed).map(drop)
+}
+
+const KNOWS_BROWSER: &str = "
+    select exists (select 1 from known_browser where member = ? and browser = ? and seen_at > ?)";
+
+pub(super) async fn knows_browser(
+    db: &Database,
+    member: &str,
+    browser: &str,
+    since: i64,
+) -> Result<bool, DatabaseError> {
+    let select = sqlx::query_scalar(KNOWS_BROWSER).bind(member).bind(browser).bind(since);
+    select.fetch_one(db.sqlite()?).await.map_err(failed)
+}
+
+pub(super) async fn sweep_sessions(db: &Database, ended: Ended) -> Result<(), Error> {
+    let mut tx = db.begin().await?;
+    let delete = sqlx::query("delete from sign_in where started_at <= ? or seen_at <= ?");
+    delete.bind(ended.started_before).bind(ended.seen_before).execute(tx.sqlite()?).await.map_err(failed)?;
+    let delete = sqlx::query("delete from known_browser where seen_at <= ?").bind(ended.browsers_before);
+    delete.execute(tx.sqlite()?).await.map_err(failed)?;
+    tx.commit().await
+}
+
+const KEEP_FORM: &str = "
+    insert into kept_form (id, member, about, what, fields, kept_at) values (?, ?, ?, ?, ?, ?)";
+
+/// All but the latest few of this member.
+const DROP_OLDEST: &str = "
+    delete from kept_form where member = ? and id not in (
+        select id from (select id from kept_form where member = ? order by kept_at desc, id desc limit ?) latest)";
+
+pub(super) async fn keep_form(db: &Database, form: &KeptRow, most: i64) -> Result<(), Error> {
+    let mut tx = db.begin().await?;
+    let insert = sqlx::query(KEEP_FORM).bind(&form.id).bind(&form.member).bind(&form.about).bind(&form.what);
+    insert.bind(&form.fields).bind(form.kept_at).execute(tx.sqlite()?).await.map_err(failed)?;
+    let delete = sqlx::query(DROP_OLDEST).bind(&form.member).bind(&form.member).bind(most);
+    delete.execute(tx.sqlite()?).await.map_err(failed)?;
+    tx.commit().await
+}
+
+const KEPT_FORM: &str = "
+    select id, member, about, what, fields, kept_at from kept_form where id = ? and member = ? and kept_at > ?";
+
+pub(super) async fn kept_form(
+    db: &Database,
+    id: &str,
+    member: &str,
+    since: i64,
+) -> Result<Option<KeptRow>, DatabaseError> {
+    let select = sqlx::query_as(KEPT_FORM).bind(id).bind(member).bind(since);
+    select.fetch_optional(db.sqlite()?).await.map_err(failed)
+}
+
+const MARK_SAVED: &str = "
+    insert into saved_form (form_id, member, digest, version, made_on, saved_at) values (?, ?, ?, ?, ?, ?)
+        on conflict (form_id, member) do update set digest = excluded.digest, version = excluded.version,
+            made_on = excluded.made_on";
+
+pub(super) async fn mark_saved(tx: &mut Transaction, form: &SavedRow) -> Result<(), DatabaseError> {
+    let upsert = sqlx::query(MARK_SAVED).bind(&form.form_id).bind(&form.member).bind(&form.digest);
+    upsert
+        .bind(form.version)
+        .bind(form.made_on)
+        .bind(form.saved_at)
+        .execute(tx.sqlite()?)
+        .await
+        .map_err(failed)
+        .map(drop)
+}
+
+const SAVED_FORM: &str = "
+    select form_id, member, digest, version, made_on, saved_at from saved_form where form_id = ? and member = ?";
+
+pub(super) async fn saved_form(db: &Database, form_id: &str, member: &str) -> Result<Option<SavedRow>, DatabaseError> {
+    let select = sqlx::query_as(SAVED_FORM).bind(form_id).bind(member);
+    select.fetch_optional(db.sqlite()?).await.map_err(failed)
+}
+
+pub(super) async fn sweep_forms(db: &Database, before: i64) -> Result<(), Error> {
+    let mut tx = db.begin().await?;
+    for delete in ["delete from kept_form where kept_at <= ?", "delete from saved_form where saved_at <= ?"] {
+        sqlx::query(delete).bind(before).execute(tx.sqlite()?).await.map_err(failed)?;
+    }
+    tx.commit().await
+}

@@ -1,0 +1,89 @@
+//! From declarations of collections to the tables of a mapping.
+
+use super::Children;
+use crate::aggregate::Entity;
+use crate::aggregate::mapping::{Column, Mapping, MappingError, Table};
+
+/// How a collection is declared: what stands in `#[aggregate(children, …)]`.
+#[derive(Debug, Clone, Copy)]
+pub struct ChildTable<'a> {
+    /// The field's name, for people.
+    pub path: &'a str,
+    /// The table.
+    pub name: &'a str,
+    /// The columns that name the parent: one per column of the root's id, then, for a child of a child, one per column of
+    /// the parent's key. Empty: as in the parent's table, which a child of a child may say.
+    pub owner: &'a [&'a str],
+    /// The columns of the key that the collection brings, see [`Children::KEY`].
+    pub key: &'a [&'a str],
+}
+
+/// The child tables of a mapping that is being made.
+#[derive(Debug)]
+pub struct Tables<'a> {
+    root: &'a Table,
+    children: &'a mut Vec<Table>,
+    /// Whose collections are added now: nobody's but the root's, or those of the children in this table.
+    parent: Option<usize>,
+}
+
+impl Tables<'_> {
+    pub(super) fn add<C: Children>(&mut self, declared: ChildTable<'_>) -> Result<(), MappingError> {
+        let refused = |what: String| Err(MappingError::new(declared.name, "", what));
+        if let Some(mistake) = C::MISTAKE {
+            return refused(mistake.into());
+        }
+        let given = declared.key.len();
+        if given != C::KEY {
+            return refused(format!("`key` takes {} columns, those of the collection's key; it names {given}", C::KEY));
+        }
+        let parent = self.parent.map(|parent| &self.children[parent]);
+        let inherited = parent.map_or(&[][..], |parent| &parent.columns[..parent.key]);
+        let above = parent.map_or(&[][..], |parent| &parent.owner);
+        let above: Vec<_> =
+            above.iter().chain(inherited.iter().map(|column| &column.name)).map(String::as_str).collect();
+        let names = match declared.owner {
+            [] if parent.is_some() => &above[..],
+            names => names,
+        };
+        let width = self.root.key;
+        if names.len() != width + inherited.len() {
+            let of_key =
+                parent.map(|parent| format!(", then those of the key of `{}`", parent.name)).unwrap_or_default();
+            return refused(format!(
+                "`owner` takes {} columns, those of the id of `{}`{of_key}; it names {}",
+                width + inherited.len(),
+                self.root.name,
+                names.len()
+            ));
+        }
+        let (owner, keys) = names.split_at(width);
+        let named = |(column, name): (&Column, &&str)| Column { name: (*name).into(), ..column.clone() };
+        let mut columns: Vec<_> = inherited.iter().zip(keys).map(named).collect();
+        let (owner, first) = (owner.iter().map(|&name| name.to_owned()).collect(), columns.len());
+        C::key_columns(&mut columns);
+        columns[first..].iter_mut().zip(declared.key).for_each(|(column, name)| column.name = (*name).into());
+        C::Entity::columns(&mut columns);
+        let key = first + C::KEY + C::Entity::KEY;
+        let (name, path) = (declared.name.to_owned(), declared.path.to_owned());
+        self.children.push(Table { name, path, owner, parent: self.parent, columns, key });
+        let parent = Some(self.children.len() - 1);
+        C::Entity::tables(&mut Tables { root: self.root, children: self.children, parent })
+    }
+}
+
+impl Mapping {
+    /// Adds the tables of the collections of an aggregate, in the order in which [`Rows::write`](crate::aggregate::mapping::Rows::write)
+    /// and [`Rows::read`](crate::aggregate::mapping::Rows::read) see them, and [`validate`](Self::validate)s the whole.
+    ///
+    /// # Errors
+    /// [`MappingError`] naming the table and the column.
+    pub fn with_children(
+        mut self,
+        add: impl FnOnce(&mut Tables<'_>) -> Result<(), MappingError>,
+    ) -> Result<Self, MappingError> {
+        add(&mut Tables { root: &self.root, children: &mut self.children, parent: None })?;
+        self.validate()?;
+        Ok(self)
+    }
+}

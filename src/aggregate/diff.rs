@@ -1,0 +1,119 @@
+//! What a save has to write: the difference between the state that was loaded and the state now. No I/O here.
+
+use std::collections::HashMap;
+
+use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
+use crate::aggregate::value::{Key, Value};
+
+/// The difference between two states of one aggregate.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Diff<'a> {
+    /// Indexes of the root's columns that changed.
+    pub root: Vec<usize>,
+    /// What happened to each child collection, in the order of the mapping.
+    pub children: Vec<ChildDiff<'a>>,
+}
+
+/// What happened to one child collection; children are matched by key.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct ChildDiff<'a> {
+    /// Keys of the rows that are gone.
+    pub deleted: Vec<&'a [Value]>,
+    /// Rows whose key stayed, with the indexes of the columns that changed.
+    pub updated: Vec<(&'a Row, Vec<usize>)>,
+    /// Rows with a new key.
+    pub inserted: Vec<&'a Row>,
+}
+
+impl<'a> Diff<'a> {
+    /// Compares. The id itself cannot change: an aggregate under another id is another aggregate, so key columns of
+    /// the root are never among the changed ones and the caller checks them with [`same_id`].
+    pub(crate) fn between(mapping: &Mapping, old: &'a Rows, new: &'a Rows) -> Self {
+        let children = mapping.children.iter().zip(old.children.iter().zip(&new.children));
+        Diff {
+            root: changed(&mapping.root, &old.root, &new.root),
+            children: children.map(|(table, (old, new))| ChildDiff::between(table, old, new)).collect(),
+        }
+    }
+
+    /// Whether there is nothing to write.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.root.is_empty() && self.children.iter().all(|child| *child == ChildDiff::default())
+    }
+}
+
+impl<'a> ChildDiff<'a> {
+    fn between(table: &Table, old: &'a [Row], new: &'a [Row]) -> Self {
+        let key = |row: &'a Row| &row[..table.key];
+        let mut diff = ChildDiff::default();
+        let mut compare = |was: &'a Row, row: &'a Row| {
+            if was != row {
+                diff.updated.push((row, changed(table, was, row)));
+            }
+        };
+        // Nearly always the same children are there, in the same order.
+        if old.len() == new.len() && old.iter().zip(new).all(|(was, row)| key(was) == key(row)) {
+            old.iter().zip(new).for_each(|(was, row)| compare(was, row));
+            return diff;
+        }
+        let mut before: HashMap<Key<'_>, &Row> = old.iter().map(|row| (Key(key(row)), row)).collect();
+        let mut inserted = Vec::new();
+        for row in new {
+            match before.remove(&Key(key(row))) {
+                None => inserted.push(row),
+                Some(was) => compare(was, row),
+            }
+        }
+        diff.inserted = inserted;
+        diff.deleted = old.iter().map(key).filter(|key| before.contains_key(&Key(key))).collect();
+        diff
+    }
+}
+
+/// Whether two states are of the same aggregate.
+pub(crate) fn same_id(mapping: &Mapping, old: &Rows, new: &Rows) -> bool {
+    old.root[..mapping.root.key] == new.root[..mapping.root.key]
+}
+
+fn changed(table: &Table, old: &Row, new: &Row) -> Vec<usize> {
+    (table.key..table.columns.len()).filter(|&index| old[index] != new[index]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aggregate::mapping::Column;
+    use crate::aggregate::value::Kind;
+
+    fn table(columns: &[&str], key: usize) -> Table {
+        let columns = columns.iter().map(|name| Column::new(*name, *name, Kind::Integer)).collect();
+        Table { name: "t".into(), path: "t".into(), owner: vec!["id".into()], parent: None, columns, key }
+    }
+
+    fn row<const N: usize>(values: [i64; N]) -> Row {
+        values.map(Value::Integer).to_vec()
+    }
+
+    #[test]
+    fn an_optional_child_without_a_key_comes_changes_and_goes() {
+        let table = table(&["number", "sum"], 0);
+        let (one, other) = ([row([1, 10])], [row([1, 20])]);
+
+        let came = ChildDiff { inserted: vec![&one[0]], ..ChildDiff::default() };
+        assert_eq!(ChildDiff::between(&table, &[], &one), came);
+        let changed = ChildDiff { updated: vec![(&other[0], vec![1])], ..ChildDiff::default() };
+        assert_eq!(ChildDiff::between(&table, &one, &other), changed);
+        let went = ChildDiff { deleted: vec![&[][..]], ..ChildDiff::default() };
+        assert_eq!(ChildDiff::between(&table, &one, &[]), went);
+        assert_eq!(ChildDiff::between(&table, &one, &one), ChildDiff::default());
+    }
+
+    #[test]
+    fn a_part_that_moved_to_another_line_leaves_one_and_comes_to_the_other() {
+        let table = table(&["line_no", "part_no", "weight"], 2);
+        let (old, new) = ([row([1, 7, 50]), row([1, 8, 60])], [row([1, 8, 60]), row([2, 7, 50])]);
+
+        let diff = ChildDiff::between(&table, &old, &new);
+        assert_eq!((diff.deleted, diff.updated, diff.inserted), (vec![&old[0][..2]], vec![], vec![&new[1]]));
+    }
+}

@@ -1,0 +1,365 @@
+//! Which tables and columns an aggregate lives in, and its state as rows.
+//!
+//! A [`Mapping`] is data: a root table, and a table per child collection. `#[derive(Aggregate)]` writes it; a mapping
+//! written by hand has the same guarantees. It is not an ORM: whole aggregates by identity, nothing more.
+//!
+//! # By hand
+//!
+//! What the derive cannot map, you write: the tables, and the state as rows and back. Here a line is an enum with data, and
+//! only a set has parts. Where only a child is special and its collection is not, implement [`Entity`](crate::Entity) by
+//! hand and keep the rest; [`children`](crate::aggregate::children) has what the derives use.
+//!
+//! ```
+//! use std::sync::LazyLock;
+//!
+//! use tenure::Aggregate;
+//! use tenure::aggregate::mapping::{Column, Mapping, MappingError, Row, Rows, Table};
+//! use tenure::aggregate::value::{Kind, Value};
+//!
+//! #[derive(Debug, PartialEq)]
+//! struct Order { no: i64, lines: Vec<Line> }
+//!
+//! #[derive(Debug, PartialEq)]
+//! enum Line {
+//!     Single(String),
+//!     Set(Vec<String>),
+//! }
+//!
+//! /// Rows of children start with the keys of their parents, then comes their own key: here the positions.
+//! static MAPPING: LazyLock<Mapping> = LazyLock::new(|| {
+//!     let column = |name: &str, kind| Column::new(name, name, kind);
+//!     let (line_no, part_no) = (column("line_no", Kind::Integer), column("part_no", Kind::Integer));
+//!     let product = column("product", Kind::Text);
+//!     let table = |name: &str, path: &str, parent, columns: Vec<Column>, key| {
+//!         let owner = if path.is_empty() { vec![] } else { vec!["order_no".into()] };
+//!         Table { name: name.into(), path: path.into(), owner, parent, columns, key }
+//!     };
+//!     let a_product_unless_a_set = Column { nullable: true, ..product.clone() };
+//!     let mapping = Mapping {
+//!         name: "Order".into(),
+//!         root: table("orders", "", None, vec![column("no", Kind::Integer)], 1),
+//!         version: "version".into(),
+//!         children: vec![
+//!             table("order_line", "lines", None, vec![line_no.clone(), a_product_unless_a_set], 1),
+//!             table("order_line_part", "parts", Some(0), vec![line_no, part_no, product], 2),
+//!         ],
+//!         revisions: 0,
+//!         audit: None,
+//!     };
+//!     mapping.validate().expect("the mapping is valid");
+//!     mapping
+//! });
+//!
+//! impl Aggregate for Order {
+//!     type Id = i64;
+//!
+//!     fn id(&self) -> &i64 { &self.no }
+//!
+//!     fn mapping() -> &'static Mapping { &MAPPING }
+//!
+//!     fn to_rows(&self) -> Rows {
+//!         let (mut lines, mut parts) = (vec![], vec![]);
+//!         for (line_no, line) in (1..).zip(&self.lines) {
+//!             let product = match line {
+//!                 Line::Single(product) => Value::Text(product.clone()),
+//!                 Line::Set(products) => {
+//!                     let part = |(part_no, product): (i64, &String)| -> Row {
+//!                         vec![Value::Integer(line_no), Value::Integer(part_no), Value::Text(product.clone())]
+//!                     };
+//!                     parts.extend((1..).zip(products).map(part));
+//!                     Value::Null(Kind::Text)
+//!                 }
+//!             };
+//!             lines.push(vec![Value::Integer(line_no), product]);
+//!         }
+//!         Rows { root: vec![Value::Integer(self.no)], children: vec![lines, parts] }
+//!     }
+//!
+//!     /// Rows from the database come in the order of their keys. A part without its line is for us to find.
+//!     fn from_rows(rows: &Rows) -> Result<Self, MappingError> {
+//!         let misfit = |table: &str| Err(MappingError::new(table, "", "the row is no line of an order"));
+//!         let [Value::Integer(no)] = rows.root[..] else { return misfit("orders") };
+//!         let (mut lines, mut parts) = (vec![], rows.children[1].iter().peekable());
+//!         for line in &rows.children[0] {
+//!             lines.push(match &line[..] {
+//!                 [_, Value::Text(product)] => Line::Single(product.clone()),
+//!                 [line_no, Value::Null(_)] => {
+//!                     let mut products = vec![];
+//!                     while let Some(part) = parts.next_if(|part| part[0] == *line_no) {
+//!                         let Value::Text(product) = &part[2] else { return misfit("order_line_part") };
+//!                         products.push(product.clone());
+//!                     }
+//!                     Line::Set(products)
+//!                 }
+//!                 _ => return misfit("order_line"),
+//!             });
+//!         }
+//!         if parts.next().is_some() { misfit("order_line_part") } else { Ok(Order { no, lines }) }
+//!     }
+//! }
+//!
+//! let set = Line::Set(vec!["cup".into(), "saucer".into()]);
+//! let order = Order { no: 17, lines: vec![Line::Single("tea".into()), set] };
+//! assert_eq!(Order::from_rows(&order.to_rows())?, order);
+//! # Ok::<(), MappingError>(())
+//! ```
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::aggregate::value::{Kind, Value};
+
+/// One column, and the field it stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// The column's name in the database.
+    pub name: String,
+    /// The field's path for people, as in `shipping.address.line1`.
+    pub path: String,
+    /// What it holds.
+    pub kind: Kind,
+    /// Whether it may be null.
+    pub nullable: bool,
+    /// For a column of an optional value that has several: the path of the whole value. Part of it cannot be there alone.
+    pub part_of: Option<String>,
+}
+
+impl Column {
+    /// A column that is never null.
+    pub fn new(name: impl Into<String>, path: impl Into<String>, kind: Kind) -> Self {
+        Column { name: name.into(), path: path.into(), kind, nullable: false, part_of: None }
+    }
+}
+
+/// A table: the root's, or that of one child collection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// The table's name.
+    pub name: String,
+    /// The field's path for people: empty for the root, `lines` for the lines of an order. For a child of a child it is
+    /// relative to its parent: `parts`, shown as `lines[2].parts[7]`.
+    pub path: String,
+    /// For a child: the columns that name the root it belongs to, in the order of the root's id columns. Not among
+    /// `columns`, because the child does not carry them. Empty for the root.
+    pub owner: Vec<String>,
+    /// For a child of a child: the collection its parent is in, by its place in [`Mapping::children`], where parents come
+    /// before their children. `None` for the root and for what belongs to the root itself.
+    pub parent: Option<usize>,
+    /// The columns of the row itself. Those of a child of a child start with the columns of its parent's key.
+    pub columns: Vec<Column>,
+    /// How many of `columns`, counted from the first, identify the row within its aggregate: the root's id; the child's
+    /// key, which for a child of a child starts with its parent's. 0 for a child that there is at most one of.
+    pub key: usize,
+}
+
+impl Table {
+    /// The same table, of which only the key is read.
+    pub(crate) fn key_alone(&self) -> Table {
+        let Table { name, path, owner, parent, columns, key } = self;
+        let (name, path, owner) = (name.clone(), path.clone(), owner.clone());
+        Table { name, path, owner, parent: *parent, columns: columns[..*key].to_vec(), key: *key }
+    }
+}
+
+/// Where an aggregate lives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mapping {
+    /// The aggregate's type as people know it and as lock keys spell it: `Order`.
+    pub name: String,
+    /// The root's table.
+    pub root: Table,
+    /// The root's version column: an integer, 1 after the insert.
+    pub version: String,
+    /// A table per child collection. Children are read in the order of their keys.
+    pub children: Vec<Table>,
+    /// How many past versions to keep, so that a conflict can say who changed what, and show the state as it was when
+    /// the form was opened. 0: none are kept, and saving writes one row less.
+    pub revisions: u32,
+    /// The root's columns that tell who changed the aggregate last, if it has such columns.
+    pub audit: Option<Audit>,
+}
+
+/// The columns of the root that every save fills in: who, when, what for. They are written by tenure and read by anybody;
+/// no field of the aggregate maps to them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Audit {
+    /// The id of who changed it ([`Owner::id`](crate::Owner)): text, may be null.
+    pub by: String,
+    /// Their name: text, may be null.
+    pub by_name: String,
+    /// When, by the database's clock: an instant, as a field of type [`SystemTime`](std::time::SystemTime) is stored.
+    pub at: String,
+    /// What for, in the words of the domain: text, may be null.
+    pub command: String,
+}
+
+impl Audit {
+    /// The columns `{prefix}_by`, `{prefix}_by_name`, `{prefix}_at` and `{prefix}_command`.
+    pub fn with_prefix(prefix: &str) -> Self {
+        Audit {
+            by: format!("{prefix}_by"),
+            by_name: format!("{prefix}_by_name"),
+            at: format!("{prefix}_at"),
+            command: format!("{prefix}_command"),
+        }
+    }
+
+    pub(crate) fn columns(&self) -> [&String; 4] {
+        [&self.by, &self.by_name, &self.at, &self.command]
+    }
+}
+
+impl Mapping {
+    /// Checks what SQL is going to be made of: names are letters, digits and underscores, keys are inside the columns.
+    ///
+    /// # Errors
+    /// [`MappingError`] naming the table and the column.
+    pub fn validate(&self) -> Result<(), MappingError> {
+        for table in std::iter::once(&self.root).chain(&self.children) {
+            let names = table.owner.iter().chain(table.columns.iter().map(|column| &column.name));
+            let names = names.chain(self.audit.iter().flat_map(Audit::columns));
+            for name in names.chain([&table.name, &self.version]) {
+                if !is_identifier(name) {
+                    return Err(MappingError::new(
+                        &table.name,
+                        name,
+                        "names are letters, digits and underscores, at most 63, and do not start with a digit",
+                    ));
+                }
+            }
+            if table.key > table.columns.len() {
+                return Err(MappingError::new(&table.name, "", "the key has more columns than the table"));
+            }
+            if let Some(column) = table.columns[..table.key].iter().find(|column| column.nullable) {
+                return Err(MappingError::new(&table.name, &column.name, "a column of the key must not be null"));
+            }
+            if let Some(column) = table.columns[..table.key].iter().find(|column| !column.kind.identifies()) {
+                let what = "decimals and JSON cannot be keys, because what is equal may be spelled differently; use an \
+                            integer, a text or a UUID";
+                return Err(MappingError::new(&table.name, &column.name, what));
+            }
+            let names = table.owner.iter().chain(table.columns.iter().map(|column| &column.name));
+            let own = [&self.version].into_iter().chain(self.audit.iter().flat_map(Audit::columns));
+            let own = own.filter(|_| table.path.is_empty());
+            let names = names.chain(own);
+            if let Some(name) = twice(names) {
+                return Err(MappingError::new(&table.name, name, "two fields share this column; rename one of them"));
+            }
+        }
+        if let Some(name) = twice(std::iter::once(&self.root).chain(&self.children).map(|table| &table.name)) {
+            return Err(MappingError::new(name, "", "two collections share this table; give each its own"));
+        }
+        self.validate_depth()?;
+        match self.children.iter().find(|child| child.owner.len() != self.root.key) {
+            Some(child) => Err(MappingError::new(&child.name, "", "a child needs one owner column per id column")),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks who is whose child.
+    fn validate_depth(&self) -> Result<(), MappingError> {
+        if self.root.key == 0 || self.root.parent.is_some() {
+            let what = "the root needs an id of one or more columns, and is nobody's child";
+            return Err(MappingError::new(&self.root.name, "", what));
+        }
+        for (at, child) in self.children.iter().enumerate() {
+            if child.parent.is_some_and(|parent| parent >= at) {
+                return Err(MappingError::new(
+                    &child.name,
+                    "",
+                    "a parent's table must come before those of its children",
+                ));
+            }
+            let kinds = |table: &Table| table.columns[..table.key].iter().map(|column| column.kind).collect::<Vec<_>>();
+            let parent = child.parent.map(|parent| &self.children[parent]);
+            if let Some(parent) = parent.filter(|parent| !kinds(child).starts_with(&kinds(parent))) {
+                let what =
+                    format!("its key must start with the columns of the key of `{}`, of the same kinds", parent.name);
+                return Err(MappingError::new(&child.name, "", what));
+            }
+            if child.columns.len() == self.inherited(child) {
+                return Err(MappingError::new(&child.name, "", "a child needs a column of its own"));
+            }
+        }
+        Ok(())
+    }
+
+    /// How many of a table's columns are the key of the parent: 0 unless it is a child of a child.
+    pub(crate) fn inherited(&self, table: &Table) -> usize {
+        table.parent.map_or(0, |parent| self.children[parent].key)
+    }
+}
+
+impl Mapping {
+    /// A short text that differs when the columns differ: states that were kept can only be read by the same columns.
+    pub(crate) fn shape(&self) -> String {
+        let mut hash = Sha256::new();
+        for table in std::iter::once(&self.root).chain(&self.children) {
+            hash.update(format!("{};{};", table.name, table.key));
+            for column in &table.columns {
+                hash.update(format!("{}:{:?},", column.name, column.kind));
+            }
+        }
+        hash.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// The first name that was there before; databases fold the case of names.
+fn twice<'a>(names: impl IntoIterator<Item = &'a String>) -> Option<&'a String> {
+    let mut seen = std::collections::HashSet::new();
+    names.into_iter().find(|name| !seen.insert(name.to_ascii_lowercase()))
+}
+
+fn is_identifier(name: &str) -> bool {
+    let starts_well = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    starts_well && name.len() <= 63 && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// The values of one row, in the order of [`Table::columns`].
+pub type Row = Vec<Value>;
+
+/// The state of one aggregate as rows: what was loaded, what shall be saved, what a conflict compares.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Rows {
+    /// The root's row.
+    pub root: Row,
+    /// The rows of each child collection, in the order of [`Mapping::children`].
+    pub children: Vec<Vec<Row>>,
+}
+
+impl Rows {
+    /// Checks what is going to be saved: every value is one that the kind of its column can hold on every database.
+    ///
+    /// # Errors
+    /// [`MappingError`] naming the table and the column.
+    pub(crate) fn check(&self, mapping: &Mapping) -> Result<(), MappingError> {
+        let children = mapping.children.iter().zip(&self.children);
+        let rows = children.flat_map(|(table, rows)| rows.iter().map(move |row| (table, row)));
+        for (table, row) in std::iter::once((&mapping.root, &self.root)).chain(rows) {
+            for (column, value) in table.columns.iter().zip(row) {
+                value.check(column.kind).map_err(|what| MappingError::new(&table.name, &column.name, what))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is stored and what the type expects do not fit: a schema that was changed by hand, or a mapping that was.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("table `{table}`{}: {what}; compare the table with the mapping of the aggregate", in_column(.column))]
+pub struct MappingError {
+    table: String,
+    column: String,
+    what: String,
+}
+
+fn in_column(column: &str) -> String {
+    if column.is_empty() { String::new() } else { format!(", column `{column}`") }
+}
+
+impl MappingError {
+    /// An error about a column of a table.
+    pub fn new(table: impl Into<String>, column: impl Into<String>, what: impl Into<String>) -> Self {
+        MappingError { table: table.into(), column: column.into(), what: what.into() }
+    }
+}

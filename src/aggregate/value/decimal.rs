@@ -1,0 +1,130 @@
+//! Decimals as text.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// An exact decimal number of any size, as it is written: digits, and a point before the fraction.
+///
+/// It keeps how it was written, for people, and is compared as a number, because what is equal need not be saved:
+///
+/// ```
+/// use tenure::aggregate::value::Decimal;
+///
+/// let price: Decimal = "12.50".parse()?;
+/// assert_eq!(price.to_string(), "12.50");
+/// assert_eq!(price, "12.5".parse()?);
+/// # Ok::<(), tenure::aggregate::value::InvalidDecimal>(())
+/// ```
+///
+/// It does not calculate. For that there is `rust_decimal::Decimal` with the feature `rust_decimal`, or a
+/// [`ValueObject`](crate::ValueObject) of yours that reads and writes this one.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Decimal(String);
+
+/// A text that is no decimal number.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no decimal number; it is written with digits, and a point before the fraction, as in `-12.50`")]
+pub struct InvalidDecimal(String);
+
+impl Decimal {
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Decimal {
+    type Err = InvalidDecimal;
+
+    fn from_str(text: &str) -> Result<Self, InvalidDecimal> {
+        Decimal::try_from(text.to_owned())
+    }
+}
+
+impl TryFrom<String> for Decimal {
+    type Error = InvalidDecimal;
+
+    fn try_from(text: String) -> Result<Self, InvalidDecimal> {
+        let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        let (whole, fraction) = text.split_once('.').unwrap_or((&text, "0"));
+        let fits = digits(whole.strip_prefix('-').unwrap_or(whole)) && digits(fraction);
+        if fits { Ok(Decimal(text)) } else { Err(InvalidDecimal(text)) }
+    }
+}
+
+impl From<Decimal> for String {
+    fn from(decimal: Decimal) -> String {
+        decimal.0
+    }
+}
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl PartialEq for Decimal {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0 || normal(&self.0) == normal(&other.0)
+    }
+}
+
+impl Eq for Decimal {}
+
+/// A number, written with digits and perhaps a point and an exponent, as its sign, its digits without zeros at either
+/// end, and the power of ten of the last one: the same for equal numbers.
+pub(super) fn normal(text: &str) -> (bool, String, i64) {
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (negative, mantissa) = mantissa.strip_prefix('-').map_or((false, mantissa), |rest| (true, rest));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{fraction}");
+    let short = digits.trim_end_matches('0');
+    let significant = short.trim_start_matches('0');
+    if significant.is_empty() {
+        return (false, String::new(), 0);
+    }
+    // An exponent beyond this is no number that any database or program can hold.
+    let exponent = exponent.parse().unwrap_or(i64::from(i32::MAX));
+    let length = |text: &str| i64::try_from(text.len()).unwrap_or(i64::MAX);
+    (negative, significant.to_owned(), exponent - length(fraction) + length(&digits) - length(short))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn decimal(text: &str) -> Decimal {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn decimals_are_compared_as_numbers() {
+        for (a, b) in [("1.0", "1.00"), ("-0", "0.000"), ("012.50", "12.5"), ("100", "100.0"), ("-0.10", "-0.1")] {
+            assert_eq!(decimal(a), decimal(b));
+        }
+        for (a, b) in [("1", "-1"), ("10", "1"), ("0.1", "0.01"), ("12345678901234567890.1", "12345678901234567890.2")]
+        {
+            assert_ne!(decimal(a), decimal(b));
+        }
+    }
+
+    #[test]
+    fn what_is_no_decimal_is_refused() {
+        for text in ["", "-", ".5", "5.", "1e5", "NaN", "Infinity", "+1", "1,5", "1.2.3", "--1", "1.-5", " 1", "١"] {
+            assert_eq!(text.parse::<Decimal>(), Err(InvalidDecimal(text.to_owned())));
+        }
+    }
+
+    #[test]
+    fn numbers_with_an_exponent_are_the_same_as_without() {
+        assert_eq!(normal("1e16"), normal("10000000000000000"));
+        assert_eq!(normal("1.5E-3"), normal("0.00150"));
+        assert_eq!(normal("-0.0"), normal("0e7"));
+        assert_ne!(normal("1e16"), normal("10000000000000001"));
+    }
+}

@@ -1,0 +1,82 @@
+//! Time comes from the database, never from the application: one clock for all who compete for a lock.
+//!
+//! Durations travel, instants don't. For tests there is a clock that stands still until it is moved, and that the
+//! database is told to go by.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// A clock for tests: it stands still, and [`advance`](ManualClock::advance) or [`set`](ManualClock::set) move it. Clones
+/// show the same time.
+///
+/// ```
+/// # use std::time::Duration;
+/// let clock = tenure::clock::ManualClock::new();
+/// let before = clock.now();
+/// clock.advance(Duration::from_secs(300));
+/// assert_eq!(clock.now().duration_since(before).unwrap(), Duration::from_secs(300));
+/// ```
+#[derive(Debug, Clone)]
+pub struct ManualClock(Arc<AtomicI64>);
+
+impl ManualClock {
+    /// A clock that shows the current time, and stays there.
+    pub fn new() -> Self {
+        ManualClock(Arc::new(AtomicI64::new(to_micros(SystemTime::now()) / 1000)))
+    }
+
+    /// What it shows, to the millisecond.
+    pub fn now(&self) -> SystemTime {
+        from_millis(self.millis())
+    }
+
+    /// Moves it forward.
+    pub fn advance(&self, by: Duration) {
+        self.0.fetch_add(millis(by), Ordering::SeqCst);
+    }
+
+    /// Sets it, forward or backward, to the millisecond: what the clock of a database's host does when it is corrected.
+    pub fn set(&self, to: SystemTime) {
+        self.0.store(to_micros(to).div_euclid(1000), Ordering::SeqCst);
+    }
+
+    pub(crate) fn millis(&self) -> i64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+impl Default for ManualClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Milliseconds of a duration; what does not fit is as long as can be.
+pub(crate) fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// The instant that many milliseconds after 1970.
+pub(crate) fn from_millis(millis: i64) -> SystemTime {
+    from_micros(millis.saturating_mul(1000))
+}
+
+/// How long it is from `now` until then, both in milliseconds since 1970; nothing if that is over.
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+pub(crate) fn until(then: i64, now: i64) -> Duration {
+    Duration::from_millis(u64::try_from(then.saturating_sub(now)).unwrap_or(0))
+}
+
+/// Microseconds since 1970, negative before: the microsecond in which the instant lies.
+pub(crate) fn to_micros(time: SystemTime) -> i64 {
+    let micros = |duration: Duration| i64::try_from(duration.as_micros()).unwrap_or(i64::MAX);
+    let up = Duration::from_nanos(999);
+    time.duration_since(UNIX_EPOCH).map_or_else(|before| -micros(before.duration().saturating_add(up)), micros)
+}
+
+/// The instant that many microseconds after 1970 (before, when negative).
+pub(crate) fn from_micros(micros: i64) -> SystemTime {
+    let distance = Duration::from_micros(micros.unsigned_abs());
+    if micros < 0 { UNIX_EPOCH - distance } else { UNIX_EPOCH + distance }
+}

@@ -1,0 +1,245 @@
+//! What locks of one aggregate type are like.
+
+use std::time::Duration;
+
+/// How the locks of one aggregate type behave: exclusive, shared or advisory; how long without a sign of life, without
+/// input, at all; when a form takes them, and what others are told of who holds them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LockPolicy {
+    pub(crate) ttl: Duration,
+    pub(crate) limit: Duration,
+    pub(crate) idle: Option<Duration>,
+    pub(crate) heartbeat: Option<Duration>,
+    pub(crate) exclusive: bool,
+    pub(crate) shared: bool,
+    pub(crate) acquire: Acquire,
+    pub(crate) shown: ShowOwner,
+}
+
+/// When a form takes the lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Acquire {
+    /// When it is opened: who opens it means to change something.
+    #[default]
+    OnOpen,
+    /// With the first change: most who open it only look.
+    OnFirstEdit,
+}
+
+/// What other people are told of who holds a lock. The holder always sees themselves, and so does an operator, see
+/// [`LockManager::list`](crate::LockManager::list).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ShowOwner {
+    /// Their id and their name.
+    #[default]
+    ByName,
+    /// Only their role, see [`Owner::in_role`](crate::Owner::in_role); nothing of those who have none.
+    ByRole,
+    /// That there is somebody.
+    Anonymous,
+}
+
+impl LockPolicy {
+    /// The shortest time to live: three heartbeats of a tab that may beat once a second.
+    pub const SHORTEST_TTL: Duration = Duration::from_secs(3);
+    /// The longest time to live: a lock that outlives its tab by more than a day helps nobody.
+    pub const LONGEST_TTL: Duration = Duration::from_secs(24 * 3600);
+
+    /// One holder at a time, 5 minutes without a sign of life, 12 hours at most: the default of every type.
+    ///
+    /// Five minutes because browsers wake the timers of a hidden tab once a minute at best: a beat that is due every
+    /// 60 s may come after 120 s, and one may be lost on the way.
+    pub const fn exclusive() -> Self {
+        LockPolicy {
+            ttl: Duration::from_secs(300),
+            limit: Duration::from_secs(12 * 3600),
+            idle: None,
+            heartbeat: None,
+            exclusive: true,
+            shared: false,
+            acquire: Acquire::OnOpen,
+            shown: ShowOwner::ByName,
+        }
+    }
+
+    /// As [`exclusive`](Self::exclusive), but several people may hold it together to read what is not to change meanwhile:
+    /// see [`LockManager::try_lock_shared`](crate::LockManager::try_lock_shared). Whoever means to change it has to hold it alone.
+    pub const fn shared() -> Self {
+        LockPolicy { shared: true, ..Self::exclusive() }
+    }
+
+    /// Everybody gets a lease, and everybody is told of the others; the version decides when they save.
+    pub const fn advisory() -> Self {
+        LockPolicy { exclusive: false, ..Self::exclusive() }
+    }
+
+    /// Whether there is one holder at a time.
+    pub const fn is_exclusive(&self) -> bool {
+        self.exclusive
+    }
+
+    /// Whether several people may hold it together, to read.
+    pub const fn is_shared(&self) -> bool {
+        self.shared
+    }
+
+    /// When a form takes the lock.
+    pub const fn acquire(&self) -> Acquire {
+        self.acquire
+    }
+
+    /// How often an open form is to give a sign of life: every 60 s, or a fifth of the time to live where that is
+    /// shorter, unless [`heartbeat`](Self::heartbeat) said otherwise.
+    pub fn heartbeat_interval(&self) -> Duration {
+        self.heartbeat.unwrap_or_else(|| usual_heartbeat(self.ttl))
+    }
+
+    /// Sets how long a lease lasts without a sign of life.
+    ///
+    /// # Errors
+    /// [`InvalidPolicy`] outside 3 seconds to 24 hours, below three heartbeats, or above the idle or the absolute limit.
+    pub fn ttl(mut self, ttl: Duration) -> Result<Self, InvalidPolicy> {
+        self.ttl = ttl;
+        self.checked()
+    }
+
+    /// Sets how often an open form is to give a sign of life.
+    ///
+    /// # Errors
+    /// [`InvalidPolicy`] below a second, or when the time to live is shorter than three of them: one beat may come late and
+    /// one be lost, and the person would lose the lock in the middle of a word.
+    pub fn heartbeat(mut self, every: Duration) -> Result<Self, InvalidPolicy> {
+        self.heartbeat = Some(every);
+        self.checked()
+    }
+
+    /// Sets how long a lease can be kept alive without input by the person, though the form is open: by default as long as
+    /// with it. See [`Heartbeat`](crate::lease::Heartbeat).
+    ///
+    /// # Errors
+    /// [`InvalidPolicy`] when that is shorter than the time to live, or longer than the absolute limit.
+    pub fn idle_limit(mut self, limit: Duration) -> Result<Self, InvalidPolicy> {
+        self.idle = Some(limit);
+        self.checked()
+    }
+
+    /// Sets how long a lease can be kept alive at all, from when it was taken.
+    ///
+    /// # Errors
+    /// [`InvalidPolicy`] when that is shorter than the time to live or the idle limit, or longer than 30 days.
+    pub fn absolute_limit(mut self, limit: Duration) -> Result<Self, InvalidPolicy> {
+        self.limit = limit;
+        self.checked()
+    }
+
+    /// Sets when a form takes the lock: a value that pages read, see [`acquire`](Self::acquire).
+    pub const fn acquiring(mut self, acquire: Acquire) -> Self {
+        self.acquire = acquire;
+        self
+    }
+
+    /// Sets what other people are told of who holds a lock.
+    pub const fn showing(mut self, owner: ShowOwner) -> Self {
+        self.shown = owner;
+        self
+    }
+
+    /// Each value in itself, and in its relation to the others, in whatever order they were set.
+    fn checked(self) -> Result<Self, InvalidPolicy> {
+        let LockPolicy { ttl, limit, idle, .. } = self;
+        let heartbeat = self.heartbeat_interval();
+        let problem = if !(Self::SHORTEST_TTL..=Self::LONGEST_TTL).contains(&ttl) {
+            format!("a time to live of {ttl:?} is outside 3 s to 24 h")
+        } else if heartbeat < Duration::from_secs(1) {
+            format!("a heartbeat every {heartbeat:?} is more often than every second")
+        } else if heartbeat.saturating_mul(3) > ttl {
+            format!("a time to live of {ttl:?} is shorter than three heartbeats, one every {heartbeat:?}")
+        } else if limit < ttl || limit > Duration::from_secs(30 * 24 * 3600) {
+            format!("an absolute limit of {limit:?} is outside the time to live, {ttl:?}, to 30 days")
+        } else if let Some(idle) = idle.filter(|idle| !(ttl..=limit).contains(idle)) {
+            format!("an idle limit of {idle:?} is outside the time to live, {ttl:?}, to the absolute limit, {limit:?}")
+        } else {
+            return Ok(self);
+        };
+        Err(InvalidPolicy(problem))
+    }
+}
+
+/// How often there is a sign of life where nothing else was said. (Three of them fit into the shortest time to live.)
+pub(crate) fn usual_heartbeat(ttl: Duration) -> Duration {
+    (ttl / 5).clamp(Duration::from_secs(1), Duration::from_secs(60))
+}
+
+impl ShowOwner {
+    /// What is stored of it.
+    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+    pub(crate) const fn stored(self) -> i64 {
+        match self {
+            ShowOwner::ByName => 0,
+            ShowOwner::ByRole => 1,
+            ShowOwner::Anonymous => 2,
+        }
+    }
+
+    /// What was stored. What a later release may have stored hides everything.
+    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+    pub(crate) const fn from_stored(stored: i64) -> Self {
+        match stored {
+            0 => ShowOwner::ByName,
+            1 => ShowOwner::ByRole,
+            _ => ShowOwner::Anonymous,
+        }
+    }
+}
+
+impl Default for LockPolicy {
+    fn default() -> Self {
+        Self::exclusive()
+    }
+}
+
+/// A policy that would lock people out, or lock nobody out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}; choose a value inside")]
+pub struct InvalidPolicy(String);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn absurd_times_to_live_are_refused() {
+        for absurd in [Duration::ZERO, Duration::from_millis(2_999), 86_401 * SECOND, Duration::MAX] {
+            assert!(LockPolicy::exclusive().ttl(absurd).is_err(), "{absurd:?}");
+        }
+        assert_eq!(LockPolicy::exclusive().ttl(3 * SECOND).map(|policy| policy.ttl), Ok(3 * SECOND));
+    }
+
+    #[test]
+    fn a_time_to_live_below_three_heartbeats_is_refused_in_whatever_order_they_are_set() {
+        let policy = LockPolicy::exclusive();
+        assert!(policy.heartbeat(101 * SECOND).is_err());
+        let slow = policy.heartbeat(100 * SECOND).expect("a valid policy");
+        assert!(slow.ttl(299 * SECOND).is_err());
+        assert_eq!(slow.heartbeat_interval(), 100 * SECOND);
+        assert!(policy.heartbeat(Duration::from_millis(999)).is_err());
+    }
+
+    #[test]
+    fn a_form_beats_once_a_minute_and_more_often_where_the_time_to_live_is_short() {
+        let beats = |ttl| LockPolicy::exclusive().ttl(ttl).expect("a valid policy").heartbeat_interval();
+        assert_eq!((beats(3 * SECOND), beats(300 * SECOND), beats(3_600 * SECOND)), (SECOND, 60 * SECOND, 60 * SECOND));
+    }
+
+    #[test]
+    fn limits_below_the_time_to_live_are_refused_in_whatever_order_they_are_set() {
+        let policy = LockPolicy::exclusive();
+        assert!(policy.absolute_limit(299 * SECOND).is_err());
+        assert!(policy.idle_limit(299 * SECOND).is_err());
+        assert!(policy.absolute_limit(600 * SECOND).expect("a valid policy").idle_limit(601 * SECOND).is_err());
+        assert!(policy.idle_limit(600 * SECOND).expect("a valid policy").ttl(601 * SECOND).is_err());
+        assert!(policy.absolute_limit(600 * SECOND).expect("a valid policy").ttl(601 * SECOND).is_err());
+    }
+}

@@ -1,0 +1,59 @@
+//! What people are told of each other. No I/O here.
+
+use crate::lease::policy::ShowOwner;
+use crate::lease::{Holder, LeaseLossReason, NoLock, Owner};
+
+impl Owner {
+    /// Whether it is not told who this is: then the id is empty, and the name is a role, or nobody's.
+    pub fn is_hidden(&self) -> bool {
+        self.id.is_empty()
+    }
+
+    /// As others are told of them.
+    pub(crate) fn shown(self, how: ShowOwner) -> Self {
+        match (how, self.role) {
+            (ShowOwner::ByName, role) => Owner { role, ..self },
+            (ShowOwner::ByRole, Some(role)) => Owner { id: String::new(), name: role.clone(), role: Some(role) },
+            (ShowOwner::ByRole | ShowOwner::Anonymous, _) => {
+                Owner { id: String::new(), name: "somebody".into(), role: None }
+            }
+        }
+    }
+}
+
+impl Holder {
+    /// As the owner with this id is told of it; nobody knows who is meant by none.
+    pub(crate) fn seen_by(self, viewer: Option<&str>) -> Self {
+        match viewer == Some(&*self.owner.id) {
+            true => self,
+            false => Holder { owner: self.owner.shown(self.shown), ..self },
+        }
+    }
+}
+
+impl NoLock {
+    /// As [`Holder::seen_by`]. (What the history tells of others is told so already.) Who shows a lock id of somebody else's is told
+    /// nothing of its lease.
+    pub(crate) fn seen_by(self, viewer: Option<&str>) -> Self {
+        if self.why == LeaseLossReason::NotYours {
+            return NoLock { key: None, why: LeaseLossReason::NotYours, held_now: None };
+        }
+        NoLock { held_now: self.held_now.map(|holder| holder.seen_by(viewer)), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_is_hidden_leaves_neither_id_nor_name() {
+        let kim = Owner::new("kim", "Kim Minji").in_role("Warehouse");
+        assert_eq!(kim.clone().shown(ShowOwner::ByName), kim);
+        let role = kim.clone().shown(ShowOwner::ByRole);
+        assert_eq!((role.is_hidden(), &*role.name), (true, "Warehouse"));
+        for nobody in [kim.shown(ShowOwner::Anonymous), Owner::new("lee", "Lee").shown(ShowOwner::ByRole)] {
+            assert_eq!((nobody.is_hidden(), &*nobody.name, nobody.role), (true, "somebody", None));
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What was granted to somebody who has gone away meanwhile is given back.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::runtime::Handle;
+
+use super::LockManager;
+use crate::lease::Lease;
+use crate::lock_table::batch::Gone;
+
+/// A question that runs to its end once it was begun, also when it is dropped: it is not cut between being granted something
+/// and knowing it. What it gives then is dropped as well, and cleans up after itself.
+pub(super) struct ToTheEnd<T: Send + 'static> {
+    /// `None` when it is done.
+    running: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
+    gone: Gone,
+    /// `None` until it was begun.
+    runtime: Option<Handle>,
+}
+
+impl<T: Send + 'static> ToTheEnd<T> {
+    pub(super) fn new<F: Future<Output = T> + Send + 'static>(ask: impl FnOnce(Gone) -> F) -> Self {
+        let gone = Gone::default();
+        ToTheEnd { running: Some(Box::pin(ask(gone.clone()))), gone, runtime: None }
+    }
+}
+
+impl<T: Send + 'static> Future for ToTheEnd<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        if self.runtime.is_none() {
+            self.runtime = Handle::try_current().ok();
+        }
+        let running = self.running.as_mut().expect("a future is not polled again after it was ready");
+        let answer = ready!(running.as_mut().poll(context));
+        self.running = None;
+        Poll::Ready(answer)
+    }
+}
+
+impl<T: Send + 'static> Drop for ToTheEnd<T> {
+    fn drop(&mut self) {
+        if let (Some(running), Some(runtime)) = (self.running.take(), self.runtime.take()) {
+            self.gone.set();
+            runtime.spawn(async move { drop(running.await) });
+        }
+    }
+}
+
+/// Leases that were granted, until whoever asked has got them. If they have gone, what nobody else was told of is given back.
+pub(super) struct Unclaimed {
+    leases: Vec<Lease>,
+    locks: LockManager,
+}
+
+impl Unclaimed {
+    pub(super) fn new(lease: Lease, locks: LockManager) -> Self {
+        Self::all(vec![lease], locks)
+    }
+
+    pub(super) fn all(leases: Vec<Lease>, locks: LockManager) -> Self {
+        Unclaimed { leases, locks }
+    }
+
+    pub(super) fn claim(mut self) -> Lease {
+        self.leases.pop().expect("it is claimed once, and claiming consumes it")
+    }
+
+    pub(super) fn claim_all(mut self) -> Vec<Lease> {
+        std::mem::take(&mut self.leases)
+    }
+}
+
+impl Drop for Unclaimed {
+    fn drop(&mut self) {
+        let leases = std::mem::take(&mut self.leases);
+        if let (false, Ok(runtime)) = (leases.is_empty(), Handle::try_current()) {
+            let locks = self.locks.clone();
+            runtime.spawn(async move {
+                for lease in leases {
+                    locks.give_back_unclaimed(&lease).await;
+                }
+            });
+        }
+    }
+}
+
+impl fmt::Debug for Unclaimed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Unclaimed").field("leases", &self.leases).finish_non_exhaustive()
+    }
+}
+
+impl LockManager {
+    async fn give_back_unclaimed(&self, lease: &Lease) {
+        let lock = lease.id.hash();
+        match self.backend.give_back(&lock, lease.generation).await {
+            Ok(given) if given => {
+                self.metrics().forget(|| lock);
+                self.hub.touched(&lease.key);
+            }
+            // Somebody who asked with the same lock id was told of it.
+            Ok(_) => {}
+            Err(error) => tracing::debug!(%error, lock = ?lease.key, "a lease that nobody asked for any more runs out"),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! How leases ended, page by page.
+
+use super::LockManager;
+use super::list::{USUAL, checked, plain};
+use crate::error::ListError;
+use crate::lease::LockKey;
+use crate::lease::cursor::{Cursor, Place};
+use crate::lease::listing::{HistoryQuery, Page, PastLease, PastRow};
+
+/// A list of how leases ended that is being described; [`run`](History::run) reads a page of it.
+#[must_use = "the history is not read until `run`"]
+#[derive(Debug)]
+pub struct History<'m> {
+    manager: &'m LockManager,
+    query: HistoryQuery,
+}
+
+impl LockManager {
+    /// How leases ended, the latest first, page by page: who, from when to when, how and by whom, and who got the lock next.
+    /// Nothing in it is ever changed; it is kept until it is [swept](Self::sweep). A lease that ran out is in it once
+    /// somebody else has got the lock, or when its row is swept.
+    ///
+    /// ```
+    /// # use tenure::{Database, LockId, LockKey, LockManager, Owner, lease::LeaseLossReason};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await?;
+    /// # let locks = LockManager::new(&db);
+    /// # let (kim, lee) = (Owner::new("kim", "Kim Minji"), Owner::new("lee", "Lee Junho"));
+    /// let order = LockKey::new("Order", "1234");
+    /// let lease = locks.try_lock(&order, &kim).await?;
+    /// locks.break_lock(&order, lease.generation, &lee, "the courier is waiting").await?;
+    /// locks.try_lock(&order, &lee).await?;
+    ///
+    /// let page = locks.history().of_key(&order).run().await?;
+    /// let past = &page.items[0];
+    /// assert!(matches!(&past.why, LeaseLossReason::Broken { by, reason, .. } if *by == lee && reason == "the courier is waiting"));
+    /// assert_eq!((&past.owner, past.next.as_ref().map(|next| &next.owner)), (&kim, Some(&lee)));
+    /// # Ok(()) }
+    /// ```
+    pub fn history(&self) -> History<'_> {
+        History { manager: self, query: HistoryQuery { limit: USUAL, ..HistoryQuery::default() } }
+    }
+}
+
+impl History<'_> {
+    /// Only of this key: its latest generation first.
+    pub fn of_key(mut self, key: &LockKey) -> Self {
+        self.query.key = Some(key.clone());
+        self
+    }
+
+    /// Only aggregates of this type.
+    pub fn of_type(mut self, kind: impl Into<String>) -> Self {
+        self.query.kind = Some(kind.into());
+        self
+    }
+
+    /// Only what this owner held.
+    pub fn of_owner(mut self, owner_id: impl Into<String>) -> Self {
+        self.query.owner = Some(owner_id.into());
+        self
+    }
+
+    /// At most so many entries: 1 to 1,000. The default is 100.
+    pub fn limit(mut self, entries: u32) -> Self {
+        self.query.limit = entries;
+        self
+    }
+
+    /// Goes on where a page ended. The other words should be the same ones as then.
+    pub fn after(mut self, cursor: Cursor) -> Self {
+        self.query.after = Some(cursor.0);
+        self
+    }
+
+    /// Reads a page. Of one key, of one owner and of all it goes by an index; of one type by that of all.
+    ///
+    /// # Errors
+    /// [`ListError::PageSize`]; [`ListError::ForeignCursor`] for the place of another list; [`ListError::InvalidFilter`];
+    /// [`ListError::Database`].
+    pub async fn run(self) -> Result<Page<PastLease>, ListError> {
+        let (limit, of_one_key) = (checked(self.query.limit)?, self.query.key.is_some());
+        let (key, kind, owner) = (self.query.key.as_ref(), self.query.kind.as_deref(), self.query.owner.as_deref());
+        plain([key.map(LockKey::kind), key.map(LockKey::id), kind, owner])?;
+        if !matches!(self.query.after, None | Some(Place::Past { .. })) {
+            return Err(ListError::ForeignCursor);
+        }
+        let found = self.manager.backend.history(&HistoryQuery { limit: limit + 1, ..self.query }).await?;
+        let page = Page::cut(found, limit, |last| Place::Past {
+            at: if of_one_key { last.past.generation } else { crate::clock::to_micros(last.past.ended_at) / 1000 },
+            lock: last.lock.clone(),
+        });
+        let past = |PastRow { mut past, .. }| {
+            // Whoever came next has an advisory lease beside it, not after it.
+            past.next = past.next.filter(|_| self.manager.policy(past.key.kind()).is_exclusive());
+            past
+        };
+        Ok(Page { items: page.items.into_iter().map(past).collect(), next: page.next })
+    }
+}

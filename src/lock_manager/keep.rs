@@ -1,0 +1,107 @@
+//! How long a lease lasts: kept alive, extended, or brought to an end sooner.
+
+use std::time::Duration;
+
+use super::{LockManager, yours};
+use crate::error::{DatabaseError, LeaseError};
+use crate::lease::presence::Heartbeat;
+use crate::lease::{Lease, LockId, NoLock};
+use crate::storage::{LockOp, Proof};
+use crate::telemetry::outcome::{Outcome, seen};
+
+impl LockManager {
+    /// Moves the expiry by `by`, but not beyond now + ttl, nor beyond the absolute limit, and never backwards. What was
+    /// not used up does not pile up, so prefer [`keep_alive`](Self::keep_alive): there a late beat costs nothing.
+    ///
+    /// # Errors
+    /// [`LeaseError::NoLock`]: a lease that ran out is not revived.
+    pub async fn extend_lock_expiration(&self, id: &LockId, by: Duration) -> Result<Lease, LeaseError> {
+        let extended = seen(self.metrics(), "extend_lock_expiration", None, self.extend(id, by)).await;
+        self.sign_of_life(id, &extended);
+        extended
+    }
+
+    async fn extend(&self, id: &LockId, by: Duration) -> Result<Lease, LeaseError> {
+        let proof = self.proof(id);
+        match self.batch.ask(LockOp::Extend(proof.clone(), by)).await? {
+            Some(answer) => Ok(yours(id, answer)),
+            None => self.lease(id, self.backend.extend(&proof, by).await?),
+        }
+    }
+
+    /// As [`keep_alive_with`](Self::keep_alive_with), for people who are active at this moment.
+    ///
+    /// # Errors
+    /// [`DatabaseError`] when the database failed: the leases are what they were, count down and try again.
+    pub async fn keep_alive(&self, ids: &[LockId]) -> Result<Vec<Result<Lease, NoLock>>, DatabaseError> {
+        let beats: Vec<Heartbeat> = ids.iter().cloned().map(Heartbeat::active).collect();
+        self.keep_alive_with(&beats).await
+    }
+
+    /// Sets the expiry of each lease to now + ttl, within the absolute limit, and within the idle limit after the person's
+    /// last input; never backwards. It is the heartbeat of open forms. Answers in the order of the beats; one whose lease has
+    /// ended does not disturb the others.
+    ///
+    /// A form whose person went home goes on beating; so a beat says how long they did nothing. Where the policy of the
+    /// type has an [idle limit](crate::LockPolicy::idle_limit), the lease runs out then
+    /// ([`LeaseLossReason::IdleLimitReached`](crate::lease::LeaseLossReason::IdleLimitReached)), and everybody sees before that they are
+    /// [idle](crate::lease::Holder::presence).
+    ///
+    /// # Errors
+    /// [`DatabaseError`] when the database failed: the leases are what they were, count down and try again.
+    pub async fn keep_alive_with(&self, beats: &[Heartbeat]) -> Result<Vec<Result<Lease, NoLock>>, DatabaseError> {
+        let kept = seen(self.metrics(), "keep_alive", None, self.keep_all_alive(beats)).await?;
+        for (beat, kept) in beats.iter().zip(&kept) {
+            self.metrics().ended("keep_alive", kept.told().kind().unwrap_or("unknown"), &kept.told());
+            self.sign_of_life(&beat.id, kept);
+        }
+        Ok(kept)
+    }
+
+    async fn keep_all_alive(&self, beats: &[Heartbeat]) -> Result<Vec<Result<Lease, NoLock>>, DatabaseError> {
+        let proofs: Vec<(Proof, Duration)> = beats.iter().map(|beat| (self.proof(&beat.id), beat.idle)).collect();
+        let answers = match &proofs[..] {
+            [(proof, idle)] => vec![self.batch.ask(LockOp::KeepAlive(proof.clone(), *idle)).await],
+            _ => {
+                self.batch
+                    .ask_all(proofs.iter().cloned().map(|(proof, idle)| LockOp::KeepAlive(proof, idle)).collect())
+                    .await
+            }
+        };
+        let mut kept: Vec<Option<Result<Lease, NoLock>>> = Vec::with_capacity(beats.len());
+        for (beat, answer) in beats.iter().zip(answers) {
+            kept.push(answer?.map(|answer| Ok(yours(&beat.id, answer))));
+        }
+        // Those that have ended have to be told why, and a row that somebody has locked is waited for.
+        let alone: Vec<usize> = (0..kept.len()).filter(|&at| kept[at].is_none()).collect();
+        let asked: Vec<(Proof, Duration)> = alone.iter().map(|&at| proofs[at].clone()).collect();
+        if !asked.is_empty() {
+            for (at, answer) in alone.into_iter().zip(self.backend.keep_alive(&asked).await?) {
+                let answer = answer.map_err(|no_lock| no_lock.seen_by(self.owner.as_deref()));
+                kept[at] = Some(answer.map(|holder| Lease { id: beats[at].id.clone(), holder }));
+            }
+        }
+        let kept: Vec<_> = kept.into_iter().flatten().collect();
+        kept.iter().flatten().for_each(|lease: &Lease| self.hub.look(&lease.key));
+        Ok(kept)
+    }
+
+    /// Brings the end of the lease forward to `within` from now: what a page does when it is left, perhaps for good.
+    /// If it comes back in time (a reload, the Back button), [`keep_alive`](Self::keep_alive) restores the full time.
+    ///
+    /// # Errors
+    /// [`LeaseError::NoLock`] when there is nothing (any more) to end.
+    pub async fn expire_within(&self, id: &LockId, within: Duration) -> Result<Lease, LeaseError> {
+        seen(self.metrics(), "expire_within", None, self.shorten(id, within)).await
+    }
+
+    async fn shorten(&self, id: &LockId, within: Duration) -> Result<Lease, LeaseError> {
+        let proof = self.proof(id);
+        let parting = match self.batch.ask(LockOp::ExpireWithin(proof.clone(), within)).await? {
+            Some(answer) => yours(id, answer),
+            None => self.lease(id, self.backend.expire_within(&proof, within).await?)?,
+        };
+        self.hub.touched(&parting.key);
+        Ok(parting)
+    }
+}

@@ -1,0 +1,348 @@
+//! The lock manager: acquires leases, keeps them alive, hands them over and ends them; lists them, and sweeps what is old.
+//! The rules are in [`lease`](crate::lease), the statements in `storage`.
+
+mod claim;
+mod history;
+mod keep;
+mod list;
+mod observe;
+mod quota;
+mod requests;
+mod resume;
+mod set;
+mod several;
+mod shared;
+mod sweep;
+mod takeover;
+mod wait;
+mod watch;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::error::{BreakError, DatabaseError, LeaseError, LockError};
+use crate::lease::limits::Limits;
+use crate::lease::policy::LockPolicy;
+use crate::lease::transfer::TransferRequest;
+use crate::lease::{Holder, Lease, LockId, LockKey, NoLock, Owner, askable};
+use crate::lock_table::batch::{Batcher, Gone};
+use crate::lock_table::grants::Grants;
+use crate::storage::{Attempt, Backend, LockAnswer, LockOp, LockRequest, Proof};
+use crate::telemetry::metrics::Metrics;
+use crate::telemetry::outcome::{Outcome, seen};
+use crate::unit_of_work::database::Database;
+use crate::unit_of_work::transaction::Transaction;
+use crate::watch::Hub;
+use claim::{ToTheEnd, Unclaimed};
+
+pub use history::History;
+pub use list::Listing;
+pub use set::{HeldSet, LeaseSet};
+pub use sweep::{Sweep, Swept};
+pub use takeover::TakeOverPermission;
+pub use wait::Acquisition;
+
+/// Gives leases on aggregates, keeps them alive, and ends them.
+///
+/// ```
+/// # use tenure::{Database, LockKey, LockManager, Owner, error::LockError};
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let directory = tempfile::tempdir()?;
+/// # let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await?;
+/// let locks = LockManager::new(&db);
+/// let (kim, lee) = (Owner::new("kim", "Kim Minji"), Owner::new("lee", "Lee Junho"));
+/// let order = LockKey::new("Order", "1234");
+///
+/// let lease = locks.try_lock(&order, &kim).await?;
+/// match locks.try_lock(&order, &lee).await {
+///     Err(LockError::AlreadyLocked(holder)) => assert_eq!(holder.owner, kim),
+///     other => panic!("two people hold {other:?}"),
+/// }
+/// locks.keep_alive(&[lease.id().clone()]).await?;      // what an open form does once a minute
+/// locks.release_lock(lease.id()).await?;
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone)]
+pub struct LockManager {
+    backend: Arc<dyn Backend>,
+    batch: Batcher,
+    hub: Hub,
+    grants: Grants,
+    limits: Limits,
+    policies: Arc<HashMap<String, LockPolicy>>,
+    permissions: takeover::Permissions,
+    owner: Option<String>,
+}
+
+impl LockManager {
+    /// Locks in this database, [`LockPolicy::exclusive`] for every type.
+    pub fn new(database: &Database) -> Self {
+        LockManager {
+            backend: Arc::clone(database.backend()),
+            batch: database.batch().clone(),
+            hub: database.hub().clone(),
+            grants: database.grants().clone(),
+            limits: Limits::default(),
+            policies: Arc::default(),
+            permissions: takeover::Permissions::default(),
+            owner: None,
+        }
+    }
+
+    /// The same locks, but nothing that is asked shares a round trip with others: to measure what sharing is worth.
+    #[doc(hidden)]
+    pub fn one_by_one(mut self) -> Self {
+        self.batch = self.batch.one_by_one();
+        self
+    }
+
+    /// Sets the policy of one aggregate type.
+    pub fn with_policy(mut self, kind: impl Into<String>, policy: LockPolicy) -> Self {
+        Arc::make_mut(&mut self.policies).insert(kind.into(), policy);
+        self
+    }
+
+    /// The same locks, on behalf of one person: a lock id of somebody else is refused with
+    /// [`LeaseLossReason::NotYours`](crate::lease::LeaseLossReason::NotYours). Handlers of requests use this, with whoever is signed in.
+    pub fn acting_for(&self, owner: &Owner) -> Self {
+        LockManager { owner: Some(askable(&owner.id)), ..self.clone() }
+    }
+
+    /// The policy of an aggregate type.
+    pub fn policy(&self, kind: &str) -> LockPolicy {
+        self.policies.get(kind).copied().unwrap_or_default()
+    }
+
+    /// Takes the lock, if it is free or its lease has run out. It never waits for somebody to finish editing.
+    ///
+    /// # Cancel safety
+    /// Dropping the future takes nothing: a lease that was granted by then is given back, in the background. With a lock id of
+    /// the caller's own ([`try_lock_as`](Self::try_lock_as)) unless somebody else who asked with it was told of that lease: then it
+    /// is theirs. The id can be used again.
+    ///
+    /// # Errors
+    /// [`LockError::AlreadyLocked`] with the holder; [`LockError::Reserved`] when it was handed over to somebody who has not
+    /// taken it yet; [`LockError::LockingFailed`] when somebody else was faster by a
+    /// moment; [`LockError::LimitReached`]; [`LockError::InvalidKey`]; [`LockError::InvalidOwner`];
+    /// [`LockError::Database`].
+    pub async fn try_lock(&self, key: &LockKey, owner: &Owner) -> Result<Lease, LockError> {
+        self.try_lock_as(key, owner, LockId::random()).await
+    }
+
+    /// As [`try_lock`](Self::try_lock), with a lock id that the caller made. Asking again with the same id gives the same
+    /// lease, same generation, so an answer that was lost can be asked for again, and a page can be reloaded.
+    ///
+    /// # Errors
+    /// As [`try_lock`](Self::try_lock), and [`LockError::LockIdUsed`] when the lease of this id has ended already.
+    pub async fn try_lock_as(&self, key: &LockKey, owner: &Owner, id: LockId) -> Result<Lease, LockError> {
+        self.take(key, owner, id, false).await
+    }
+
+    /// Takes the lock or a share of it.
+    async fn take(&self, key: &LockKey, owner: &Owner, id: LockId, shared: bool) -> Result<Lease, LockError> {
+        let (locks, asked, asker) = (self.clone(), key.clone(), owner.clone());
+        let taking = ToTheEnd::new(|gone| async move {
+            let lease = locks.take_unseen(&asked, &asker, id, shared, &gone).await;
+            lease.map(|lease| Unclaimed::new(lease, locks))
+        });
+        let taking = async { taking.await.map(Unclaimed::claim) };
+        let lease = seen(self.metrics(), "try_lock", Some(key.kind()), taking).await?;
+        self.sign_of_life(&lease.id, &lease);
+        Ok(lease)
+    }
+
+    async fn take_unseen(
+        &self,
+        key: &LockKey,
+        owner: &Owner,
+        id: LockId,
+        shared: bool,
+        gone: &Gone,
+    ) -> Result<Lease, LockError> {
+        if let Some(invalid) = LockError::of_invalid(key) {
+            return Err(invalid);
+        }
+        owner.check()?;
+        let policy = self.policy(key.kind());
+        let request = LockRequest { key: key.clone(), lock: id.hash(), owner: owner.clone(), policy, shared };
+        let (viewer, _turn) = (Some(&*owner.id), self.room_for(&request).await?);
+        // Those beside each other get their generations one after the other, so they do not go together.
+        if request.is_alone() {
+            match self.batch.ask_unless(LockOp::Take(request.clone()), gone).await? {
+                Some(LockAnswer::Yours(holder)) => return Ok(self.granted(id, holder)),
+                Some(LockAnswer::Held { holder, .. }) => {
+                    return Err(LockError::AlreadyLocked(Box::new(self.seen_by(holder, viewer))));
+                }
+                None => {}
+            }
+        }
+        if gone.is_set() {
+            return Err(DatabaseError::Busy("nobody waits for the answer any more").into());
+        }
+        match self.backend.try_lock(&request).await? {
+            Attempt::Granted(holder) => Ok(self.granted(id, holder)),
+            Attempt::Held(holder) => Err(LockError::AlreadyLocked(Box::new(self.seen_by(holder, viewer)))),
+            Attempt::Reserved(reserved) => {
+                let Holder { key, owner, remaining, .. } = reserved.seen_by(viewer);
+                Err(LockError::Reserved { key, owner, remaining })
+            }
+            Attempt::Lost => Err(LockError::LockingFailed { key: key.clone() }),
+            Attempt::Used(no_lock) => Err(LockError::LockIdUsed(Box::new(no_lock.seen_by(viewer)))),
+        }
+    }
+
+    /// Whether the lease is alive. Only good for showing: by the time the answer arrives it may have ended. A save
+    /// checks inside its own transaction, see [`Update::holding`](crate::unit_of_work::Update::holding).
+    ///
+    /// # Errors
+    /// [`LeaseError::NoLock`] tells why not.
+    pub async fn check_lock(&self, id: &LockId) -> Result<Lease, LeaseError> {
+        seen(self.metrics(), "check_lock", None, self.check(id)).await
+    }
+
+    async fn check(&self, id: &LockId) -> Result<Lease, LeaseError> {
+        let proof = self.proof(id);
+        match self.batch.ask(LockOp::Check(proof.clone())).await? {
+            Some(answer) => Ok(yours(id, answer)),
+            None => self.lease(id, self.backend.check_lock(&proof).await?),
+        }
+    }
+
+    /// Gives the lock back.
+    ///
+    /// # Errors
+    /// [`LeaseError::NoLock`] when there was nothing (any more) to give back.
+    pub async fn release_lock(&self, id: &LockId) -> Result<(), LeaseError> {
+        let released = seen(self.metrics(), "release_lock", None, self.give_back(id)).await;
+        self.metrics().forget(|| id.hash());
+        released.map(drop)
+    }
+
+    async fn give_back(&self, id: &LockId) -> Result<Lease, LeaseError> {
+        let proof = self.proof(id);
+        let released = match self.batch.ask(LockOp::Release(proof.clone())).await? {
+            Some(answer) => yours(id, answer),
+            None => self.lease(id, self.backend.release_lock(&proof).await?)?,
+        };
+        self.hub.touched(&released.key);
+        Ok(released)
+    }
+
+    /// Gives the lock back with the commit of a transaction: saved and free, or neither.
+    ///
+    /// # Errors
+    /// [`LeaseError::NoLock`] when there is nothing (any more) to give back; the transaction goes on.
+    pub async fn release_within(&self, tx: &mut Transaction, id: &LockId) -> Result<(), LeaseError> {
+        let release = async {
+            let released = tx.usable()?.release_lock(&self.proof(id)).await;
+            let released = self.lease(id, tx.note(released)?)?;
+            tx.news.touched(&released.key);
+            Ok(released)
+        };
+        let released = seen(self.metrics(), "release_within", None, release).await;
+        self.metrics().forget(|| id.hash());
+        released.map(drop)
+    }
+
+    /// Checks the lease inside a transaction and holds it to the end: nobody takes it over before the commit, even if it
+    /// runs out meanwhile.
+    ///
+    /// # Errors
+    /// [`LeaseError::NoLock`]: do not save. Also with a shared lease: [`LeaseLossReason::SharedOnly`](crate::lease::LeaseLossReason::SharedOnly).
+    pub async fn guard(&self, tx: &mut Transaction, id: &LockId) -> Result<Lease, LeaseError> {
+        let guard = async {
+            let guarded = tx.usable()?.guard(&self.proof(id)).await;
+            self.lease(id, tx.note(guarded)?.and_then(Holder::may_save))
+        };
+        seen(self.metrics(), "guard", None, guard).await
+    }
+
+    /// Ends somebody's lease. Names the generation that was seen, so that it cannot hit a newer one, and a reason, which
+    /// the holder is told. Who may do this is for the caller to decide; no [`TakeOverPermission`] is asked. The answer is for
+    /// the operator: it names the holder, whatever the policy shows others.
+    ///
+    /// # Errors
+    /// [`BreakError::HolderChanged`] when that generation is not held (any more); [`BreakError::NoReason`];
+    /// [`BreakError::ReasonTooLong`]; [`BreakError::ReasonNotPlain`]; [`BreakError::InvalidOwner`]; [`BreakError::Database`].
+    pub async fn break_lock(
+        &self,
+        key: &LockKey,
+        generation: i64,
+        by: &Owner,
+        reason: &str,
+    ) -> Result<Holder, BreakError> {
+        seen(self.metrics(), "break_lock", Some(key.kind()), self.end(key, generation, by, reason)).await
+    }
+
+    async fn end(&self, key: &LockKey, generation: i64, by: &Owner, reason: &str) -> Result<Holder, BreakError> {
+        let reason = TransferRequest::text(reason)?;
+        if reason.is_empty() {
+            return Err(BreakError::NoReason);
+        }
+        by.check()?;
+        if key.problem().is_some() {
+            return Err(BreakError::HolderChanged { held_now: Vec::new() });
+        }
+        match self.backend.break_lock(key, generation, by, reason).await? {
+            Some(broken) => {
+                tracing::info!(lock = ?key, generation, by = ?by.id, owner = ?broken.owner.id, "lock broken");
+                self.hub.touched(key);
+                Ok(broken)
+            }
+            None => Err(BreakError::HolderChanged { held_now: self.holders_seen_by(key, Some(&by.id)).await? }),
+        }
+    }
+
+    /// Everybody who holds the key now, the longest-held first: at most one with an exclusive policy. Others than whom this
+    /// [acts for](Self::acting_for) are shown as the policy says.
+    ///
+    /// # Errors
+    /// [`DatabaseError`].
+    pub async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {
+        self.holders_seen_by(key, self.owner.as_deref()).await
+    }
+
+    async fn holders_seen_by(&self, key: &LockKey, viewer: Option<&str>) -> Result<Vec<Holder>, DatabaseError> {
+        // What cannot be a key is not held, and not every database takes every text.
+        if key.problem().is_some() {
+            return Ok(Vec::new());
+        }
+        Ok(self.backend.holders(key).await?.into_iter().map(|holder| self.seen_by(holder, viewer)).collect())
+    }
+
+    /// A holder as somebody is told of them.
+    fn seen_by(&self, holder: Holder, viewer: Option<&str>) -> Holder {
+        Holder { heartbeat: self.policy(holder.key.kind()).heartbeat_interval(), ..holder }.seen_by(viewer)
+    }
+
+    /// The lease that an answer confirms, or why there is none as whom this acts for is told of it.
+    fn lease(&self, id: &LockId, answer: Result<Holder, NoLock>) -> Result<Lease, LeaseError> {
+        let holder = answer.map_err(|no_lock| no_lock.seen_by(self.owner.as_deref()))?;
+        Ok(Lease { id: id.clone(), holder })
+    }
+
+    /// Where what is done here is counted.
+    fn metrics(&self) -> &Metrics {
+        self.batch.metrics()
+    }
+
+    fn sign_of_life(&self, id: &LockId, answer: &impl Outcome) {
+        let told = answer.told();
+        self.metrics().beat(|| id.hash(), self.policy(told.kind().unwrap_or_default()).ttl, &told);
+    }
+
+    fn proof(&self, id: &LockId) -> Proof {
+        Proof { lock: id.hash(), owner: self.owner.clone() }
+    }
+
+    fn granted(&self, id: LockId, holder: Holder) -> Lease {
+        self.hub.touched(&holder.key);
+        Lease { id, holder }
+    }
+}
+
+/// The lease that an answer confirms. (Nobody else's is ever the answer to a lock id.)
+fn yours(id: &LockId, answer: LockAnswer) -> Lease {
+    let (LockAnswer::Yours(holder) | LockAnswer::Held { holder, .. }) = answer;
+    Lease { id: id.clone(), holder }
+}

@@ -1,0 +1,93 @@
+//! How much of the lock table one person may take up.
+
+use tokio::sync::OwnedMutexGuard;
+
+use super::LockManager;
+use crate::error::{DatabaseError, LockError, TakeOverError};
+use crate::lease::limits::{Limit, Limits};
+use crate::storage::{LockOp, LockRequest, Proof};
+
+/// Why nobody is let through.
+pub(super) enum NoRoom {
+    Full { most: u64 },
+    Database(DatabaseError),
+}
+
+impl From<DatabaseError> for NoRoom {
+    fn from(error: DatabaseError) -> Self {
+        NoRoom::Database(error)
+    }
+}
+
+impl From<NoRoom> for LockError {
+    fn from(no_room: NoRoom) -> Self {
+        match no_room {
+            NoRoom::Full { most } => LockError::LimitReached { limit: Limit::LocksPerOwner, most },
+            NoRoom::Database(error) => LockError::Database(error),
+        }
+    }
+}
+
+impl From<NoRoom> for TakeOverError {
+    fn from(no_room: NoRoom) -> Self {
+        match no_room {
+            NoRoom::Full { most } => TakeOverError::LimitReached { limit: Limit::LocksPerOwner, most },
+            NoRoom::Database(error) => TakeOverError::Database(error),
+        }
+    }
+}
+
+impl LockManager {
+    /// Sets the limits for one owner. Without it they are [`Limits::default`].
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The limits for one owner.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Lets a request through if its owner may hold one more. What comes back near the limit is to be kept until the lock is
+    /// granted, so that two requests of one owner are not counted beside each other.
+    pub(super) async fn room_for(&self, request: &LockRequest) -> Result<Option<OwnedMutexGuard<()>>, NoRoom> {
+        let (most, owner) = (self.limits.locks_per_owner, &request.owner.id);
+        if self.grants.is_far_from(most, owner) {
+            return Ok(None);
+        }
+        let turn = self.grants.turn(owner).await;
+        let held = self.backend.count_held(owner).await?;
+        self.grants.counted(owner, held);
+        if held < u64::from(most) {
+            return Ok(Some(turn));
+        }
+        // Whoever asks again for what they hold asks for nothing more.
+        let proof = Proof { lock: request.lock, owner: Some(owner.clone()) };
+        match self.backend.check_lock(&proof).await? {
+            Ok(holder) if holder.key == request.key => Ok(Some(turn)),
+            _ => Err(NoRoom::Full { most: most.into() }),
+        }
+    }
+
+    /// As [`room_for`](Self::room_for), for several at once.
+    pub(super) async fn room_for_all(&self, requests: &[LockRequest]) -> Result<Option<OwnedMutexGuard<()>>, NoRoom> {
+        let Some(LockRequest { owner, .. }) = requests.first() else { return Ok(None) };
+        let most = self.limits.locks_per_owner;
+        if requests.iter().all(|_| self.grants.is_far_from(most, &owner.id)) {
+            return Ok(None);
+        }
+        let turn = self.grants.turn(&owner.id).await;
+        let held = self.backend.count_held(&owner.id).await?;
+        self.grants.counted(&owner.id, held);
+        let fits = |more: usize| held.saturating_add(u64::try_from(more).unwrap_or(u64::MAX)) <= u64::from(most);
+        if fits(requests.len()) {
+            return Ok(Some(turn));
+        }
+        // Whoever asks again for what they hold asks for nothing more.
+        let proof = |request: &LockRequest| Proof { lock: request.lock, owner: Some(owner.id.clone()) };
+        let checks: Vec<LockOp> = requests.iter().map(|request| LockOp::Check(proof(request))).collect();
+        let missing = self.backend.lock_batch(&checks).await?.iter().filter(|answer| answer.is_none()).count();
+        if fits(missing) { Ok(Some(turn)) } else { Err(NoRoom::Full { most: most.into() }) }
+    }
+}

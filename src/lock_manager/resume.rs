@@ -1,0 +1,94 @@
+//! Going on with a lease that ran out.
+
+use super::LockManager;
+use crate::aggregate::Aggregate;
+use crate::error::Error;
+use crate::lease::{Lease, LockId, LockKey};
+use crate::storage::Resumption;
+use crate::telemetry::outcome::seen;
+use crate::unit_of_work::repository::{Repository, check_token};
+use crate::version::token::Expected;
+
+impl LockManager {
+    /// Goes on with a lease that ran out, say while a laptop slept: the same lock id, the same generation, a full time to
+    /// live. Only if nobody took the lock since, and the aggregate is still at the version that the form was opened at; so
+    /// what stands in the form is still a change of what is stored. Both are decided in one transaction: nobody takes the
+    /// lock, or saves, in between.
+    ///
+    /// Never after a release, a break or a takeover, and not beyond the absolute limit; beyond the idle limit, because whoever
+    /// comes back is there. A lease that is alive is kept
+    /// alive, so an answer that was lost can be asked for again.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use tenure::{Aggregate, Database, LockKey, LockManager, Owner, Repository, storage::ConnectOptions, clock::ManualClock};
+    /// # #[derive(Aggregate, Debug)]
+    /// # #[aggregate(table = "orders")]
+    /// # struct Order { #[aggregate(id)] no: String, message: String }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let clock = ManualClock::new();
+    /// # let url = format!("sqlite://{}/shop.db", directory.path().display());
+    /// # let db = Database::connect_with(&url, ConnectOptions::new().clock(clock.clone())).await?;
+    /// # let mut tx = db.begin().await?;
+    /// # sqlx::query("create table orders (no text primary key, message text not null, version integer not null)").execute(tx.sqlite()?).await?;
+    /// # let orders = Repository::<Order>::new(&db);
+    /// # orders.insert(&mut tx, Order { no: "1234".into(), message: String::new() }).await?;
+    /// # tx.commit().await?;
+    /// # let (locks, kim, no) = (LockManager::new(&db), Owner::new("kim", "Kim Minji"), String::from("1234"));
+    /// let seen = orders.get(&no).await?.expect("it was inserted").token();
+    /// let lease = locks.try_lock(&LockKey::of::<Order>(&no), &kim).await?;
+    /// clock.advance(Duration::from_secs(3600));                     // the laptop slept
+    /// assert!(locks.check_lock(lease.id()).await.is_err());
+    /// let resumed = locks.resume(&orders, &no, lease.id(), seen).await?;
+    /// assert_eq!(resumed.generation, lease.generation);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::VersionConflict`]: somebody saved since; it says who, when and what. [`Error::AlreadyLocked`]: somebody
+    /// took the lock, and holds it. [`Error::NoLock`]: it ended for good, and [`LeaseLossReason`](crate::lease::LeaseLossReason) tells how;
+    /// [`LeaseLossReason::LimitReached`](crate::lease::LeaseLossReason::LimitReached) when it was held for as long as it may be. [`Error::NotFound`]:
+    /// the aggregate was deleted. [`Error::VersionTokenMismatch`]; [`Error::Database`]. With all of them the lease is what
+    /// it was.
+    pub async fn resume<A: Aggregate>(
+        &self,
+        repository: &Repository<A>,
+        id: &A::Id,
+        lock: &LockId,
+        version: impl Into<Expected<A>>,
+    ) -> Result<Lease, Error> {
+        let (kind, version) = (A::mapping().name.as_str(), version.into());
+        let lease = seen(self.metrics(), "resume", Some(kind), self.revive(repository, id, lock, version)).await?;
+        self.sign_of_life(lock, &lease);
+        Ok(lease)
+    }
+
+    async fn revive<A: Aggregate>(
+        &self,
+        repository: &Repository<A>,
+        id: &A::Id,
+        lock: &LockId,
+        seen: Expected<A>,
+    ) -> Result<Lease, Error> {
+        let key = LockKey::of::<A>(id);
+        check_token(&key, &seen)?;
+        let mut tx = repository.database.begin().await?;
+        // First the lease, then the aggregate: the order of every save under a lease.
+        let resumed = tx.usable()?.resume(&self.proof(lock), &key).await;
+        let holder = match tx.note(resumed)? {
+            Resumption::Resumed(holder) => holder,
+            Resumption::Held(holder) => {
+                return Err(Error::AlreadyLocked(Box::new(self.seen_by(holder, self.owner.as_deref()))));
+            }
+            Resumption::Ended(no_lock) => {
+                return Err(Error::NoLock(Box::new(no_lock.seen_by(self.owner.as_deref()))));
+            }
+        };
+        tx.news.touched(&key);
+        repository.assert_unchanged(&mut tx, id, seen).await?;
+        tx.commit().await?;
+        tracing::info!(lock = ?key, generation = holder.generation, owner = ?holder.owner.id, "lock resumed");
+        Ok(Lease { id: lock.clone(), holder })
+    }
+}

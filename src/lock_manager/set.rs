@@ -1,0 +1,155 @@
+//! Several locks that are held together: one secret, a lease for each key. No I/O here.
+//!
+//! The lock id of each member is made of the set's secret and the member's key. So a form carries one hidden field for all
+//! of them, each member is a lease like any other, and whoever knows the secret and the keys has the set again.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::error::LockError;
+use crate::lease::{Lease, LockId, LockKey};
+use crate::telemetry::outcome::About;
+
+/// Several keys and the one secret that holds them: what a form carries, and what the operations on sets take.
+///
+/// The keys are kept in their order, each once. What was locked with [`LockManager::try_lock_all`] is had again in the next
+/// request from the secret in the form and the keys that it is about. The keys must be the same ones: the set does not
+/// know of members that are left out, and they run out.
+///
+/// [`LockManager::try_lock_all`]: crate::LockManager::try_lock_all
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeaseSet {
+    id: LockId,
+    keys: Vec<LockKey>,
+}
+
+impl LeaseSet {
+    /// The most keys of one set: all of them are one statement.
+    pub const MOST_KEYS: usize = 256;
+
+    /// The set of these keys under this secret. A key that comes twice is one.
+    ///
+    /// # Errors
+    /// [`LockError::NoKeys`]; [`LockError::TooManyKeys`] beyond [`MOST_KEYS`](Self::MOST_KEYS);
+    /// [`LockError::InvalidKey`] names the first that no aggregate can have.
+    pub fn of(id: LockId, keys: impl IntoIterator<Item = LockKey>) -> Result<Self, LockError> {
+        // One order for everybody, so that two sets never wait for each other in a circle.
+        let keys: BTreeSet<LockKey> = keys.into_iter().collect();
+        if keys.is_empty() {
+            return Err(LockError::NoKeys);
+        }
+        if keys.len() > Self::MOST_KEYS {
+            return Err(LockError::TooManyKeys { count: keys.len(), most: Self::MOST_KEYS });
+        }
+        match keys.iter().find_map(LockError::of_invalid) {
+            Some(invalid) => Err(invalid),
+            None => Ok(LeaseSet { id, keys: keys.into_iter().collect() }),
+        }
+    }
+
+    /// The secret: what goes into the form's hidden field `lid`.
+    pub fn id(&self) -> &LockId {
+        &self.id
+    }
+
+    /// The keys, in their order, each once.
+    pub fn keys(&self) -> &[LockKey] {
+        &self.keys
+    }
+
+    /// The lock id of one member, for all that is done with a single lease: [`Update::holding`](crate::unit_of_work::Update::holding),
+    /// [`LockManager::check_lock`](crate::LockManager::check_lock). `None`: the key is not in the set.
+    pub fn lock_id(&self, key: &LockKey) -> Option<LockId> {
+        self.keys.binary_search(key).ok().map(|_| self.id.of_member(key))
+    }
+
+    /// The lock ids of all members, in the order of the keys.
+    pub(crate) fn lock_ids(&self) -> Vec<LockId> {
+        self.keys.iter().map(|key| self.id.of_member(key)).collect()
+    }
+}
+
+/// A set whose leases are all alive: what `try_lock_all` gives and the other operations confirm.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldSet {
+    set: LeaseSet,
+    leases: Vec<Lease>,
+}
+
+impl HeldSet {
+    /// All leases of a set, in the order of its keys.
+    pub(crate) fn new(set: LeaseSet, leases: Vec<Lease>) -> Self {
+        HeldSet { set, leases }
+    }
+
+    /// The leases alone.
+    pub(crate) fn into_leases(self) -> Vec<Lease> {
+        self.leases
+    }
+
+    /// The leases, in the order of their keys.
+    pub fn leases(&self) -> &[Lease] {
+        &self.leases
+    }
+
+    /// The lease of one member. `None`: the key is not in the set.
+    pub fn lease(&self, key: &LockKey) -> Option<&Lease> {
+        self.set.keys.binary_search(key).ok().and_then(|at| self.leases.get(at))
+    }
+
+    /// How long all of them last from now without another sign of life: as long as the first one to end.
+    pub fn remaining(&self) -> Duration {
+        self.leases.iter().map(|lease| lease.remaining).min().unwrap_or_default()
+    }
+}
+
+/// What is held is a set, and goes wherever one is asked for.
+impl std::ops::Deref for HeldSet {
+    type Target = LeaseSet;
+
+    fn deref(&self) -> &LeaseSet {
+        &self.set
+    }
+}
+
+impl About for HeldSet {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(id: &str) -> LockKey {
+        LockKey::new("Order", id)
+    }
+
+    #[test]
+    fn the_same_secret_and_keys_are_the_same_set_in_any_order() {
+        let id = LockId::random();
+        let set = LeaseSet::of(id.clone(), [key("2"), key("1"), key("2")]).expect("it is a set, and the key is in it");
+        assert_eq!(set.keys(), [key("1"), key("2")]);
+        assert_eq!(Ok(set), LeaseSet::of(id, [key("1"), key("2")]).map_err(|error| error.to_string()));
+    }
+
+    #[test]
+    fn each_member_has_a_lock_id_of_its_own_and_none_is_the_secret() {
+        let set = LeaseSet::of(LockId::random(), [key("1"), key("2")]).expect("it is a set, and the key is in it");
+        let (one, two) = (
+            set.lock_id(&key("1")).expect("it is a set, and the key is in it"),
+            set.lock_id(&key("2")).expect("it is a set, and the key is in it"),
+        );
+        assert!(one != two && one != *set.id() && two != *set.id());
+        assert_eq!(set.lock_id(&key("3")), None);
+        // Where the type ends and the id begins matters.
+        assert_ne!(set.id().of_member(&LockKey::new("ab", "c")), set.id().of_member(&LockKey::new("a", "bc")));
+    }
+
+    #[test]
+    fn a_set_of_none_of_too_many_or_of_a_bad_key_is_refused_by_its_reason() {
+        let of = |keys: Vec<LockKey>| LeaseSet::of(LockId::random(), keys).expect_err("it is refused").to_string();
+        assert!(of(vec![]).contains("at least one key"));
+        let many = of((0..257).map(|id| key(&id.to_string())).collect());
+        assert!(many.contains("257") && many.contains("256"), "{many}");
+        let bad = of(vec![key("1"), LockKey::new("Invoice", "")]);
+        assert!(bad.contains("Invoice") && bad.contains("empty"), "{bad}");
+    }
+}

@@ -1,0 +1,227 @@
+//! Several locks at once: all of them or none.
+
+use std::time::Duration;
+
+use super::LockManager;
+use super::claim::{ToTheEnd, Unclaimed};
+use crate::error::{LeaseError, LeaseSetError, LockError};
+use crate::lease::{Lease, LockId, LockKey, NoLock, Owner};
+use crate::lock_manager::set::{HeldSet, LeaseSet};
+use crate::storage::{Attempt, AttemptAll, LockAnswer, LockOp, LockRequest, Proof};
+use crate::telemetry::outcome::{Outcome, seen};
+use crate::unit_of_work::retry::random_fraction;
+use crate::unit_of_work::transaction::Transaction;
+
+/// How often a set is asked for that others were faster to take, and have left since.
+const ATTEMPTS: u32 = 10;
+/// The longest pause after the first of these attempts. They get longer.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// What became of a member: its lease, or how that ended.
+type Member = Result<Lease, NoLock>;
+
+impl LockManager {
+    /// Takes several locks, in one transaction: all of them, or none. Types may have different policies. A key that is
+    /// named twice is one; the order does not matter, because everybody takes them in the same one.
+    ///
+    /// It never waits for somebody to finish editing. Dropping the future takes nothing, as with [`try_lock`](Self::try_lock). One
+    /// secret holds them all, see [`LeaseSet`], and each is a lease like
+    /// any other.
+    ///
+    /// ```
+    /// # use tenure::{Database, LockKey, LockManager, Owner, lock_manager::LeaseSet, error::LockError};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await?;
+    /// # let locks = LockManager::new(&db);
+    /// # let (kim, lee) = (Owner::new("kim", "Kim Minji"), Owner::new("lee", "Lee Junho"));
+    /// let keys = [LockKey::new("Order", "1234"), LockKey::new("Invoice", "99")];
+    ///
+    /// let held = locks.try_lock_all(keys.clone(), &kim).await?;
+    /// let hidden_field = held.id().reveal();
+    /// let refused = locks.try_lock_all(keys.clone(), &lee).await;
+    /// assert!(matches!(refused, Err(LockError::SomeLocked { held, .. }) if held.len() == 2 && held[0].owner == kim));
+    ///
+    /// // The next request: the heartbeat of the form, then its end.
+    /// let set = LeaseSet::of(hidden_field.parse()?, keys.clone())?;
+    /// locks.keep_set_alive(&set).await?;
+    /// locks.check_lock(&set.lock_id(&keys[1]).unwrap()).await?;
+    /// locks.release_set(&set).await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`LockError::SomeLocked`] names everybody who is in the way; [`LockError::LockingFailed`] when somebody else was
+    /// faster by a moment; [`LockError::LimitReached`]; [`LockError::NoKeys`], [`LockError::TooManyKeys`] and [`LockError::InvalidKey`];
+    /// [`LockError::Database`]. With all of them nothing was taken, and nothing was written down.
+    pub async fn try_lock_all(
+        &self,
+        keys: impl IntoIterator<Item = LockKey>,
+        owner: &Owner,
+    ) -> Result<HeldSet, LockError> {
+        self.try_lock_all_as(keys, owner, LockId::random()).await
+    }
+
+    /// As [`try_lock_all`](Self::try_lock_all), with a secret that the caller made. Asking again with the same secret for
+    /// the same keys gives the same leases, same generations, so an answer that was lost can be asked for again.
+    ///
+    /// # Errors
+    /// As [`try_lock_all`](Self::try_lock_all), and [`LockError::LockIdUsed`] when the lease of one of them has ended.
+    pub async fn try_lock_all_as(
+        &self,
+        keys: impl IntoIterator<Item = LockKey>,
+        owner: &Owner,
+        id: LockId,
+    ) -> Result<HeldSet, LockError> {
+        let set = LeaseSet::of(id, keys)?;
+        let (locks, asked, owner) = (self.clone(), set.clone(), owner.clone());
+        let taking = ToTheEnd::new(|_gone| async move {
+            let held = locks.take_set(asked, &owner).await;
+            held.map(|held| Unclaimed::all(held.into_leases(), locks))
+        });
+        let taking = async { taking.await.map(|leases| HeldSet::new(set, leases.claim_all())) };
+        let held = seen(self.metrics(), "try_lock_all", None, taking).await?;
+        self.count("try_lock", &held);
+        Ok(held)
+    }
+
+    async fn take_set(&self, set: LeaseSet, owner: &Owner) -> Result<HeldSet, LockError> {
+        owner.check()?;
+        let request = |(key, id): (&LockKey, &LockId)| LockRequest {
+            key: key.clone(),
+            lock: id.hash(),
+            owner: owner.clone(),
+            policy: self.policy(key.kind()),
+            shared: false,
+        };
+        let ids = set.lock_ids();
+        let requests: Vec<LockRequest> = set.keys().iter().zip(&ids).map(request).collect();
+        let _turn = self.room_for_all(&requests).await?;
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            match self.backend.try_lock_all(&requests).await? {
+                AttemptAll::Granted(holders) => {
+                    let leases = ids.into_iter().zip(holders).map(|(id, holder)| self.granted(id, holder)).collect();
+                    return Ok(HeldSet::new(set, leases));
+                }
+                AttemptAll::Refused(refused) => match self.refusal(&set, refused, &owner.id) {
+                    // Somebody was faster, and holds it now or has gone again: asked again, there is an answer.
+                    LockError::LockingFailed { .. } if attempts < ATTEMPTS => {
+                        tokio::time::sleep(attempts * PAUSE.mul_f64(random_fraction())).await;
+                    }
+                    refusal => return Err(refusal),
+                },
+            }
+        }
+    }
+
+    /// Whether all leases of a set are alive. Only good for showing: a save checks inside its own transaction.
+    ///
+    /// # Errors
+    /// [`LeaseSetError::Ended`] names those that have ended, and why.
+    pub async fn check_set(&self, set: &LeaseSet) -> Result<HeldSet, LeaseSetError> {
+        let checked = self.of_set(set, LockOp::Check);
+        seen(self.metrics(), "check_set", None, checked).await
+    }
+
+    /// Sets the expiry of each lease of a set to now + its ttl, within its absolute limit: one heartbeat for all of them.
+    /// One that has ended does not disturb the others: they are kept.
+    ///
+    /// # Errors
+    /// [`LeaseSetError::Ended`] names those that have ended, and why: what is saved under the set would be refused.
+    pub async fn keep_set_alive(&self, set: &LeaseSet) -> Result<HeldSet, LeaseSetError> {
+        let kept = self.keep_alive(&set.lock_ids()).await?;
+        self.held_set(set, kept)
+    }
+
+    /// Gives all leases of a set back. One that has ended does not keep the others from being given back.
+    ///
+    /// # Errors
+    /// [`LeaseSetError::Ended`] names those that had ended before, and why.
+    pub async fn release_set(&self, set: &LeaseSet) -> Result<(), LeaseSetError> {
+        let released = self.of_set(set, LockOp::Release);
+        let released = seen(self.metrics(), "release_set", None, released).await;
+        released.iter().for_each(|released| self.count("release_lock", released));
+        set.lock_ids().iter().for_each(|id| self.metrics().forget(|| id.hash()));
+        set.keys().iter().for_each(|key| self.hub.touched(key));
+        released.map(drop)
+    }
+
+    /// Checks all leases of a set inside a transaction and holds them to its end, in the order of the keys: for a unit of
+    /// work that saves several of the aggregates.
+    ///
+    /// # Errors
+    /// [`LeaseError::NoLock`] for the first that has ended: do not save.
+    pub async fn guard_set(&self, tx: &mut Transaction, set: &LeaseSet) -> Result<HeldSet, LeaseError> {
+        let mut leases = Vec::with_capacity(set.keys().len());
+        for id in set.lock_ids() {
+            leases.push(self.guard(tx, &id).await?);
+        }
+        Ok(HeldSet::new(set.clone(), leases))
+    }
+
+    /// Counts the leases of a set as those that are taken and given back one by one.
+    fn count(&self, operation: &'static str, set: &HeldSet) {
+        let leases = set.leases().iter();
+        leases.for_each(|lease| self.metrics().ended(operation, lease.key.kind(), &lease.told()));
+    }
+
+    /// Asks about all of them in one round trip, and about those alone that need waiting or explaining.
+    async fn of_set(&self, set: &LeaseSet, op: fn(Proof) -> LockOp) -> Result<HeldSet, LeaseSetError> {
+        let ids = set.lock_ids();
+        let proofs: Vec<Proof> = ids.iter().map(|id| self.proof(id)).collect();
+        let ops: Vec<LockOp> = proofs.iter().cloned().map(op).collect();
+        let releases = matches!(ops.first(), Some(LockOp::Release(_)));
+        let answers = self.batch.ask_all(ops).await;
+        let mut members: Vec<Member> = Vec::with_capacity(ids.len());
+        for ((id, proof), answer) in ids.into_iter().zip(&proofs).zip(answers) {
+            members.push(match answer? {
+                Some(LockAnswer::Yours(holder) | LockAnswer::Held { holder, .. }) => Ok(Lease { id, holder }),
+                None if releases => self.backend.release_lock(proof).await?.map(|holder| Lease { id, holder }),
+                None => self.backend.check_lock(proof).await?.map(|holder| Lease { id, holder }),
+            });
+        }
+        self.held_set(set, members)
+    }
+
+    /// The set, if all of it is alive.
+    fn held_set(&self, set: &LeaseSet, members: Vec<Member>) -> Result<HeldSet, LeaseSetError> {
+        let (mut ended, mut others) = (Vec::new(), Vec::with_capacity(members.len()));
+        for (key, member) in set.keys().iter().zip(members) {
+            match member {
+                Ok(lease) => others.push(lease),
+                // Of a lock id that nobody knows only the set knows the key.
+                Err(no_lock) => {
+                    let no_lock = no_lock.seen_by(self.owner.as_deref());
+                    ended.push(NoLock { key: Some(key.clone()), ..no_lock });
+                }
+            }
+        }
+        if ended.is_empty() {
+            Ok(HeldSet::new(set.clone(), others))
+        } else {
+            Err(LeaseSetError::Ended { ended, others })
+        }
+    }
+
+    /// What to tell of all that was in the way. A secret that was used before will never do; others may go away.
+    fn refusal(&self, set: &LeaseSet, refused: Vec<(usize, Attempt)>, asker: &str) -> LockError {
+        let (mut held, mut reserved, mut lost) = (Vec::new(), Vec::new(), None);
+        for (at, attempt) in refused {
+            match attempt {
+                Attempt::Used(used) => {
+                    let key = used.key.clone().or_else(|| set.keys().get(at).cloned());
+                    return LockError::LockIdUsed(Box::new(NoLock { key, ..used.seen_by(Some(asker)) }));
+                }
+                Attempt::Held(holder) => held.push(self.seen_by(holder, Some(asker))),
+                Attempt::Reserved(holder) => reserved.push(self.seen_by(holder, Some(asker))),
+                Attempt::Lost | Attempt::Granted(_) => lost = lost.or(set.keys().get(at)),
+            }
+        }
+        match lost.or(set.keys().first()) {
+            Some(key) if held.is_empty() && reserved.is_empty() => LockError::LockingFailed { key: key.clone() },
+            _ => LockError::SomeLocked { held, reserved },
+        }
+    }
+}

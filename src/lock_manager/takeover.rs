@@ -1,0 +1,191 @@
+//! Taking a lease over from its holder, and ending all leases of somebody who is leaving.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use super::LockManager;
+use super::claim::{ToTheEnd, Unclaimed};
+use crate::error::{DatabaseError, TakeOverError};
+use crate::lease::transfer::TransferRequest;
+use crate::lease::{Holder, Lease, LockId, LockKey, Owner, askable};
+use crate::storage::{Attempt, LockRequest, Proof, TakenOver};
+use crate::telemetry::outcome::seen;
+
+/// Who may take a lease over from its holder: the application's rule for an aggregate type, see
+/// [`LockManager::with_take_over_permission`]. It is only asked about leases of others. A closure is one.
+pub trait TakeOverPermission: Send + Sync {
+    /// Whether `by` may end the lease of `holder` and get the lock. It is told who that is, also where the policy hides it from
+    /// `by`, and whether they are there: see [`Holder::presence`].
+    fn may_take_over(&self, by: &Owner, holder: &Holder) -> bool;
+}
+
+impl<F: Fn(&Owner, &Holder) -> bool + Send + Sync> TakeOverPermission for F {
+    fn may_take_over(&self, by: &Owner, holder: &Holder) -> bool {
+        self(by, holder)
+    }
+}
+
+/// The rules, by aggregate type.
+#[derive(Clone, Default)]
+pub(super) struct Permissions(Arc<HashMap<String, Arc<dyn TakeOverPermission>>>);
+
+impl Permissions {
+    /// One's own lease may always be moved to another tab. Where there is no rule, nobody takes from others.
+    fn permit(&self, by: &Owner, holder: &Holder) -> bool {
+        let rule = self.0.get(holder.key.kind());
+        by.id == holder.owner.id || rule.is_some_and(|rule| rule.may_take_over(by, holder))
+    }
+}
+
+impl fmt::Debug for Permissions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+impl LockManager {
+    /// Says who may take over leases on aggregates of one type. Without it nobody takes over from others.
+    pub fn with_take_over_permission(
+        mut self,
+        kind: impl Into<String>,
+        permission: impl TakeOverPermission + 'static,
+    ) -> Self {
+        Arc::make_mut(&mut self.permissions.0).insert(kind.into(), Arc::new(permission));
+        self
+    }
+
+    /// Ends somebody's lease and gets the lock, in one transaction, so that nobody comes in between. Names the generation
+    /// that was seen, so that it cannot hit a newer one, and a reason, which the holder is told
+    /// ([`LeaseLossReason::TakenOver`](crate::lease::LeaseLossReason::TakenOver)). A save that is under way under the lease is waited for.
+    ///
+    /// One's own lease may always be moved to another tab; who may take over from others is for the
+    /// [`TakeOverPermission`] of the type to say. (A [`break_lock`](Self::break_lock) asks nobody: there the caller decides.)
+    /// The lock id is a new one, made by the caller; asking again with it gives the same lease. If the future is dropped, what
+    /// it got is given back, as with [`try_lock`](Self::try_lock); whom it was taken from has lost it all the same.
+    ///
+    /// ```
+    /// # use tenure::{Database, LockId, LockKey, LockManager, Owner, lease::Holder, error::TakeOverError};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await?;
+    /// let supervisors = |by: &Owner, _holder: &Holder| by.id == "park";
+    /// let locks = LockManager::new(&db).with_take_over_permission("Order", supervisors);
+    /// let (kim, lee, park) = (Owner::new("kim", "Kim Minji"), Owner::new("lee", "Lee Junho"), Owner::new("park", "Park"));
+    /// let order = LockKey::new("Order", "1234");
+    ///
+    /// let seen = locks.try_lock(&order, &kim).await?.generation;
+    /// let refused = locks.take_over(&order, seen, &lee, LockId::random(), "I am in a hurry").await;
+    /// assert!(matches!(refused, Err(TakeOverError::NotPermitted(_))));
+    /// let lease = locks.take_over(&order, seen, &park, LockId::random(), "Kim is on holiday").await?;
+    /// assert_eq!(lease.generation, seen + 1);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`TakeOverError::HolderChanged`] when that generation is not held (any more); [`TakeOverError::NotPermitted`];
+    /// [`TakeOverError::NoReason`]; [`TakeOverError::ReasonTooLong`]; [`TakeOverError::ReasonNotPlain`]; [`TakeOverError::InvalidOwner`];
+    /// [`TakeOverError::Advisory`]; [`TakeOverError::Shared`]; [`TakeOverError::LimitReached`];
+    /// [`TakeOverError::LockIdUsed`]; [`TakeOverError::Database`]. With all of them the holder keeps the lease.
+    pub async fn take_over(
+        &self,
+        key: &LockKey,
+        generation: i64,
+        owner: &Owner,
+        id: LockId,
+        reason: &str,
+    ) -> Result<Lease, TakeOverError> {
+        let (locks, asked, owner, reason) = (self.clone(), key.clone(), owner.clone(), reason.to_owned());
+        let taking = ToTheEnd::new(|_gone| async move {
+            let lease = locks.take_from(&asked, generation, &owner, id, &reason).await;
+            lease.map(|lease| Unclaimed::new(lease, locks))
+        });
+        let taking = async { taking.await.map(Unclaimed::claim) };
+        let lease = seen(self.metrics(), "take_over", Some(key.kind()), taking).await?;
+        self.sign_of_life(&lease.id, &lease);
+        Ok(lease)
+    }
+
+    async fn take_from(
+        &self,
+        key: &LockKey,
+        generation: i64,
+        owner: &Owner,
+        id: LockId,
+        reason: &str,
+    ) -> Result<Lease, TakeOverError> {
+        let reason = TransferRequest::text(reason)?;
+        let policy = self.policy(key.kind());
+        if reason.is_empty() {
+            return Err(TakeOverError::NoReason);
+        }
+        if !policy.is_exclusive() {
+            return Err(TakeOverError::Advisory { key: key.clone() });
+        }
+        owner.check()?;
+        if key.problem().is_some() {
+            return Err(TakeOverError::HolderChanged { held_now: Vec::new() });
+        }
+        let request = LockRequest { key: key.clone(), lock: id.hash(), owner: owner.clone(), policy, shared: false };
+        // A generation belongs to one owner for good, so what is permitted now is still permitted when it is done.
+        // The rule is the application's, and is told who it is about.
+        let holders = self.backend.holders(key).await?;
+        let Some(holder) = holders.iter().find(|holder| holder.generation == generation) else {
+            return self.taken_before(request, generation, id).await;
+        };
+        if holder.shared {
+            return Err(TakeOverError::Shared { key: key.clone() });
+        }
+        if !self.permissions.permit(owner, holder) {
+            return Err(TakeOverError::NotPermitted(Box::new(self.seen_by(holder.clone(), Some(&owner.id)))));
+        }
+        // Who moves their own lease to another tab holds no more than before.
+        let _turn = if owner.id == holder.owner.id { None } else { self.room_for(&request).await? };
+        match self.backend.take_over(&request, generation, reason).await? {
+            // The lock id held it before: that this was asked again has to be seen, see `taken_before`.
+            TakenOver::Granted(granted) if granted.generation == generation => self.again(&request, granted, id).await,
+            TakenOver::Granted(granted) => {
+                tracing::info!(lock = ?key, generation, by = ?owner.id, owner = ?holder.owner.id, "lock taken over");
+                Ok(self.granted(id, granted))
+            }
+            TakenOver::Changed => self.taken_before(request, generation, id).await,
+            TakenOver::Used(no_lock) => Err(TakeOverError::LockIdUsed(Box::new(no_lock.seen_by(Some(&owner.id))))),
+        }
+    }
+
+    /// The generation is not held any more: perhaps because the same request came before, and its answer was lost.
+    async fn taken_before(&self, request: LockRequest, generation: i64, id: LockId) -> Result<Lease, TakeOverError> {
+        let LockRequest { key, lock, owner, .. } = &request;
+        match self.backend.check_lock(&Proof { lock: *lock, owner: Some(owner.id.clone()) }).await? {
+            Ok(holder) if holder.key == *key && Some(holder.generation) == generation.checked_add(1) => {
+                self.again(&request, holder, id).await
+            }
+            _ => Err(TakeOverError::HolderChanged { held_now: self.holders_seen_by(key, Some(&owner.id)).await? }),
+        }
+    }
+
+    /// The lease that the lock id holds already, asked for again, so that whoever got it at first and has gone does not give it
+    /// back.
+    async fn again(&self, request: &LockRequest, held: Holder, id: LockId) -> Result<Lease, TakeOverError> {
+        match self.backend.try_lock(request).await? {
+            Attempt::Granted(holder) if holder.generation == held.generation => Ok(Lease { id, holder }),
+            _ => {
+                let held_now = self.holders_seen_by(&request.key, Some(&request.owner.id)).await?;
+                Err(TakeOverError::HolderChanged { held_now })
+            }
+        }
+    }
+
+    /// Gives back everything that somebody holds, in all their tabs: when they sign out, or leave for good. Answers what
+    /// was freed, the longest-held first. Who may do this is for the caller to decide.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]: nothing was freed.
+    pub async fn release_all(&self, owner_id: &str) -> Result<Vec<Holder>, DatabaseError> {
+        let owner_id = askable(owner_id);
+        let mut released = seen(self.metrics(), "release_all", None, self.backend.release_all(&owner_id)).await?;
+        released.iter().for_each(|holder| self.hub.touched(&holder.key));
+        released.sort_by(|one, other| (one.since, &one.key).cmp(&(other.since, &other.key)));
+        Ok(released)
+    }
+}

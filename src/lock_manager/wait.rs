@@ -1,0 +1,289 @@
+//! Waiting for a lock, in the order of arrival.
+
+use std::future::IntoFuture;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+
+use super::LockManager;
+use super::claim::Unclaimed;
+use crate::error::{DatabaseError, LockError};
+use crate::lease::limits::Limit;
+use crate::lease::{Lease, LockId, LockKey, Owner};
+use crate::storage::watching::Ticket;
+use crate::storage::{LockHash, patience};
+use crate::telemetry::outcome::{Outcome, seen};
+use crate::watch::{Called, Place, random};
+
+/// How long it is waited after the database had no answer, before it is asked again.
+const PAUSE: Duration = Duration::from_millis(100);
+
+impl LockManager {
+    /// Takes the lock when it is free and the caller's turn has come: in the order of arrival, across processes. Await it.
+    ///
+    /// The place in line is a row that is kept by the signs of life of this process: behind a process that dies nobody
+    /// waits for longer than ten seconds. Whoever drops the future leaves the line at once, and a lease that was just
+    /// granted is given back, as after [`try_lock`](Self::try_lock).
+    ///
+    /// Nobody in line passes another. Somebody who does not stand in it, with [`try_lock`](Self::try_lock), gets the lock if
+    /// they come in the moment after it became free; then those in line keep their places. A hand-over
+    /// ([`hand_over`](Self::hand_over)) goes to whom it was made to. Of a shared lock all of those who read have to go first,
+    /// and new ones may come. An advisory lock excludes nobody, so nobody waits.
+    ///
+    /// The same person in two tabs has two places, and waits for themselves. The same lock id has one: asking again with it
+    /// ([`with_id`](Acquisition::with_id)) keeps the place, or gives the lease that it holds by then.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use tenure::{Database, LockKey, LockManager, Owner, error::LockError};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await?;
+    /// # let (locks, order) = (LockManager::new(&db), LockKey::new("Order", "1234"));
+    /// # let (kim, lee) = (Owner::new("kim", "Kim"), Owner::new("lee", "Lee"));
+    /// let kims = locks.try_lock(&order, &kim).await?;
+    /// let refused = locks.lock(&order, &lee).within(Duration::from_millis(10)).await;
+    /// assert!(matches!(refused, Err(LockError::LockTimeout { holder: Some(holder), .. }) if holder.owner == kim));
+    ///
+    /// let waiting = tokio::spawn(locks.lock(&order, &lee).within(Duration::from_secs(60)).into_future());
+    /// locks.release_lock(kims.id()).await?;
+    /// assert_eq!(waiting.await??.owner, lee);
+    /// # Ok(()) }
+    /// ```
+    pub fn lock(&self, key: &LockKey, owner: &Owner) -> Acquisition {
+        Acquisition {
+            locks: self.clone(),
+            key: key.clone(),
+            owner: owner.clone(),
+            id: None,
+            within: self.limits.longest_wait,
+        }
+    }
+}
+
+/// A lock that is going to be waited for: await it.
+///
+/// # Errors
+/// [`LockError::LockTimeout`] with the holder, when it did not become free in time; [`LockError::LimitReached`] at once for
+/// a wait that is longer than the [`Limits`](crate::lease::Limits) allow, or for one wait too many of the same owner;
+/// [`LockError::LockIdUsed`]; [`LockError::InvalidKey`]; [`LockError::Database`].
+#[must_use = "nobody waits until it is awaited"]
+#[derive(Debug)]
+pub struct Acquisition {
+    locks: LockManager,
+    key: LockKey,
+    owner: Owner,
+    id: Option<LockId>,
+    within: Duration,
+}
+
+impl Acquisition {
+    /// Waits for so long at most, whatever it is that is waited for: somebody's lease, a save under one that has run out, a
+    /// connection. Without this it is as long as the [`Limits`](crate::lease::Limits) allow: five minutes, unless
+    /// they were set.
+    pub fn within(mut self, wait: Duration) -> Self {
+        self.within = wait;
+        self
+    }
+
+    /// With a lock id that the caller made, as in [`try_lock_as`](LockManager::try_lock_as).
+    pub fn with_id(mut self, id: LockId) -> Self {
+        self.id = Some(id);
+        self
+    }
+
+    async fn run(self) -> Result<Lease, LockError> {
+        let (locks, kind, asked) = (self.locks.clone(), self.key.kind().to_owned(), Instant::now());
+        let answer = seen(locks.metrics(), "lock", Some(&kind), self.wait()).await;
+        locks.metrics().waited(&kind, asked.elapsed(), answer.told().outcome);
+        answer
+    }
+
+    /// The wait is a task of its own: it is never cut between being granted the lock and knowing it.
+    async fn wait(self) -> Result<Lease, LockError> {
+        if let Some(invalid) = LockError::of_invalid(&self.key) {
+            return Err(invalid);
+        }
+        let longest = self.locks.limits.longest_wait;
+        if self.within > longest {
+            let most = u64::try_from(longest.as_millis()).unwrap_or(u64::MAX);
+            return Err(LockError::LimitReached { limit: Limit::LongestWait, most });
+        }
+        let (answer, granted) = oneshot::channel();
+        tokio::spawn(Waiter::new(self).answer(answer));
+        let gone = DatabaseError::Cancelled;
+        granted.await.unwrap_or(Err(gone.into())).map(Unclaimed::claim)
+    }
+}
+
+impl IntoFuture for Acquisition {
+    type Output = Result<Lease, LockError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+type TransferReply = oneshot::Sender<Result<Unclaimed, LockError>>;
+
+/// Somebody who waits.
+struct Waiter {
+    locks: LockManager,
+    key: LockKey,
+    owner: Owner,
+    id: LockId,
+    /// Whether the lock id may hold the lock already, or have a place in line.
+    known: bool,
+    asked: Instant,
+    within: Duration,
+}
+
+impl Waiter {
+    fn new(Acquisition { locks, key, owner, id, within }: Acquisition) -> Self {
+        let known = id.is_some();
+        let id = id.unwrap_or_else(LockId::random);
+        Waiter { locks, key, owner, id, known, asked: Instant::now(), within }
+    }
+
+    async fn answer(self, mut answer: TransferReply) {
+        let outcome = match patience::within(self.within, self.acquire(&mut answer)).await {
+            // What was waited for when the time was over is not what was asked for.
+            Err(LockError::Database(DatabaseError::Busy(_) | DatabaseError::LockTimeout { .. }))
+                if self.asked.elapsed() >= self.within =>
+            {
+                Err(self.timed_out().await)
+            }
+            outcome => outcome,
+        };
+        let outcome = outcome.transpose();
+        if let Some(outcome) = outcome {
+            let outcome = outcome.map(|lease| Unclaimed::new(lease, self.locks.clone()));
+            // If nobody waits for it any more, it is dropped here, and given back.
+            let _ = answer.send(outcome);
+        }
+    }
+
+    /// The lease; none if whoever waited has gone.
+    async fn acquire(&self, answer: &mut TransferReply) -> Result<Option<Lease>, LockError> {
+        if !self.locks.policy(self.key.kind()).is_exclusive() {
+            return self.locks.try_lock_as(&self.key, &self.owner, self.id.clone()).await.map(Some);
+        }
+        // That it was asked for again is left behind in the database: whoever was granted it and has gone must not give it back.
+        if self.known
+            && let Ok(held) = self.locks.acting_for(&self.owner).check_lock(&self.id).await
+            && held.key == self.key
+            && let Some(lease) = self.attempt().await?
+        {
+            return Ok(Some(lease));
+        }
+        if !self.locks.backend.in_line(&self.key).await?
+            && let Some(lease) = self.attempt().await?
+        {
+            return Ok(Some(lease));
+        }
+        let left = self.within.saturating_sub(self.asked.elapsed());
+        if left.is_zero() {
+            return Err(self.timed_out().await);
+        }
+        self.stand_in_line(left, answer).await
+    }
+
+    async fn stand_in_line(&self, left: Duration, answer: &mut TransferReply) -> Result<Option<Lease>, LockError> {
+        let (lock, waiter) = (self.id.hash(), random());
+        let ticket = Ticket {
+            key: self.key.clone(),
+            lock,
+            owner: self.owner.clone(),
+            process: self.locks.hub.process(),
+            waiter,
+            within: left,
+            most: self.locks.limits.waits_per_owner,
+        };
+        let Some(number) = self.locks.backend.enter_line(&ticket).await? else {
+            return Err(LockError::LimitReached { limit: Limit::WaitsPerOwner, most: ticket.most.into() });
+        };
+        self.locks.hub.touched(&self.key);
+        let place = Place::new(&self.locks.hub, number, &ticket);
+        let outcome = self.wait(&place, &ticket, answer).await;
+        drop(place);
+        self.leave(lock, waiter).await;
+        // What this one did not take is for the next.
+        self.locks.hub.touched(&self.key);
+        outcome
+    }
+
+    /// Gives the place back, also when the time is over. A database that does not answer is not waited for.
+    async fn leave(&self, lock: LockHash, waiter: i64) {
+        let (backend, key) = (Arc::clone(&self.locks.backend), self.key.clone());
+        let leave = async move {
+            if let Err(error) = backend.leave_line(&lock, waiter).await {
+                tracing::debug!(%error, lock = ?key, "a place in line was not given back; it runs out");
+            }
+        };
+        // A task of its own goes on, and has the time that an operation has.
+        let _ = tokio::time::timeout(patience::GRACE, tokio::spawn(leave)).await;
+    }
+
+    async fn wait(
+        &self,
+        place: &Place,
+        ticket: &Ticket,
+        answer: &mut TransferReply,
+    ) -> Result<Option<Lease>, LockError> {
+        loop {
+            tokio::select! {
+                biased;
+                () = answer.closed() => return Ok(None),
+                called = place.called() => match called {
+                    Called::Offered => {
+                        if let Some(lease) = self.attempt().await? {
+                            return Ok(Some(lease));
+                        }
+                        // Somebody was faster; perhaps they have gone again already.
+                        self.locks.hub.look(&self.key);
+                    }
+                    Called::PlaceLost => {
+                        if let Some(number) = self.locks.backend.enter_line(ticket).await? {
+                            place.has_ticket(number);
+                        }
+                    }
+                    Called::Closed => return Err(DatabaseError::Closed.into()),
+                },
+                () = tokio::time::sleep_until((self.asked + self.within).into()) => {
+                    return Err(self.timed_out().await);
+                }
+            }
+        }
+    }
+
+    /// Takes the lock if it is free.
+    async fn attempt(&self) -> Result<Option<Lease>, LockError> {
+        match self.locks.try_lock_as(&self.key, &self.owner, self.id.clone()).await {
+            Ok(lease) => Ok(Some(lease)),
+            Err(LockError::AlreadyLocked(_) | LockError::Reserved { .. } | LockError::LockingFailed { .. }) => Ok(None),
+            Err(LockError::Database(error)) if error.is_retryable() => {
+                tracing::debug!(%error, lock = ?self.key, "a lock that became free was not taken yet; trying again");
+                tokio::time::sleep(PAUSE).await;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn timed_out(&self) -> LockError {
+        let ask = patience::afresh(patience::GRACE, self.locks.holders_seen_by(&self.key, Some(&self.owner.id)));
+        // Who it was is only said to people: a database that does not answer is not waited for.
+        let holders = tokio::time::timeout(patience::GRACE, ask).await.unwrap_or(Ok(Vec::new()));
+        match holders {
+            Ok(holders) => LockError::LockTimeout {
+                key: self.key.clone(),
+                waited: self.asked.elapsed(),
+                holder: holders.into_iter().next().map(Box::new),
+            },
+            Err(error) => error.into(),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Those who share a round trip, and the answers that each of them gets.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use super::{Answer, MOST, Waiting};
+use crate::error::DatabaseError;
+use crate::lease::LockKey;
+use crate::row_lock::mode::Wait;
+use crate::storage::{Backend, LockAnswer, LockHash, LockOp, LockRequest, patience};
+
+/// Those who go together: no two with the same key or lock id, except that many may ask for one key.
+#[derive(Default)]
+pub(super) struct Round {
+    ops: Vec<LockOp>,
+    answers: Vec<oneshot::Sender<Answer>>,
+    /// Who asks for the same key as one of them.
+    rivals: Vec<(usize, LockRequest, oneshot::Sender<Answer>)>,
+    keys: HashMap<LockKey, usize>,
+    locks: HashSet<LockHash>,
+}
+
+impl Round {
+    /// Takes along who can go together, in their order. Those who cannot stay in front of those who came after them.
+    pub(super) fn of(queue: &mut VecDeque<Waiting>) -> Self {
+        let (mut round, mut later) = (Round::default(), Vec::new());
+        while round.ops.len() < MOST {
+            let Some(waiting) = queue.pop_front() else { break };
+            if waiting.has_gone() {
+                continue;
+            }
+            if let Err(waiting) = round.add(waiting) {
+                later.push(waiting);
+            }
+        }
+        later.into_iter().rev().for_each(|waiting| queue.push_front(waiting));
+        round
+    }
+
+    /// How many get an answer by it.
+    pub(super) fn on_board(&self) -> usize {
+        self.ops.len() + self.rivals.len()
+    }
+
+    /// Takes somebody along, or gives them back to go with the next round.
+    fn add(&mut self, waiting: Waiting) -> Result<(), Waiting> {
+        let Waiting { op, answer, gone } = waiting;
+        match op {
+            LockOp::Take(request) if self.keys.contains_key(&request.key) => {
+                self.rivals.push((self.keys[&request.key], request, answer));
+                return Ok(());
+            }
+            op if !self.locks.insert(*op.lock()) => return Err(Waiting { op, answer, gone }),
+            op => {
+                if let LockOp::Take(request) = &op {
+                    self.keys.insert(request.key.clone(), self.ops.len());
+                }
+                self.ops.push(op);
+            }
+        }
+        self.answers.push(answer);
+        Ok(())
+    }
+
+    pub(super) async fn run(self, backend: &Arc<dyn Backend>) {
+        let batch = patience::within(Wait::default().budget(), backend.lock_batch(&self.ops));
+        let answers = settled(batch.await, self.ops.len());
+        for (at, rival, sender) in self.rivals {
+            let _ = sender.send(self.ops.get(at).zip(answers.get(at)).map_or(Ok(None), |(op, answer)| {
+                answer.clone().map(|answer| answer.and_then(|answer| beside(op, answer, &rival)))
+            }));
+        }
+        for (sender, answer) in self.answers.into_iter().zip(answers) {
+            // Whoever has gone away meanwhile has no answer to get.
+            let _ = sender.send(answer);
+        }
+    }
+}
+
+/// What the answer to one who asked for a key says to another who asked for it at the same moment.
+fn beside(op: &LockOp, answer: LockAnswer, rival: &LockRequest) -> Option<LockAnswer> {
+    let LockOp::Take(asked) = op else { return None };
+    let (holder, lock) = match answer {
+        LockAnswer::Yours(holder) => (holder, asked.lock.to_vec()),
+        LockAnswer::Held { holder, lock } => (holder, lock),
+    };
+    (lock != rival.lock).then_some(LockAnswer::Held { holder, lock })
+}
+
+/// An answer for each. Where the database is not there, nobody need ask again; any other error may be the fault of one of
+/// them, or of two that met, so each asks alone.
+pub(super) fn settled(answers: Result<Vec<Option<LockAnswer>>, DatabaseError>, count: usize) -> Vec<Answer> {
+    match answers {
+        Ok(answers) => answers.into_iter().map(Ok).collect(),
+        Err(
+            error @ (DatabaseError::ConnectionLost(_)
+            | DatabaseError::OutcomeUnknown(_)
+            | DatabaseError::Busy(_)
+            | DatabaseError::Closed),
+        ) => vec![Err(error); count],
+        Err(error) => {
+            tracing::debug!(%error, count, "a batch failed; each of it is asked alone");
+            vec![Ok(None); count]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lease::Owner;
+    use crate::lease::policy::LockPolicy;
+
+    #[test]
+    fn those_who_want_the_same_key_are_on_board_with_one_question() {
+        let mut receivers = Vec::new();
+        let mut queue: VecDeque<Waiting> = (1..=3)
+            .map(|lock| {
+                let (answer, receiver) = oneshot::channel();
+                receivers.push(receiver);
+                let (key, owner, policy) =
+                    (LockKey::new("Order", "1"), Owner::new("kim", "Kim"), LockPolicy::exclusive());
+                let request = LockRequest { key, lock: [lock; 32], owner, policy, shared: false };
+                Waiting { op: LockOp::Take(request), answer, gone: None }
+            })
+            .collect();
+        receivers.pop();
+        let round = Round::of(&mut queue);
+        assert_eq!((round.on_board(), round.ops.len()), (2, 1), "the third has gone away");
+    }
+}

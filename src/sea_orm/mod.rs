@@ -1,0 +1,185 @@
+//! SeaORM entities inside a [`Transaction`], with optimistic versions. (Feature `sea-orm`, for SeaORM 2.)
+//!
+//! [`Transaction::sea_orm`] gives a [`SeaOrm`]: what SeaORM calls a connection, on the transaction's own. Entities,
+//! aggregates and leases then commit together or not at all. Three lines give an entity a version
+//! ([`Versioned`]), and [`VersionedActiveModel`] saves it if it is still the one that was read:
+//!
+//! ```
+//! use sea_orm::entity::prelude::*;
+//! use sea_orm::{IntoActiveModel, Set};
+//! use tenure::sea_orm::{Versioned, VersionedActiveModel};
+//! use tenure::{Database, Error, Version};
+//!
+//! mod parcel {
+//!     use sea_orm::entity::prelude::*;
+//!
+//!     #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+//!     #[sea_orm(table_name = "parcel")]
+//!     pub struct Model {
+//!         #[sea_orm(primary_key)]
+//!         pub id: i64,
+//!         pub label: String,
+//!         pub version: tenure::Version, // or i32, i64
+//!     }
+//!     #[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
+//!     pub enum Relation {}
+//!     impl ActiveModelBehavior for ActiveModel {}
+//! }
+//!
+//! impl Versioned for parcel::Entity {
+//!     const VERSION: parcel::Column = parcel::Column::Version;
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = tempfile::tempdir()?;
+//! # let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await?;
+//! # let mut tx = db.begin().await?;
+//! # tx.sea_orm()?.execute_unprepared("create table parcel (id integer primary key, label text not null, version bigint not null)").await?;
+//! # tx.commit().await?;
+//! let mut tx = db.begin().await?;
+//! let conn = tx.sea_orm()?;
+//! let parcel = parcel::ActiveModel { label: Set("tea".into()), version: Set(Version::FIRST), ..Default::default() };
+//! let parcel = parcel.insert(&conn).await?;
+//! tx.commit().await?;
+//!
+//! // A form was opened at version 1, and travels with it.
+//! let seen = parcel.version;
+//! let mut tx = db.begin().await?;
+//! let conn = tx.sea_orm()?;
+//! let now = parcel::Entity::find_by_id(parcel.id).one(&conn).await?.expect("it was inserted");
+//! let mut edited = now.into_active_model().expecting(seen)?; // a VersionConflict if somebody was faster
+//! edited.label = Set("green tea".into());
+//! let saved = edited.update_versioned(&conn).await?; // … set label = ?, version = version + 1 where id = ? and version = ?
+//! assert_eq!(saved.version.number(), 2);
+//! tx.commit().await?;
+//!
+//! // Whoever still has version 1 in hand is refused, and told.
+//! let mut tx = db.begin().await?;
+//! let conn = tx.sea_orm()?;
+//! let mut late = parcel.into_active_model();
+//! late.label = Set("black tea".into());
+//! let refused = late.update_versioned(&conn).await;
+//! let Err(Error::OptimisticLockingFailure(conflict)) = refused else { panic!("{refused:?}") };
+//! assert_eq!((conflict.expected, conflict.actual), (Version::FIRST, Some(saved.version)));
+//! # Ok(()) }
+//! ```
+//!
+//! # What is promised
+//!
+//! - **After an error nothing is committed.** A SeaORM statement that fails, or whose future is dropped half-way, poisons
+//!   the transaction as tenure's own do: what follows, and [`Transaction::commit`], fail with the first cause, also when
+//!   the error was swallowed.
+//! - **The driver's error is kept** in the [`DbErr`], so that [`DbErr::sql_err`] finds a violated constraint. Only a wait
+//!   that was too long says so in tenure's words. `?` turns a `DbErr` into a [`DatabaseError`] or an
+//!   [`Error`](crate::Error) that knows whether trying again can help.
+//! - **Row locks go by the transaction's deadline.** `lock_exclusive()` and `lock_shared()` wait on PostgreSQL and MariaDB
+//!   as long as [`Database::begin_within`](crate::Database::begin_within) allows (on MySQL in whole seconds), and so do
+//!   writes; only [`execute_unprepared`](ConnectionTrait::execute_unprepared) waits on MariaDB and MySQL as long as the
+//!   server says. For SQLite, SeaORM writes no lock clauses, silently; in here nothing is lost by that, because the
+//!   transaction has excluded all other writers from its beginning.
+//!
+//! # What is not
+//!
+//! A plain `update`, `save` or `update_many` of SeaORM checks no version and raises none: write versioned entities with
+//! [`VersionedActiveModel`] only. Do not end the transaction by SQL of your own. The debug mode that finds orders of locks
+//! does not see those that SeaORM takes.
+//!
+//! `SeaOrm` is no `TransactionTrait`: a transaction inside the transaction does not compile, and neither do the nested
+//! saves of `ActiveModelEx`, which begin one; save each part by itself. It is no `StreamTrait` either: rows come all at
+//! once.
+//!
+//! ```compile_fail
+//! use sea_orm::TransactionTrait;
+//!
+//! # async fn nested(tx: &mut tenure::Transaction) -> Result<(), Box<dyn std::error::Error>> {
+//! let inner = tx.sea_orm()?.begin().await?;
+//! # Ok(()) }
+//! ```
+
+mod column;
+mod versioned;
+
+use async_trait::async_trait;
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr, Statement};
+use tokio::sync::Mutex;
+
+use crate::error::DatabaseError;
+use crate::storage::sea_orm::{Failure, SeaOrmStatements};
+use crate::unit_of_work::transaction::Transaction;
+
+pub use versioned::{Versioned, VersionedActiveModel};
+
+/// The connection of a [`Transaction`], as SeaORM wants it: pass `&conn` where SeaORM takes a connection.
+///
+/// Statements that are awaited together run one after the other. It ends nothing: commit the transaction itself.
+pub struct SeaOrm<'t> {
+    /// SeaORM shares its connections.
+    transaction: Mutex<&'t mut Transaction>,
+    dialect: DbBackend,
+}
+
+/// SeaORM's entities and queries in the same transaction.
+impl Transaction {
+    /// The transaction as a connection for SeaORM.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Poisoned`] when something had failed.
+    pub fn sea_orm(&mut self) -> Result<SeaOrm<'_>, DatabaseError> {
+        let dialect = self.usable()?.as_sea_orm().dialect();
+        self.note(Ok(()))?;
+        Ok(SeaOrm { transaction: Mutex::new(self), dialect })
+    }
+}
+
+/// What is asked for one statement; its result goes through [`note`].
+fn usable(transaction: &mut Transaction, kind: Kind) -> Result<&mut dyn SeaOrmStatements, DbErr> {
+    match transaction.usable() {
+        Ok(backend) => Ok(backend.as_sea_orm()),
+        Err(poisoned) => Err(kind(Failure::from(poisoned).into_runtime_error())),
+    }
+}
+
+/// The transaction keeps what an error means to it, and SeaORM gets it in the form that it knows.
+fn note<T>(transaction: &mut Transaction, kind: Kind, result: Result<T, Failure>) -> Result<T, DbErr> {
+    let meaning = result.as_ref().err().map(|failure| failure.meaning.clone());
+    let _noted = transaction.note(meaning.map_or(Ok(()), Err));
+    result.map_err(|failure| kind(failure.into_runtime_error()))
+}
+
+/// Which of SeaORM's errors it is.
+type Kind = fn(RuntimeErr) -> DbErr;
+
+#[async_trait]
+impl ConnectionTrait for SeaOrm<'_> {
+    fn get_database_backend(&self) -> DbBackend {
+        self.dialect
+    }
+
+    async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
+        let mut transaction = self.transaction.lock().await;
+        let done = usable(&mut transaction, DbErr::Exec)?.execute(statement).await;
+        note(&mut transaction, DbErr::Exec, done)
+    }
+
+    async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
+        let mut transaction = self.transaction.lock().await;
+        let done = usable(&mut transaction, DbErr::Exec)?.execute_unprepared(sql).await;
+        note(&mut transaction, DbErr::Exec, done)
+    }
+
+    async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        Ok(self.query_all_raw(statement).await?.into_iter().next())
+    }
+
+    async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        let mut transaction = self.transaction.lock().await;
+        let done = usable(&mut transaction, DbErr::Query)?.query(statement).await;
+        note(&mut transaction, DbErr::Query, done)
+    }
+}
+
+impl std::fmt::Debug for SeaOrm<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SeaOrm").field("dialect", &self.dialect).finish_non_exhaustive()
+    }
+}

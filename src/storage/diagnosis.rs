@@ -1,0 +1,159 @@
+//! What `tenure doctor` says about a database.
+
+use std::fmt;
+
+use crate::storage::capabilities::Capabilities;
+
+/// The state of a database, as found without changing anything in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Diagnosis {
+    /// What it is, and what it can do.
+    pub capabilities: Capabilities,
+    /// How the connection is protected, as the server says.
+    pub transport: Transport,
+    /// The settings that decide whether acknowledged locks survive.
+    pub settings: Vec<Setting>,
+    /// How far its clock is ahead of this machine's, in milliseconds; half a round trip is not known. Nothing is decided by
+    /// this machine's clock, so a difference only confuses people who compare times.
+    pub clock_ahead_ms: i64,
+    /// The numbers of the migrations that were applied.
+    pub applied: Vec<i64>,
+    /// The numbers of the migrations that this release knows.
+    pub known: Vec<i64>,
+}
+
+/// How the connection to a database is protected on the way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Transport {
+    /// There is no way: the database is a file that this process opens itself.
+    File,
+    /// By TLS.
+    Tls {
+        /// The version, in the words of the server: `TLSv1.3`.
+        version: String,
+        /// The cipher suite, in the words of the server.
+        cipher: String,
+        /// What was checked of the server's certificate.
+        certificate: CertificateCheck,
+    },
+    /// Not at all.
+    Plaintext {
+        /// Whether the server is on this machine.
+        local: bool,
+    },
+}
+
+/// What is checked of a server's certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CertificateCheck {
+    /// Nothing: who can change what is sent on the way can pose as the server.
+    Nothing,
+    /// Who signed it, but not which host it names.
+    Authority,
+    /// Who signed it, and that it names the host of the URL.
+    AuthorityAndHost,
+}
+
+/// As the doctor says it.
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Transport::File => f.write_str("none, the database is a file"),
+            Transport::Tls { version, cipher, certificate } => {
+                write!(f, "{version}, {cipher}; ")?;
+                f.write_str(match certificate {
+                    CertificateCheck::Nothing => {
+                        "the server's certificate is NOT CHECKED: `sslmode=verify-full` (PostgreSQL) or \
+                         `ssl-mode=VERIFY_IDENTITY` (MariaDB, MySQL) in the URL does it"
+                    }
+                    CertificateCheck::Authority => {
+                        "the server's certificate is checked, but not that it names this host"
+                    }
+                    CertificateCheck::AuthorityAndHost => "the server's certificate is checked",
+                })
+            }
+            Transport::Plaintext { local: true } => f.write_str("plaintext, on this machine"),
+            Transport::Plaintext { local: false } => f.write_str(
+                "PLAINTEXT over the network, because it was allowed: anybody on the way reads and changes it",
+            ),
+        }
+    }
+}
+
+/// A setting that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value.
+    pub value: String,
+    /// What it has to be.
+    pub wanted: &'static str,
+    /// Whether it is.
+    pub good: bool,
+    /// What happens if it is not.
+    pub risk: &'static str,
+}
+
+impl Setting {
+    /// A setting, which is good if it is what is wanted, or anything but `off` where that is all that is wanted.
+    pub(crate) fn new(name: &'static str, value: String, wanted: &'static str, risk: &'static str) -> Self {
+        let good = match wanted {
+            "not off" => value != "off",
+            wanted => value.eq_ignore_ascii_case(wanted),
+        };
+        Setting { name, value, wanted, good, risk }
+    }
+}
+
+/// For refusals: the setting, the risk, and the way out.
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Setting { name, value, wanted, risk, .. } = self;
+        write!(f, "{name} is `{value}`, wanted: {wanted}. {risk} Set it, or connect with `allow_unsafe_durability`")
+    }
+}
+
+impl Diagnosis {
+    /// Whether tenure can be used as it is: no setting loses locks, and the tables are of this release or there are none
+    /// yet.
+    pub fn is_healthy(&self) -> bool {
+        self.settings.iter().all(|setting| setting.good) && !self.is_newer()
+    }
+
+    /// Whether a newer release has been here.
+    fn is_newer(&self) -> bool {
+        self.applied.iter().any(|number| !self.known.contains(number))
+    }
+
+    fn schema(&self) -> String {
+        let list = |numbers: &[i64]| numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+        let missing: Vec<_> = self.known.iter().copied().filter(|number| !self.applied.contains(number)).collect();
+        match (self.is_newer(), &missing[..]) {
+            (true, _) => {
+                format!("NEWER than this release: it has {}, known are {}", list(&self.applied), list(&self.known))
+            }
+            (false, []) => format!("up to date ({})", list(&self.applied)),
+            (false, missing) => format!("{} will be applied at the next start", list(missing)),
+        }
+    }
+}
+
+/// One screen.
+impl fmt::Display for Diagnosis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.capabilities)?;
+        writeln!(f, "connection                {}", self.transport)?;
+        writeln!(f, "clock                     {:+} ms from this machine's", self.clock_ahead_ms)?;
+        writeln!(f, "schema                    {}", self.schema())?;
+        for setting in &self.settings {
+            let Setting { name, value, wanted, risk, .. } = setting;
+            let verdict = if setting.good { "ok".to_owned() } else { format!("BAD, wanted: {wanted}. {risk}") };
+            writeln!(f, "{name:<25} {value}  {verdict}")?;
+        }
+        f.write_str(if self.is_healthy() { "\nhealthy" } else { "\nNOT healthy: see the lines in capitals" })
+    }
+}

@@ -1,0 +1,363 @@
+//! MariaDB and MySQL: row locks of InnoDB, READ COMMITTED, the server's clock.
+//!
+//! Leases are held to the end of a saving transaction by a lock on their row: takeovers wait, and so do heartbeats. On
+//! MariaDB waits end through `max_statement_time`, set for each statement that may wait and shrunk from lock to lock;
+//! MySQL only knows whole seconds, and for the last of them is asked again and again. Nothing here was run on MySQL, but
+//! its way of waiting was run on MariaDB.
+
+mod batch;
+mod blocker;
+mod connect;
+mod connection;
+mod deadline;
+mod errors;
+mod leases;
+mod list;
+mod load;
+mod lock;
+mod operation;
+mod removed;
+mod requests;
+mod resume;
+mod revision;
+mod rows;
+#[cfg(feature = "sea-orm")]
+pub(super) mod sea_orm;
+mod session;
+mod sets;
+mod slots;
+mod statements;
+mod sweep;
+mod takeover;
+mod transaction;
+mod underway;
+mod values;
+mod watch;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sqlx::MySqlPool;
+
+use crate::aggregate::Stored;
+use crate::aggregate::mapping::Mapping;
+use crate::aggregate::value::Value;
+use crate::clock::ManualClock;
+use crate::error::DatabaseError;
+use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
+use crate::lease::transfer::{TransferReply, TransferRequest};
+use crate::lease::{HeldByType, Holder, LockKey, NoLock, Owner};
+use crate::row_lock::mode::Wait;
+use crate::storage::capabilities::{Capabilities, Granularity};
+use crate::storage::operation::OperationId;
+use crate::storage::{
+    Asked, Asking, Attempt, AttemptAll, Backend, BackendTransaction, LockAnswer, LockHash, LockOp, LockRequest, Proof,
+    RowPlace, Slice, SweptRows, TakenOver, patience,
+};
+use crate::version::conflict::Change;
+
+pub(crate) use connect::diagnose;
+use connection::{Connections, OpenTransaction};
+use deadline::Flavour;
+use session::Session;
+use transaction::MySqlTransaction;
+
+/// A MariaDB or MySQL database.
+#[derive(Debug)]
+pub(crate) struct MySql {
+    connections: Connections,
+    time: Time,
+    version: String,
+}
+
+/// The server's own clock, or that of a test.
+#[derive(Debug, Clone)]
+struct Time(Option<ManualClock>);
+
+impl Time {
+    /// What statements are given as the time: nothing, so that they ask the server.
+    fn given(&self) -> Option<i64> {
+        self.0.as_ref().map(ManualClock::millis)
+    }
+}
+
+impl MySql {
+    /// The pool, for the user's own queries.
+    pub(crate) fn pool(&self) -> &MySqlPool {
+        &self.connections.pool
+    }
+
+    /// Applies the application's own migrations.
+    pub(crate) async fn migrate(&self, migrator: &sqlx::migrate::Migrator) -> Result<(), DatabaseError> {
+        connect::migrate(&self.connections.pool, migrator, None).await
+    }
+
+    /// Runs an operation in a transaction of its own, and commits it if its answer is to be kept.
+    async fn alone<T>(
+        &self,
+        keep: fn(&T) -> bool,
+        operation: impl AsyncFnOnce(&mut Session) -> Result<T, DatabaseError>,
+    ) -> Result<T, DatabaseError> {
+        let mut transaction = OpenTransaction::begin_for_leases(&self.connections).await?;
+        let answer = transaction.wait_for(operation).await?;
+        match keep(&answer) {
+            true => transaction.commit(None).await?,
+            false => transaction.rollback().await?,
+        }
+        Ok(answer)
+    }
+}
+
+/// How often one of our own operations is tried.
+const ATTEMPTS: u32 = 8;
+
+/// Does it again when InnoDB chose it to give way to another transaction: nothing of it is left then. The application's
+/// units of work are not done again, because only it knows whether they may be.
+macro_rules! again {
+    ($operation:expr) => {{
+        let mut attempt = 1;
+        loop {
+            match $operation {
+                Err(DatabaseError::Deadlock | DatabaseError::SerializationFailure) if attempt < ATTEMPTS => {
+                    tokio::time::sleep(deadline::jitter() * attempt).await;
+                    attempt += 1;
+                }
+                outcome => break outcome,
+            }
+        }
+    }};
+}
+use again;
+
+fn capabilities(flavour: Flavour, version: &str) -> Capabilities {
+    let name = match flavour {
+        Flavour::MariaDb => "MariaDB",
+        Flavour::MySql => "MySQL",
+    };
+    Capabilities {
+        database: format!("{name} {version}"),
+        granularity: Granularity::Row,
+        shared_locks: true,
+        skip_locked: true,
+        names_blocker: flavour == Flavour::MariaDb,
+        heartbeats_pass_saves: false,
+        compares_decimals: true,
+    }
+}
+
+#[async_trait]
+impl Backend for MySql {
+    fn capabilities(&self) -> Capabilities {
+        capabilities(self.connections.flavour, &self.version)
+    }
+
+    async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
+        let open = OpenTransaction::begin(&self.connections, wait, label).await?;
+        Ok(Box::new(MySqlTransaction::new(open, self.time.clone())))
+    }
+
+    async fn load(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
+        load::load_whole(&mut self.connections.acquire(patience::left()).await?, mapping, id).await
+    }
+
+    async fn changes(
+        &self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        id: &[Value],
+        limit: u32,
+    ) -> Result<Vec<Change>, DatabaseError> {
+        let mut reader = self.connections.acquire(patience::left()).await?;
+        revision::changes(&mut reader, mapping, key, id, limit).await
+    }
+
+    async fn settle(&self, operation: &OperationId) -> Result<bool, DatabaseError> {
+        again!(self.alone(|_| true, async |session| operation::settle(session, operation).await).await)
+    }
+
+    async fn forget_operations(&self, older_than: Duration) -> Result<u64, DatabaseError> {
+        again!(self.alone(|_| true, async |session| operation::forget(session, older_than).await).await)
+    }
+
+    async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
+        batch::run(&self.connections, ops, self.time.given()).await
+    }
+
+    async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {
+        if request.policy.exclusive {
+            // Read first: the upsert locks the row before it looks at it, so a refusal would wait for somebody's save.
+            let mut reader = self.connections.acquire_for_one().await?;
+            if let Some(refusal) = leases::held_by_other(&mut reader, request, self.time.given()).await? {
+                return Ok(refusal);
+            }
+        }
+        let now = self.time.given();
+        let take = async |session: &mut Session| lock::take(session, request, now).await;
+        match again!(self.alone(Option::is_some, take).await)? {
+            Some(holder) => Ok(Attempt::Granted(holder)),
+            None => lock::refused(&mut self.connections.acquire_for_one().await?, request, now).await,
+        }
+    }
+
+    async fn try_lock_all(&self, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError> {
+        let now = self.time.given();
+        // Read first: a refusal must neither wait for somebody's save nor write.
+        let refused = sets::in_the_way(&mut self.connections.acquire_for_one().await?, requests, now).await?;
+        if !refused.is_empty() {
+            return Ok(AttemptAll::Refused(refused));
+        }
+        let take = async |session: &mut Session| sets::take_all(session, requests, now).await;
+        match again!(self.alone(Result::is_ok, take).await)? {
+            Ok(granted) => Ok(AttemptAll::Granted(granted)),
+            Err(at) => sets::refused(&mut self.connections.acquire_for_one().await?, requests, at, now).await,
+        }
+    }
+
+    async fn make_row(&self, key: &LockKey) -> Result<(), DatabaseError> {
+        again!(self.alone(|_| true, async |session| slots::make_anchor(session, key).await).await)
+    }
+
+    async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        let mut reader = self.connections.acquire_for_one().await?;
+        leases::check(&mut reader, proof, self.time.given()).await
+    }
+
+    async fn keep_alive(&self, proofs: &[(Proof, Duration)]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
+        let now = self.time.given();
+        again!({
+            let keep = async |session: &mut Session| lock::keep_all_alive(session, proofs, now).await;
+            self.alone(|_| true, keep).await
+        })
+    }
+
+    async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        let now = self.time.given();
+        again!(self.alone(|_| true, async |session| lock::extend(session, proof, by, now).await).await)
+    }
+
+    async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        let now = self.time.given();
+        again!(self.alone(|_| true, async |session| lock::expire_within(session, proof, within, now).await).await)
+    }
+
+    async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        let now = self.time.given();
+        again!(self.alone(|_| true, async |session| lock::release(session, proof, now).await).await)
+    }
+
+    async fn give_back(&self, lock: &LockHash, generation: i64) -> Result<bool, DatabaseError> {
+        let now = self.time.given();
+        again!(self.alone(|_| true, async |session| lock::give_back(session, lock, generation, now).await).await)
+    }
+
+    async fn break_lock(
+        &self,
+        key: &LockKey,
+        generation: i64,
+        by: &Owner,
+        reason: &str,
+    ) -> Result<Option<Holder>, DatabaseError> {
+        let now = self.time.given();
+        again!({
+            let end = async |session: &mut Session| lock::break_lock(session, key, generation, by, reason, now).await;
+            self.alone(|_| true, end).await
+        })
+    }
+
+    async fn take_over(
+        &self,
+        request: &LockRequest,
+        generation: i64,
+        reason: &str,
+    ) -> Result<TakenOver, DatabaseError> {
+        let now = self.time.given();
+        again!({
+            let take =
+                async |session: &mut Session| takeover::take_over(session, request, generation, reason, now).await;
+            self.alone(|taken| matches!(taken, TakenOver::Granted(_)), take).await
+        })
+    }
+
+    async fn release_all(&self, owner: &str) -> Result<Vec<Holder>, DatabaseError> {
+        let now = self.time.given();
+        again!(self.alone(|_| true, async |session| takeover::release_all(session, owner, now).await).await)
+    }
+
+    async fn request(&self, asking: &Asking<'_>) -> Result<Asked, DatabaseError> {
+        let now = self.time.given();
+        again!(self.alone(|_| true, async |session| requests::ask(session, asking, now).await).await)
+    }
+
+    async fn requests(&self, proof: &Proof) -> Result<Result<Vec<TransferRequest>, NoLock>, DatabaseError> {
+        let mut reader = self.connections.acquire_for_one().await?;
+        requests::requests(&mut reader, proof, self.time.given()).await
+    }
+
+    async fn answer_request(
+        &self,
+        proof: &Proof,
+        asker: &str,
+        answer: &TransferReply,
+    ) -> Result<Result<Option<TransferRequest>, NoLock>, DatabaseError> {
+        let now = self.time.given();
+        let give = async |session: &mut Session| requests::answer(session, proof, asker, answer, now).await;
+        again!(self.alone(|_| true, give).await)
+    }
+
+    async fn hand_over(
+        &self,
+        proof: &Proof,
+        to: &str,
+        reservation: LockHash,
+    ) -> Result<Result<Option<Holder>, NoLock>, DatabaseError> {
+        let now = self.time.given();
+        let hand = async |session: &mut Session| requests::hand_over(session, proof, to, reservation, now).await;
+        again!(self.alone(|_| true, hand).await)
+    }
+
+    async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {
+        let mut reader = self.connections.acquire_for_one().await?;
+        leases::holders(&mut reader, key, self.time.given()).await
+    }
+
+    async fn list(&self, query: &ListQuery) -> Result<Vec<Listed>, DatabaseError> {
+        list::held(&mut self.connections.acquire(patience::left()).await?, query, self.time.given()).await
+    }
+
+    async fn history(&self, query: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError> {
+        list::past(&mut self.connections.acquire(patience::left()).await?, query).await
+    }
+
+    async fn sweep_history(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError> {
+        let now = self.time.given();
+        again!(self.alone(|_| true, async |session| sweep::history(session, slice, now).await).await)
+    }
+
+    async fn sweep_requests(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError> {
+        let now = self.time.given();
+        again!(self.alone(|_| true, async |session| sweep::requests(session, slice, now).await).await)
+    }
+
+    async fn sweep_rows(&self, slice: &Slice<'_>, after: &RowPlace) -> Result<SweptRows, DatabaseError> {
+        let now = self.time.given();
+        again!(self.alone(|_| true, async |session| sweep::rows(session, slice, after, now).await).await)
+    }
+
+    async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {
+        let mut reader = self.connections.acquire(patience::left()).await?;
+        leases::count(&mut reader, owner, self.time.given()).await
+    }
+
+    async fn held_by_type(&self) -> Result<Vec<HeldByType>, DatabaseError> {
+        let mut reader = self.connections.acquire_for_one().await?;
+        leases::held_by_type(&mut reader, self.time.given()).await
+    }
+
+    async fn close(&self) {
+        self.connections.close().await;
+    }
+
+    fn as_mysql(&self) -> Option<&MySql> {
+        Some(self)
+    }
+}

@@ -1,0 +1,138 @@
+//! What a batch does to the lock table, decided by what it found there.
+
+use std::collections::BTreeSet;
+
+use super::found::Found;
+use super::{Answers, texts};
+use crate::clock::{from_millis, millis};
+use crate::lease::Holder;
+use crate::storage::mysql::deadline::Flavour;
+use crate::storage::mysql::leases::StoredLease;
+use crate::storage::{LockAnswer, LockHash, LockOp, LockRequest, Proof};
+
+/// How a lease ended.
+pub(super) struct Ended {
+    pub lease: StoredLease,
+    pub at: i64,
+    pub how: &'static str,
+}
+
+/// What is to be written.
+#[derive(Default)]
+pub(super) struct Changes<'o> {
+    ended: Vec<Ended>,
+    /// In the place of rows that are locked.
+    taken: Vec<StoredLease>,
+    /// Leases that are kept, shortened or ended, by their locks.
+    changed: BTreeSet<LockHash>,
+    /// For keys that have no row, with the place of whoever asked. Somebody else may be faster.
+    new: Vec<(usize, &'o LockRequest, StoredLease)>,
+}
+
+impl<'o> Changes<'o> {
+    /// Takes a lease that is free. The answer holds once the changes are committed.
+    pub(super) fn take(&mut self, found: &Found, at: usize, request: &'o LockRequest) -> Option<LockAnswer> {
+        let (key, lock) = (&request.key, &request.lock[..]);
+        let seen = found.seen.of_key(key);
+        if let Some(held) = seen.filter(|seen| seen.alive() && seen.lock != lock) {
+            return to(request, held);
+        }
+        if found.used.contains(lock) {
+            return None;
+        }
+        let Some(before) = found.locked.of_key(key) else {
+            if let (None, Some(generation)) = (seen, found.generation(key).checked_add(1)) {
+                self.new.push((at, request, granted(request, generation, found.now)));
+            }
+            return None;
+        };
+        // Others may hold it beside each other: they are asked alone.
+        if before.alive() || before.lock == lock || before.holder.shared {
+            return None;
+        }
+        // Beyond the last number there is none: asked alone, the database says so.
+        let generation = before.holder.generation.checked_add(1)?;
+        if !before.ended {
+            self.ended.push(Ended { lease: before.clone(), at: before.expires_at, how: "expired" });
+        }
+        let lease = granted(request, generation, before.now);
+        self.taken.push(lease.clone());
+        Some(LockAnswer::Yours(lease.into_holder()))
+    }
+
+    /// Changes a live lease. The answer holds once the changes are committed.
+    pub(super) fn change(&mut self, found: &mut Found, proof: &Proof, op: &LockOp) -> Option<LockAnswer> {
+        let lease = found.locked.of_lock_mut(&proof.lock)?;
+        if !lease.alive() || !lease.is_proven_by(proof) {
+            return None;
+        }
+        match op {
+            LockOp::KeepAlive(_, idle) => lease.keep(*idle),
+            LockOp::Extend(_, by) => lease.extend(*by),
+            LockOp::ExpireWithin(_, within) => lease.expire_within(*within),
+            LockOp::Release(_) => {
+                lease.ended = true;
+                self.ended.push(Ended { lease: lease.clone(), at: lease.now, how: "released" });
+            }
+            LockOp::Take(_) | LockOp::Check(_) => return None,
+        }
+        self.changed.insert(proof.lock);
+        Some(LockAnswer::Yours(lease.clone().into_holder()))
+    }
+
+    pub(super) fn are_none(&self) -> bool {
+        self.taken.is_empty() && self.changed.is_empty() && self.new.is_empty()
+    }
+
+    /// What writes and commits them, and reads what has become of the new ones.
+    pub(super) fn text(&self, found: &Found, flavour: Flavour, now: Option<i64>) -> String {
+        let changed = self.changed.iter().filter_map(|lock| found.locked.of_lock(lock));
+        let locked: Vec<_> = self.taken.iter().chain(changed).collect();
+        let new: Vec<_> = self.new.iter().map(|(_, _, lease)| lease).collect();
+        texts::write(&self.ended, &locked, &new, flavour, now)
+    }
+
+    /// The answers for the new ones.
+    pub(super) fn won(&self, found: &Found, answers: &mut Answers) {
+        for (at, request, new) in &self.new {
+            // Of a lock id that got it elsewhere at this moment, it is asked again alone: there that leaves a trace.
+            let seen = found.seen.of_key(&request.key);
+            let seen = seen.filter(|seen| seen.lock != new.lock || seen.holder.since == new.holder.since);
+            answers[*at] = seen.and_then(|lease| to(request, lease));
+        }
+    }
+}
+
+/// What the row of a key says to whoever has just asked for it.
+pub(super) fn to(request: &LockRequest, lease: &StoredLease) -> Option<LockAnswer> {
+    let (alive, holder) = (lease.alive(), || lease.clone().into_holder());
+    match lease.lock == request.lock {
+        true if alive && lease.holder.owner.id == request.owner.id => Some(LockAnswer::Yours(holder())),
+        // A reservation calls for an explanation, or is for whoever asks: they ask alone.
+        false if alive && !lease.reserved() => Some(LockAnswer::Held { holder: holder(), lock: lease.lock.clone() }),
+        _ => None,
+    }
+}
+
+fn granted(request: &LockRequest, generation: i64, now: i64) -> StoredLease {
+    let (ttl, most) = (millis(request.policy.ttl), millis(request.policy.limit));
+    StoredLease {
+        holder: Holder {
+            owner: request.owner.clone(),
+            generation,
+            since: from_millis(now),
+            shown: request.policy.shown,
+            ..Holder::to_be(request.key.clone())
+        },
+        lock: request.lock.to_vec(),
+        slot: Vec::new(),
+        ended: false,
+        last_active: now,
+        active_at: now,
+        expires_at: now + ttl,
+        ttl,
+        idle_limit: request.policy.idle.map(millis),
+        hard_until: now + most,
+        now,
+    }
+}

@@ -1,0 +1,150 @@
+//! One question in one round trip, on MariaDB: a compound statement that decides by itself and gives up at once where it would
+//! have to wait.
+
+use sqlx::Row;
+
+use super::changes::to;
+use crate::clock::millis;
+use crate::error::DatabaseError;
+use crate::storage::mysql::connection::Connections;
+use crate::storage::mysql::errors::classify;
+use crate::storage::mysql::leases::{self, clock, lease, lease_columns};
+use crate::storage::mysql::session::Statement;
+use crate::storage::{LockAnswer, LockOp, LockRequest, Proof};
+
+/// The answer, if it is a simple one. A key whose lease ran out is for the statements for many.
+pub(super) async fn run(
+    connections: &Connections,
+    op: &LockOp,
+    now: Option<i64>,
+) -> Result<Option<LockAnswer>, DatabaseError> {
+    match op {
+        LockOp::Take(request) if request.is_alone() => return take(connections, request, now).await,
+        LockOp::Check(proof) => return check(connections, proof, now).await,
+        _ => {}
+    }
+    let Some((proof, verb, by)) = op.change() else { return Ok(None) };
+    let change =
+        Statement::new(CHANGE).bind(now).bind(&proof.lock[..]).bind(proof.owner.as_deref()).bind(verb).bind(by);
+    let rows = connections.acquire_for_leases().await?.close_with(change).await.map_err(classify)?;
+    Ok(rows.first().map(lease).transpose()?.map(|lease| LockAnswer::Yours(lease.into_holder())))
+}
+
+async fn check(
+    connections: &Connections,
+    proof: &Proof,
+    now: Option<i64>,
+) -> Result<Option<LockAnswer>, DatabaseError> {
+    let found = leases::of_lock(&mut connections.acquire_for_leases().await?, proof, now).await?;
+    let lease = found.filter(|lease| lease.alive() && lease.is_proven_by(proof));
+    Ok(lease.map(|lease| LockAnswer::Yours(lease.into_holder())))
+}
+
+/// A live lease is kept alive (verb 1), extended (2), let expire (3) or released (4), by a number of milliseconds; that it was
+/// released is recorded with it, or neither is done. No sum gets too large, also where somebody edited a time to live.
+/// Assignments may be made from left to right or all at once.
+const CHANGE: &str = concat!(
+    "begin not atomic
+         declare moment bigint default ",
+    clock!("?"),
+    ";
+         declare shown binary(32) default ?;
+         declare theirs longtext character set utf8mb4 default ?;
+         declare verb int default ?;
+         declare length bigint default ?;
+         if verb = 4 then start transaction; end if;
+         update tenure_lock
+            set last_active = if(verb < 3, moment + (moment = since), last_active),
+                active_at = case verb when 1 then greatest(active_at, moment - length)
+                                      when 2 then greatest(active_at, moment)
+                                      else active_at end,
+                expires_at = case verb
+                    when 1 then greatest(expires_at,
+                                         least(moment + least(ttl, 100000000000000), hard_until,
+                                               coalesce(greatest(active_at, moment - length) + idle_limit, hard_until)))
+                    when 2 then greatest(expires_at,
+                                         least(least(expires_at, moment + least(ttl, 100000000000000)) + length,
+                                               moment + least(ttl, 100000000000000), hard_until,
+                                               coalesce(greatest(active_at, moment) + idle_limit, hard_until)))
+                    when 3 then least(expires_at, moment + length)
+                    else expires_at end,
+                ended = verb = 4
+          where lock_hash = shown and not ended and expires_at > moment
+            and (theirs is null or cast(owner_id as binary) = cast(theirs as binary));
+         if row_count() = 1 then
+             if verb = 4 then
+                 insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as,
+                                                  since, ended_at, how)
+                 select lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, moment, 'released'
+                   from tenure_lock where lock_hash = shown;
+             end if;
+             select moment as clock, ",
+    lease_columns!(),
+    " from tenure_lock where lock_hash = shown;
+         end if;
+         if verb = 4 then commit; end if;
+     end"
+);
+
+/// Takes a key whose lease was ended before, or makes its row, or tells who holds it. A lease that ran out has to be recorded as
+/// well: that is for the statements for many.
+const TAKE: &str = concat!(
+    "begin not atomic
+         declare moment bigint default ",
+    clock!("?"),
+    ";
+         declare asked_kind varbinary(255) default ?;
+         declare asked_id varbinary(1024) default ?;
+         declare asked_lock binary(32) default ?;
+         declare length bigint default ?;
+         -- Somebody else was faster.
+         declare continue handler for 1062 begin end;
+         update tenure_lock
+            set generation = last_insert_id(generation + 1), lock_hash = asked_lock, owner_id = ?, owner_name = ?,
+                owner_role = ?, shown_as = ?, since = moment, last_active = moment, active_at = moment,
+                expires_at = moment + length, ttl = length, idle_limit = ?, hard_until = moment + ?, ended = 0
+          where kind = asked_kind and id = asked_id and slot = '' and ended and not shared and lock_hash <> asked_lock
+            and not exists (select 1 from tenure_lock_history as past where past.lock_hash = asked_lock);
+         if row_count() = 1 then
+             select cast(last_insert_id() as signed) as taken, moment as clock;
+         else
+             insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as,
+                                      since, last_active, active_at, expires_at, ttl, idle_limit, hard_until)
+             select asked_kind, asked_id, '',
+                    1 + greatest(coalesce((select max(generation) from tenure_lock
+                                            where kind = asked_kind and id = asked_id), 0),
+                                 coalesce((select generation from tenure_lock_floor where kind = asked_kind), 0)),
+                    asked_lock, ?, ?, ?, ?, moment, moment, moment, moment + length, length, ?, moment + ?
+               from dual
+              where not exists (select 1 from tenure_lock where kind = asked_kind and id = asked_id and slot = '')
+                and not exists (select 1 from tenure_lock_history where lock_hash = asked_lock);
+             select if(row_count() = 1 and lock_hash = asked_lock, generation, null) as taken, moment as clock, ",
+    lease_columns!(),
+    " from tenure_lock where kind = asked_kind and id = asked_id and slot = '';
+         end if;
+     end"
+);
+
+async fn take(
+    connections: &Connections,
+    request: &LockRequest,
+    now: Option<i64>,
+) -> Result<Option<LockAnswer>, DatabaseError> {
+    let LockRequest { key, lock, owner, policy, .. } = request;
+    let mut take = Statement::new(TAKE).bind(now).bind(key.kind().as_bytes()).bind(key.id().as_bytes());
+    take = take.bind(&lock[..]).bind(millis(policy.ttl));
+    for _ in ["update", "insert"] {
+        take = take.bind(&*owner.id).bind(&*owner.name).bind(owner.role.as_deref());
+        take = take.bind(policy.shown.stored()).bind(policy.idle.map(millis)).bind(millis(policy.limit));
+    }
+    let row = connections.acquire_for_leases().await?.fetch_optional(take).await.map_err(classify)?;
+    let Some(row) = row else { return Ok(None) };
+    match row.try_get("taken").map_err(classify)? {
+        Some(generation) => {
+            let moment = row.try_get("clock").map_err(classify)?;
+            Ok(Some(LockAnswer::Yours(request.granted(generation, moment))))
+        }
+        // Asked again with the same lock id it is a sign of life as well.
+        None => Ok(to(request, &lease(&row)?).filter(|answer| matches!(answer, LockAnswer::Held { .. }))),
+    }
+}

@@ -1,0 +1,202 @@
+//! The SQL of batches. Several statements in one message cannot be prepared, so values are written into them: as numbers,
+//! or in hexadecimal, which needs no quoting whatever the server's mode is.
+
+use std::collections::BTreeSet;
+use std::fmt::{Display, Write};
+
+use super::changes::Ended;
+use crate::clock::to_micros;
+use crate::lease::LockKey;
+use crate::storage::LockHash;
+use crate::storage::mysql::deadline::Flavour;
+use crate::storage::mysql::leases::StoredLease;
+
+/// What [`lease`](crate::storage::mysql::leases::lease) reads, of a table `l`.
+pub(in crate::storage::mysql) const LEASE: &str = "convert(l.kind using utf8mb4) as kind, convert(l.id using utf8mb4) as id, l.slot, \
+    l.generation, l.lock_hash, l.owner_id, l.owner_name, l.owner_role, l.shown_as, l.since, l.last_active, l.active_at, \
+    l.expires_at, l.ttl, l.idle_limit, l.hard_until, l.shared, l.ended";
+
+/// As [`clock!`](crate::storage::mysql::leases::clock).
+fn clock(now: Option<i64>) -> String {
+    now.map_or_else(|| "cast(unix_timestamp(sysdate(6)) * 1000 as signed)".into(), |now| now.to_string())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |at: u8| char::from(DIGITS[usize::from(at)]);
+    let digits = bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]);
+    "x'".chars().chain(digits).chain(['\'']).collect()
+}
+
+fn text(text: &str) -> String {
+    format!("_utf8mb4 {}", hex(text.as_bytes()))
+}
+
+fn list<T: Display>(items: impl IntoIterator<Item = T>) -> String {
+    let mut list = String::new();
+    for item in items {
+        let comma = if list.is_empty() { "" } else { "," };
+        write!(list, "{comma}{item}").expect("a string can be written to");
+    }
+    list
+}
+
+fn locks(locks: &[&LockHash]) -> String {
+    list(locks.iter().map(|lock| hex(&lock[..])))
+}
+
+/// Reads lock ids. Takes no lock.
+pub(super) fn seen_locks(shown: &[&LockHash], now: Option<i64>) -> String {
+    format!("{} l.lock_hash in ({})", seen(now), locks(shown))
+}
+
+/// Reads keys, with all their slots. Takes no lock.
+fn seen_keys(keys: &[&LockKey], now: Option<i64>) -> String {
+    let keys = list(keys.iter().map(|key| format!("({},{})", hex(key.kind().as_bytes()), hex(key.id().as_bytes()))));
+    format!("{} (l.kind, l.id) in ({keys})", seen(now))
+}
+
+fn seen(now: Option<i64>) -> String {
+    format!("select 0 as what, {} as clock, {LEASE} from tenure_lock as l where", clock(now))
+}
+
+/// Begins, and locks the keys that are free and the lock ids that are alive unless somebody else has locked them. Which rows those
+/// are is looked up before, without a lock, so that neither the rows of others nor the index of lock ids are locked.
+pub(super) fn look(keys: &[&LockKey], asked: &[&LockHash], shown: &[&LockHash], now: Option<i64>) -> String {
+    let clock = clock(now);
+    let mut wanted = Vec::new();
+    if !keys.is_empty() {
+        let keys =
+            list(keys.iter().map(|key| format!("({},{},'')", hex(key.kind().as_bytes()), hex(key.id().as_bytes()))));
+        wanted.push(format!(
+            "select kind, id, slot from tenure_lock where (kind, id, slot) in ({keys}) and (ended or expires_at <= {clock})"
+        ));
+    }
+    if !shown.is_empty() {
+        wanted.push(format!(
+            "select kind, id, slot from tenure_lock where lock_hash in ({}) and not ended and expires_at > {clock}",
+            locks(shown)
+        ));
+    }
+    // The limit keeps the server from merging it with the rest, which locks.
+    let mut look = format!(
+        "start transaction; select 1 as what, {clock} as clock, {LEASE} from ({} limit 10000) as wanted \
+         straight_join tenure_lock as l on l.kind = wanted.kind and l.id = wanted.id and l.slot = wanted.slot \
+         for update skip locked",
+        wanted.join(" union all ")
+    );
+    if !asked.is_empty() {
+        // After the rows: whoever took one of them over has recorded by then whose it was.
+        let asked = locks(asked);
+        look += &format!(
+            "; select 2 as what, {clock} as clock, past.lock_hash as used from (select 1) as one \
+             left join tenure_lock_history as past on past.lock_hash in ({asked})"
+        );
+    }
+    look
+}
+
+/// Reads keys that could not be locked: somebody holds them, or there is no row. Takes no lock.
+pub(super) fn look_again(keys: &[&LockKey], now: Option<i64>) -> String {
+    // After the rows: what was swept since they were looked for was swept below this.
+    let kinds = list(keys.iter().map(|key| hex(key.kind().as_bytes())).collect::<BTreeSet<_>>());
+    format!(
+        "{}; select 3 as what, convert(kind using utf8mb4) as kind, generation from tenure_lock_floor where kind in ({kinds})",
+        seen_keys(keys, now)
+    )
+}
+
+const INSERT: &str = "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, \
+    shown_as, since, last_active, active_at, expires_at, ttl, idle_limit, hard_until, ended) values";
+
+const OVERWRITE: &str = "on duplicate key update generation = values(generation), lock_hash = values(lock_hash), \
+    owner_id = values(owner_id), owner_name = values(owner_name), owner_role = values(owner_role), \
+    shown_as = values(shown_as), since = values(since), last_active = values(last_active), \
+    active_at = values(active_at), expires_at = values(expires_at), ttl = values(ttl), idle_limit = values(idle_limit), \
+    hard_until = values(hard_until), ended = values(ended)";
+
+/// Writes and commits: how leases ended, rows that are locked, and new rows, in that order. A new one gives way to whoever
+/// was faster, so it is read again.
+pub(super) fn write(
+    ended: &[Ended],
+    locked: &[&StoredLease],
+    new: &[&StoredLease],
+    flavour: Flavour,
+    now: Option<i64>,
+) -> String {
+    let mut write = String::new();
+    if !ended.is_empty() {
+        let ended = list(ended.iter().map(|Ended { lease, at, how }| {
+            let Who { kind, id, lock, generation, owner, since } = who(lease);
+            let ran_out = |by: bool| i8::from(*how == "expired" && by);
+            let (idle, limited) = (ran_out(lease.idle()), ran_out(lease.limited()));
+            format!("({lock},{kind},{id},{generation},{owner},{since},{at},'{how}',{idle},{limited})")
+        }));
+        write += &format!(
+            "insert into tenure_lock_history \
+             (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, ended_at, how, idle, limited) \
+             values {ended} on duplicate key update tenure_lock_history.lock_hash = tenure_lock_history.lock_hash; "
+        );
+    }
+    if !locked.is_empty() {
+        write += &format!("{INSERT} {} {OVERWRITE}; ", list(locked.iter().copied().map(row)));
+    }
+    if !new.is_empty() {
+        let keys: Vec<_> = new.iter().map(|lease| &lease.holder.key).collect();
+        write += &format!(
+            "{}{INSERT} {} on duplicate key update tenure_lock.slot = tenure_lock.slot; {}; ",
+            patience(flavour),
+            list(new.iter().copied().map(row)),
+            seen_keys(&keys, now)
+        );
+    }
+    write + "commit"
+}
+
+/// A row that somebody else has just made is waited for: they commit it, unless they are not there any more.
+fn patience(flavour: Flavour) -> &'static str {
+    match flavour {
+        Flavour::MariaDb => "set statement innodb_lock_wait_timeout = 1 for ",
+        Flavour::MySql => "set innodb_lock_wait_timeout = 1; ",
+    }
+}
+
+fn row(lease: &StoredLease) -> String {
+    let Who { kind, id, lock, generation, owner, since } = who(lease);
+    let StoredLease { last_active, active_at, expires_at, ttl, hard_until, .. } = lease;
+    let (slot, ended) = (hex(&lease.slot), i8::from(lease.ended));
+    let idle_limit = lease.idle_limit.map_or_else(|| "null".to_owned(), |limit| limit.to_string());
+    format!(
+        "({kind},{id},{slot},{generation},{lock},{owner},{since},{last_active},{active_at},{expires_at},{ttl},\
+         {idle_limit},{hard_until},{ended})"
+    )
+}
+
+/// What the lock table and its history have in common.
+struct Who {
+    kind: String,
+    id: String,
+    lock: String,
+    generation: i64,
+    /// Id, name, role, and how they are shown.
+    owner: String,
+    since: i64,
+}
+
+fn who(lease: &StoredLease) -> Who {
+    let holder = &lease.holder;
+    Who {
+        kind: hex(holder.key.kind().as_bytes()),
+        id: hex(holder.key.id().as_bytes()),
+        lock: hex(&lease.lock),
+        generation: holder.generation,
+        owner: format!(
+            "{},{},{},{}",
+            text(&holder.owner.id),
+            text(&holder.owner.name),
+            holder.owner.role.as_deref().map_or_else(|| "null".to_owned(), text),
+            holder.shown.stored()
+        ),
+        since: to_micros(holder.since) / 1000,
+    }
+}

@@ -1,0 +1,342 @@
+//! Connecting: the settings that keep acknowledged locks are verified, the schema is brought up to date.
+
+mod transport;
+
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::mysql::{MySqlConnectOptions, MySqlPoolOptions, MySqlRow};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection, Executor, MySqlConnection, MySqlPool, Row};
+
+use super::blocker::Labels;
+use super::connection::Connections;
+use super::deadline::{Flavour, Waits};
+use super::errors::{classify, number};
+use super::{MySql, Time, underway};
+use crate::clock::to_micros;
+use crate::error::DatabaseError;
+use crate::storage::checkout::Silence;
+use crate::storage::diagnosis::{Diagnosis, Setting};
+use crate::storage::kept::Kept;
+use crate::storage::{ConnectOptions, migration, reserve};
+
+/// Connections per process. Two cores' worth of threads are busy with far fewer.
+const CONNECTIONS: u32 = 10;
+/// Connections that only leases are taken and kept with, so that leases do not run out because everything else is busy: for four
+/// rounds that write, four that read, a process's heartbeats, and one to spare. They never wait for a lock, and are only opened when
+/// they are needed.
+const CONNECTIONS_FOR_LEASES: u32 = 10;
+
+/// How long to wait for a connection.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What every connection is set to, whatever the server's defaults are. The mode refuses values that do not fit their
+/// column, instead of cutting them off.
+macro_rules! session {
+    ($more:literal) => {
+        concat!(
+            "set session transaction isolation level read committed;
+             set names utf8mb4;
+             set time_zone = '+00:00', autocommit = 1,
+                 sql_mode = concat(@@sql_mode, ',STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION')",
+            $more
+        )
+    };
+}
+
+const SESSION: &str = session!("");
+
+/// Newer versions of MariaDB have a snapshot for every statement that reads and locks, and refuse the statement with 1020
+/// if the row changed while it waited. At READ COMMITTED that is what waiting is for.
+const SESSION_WITHOUT_SNAPSHOTS: &str = session!(", innodb_snapshot_isolation = off");
+
+impl MySql {
+    /// Connects and migrates tenure's own tables.
+    pub(crate) async fn open(url: &str, connect: ConnectOptions) -> Result<Self, DatabaseError> {
+        let (options, server) = look(url, connect.plaintext).await?;
+        server.usable()?;
+        if let Some(bad) = server.settings.iter().find(|setting| !setting.good && !connect.volatile) {
+            return Err(DatabaseError::Schema(bad.to_string()));
+        }
+        // The values of its statements are part of their texts, among them the hashes of lock ids: no log may show those.
+        let unseen = options.clone().disable_statement_logging();
+        let (silence, idle) = (Silence::default(), connect.idle_limit());
+        let leases = pool(unseen, &server.without_patience(idle), CONNECTIONS_FOR_LEASES, &silence);
+        let alone = pool(options.clone(), &server.session(idle), reserve::CONNECTIONS, &silence);
+        let count = connect.connections.map_or(CONNECTIONS, NonZeroU32::get);
+        let pool = pool(options, &server.session(idle), count, &silence);
+        // Where nothing is left to do, the user needs no right to make tables.
+        let known: Vec<i64> = migrator().iter().map(|migration| migration.version).collect();
+        if applied(&pool).await? != known {
+            migrate(&pool, &migrator(), Some(INTERRUPTED)).await?;
+        }
+        let connections = Connections {
+            pool,
+            kept: Kept::of(count, underway::give_back),
+            leases,
+            alone,
+            flavour: server.flavour,
+            silence,
+            idle,
+            waits: server.waits,
+            labels: Labels::default(),
+        };
+        Ok(MySql { connections, time: Time(connect.clock), version: server.version })
+    }
+}
+
+/// Looks at a database without changing it.
+pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
+    let (options, server) = look(url, connect.plaintext).await?;
+    let pool = pool(options.clone(), server.session, CONNECTIONS, &Silence::default());
+    let transport = transport::used(&pool, &options).await?;
+    let asked = SystemTime::now();
+    let clock = "select cast(unix_timestamp(sysdate(6)) * 1000000 as signed)";
+    let clock: i64 = sqlx::query_scalar(clock).fetch_one(&pool).await.map_err(classify)?;
+    let here = (to_micros(asked) + to_micros(SystemTime::now())) / 2;
+    let applied = applied(&pool).await?;
+    pool.close().await;
+    Ok(Diagnosis {
+        capabilities: super::capabilities(server.flavour, &server.version),
+        transport,
+        settings: server.settings,
+        clock_ahead_ms: (clock - here) / 1000,
+        applied,
+        known: migrator().iter().map(|migration| migration.version).collect(),
+    })
+}
+
+/// The numbers of the migrations that were applied.
+async fn applied(pool: &MySqlPool) -> Result<Vec<i64>, DatabaseError> {
+    let ledger = "select count(*) from information_schema.tables
+                   where table_schema = database() and table_name = '_tenure_migrations'";
+    let ledger: i64 = sqlx::query_scalar(ledger).fetch_one(pool).await.map_err(classify)?;
+    if ledger == 0 {
+        return Ok(Vec::new());
+    }
+    let applied = "select version from _tenure_migrations where success order by version";
+    sqlx::query_scalar(applied).fetch_all(pool).await.map_err(classify)
+}
+
+fn pool(options: MySqlConnectOptions, session: &str, connections: u32, silence: &Silence) -> MySqlPool {
+    let (session, silence): (Arc<str>, _) = (session.into(), silence.clone());
+    MySqlPoolOptions::new()
+        .max_connections(connections)
+        .acquire_timeout(PATIENCE)
+        .test_before_acquire(false)
+        .before_acquire(move |connection, metadata| {
+            let silence = silence.clone();
+            Box::pin(async move { silence.is_alive::<sqlx::MySql>(connection, &metadata).await })
+        })
+        .after_connect(move |connection, _| {
+            let session = AssertSqlSafe(Arc::clone(&session));
+            Box::pin(async move { connection.execute(session).await.map(drop) })
+        })
+        .connect_lazy_with(options)
+}
+
+/// tenure's tables have a ledger of their own, so that the application's migrations stay the application's.
+fn migrator() -> Migrator {
+    let mut migrator = sqlx::migrate!("migrations/mysql");
+    migrator.dangerous_set_table_name("_tenure_migrations");
+    migrator
+}
+
+/// Our migrations can be done again: what they make they only make if it is missing.
+const INTERRUPTED: &str = "delete from _tenure_migrations where not success";
+
+/// One process at a time. sqlx means to see to that itself, but asks for its lock in a way that MariaDB answers with null
+/// at once. Changes of tables are not part of a transaction here, so one that was interrupted is there in halves.
+pub(super) async fn migrate(
+    pool: &MySqlPool,
+    migrator: &Migrator,
+    interrupted: Option<&'static str>,
+) -> Result<(), DatabaseError> {
+    let mut connection = pool.acquire().await.map_err(classify)?;
+    // However this ends, the lock goes with the connection.
+    connection.close_on_drop();
+    let lock = "select get_lock(concat('tenure.', md5(database())), 60)";
+    let locked: Option<i64> = sqlx::query_scalar(lock).fetch_one(&mut *connection).await.map_err(classify)?;
+    if locked != Some(1) {
+        return Err(DatabaseError::Busy("another process is still making the tables"));
+    }
+    let done = match (migrator.run_direct(None, &mut *connection, false).await, interrupted) {
+        (Err(MigrateError::Dirty(_)), Some(repair)) => {
+            sqlx::query(repair).execute(&mut *connection).await.map_err(classify)?;
+            migrator.run_direct(None, &mut *connection, false).await
+        }
+        (done, _) => done,
+    };
+    done.map_err(|error| migration::failed(error, classify))?;
+    let unlock = sqlx::query("select release_lock(concat('tenure.', md5(database())))");
+    unlock.execute(&mut *connection).await.map(drop).map_err(classify)
+}
+
+/// What there is to know about a server.
+struct Server {
+    flavour: Flavour,
+    version: String,
+    /// What decides whether it keeps what it acknowledged.
+    settings: Vec<Setting>,
+    read_only: bool,
+    isolation: String,
+    waits: Waits,
+    /// What every connection is set to.
+    session: &'static str,
+}
+
+impl Server {
+    /// What connections are set to, among it for how long a transaction may stand still. MySQL has no such limit.
+    fn session(&self, idle: Duration) -> String {
+        let seconds = idle.as_millis().div_ceil(1000);
+        match self.flavour {
+            Flavour::MariaDb => format!("{}, idle_transaction_timeout = {seconds}", self.session),
+            Flavour::MySql => self.session.to_owned(),
+        }
+    }
+
+    /// What connections are set to that never wait for a lock. MySQL waits for a second at least.
+    fn without_patience(&self, idle: Duration) -> String {
+        let patience = match self.flavour {
+            Flavour::MariaDb => ", innodb_lock_wait_timeout = 0",
+            Flavour::MySql => "",
+        };
+        format!("{}{patience}", self.session(idle))
+    }
+
+    /// What no option can make acceptable.
+    fn usable(&self) -> Result<(), DatabaseError> {
+        let oldest = match self.flavour {
+            Flavour::MariaDb => (10, 6),
+            Flavour::MySql => (8, 0),
+        };
+        let mut numbers = self.version.split('.').map(|number| number.parse().unwrap_or(0));
+        if (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) < oldest {
+            return Err(DatabaseError::Unsupported("this server is too old: MariaDB 10.6 or MySQL 8.0 is the oldest"));
+        }
+        if self.read_only {
+            return Err(DatabaseError::ReadOnly);
+        }
+        match self.isolation.as_str() {
+            "READ-COMMITTED" => Ok(()),
+            other => Err(DatabaseError::Schema(format!(
+                "transactions run at {other} although READ COMMITTED was set; a proxy may be in between: connect to the \
+                 server itself"
+            ))),
+        }
+    }
+}
+
+/// How to get to the server, its version, and the settings that decide whether it keeps what it acknowledged.
+async fn look(url: &str, plaintext: bool) -> Result<(MySqlConnectOptions, Server), DatabaseError> {
+    let not_understood = |problem: String| DatabaseError::Unreachable {
+        url: "mysql://…".into(),
+        problem: format!("the URL is not understood: {problem}"),
+    };
+    let url = transport::known(url).map_err(not_understood)?;
+    let options: MySqlConnectOptions = url.parse().map_err(|error: sqlx::Error| not_understood(error.to_string()))?;
+    // Without the password.
+    let shown = format!(
+        "mysql://{}@{}:{}/{}",
+        options.get_username(),
+        options.get_host(),
+        options.get_port(),
+        options.get_database().unwrap_or_default()
+    );
+    let unreachable = |problem| DatabaseError::Unreachable { url: shown.clone(), problem };
+    if options.get_database().is_none_or(str::is_empty) {
+        return Err(unreachable("the URL names no database; add one: mysql://user@host/database".into()));
+    }
+    let options = transport::protected(options, &url, plaintext).map_err(unreachable)?;
+    let way = transport::way(&options, plaintext);
+    // Not through a pool: that would try again for seconds and then only say that it gave up.
+    let first = tokio::time::timeout(PATIENCE, MySqlConnection::connect_with(&options)).await;
+    let mut first = match first {
+        Ok(connected) => {
+            connected.map_err(|error| unreachable(way.advice(&error).unwrap_or_else(|| advice(&error))))?
+        }
+        Err(_) => return Err(unreachable("no answer within 5 s; check host and port, and the way there".into())),
+    };
+    first.execute(SESSION).await.map_err(classify)?;
+    let rows = sqlx::raw_sql("show session variables").fetch_all(&mut first).await.map_err(classify)?;
+    first.close().await.map_err(classify)?;
+    Ok((options, server(&rows)?))
+}
+
+fn server(rows: &[MySqlRow]) -> Result<Server, DatabaseError> {
+    let mut variables = HashMap::new();
+    for row in rows {
+        let pair: (String, String) = (row.try_get(0).map_err(classify)?, row.try_get(1).map_err(classify)?);
+        variables.insert(pair.0, pair.1.to_uppercase());
+    }
+    // A variable that this server does not have is empty.
+    let value = |name: &str| variables.get(name).cloned().unwrap_or_default();
+    let is = |name: &str, wanted: &str| value(name) == wanted;
+    let version = value("version");
+    let patience = ["innodb_lock_wait_timeout", "lock_wait_timeout"].map(|name| value(name).parse().unwrap_or(0));
+    let forgets = "In a crash the server may forget a lock after it said that it was granted.";
+    let setting = |name, wanted, good, risk| Setting { name, value: value(name), wanted, good, risk };
+    let mut settings = vec![
+        setting(
+            "innodb_flush_log_at_trx_commit",
+            "1, by `set global innodb_flush_log_at_trx_commit = 1` and in my.cnf",
+            is("innodb_flush_log_at_trx_commit", "1"),
+            forgets,
+        ),
+        setting(
+            "innodb_doublewrite",
+            "on, in my.cnf",
+            !is("innodb_doublewrite", "OFF") && !is("innodb_doublewrite", "DETECT_ONLY"),
+            "A power cut may tear pages of the lock table.",
+        ),
+    ];
+    if is("log_bin", "ON") {
+        // After a crash InnoDB undoes what the binary log does not have.
+        let wanted = "1, by `set global sync_binlog = 1` and in my.cnf";
+        settings.push(setting("sync_binlog", wanted, is("sync_binlog", "1"), forgets));
+        let wanted = "row or mixed, by `set global binlog_format = 'ROW'` and in my.cnf";
+        let refuses = "READ COMMITTED cannot be logged as statements: the server refuses every write.";
+        settings.push(setting("binlog_format", wanted, !is("binlog_format", "STATEMENT"), refuses));
+    }
+    let read_only = ["read_only", "super_read_only", "innodb_read_only"];
+    let read_only = read_only.into_iter().find(|name| !["", "OFF", "0"].contains(&value(name).as_str()));
+    let replica = "This may be a replica: connect to the primary.";
+    let is_read_only = read_only.map_or_else(|| "off".into(), value);
+    settings.push(Setting::new(read_only.unwrap_or("read_only"), is_read_only, "off", replica));
+    let flavour = if version.contains("MARIADB") { Flavour::MariaDb } else { Flavour::MySql };
+    let limit = match flavour {
+        Flavour::MariaDb => format!(
+            "{} s, and 60 s (ConnectOptions::idle_in_transaction) on connections of tenure",
+            value("idle_transaction_timeout")
+        ),
+        Flavour::MySql => "none: MySQL does not end a transaction that stands still".to_owned(),
+    };
+    settings.push(Setting { name: "idle_transaction_timeout", value: limit, wanted: "any", good: true, risk: "" });
+    Ok(Server {
+        flavour,
+        version: version.split('-').next().unwrap_or_default().to_owned(),
+        settings,
+        read_only: read_only.is_some(),
+        waits: Waits {
+            patience: Duration::from_secs(patience.into_iter().min().unwrap_or(0)),
+            roll_back: is("innodb_rollback_on_timeout", "ON"),
+        },
+        // MariaDB before 11.1 only has the older name.
+        isolation: variables.get("transaction_isolation").unwrap_or(&value("tx_isolation")).clone(),
+        session: if variables.contains_key("innodb_snapshot_isolation") { SESSION_WITHOUT_SNAPSHOTS } else { SESSION },
+    })
+}
+
+fn advice(error: &sqlx::Error) -> String {
+    match number(error) {
+        Some(1045 | 1698) => format!("{error}; check the user and the password in the URL"),
+        Some(1044) => format!("{error}; check the database in the URL, or grant this user the right to it"),
+        Some(1049) => format!("{error}; create it, or name another in the URL"),
+        Some(1040 | 1203 | 1226) => format!("{error}; close other connections, or raise max_connections"),
+        Some(1129 | 1130) => format!("{error}; allow this host to connect"),
+        _ => format!("{error}; check host and port, and that the server is running"),
+    }
+}

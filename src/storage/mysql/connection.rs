@@ -1,0 +1,227 @@
+//! A transaction that cannot outlive its owner, and whose waits end at one deadline.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use sqlx::pool::PoolConnection;
+use sqlx::{MySql, MySqlPool, Row};
+
+use super::blocker::{Label, Labels, SHORTEST, blocker};
+use super::deadline::{Deadline, Flavour, Waits};
+use super::errors::{classify, classify_commit};
+use super::operation;
+use super::session::Session;
+use crate::error::DatabaseError;
+use crate::row_lock::mode::Wait;
+use crate::storage::checkout::{self, Silence};
+use crate::storage::kept::Kept;
+use crate::storage::operation::OperationId;
+use crate::storage::{patience, reserve};
+
+/// Where connections come from. Clones are the same.
+#[derive(Debug, Clone)]
+pub(super) struct Connections {
+    pub pool: MySqlPool,
+    /// Connections of that pool which had a transaction a moment ago.
+    pub kept: Kept<MySql>,
+    /// For batches of questions to the lock table: they wait for nobody, and nobody who waits keeps them from a connection.
+    pub leases: MySqlPool,
+    /// For questions to the lock table that are asked alone, when the others are busy: they may wait for somebody.
+    pub alone: MySqlPool,
+    pub flavour: Flavour,
+    /// What is known of all their connections.
+    pub silence: Silence,
+    /// How long a transaction may stand still before the server ends it.
+    pub idle: Duration,
+    /// What the server does about waits by itself.
+    pub waits: Waits,
+    /// What the transactions of this process are for.
+    pub labels: Labels,
+}
+
+impl Connections {
+    /// A connection, for statements that are transactions of their own.
+    pub(super) async fn acquire(&self, left: Duration) -> Result<Session, DatabaseError> {
+        match reserve::is_busy(&self.pool).then(|| self.kept.take()).flatten() {
+            Some((connection, _)) => {
+                let mut session = self.session(connection);
+                session.close("set autocommit = 1".to_owned()).await.map_err(classify)?;
+                Ok(session)
+            }
+            None => Ok(self.session(checkout::acquire(&self.pool, left).await.map_err(classify)?)),
+        }
+    }
+
+    fn session(&self, connection: PoolConnection<MySql>) -> Session {
+        Session::on(connection, self.flavour, &self.silence, self.idle)
+    }
+
+    /// A connection for an operation of the lock manager that may have to wait, also when the application's transactions
+    /// have all of theirs.
+    pub(super) async fn acquire_for_one(&self) -> Result<Session, DatabaseError> {
+        let connection = reserve::acquire(&self.pool, &self.alone, patience::left()).await.map_err(classify)?;
+        Ok(self.session(connection))
+    }
+
+    pub(super) async fn close(&self) {
+        self.kept.close();
+        tokio::join!(self.pool.close(), self.leases.close(), self.alone.close());
+    }
+
+    /// One of those that are reserved for leases.
+    pub(super) async fn acquire_for_leases(&self) -> Result<Session, DatabaseError> {
+        Ok(self.session(checkout::acquire(&self.leases, patience::left()).await.map_err(classify)?))
+    }
+}
+
+const NUMBER: &str = "select cast(connection_id() as signed)";
+
+/// A transaction under way. However its owner goes away (an error, a panic, a request whose browser hung up in the
+/// middle of `begin`), it is rolled back before anybody else gets the connection: the [`Session`] sees to that.
+pub(super) struct OpenTransaction {
+    session: Session,
+    connections: Connections,
+    /// The number of the connection, by which others can ask what it waits for.
+    connection: i64,
+    /// Whether the connection may be kept for the next transaction: it is none of those that are reserved.
+    keeps: bool,
+    /// Whether it is an operation of the lock manager, which nobody but the caller of that knows of.
+    ours: bool,
+    /// What others are told; it goes with the transaction.
+    _label: Option<Label>,
+}
+
+impl OpenTransaction {
+    /// Begins, with a budget for everything that has to be waited for: first for a connection, then for locks. The label
+    /// is what others are told who find this transaction in their way.
+    ///
+    /// Autocommit is off as long as it lasts, which also begins it. After a deadlock the server has no transaction any more,
+    /// and with autocommit whatever statement comes next would be there for good. So it begins another, which is not
+    /// committed.
+    pub(super) async fn begin(
+        connections: &Connections,
+        wait: Wait,
+        label: Option<&str>,
+    ) -> Result<Self, DatabaseError> {
+        let deadline = Deadline::start(wait, connections.waits);
+        let (session, number) = match connections.kept.take() {
+            Some((connection, number)) => (connections.session(connection), Some(number)),
+            None => (connections.acquire(wait.budget()).await?, None),
+        };
+        let mut open = Self::begin_as(session, connections, number, deadline, label).await?;
+        open.keeps = true;
+        Ok(open)
+    }
+
+    /// Begins for an operation of the lock manager, with what is left of its time.
+    pub(super) async fn begin_for_leases(connections: &Connections) -> Result<Self, DatabaseError> {
+        let deadline = Deadline::start(patience::wait(), connections.waits);
+        let mut open = Self::begin_as(connections.acquire_for_one().await?, connections, None, deadline, None).await?;
+        open.ours = true;
+        Ok(open)
+    }
+
+    /// Begins on a connection whose number is known, or asked for with the same message.
+    async fn begin_as(
+        mut session: Session,
+        connections: &Connections,
+        number: Option<i64>,
+        mut deadline: Deadline,
+        label: Option<&str>,
+    ) -> Result<Self, DatabaseError> {
+        let begin = match (connections.flavour, number) {
+            // Autocommit is off already.
+            (_, Some(_)) => "savepoint tenure".to_owned(),
+            // It is told when something has to be waited for.
+            (Flavour::MariaDb, None) => format!("set autocommit = 0; savepoint tenure; {NUMBER}"),
+            (Flavour::MySql, None) => {
+                format!("set autocommit = 0, {}; savepoint tenure; {NUMBER}", deadline.tell(Flavour::MySql))
+            }
+        };
+        let row = session.begin(begin, deadline).await.map_err(classify)?;
+        let connection = match (number, row) {
+            (Some(number), _) => number,
+            (None, Some(row)) => row.try_get(0).map_err(classify)?,
+            (None, None) => return Err(classify(sqlx::Error::RowNotFound)),
+        };
+        let _label = label.map(|label| connections.labels.put(connection, label));
+        Ok(OpenTransaction { session, connections: connections.clone(), connection, keeps: false, ours: false, _label })
+    }
+
+    /// The connection it runs on.
+    pub(super) fn session(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
+    /// Does something that may have to wait for a lock. Whoever is in the way can only be asked for while the wait lasts,
+    /// so that is done shortly before it ends, on another connection.
+    pub(super) async fn wait_for<T>(
+        &mut self,
+        work: impl AsyncFnOnce(&mut Session) -> Result<T, DatabaseError>,
+    ) -> Result<T, DatabaseError> {
+        let (connections, connection) = (&self.connections, self.connection);
+        let left = self.session.deadline().map(Deadline::left).unwrap_or_default();
+        let mut holder = None;
+        let result = {
+            let mut work = pin!(work(&mut self.session));
+            // Of shorter waits the server's tables know nothing.
+            tokio::select! {
+                biased;
+                result = &mut work => result,
+                () = tokio::time::sleep(left.mul_f32(0.8)), if left >= SHORTEST => {
+                    // When no connection is free to ask on, the deadline still holds.
+                    let asked = tokio::time::timeout(left.mul_f32(0.15), blocker(connections, connection)).await;
+                    holder = asked.ok().flatten();
+                    work.await
+                }
+            }
+        };
+        result.map_err(|error| match error {
+            DatabaseError::LockTimeout { .. } => {
+                let waited = self.session.deadline().map(Deadline::waited).unwrap_or_default();
+                DatabaseError::LockTimeout { waited, holder }
+            }
+            error => error,
+        })
+    }
+
+    /// Rolls back and begins anew, with what is left of the budget.
+    pub(super) async fn begin_again(&mut self) -> Result<(), DatabaseError> {
+        self.session.raw("rollback; savepoint tenure".to_owned()).await.map(drop).map_err(classify)
+    }
+
+    /// Commits; fails if it is not the transaction any more that was begun.
+    pub(super) async fn commit(mut self, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
+        // Before anything is said of a commit that was not begun.
+        self.session.ours().await.map_err(classify)?;
+        let first = operation.map(operation::carried).unwrap_or_default();
+        let (keeps, lent) = (self.keeps(), self.session.was_lent());
+        let commit = format!("{first}{}", self.session.flavour().commit(lent, keeps));
+        let committed = self.session.end(commit).await.map_err(classify_commit);
+        committed.map_err(|error| if self.ours { error.after_sending() } else { error })?;
+        self.end(keeps);
+        Ok(())
+    }
+
+    /// Rolls back and waits until it is done.
+    pub(super) async fn rollback(mut self) -> Result<(), DatabaseError> {
+        let keeps = self.keeps();
+        let roll_back = if keeps { "rollback" } else { self.session.flavour().roll_back() };
+        self.session.roll_back(roll_back).await.map_err(classify)?;
+        self.end(keeps);
+        Ok(())
+    }
+
+    /// Whether the connection is to be kept for the next transaction: unless somebody may be waiting for one. On MySQL each
+    /// begins with other settings.
+    fn keeps(&self) -> bool {
+        let Connections { pool, kept, flavour, .. } = &self.connections;
+        self.keeps && *flavour == Flavour::MariaDb && kept.has_room() && !reserve::is_busy(pool)
+    }
+
+    fn end(self, keeps: bool) {
+        if let Some((connection, runtime)) = self.session.give_up().filter(|_| keeps) {
+            self.connections.kept.keep(connection, self.connection, &runtime);
+        }
+    }
+}

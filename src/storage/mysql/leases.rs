@@ -1,0 +1,371 @@
+//! Reading leases: who holds what, and why a lock id holds nothing.
+//!
+//! Rows are always locked by their primary key, also when they are looked for by lock id. Whoever takes a lease over goes
+//! the same way, so that no two of them wait for each other between the two indexes.
+
+use sqlx::Row;
+use sqlx::mysql::MySqlRow;
+
+use super::deadline::RowLock;
+use super::errors::classify;
+use super::session::{Session, Statement};
+use super::slots;
+use crate::clock::{from_millis, until};
+use crate::error::DatabaseError;
+use crate::lease::policy::{ShowOwner, usual_heartbeat};
+use crate::lease::{HeldByType, Holder, LeaseLossReason, LockKey, NoLock, Owner, RanOut};
+use crate::storage::{Attempt, KeyState, LockHash, LockRequest, Proof};
+
+/// The time in milliseconds since 1970: as given by a test, or else of the server's clock at this moment. `now()` would be
+/// the start of the statement, which may have waited for a lock since.
+macro_rules! clock {
+    ($given:literal) => {
+        concat!("cast(coalesce(", $given, ", unix_timestamp(sysdate(6)) * 1000) as signed)")
+    };
+}
+pub(super) use clock;
+
+/// What [`lease`] reads, beside the time.
+macro_rules! lease_columns {
+    () => {
+        "convert(kind using utf8mb4) as kind, convert(id using utf8mb4) as id, slot, generation, lock_hash, owner_id, owner_name,
+         owner_role, shown_as, since, last_active, active_at, expires_at, ttl, idle_limit, hard_until, shared, ended"
+    };
+}
+pub(super) use lease_columns;
+
+/// What [`lease`] reads. Binds the time that a test gives, or null.
+macro_rules! select_lease {
+    ($where:literal) => {
+        concat!(
+            "select ",
+            $crate::storage::mysql::leases::clock!("?"),
+            " as clock, ",
+            $crate::storage::mysql::leases::lease_columns!(),
+            " from tenure_lock ",
+            $where
+        )
+    };
+}
+pub(super) use select_lease;
+
+/// A row of the lock table.
+#[derive(Clone)]
+pub(super) struct StoredLease {
+    pub holder: Holder,
+    pub lock: Vec<u8>,
+    pub slot: Vec<u8>,
+    pub ended: bool,
+    pub last_active: i64,
+    /// The last input by the person.
+    pub active_at: i64,
+    pub expires_at: i64,
+    pub ttl: i64,
+    pub idle_limit: Option<i64>,
+    pub hard_until: i64,
+    /// The time when the row was read, and locked if it was.
+    pub now: i64,
+}
+
+impl StoredLease {
+    /// Handed over and not taken yet: no policy has a time to live of zero, so whoever takes the key ends it.
+    pub(super) fn reserved(&self) -> bool {
+        self.ttl == 0
+    }
+
+    pub(super) fn alive(&self) -> bool {
+        self.expires_at > self.now && !self.ended
+    }
+
+    /// Whether it is the one that is shown, and theirs who shows it.
+    pub(super) fn is_proven_by(&self, proof: &Proof) -> bool {
+        self.lock == proof.lock && proof.is_by(&self.holder.owner.id)
+    }
+
+    /// Whether its expiry is that of the idle limit.
+    pub(super) fn idle(&self) -> bool {
+        self.idle_limit.is_some_and(|limit| self.expires_at >= self.active_at + limit)
+    }
+
+    /// Whether its expiry is that of the absolute limit.
+    pub(super) fn limited(&self) -> bool {
+        self.expires_at >= self.hard_until
+    }
+
+    /// Who holds it, with the times as they are now.
+    pub(super) fn into_holder(self) -> Holder {
+        let ttl = until(self.ttl, 0);
+        Holder {
+            last_active: from_millis(self.last_active),
+            last_input: from_millis(self.active_at),
+            remaining: until(self.expires_at, self.now),
+            ttl,
+            idle: until(self.now, self.active_at),
+            silent: until(self.now, self.last_active),
+            heartbeat: usual_heartbeat(ttl),
+            ..self.holder
+        }
+    }
+}
+
+/// Reads a row of the lock table, with the time as a column `clock`.
+pub(super) fn lease(row: &MySqlRow) -> Result<StoredLease, DatabaseError> {
+    let text = |column| row.try_get::<String, _>(column).map_err(classify);
+    let number = |column| row.try_get::<i64, _>(column).map_err(classify);
+    let bytes = |column| row.try_get::<Vec<u8>, _>(column).map_err(classify);
+    Ok(StoredLease {
+        holder: Holder {
+            owner: person(row, "owner")?.unwrap_or_else(|| Owner::new("", "")),
+            generation: number("generation")?,
+            since: from_millis(number("since")?),
+            shared: row.try_get("shared").map_err(classify)?,
+            shown: ShowOwner::from_stored(number("shown_as")?),
+            ..Holder::to_be(LockKey::new(text("kind")?, text("id")?))
+        },
+        lock: bytes("lock_hash")?,
+        slot: bytes("slot")?,
+        ended: row.try_get("ended").map_err(classify)?,
+        last_active: number("last_active")?,
+        active_at: number("active_at")?,
+        expires_at: number("expires_at")?,
+        ttl: number("ttl")?,
+        idle_limit: row.try_get("idle_limit").map_err(classify)?,
+        hard_until: number("hard_until")?,
+        now: number("clock")?,
+    })
+}
+
+/// Who is named in two columns, if anybody is.
+pub(super) fn owner(row: &MySqlRow, id: &str, name: &str) -> Result<Option<Owner>, DatabaseError> {
+    let id: Option<String> = row.try_get(id).map_err(classify)?;
+    let name: Option<String> = row.try_get(name).map_err(classify)?;
+    Ok(id.zip(name).map(|(id, name)| Owner::new(id, name)))
+}
+
+/// As [`owner`], with their role; the columns all begin with `who`.
+pub(super) fn person(row: &MySqlRow, who: &str) -> Result<Option<Owner>, DatabaseError> {
+    let role = row.try_get(&*format!("{who}_role")).map_err(classify)?;
+    let owner = owner(row, &format!("{who}_id"), &format!("{who}_name"))?;
+    Ok(owner.map(|owner| Owner { role, ..owner }))
+}
+
+/// Who is in the way of a request for the exclusive or a shared lock, if anybody is. A reservation is not in the way of
+/// whom it is for, nor are readers in the way of readers.
+pub(super) async fn held_by_other(
+    session: &mut Session,
+    request: &LockRequest,
+    now: Option<i64>,
+) -> Result<Option<Attempt>, DatabaseError> {
+    let (theirs, lock) = (&request.owner.id, &request.lock[..]);
+    match in_slot(session, &request.key, &[], RowLock::None, now).await? {
+        Some(lease) if lease.alive() && (request.shared || lease.lock != lock) => Ok(match lease.reserved() {
+            true if lease.holder.owner.id == *theirs => None,
+            true => Some(Attempt::Reserved(lease.into_holder())),
+            false => Some(Attempt::Held(lease.into_holder())),
+        }),
+        Some(lease) if lease.holder.shared && !lease.alive() && !request.shared => {
+            Ok(slots::reader(session, &request.key, now).await?.map(Attempt::Held))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Whether somebody holds a key, whose row is locked, if it has one.
+pub(super) async fn key_state(
+    session: &mut Session,
+    key: &LockKey,
+    now: Option<i64>,
+) -> Result<KeyState, DatabaseError> {
+    let holder = match in_slot(session, key, &[], RowLock::Share, now).await? {
+        None => return Ok(KeyState::NoRow),
+        Some(lease) if lease.alive() => Some(lease.into_holder()),
+        // Looked for in a later statement, which sees those who came before the row was locked.
+        Some(lease) if lease.holder.shared => slots::reader(session, key, now).await?,
+        Some(_) => None,
+    };
+    Ok(holder.map_or(KeyState::Free, KeyState::Held))
+}
+
+/// The live exclusive lease on a key; with a lock it stays so to the end of the transaction.
+pub(super) async fn exclusive(
+    session: &mut Session,
+    key: &LockKey,
+    lock: RowLock,
+    now: Option<i64>,
+) -> Result<Option<StoredLease>, DatabaseError> {
+    Ok(in_slot(session, key, &[], lock, now).await?.filter(StoredLease::alive))
+}
+
+const IN_SLOT: &str = select_lease!("where kind = ? and id = ? and slot = ?");
+
+/// The row of a key: that of the exclusive lock, or of one advisory lease; alive or not.
+pub(super) async fn in_slot(
+    session: &mut Session,
+    key: &LockKey,
+    slot: &[u8],
+    lock: RowLock,
+    now: Option<i64>,
+) -> Result<Option<StoredLease>, DatabaseError> {
+    let select = Statement::new(IN_SLOT).bind(now).bind(key.kind().as_bytes()).bind(key.id().as_bytes()).bind(slot);
+    session.fetch_locked(select, lock).await.map_err(classify)?.as_ref().map(lease).transpose()
+}
+
+const BY_LOCK_ID: &str = select_lease!("where lock_hash = ?");
+
+/// Whether the lock id that is shown holds a lease, and why not.
+pub(super) async fn check(
+    session: &mut Session,
+    proof: &Proof,
+    now: Option<i64>,
+) -> Result<Result<Holder, NoLock>, DatabaseError> {
+    let found = of_lock(session, proof, now).await?;
+    judge(session, proof, found, now).await
+}
+
+/// The row that a lock id holds, alive or not.
+pub(super) async fn of_lock(
+    session: &mut Session,
+    proof: &Proof,
+    now: Option<i64>,
+) -> Result<Option<StoredLease>, DatabaseError> {
+    let select = Statement::new(BY_LOCK_ID).bind(now).bind(&proof.lock[..]);
+    session.fetch_optional(select).await.map_err(classify)?.as_ref().map(lease).transpose()
+}
+
+/// As [`check`], and holds the lease to the end of the transaction: whoever takes it over or breaks it waits, but so does
+/// its heartbeat.
+///
+/// Not by a shared lock: if a heartbeat waits already when the same transaction releases the lease, which needs the row
+/// for itself, the two wait for each other. With heartbeats in a loop every save that released cost one of them.
+pub(super) async fn hold(
+    session: &mut Session,
+    proof: &Proof,
+    now: Option<i64>,
+) -> Result<Result<Holder, NoLock>, DatabaseError> {
+    let found = by_lock_id(session, proof, RowLock::Update, now).await?;
+    judge(session, proof, found, now).await
+}
+
+/// The subqueries read without locking, and are done before the row is looked for. So the index of lock ids is not locked,
+/// and the row that is found may by then be somebody else's.
+const LOCK_BY_LOCK_ID: &str = select_lease!(
+    "where kind = (select other.kind from tenure_lock as other where other.lock_hash = ?)
+       and id = (select other.id from tenure_lock as other where other.lock_hash = ?)
+       and slot = (select other.slot from tenure_lock as other where other.lock_hash = ?)"
+);
+
+/// The row that a lock id holds, alive or not, locked.
+pub(super) async fn by_lock_id(
+    session: &mut Session,
+    proof: &Proof,
+    lock: RowLock,
+    now: Option<i64>,
+) -> Result<Option<StoredLease>, DatabaseError> {
+    let hash = &proof.lock[..];
+    let select = Statement::new(LOCK_BY_LOCK_ID).bind(now).bind(hash).bind(hash).bind(hash);
+    let row = session.fetch_locked(select, lock).await.map_err(classify)?;
+    Ok(row.as_ref().map(lease).transpose()?.filter(|lease| lease.lock == proof.lock))
+}
+
+/// Whether a row is a live lease of whoever shows the lock id, and why not.
+async fn judge(
+    session: &mut Session,
+    proof: &Proof,
+    found: Option<StoredLease>,
+    now: Option<i64>,
+) -> Result<Result<Holder, NoLock>, DatabaseError> {
+    let (key, owner_id, why) = match found {
+        Some(lease) if lease.alive() && lease.is_proven_by(proof) => return Ok(Ok(lease.into_holder())),
+        Some(lease) if lease.alive() => (lease.holder.key, lease.holder.owner.id, LeaseLossReason::NotYours),
+        Some(lease) if !lease.ended => {
+            let why =
+                LeaseLossReason::ran_out(from_millis(lease.expires_at), RanOut::of(lease.idle(), lease.limited()));
+            (lease.holder.key, lease.holder.owner.id, why)
+        }
+        _ => match ended(session, &proof.lock).await? {
+            Some(ended) => ended,
+            None => return Ok(Err(NoLock { key: None, why: LeaseLossReason::Unknown, held_now: None })),
+        },
+    };
+    // To a stranger, how somebody else's lease ended is nobody's business.
+    let why = if proof.is_by(&owner_id) { why } else { LeaseLossReason::NotYours };
+    let held_now = exclusive(session, &key, RowLock::None, now).await?.map(StoredLease::into_holder);
+    Ok(Err(NoLock { key: Some(key), why, held_now }))
+}
+
+const ENDED: &str = "
+    select convert(kind using utf8mb4) as kind, convert(id using utf8mb4) as id, owner_id, ended_at, how, idle, limited,
+           shown_as, by_id, by_name, by_role, reason from tenure_lock_history where lock_hash = ?";
+
+/// What moved the expiry of a lease, as the history has it.
+pub(super) fn ran_out(row: &MySqlRow) -> Result<RanOut, DatabaseError> {
+    let said = |column| row.try_get::<bool, _>(column).map_err(classify);
+    Ok(RanOut::of(said("idle")?, said("limited")?))
+}
+
+/// What the history says about a lock id: of what, whose, and how it ended.
+pub(super) async fn ended(
+    session: &mut Session,
+    lock: &LockHash,
+) -> Result<Option<(LockKey, String, LeaseLossReason)>, DatabaseError> {
+    let row = session.fetch_optional(Statement::new(ENDED).bind(&lock[..])).await.map_err(classify)?;
+    let Some(row) = row else { return Ok(None) };
+    let text = |column| row.try_get::<String, _>(column).map_err(classify);
+    let at = from_millis(row.try_get("ended_at").map_err(classify)?);
+    let reason = row.try_get("reason").map_err(classify)?;
+    let ran_out = ran_out(&row)?;
+    let (owner_id, shown) = (text("owner_id")?, ShowOwner::from_stored(row.try_get("shown_as").map_err(classify)?));
+    let by = person(&row, "by")?.map(|by| if by.id == owner_id { by } else { by.shown(shown) });
+    let why = LeaseLossReason::recorded(&text("how")?, ran_out, at, by, reason);
+    Ok(Some((LockKey::new(text("kind")?, text("id")?), owner_id, why)))
+}
+
+const HOLDERS: &str =
+    select_lease!("where kind = ? and id = ? and not ended having expires_at > clock order by since, generation");
+
+/// Everybody who holds the key, exclusively or not, the longest-held first.
+pub(super) async fn holders(
+    session: &mut Session,
+    key: &LockKey,
+    now: Option<i64>,
+) -> Result<Vec<Holder>, DatabaseError> {
+    let select = Statement::new(HOLDERS).bind(now).bind(key.kind().as_bytes()).bind(key.id().as_bytes());
+    let rows = session.fetch_all(select).await.map_err(classify)?;
+    rows.iter().map(|row| lease(row).map(StoredLease::into_holder)).collect()
+}
+
+const COUNT: &str = concat!(
+    "select count(*) from tenure_lock
+      where owner_id = ? and cast(owner_id as binary) = cast(? as binary) and not ended and ttl > 0 and expires_at > ",
+    clock!("?")
+);
+
+/// How many leases an owner holds. What is kept for them is not held yet.
+pub(super) async fn count(session: &mut Session, owner: &str, now: Option<i64>) -> Result<u64, DatabaseError> {
+    let count = Statement::new(COUNT).bind(owner).bind(owner).bind(now);
+    let row = session.fetch_optional(count).await.map_err(classify)?;
+    let count: i64 = row.map_or(Ok(0), |row| row.try_get(0)).map_err(classify)?;
+    Ok(u64::try_from(count).unwrap_or(0))
+}
+
+const HELD_BY_TYPE: &str = concat!(
+    "select convert(kind using utf8mb4) as kind, count(*) as count, min(since) as since, ",
+    clock!("?"),
+    " as clock from tenure_lock where not ended and expires_at > ",
+    clock!("?"),
+    " group by tenure_lock.kind order by tenure_lock.kind"
+);
+
+/// How many leases are held, by type.
+pub(super) async fn held_by_type(session: &mut Session, now: Option<i64>) -> Result<Vec<HeldByType>, DatabaseError> {
+    let rows = session.fetch_all(Statement::new(HELD_BY_TYPE).bind(now).bind(now)).await.map_err(classify)?;
+    let read = |row: &MySqlRow| {
+        let number = |column| row.try_get::<i64, _>(column).map_err(classify);
+        Ok(HeldByType {
+            kind: row.try_get("kind").map_err(classify)?,
+            count: number("count")?.try_into().unwrap_or(0),
+            oldest: until(number("clock")?, number("since")?),
+        })
+    };
+    rows.iter().map(read).collect()
+}

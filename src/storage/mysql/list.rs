@@ -1,0 +1,171 @@
+//! Lists of what is held, and of how leases ended. The text of a statement names only what is asked for, so that it can go
+//! by an index.
+
+use sqlx::Row;
+use sqlx::mysql::MySqlRow;
+
+use super::batch::texts::LEASE;
+use super::errors::classify;
+use super::leases::{StoredLease, clock, lease, person, ran_out};
+use super::session::{Session, Statement};
+use crate::clock::{from_millis, millis};
+use crate::error::DatabaseError;
+use crate::lease::cursor::Place;
+use crate::lease::listing::{HistoryQuery, LeaseState, ListQuery, Listed, PastLease, PastRow, Successor};
+use crate::lease::presence::Presence;
+use crate::lease::{LeaseLossReason, LockKey, Owner};
+
+/// A statement that is put together, with the values of its parts.
+struct Text(Statement, String);
+
+impl Text {
+    fn new(text: &str) -> Self {
+        Text(Statement::new(""), text.to_owned())
+    }
+
+    fn and(mut self, part: &str, bind: impl FnOnce(Statement) -> Statement) -> Self {
+        self.1 += part;
+        Text(bind(self.0), self.1)
+    }
+
+    fn and_if<T>(self, value: Option<T>, part: &str, bind: impl FnOnce(Statement, T) -> Statement) -> Self {
+        match value {
+            Some(value) => self.and(part, |statement| bind(statement, value)),
+            None => self,
+        }
+    }
+
+    async fn rows(self, session: &mut Session) -> Result<Vec<MySqlRow>, DatabaseError> {
+        session.fetch_all(self.0.saying(self.1)).await.map_err(classify)
+    }
+}
+
+/// What is held, the longest-held first.
+pub(super) async fn held(
+    session: &mut Session,
+    query: &ListQuery,
+    now: Option<i64>,
+) -> Result<Vec<Listed>, DatabaseError> {
+    let state = match query.state {
+        None => " and l.expires_at > moment.now",
+        Some(LeaseState::Held) => " and l.expires_at > moment.now and l.ttl > 0",
+        Some(LeaseState::Reserved) => " and l.expires_at > moment.now and l.ttl = 0",
+        Some(LeaseState::RanOut) => " and l.expires_at <= moment.now and l.ttl > 0",
+    };
+    let after = match &query.after {
+        Some(Place::Held { since, key, generation }) => Some((*since, key, *generation)),
+        _ => None,
+    };
+    let text = Text::new("select moment.now as clock, ")
+        .and(LEASE, |statement| statement)
+        .and(concat!(" from (select ", clock!("?"), " as now) as moment join tenure_lock as l"), |s| s.bind(now))
+        .and(" where not l.ended and l.since <= moment.now - ?", |s| s.bind(millis(query.held_for)))
+        .and(state, |statement| statement)
+        .and(&query.presence.map(|of| presence(of, query)).unwrap_or_default(), |statement| statement)
+        .and_if(query.kind.as_ref(), " and l.kind = ?", |s, kind| s.bind(kind.as_bytes()))
+        .and_if(query.owner.as_ref(), " and l.owner_id = ?", |s, owner| s.bind(owner.as_str()))
+        .and_if(after, " and (l.since, l.kind, l.id, l.generation) > (?, ?, ?, ?)", |s, (since, key, generation)| {
+            s.bind(since).bind(key.kind().as_bytes()).bind(key.id().as_bytes()).bind(generation)
+        })
+        .and(" order by l.since, l.kind, l.id, l.generation limit ?", |s| s.bind(query.limit));
+    let listed = |row: &MySqlRow| {
+        let stored = lease(row)?;
+        let state = match stored.alive() {
+            true if stored.reserved() => LeaseState::Reserved,
+            true => LeaseState::Held,
+            false => LeaseState::RanOut,
+        };
+        Ok(Listed { holder: StoredLease::into_holder(stored), state })
+    };
+    text.rows(session).await?.iter().map(listed).collect()
+}
+
+/// As [`Holder::presence`](crate::lease::Holder::presence) tells: two heartbeats and a half that did not come, one of which is a
+/// fifth of the ttl, but a second to a minute, where the type says nothing else; and five minutes without input, or
+/// two heartbeats.
+fn presence(of: Presence, query: &ListQuery) -> String {
+    let mut five = String::from("case l.kind");
+    for (kind, every) in &query.heartbeats {
+        let kind: String = kind.bytes().map(|byte| format!("{byte:02x}")).collect();
+        five += &format!(" when x'{kind}' then {}", 5 * millis(*every));
+    }
+    five += " when null then null else greatest(5000, least(l.ttl, 300000)) end";
+    let silent = format!("(l.ttl > 0 and 2 * (moment.now - l.last_active) > {five})");
+    let idle = format!("(l.ttl > 0 and 5 * (moment.now - l.active_at) >= greatest(1500000, 2 * {five}))");
+    match of {
+        Presence::Unreachable => format!(" and {silent}"),
+        Presence::Idle => format!(" and {idle} and not {silent}"),
+        Presence::Active => format!(" and not {idle} and not {silent}"),
+    }
+}
+
+/// How leases ended, the latest first, and who got the lock next: the history knows if their lease has ended as well,
+/// otherwise they hold it. The order is that of an index, whose entries end with the primary key.
+pub(super) async fn past(session: &mut Session, query: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError> {
+    let by = if query.key.is_some() { "generation" } else { "ended_at" };
+    let after = match &query.after {
+        Some(Place::Past { at, lock }) => Some((*at, lock)),
+        _ => None,
+    };
+    let text = Text::new(
+        "select convert(page.kind using utf8mb4) as kind, convert(page.id using utf8mb4) as id, page.lock_hash,
+                page.generation, page.owner_id, page.owner_name, page.owner_role, page.since, page.ended_at, page.how,
+                page.idle, page.limited, page.by_id, page.by_name, page.by_role, page.reason, coalesce(later.owner_id, held.owner_id) as next_id,
+                coalesce(later.owner_name, held.owner_name) as next_name,
+                coalesce(later.owner_role, held.owner_role) as next_role,
+                coalesce(later.generation, held.generation) as next_generation, coalesce(later.since, held.since) as next_since
+           from (select past.*, (select min(other.generation) from tenure_lock_history as other
+                                  where other.kind = past.kind and other.id = past.id
+                                    and other.generation > past.generation) as later_generation
+                   from tenure_lock_history as past where true",
+    )
+    .and_if(query.key.as_ref(), " and past.kind = ? and past.id = ?", |s, key| {
+        s.bind(key.kind().as_bytes()).bind(key.id().as_bytes())
+    })
+    .and_if(query.kind.as_ref(), " and past.kind = ?", |s, kind| s.bind(kind.as_bytes()))
+    .and_if(query.owner.as_ref(), " and past.owner_id = ?", |s, owner| s.bind(owner.as_str()))
+    .and_if(after, &format!(" and (past.{by} < ? or (past.{by} = ? and past.lock_hash < ?))"), |s, (at, lock)| {
+        s.bind(at).bind(at).bind(&lock[..])
+    })
+    .and(&format!(" order by past.{by} desc, past.lock_hash desc limit ?) as page"), |s| s.bind(query.limit))
+    .and(
+        &format!(
+            " left join tenure_lock_history as later
+                on later.kind = page.kind and later.id = page.id and later.generation = page.later_generation
+              left join tenure_lock as held
+             on held.kind = page.kind and held.id = page.id and held.generation = (
+                select min(other.generation) from tenure_lock as other
+                 where other.kind = page.kind and other.id = page.id and other.generation > page.generation
+                   and not other.ended) and not held.ended
+             order by page.{by} desc, page.lock_hash desc"
+        ),
+        |statement| statement,
+    );
+    let mut past: Vec<PastRow> = text.rows(session).await?.iter().map(past_row).collect::<Result<_, _>>()?;
+    // Two advisory leases that were taken at once may have one generation, and both come after what was before them.
+    past.dedup_by(|one, other| one.lock == other.lock);
+    Ok(past)
+}
+
+fn past_row(row: &MySqlRow) -> Result<PastRow, DatabaseError> {
+    let text = |column| row.try_get::<String, _>(column).map_err(classify);
+    let at = |column| row.try_get::<i64, _>(column).map(from_millis).map_err(classify);
+    let (ended_at, reason) = (at("ended_at")?, row.try_get("reason").map_err(classify)?);
+    let next = match person(row, "next")? {
+        None => None,
+        Some(owner) => {
+            let generation = row.try_get("next_generation").map_err(classify)?;
+            Some(Successor { owner, generation, since: at("next_since")? })
+        }
+    };
+    let past = PastLease {
+        key: LockKey::new(text("kind")?, text("id")?),
+        owner: person(row, "owner")?.unwrap_or_else(|| Owner::new("", "")),
+        generation: row.try_get("generation").map_err(classify)?,
+        since: at("since")?,
+        ended_at,
+        why: LeaseLossReason::recorded(&text("how")?, ran_out(row)?, ended_at, person(row, "by")?, reason),
+        next,
+    };
+    Ok(PastRow { past, lock: row.try_get("lock_hash").map_err(classify)? })
+}

@@ -1,0 +1,113 @@
+//! The last versions of an aggregate, and who saved them.
+
+use sqlx::Row;
+use sqlx::mysql::MySqlRow;
+
+use super::errors::classify;
+use super::leases::owner;
+use super::session::{Session, Statement};
+use super::{statements, values};
+use crate::aggregate::mapping::{Mapping, MappingError, Rows};
+use crate::aggregate::value::Value;
+use crate::aggregate::version::Version;
+use crate::clock::from_millis;
+use crate::error::DatabaseError;
+use crate::lease::LockKey;
+use crate::storage::Authorship;
+use crate::version::conflict::Change;
+
+const KEEP: &str = "
+    insert into tenure_revision (kind, id, version, state, changed_at, by_id, by_name, command, shape)
+    values (?, ?, ?, ?, coalesce(?, cast(unix_timestamp(sysdate(6)) * 1000 as signed)), ?, ?, ?, ?)
+    on duplicate key update state = values(state), changed_at = values(changed_at), by_id = values(by_id),
+        by_name = values(by_name), command = values(command), shape = values(shape)";
+
+/// Keeps this version, in the place of what the same transaction had saved as it, and forgets those that are too old to
+/// be asked for.
+pub(super) async fn keep(
+    session: &mut Session,
+    mapping: &'static Mapping,
+    key: &LockKey,
+    version: Version,
+    rows: &Rows,
+    author: &Authorship,
+    now: Option<i64>,
+) -> Result<(), DatabaseError> {
+    if mapping.revisions == 0 {
+        return Ok(());
+    }
+    let state = serde_json::to_string(rows).map_err(|error| misfit(&error))?;
+    let insert = of(KEEP, key)
+        .bind(version.number())
+        .bind(state)
+        .bind(now)
+        .bind(author.by.as_ref().map(|by| by.id.as_str()))
+        .bind(author.by.as_ref().map(|by| by.name.as_str()))
+        .bind(author.command.as_deref())
+        .bind(mapping.shape());
+    session.write(insert).await.map_err(classify)?;
+    let delete = of("delete from tenure_revision where kind = ? and id = ? and version <= ?", key)
+        .bind(version.number() - i64::from(mapping.revisions));
+    session.write(delete).await.map(drop).map_err(classify)
+}
+
+/// The state at a version, if it is still kept, and was written by a release whose mapping had the same columns.
+pub(super) async fn state(
+    session: &mut Session,
+    mapping: &'static Mapping,
+    key: &LockKey,
+    at: Version,
+) -> Result<Option<Rows>, DatabaseError> {
+    let select = of("select state from tenure_revision where kind = ? and id = ? and version = ? and shape = ?", key)
+        .bind(at.number())
+        .bind(mapping.shape());
+    let Some(row) = session.fetch_optional(select).await.map_err(classify)? else { return Ok(None) };
+    let state: String = row.try_get(0).map_err(classify)?;
+    serde_json::from_str(&state).map(Some).map_err(|error| misfit(&error))
+}
+
+const CHANGES: &str = "
+    select version, changed_at, by_id, by_name, command from tenure_revision
+     where kind = ? and id = ? order by version desc limit ?";
+
+/// The changes that are kept, newest first. Where no revisions are, the audit columns tell the latest.
+pub(super) async fn changes(
+    session: &mut Session,
+    mapping: &'static Mapping,
+    key: &LockKey,
+    id: &[Value],
+    limit: u32,
+) -> Result<Vec<Change>, DatabaseError> {
+    if let (0, Some(audit)) = (mapping.revisions, &mapping.audit) {
+        let select = values::query(statements::select_audit(mapping, audit), id);
+        let row = session.fetch_optional(select).await.map_err(classify)?;
+        return row.iter().take(limit as usize).map(change).collect();
+    }
+    let rows = session.fetch_all(of(CHANGES, key).bind(i64::from(limit))).await.map_err(classify)?;
+    rows.iter().map(change).collect()
+}
+
+/// Forgets an aggregate that is deleted: another one may be created under its id.
+pub(super) async fn forget(session: &mut Session, key: &LockKey) -> Result<(), DatabaseError> {
+    let delete = of("delete from tenure_revision where kind = ? and id = ?", key);
+    session.write(delete).await.map(drop).map_err(classify)
+}
+
+/// A statement whose first values are a key, as bytes.
+fn of(sql: &'static str, key: &LockKey) -> Statement {
+    Statement::new(sql).bind(key.kind().as_bytes()).bind(key.id().as_bytes())
+}
+
+fn change(row: &MySqlRow) -> Result<Change, DatabaseError> {
+    let version = row.try_get("version").map_err(classify)?;
+    Ok(Change {
+        version: Version::new(version).map_err(|error| misfit(&error))?,
+        by: owner(row, "by_id", "by_name")?,
+        at: from_millis(row.try_get("changed_at").map_err(classify)?),
+        command: row.try_get("command").map_err(classify)?,
+    })
+}
+
+fn misfit(error: &dyn std::error::Error) -> DatabaseError {
+    MappingError::new("tenure_revision", "state", error.to_string()).into()
+}

@@ -1,0 +1,418 @@
+//! A connection whose statements are never cut in the middle, and whose waits end at one deadline.
+//!
+//! sqlx's MySQL connection does not survive a statement that is dropped half-way: after a cut in PREPARE it takes what is
+//! left of the answer for the answer to the next statement. So a statement runs to its end even if nobody waits for it
+//! any more, and only then the connection is cleaned up.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sqlx::mysql::{MySqlArguments, MySqlQueryResult, MySqlRow};
+use sqlx::pool::PoolConnection;
+use sqlx::query::Query;
+use sqlx::{Arguments, AssertSqlSafe, Encode, MySql, MySqlConnection, Row, Type};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+use super::deadline::{Deadline, Flavour, RowLock};
+use super::errors::{is_timeout, is_without_savepoint};
+use super::underway::{Running, Underway, answered, clean_up, done, driven, in_step};
+use crate::storage::checkout::{self, Silence};
+use crate::storage::{STOOD_STILL, patience};
+
+/// A statement with its values. Unlike sqlx's own it can be run again.
+#[derive(Clone)]
+pub(super) struct Statement {
+    sql: Arc<str>,
+    arguments: MySqlArguments,
+}
+
+impl Statement {
+    pub(super) fn new(sql: impl Into<Arc<str>>) -> Self {
+        Self::with(sql, MySqlArguments::default())
+    }
+
+    pub(super) fn with(sql: impl Into<Arc<str>>, arguments: MySqlArguments) -> Self {
+        Statement { sql: sql.into(), arguments }
+    }
+
+    pub(super) fn bind<'t, T: Encode<'t, MySql> + Type<MySql>>(mut self, value: T) -> Self {
+        self.arguments.add(value).expect("numbers, texts and bytes are encoded by copying them");
+        self
+    }
+
+    /// The same values, of another text.
+    pub(super) fn saying(self, sql: String) -> Self {
+        Statement { sql: sql.into(), ..self }
+    }
+
+    fn between(mut self, before: &str, after: &str) -> Self {
+        if !before.is_empty() || !after.is_empty() {
+            self.sql = [before, &self.sql, after].concat().into();
+        }
+        self
+    }
+
+    fn query(self) -> Query<'static, MySql, MySqlArguments> {
+        sqlx::query_with(AssertSqlSafe(self.sql), self.arguments)
+    }
+}
+
+/// A connection of the pool, in or outside of a transaction.
+pub(super) struct Session {
+    /// `None` while a statement is under way.
+    connection: Option<PoolConnection<MySql>>,
+    /// Where the connection comes back from a statement whose caller went away.
+    returned: Option<oneshot::Receiver<PoolConnection<MySql>>>,
+    flavour: Flavour,
+    silence: Silence,
+    /// How long the server lets a transaction stand still, if it has a limit, and since when it does.
+    idle: Duration,
+    used: Instant,
+    deadline: Option<Deadline>,
+    /// Whether there may be a transaction on it.
+    open: bool,
+    /// Whether the application had the connection in its hands since our last statement.
+    lent: bool,
+    /// Whether it ever had.
+    was_lent: bool,
+    runtime: Handle,
+}
+
+impl Session {
+    /// Takes over a connection of a pool.
+    pub(super) fn on(connection: PoolConnection<MySql>, flavour: Flavour, silence: &Silence, idle: Duration) -> Self {
+        let (connection, runtime) = (Some(connection), Handle::current());
+        Session {
+            connection,
+            returned: None,
+            flavour,
+            silence: silence.clone(),
+            idle,
+            used: Instant::now(),
+            deadline: None,
+            open: false,
+            lent: false,
+            was_lent: false,
+            runtime,
+        }
+    }
+
+    pub(super) fn flavour(&self) -> Flavour {
+        self.flavour
+    }
+
+    /// Whether the application had the connection in its hands, so that errors may have gone unseen.
+    pub(super) fn was_lent(&self) -> bool {
+        self.was_lent
+    }
+
+    /// How long the answer to the next statement is waited for, and where it is noted that none came.
+    fn patience(&self) -> (Duration, Silence) {
+        let left = self.deadline.as_ref().map_or_else(patience::left, Deadline::left);
+        (patience::limit(left), self.silence.clone())
+    }
+
+    /// The deadline of its waits; none outside of a writing transaction.
+    pub(super) fn deadline(&self) -> Option<&Deadline> {
+        self.deadline.as_ref()
+    }
+
+    /// Begins what [`end`](Self::end) ends, and reads the row that comes with it, if one does. From here on dropping the
+    /// session rolls back, also in the middle of this.
+    pub(super) async fn begin(&mut self, sql: String, deadline: Deadline) -> Result<Option<MySqlRow>, sqlx::Error> {
+        self.deadline = Some(deadline);
+        Ok(self.open(sql).await?.into_iter().next())
+    }
+
+    /// As [`begin`](Self::begin), without a deadline and with all rows that come.
+    pub(super) async fn open(&mut self, sql: String) -> Result<Vec<MySqlRow>, sqlx::Error> {
+        self.open = true;
+        self.read(sql).await
+    }
+
+    /// Runs a text that leaves no transaction behind, and reads its rows. After an error there may be one, and dropping the
+    /// session rolls it back.
+    pub(super) async fn close(&mut self, sql: String) -> Result<Vec<MySqlRow>, sqlx::Error> {
+        let rows = self.open(sql).await?;
+        self.open = false;
+        Ok(rows)
+    }
+
+    /// As [`close`](Self::close), of a compound statement with its values.
+    pub(super) async fn close_with(&mut self, statement: Statement) -> Result<Vec<MySqlRow>, sqlx::Error> {
+        self.open = true;
+        let rows = self.fetch_all(statement).await?;
+        self.open = false;
+        Ok(rows)
+    }
+
+    /// Runs a text as it is, and reads the rows of all its statements.
+    pub(super) async fn read(&mut self, sql: String) -> Result<Vec<MySqlRow>, sqlx::Error> {
+        let patience = self.patience();
+        self.run(|mut connection| {
+            Box::pin(async move {
+                let answer =
+                    answered(patience, driven(sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(&mut *connection))).await;
+                done(connection, answer)
+            })
+        })
+        .await
+    }
+
+    /// Commits or rolls back. After an error there may still be a transaction, and dropping the session rolls it back.
+    pub(super) async fn end(&mut self, sql: String) -> Result<(), sqlx::Error> {
+        self.raw(sql).await?;
+        self.open = false;
+        Ok(())
+    }
+
+    /// Rolls back, by this text. After an error that is not one of a transaction that the application has ended, the
+    /// connection is closed, or dropping the session rolls back.
+    pub(super) async fn roll_back(&mut self, text: &'static str) -> Result<(), sqlx::Error> {
+        let mut ended = None;
+        if self.lent {
+            // A deadlock of the application's own statement has rolled back already, and that is what was asked for.
+            let (patience, count) = (self.patience(), "select cast(@@error_count as signed)");
+            let failed = self.whole(|connection| Box::pin(in_step(connection, count, patience))).await?;
+            self.lent = false;
+            let failed = failed.first().is_some_and(|row| row.try_get(0).is_ok_and(|errors: i64| errors > 0));
+            let ours = self.raw("release savepoint tenure".to_owned()).await;
+            ended = ours.err().filter(|error| is_without_savepoint(error) && !failed);
+        }
+        self.raw(text.to_owned()).await?;
+        self.open = false;
+        ended.map_or(Ok(()), Err)
+    }
+
+    /// Runs a text as it is.
+    pub(super) async fn raw(&mut self, sql: String) -> Result<MySqlQueryResult, sqlx::Error> {
+        let patience = self.patience();
+        self.run(|mut connection| {
+            Box::pin(async move {
+                let answer =
+                    answered(patience, driven(sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection))).await;
+                done(connection, answer)
+            })
+        })
+        .await
+    }
+
+    /// Reads rows.
+    pub(super) async fn fetch_all(&mut self, statement: Statement) -> Result<Vec<MySqlRow>, sqlx::Error> {
+        let patience = self.patience();
+        self.run(|mut connection| {
+            Box::pin(async move {
+                let answer = answered(patience, driven(statement.query().fetch_all(&mut *connection))).await;
+                done(connection, answer)
+            })
+        })
+        .await
+    }
+
+    /// Reads a row, if it is there.
+    pub(super) async fn fetch_optional(&mut self, statement: Statement) -> Result<Option<MySqlRow>, sqlx::Error> {
+        Ok(self.fetch_all(statement).await?.into_iter().next())
+    }
+
+    /// Reads a row, if it is there, and locks it as asked.
+    pub(super) async fn fetch_locked(
+        &mut self,
+        statement: Statement,
+        lock: RowLock,
+    ) -> Result<Option<MySqlRow>, sqlx::Error> {
+        Ok(self.fetch_all_locked(statement, lock).await?.into_iter().next())
+    }
+
+    /// Reads rows, and locks them as asked.
+    pub(super) async fn fetch_all_locked(
+        &mut self,
+        statement: Statement,
+        lock: RowLock,
+    ) -> Result<Vec<MySqlRow>, sqlx::Error> {
+        if !lock.waits() {
+            return self.fetch_all(statement.between("", lock.clause())).await;
+        }
+        if let Some(at_once) = self.deadline.as_ref().and_then(|deadline| deadline.clause_at_once(self.flavour, lock)) {
+            let rows = self.fetch_all(statement.clone().between("", at_once)).await;
+            if !self.is_to_wait_for(&rows) {
+                return rows;
+            }
+            return self.waiting(statement.between("", lock.clause()), Self::fetch_all).await;
+        }
+        let whole_seconds = self.deadline.as_ref().is_some_and(Deadline::has_seconds_to_spare);
+        if self.flavour == Flavour::MariaDb || whole_seconds {
+            let rows = self.waiting(statement.clone().between("", lock.clause()), Self::fetch_all).await;
+            if self.flavour == Flavour::MariaDb || !rows.as_ref().is_err_and(is_timeout) {
+                return rows;
+            }
+        }
+        // MySQL's limit is of whole seconds, so for the last of them it is asked again and again.
+        let statement = statement.between("", lock.clause_at_once());
+        loop {
+            let rows = self.fetch_all(statement.clone()).await;
+            let refused = rows.as_ref().is_err_and(is_timeout);
+            match self.deadline.as_ref().filter(|_| refused).and_then(Deadline::pause) {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => return rows,
+            }
+        }
+    }
+
+    /// Writes, and may have to wait for somebody else's transaction: how many rows were found. (Also those that did not
+    /// have to be changed, because sqlx asks for that.)
+    pub(super) async fn write(&mut self, statement: Statement) -> Result<u64, sqlx::Error> {
+        Ok(self.execute(statement).await?.rows_affected())
+    }
+
+    /// As [`write`](Self::write), with the row that the statement returns, if it does.
+    pub(super) async fn write_returning(&mut self, statement: Statement) -> Result<Option<MySqlRow>, sqlx::Error> {
+        self.within_deadline(statement, Self::fetch_optional).await
+    }
+
+    /// As [`write`](Self::write), with the key that was given to a new row.
+    pub(super) async fn execute(&mut self, statement: Statement) -> Result<MySqlQueryResult, sqlx::Error> {
+        self.within_deadline(statement, Self::execute_at_once).await
+    }
+
+    async fn execute_at_once(&mut self, statement: Statement) -> Result<MySqlQueryResult, sqlx::Error> {
+        let patience = self.patience();
+        self.run(|mut connection| {
+            Box::pin(async move {
+                let answer = answered(patience, driven(statement.query().execute(&mut *connection))).await;
+                done(connection, answer)
+            })
+        })
+        .await
+    }
+
+    /// As [`fetch_all`](Self::fetch_all), of a statement that locks by itself: its waits end at the deadline, on MySQL in
+    /// whole seconds.
+    #[cfg(feature = "sea-orm")]
+    pub(super) async fn fetch_waiting(&mut self, statement: Statement) -> Result<Vec<MySqlRow>, sqlx::Error> {
+        // Not refused first: with no time to wait MariaDB 10.11 answers some of those that skip locked rows with an error, 1180.
+        self.waiting(statement, Self::fetch_all).await
+    }
+
+    /// Runs a statement that may have to wait, so that its waits end at the deadline.
+    ///
+    /// On MariaDB it is first refused whatever it would have to wait for. A limit that is finer than a second is a timer of the
+    /// server, which wakes a thread each time that it is set; so that is only done where somebody is in the way.
+    async fn within_deadline<T>(
+        &mut self,
+        statement: Statement,
+        run: impl AsyncFn(&mut Self, Statement) -> Result<T, sqlx::Error>,
+    ) -> Result<T, sqlx::Error> {
+        if let Some(at_once) = self.deadline.as_ref().and_then(|deadline| deadline.at_once(self.flavour)) {
+            let answer = run(self, statement.clone().between(at_once, "")).await;
+            if !self.is_to_wait_for(&answer) {
+                return answer;
+            }
+        }
+        self.waiting(statement, run).await
+    }
+
+    /// Whether somebody was in the way, and there is time to wait for them.
+    fn is_to_wait_for<T>(&self, answer: &Result<T, sqlx::Error>) -> bool {
+        answer.as_ref().is_err_and(is_timeout) && self.deadline.as_ref().is_some_and(Deadline::is_worth_waiting)
+    }
+
+    /// Runs a statement that may wait until the deadline.
+    async fn waiting<T>(
+        &mut self,
+        statement: Statement,
+        run: impl AsyncFn(&mut Self, Statement) -> Result<T, sqlx::Error>,
+    ) -> Result<T, sqlx::Error> {
+        let flavour = self.flavour;
+        let Some(deadline) = &mut self.deadline else { return run(self, statement).await };
+        let settings = deadline.shrink(flavour);
+        let limit = deadline.limit(flavour);
+        if let Some(settings) = settings {
+            self.raw(format!("set {settings}")).await?;
+        }
+        run(self, statement.between(limit, "")).await
+    }
+
+    /// The connection, if nothing is left on it of what was done there.
+    pub(super) fn give_up(mut self) -> Option<(PoolConnection<MySql>, Handle)> {
+        let connection = self.connection.take_if(|_| !self.open && !self.lent)?;
+        Some((connection, self.runtime.clone()))
+    }
+
+    /// The connection, for the application's own statements; nobody else's is under way then.
+    pub(super) fn lend(&mut self) -> Option<&mut MySqlConnection> {
+        (self.lent, self.was_lent) = (true, true);
+        self.connection.as_deref_mut()
+    }
+
+    /// Fails where a statement of the application's own was dropped half-way, or has ended the transaction: then its savepoint
+    /// is gone. (There is no other way to ask for one than to give it up; so it is made again.)
+    pub(super) async fn ours(&mut self) -> Result<(), sqlx::Error> {
+        if self.lent {
+            let patience = self.patience();
+            let again = "release savepoint tenure; savepoint tenure";
+            self.whole(|connection| Box::pin(in_step(connection, again, patience))).await?;
+            self.lent = false;
+        }
+        Ok(())
+    }
+
+    async fn run<T: Send + 'static>(
+        &mut self,
+        statement: impl FnOnce(PoolConnection<MySql>) -> Running<T>,
+    ) -> Result<T, sqlx::Error> {
+        self.ours().await?;
+        self.whole(statement).await
+    }
+
+    /// Gives the connection away for one statement, and takes it back after it.
+    async fn whole<T: Send + 'static>(
+        &mut self,
+        statement: impl FnOnce(PoolConnection<MySql>) -> Running<T>,
+    ) -> Result<T, sqlx::Error> {
+        // The caller of the statement before this one went away. It is waited for; if that wait is dropped as well, the
+        // receiver is still here.
+        if let (None, Some(returned)) = (&self.connection, &mut self.returned) {
+            self.connection = Some(returned.await.map_err(|_| closed())?);
+        }
+        let connection = self.connection.take().ok_or_else(closed)?;
+        let stood_still = self.deadline.is_some() && !self.idle.is_zero() && self.used.elapsed() >= self.idle;
+        let (give_back, returned) = oneshot::channel();
+        self.returned = Some(returned);
+        let underway = Underway::new(statement(connection), give_back, self.flavour, self.runtime.clone());
+        let (connection, answer) = underway.await;
+        (self.connection, self.returned) = (connection, None);
+        self.used = Instant::now();
+        match answer {
+            // MariaDB goes without a word.
+            Err(sqlx::Error::Io(error)) if stood_still => {
+                let what = format!("{error}: {STOOD_STILL}");
+                Err(sqlx::Error::Io(io::Error::new(error.kind(), what)))
+            }
+            answer => answer,
+        }
+    }
+}
+
+/// The answer to whatever comes after that which closed the connection.
+fn closed() -> sqlx::Error {
+    sqlx::Error::Protocol("its connection was closed before, and the server rolls back".to_owned())
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let returned = self.returned.as_mut().and_then(|returned| {
+            // From here on whoever finishes the statement cleans up after it; unless it has just been given back.
+            returned.close();
+            returned.try_recv().ok()
+        });
+        let Some(connection) = self.connection.take().or(returned) else { return };
+        // A connection needs the runtime to get back into the pool, also when this is dropped outside of it.
+        let _runtime = self.runtime.enter();
+        match self.open || self.lent {
+            true => drop(self.runtime.spawn(clean_up(connection, self.lent, self.flavour))),
+            false => checkout::give_back(connection),
+        }
+    }
+}

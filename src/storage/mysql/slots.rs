@@ -1,0 +1,143 @@
+//! Leases beside each other on one key, each in a slot of its own: shared ones, which keep out whoever wants the key alone,
+//! and advisory ones, which keep out nobody.
+//!
+//! Whoever takes one locks the row of the exclusive lock first, and looks at the slots in a later statement, which sees
+//! what the one before them committed: so each gets a generation of its own, and nobody gets the key alone beside a reader.
+//! That row is marked shared as long as there may be readers; only then others pay for looking.
+
+use super::deadline::RowLock;
+use super::errors::classify;
+use super::leases::{self, StoredLease, lease, select_lease};
+use super::lock;
+use super::session::{Session, Statement};
+use crate::error::DatabaseError;
+use crate::lease::{Holder, LockId, LockKey};
+use crate::storage::LockRequest;
+
+/// Takes a slot beside the others, and records which leases on the key ran out. `None`: somebody holds the key alone, or
+/// the lock id is used up.
+pub(super) async fn take(
+    session: &mut Session,
+    request: &LockRequest,
+    now: Option<i64>,
+) -> Result<Option<Holder>, DatabaseError> {
+    let mut row = leases::in_slot(session, &request.key, &[], RowLock::Update, now).await?;
+    if row.is_none() {
+        make_anchor(session, &request.key).await?;
+        row = leases::in_slot(session, &request.key, &[], RowLock::Update, now).await?;
+    }
+    let Some(alone) = row else { return Ok(None) };
+    let theirs = alone.reserved() && alone.holder.owner.id == request.owner.id;
+    if request.shared && alone.alive() && !theirs {
+        return Ok(None);
+    }
+    // Of a row that somebody else has locked nobody knows whether it is just being kept alive. The next one records it.
+    let unlocked = slots(session, &request.key, RowLock::SkipLocked, now).await?;
+    record_expired(session, request, unlocked.iter().chain([&alone])).await?;
+    let taken = lock::take_slot(session, request, &request.lock, now).await?;
+    if let Some(holder) = &taken
+        && (!alone.alive() || theirs)
+    {
+        let note = Statement::new(NOTE).bind(holder.generation).bind(request.shared);
+        let note = note.bind(request.key.kind().as_bytes()).bind(request.key.id().as_bytes());
+        session.write(note).await.map_err(classify)?;
+    }
+    Ok(taken)
+}
+
+/// Nobody's, under a lock id that nobody has. Of a key that was swept the generation goes on.
+const MAKE: &str = "
+    insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name,
+                             since, last_active, expires_at, ttl, hard_until, ended)
+    values (?, ?, '', coalesce((select swept.generation from tenure_lock_floor as swept where swept.kind = ?), 0), ?,
+            '', '', 0, 0, 0, 0, 0, 1)
+        on duplicate key update tenure_lock.slot = tenure_lock.slot";
+
+/// Makes the row that everybody locks first who takes or changes anything of the key.
+pub(super) async fn make_anchor(session: &mut Session, key: &LockKey) -> Result<(), DatabaseError> {
+    let make = Statement::new(MAKE).bind(key.kind().as_bytes()).bind(key.id().as_bytes()).bind(key.kind().as_bytes());
+    session.write(make.bind(LockId::random().hash().to_vec())).await.map(drop).map_err(classify)
+}
+
+/// Whoever takes the key alone goes on from this generation, and looks at the slots first.
+const NOTE: &str = "
+    update tenure_lock set generation = greatest(generation, ?), shared = shared or ?, ended = 1
+     where kind = ? and id = ? and slot = ''";
+
+const SLOTS: &str = select_lease!("where kind = ? and id = ? and slot <> '' order by slot");
+
+async fn slots(
+    session: &mut Session,
+    key: &LockKey,
+    lock: RowLock,
+    now: Option<i64>,
+) -> Result<Vec<StoredLease>, DatabaseError> {
+    let select = Statement::new(SLOTS).bind(now).bind(key.kind().as_bytes()).bind(key.id().as_bytes());
+    session.fetch_all_locked(select, lock).await.map_err(classify)?.iter().map(lease).collect()
+}
+
+const END: &str = "update tenure_lock set ended = 1 where kind = ? and id = ? and slot = ?";
+
+/// Of the slots that have ended only the highest generation is still needed. (MySQL does not delete from a table that it
+/// reads, unless what is read is a table of its own.)
+const SWEEP: &str = "
+    delete from tenure_lock
+     where kind = ? and id = ? and slot = ?
+       and generation < (select newest.generation from
+                         (select max(generation) as generation from tenure_lock where kind = ? and id = ?) as newest)";
+
+/// Writes down that leases on this key ran out, and forgets their slots. All of them are locked.
+async fn record_expired(
+    session: &mut Session,
+    request: &LockRequest,
+    locked: impl Iterator<Item = &StoredLease>,
+) -> Result<(), DatabaseError> {
+    let (kind, id) = (request.key.kind().as_bytes(), request.key.id().as_bytes());
+    for lease in locked.filter(|lease| !lease.alive() && lease.lock != request.lock) {
+        if !lease.ended {
+            lock::record_expired(session, lease).await?;
+            session.write(Statement::new(END).bind(kind).bind(id).bind(&lease.slot[..])).await.map_err(classify)?;
+        }
+        if !lease.slot.is_empty() {
+            let sweep = Statement::new(SWEEP).bind(kind).bind(id).bind(&lease.slot[..]).bind(kind).bind(id);
+            session.write(sweep).await.map_err(classify)?;
+        }
+    }
+    Ok(())
+}
+
+const READER: &str = select_lease!(
+    "where kind = ? and id = ? and slot <> '' and shared and not ended having expires_at > clock
+     order by since, generation limit 1"
+);
+
+/// Who has held the key the longest of those who share it.
+pub(super) async fn reader(
+    session: &mut Session,
+    key: &LockKey,
+    now: Option<i64>,
+) -> Result<Option<Holder>, DatabaseError> {
+    let select = Statement::new(READER).bind(now).bind(key.kind().as_bytes()).bind(key.id().as_bytes());
+    let row = session.fetch_optional(select).await.map_err(classify)?;
+    Ok(row.as_ref().map(lease).transpose()?.map(StoredLease::into_holder))
+}
+
+const CLEAR: &str = "update tenure_lock set shared = 0 where kind = ? and id = ? and slot = ''";
+
+/// For whoever wants the key alone, and has locked its row: clears what readers left. Whether nobody reads any more.
+pub(super) async fn make_way(
+    session: &mut Session,
+    request: &LockRequest,
+    now: Option<i64>,
+) -> Result<bool, DatabaseError> {
+    let key = &request.key;
+    // All of them, so that none is kept alive at this moment.
+    let slots = slots(session, key, RowLock::Update, now).await?;
+    if slots.iter().any(|slot| slot.alive() && slot.holder.shared) {
+        return Ok(false);
+    }
+    record_expired(session, request, slots.iter()).await?;
+    let clear = Statement::new(CLEAR).bind(key.kind().as_bytes()).bind(key.id().as_bytes());
+    session.write(clear).await.map_err(classify)?;
+    Ok(true)
+}

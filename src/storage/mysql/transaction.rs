@@ -1,0 +1,185 @@
+//! A writing transaction at READ COMMITTED. Its waits end at the deadline it was begun with.
+
+use async_trait::async_trait;
+
+use super::connection::OpenTransaction;
+use super::deadline::RowLock;
+use super::session::Session;
+use super::{leases, load, lock, removed, resume, revision, rows};
+use crate::aggregate::Stored;
+use crate::aggregate::condition::Test;
+use crate::aggregate::mapping::{Mapping, Row, Rows};
+use crate::aggregate::value::Value;
+use crate::aggregate::version::Version;
+use crate::error::DatabaseError;
+use crate::lease::{Holder, LockKey, NoLock};
+use crate::row_lock::mode::LockMode;
+use crate::storage::operation::OperationId;
+use crate::storage::{Authorship, BackendTransaction, BulkChange, KeyState, Proof, Resumption, RowLocked, Save, Saved};
+use crate::version::conflict::Change;
+
+use super::Time;
+
+/// A transaction on a connection of the pool.
+pub(super) struct MySqlTransaction {
+    pub(super) open: OpenTransaction,
+    time: Time,
+}
+
+impl MySqlTransaction {
+    pub(super) fn new(open: OpenTransaction, time: Time) -> Self {
+        MySqlTransaction { open, time }
+    }
+}
+
+#[async_trait]
+impl BackendTransaction for MySqlTransaction {
+    async fn load(
+        &mut self,
+        mapping: &'static Mapping,
+        id: &[Value],
+        mode: LockMode,
+    ) -> Result<Option<Stored>, DatabaseError> {
+        let lock = match mode {
+            LockMode::PessimisticRead => RowLock::Share,
+            LockMode::PessimisticWrite | LockMode::PessimisticForceIncrement => RowLock::Update,
+            _ => return load::load_whole(self.open.session(), mapping, id).await,
+        };
+        self.open.wait_for(async |session| load::load(session, mapping, id, lock).await).await
+    }
+
+    async fn load_unlocked(
+        &mut self,
+        mapping: &'static Mapping,
+        id: &[Value],
+        _mode: LockMode,
+    ) -> Result<Result<Option<Stored>, RowLocked>, DatabaseError> {
+        let session = self.open.session();
+        if let Some(stored) = load::load(session, mapping, id, RowLock::SkipLocked).await? {
+            return Ok(Ok(Some(stored)));
+        }
+        // Nothing came back: it is locked, or it is not there.
+        let there = load::load(session, mapping, id, RowLock::None).await?.is_some();
+        Ok(if there { Err(RowLocked) } else { Ok(None) })
+    }
+
+    async fn hold_version(
+        &mut self,
+        mapping: &'static Mapping,
+        id: &[Value],
+    ) -> Result<Option<Version>, DatabaseError> {
+        self.open.wait_for(async |session| load::version_now(session, mapping, id, RowLock::Share).await).await
+    }
+
+    async fn state_at(
+        &mut self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        at: Version,
+    ) -> Result<Option<Rows>, DatabaseError> {
+        revision::state(self.open.session(), mapping, key, at).await
+    }
+
+    async fn latest_change(
+        &mut self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        id: &[Value],
+    ) -> Result<Option<Change>, DatabaseError> {
+        Ok(revision::changes(self.open.session(), mapping, key, id, 1).await?.pop())
+    }
+
+    async fn insert(
+        &mut self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        rows: &Rows,
+        author: &Authorship,
+    ) -> Result<Option<Version>, DatabaseError> {
+        let now = self.time.given();
+        let insert = async |session: &mut Session| {
+            let inserted = rows::insert(session, mapping, key, rows, author, now).await?;
+            if let Some(version) = inserted {
+                revision::keep(session, mapping, key, version, rows, author, now).await?;
+            }
+            Ok(inserted)
+        };
+        self.open.wait_for(insert).await
+    }
+
+    async fn save(&mut self, save: &Save<'_>) -> Result<Saved, DatabaseError> {
+        let now = self.time.given();
+        let write = async |session: &mut Session| {
+            let saved = rows::save(session, save, now).await?;
+            if let Saved::Done = saved {
+                let Save { mapping, key, to, rows, author, .. } = *save;
+                revision::keep(session, mapping, key, to, rows, author, now).await?;
+            }
+            Ok(saved)
+        };
+        self.open.wait_for(write).await
+    }
+
+    async fn delete(&mut self, mapping: &'static Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError> {
+        let now = self.time.given();
+        let delete = async |session: &mut Session| {
+            let deleted = rows::delete(session, mapping, old).await?;
+            if let Saved::Done = deleted {
+                revision::forget(session, key).await?;
+                removed::note(session, key, old.version, now).await?;
+            }
+            Ok(deleted)
+        };
+        self.open.wait_for(delete).await
+    }
+
+    async fn lock_matching(&mut self, mapping: &'static Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError> {
+        self.open.wait_for(async |session| rows::lock_matching(session, mapping, when).await).await
+    }
+
+    async fn update_matching(&mut self, change: &BulkChange<'_>) -> Result<u64, DatabaseError> {
+        let now = self.time.given();
+        self.open.wait_for(async |session| rows::update_matching(session, change, now).await).await
+    }
+
+    async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        let now = self.time.given();
+        self.open.wait_for(async |session| leases::hold(session, proof, now).await).await
+    }
+
+    async fn resume(&mut self, proof: &Proof, key: &LockKey) -> Result<Resumption, DatabaseError> {
+        let now = self.time.given();
+        self.open.wait_for(async |session| resume::resume(session, proof, key, now).await).await
+    }
+
+    async fn key_state(&mut self, key: &LockKey) -> Result<KeyState, DatabaseError> {
+        let now = self.time.given();
+        self.open.wait_for(async |session| leases::key_state(session, key, now).await).await
+    }
+
+    async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        let now = self.time.given();
+        self.open.wait_for(async |session| lock::release(session, proof, now).await).await
+    }
+
+    async fn begin_again(&mut self) -> Result<(), DatabaseError> {
+        self.open.begin_again().await
+    }
+
+    async fn commit(self: Box<Self>, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
+        self.open.commit(operation).await
+    }
+
+    async fn rollback(self: Box<Self>) -> Result<(), DatabaseError> {
+        self.open.rollback().await
+    }
+
+    fn as_mysql(&mut self) -> Option<&mut sqlx::MySqlConnection> {
+        self.open.session().lend()
+    }
+
+    #[cfg(feature = "sea-orm")]
+    fn as_sea_orm(&mut self) -> &mut dyn crate::storage::sea_orm::SeaOrmStatements {
+        self
+    }
+}

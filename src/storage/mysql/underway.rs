@@ -1,0 +1,172 @@
+//! A statement that is under way runs to its end, whoever waits for it.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use sqlx::mysql::MySqlRow;
+use sqlx::pool::PoolConnection;
+use sqlx::{AssertSqlSafe, MySql, Row};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+use super::deadline::Flavour;
+use super::errors::is_without_savepoint;
+use crate::lease::LockId;
+use crate::storage::checkout::{self, Silence};
+use crate::storage::patience;
+
+/// What a statement gives back: the connection, unless it had to be closed, and the answer.
+pub(super) type Done<T> = (Option<PoolConnection<MySql>>, Result<T, sqlx::Error>);
+
+/// A statement with the connection that it runs on.
+pub(super) type Running<T> = Pin<Box<dyn Future<Output = Done<T>> + Send>>;
+
+/// Polls a statement where it is awaited. If that is dropped, the rest runs in the background: then the connection goes
+/// back to its session, or, if that is gone as well, is cleaned up.
+pub(super) struct Underway<T: Send + 'static> {
+    /// `None` when it is done.
+    running: Option<Running<T>>,
+    give_back: Option<oneshot::Sender<PoolConnection<MySql>>>,
+    flavour: Flavour,
+    runtime: Handle,
+}
+
+impl<T: Send + 'static> Underway<T> {
+    pub(super) fn new(
+        running: Running<T>,
+        give_back: oneshot::Sender<PoolConnection<MySql>>,
+        flavour: Flavour,
+        runtime: Handle,
+    ) -> Self {
+        Underway { running: Some(running), give_back: Some(give_back), flavour, runtime }
+    }
+}
+
+impl<T: Send + 'static> Future for Underway<T> {
+    type Output = Done<T>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let running = self.running.as_mut().expect("a future is not polled again after it was ready");
+        let done = ready!(running.as_mut().poll(context));
+        self.running = None;
+        Poll::Ready(done)
+    }
+}
+
+impl<T: Send + 'static> Drop for Underway<T> {
+    fn drop(&mut self) {
+        let (Some(running), Some(give_back)) = (self.running.take(), self.give_back.take()) else { return };
+        let flavour = self.flavour;
+        // Also when this is dropped outside of the runtime, or while it shuts down.
+        let _runtime = self.runtime.enter();
+        self.runtime.spawn(async move {
+            let (connection, _) = running.await;
+            // Without a connection whoever waits for it learns that by the channel's end.
+            if let Some(Err(connection)) = connection.map(|connection| give_back.send(connection)) {
+                clean_up(connection, false, flavour).await;
+            }
+        });
+    }
+}
+
+/// Gives a connection of MariaDB to its pool that was kept for a transaction, with autocommit off: nobody else expects that.
+pub(super) fn give_back(connection: PoolConnection<MySql>) {
+    drop(tokio::spawn(clean_up(connection, false, Flavour::MariaDb)));
+}
+
+/// Rolls back, so that the next owner of the connection finds it clean. The connection stays taken meanwhile. (A
+/// statement that still waited for a lock has ended at its deadline before.)
+pub(super) async fn clean_up(mut connection: PoolConnection<MySql>, lent: bool, flavour: Flavour) {
+    let patience = (patience::GRACE, Silence::default());
+    let (connection, rolled_back) = match lent {
+        // Whether the application's last statement on it came to its end is not known.
+        true => {
+            let (connection, rolled_back) = in_step(connection, flavour.roll_back(), patience).await;
+            (connection, rolled_back.map(drop))
+        }
+        false => {
+            let roll_back = sqlx::raw_sql(AssertSqlSafe(flavour.roll_back())).execute(&mut *connection);
+            match answered(patience, driven(roll_back)).await {
+                Ok(_) => (Some(connection), Ok(())),
+                Err(error) => {
+                    // The server rolls back when it notices.
+                    drop(connection.detach());
+                    (None, Err(error))
+                }
+            }
+        }
+    };
+    if let Some(connection) = connection {
+        checkout::give_back(connection);
+    }
+    if let Err(error) = rolled_back {
+        tracing::warn!(%error, "a rollback failed; the connection is closed, and the server rolls back");
+    }
+}
+
+/// Runs statements on a connection whose last one may have been dropped before its answer was read, and a question to which
+/// nothing but their very next answer is the answer. If that does not come, the connection is closed: what else comes would be
+/// taken for the answers to later questions. (A ping cannot tell: what is left of the answer to a PREPARE looks like its own.)
+pub(super) async fn in_step(
+    mut connection: PoolConnection<MySql>,
+    statements: &str,
+    patience: (Duration, Silence),
+) -> Done<Vec<MySqlRow>> {
+    let sign = LockId::random().reveal();
+    let text = format!("{statements}; select '{sign}'");
+    let asked = driven(sqlx::raw_sql(AssertSqlSafe(text)).fetch_all(&mut *connection));
+    let answer = answered(patience, asked).await;
+    let is_sign = |row: &MySqlRow| row.try_get::<String, _>(0).is_ok_and(|read| read == sign);
+    match answer {
+        Ok(rows) if rows.last().is_some_and(is_sign) => (Some(connection), Ok(rows)),
+        Err(error) if is_without_savepoint(&error) => (Some(connection), Err(error)),
+        _ => {
+            drop(connection.detach());
+            let what =
+                "a statement of the application's own was dropped before its answer came, so its connection was closed";
+            (None, Err(sqlx::Error::Protocol(what.to_owned())))
+        }
+    }
+}
+
+/// The connection with an answer, closed where the answer shows that driver and server do not understand each other any more.
+pub(super) fn done<T>(connection: PoolConnection<MySql>, answer: Result<T, sqlx::Error>) -> Done<T> {
+    match answer {
+        Err(error @ (sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::Tls(_))) => {
+            drop(connection.detach());
+            (None, Err(error))
+        }
+        answer => (Some(connection), answer),
+    }
+}
+
+/// What the driver answers; an error also where it panics, as it does over packets that it did not expect.
+pub(super) async fn driven<T>(work: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, sqlx::Error> {
+    let mut work = pin!(work);
+    poll_fn(|context| {
+        catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))).unwrap_or_else(|_| {
+            Poll::Ready(Err(sqlx::Error::Protocol("the driver panicked over an answer".to_owned())))
+        })
+    })
+    .await
+}
+
+/// Waits for an answer for so long at most.
+pub(super) async fn answered<T>(
+    (limit, silence): (Duration, Silence),
+    asked: impl Future<Output = Result<T, sqlx::Error>>,
+) -> Result<T, sqlx::Error> {
+    tokio::select! {
+        biased;
+        answer = asked => answer,
+        () = tokio::time::sleep(limit) => {
+            silence.noticed();
+            let what = format!("the database did not answer within {} ms, so the connection was closed", limit.as_millis());
+            Err(sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, what)))
+        }
+    }
+}

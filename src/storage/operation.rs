@@ -1,0 +1,50 @@
+//! Finding out what became of a commit whose answer was lost.
+//!
+//! A transaction that carries an operation id writes it in the same round trip as its COMMIT. When the answer to that is
+//! lost, somebody asks for the id later: it is there if and only if the transaction was committed. Asking takes the id,
+//! so a transaction that is still under way somewhere cannot be committed after it was said not to be.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::error::DatabaseError;
+use crate::storage::Backend;
+
+/// Names one transaction for ever: 16 random bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OperationId(pub(crate) [u8; 16]);
+
+impl OperationId {
+    pub(crate) fn random() -> Result<Self, DatabaseError> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).map_err(|_| DatabaseError::NoRandomness)?;
+        Ok(OperationId(bytes))
+    }
+
+    /// As hexadecimal digits.
+    pub(crate) fn hex(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// For how long a database that does not answer is asked again: long enough for a server to start again.
+const PATIENCE: Duration = Duration::from_secs(20);
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Asks until there is an answer: whether the transaction was committed. `None` when there is none in time.
+pub(crate) async fn resolve(backend: &Arc<dyn Backend>, operation: &OperationId) -> Option<bool> {
+    let asked = Instant::now();
+    loop {
+        match backend.settle(operation).await {
+            Ok(committed) => return Some(committed),
+            Err(error) if asked.elapsed() < PATIENCE => {
+                tracing::debug!(%error, "nobody can say yet what became of a commit");
+                tokio::time::sleep(PAUSE).await;
+            }
+            Err(error) => {
+                tracing::warn!(%error, "nobody can say what became of a commit");
+                return None;
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Many questions to the lock table in one statement: one round trip, one flush, one moment. Keys that nobody ever locked, that
+//! are held, or whose lease ran out take a second one.
+//!
+//! Only what needs no waiting is answered here. Rows that somebody has locked (a save under a lease) are skipped, and so is
+//! whatever calls for an explanation; those are asked alone, as in [`lock`](super::lock).
+
+mod any;
+mod lone;
+mod texts;
+
+use std::collections::HashMap;
+
+use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::query::Query;
+use sqlx::{PgConnection, Postgres, Row};
+
+use super::errors::classify;
+use super::leases::{StoredLease, lease};
+use super::pools::Pools;
+use crate::clock::millis;
+use crate::error::DatabaseError;
+use crate::storage::{LockAnswer, LockOp, LockRequest, Proof, patience};
+use any::TAKE_ANY;
+use texts::{BOTH, CHANGE, CHECK, TAKE};
+
+/// Leases to take, as columns.
+#[derive(Default)]
+struct Asked<'o> {
+    op: Vec<i64>,
+    kind: Vec<&'o str>,
+    id: Vec<&'o str>,
+    lock: Vec<&'o [u8]>,
+    owner_id: Vec<&'o str>,
+    owner_name: Vec<&'o str>,
+    ttl: Vec<i64>,
+    most: Vec<i64>,
+    role: Vec<Option<&'o str>>,
+    shown: Vec<i64>,
+    idle: Vec<Option<i64>>,
+}
+
+impl<'o> Asked<'o> {
+    fn push(&mut self, op: i64, request: &'o LockRequest) {
+        self.op.push(op);
+        self.kind.push(request.key.kind());
+        self.id.push(request.key.id());
+        self.lock.push(&request.lock);
+        self.owner_id.push(&request.owner.id);
+        self.owner_name.push(&request.owner.name);
+        self.ttl.push(millis(request.policy.ttl));
+        self.most.push(millis(request.policy.limit));
+        self.role.push(request.owner.role.as_deref());
+        self.shown.push(request.policy.shown.stored());
+        self.idle.push(request.policy.idle.map(millis));
+    }
+}
+
+/// Lock ids that are shown, as columns.
+#[derive(Default)]
+struct Shown<'o> {
+    op: Vec<i64>,
+    lock: Vec<&'o [u8]>,
+    owner: Vec<Option<&'o str>>,
+    verb: Vec<i32>,
+    by: Vec<i64>,
+}
+
+impl<'o> Shown<'o> {
+    fn push(&mut self, op: i64, proof: &'o Proof, verb: i32, by: i64) {
+        self.op.push(op);
+        self.lock.push(&proof.lock);
+        self.owner.push(proof.owner.as_deref());
+        self.verb.push(verb);
+        self.by.push(by);
+    }
+}
+
+type Statement<'o> = Query<'o, Postgres, PgArguments>;
+
+impl<'o> Asked<'o> {
+    fn bind(self, statement: Statement<'o>) -> Statement<'o> {
+        let Asked { op, kind, id, lock, owner_id, owner_name, ttl, most, role, shown, idle } = self;
+        let statement = statement.bind(op).bind(kind).bind(id).bind(lock).bind(owner_id).bind(owner_name);
+        statement.bind(ttl).bind(most).bind(role).bind(shown).bind(idle)
+    }
+}
+
+impl<'o> Shown<'o> {
+    fn bind(self, statement: Statement<'o>) -> Statement<'o> {
+        let Shown { op, lock, owner, verb, by } = self;
+        statement.bind(op).bind(lock).bind(owner).bind(verb).bind(by)
+    }
+}
+
+/// Answers what can be answered at once.
+pub(super) async fn run(
+    pools: &Pools,
+    ops: &[LockOp],
+    now: Option<i64>,
+) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
+    let mut connection = pools.checkout(&pools.batches, patience::left()).await?;
+    let ask = async |connection: &mut PgConnection| {
+        let mut round = Round { ops, answers: ops.iter().map(|_| None).collect(), now };
+        if let [op] = ops {
+            round.answers = vec![lone::run(connection, op, now).await?];
+        } else {
+            round.check(connection).await?;
+            round.change(connection).await?;
+        }
+        round.take_any(connection).await?;
+        Ok(round.answers)
+    };
+    let answers = connection.answer(patience::limit(patience::left()), ask).await;
+    match ops.iter().all(|op| matches!(op, LockOp::Check(_))) {
+        true => answers,
+        // Each statement commits by itself.
+        false => answers.map_err(DatabaseError::after_sending),
+    }
+}
+
+/// Questions, and the answers so far.
+struct Round<'o> {
+    ops: &'o [LockOp],
+    answers: Vec<Option<LockAnswer>>,
+    now: Option<i64>,
+}
+
+impl<'o> Round<'o> {
+    /// Those that have no answer yet, with their numbers.
+    fn open(&self) -> impl Iterator<Item = (i64, &'o LockOp)> {
+        let all = (0..).zip(self.ops).zip(&self.answers);
+        all.filter_map(|(asked, answer)| answer.is_none().then_some(asked))
+    }
+
+    fn answer(&mut self, at: i64, answer: LockAnswer) {
+        if let Some(place) = usize::try_from(at).ok().and_then(|at| self.answers.get_mut(at)) {
+            *place = Some(answer);
+        }
+    }
+
+    async fn check(&mut self, connection: &mut PgConnection) -> Result<(), DatabaseError> {
+        let (mut ops, mut locks, mut owners) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, op) in self.open() {
+            if let LockOp::Check(proof) = op {
+                ops.push(at);
+                locks.push(&proof.lock[..]);
+                owners.push(proof.owner.as_deref());
+            }
+        }
+        if ops.is_empty() {
+            return Ok(());
+        }
+        let check = sqlx::query(CHECK).bind(self.now).bind(ops).bind(locks).bind(owners);
+        self.ask(connection, check).await
+    }
+
+    /// Changes leases, and takes keys whose leases were ended before.
+    async fn change(&mut self, connection: &mut PgConnection) -> Result<(), DatabaseError> {
+        let (mut asked, mut shown) = (Asked::default(), Shown::default());
+        for (at, op) in self.open() {
+            match op {
+                // Those beside each other get their generations one after the other.
+                LockOp::Take(request) if request.is_alone() => asked.push(at, request),
+                _ => {
+                    if let Some((proof, verb, by)) = op.change() {
+                        shown.push(at, proof, verb, by);
+                    }
+                }
+            }
+        }
+        let query = |statement| sqlx::query(statement).bind(self.now);
+        let statement = match (asked.op.is_empty(), shown.op.is_empty()) {
+            (true, true) => return Ok(()),
+            (false, true) => asked.bind(query(TAKE)),
+            (true, false) => shown.bind(query(CHANGE)),
+            (false, false) => shown.bind(asked.bind(query(BOTH))),
+        };
+        self.ask(connection, statement).await
+    }
+
+    async fn ask(&mut self, connection: &mut PgConnection, statement: Statement<'_>) -> Result<(), DatabaseError> {
+        for row in statement.fetch_all(connection).await.map_err(classify)? {
+            let at = row.try_get("op").map_err(classify)?;
+            if let Some(op) = usize::try_from(at).ok().and_then(|at| self.ops.get(at)) {
+                self.answer(at, yours(op, &row)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what is left to take, or finds out who holds it.
+    async fn take_any(&mut self, connection: &mut PgConnection) -> Result<(), DatabaseError> {
+        let (mut asked, mut asked_by) = (Asked::default(), HashMap::new());
+        for (at, op) in self.open() {
+            if let LockOp::Take(request) = op
+                && request.is_alone()
+            {
+                asked_by.insert(&request.lock[..], at);
+                asked.push(at, request);
+            }
+        }
+        if asked.op.is_empty() {
+            return Ok(());
+        }
+        let statement = asked.bind(sqlx::query(TAKE_ANY).bind(self.now));
+        for row in statement.fetch_all(connection).await.map_err(classify)? {
+            let StoredLease { holder, lock, reserved, .. } = lease(&row)?;
+            match (row.try_get("op").map_err(classify)?, asked_by.get(&lock[..])) {
+                (None, Some(&at)) => self.answer(at, LockAnswer::Yours(holder)),
+                // A reservation calls for an explanation, or is for whoever asks: they ask alone.
+                (Some(at), _) if !reserved => self.answer(at, LockAnswer::Held { holder, lock }),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a row of the usual statements says.
+fn yours(op: &LockOp, row: &PgRow) -> Result<LockAnswer, DatabaseError> {
+    Ok(LockAnswer::Yours(match op {
+        LockOp::Take(request) => {
+            let number = |column| row.try_get(column).map_err(classify);
+            request.granted(number("granted")?, number("now")?)
+        }
+        _ => lease(row)?.holder,
+    }))
+}

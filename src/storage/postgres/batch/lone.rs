@@ -1,0 +1,52 @@
+//! A question that comes alone: a small statement costs the server a third of one that is made for many.
+
+use sqlx::PgConnection;
+use sqlx::postgres::PgRow;
+
+use super::super::errors::classify;
+use super::texts::{CHANGE_ONE, CHECK_ONE, RELEASE_ONE, TAKE_ONE};
+use super::{Statement, yours};
+use crate::clock::millis;
+use crate::error::DatabaseError;
+use crate::storage::{LockAnswer, LockOp, LockRequest, Proof};
+
+/// The answer, if it is a simple one. A key that nobody ever locked, that is held, or whose lease ran out, is for the
+/// statement for many.
+pub(super) async fn run(
+    connection: &mut PgConnection,
+    op: &LockOp,
+    now: Option<i64>,
+) -> Result<Option<LockAnswer>, DatabaseError> {
+    let query = match op {
+        LockOp::Take(request) if request.is_alone() => take(request, now),
+        LockOp::Take(_) => return Ok(None),
+        LockOp::Check(proof) => of(CHECK_ONE, proof, now),
+        LockOp::Release(proof) => of(RELEASE_ONE, proof, now),
+        changing => {
+            let Some((proof, verb, by)) = changing.change() else { return Ok(None) };
+            of(CHANGE_ONE, proof, now).bind(verb).bind(by)
+        }
+    };
+    let row: Option<PgRow> = query.fetch_optional(connection).await.map_err(classify)?;
+    row.map(|row| yours(op, &row)).transpose()
+}
+
+fn of<'o>(statement: &'static str, proof: &'o Proof, now: Option<i64>) -> Statement<'o> {
+    sqlx::query(statement).bind(now).bind(&proof.lock[..]).bind(&proof.owner)
+}
+
+fn take(request: &LockRequest, now: Option<i64>) -> Statement<'_> {
+    let LockRequest { key, lock, owner, policy, .. } = request;
+    sqlx::query(TAKE_ONE)
+        .bind(now)
+        .bind(key.kind())
+        .bind(key.id())
+        .bind(&lock[..])
+        .bind(&owner.id)
+        .bind(&owner.name)
+        .bind(&owner.role)
+        .bind(policy.shown.stored())
+        .bind(millis(policy.ttl))
+        .bind(policy.idle.map(millis))
+        .bind(millis(policy.limit))
+}

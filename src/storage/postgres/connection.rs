@@ -1,0 +1,356 @@
+//! A transaction that cannot outlive its owner, and whose waits end at one deadline.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sqlx::{AssertSqlSafe, PgConnection, PgPool, Postgres, Row};
+use tokio::runtime::Handle;
+
+use super::checkout::Checkout;
+use super::errors::{self, classify, effect};
+use super::operation;
+use super::pools::Pools;
+use crate::error::DatabaseError;
+use crate::row_lock::mode::Wait;
+use crate::storage::operation::OperationId;
+use crate::storage::{Effect, patience, reserve};
+
+/// The shortest wait in which it is asked who is in the way.
+const WORTH_ASKING: Duration = Duration::from_millis(100);
+/// How long after the deadline it is seen to that a statement ends which goes from lock to lock.
+const OVERDUE: Duration = Duration::from_millis(20);
+
+/// A transaction under way. However its owner goes away (an error, a panic, a request whose browser hung up in the
+/// middle of `begin`), it is rolled back before anybody else gets the connection.
+///
+/// sqlx's own transaction is not enough: in 0.9.0 a `begin` that is cancelled leaves an open transaction behind.
+pub(super) struct OpenTransaction {
+    /// `None` once it has ended.
+    connection: Option<Checkout<Postgres>>,
+    asked: Instant,
+    budget: Duration,
+    /// What `lock_timeout` was last set to.
+    timeout: Duration,
+    /// The number of the server's process, by which others can ask what it waits for.
+    process: i32,
+    /// What others are told who find it in their way, as it is written into a text.
+    label: Option<String>,
+    /// Where it can be asked what it waits for.
+    pools: Arc<Pools>,
+    /// Whether it is an operation of the lock manager, which nobody but the caller of that knows of.
+    ours: bool,
+    /// Whether the application had the connection in its hands since our last statement.
+    lent: bool,
+    /// Whether it ever had.
+    was_lent: bool,
+}
+
+impl OpenTransaction {
+    /// Begins, with a budget for everything that has to be waited for: first for a connection, then for locks. The label
+    /// is what others are told who find this transaction in their way.
+    pub(super) async fn begin(pools: &Arc<Pools>, wait: Wait, label: Option<&str>) -> Result<Self, DatabaseError> {
+        let asked = Instant::now();
+        let (connection, process) = pools.of_main(wait.budget()).await?;
+        Self::begin_on(connection, process, pools, (asked, wait.budget()), label).await
+    }
+
+    /// Begins for an operation of the lock manager, also when the application's transactions have all connections. It has what
+    /// is left of the operation's time.
+    pub(super) async fn begin_for_leases(pools: &Arc<Pools>) -> Result<Self, DatabaseError> {
+        let (asked, budget) = (Instant::now(), patience::left());
+        let connection = pools.for_one(budget).await?;
+        let mut open = Self::begin_on(connection, None, pools, (asked, budget), None).await?;
+        open.ours = true;
+        Ok(open)
+    }
+
+    /// Begins on a connection whose number is known, or asked for with the same message.
+    async fn begin_on(
+        connection: Checkout<Postgres>,
+        process: Option<i32>,
+        pools: &Arc<Pools>,
+        (asked, budget): (Instant, Duration),
+        label: Option<&str>,
+    ) -> Result<Self, DatabaseError> {
+        // A lock timeout of 0 would be none at all; a millisecond is as good as not waiting.
+        let budget = budget.max(Duration::from_millis(1));
+        let timeout = budget.saturating_sub(asked.elapsed()).max(Duration::from_millis(1));
+        let label = label.map(|label| shown(label).replace('\'', "''"));
+        let mut begin = begin_with(timeout, label.as_deref());
+        if process.is_none() {
+            begin += "; select pg_backend_pid(), current_setting('transaction_isolation')";
+        }
+        // From here on dropping this rolls back, also in the middle of BEGIN.
+        let mut transaction = OpenTransaction {
+            connection: Some(connection),
+            asked,
+            budget,
+            timeout,
+            process: process.unwrap_or_default(),
+            label,
+            pools: Arc::clone(pools),
+            ours: false,
+            lent: false,
+            was_lent: false,
+        };
+        let begun = async |connection: &mut PgConnection| {
+            sqlx::raw_sql(AssertSqlSafe(begin)).fetch_all(connection).await.map_err(classify)
+        };
+        let begun = transaction.run(begun).await?;
+        if let Some(row) = begun.first() {
+            transaction.process = row.try_get(0).map_err(classify)?;
+            errors::read_committed(&row.try_get::<String, _>(1).map_err(classify)?)?;
+        }
+        Ok(transaction)
+    }
+
+    fn left(&self) -> Duration {
+        self.budget.saturating_sub(self.asked.elapsed())
+    }
+
+    fn connection(&mut self) -> Result<&mut Checkout<Postgres>, DatabaseError> {
+        Ok(self
+            .connection
+            .as_mut()
+            .expect("a transaction has its connection until it has ended, and ending consumes it"))
+    }
+
+    /// Does something that waits for no lock.
+    pub(super) async fn run<T>(
+        &mut self,
+        work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
+    ) -> Result<T, DatabaseError> {
+        self.still_ours().await?;
+        self.send(work).await
+    }
+
+    /// As [`run`](Self::run), whatever the application did.
+    async fn send<T>(
+        &mut self,
+        work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
+    ) -> Result<T, DatabaseError> {
+        let limit = patience::limit(self.left());
+        self.connection()?.answer(limit, work).await
+    }
+
+    /// Does something that may have to wait for locks, and ends at the deadline if it does. `lock_timeout` counts per lock, so
+    /// it is set to what is left of the budget once earlier waits have used some of it up; a statement that goes from one lock to
+    /// the next is ended by another connection. What works without waiting has the time of an answer.
+    ///
+    /// Whoever is in the way can only be asked for while the wait lasts, so that is done shortly before it ends.
+    pub(super) async fn wait_for<T>(
+        &mut self,
+        work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
+    ) -> Result<T, DatabaseError> {
+        self.still_ours().await?;
+        self.shorten().await?;
+        let (asked, process, left) = (self.asked, self.process, self.left());
+        let (pools, limit) = (Arc::clone(&self.pools), patience::limit(left));
+        let (deadline, given_up) = (Instant::now() + left, Instant::now() + limit);
+        let connection = self.connection()?;
+        let (mut holder, mut ended) = (None, false);
+        let result = {
+            let mut work = pin!(work(connection.open()?));
+            // A short wait is over before anybody has answered.
+            let worth_asking = left >= WORTH_ASKING;
+            tokio::select! {
+                biased;
+                result = &mut work => Some(result),
+                () = tokio::time::sleep(if worth_asking { left.mul_f32(0.8) } else { left + OVERDUE }) => {
+                    let ask = async {
+                        if worth_asking {
+                            let asked = tokio::time::timeout_at(deadline.into(), blocker(&pools.batches, process));
+                            holder = asked.await.ok().flatten();
+                            tokio::time::sleep_until((deadline + OVERDUE).into()).await;
+                        }
+                        while Instant::now() < given_up {
+                            // Before it is done: the statement may be ended before the answer is here.
+                            ended = true;
+                            let end = end_wait(&pools.batches, process);
+                            let _ = tokio::time::timeout_at(given_up.into(), end).await;
+                            tokio::time::sleep(OVERDUE).await;
+                        }
+                    };
+                    tokio::select! {
+                        biased;
+                        result = &mut work => Some(result),
+                        () = ask => None,
+                    }
+                }
+            }
+        };
+        match result {
+            None => Err(connection.has_no_answer(limit)),
+            Some(Err(error)) if error.is_lock_timeout() || (ended && errors::is_cancelled(&error)) => {
+                Err(DatabaseError::LockTimeout { waited: asked.elapsed(), holder })
+            }
+            Some(result) => result,
+        }
+    }
+
+    /// Tells the server how long it may wait for the next lock.
+    async fn shorten(&mut self) -> Result<(), DatabaseError> {
+        let left = self.left().max(Duration::from_millis(1));
+        if self.timeout.saturating_sub(left) > Duration::from_millis(20) {
+            let set = format!("set local lock_timeout = {}", millis_up(left));
+            let set = async |connection: &mut PgConnection| {
+                sqlx::raw_sql(AssertSqlSafe(set)).execute(connection).await.map(drop).map_err(classify)
+            };
+            self.send(set).await?;
+            self.timeout = left;
+        }
+        Ok(())
+    }
+
+    /// The connection, for the application's own statements: their errors are not seen here.
+    pub(super) fn lend(&mut self) -> Option<&mut PgConnection> {
+        (self.lent, self.was_lent) = (true, true);
+        self.connection.as_mut()?.open().ok()
+    }
+
+    /// Fails where the transaction is not there any more that was begun. It was begun as deferrable, which means nothing at READ
+    /// COMMITTED, costs nothing, and is not so of what comes after it on this connection.
+    async fn still_ours(&mut self) -> Result<(), DatabaseError> {
+        if self.lent {
+            let asked = "select current_setting('transaction_deferrable') = 'on'";
+            let same = async |connection: &mut PgConnection| {
+                let row = sqlx::raw_sql(asked).fetch_one(connection).await.map_err(classify)?;
+                row.try_get::<bool, _>(0).map_err(classify)
+            };
+            if !self.send(same).await? {
+                return Err(DatabaseError::TransactionEnded(ENDED));
+            }
+            self.lent = false;
+        }
+        Ok(())
+    }
+
+    /// Commits. PostgreSQL answers COMMIT of an aborted transaction with ROLLBACK, and outside of one with a warning, and the
+    /// driver says `Ok` to both; so where the application had the connection, a statement goes before it, in the same round
+    /// trip, which fails where the transaction is aborted or [another one](Self::still_ours).
+    pub(super) async fn commit(mut self, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
+        let first = operation.map(|operation| format!("{}; ", operation::carried(operation))).unwrap_or_default();
+        let (ours, was_lent) = (self.ours, self.was_lent);
+        let same = if was_lent { SAME } else { "" };
+        let commit = format!("{same}{first}commit");
+        let unknown = |what| match ours {
+            true => DatabaseError::OutcomeUnknown(what),
+            false => DatabaseError::CommitUnknown(what),
+        };
+        let (mut sent, mut answered) = (false, false);
+        let committed = async |connection: &mut PgConnection| {
+            sent = true;
+            let committed = sqlx::raw_sql(AssertSqlSafe(commit)).execute(connection).await;
+            answered = true;
+            committed.map(drop).map_err(|error| match effect(&error) {
+                Effect::Unknown => unknown(error.to_string()),
+                _ if was_lent && errors::is_not_ours(&error) => DatabaseError::TransactionEnded(ENDED),
+                // The server said no: it has rolled back.
+                _ => classify(error),
+            })
+        };
+        match self.send(committed).await {
+            Err(DatabaseError::ConnectionLost(what)) if sent && !answered => Err(unknown(what)),
+            Err(error) => Err(error),
+            Ok(()) => {
+                self.keep();
+                Ok(())
+            }
+        }
+    }
+
+    /// Rolls back and begins anew, with what is left of the budget.
+    pub(super) async fn begin_again(&mut self) -> Result<(), DatabaseError> {
+        self.timeout = self.budget.saturating_sub(self.asked.elapsed()).max(Duration::from_millis(1));
+        let begin = format!("rollback; {}", begin_with(self.timeout, self.label.as_deref()));
+        let anew = async |connection: &mut PgConnection| {
+            sqlx::raw_sql(AssertSqlSafe(begin)).execute(connection).await.map(drop).map_err(classify)
+        };
+        self.send(anew).await
+    }
+
+    /// Rolls back and waits until it is done.
+    pub(super) async fn rollback(mut self) -> Result<(), DatabaseError> {
+        // What the application has committed is not rolled back by this. (Any other error is one of an aborted transaction.)
+        let ended = self.still_ours().await.err().filter(|error| matches!(error, DatabaseError::TransactionEnded(_)));
+        self.send(roll_back).await?;
+        self.keep();
+        ended.map_or(Ok(()), Err)
+    }
+
+    /// Keeps the connection for the next transaction, unless somebody may be waiting for one. Those of the reserve are not kept.
+    fn keep(&mut self) {
+        let Some(connection) = self.connection.take() else { return };
+        if !self.ours
+            && !reserve::is_busy(&self.pools.main)
+            && let Some(connection) = connection.into_inner()
+        {
+            self.pools.kept.keep(connection, self.process.into(), &Handle::current());
+        }
+    }
+}
+
+async fn roll_back(connection: &mut PgConnection) -> Result<(), DatabaseError> {
+    sqlx::raw_sql("rollback").execute(connection).await.map(drop).map_err(classify)
+}
+
+/// Ends the statement of this process of the server if it waits for somebody. When that fails, it is tried again.
+async fn end_wait(pool: &PgPool, process: i32) {
+    let end = "select pg_cancel_backend($1) where cardinality(pg_blocking_pids($1)) > 0";
+    if let Err(error) = sqlx::query(end).bind(process).execute(pool).await {
+        tracing::debug!(%error, process, "a statement that waits past its deadline was not ended yet");
+    }
+}
+
+/// The text that begins.
+fn begin_with(timeout: Duration, label: Option<&str>) -> String {
+    let begin = "begin isolation level read committed, deferrable; set local lock_timeout = ";
+    let label = label.map(|label| format!("; set local application_name = '{label}'")).unwrap_or_default();
+    format!("{begin}{}{label}", millis_up(timeout))
+}
+
+/// Fails by a division by zero where the transaction is not the one that was begun.
+const SAME: &str = "select 1 / (current_setting('transaction_deferrable') = 'on')::int; ";
+
+const ENDED: &str = "what was saved before is stored if that was a COMMIT, and undone if it was a ROLLBACK; nothing was saved \
+                     after it";
+
+const BLOCKER: &str = "
+    select format('%s (%s, %s since %s)', application_name, usename, state, to_char(state_change, 'HH24:MI:SS'))
+      from pg_stat_activity where pid = any (pg_blocking_pids($1)) order by xact_start limit 1";
+
+/// Who is in the way of the transaction of this process of the server. It is only said to people, so a failure is none.
+async fn blocker(pool: &PgPool, process: i32) -> Option<String> {
+    sqlx::query_scalar(BLOCKER).bind(process).fetch_optional(pool).await.ok().flatten()
+}
+
+/// A label as PostgreSQL can show it: it cuts application names to 63 bytes, and has question marks for what is not ASCII.
+fn shown(label: &str) -> String {
+    let label = label.chars().filter(|c| !c.is_control()).map(|c| if c.is_ascii() { c } else { '?' });
+    label.map(|c| if c == '\\' { '/' } else { c }).take(63).collect()
+}
+
+/// Whole milliseconds, rounded up: a wait does not end before its time.
+fn millis_up(duration: Duration) -> u128 {
+    duration.as_micros().div_ceil(1000)
+}
+
+impl Drop for OpenTransaction {
+    fn drop(&mut self) {
+        let Some(mut connection) = self.connection.take().filter(|connection| !connection.is_closed()) else { return };
+        let limit = patience::limit(self.left());
+        match Handle::try_current() {
+            // The connection stays taken until the rollback is done, so the next owner finds it clean. A statement that
+            // is still waiting for a lock ends at its own timeout first.
+            Ok(runtime) => drop(runtime.spawn(async move {
+                if let Err(error) = connection.answer(limit, roll_back).await {
+                    tracing::warn!(%error, "a rollback failed; the connection is closed");
+                    connection.close();
+                }
+            })),
+            // Without a runtime nothing can be awaited: a closed connection rolls back as well.
+            Err(_) => connection.close(),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What PostgreSQL's error codes mean. Codes: <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::error::DatabaseError;
+use crate::storage::Effect;
+
+/// The meaning of a driver error. Every one of them leaves the transaction it happened in aborted or gone.
+pub(super) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
+    let error = error.into();
+    if let sqlx::Error::PoolTimedOut = *error {
+        return DatabaseError::Busy("no connection of the pool became free in time");
+    }
+    let Some(code) = error.as_database_error().and_then(|error| error.code()) else {
+        return match *error {
+            sqlx::Error::PoolClosed => DatabaseError::Closed,
+            sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => {
+                DatabaseError::ConnectionLost(error.to_string())
+            }
+            _ => DatabaseError::Other(error),
+        };
+    };
+    match code.as_ref() {
+        // The message is localised, and the same code is used for NOWAIT: the caller knows what was asked.
+        "55P03" => DatabaseError::LockTimeout { waited: Duration::ZERO, holder: None },
+        "40P01" => DatabaseError::Deadlock,
+        "40001" => DatabaseError::SerializationFailure,
+        "25006" => DatabaseError::ReadOnly,
+        "53300" => DatabaseError::Busy("the server has no connection left"),
+        "42501" => DatabaseError::NotPermitted(error.to_string()),
+        "57P01" | "57P02" | "57P03" => DatabaseError::ConnectionLost(error.to_string()),
+        // The server ended the session, and the transaction with it.
+        "25P03" => DatabaseError::ConnectionLost(format!("{error}: {}", crate::storage::STOOD_STILL)),
+        "25P04" => DatabaseError::ConnectionLost(format!("{error} (`transaction_timeout` of the server)")),
+        code if code.starts_with("23") => DatabaseError::Constraint(error.to_string()),
+        code if code.starts_with("08") => DatabaseError::ConnectionLost(error.to_string()),
+        _ => DatabaseError::Other(error),
+    }
+}
+
+/// What a driver error did to its transaction.
+pub(super) fn effect(error: &sqlx::Error) -> Effect {
+    error.as_database_error().and_then(|error| error.code()).map_or(Effect::Unknown, |code| effect_of(&code))
+}
+
+/// Every error aborts the transaction; a session that ends takes it along. What a server that shuts down says at COMMIT
+/// may have come before or after it.
+fn effect_of(code: &str) -> Effect {
+    match code {
+        "57P01" | "57P02" | "57P03" => Effect::Unknown,
+        code if code.starts_with("08") => Effect::Unknown,
+        // idle_in_transaction_session_timeout, transaction_timeout.
+        "25P03" | "25P04" => Effect::Gone,
+        _ => Effect::Aborted,
+    }
+}
+
+/// Whether somebody ended the statement.
+pub(super) fn is_cancelled(error: &DatabaseError) -> bool {
+    let DatabaseError::Other(error) = error else { return false };
+    let error = error.downcast_ref::<sqlx::Error>().and_then(sqlx::Error::as_database_error);
+    error.and_then(|error| error.code()).is_some_and(|code| code == "57014")
+}
+
+/// Fails unless a transaction runs as it was begun.
+pub(super) fn read_committed(isolation: &str) -> Result<(), DatabaseError> {
+    match isolation {
+        "read committed" => Ok(()),
+        other => Err(DatabaseError::Schema(format!(
+            "transactions run at {other} although READ COMMITTED was set; a proxy may be in between: connect to the server \
+             itself"
+        ))),
+    }
+}
+
+/// Whether it is the division by zero with which a commit asks whose the transaction is.
+pub(super) fn is_not_ours(error: &sqlx::Error) -> bool {
+    error.as_database_error().and_then(|error| error.code()).is_some_and(|code| code == "22012")
+}
+
+/// Whether a row with this key is there already.
+pub(super) fn is_duplicate(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(|error| error.is_unique_violation())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_aborts_and_only_a_missing_answer_leaves_doubt() {
+        for code in ["55P03", "40P01", "40001", "57014", "25P02", "23505", "23503", "42501", "22012", "53300"] {
+            assert_eq!(effect_of(code), Effect::Aborted, "{code}");
+        }
+        assert_eq!(effect_of("25P03"), Effect::Gone);
+        for code in ["57P01", "57P02", "08006"] {
+            assert_eq!(effect_of(code), Effect::Unknown, "{code}");
+        }
+        assert_eq!(effect(&sqlx::Error::WorkerCrashed), Effect::Unknown);
+    }
+}

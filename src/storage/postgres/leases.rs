@@ -1,0 +1,288 @@
+//! Reading leases: who holds what, and why a lock id holds nothing.
+//!
+//! Time is the server's, read by `tenure_now`; `$1` is the time that a test gives, or null. What a locking `select` returns is
+//! computed before the row is locked, which may take a while. So such a select is a part of its statement, and the time is
+//! read by the rest of it, afterwards.
+
+use sqlx::postgres::PgRow;
+use sqlx::{PgConnection, Row};
+
+use super::errors::classify;
+use super::slots;
+use crate::clock::{from_millis, until};
+use crate::error::DatabaseError;
+use crate::lease::policy::{ShowOwner, usual_heartbeat};
+use crate::lease::{HeldByType, Holder, LeaseLossReason, LockKey, NoLock, Owner, RanOut};
+use crate::storage::{Attempt, KeyState, LockHash, LockRequest, Proof};
+
+/// A row of the lock table.
+pub(super) struct StoredLease {
+    pub holder: Holder,
+    pub lock: Vec<u8>,
+    pub alive: bool,
+    pub ended: bool,
+    /// Handed over and not taken yet: no policy has a time to live of zero, so whoever takes the key ends it.
+    pub reserved: bool,
+    /// Until when it can be kept alive at all.
+    pub hard_until: i64,
+    /// Whether its expiry is that of the idle limit.
+    idle: bool,
+    expires_at: i64,
+}
+
+/// Reads a row of the lock table, with the time as a column `now`.
+pub(super) fn lease(row: &PgRow) -> Result<StoredLease, DatabaseError> {
+    let text = |column| row.try_get::<String, _>(column).map_err(classify);
+    let number = |column| row.try_get::<i64, _>(column).map_err(classify);
+    let (expires_at, ended) = (number("expires_at")?, row.try_get::<bool, _>("ended").map_err(classify)?);
+    let (now, last_active, active_at) = (number("now")?, number("last_active")?, number("active_at")?);
+    let idle_limit: Option<i64> = row.try_get("idle_limit").map_err(classify)?;
+    let (remaining, ttl) = (expires_at.saturating_sub(now), until(number("ttl")?, 0));
+    Ok(StoredLease {
+        holder: Holder {
+            key: LockKey::new(text("kind")?, text("id")?),
+            owner: person(row, "owner")?.unwrap_or_else(|| Owner::new("", "")),
+            generation: number("generation")?,
+            since: from_millis(number("since")?),
+            last_active: from_millis(last_active),
+            last_input: from_millis(active_at),
+            remaining: until(expires_at, now),
+            ttl,
+            idle: until(now, active_at),
+            silent: until(now, last_active),
+            shared: row.try_get("shared").map_err(classify)?,
+            heartbeat: usual_heartbeat(ttl),
+            shown: ShowOwner::from_stored(number("shown_as")?),
+        },
+        lock: row.try_get("lock_hash").map_err(classify)?,
+        alive: remaining > 0 && !ended,
+        ended,
+        reserved: ttl.is_zero(),
+        hard_until: number("hard_until")?,
+        idle: idle_limit.is_some_and(|limit| expires_at >= active_at + limit),
+        expires_at,
+    })
+}
+
+/// Who is named in two columns, if anybody is.
+pub(super) fn owner(row: &PgRow, id: &str, name: &str) -> Result<Option<Owner>, DatabaseError> {
+    let id: Option<String> = row.try_get(id).map_err(classify)?;
+    let name: Option<String> = row.try_get(name).map_err(classify)?;
+    Ok(id.zip(name).map(|(id, name)| Owner::new(id, name)))
+}
+
+/// As [`owner`], with their role; the columns all begin with `who`.
+pub(super) fn person(row: &PgRow, who: &str) -> Result<Option<Owner>, DatabaseError> {
+    let role = row.try_get(&*format!("{who}_role")).map_err(classify)?;
+    let owner = owner(row, &format!("{who}_id"), &format!("{who}_name"))?;
+    Ok(owner.map(|owner| Owner { role, ..owner }))
+}
+
+/// Who is in the way of a request for the exclusive or a shared lock, if anybody is. A reservation is not in the way of
+/// whom it is for, nor are readers in the way of readers.
+pub(super) async fn held_by_other(
+    connection: &mut PgConnection,
+    request: &LockRequest,
+    now: Option<i64>,
+) -> Result<Option<Attempt>, DatabaseError> {
+    let (theirs, lock) = (&request.owner.id, &request.lock[..]);
+    match alone(connection, &request.key, now).await? {
+        Some(lease) if lease.alive && (request.shared || lease.lock != lock) => Ok(match lease.reserved {
+            true if lease.holder.owner.id == *theirs => None,
+            true => Some(Attempt::Reserved(lease.holder)),
+            false => Some(Attempt::Held(lease.holder)),
+        }),
+        Some(lease) if lease.holder.shared && !lease.alive && !request.shared => {
+            Ok(slots::reader(connection, &request.key, now).await?.map(Attempt::Held))
+        }
+        _ => Ok(None),
+    }
+}
+
+const EXCLUSIVE: &str = "
+    select *, tenure_now($1) as now from tenure_lock where kind = $2 and id = $3 and slot = ''";
+
+/// Whether somebody holds a key, whose row is locked, if it has one.
+pub(super) async fn key_state(
+    connection: &mut PgConnection,
+    key: &LockKey,
+    now: Option<i64>,
+) -> Result<KeyState, DatabaseError> {
+    let holder = match alone_by(HOLD_EXCLUSIVE, connection, key, now).await? {
+        None => return Ok(KeyState::NoRow),
+        Some(lease) if lease.alive => Some(lease.holder),
+        // Looked for in a later statement, which sees those who came before the row was locked.
+        Some(lease) if lease.holder.shared => slots::reader(connection, key, now).await?,
+        Some(_) => None,
+    };
+    Ok(holder.map_or(KeyState::Free, KeyState::Held))
+}
+
+/// The row for itself: a save under a lease shares the key of the row, and is waited for, also when its lease has ended since.
+const HOLD_EXCLUSIVE: &str = "
+    with held as materialized (
+        select * from tenure_lock where kind = $2 and id = $3 and slot = '' for update
+    )
+    select *, tenure_now($1) as now from held";
+
+/// The row of the exclusive lock on a key, alive or not.
+pub(super) async fn alone(
+    connection: &mut PgConnection,
+    key: &LockKey,
+    now: Option<i64>,
+) -> Result<Option<StoredLease>, DatabaseError> {
+    alone_by(EXCLUSIVE, connection, key, now).await
+}
+
+/// The live exclusive lease on a key.
+pub(super) async fn exclusive(
+    connection: &mut PgConnection,
+    key: &LockKey,
+    now: Option<i64>,
+) -> Result<Option<StoredLease>, DatabaseError> {
+    Ok(alone(connection, key, now).await?.filter(|lease| lease.alive))
+}
+
+async fn alone_by(
+    select: &'static str,
+    connection: &mut PgConnection,
+    key: &LockKey,
+    now: Option<i64>,
+) -> Result<Option<StoredLease>, DatabaseError> {
+    let select = sqlx::query(select).bind(now).bind(key.kind()).bind(key.id());
+    select.fetch_optional(connection).await.map_err(classify)?.as_ref().map(lease).transpose()
+}
+
+const BY_LOCK_ID: &str = "select *, tenure_now($1) as now from tenure_lock where lock_hash = $2";
+
+/// Takes the row as a takeover would: whoever saves under this lease, or relying upon its not being held, is waited for.
+pub(super) const LOCK_BY_LOCK_ID: &str = "
+    with held as materialized (select * from tenure_lock where lock_hash = $2 for update)
+    select *, tenure_now($1) as now from held";
+
+/// Whether the lock id that is shown holds a lease, and why not.
+pub(super) async fn check(
+    connection: &mut PgConnection,
+    proof: &Proof,
+    now: Option<i64>,
+) -> Result<Result<Holder, NoLock>, DatabaseError> {
+    check_by(BY_LOCK_ID, connection, proof, now).await
+}
+
+/// The share of the key keeps takeovers (which change it) waiting to the end of the transaction, and lets heartbeats
+/// (which do not) pass.
+const HOLD_BY_LOCK_ID: &str = "
+    with held as materialized (select * from tenure_lock where lock_hash = $2 for key share)
+    select *, tenure_now($1) as now from held";
+
+/// As [`check`], and holds the lease to the end of the transaction.
+pub(super) async fn hold(
+    connection: &mut PgConnection,
+    proof: &Proof,
+    now: Option<i64>,
+) -> Result<Result<Holder, NoLock>, DatabaseError> {
+    check_by(HOLD_BY_LOCK_ID, connection, proof, now).await
+}
+
+async fn check_by(
+    select: &'static str,
+    connection: &mut PgConnection,
+    proof: &Proof,
+    now: Option<i64>,
+) -> Result<Result<Holder, NoLock>, DatabaseError> {
+    let select = sqlx::query(select).bind(now).bind(&proof.lock[..]);
+    let row = select.fetch_optional(&mut *connection).await.map_err(classify)?;
+    let (key, owner_id, why) = match row.as_ref().map(lease).transpose()? {
+        Some(lease) if lease.alive && proof.is_by(&lease.holder.owner.id) => {
+            return Ok(Ok(lease.holder));
+        }
+        Some(lease) if lease.alive => (lease.holder.key, lease.holder.owner.id, LeaseLossReason::NotYours),
+        Some(lease) if !lease.ended => {
+            let why = LeaseLossReason::ran_out(
+                from_millis(lease.expires_at),
+                RanOut::of(lease.idle, lease.expires_at >= lease.hard_until),
+            );
+            (lease.holder.key, lease.holder.owner.id, why)
+        }
+        _ => match ended(connection, &proof.lock).await? {
+            Some(ended) => ended,
+            None => return Ok(Err(NoLock { key: None, why: LeaseLossReason::Unknown, held_now: None })),
+        },
+    };
+    // To a stranger, how somebody else's lease ended is nobody's business.
+    let why = if proof.is_by(&owner_id) { why } else { LeaseLossReason::NotYours };
+    let held_now = exclusive(connection, &key, now).await?.map(|lease| lease.holder);
+    Ok(Err(NoLock { key: Some(key), why, held_now }))
+}
+
+const ENDED: &str = "
+    select kind, id, owner_id, ended_at, how, idle, limited, shown_as, by_id, by_name, by_role, reason
+      from tenure_lock_history where lock_hash = $1";
+
+/// What moved the expiry of a lease, as the history has it.
+pub(super) fn ran_out(row: &PgRow) -> Result<RanOut, DatabaseError> {
+    let said = |column| row.try_get::<bool, _>(column).map_err(classify);
+    Ok(RanOut::of(said("idle")?, said("limited")?))
+}
+
+/// What the history says about a lock id: of what, whose, and how it ended.
+pub(super) async fn ended(
+    connection: &mut PgConnection,
+    lock: &LockHash,
+) -> Result<Option<(LockKey, String, LeaseLossReason)>, DatabaseError> {
+    let row = sqlx::query(ENDED).bind(&lock[..]).fetch_optional(connection).await.map_err(classify)?;
+    let Some(row) = row else { return Ok(None) };
+    let text = |column| row.try_get::<String, _>(column).map_err(classify);
+    let at = from_millis(row.try_get("ended_at").map_err(classify)?);
+    let reason = row.try_get("reason").map_err(classify)?;
+    let ran_out = ran_out(&row)?;
+    let (owner_id, shown) = (text("owner_id")?, ShowOwner::from_stored(row.try_get("shown_as").map_err(classify)?));
+    let by = person(&row, "by")?.map(|by| if by.id == owner_id { by } else { by.shown(shown) });
+    let why = LeaseLossReason::recorded(&text("how")?, ran_out, at, by, reason);
+    Ok(Some((LockKey::new(text("kind")?, text("id")?), owner_id, why)))
+}
+
+const HOLDERS: &str = "
+    select *, tenure_now($1) as now from tenure_lock
+     where kind = $2 and id = $3 and not ended and expires_at > tenure_now($1) order by since, generation";
+
+/// Everybody who holds the key, exclusively or not, the longest-held first.
+pub(super) async fn holders(
+    connection: &mut PgConnection,
+    key: &LockKey,
+    now: Option<i64>,
+) -> Result<Vec<Holder>, DatabaseError> {
+    let select = sqlx::query(HOLDERS).bind(now).bind(key.kind()).bind(key.id());
+    let rows = select.fetch_all(connection).await.map_err(classify)?;
+    rows.iter().map(|row| lease(row).map(|lease| lease.holder)).collect()
+}
+
+const COUNT: &str = "
+    select count(*) from tenure_lock where owner_id = $2 and not ended and expires_at > tenure_now($1) and ttl > 0";
+
+/// How many leases an owner holds. What is kept for them is not held yet.
+pub(super) async fn count(connection: &mut PgConnection, owner: &str, now: Option<i64>) -> Result<u64, DatabaseError> {
+    let count: i64 = sqlx::query_scalar(COUNT).bind(now).bind(owner).fetch_one(connection).await.map_err(classify)?;
+    Ok(u64::try_from(count).unwrap_or(0))
+}
+
+const HELD_BY_TYPE: &str = "
+    select kind, count(*) as count, min(since) as since, tenure_now($1) as now from tenure_lock
+     where not ended and expires_at > tenure_now($1) group by kind order by kind";
+
+/// How many leases are held, by type.
+pub(super) async fn held_by_type(
+    connection: &mut PgConnection,
+    now: Option<i64>,
+) -> Result<Vec<HeldByType>, DatabaseError> {
+    let rows = sqlx::query(HELD_BY_TYPE).bind(now).fetch_all(connection).await.map_err(classify)?;
+    let read = |row: &PgRow| {
+        let number = |column| row.try_get::<i64, _>(column).map_err(classify);
+        Ok(HeldByType {
+            kind: row.try_get("kind").map_err(classify)?,
+            count: number("count")?.try_into().unwrap_or(0),
+            oldest: until(number("now")?, number("since")?),
+        })
+    };
+    rows.iter().map(read).collect()
+}

@@ -1,0 +1,85 @@
+//! Where connections come from.
+
+use std::time::Duration;
+
+use sqlx::{PgConnection, PgPool, Postgres};
+
+use super::checkout::Checkout;
+use super::errors::classify;
+use crate::error::DatabaseError;
+use crate::storage::checkout::{Silence, acquire};
+use crate::storage::kept::Kept;
+use crate::storage::{patience, reserve};
+
+/// The pool, and what is kept for the lock manager.
+#[derive(Debug)]
+pub(super) struct Pools {
+    /// For transactions and loads, and the application's own queries.
+    pub main: PgPool,
+    /// Connections of that pool which had a transaction a moment ago.
+    pub kept: Kept<Postgres>,
+    /// For batches of questions to the lock table: they wait for nobody, nobody who waits keeps them from a connection, and
+    /// their connections are set up for them.
+    pub batches: PgPool,
+    /// For questions that are asked alone when the others are busy: they may wait for a save under a lease.
+    pub alone: PgPool,
+    /// What is known of all their connections.
+    pub silence: Silence,
+}
+
+impl Pools {
+    /// A connection of one of the pools.
+    pub(super) async fn checkout(&self, pool: &PgPool, left: Duration) -> Result<Checkout<Postgres>, DatabaseError> {
+        Ok(Checkout::of(acquire(pool, left).await.map_err(classify)?, &self.silence))
+    }
+
+    /// A connection of the main pool, with the number of its process if that is known.
+    pub(super) async fn of_main(&self, left: Duration) -> Result<(Checkout<Postgres>, Option<i32>), DatabaseError> {
+        match self.kept.take() {
+            Some((connection, process)) => Ok((Checkout::of(connection, &self.silence), i32::try_from(process).ok())),
+            None => Ok((self.checkout(&self.main, left).await?, None)),
+        }
+    }
+
+    /// A connection for the lock manager, also when the application's transactions have all of theirs.
+    pub(super) async fn for_one(&self, left: Duration) -> Result<Checkout<Postgres>, DatabaseError> {
+        let connection = reserve::acquire(&self.main, &self.alone, left).await.map_err(classify)?;
+        Ok(Checkout::of(connection, &self.silence))
+    }
+
+    /// Reads for the application, on a connection of the main pool.
+    pub(super) async fn load<T>(
+        &self,
+        work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
+    ) -> Result<T, DatabaseError> {
+        let mut reader = match reserve::is_busy(&self.main) {
+            true => self.of_main(patience::left()).await?.0,
+            false => self.checkout(&self.main, patience::left()).await?,
+        };
+        reader.answer(patience::limit(patience::left()), work).await
+    }
+
+    /// Asks something for the lock manager.
+    pub(super) async fn ask<T>(
+        &self,
+        work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
+    ) -> Result<T, DatabaseError> {
+        let mut reader = self.for_one(patience::left()).await?;
+        reader.answer(patience::limit(patience::left()), work).await
+    }
+
+    /// As [`ask`](Self::ask), of a statement that writes and commits by itself: without an answer nobody knows whether it did.
+    pub(super) async fn tell<T>(
+        &self,
+        work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
+    ) -> Result<T, DatabaseError> {
+        let mut writer = self.for_one(patience::left()).await?;
+        let told = writer.answer(patience::limit(patience::left()), work).await;
+        told.map_err(DatabaseError::after_sending)
+    }
+
+    pub(super) async fn close(&self) {
+        self.kept.close();
+        tokio::join!(self.main.close(), self.batches.close(), self.alone.close());
+    }
+}

@@ -1,0 +1,24 @@
+//! The versions of aggregates that were deleted: one that is inserted under the same id goes on from there.
+
+use sqlx::PgConnection;
+
+use super::errors::classify;
+use crate::aggregate::version::Version;
+use crate::error::DatabaseError;
+use crate::lease::LockKey;
+
+const NOTE: &str = "
+    insert into tenure_removed as r (kind, id, version, removed_at) values ($2, $3, $4, tenure_now($1))
+        on conflict (kind, id) do update
+           set version = greatest(r.version, excluded.version), removed_at = excluded.removed_at";
+
+/// Notes the version that an aggregate had when it was deleted.
+pub(super) async fn note(
+    connection: &mut PgConnection,
+    key: &LockKey,
+    version: Version,
+    now: Option<i64>,
+) -> Result<(), DatabaseError> {
+    let note = sqlx::query(NOTE).bind(now).bind(key.kind()).bind(key.id()).bind(version.number());
+    note.execute(connection).await.map(drop).map_err(classify)
+}

@@ -1,0 +1,205 @@
+//! Asking the holder of a lease for it, and handing it over to whoever asks. `$1` is the time that a test gives, or null.
+
+use sqlx::postgres::PgRow;
+use sqlx::{PgConnection, Row};
+
+use super::errors::classify;
+use super::leases::{self, lease};
+use super::lock::record_ended;
+use crate::clock::{from_millis, millis, until};
+use crate::error::DatabaseError;
+use crate::lease::policy::ShowOwner;
+use crate::lease::transfer::{TransferReply, TransferRequest};
+use crate::lease::{Holder, LockKey, NoLock, Owner};
+use crate::storage::{Asked, Asking, LockHash, OpenRequest, Proof};
+
+/// A request that is repeated keeps its place and its answer; another note is another request.
+const ASK: &str = "
+    insert into tenure_lock_request as r (kind, id, asker_id, asker_name, asker_role, handle, generation, note,
+                                          since, expires_at)
+    select kind, id, $5, $6, $9, $10, generation, $7, tenure_now($1), tenure_now($1) + $8
+      from tenure_lock
+     where kind = $2 and id = $3 and slot = '' and generation = $4 and not ended and expires_at > tenure_now($1)
+        on conflict (kind, id, asker_id) do update set
+           since       = case when r.generation = excluded.generation and r.expires_at > tenure_now($1)
+                               and r.note = excluded.note then r.since else excluded.since end,
+           later_until = case when r.generation = excluded.generation and r.expires_at > tenure_now($1)
+                               and r.note = excluded.note then r.later_until end,
+           declined    = case when r.generation = excluded.generation and r.expires_at > tenure_now($1)
+                               and r.note = excluded.note then r.declined end,
+           generation  = excluded.generation,
+           asker_name  = excluded.asker_name,
+           asker_role  = excluded.asker_role,
+           note        = excluded.note,
+           expires_at  = excluded.expires_at";
+
+/// How many others ask for the same lease.
+const OTHERS: &str = "
+    select count(*) from tenure_lock_request
+     where kind = $2 and id = $3 and generation = $4 and expires_at > tenure_now($1) and asker_id <> $5";
+
+/// Whoever went away is forgotten. Theirs who repeat their requests at this moment are locked, and left alone.
+const SWEEP: &str = "
+    with gone as materialized (
+        select kind, id, asker_id from tenure_lock_request
+         where kind = $2 and id = $3 and expires_at <= tenure_now($1) for update skip locked
+    )
+    delete from tenure_lock_request r using gone
+     where r.kind = gone.kind and r.id = gone.id and r.asker_id = gone.asker_id";
+
+/// A request ends with the lease that it is about.
+const OPEN: &str = "
+    select r.*, l.shown_as, l.owner_id as holder, tenure_now($1) as now from tenure_lock_request r
+      join tenure_lock l on l.kind = r.kind and l.id = r.id and l.slot = '' and l.generation = r.generation
+     where r.kind = $2 and r.id = $3 and ($4::text is null or r.asker_id = $4) and r.expires_at > tenure_now($1)
+       and not l.ended and l.expires_at > tenure_now($1)
+     order by r.since, r.asker_id";
+
+/// Asks, or asks again.
+pub(super) async fn ask(
+    connection: &mut PgConnection,
+    asking: &Asking<'_>,
+    now: Option<i64>,
+) -> Result<Asked, DatabaseError> {
+    let Asking { key, generation, by, note, handle, most } = asking;
+    let others = sqlx::query_scalar(OTHERS).bind(now).bind(key.kind()).bind(key.id()).bind(generation).bind(&by.id);
+    let others: i64 = others.fetch_one(&mut *connection).await.map_err(classify)?;
+    if others >= i64::from(*most) {
+        return Ok(Asked::Full);
+    }
+    let ask = sqlx::query(ASK)
+        .bind(now)
+        .bind(key.kind())
+        .bind(key.id())
+        .bind(generation)
+        .bind(&by.id)
+        .bind(&by.name)
+        .bind(note)
+        .bind(millis(TransferRequest::TTL))
+        .bind(&by.role)
+        .bind(handle);
+    ask.execute(&mut *connection).await.map_err(classify)?;
+    let sweep = sqlx::query(SWEEP).bind(now).bind(key.kind()).bind(key.id());
+    sweep.execute(&mut *connection).await.map_err(classify)?;
+    let asked = open(connection, key, Some(&by.id), now).await?.pop();
+    Ok(Asked::found(asked.map(|asked| asked.request), *generation))
+}
+
+/// Who asks for the lease that is alive on a key, or whether this one does.
+async fn open(
+    connection: &mut PgConnection,
+    key: &LockKey,
+    asker: Option<&str>,
+    now: Option<i64>,
+) -> Result<Vec<OpenRequest>, DatabaseError> {
+    let select = sqlx::query(OPEN).bind(now).bind(key.kind()).bind(key.id()).bind(asker);
+    select.fetch_all(connection).await.map_err(classify)?.iter().map(request).collect()
+}
+
+fn request(row: &PgRow) -> Result<OpenRequest, DatabaseError> {
+    let text = |column| row.try_get::<String, _>(column).map_err(classify);
+    let number = |column| row.try_get::<i64, _>(column).map_err(classify);
+    let (now, later) = (number("now")?, row.try_get::<Option<i64>, _>("later_until").map_err(classify)?);
+    let request = TransferRequest {
+        key: LockKey::new(text("kind")?, text("id")?),
+        generation: number("generation")?,
+        by: leases::person(row, "asker")?.unwrap_or_else(|| Owner::new("", "")),
+        note: text("note")?,
+        since: from_millis(number("since")?),
+        remaining: until(number("expires_at")?, now),
+        answer: TransferReply::stored(later.map(|at| until(at, now)), row.try_get("declined").map_err(classify)?),
+    };
+    let (handle, holder) = (text("handle")?, text("holder")?);
+    Ok(OpenRequest { request, handle, shown: ShowOwner::from_stored(number("shown_as")?), holder })
+}
+
+/// Who asks whoever shows the lock id.
+pub(super) async fn requests(
+    connection: &mut PgConnection,
+    proof: &Proof,
+    now: Option<i64>,
+) -> Result<Result<Vec<TransferRequest>, NoLock>, DatabaseError> {
+    match leases::check(connection, proof, now).await? {
+        Ok(holder) => {
+            let open = open(connection, &holder.key, None, now).await?;
+            Ok(Ok(open.into_iter().map(OpenRequest::for_holder).collect()))
+        }
+        Err(no_lock) => Ok(Err(no_lock)),
+    }
+}
+
+const ANSWER: &str = "
+    update tenure_lock_request set later_until = tenure_now($1) + $6, declined = $7
+     where kind = $2 and id = $3 and asker_id = $4 and generation = $5";
+
+/// Answers one of them.
+pub(super) async fn answer(
+    connection: &mut PgConnection,
+    proof: &Proof,
+    asker: &str,
+    answer: &TransferReply,
+    now: Option<i64>,
+) -> Result<Result<Option<TransferRequest>, NoLock>, DatabaseError> {
+    let Holder { key, generation, .. } = match leases::check(connection, proof, now).await? {
+        Ok(holder) => holder,
+        Err(no_lock) => return Ok(Err(no_lock)),
+    };
+    let Some(asked) = open(&mut *connection, &key, None, now).await?.into_iter().find(|open| open.is_of(asker)) else {
+        return Ok(Ok(None));
+    };
+    let (later, declined) = answer.parts();
+    let answer = sqlx::query(ANSWER)
+        .bind(now)
+        .bind(key.kind())
+        .bind(key.id())
+        .bind(&asked.request.by.id)
+        .bind(generation)
+        .bind(later.map(millis))
+        .bind(declined);
+    answer.execute(&mut *connection).await.map_err(classify)?;
+    let asked = open(connection, &key, Some(&asked.request.by.id), now).await?.pop();
+    Ok(Ok(asked.map(OpenRequest::for_holder)))
+}
+
+const HAND_OVER: &str = "
+    update tenure_lock
+       set generation = generation + 1, lock_hash = $3, owner_id = $4, owner_name = $5, owner_role = $7,
+           since = tenure_now($1), last_active = tenure_now($1), active_at = tenure_now($1),
+           expires_at = tenure_now($1) + $6, ttl = 0, idle_limit = null, hard_until = tenure_now($1) + $6
+     where lock_hash = $2
+    returning *, tenure_now($1) as now";
+
+/// Ends the lease, and keeps the key for one of those who ask.
+pub(super) async fn hand_over(
+    connection: &mut PgConnection,
+    proof: &Proof,
+    to: &str,
+    reservation: LockHash,
+    now: Option<i64>,
+) -> Result<Result<Option<Holder>, NoLock>, DatabaseError> {
+    let held = sqlx::query(leases::LOCK_BY_LOCK_ID).bind(now).bind(&proof.lock[..]);
+    let held = held.fetch_optional(&mut *connection).await.map_err(classify)?;
+    // Of a row that is locked, what is said here stays true.
+    let checked = leases::check(connection, proof, now).await?;
+    let (held, holder) = match (held, checked) {
+        (Some(held), Ok(holder)) => (held, holder),
+        (_, Err(no_lock)) => return Ok(Err(no_lock)),
+        // Taken with this lock id since the row was looked for: it was not theirs to hand over when they asked.
+        (None, Ok(_)) => return Ok(Ok(None)),
+    };
+    let asking = open(&mut *connection, &holder.key, None, now).await?;
+    let Some(by) = asking.into_iter().find(|open| open.is_of(to)).map(|open| open.request.by) else {
+        return Ok(Ok(None));
+    };
+    record_ended(connection, &held, "handed over", Some(&by), None, now).await?;
+    let hand_over = sqlx::query(HAND_OVER)
+        .bind(now)
+        .bind(&proof.lock[..])
+        .bind(&reservation[..])
+        .bind(&by.id)
+        .bind(&by.name)
+        .bind(millis(TransferRequest::RESERVATION))
+        .bind(&by.role);
+    let row = hand_over.fetch_one(connection).await.map_err(classify)?;
+    Ok(Ok(Some(lease(&row)?.holder)))
+}

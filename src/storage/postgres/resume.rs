@@ -1,0 +1,46 @@
+//! Reviving a lease that ran out. Its row is locked first, so what is decided stays true until it is committed.
+
+use sqlx::{PgConnection, Row};
+
+use super::errors::classify;
+use super::leases::{self, lease};
+use crate::clock::from_millis;
+use crate::error::DatabaseError;
+use crate::lease::{LeaseLossReason, LockKey, NoLock};
+use crate::storage::{Proof, Resumption};
+
+const RESUME: &str = "
+    update tenure_lock set last_active = tenure_now($1), active_at = tenure_now($1),
+           expires_at = greatest(expires_at, least(tenure_now($1) + ttl, hard_until))
+     where lock_hash = $2
+    returning *, tenure_now($1) as now";
+
+/// Revives the lease, if it is in its row still: whoever takes the key over changes the row, and whoever ends the lease
+/// marks it.
+pub(super) async fn resume(
+    connection: &mut PgConnection,
+    proof: &Proof,
+    key: &LockKey,
+    now: Option<i64>,
+) -> Result<Resumption, DatabaseError> {
+    let hold = sqlx::query(leases::LOCK_BY_LOCK_ID).bind(now).bind(&proof.lock[..]);
+    let row = hold.fetch_optional(&mut *connection).await.map_err(classify)?;
+    let clock: i64 = row.as_ref().map_or(Ok(0), |row| row.try_get("now")).map_err(classify)?;
+    let found = row.as_ref().map(lease).transpose()?;
+    let Some(stored) =
+        found.filter(|found| !found.ended && found.holder.key == *key && proof.is_by(&found.holder.owner.id))
+    else {
+        return Ok(Resumption::refused(key, leases::check(connection, proof, now).await?));
+    };
+    // Beside an advisory lease others get theirs, and record that it ran out, but leave its row.
+    if leases::ended(connection, &proof.lock).await?.is_some() {
+        return Ok(Resumption::refused(key, leases::check(connection, proof, now).await?));
+    }
+    if stored.hard_until <= clock {
+        let why = LeaseLossReason::LimitReached { at: from_millis(stored.hard_until) };
+        return Ok(Resumption::Ended(NoLock { key: Some(key.clone()), why, held_now: None }));
+    }
+    let resume = sqlx::query(RESUME).bind(now).bind(&proof.lock[..]);
+    let row = resume.fetch_one(connection).await.map_err(classify)?;
+    Ok(Resumption::Resumed(lease(&row)?.holder))
+}

@@ -1,0 +1,129 @@
+//! The last versions of an aggregate, and who saved them.
+
+use sqlx::postgres::PgRow;
+use sqlx::{PgConnection, Row};
+
+use super::errors::classify;
+use super::leases::owner;
+use super::{statements, values};
+use crate::aggregate::mapping::{Mapping, MappingError, Rows};
+use crate::aggregate::value::Value;
+use crate::aggregate::version::Version;
+use crate::clock::from_millis;
+use crate::error::DatabaseError;
+use crate::lease::LockKey;
+use crate::storage::Authorship;
+use crate::version::conflict::Change;
+
+/// Keeps this version, in the place of what the same transaction had saved as it, and forgets those that are too old to
+/// be asked for.
+pub(super) async fn keep(
+    connection: &mut PgConnection,
+    mapping: &'static Mapping,
+    key: &LockKey,
+    version: Version,
+    rows: &Rows,
+    author: &Authorship,
+    now: Option<i64>,
+) -> Result<(), DatabaseError> {
+    if mapping.revisions == 0 {
+        return Ok(());
+    }
+    let state = serde_json::to_string(rows).map_err(|error| misfit(&error))?;
+    sqlx::query(
+        "insert into tenure_revision (kind, id, version, state, changed_at, by_id, by_name, command, shape)
+         values ($2, $3, $4, $5, tenure_now($1), $6, $7, $8, $9)
+         on conflict (kind, id, version) do update set state = excluded.state, changed_at = excluded.changed_at,
+            by_id = excluded.by_id, by_name = excluded.by_name, command = excluded.command, shape = excluded.shape",
+    )
+    .bind(now)
+    .bind(key.kind())
+    .bind(key.id())
+    .bind(version.number())
+    .bind(state)
+    .bind(author.by.as_ref().map(|by| by.id.as_str()))
+    .bind(author.by.as_ref().map(|by| by.name.as_str()))
+    .bind(author.command.as_deref())
+    .bind(mapping.shape())
+    .execute(&mut *connection)
+    .await
+    .map_err(classify)?;
+    sqlx::query("delete from tenure_revision where kind = $1 and id = $2 and version <= $3")
+        .bind(key.kind())
+        .bind(key.id())
+        .bind(version.number() - i64::from(mapping.revisions))
+        .execute(connection)
+        .await
+        .map(drop)
+        .map_err(classify)
+}
+
+/// The state at a version, if it is still kept, and was written by a release whose mapping had the same columns.
+pub(super) async fn state(
+    connection: &mut PgConnection,
+    mapping: &'static Mapping,
+    key: &LockKey,
+    at: Version,
+) -> Result<Option<Rows>, DatabaseError> {
+    let select = "select state from tenure_revision where kind = $1 and id = $2 and version = $3 and shape = $4";
+    let state = sqlx::query_scalar::<_, String>(select)
+        .bind(key.kind())
+        .bind(key.id())
+        .bind(at.number())
+        .bind(mapping.shape())
+        .fetch_optional(connection)
+        .await
+        .map_err(classify)?;
+    state.map(|state| serde_json::from_str(&state)).transpose().map_err(|error| misfit(&error))
+}
+
+/// The changes that are kept, newest first. Where no revisions are, the audit columns tell the latest.
+pub(super) async fn changes(
+    connection: &mut PgConnection,
+    mapping: &'static Mapping,
+    key: &LockKey,
+    id: &[Value],
+    limit: u32,
+) -> Result<Vec<Change>, DatabaseError> {
+    if let (0, Some(audit)) = (mapping.revisions, &mapping.audit) {
+        let select = values::query(statements::select_audit(mapping, audit), id);
+        let row = select.fetch_optional(connection).await.map_err(classify)?;
+        return row.iter().take(limit as usize).map(change).collect();
+    }
+    let rows = sqlx::query(
+        "select version, changed_at, by_id, by_name, command from tenure_revision
+         where kind = $1 and id = $2 order by version desc limit $3",
+    )
+    .bind(key.kind())
+    .bind(key.id())
+    .bind(i64::from(limit))
+    .fetch_all(connection)
+    .await
+    .map_err(classify)?;
+    rows.iter().map(change).collect()
+}
+
+/// Forgets an aggregate that is deleted: another one may be created under its id.
+pub(super) async fn forget(connection: &mut PgConnection, key: &LockKey) -> Result<(), DatabaseError> {
+    sqlx::query("delete from tenure_revision where kind = $1 and id = $2")
+        .bind(key.kind())
+        .bind(key.id())
+        .execute(connection)
+        .await
+        .map(drop)
+        .map_err(classify)
+}
+
+fn change(row: &PgRow) -> Result<Change, DatabaseError> {
+    let version = row.try_get("version").map_err(classify)?;
+    Ok(Change {
+        version: Version::new(version).map_err(|error| misfit(&error))?,
+        by: owner(row, "by_id", "by_name")?,
+        at: from_millis(row.try_get("changed_at").map_err(classify)?),
+        command: row.try_get("command").map_err(classify)?,
+    })
+}
+
+fn misfit(error: &dyn std::error::Error) -> DatabaseError {
+    MappingError::new("tenure_revision", "state", error.to_string()).into()
+}

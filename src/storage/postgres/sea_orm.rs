@@ -1,0 +1,73 @@
+//! SeaORM's statements. Any of them may have to wait for somebody else's lock, so all of them go by the deadline.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use sea_orm::{DbBackend, ExecResult, QueryResult, Statement};
+use sea_query_sqlx::SqlxValues;
+use sqlx::postgres::PgDatabaseError;
+use sqlx::query::Query;
+use sqlx::{AssertSqlSafe, PgConnection, Postgres};
+
+use super::errors::classify;
+use super::transaction::PgTransaction;
+use crate::error::DatabaseError;
+use crate::storage::sea_orm::{Failure, SeaOrmStatements, may_end};
+
+#[async_trait]
+impl SeaOrmStatements for PgTransaction {
+    fn dialect(&self) -> DbBackend {
+        DbBackend::Postgres
+    }
+
+    async fn execute(&mut self, statement: Statement) -> Result<ExecResult, Failure> {
+        let may_end = may_end(&statement.sql);
+        let query = query(statement);
+        let done = self.within_deadline(async |connection| query.execute(connection).await.map(ExecResult::from)).await;
+        if may_end {
+            self.open.lend();
+        }
+        done
+    }
+
+    async fn execute_unprepared(&mut self, sql: &str) -> Result<ExecResult, Failure> {
+        let text = sqlx::raw_sql(AssertSqlSafe(sql.to_owned()));
+        let done = self.within_deadline(async |connection| text.execute(connection).await.map(ExecResult::from)).await;
+        if may_end(sql) {
+            self.open.lend();
+        }
+        done
+    }
+
+    async fn query(&mut self, statement: Statement) -> Result<Vec<QueryResult>, Failure> {
+        let query = query(statement);
+        let rows = self.within_deadline(async |connection| query.fetch_all(connection).await).await?;
+        Ok(rows.into_iter().map(QueryResult::from).collect())
+    }
+}
+
+impl PgTransaction {
+    /// Runs a statement whose waits end at the deadline, and keeps what the driver said when it fails.
+    async fn within_deadline<T>(
+        &mut self,
+        work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,
+    ) -> Result<T, Failure> {
+        let mut driver = None;
+        let run = async |connection: &mut PgConnection| {
+            work(connection).await.map_err(|error| classify(Arc::clone(driver.insert(Arc::new(error)))))
+        };
+        let done = self.open.wait_for(run).await;
+        done.map_err(|meaning| Failure { meaning, driver })
+    }
+}
+
+/// The meaning of an error, if it is PostgreSQL's.
+pub(in crate::storage) fn meaning(error: &Arc<sqlx::Error>) -> Option<DatabaseError> {
+    error.as_database_error()?.try_downcast_ref::<PgDatabaseError>()?;
+    Some(classify(Arc::clone(error)))
+}
+
+fn query(statement: Statement) -> Query<'static, Postgres, SqlxValues> {
+    let values = SqlxValues(statement.values.unwrap_or_else(|| sea_orm::Values(Vec::new())));
+    sqlx::query_with(AssertSqlSafe(statement.sql), values)
+}

@@ -1,0 +1,321 @@
+//! SQL text for a mapping. Names come from [`Mapping::validate`]d mappings and are quoted; values are always bound.
+//!
+//! Every column is read through a cast to the kind of its mapping, so that an `integer`, a `bigint` and a `numeric` are
+//! all numbers. What has no type in the driver travels as text. Casts are on the side of the parameter, so that indexes are
+//! used.
+
+use std::sync::Arc;
+
+use crate::aggregate::condition::Test;
+use crate::aggregate::mapping::{Audit, Column, Mapping, Table};
+use crate::aggregate::value::{Kind, Value};
+use crate::storage::texts::{Texts, What};
+use crate::storage::{BulkChange, condition};
+
+static TEXTS: Texts = Texts::new();
+
+/// How the root is locked when it is loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RowLock {
+    None,
+    Share,
+    Update,
+    /// Only if nobody else holds it.
+    SkipLocked,
+}
+
+impl RowLock {
+    fn clause(self) -> &'static str {
+        match self {
+            RowLock::None => "",
+            RowLock::Share => " for share",
+            RowLock::Update => " for update",
+            RowLock::SkipLocked => " for update skip locked",
+        }
+    }
+}
+
+/// `select` of the root: its version, then its columns. Binds the id.
+pub(super) fn select_root(mapping: &'static Mapping, lock: RowLock) -> Arc<str> {
+    TEXTS.get(What::SelectRoot, &mapping.root, &[lock as usize], || {
+        let (root, id, lock) = (&mapping.root, key_is(&mapping.root, 1), lock.clause());
+        format!("select \"{}\"::bigint, {} from \"{}\" where {id}{lock}", mapping.version, reading(root), root.name)
+    })
+}
+
+/// `select` of the root's version alone; binds the id.
+pub(super) fn select_version(mapping: &'static Mapping, lock: RowLock) -> Arc<str> {
+    TEXTS.get(What::SelectVersion, &mapping.root, &[lock as usize], || {
+        let (root, id, lock) = (&mapping.root, key_is(&mapping.root, 1), lock.clause());
+        format!("select \"{}\"::bigint from \"{}\" where {id}{lock}", mapping.version, root.name)
+    })
+}
+
+/// `select` of an aggregate by one statement: a row of the root, and one of each child, in no order. First comes the number
+/// of the table (0 is the root), then the root's version, then the columns of all tables, null but for those of the row's own.
+/// Binds the id.
+pub(super) fn select_whole(mapping: &'static Mapping) -> Arc<str> {
+    TEXTS.get(What::SelectWhole, &mapping.root, &[], || {
+        let tables = || std::iter::once(&mapping.root).chain(&mapping.children).enumerate();
+        let select = |(at, table): (usize, &'static Table)| {
+            let columns = tables().map(|(other, table)| if other == at { reading(table) } else { absent(table) });
+            let columns = columns.collect::<Vec<_>>().join(", ");
+            let (version, found) = match at {
+                0 => (format!("\"{}\"::bigint", mapping.version), key_is(table, 1)),
+                _ => ("null::bigint".to_owned(), owner_is(mapping, table, 1)),
+            };
+            format!("select {at}::bigint, {version}, {columns} from \"{}\" where {found}", table.name)
+        };
+        tables().map(select).collect::<Vec<_>>().join(" union all ")
+    })
+}
+
+/// `select` of all children of one root in one collection, in the order of their keys. Binds the root's id.
+pub(super) fn select_children(mapping: &'static Mapping, child: &'static Table) -> Arc<str> {
+    TEXTS.get(What::SelectChildren, child, &[], || {
+        let key = child.columns[..child.key].iter().map(|column| match column.kind {
+            // By bytes, as every other database and the language itself do.
+            Kind::Text => format!("\"{}\" collate \"C\"", column.name),
+            _ => format!("\"{}\"", column.name),
+        });
+        let owner = child.owner.iter().map(|name| format!("\"{name}\""));
+        let (order, owner) = (owner.chain(key).collect::<Vec<_>>().join(", "), owner_is(mapping, child, 1));
+        format!("select {} from \"{}\" where {owner} order by {order}", reading(child), child.name)
+    })
+}
+
+/// `insert` of the root, nothing if the id is taken; binds its columns, the audit columns, the version, the kind and the id of
+/// its key. What comes back is the version of the aggregate that was deleted under this key, if one was.
+pub(super) fn insert_root(mapping: &'static Mapping) -> Arc<str> {
+    TEXTS.get(What::InsertRoot, &mapping.root, &[], || {
+        let root = &mapping.root;
+        let audit = audit(mapping, root.columns.len() + 1).map(|(name, place)| (format!("\"{name}\", "), place + ", "));
+        let (audited, audit): (String, String) = audit.unzip();
+        let (names, values) = (names(&root.columns), places(&root.columns, 1));
+        let (version, id) = (&mapping.version, self::names(&root.columns[..root.key]));
+        let last = root.columns.len() + audit_width(mapping) + 1;
+        format!(
+            "insert into \"{}\" ({names}, {audited}\"{version}\") values ({values}, {audit}${last}) on conflict ({id}) do nothing
+             returning tenure_removed_version(${}, ${})",
+            root.name,
+            last + 1,
+            last + 2
+        )
+    })
+}
+
+/// `insert` of so many children; binds the root's id and its columns for each.
+pub(super) fn insert_children(mapping: &'static Mapping, child: &'static Table, count: usize) -> Arc<str> {
+    TEXTS.get(What::InsertChildren, child, &[count], || {
+        let owner = child.owner.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+        let id = &mapping.root.columns[..mapping.root.key];
+        let width = id.len() + child.columns.len();
+        let row = |at: usize| {
+            let first = at * width + 1;
+            format!("({}, {})", places(id, first), places(&child.columns, first + id.len()))
+        };
+        let rows = (0..count).map(row).collect::<Vec<_>>().join(", ");
+        format!("insert into \"{}\" ({owner}, {}) values {rows}", child.name, names(&child.columns))
+    })
+}
+
+/// `update` of the root if the version is the expected one; binds the changed columns, the audit columns, the version
+/// to be, the id, the expected version.
+pub(super) fn update_root(mapping: &'static Mapping, changed: &[usize]) -> Arc<str> {
+    TEXTS.get(What::UpdateRoot, &mapping.root, changed, || {
+        let (root, version) = (&mapping.root, &mapping.version);
+        let set: String = assign(root, changed).into_iter().map(|set| set + ", ").collect();
+        let audit = assign_audit(mapping, changed.len() + 1);
+        let to = changed.len() + audit_width(mapping) + 1;
+        let (id, from) = (key_is(root, to + 1), to + root.key + 1);
+        format!("update \"{}\" set {set}{audit}\"{version}\" = ${to} where {id} and \"{version}\" = ${from}", root.name)
+    })
+}
+
+/// `update` of one child; binds the changed columns, the root's id, the key.
+pub(super) fn update_child(mapping: &'static Mapping, child: &'static Table, changed: &[usize]) -> Arc<str> {
+    TEXTS.get(What::UpdateChild, child, changed, || {
+        let set = assign(child, changed).join(", ");
+        format!("update \"{}\" set {set} where {}", child.name, child_is(mapping, child, changed.len() + 1))
+    })
+}
+
+/// `delete` of one child; binds the root's id, the key.
+pub(super) fn delete_child(mapping: &'static Mapping, child: &'static Table) -> Arc<str> {
+    TEXTS.get(What::DeleteChild, child, &[], || {
+        format!("delete from \"{}\" where {}", child.name, child_is(mapping, child, 1))
+    })
+}
+
+/// `delete` of all children of one root in one collection; binds the root's id.
+pub(super) fn delete_children(mapping: &'static Mapping, child: &'static Table) -> Arc<str> {
+    TEXTS.get(What::DeleteChildren, child, &[], || {
+        format!("delete from \"{}\" where {}", child.name, owner_is(mapping, child, 1))
+    })
+}
+
+/// `delete` of the root; binds the id.
+pub(super) fn delete_root(mapping: &'static Mapping) -> Arc<str> {
+    TEXTS.get(What::DeleteRoot, &mapping.root, &[], || {
+        format!("delete from \"{}\" where {}", mapping.root.name, key_is(&mapping.root, 1))
+    })
+}
+
+/// `select` of what the audit columns say, the time in milliseconds; binds the id.
+pub(super) fn select_audit(mapping: &'static Mapping, audit: &Audit) -> String {
+    let Audit { by, by_name, at, command } = audit;
+    let root = &mapping.root;
+    format!(
+        "select \"{}\"::bigint as version, \"{by}\"::text as by_id, \"{by_name}\"::text as by_name, \
+                (extract(epoch from \"{at}\") * 1000)::bigint as changed_at, \"{command}\"::text as command \
+           from \"{}\" where {}",
+        mapping.version,
+        root.name,
+        key_is(root, 1)
+    )
+}
+
+/// `select` of the ids of the roots that match, locked, in their order; and the values to bind.
+pub(super) fn lock_matching(mapping: &'static Mapping, when: &Test) -> (String, Vec<Value>) {
+    let (mut values, id) = (Vec::new(), mapping.root.key_alone());
+    let when = condition(mapping, when, &mut values);
+    // In the order of lock keys, as far as a key is one column: others lock several by those.
+    let order = match &id.columns[..] {
+        [key] if matches!(key.kind, Kind::Text | Kind::Integer) => format!("\"{}\"::text collate \"C\"", key.name),
+        columns => names(columns),
+    };
+    let select = format!("select {} from \"{}\" where {when} order by {order} for update", reading(&id), id.name);
+    (select, values)
+}
+
+/// `update` of all roots that match and are not so already; and the values to bind.
+pub(super) fn update_matching(change: &BulkChange<'_>, audit: &[Value]) -> (String, Vec<Value>) {
+    let (mapping, root, version) = (change.mapping, &change.mapping.root, &change.mapping.version);
+    let columns: Vec<usize> = change.set.iter().map(|(column, _)| *column).collect();
+    let set: String = assign(root, &columns).into_iter().map(|set| set + ", ").collect();
+    let audited = assign_audit(mapping, columns.len() + 1);
+    let mut values: Vec<Value> =
+        change.set.iter().map(|(_, value)| value.clone()).chain(audit.iter().cloned()).collect();
+    let when = condition(mapping, change.when, &mut values);
+    let differs = change.set.iter().map(|(column, value)| {
+        values.push(value.clone());
+        let column = &root.columns[*column];
+        // A column of type `json` has no equality.
+        let cast = if column.kind == Kind::Json { "::jsonb" } else { "" };
+        format!("\"{}\"{cast} is distinct from {}", column.name, place(column, values.len()))
+    });
+    let differs = differs.collect::<Vec<_>>().join(" or ");
+    let update = format!(
+        "update \"{}\" set {set}{audited}\"{version}\" = \"{version}\" + 1 where {when} and ({differs})",
+        root.name
+    );
+    (update, values)
+}
+
+/// A condition; its values come after those that are there already.
+fn condition(mapping: &'static Mapping, when: &Test, values: &mut Vec<Value>) -> String {
+    condition::render(&mapping.root, when, '"', &mut |column, value| {
+        values.push(value.clone());
+        place(column, values.len())
+    })
+}
+
+/// The audit columns and the places of their values.
+fn audit(mapping: &'static Mapping, first: usize) -> impl Iterator<Item = (&'static String, String)> {
+    let place = |audit: &Audit, name: &String, at: usize| match *name == audit.at {
+        true => format!("('epoch'::timestamptz + tenure_now(${at}::bigint) * interval '1 millisecond')"),
+        false => format!("${at}::text"),
+    };
+    let columns = mapping.audit.iter().flat_map(|audit| audit.columns().map(|name| (audit, name)));
+    columns.zip(first..).map(move |((audit, name), at)| (name, place(audit, name, at)))
+}
+
+fn audit_width(mapping: &'static Mapping) -> usize {
+    mapping.audit.as_ref().map_or(0, |audit| audit.columns().len())
+}
+
+fn assign_audit(mapping: &'static Mapping, first: usize) -> String {
+    audit(mapping, first).map(|(name, place)| format!("\"{name}\" = {place}, ")).collect()
+}
+
+fn names(columns: &[Column]) -> String {
+    columns.iter().map(|column| format!("\"{}\"", column.name)).collect::<Vec<_>>().join(", ")
+}
+
+/// Null for every column, of the type that [`reading`] gives.
+fn absent(table: &Table) -> String {
+    let absent = |column: &Column| match column.kind {
+        Kind::Bool => "null::boolean",
+        Kind::Integer | Kind::Timestamp => "null::bigint",
+        Kind::Real => "null::float8",
+        Kind::Bytes => "null::bytea",
+        _ => "null::text",
+    };
+    table.columns.iter().map(absent).collect::<Vec<_>>().join(", ")
+}
+
+fn reading(table: &Table) -> String {
+    let read = |column: &Column| match column.kind {
+        Kind::Bool => format!("\"{}\"::boolean", column.name),
+        Kind::Integer => format!("\"{}\"::bigint", column.name),
+        Kind::Real => format!("\"{}\"::float8", column.name),
+        Kind::Bytes => format!("\"{}\"", column.name),
+        Kind::Text | Kind::Decimal | Kind::Uuid | Kind::Json | Kind::Time => format!("\"{}\"::text", column.name),
+        // Their text depends on `DateStyle`, but JSON is always in ISO 8601; also infinity, and years before Christ, which
+        // `to_char` does not tell from others.
+        Kind::Date | Kind::DateTime => format!("to_json(\"{}\") #>> '{{}}'", column.name),
+        Kind::Timestamp => format!("(extract(epoch from \"{}\") * 1000000)::bigint", column.name),
+    };
+    table.columns.iter().map(read).collect::<Vec<_>>().join(", ")
+}
+
+/// The place of a bound value, typed by the kind of its column and not by the value at hand.
+fn place(column: &Column, at: usize) -> String {
+    match column.kind {
+        Kind::Bool => format!("${at}::boolean"),
+        Kind::Integer => format!("${at}::bigint"),
+        Kind::Real => format!("${at}::float8"),
+        Kind::Text => format!("${at}::text"),
+        Kind::Bytes => format!("${at}::bytea"),
+        Kind::Decimal => format!("${at}::text::numeric"),
+        Kind::Uuid => format!("${at}::text::uuid"),
+        // Assigned to a column of type `json` it becomes one.
+        Kind::Json => format!("${at}::text::jsonb"),
+        // From a number it would have to be multiplied, which is only exact up to the year 2255.
+        Kind::Timestamp => format!("${at}::text::timestamptz"),
+        Kind::Date => format!("${at}::text::date"),
+        Kind::DateTime => format!("${at}::text::timestamp"),
+        Kind::Time => format!("${at}::text::time"),
+    }
+}
+
+fn places(columns: &[Column], first: usize) -> String {
+    columns.iter().zip(first..).map(|(column, at)| place(column, at)).collect::<Vec<_>>().join(", ")
+}
+
+fn assign(table: &Table, changed: &[usize]) -> Vec<String> {
+    let assign = |(&index, at): (&usize, usize)| {
+        let column = &table.columns[index];
+        format!("\"{}\" = {}", column.name, place(column, at))
+    };
+    changed.iter().zip(1..).map(assign).collect()
+}
+
+fn key_is(table: &Table, first: usize) -> String {
+    let is = |(column, at): (&Column, usize)| format!("\"{}\" = {}", column.name, place(column, at));
+    table.columns[..table.key].iter().zip(first..).map(is).collect::<Vec<_>>().join(" and ")
+}
+
+fn child_is(mapping: &'static Mapping, child: &'static Table, first: usize) -> String {
+    // A child that there is at most one of has no key of its own.
+    match child.key {
+        0 => owner_is(mapping, child, first),
+        _ => format!("{} and {}", owner_is(mapping, child, first), key_is(child, first + mapping.root.key)),
+    }
+}
+
+fn owner_is(mapping: &'static Mapping, child: &'static Table, first: usize) -> String {
+    let id = &mapping.root.columns[..mapping.root.key];
+    let is = |((name, column), at): ((&String, &Column), usize)| format!("\"{name}\" = {}", place(column, at));
+    child.owner.iter().zip(id).zip(first..).map(is).collect::<Vec<_>>().join(" and ")
+}

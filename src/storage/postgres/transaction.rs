@@ -1,0 +1,188 @@
+//! A writing transaction at READ COMMITTED. Its waits end at the deadline it was begun with.
+
+use async_trait::async_trait;
+use sqlx::PgConnection;
+
+use super::connection::OpenTransaction;
+use super::statements::RowLock;
+use super::{leases, load, lock, removed, resume, revision, rows};
+use crate::aggregate::Stored;
+use crate::aggregate::condition::Test;
+use crate::aggregate::mapping::{Mapping, Row, Rows};
+use crate::aggregate::value::Value;
+use crate::aggregate::version::Version;
+use crate::error::DatabaseError;
+use crate::lease::{Holder, LockKey, NoLock};
+use crate::row_lock::mode::LockMode;
+use crate::storage::operation::OperationId;
+use crate::storage::{Authorship, BackendTransaction, BulkChange, KeyState, Proof, Resumption, RowLocked, Save, Saved};
+use crate::version::conflict::Change;
+
+use super::Time;
+
+/// A transaction on a connection of the pool.
+pub(super) struct PgTransaction {
+    pub(super) open: OpenTransaction,
+    time: Time,
+}
+
+impl PgTransaction {
+    pub(super) fn new(open: OpenTransaction, time: Time) -> Self {
+        PgTransaction { open, time }
+    }
+}
+
+#[async_trait]
+impl BackendTransaction for PgTransaction {
+    async fn load(
+        &mut self,
+        mapping: &'static Mapping,
+        id: &[Value],
+        mode: LockMode,
+    ) -> Result<Option<Stored>, DatabaseError> {
+        let lock = match mode {
+            LockMode::PessimisticRead => RowLock::Share,
+            LockMode::PessimisticWrite | LockMode::PessimisticForceIncrement => RowLock::Update,
+            _ => return self.open.run(async |connection| load::load_whole(connection, mapping, id).await).await,
+        };
+        self.open.wait_for(async |connection| load::load(connection, mapping, id, lock).await).await
+    }
+
+    async fn load_unlocked(
+        &mut self,
+        mapping: &'static Mapping,
+        id: &[Value],
+        _mode: LockMode,
+    ) -> Result<Result<Option<Stored>, RowLocked>, DatabaseError> {
+        let unlocked = async |connection: &mut PgConnection| {
+            if let Some(stored) = load::load(connection, mapping, id, RowLock::SkipLocked).await? {
+                return Ok(Ok(Some(stored)));
+            }
+            // Nothing came back: it is locked, or it is not there.
+            let there = load::load(connection, mapping, id, RowLock::None).await?.is_some();
+            Ok(if there { Err(RowLocked) } else { Ok(None) })
+        };
+        self.open.run(unlocked).await
+    }
+
+    async fn hold_version(
+        &mut self,
+        mapping: &'static Mapping,
+        id: &[Value],
+    ) -> Result<Option<Version>, DatabaseError> {
+        self.open.wait_for(async |connection| load::version_now(connection, mapping, id, RowLock::Share).await).await
+    }
+
+    async fn state_at(
+        &mut self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        at: Version,
+    ) -> Result<Option<Rows>, DatabaseError> {
+        self.open.run(async |connection| revision::state(connection, mapping, key, at).await).await
+    }
+
+    async fn latest_change(
+        &mut self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        id: &[Value],
+    ) -> Result<Option<Change>, DatabaseError> {
+        let changes = async |connection: &mut PgConnection| revision::changes(connection, mapping, key, id, 1).await;
+        Ok(self.open.run(changes).await?.pop())
+    }
+
+    async fn insert(
+        &mut self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        rows: &Rows,
+        author: &Authorship,
+    ) -> Result<Option<Version>, DatabaseError> {
+        let now = self.time.given();
+        let insert = async |connection: &mut PgConnection| {
+            let inserted = rows::insert(connection, mapping, key, rows, author, now).await?;
+            if let Some(version) = inserted {
+                revision::keep(connection, mapping, key, version, rows, author, now).await?;
+            }
+            Ok(inserted)
+        };
+        self.open.wait_for(insert).await
+    }
+
+    async fn save(&mut self, save: &Save<'_>) -> Result<Saved, DatabaseError> {
+        let now = self.time.given();
+        let write = async |connection: &mut PgConnection| {
+            let saved = rows::save(connection, save, now).await?;
+            if let Saved::Done = saved {
+                let Save { mapping, key, to, rows, author, .. } = *save;
+                revision::keep(connection, mapping, key, to, rows, author, now).await?;
+            }
+            Ok(saved)
+        };
+        self.open.wait_for(write).await
+    }
+
+    async fn delete(&mut self, mapping: &'static Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError> {
+        let now = self.time.given();
+        let delete = async |connection: &mut PgConnection| {
+            let deleted = rows::delete(connection, mapping, old).await?;
+            if let Saved::Done = deleted {
+                revision::forget(connection, key).await?;
+                removed::note(connection, key, old.version, now).await?;
+            }
+            Ok(deleted)
+        };
+        self.open.wait_for(delete).await
+    }
+
+    async fn lock_matching(&mut self, mapping: &'static Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError> {
+        self.open.wait_for(async |connection| rows::lock_matching(connection, mapping, when).await).await
+    }
+
+    async fn update_matching(&mut self, change: &BulkChange<'_>) -> Result<u64, DatabaseError> {
+        let now = self.time.given();
+        self.open.wait_for(async |connection| rows::update_matching(connection, change, now).await).await
+    }
+
+    async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        let now = self.time.given();
+        self.open.wait_for(async |connection| leases::hold(connection, proof, now).await).await
+    }
+
+    async fn resume(&mut self, proof: &Proof, key: &LockKey) -> Result<Resumption, DatabaseError> {
+        let now = self.time.given();
+        self.open.wait_for(async |connection| resume::resume(connection, proof, key, now).await).await
+    }
+
+    async fn key_state(&mut self, key: &LockKey) -> Result<KeyState, DatabaseError> {
+        let now = self.time.given();
+        self.open.wait_for(async |connection| leases::key_state(connection, key, now).await).await
+    }
+
+    async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        let now = self.time.given();
+        self.open.wait_for(async |connection| lock::release(connection, proof, now).await).await
+    }
+
+    async fn begin_again(&mut self) -> Result<(), DatabaseError> {
+        self.open.begin_again().await
+    }
+
+    async fn commit(self: Box<Self>, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
+        self.open.commit(operation).await
+    }
+
+    async fn rollback(self: Box<Self>) -> Result<(), DatabaseError> {
+        self.open.rollback().await
+    }
+
+    fn as_postgres(&mut self) -> Option<&mut PgConnection> {
+        self.open.lend()
+    }
+
+    #[cfg(feature = "sea-orm")]
+    fn as_sea_orm(&mut self) -> &mut dyn crate::storage::sea_orm::SeaOrmStatements {
+        self
+    }
+}

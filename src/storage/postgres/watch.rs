@@ -1,0 +1,187 @@
+//! Looking at keys, and standing in line for them. `$1` is the time that a test gives, or null, in every statement that has
+//! a time in it.
+
+use async_trait::async_trait;
+use sqlx::PgConnection;
+use sqlx::postgres::{PgListener, PgPoolOptions};
+
+use super::Postgres;
+use super::errors::classify;
+use crate::clock::millis;
+use crate::error::DatabaseError;
+use crate::lease::LockKey;
+use crate::lease::seen::Seen;
+use crate::storage::LockHash;
+use crate::storage::watching::{Listener, Look, PLACE_TTL, SWEPT_AFTER, Sight, Ticket, Watching};
+
+/// One statement, so all that it says is of one moment: a change of hands and its history are seen together.
+const LOOK: &str = "
+    with time as materialized (select tenure_now($1) as now),
+         look as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[]) as look (kind, id, after))
+    select 0::bigint as what, time.now as clock, l.kind, l.id, l.generation as number, l.lock_hash,
+           (l.slot = '')::int::bigint as exclusive, l.owner_id, l.owner_name, l.owner_role, l.shown_as::bigint as shown_as,
+           l.since, l.last_active, l.active_at, l.expires_at, l.ttl, l.shared::int::bigint as shared,
+           (case when l.expires_at >= l.hard_until then 2 when l.expires_at >= l.active_at + l.idle_limit then 1 else 0 end)::bigint as ran_out,
+           l.ended::int::bigint as ended, null::text as how, null::text as by_id, null::text as by_name,
+           null::text as by_role, null::text as handle, null::text as words
+      from time, look join tenure_lock l on l.kind = look.kind and l.id = look.id
+    union all
+    select 1, time.now, h.kind, h.id, h.generation, null, null, h.owner_id, h.owner_name, h.owner_role, h.shown_as, h.since, null,
+           null, h.ended_at, null, null, case when h.limited then 2 else h.idle::int end, 1, h.how, h.by_id, h.by_name, h.by_role, null, h.reason
+      from time, look join tenure_lock_history h
+        on h.kind = look.kind and h.id = look.id and h.generation > look.after
+    union all
+    select 2, time.now, r.kind, r.id, r.generation, null, null, r.asker_id, r.asker_name, r.asker_role, null, r.since,
+           r.later_until, null, r.expires_at, null, null, null, null, r.declined, null, null, null, r.handle, r.note
+      from time, look join tenure_lock_request r on r.kind = look.kind and r.id = look.id
+     where r.expires_at > time.now
+    union all
+    select 3, time.now, look.kind, look.id, newest.version, null, null, null, null, null, null, null, null, null, null, null, null, null,
+           null, null, null, null, null, null, null
+      from time, look cross join lateral (select max(v.version) as version from tenure_revision v
+                                           where v.kind = look.kind and v.id = look.id) newest
+     where newest.version is not null
+    union all
+    select 4, time.now, w.kind, w.id, min(w.ticket), null, null, null, null, null, null, null, null, null, null, null, null, null,
+           count(*), null, null, null, null, null, null
+      from time, look join tenure_lock_waiter w on w.kind = look.kind and w.id = look.id
+     where w.expires_at > time.now
+     group by time.now, w.kind, w.id";
+
+const IN_LINE: &str = "
+    select exists (select from tenure_lock_waiter where kind = $2 and id = $3 and expires_at > tenure_now($1))";
+
+/// Whoever asks again with the same lock id keeps the place; one lock id waits for one key.
+const ENTER: &str = "
+    insert into tenure_lock_waiter as w
+           (kind, id, lock_hash, owner_id, owner_name, process, waiter, expires_at, until)
+    select $2, $3, $4, $5, $6, $7, $8, tenure_now($1) + $9, tenure_now($1) + $10
+     where (select count(*) from tenure_lock_waiter
+             where owner_id = $5 and expires_at > tenure_now($1) and lock_hash <> $4) < $11
+        on conflict (lock_hash) do update set
+           kind = excluded.kind, id = excluded.id, process = excluded.process, waiter = excluded.waiter,
+           expires_at = excluded.expires_at, until = greatest(w.until, excluded.until)
+    returning ticket";
+
+const LEAVE: &str = "delete from tenure_lock_waiter where lock_hash = $1 and waiter = $2";
+
+/// In one order for all processes, and past those who are leaving or asking again at this moment: they are there all the
+/// same.
+const KEEP: &str = "
+    with mine as materialized (
+        select ticket from tenure_lock_waiter where process = $2 order by ticket for update skip locked
+    ), kept as (
+        update tenure_lock_waiter w set expires_at = tenure_now($1) + $3 from mine where w.ticket = mine.ticket
+    )
+    select count(*) from tenure_lock_waiter where process = $2";
+
+const SWEEP: &str = "
+    with gone as materialized (
+        select ticket from tenure_lock_waiter
+         where until < tenure_now($1) - $2 and expires_at < tenure_now($1) for update skip locked
+    )
+    delete from tenure_lock_waiter w using gone where w.ticket = gone.ticket";
+
+/// Only if somebody listens: they hold the same advisory lock, shared.
+const ANNOUNCE: &str = "
+    select case when pg_try_advisory_xact_lock($1, $2) then false
+                else pg_notify('tenure_lock', $3) is not null end";
+
+const HEAR: &str = "select pg_advisory_lock_shared($1, $2)";
+
+/// The advisory lock of those who listen: 'tenu', 'hear'.
+const LISTENERS: (i32, i32) = (0x7465_6e75, 0x6865_6172);
+
+#[async_trait]
+impl Watching for Postgres {
+    async fn look(&self, looks: &[Look]) -> Result<Vec<(LockKey, Seen)>, DatabaseError> {
+        let kinds: Vec<&str> = looks.iter().map(|look| look.key.kind()).collect();
+        let ids: Vec<&str> = looks.iter().map(|look| look.key.id()).collect();
+        let after: Vec<i64> = looks.iter().map(|look| look.after).collect();
+        let look = sqlx::query_as::<_, Sight>(LOOK).bind(self.time.given()).bind(kinds).bind(ids).bind(after);
+        let look = async |connection: &mut PgConnection| look.fetch_all(connection).await.map_err(classify);
+        let rows = self.pools.ask(look).await?;
+        Ok(rows.into_iter().map(Sight::seen).collect())
+    }
+
+    async fn in_line(&self, key: &LockKey) -> Result<bool, DatabaseError> {
+        let any = sqlx::query_scalar(IN_LINE).bind(self.time.given()).bind(key.kind()).bind(key.id());
+        self.pools.ask(async |connection| any.fetch_one(connection).await.map_err(classify)).await
+    }
+
+    async fn enter_line(&self, ticket: &Ticket) -> Result<Option<i64>, DatabaseError> {
+        let enter = sqlx::query_scalar(ENTER)
+            .bind(self.time.given())
+            .bind(ticket.key.kind())
+            .bind(ticket.key.id())
+            .bind(&ticket.lock[..])
+            .bind(&ticket.owner.id)
+            .bind(&ticket.owner.name)
+            .bind(ticket.process)
+            .bind(ticket.waiter)
+            .bind(millis(PLACE_TTL))
+            .bind(millis(ticket.within))
+            .bind(i64::from(ticket.most));
+        self.pools.tell(async |connection| enter.fetch_optional(connection).await.map_err(classify)).await
+    }
+
+    async fn leave_line(&self, lock: &LockHash, waiter: i64) -> Result<(), DatabaseError> {
+        let leave = sqlx::query(LEAVE).bind(&lock[..]).bind(waiter);
+        self.pools.tell(async |connection| leave.execute(connection).await.map(drop).map_err(classify)).await
+    }
+
+    async fn keep_places(&self, process: i64) -> Result<u64, DatabaseError> {
+        let keep = sqlx::query_scalar::<_, i64>(KEEP).bind(self.time.given()).bind(process).bind(millis(PLACE_TTL));
+        let sweep = sqlx::query(SWEEP).bind(self.time.given()).bind(millis(SWEPT_AFTER));
+        let keep = async |connection: &mut PgConnection| {
+            let kept = keep.fetch_one(&mut *connection).await.map_err(classify)?;
+            sweep.execute(connection).await.map_err(classify)?;
+            Ok(kept)
+        };
+        let kept = self.pools.tell(keep).await?;
+        Ok(u64::try_from(kept).unwrap_or(0))
+    }
+
+    fn announces(&self) -> bool {
+        true
+    }
+
+    /// Never in a lock's own transaction: a NOTIFY makes all commits that have one wait for each other.
+    async fn announce(&self, text: &str) -> Result<bool, DatabaseError> {
+        let announce = sqlx::query_scalar(ANNOUNCE).bind(LISTENERS.0).bind(LISTENERS.1).bind(text);
+        self.pools.tell(async |connection| announce.fetch_one(connection).await.map_err(classify)).await
+    }
+
+    async fn listen(&self) -> Result<Box<dyn Listener>, DatabaseError> {
+        // A connection of its own: it is held for as long as somebody watches, and the pool's are for those who work.
+        let own = PgPoolOptions::new().max_connections(1).connect_lazy_with((*self.pool.connect_options()).clone());
+        let mut listener = PgListener::connect_with(&own).await.map_err(classify)?;
+        listener.listen("tenure_lock").await.map_err(classify)?;
+        let mut listening = Listening(listener);
+        listening.be_known().await?;
+        Ok(Box::new(listening))
+    }
+}
+
+struct Listening(PgListener);
+
+impl Listening {
+    /// Lets those who announce know that somebody listens.
+    async fn be_known(&mut self) -> Result<(), DatabaseError> {
+        let hear = sqlx::query(HEAR).bind(LISTENERS.0).bind(LISTENERS.1).execute(&mut self.0).await;
+        hear.map(drop).map_err(classify)
+    }
+}
+
+#[async_trait]
+impl Listener for Listening {
+    async fn heard(&mut self) -> Result<Option<String>, DatabaseError> {
+        match self.0.try_recv().await.map_err(classify)? {
+            Some(told) => Ok(Some(told.payload().to_owned())),
+            None => {
+                self.be_known().await?;
+                Ok(None)
+            }
+        }
+    }
+}

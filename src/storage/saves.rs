@@ -1,0 +1,106 @@
+//! What is written, by whom, and what became of it.
+
+use crate::aggregate::Stored;
+use crate::aggregate::condition::Test;
+use crate::aggregate::diff::Diff;
+use crate::aggregate::mapping::{Mapping, Rows, Table};
+use crate::aggregate::value::{Kind, Value};
+use crate::aggregate::version::Version;
+use crate::error::{DatabaseError, Error};
+use crate::lease::{LockKey, Owner, is_plain};
+
+/// Who changes an aggregate, and what for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Authorship {
+    pub by: Option<Owner>,
+    pub command: Option<String>,
+}
+
+impl Authorship {
+    /// Whether it can be written, and shown beside other people's changes.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.by.as_ref().map_or(Ok(()), Owner::check)?;
+        match self.command.as_deref().is_none_or(is_plain) {
+            true => Ok(()),
+            false => Err(Error::InvalidCommand),
+        }
+    }
+
+    /// What the audit columns are filled with, in their order; `at` is the time as the backend writes it.
+    pub(crate) fn audit(&self, at: Value) -> [Value; 4] {
+        let text = |text: Option<&String>| text.cloned().map_or(Value::Null(Kind::Text), Value::Text);
+        let by = self.by.as_ref();
+        [text(by.map(|by| &by.id)), text(by.map(|by| &by.name)), at, text(self.command.as_ref())]
+    }
+
+    /// What others are told who find the transaction in their way: `kim: start shipping`; without the person, `start shipping`.
+    pub(crate) fn label(&self, with_person: bool) -> Option<String> {
+        match (self.by.as_ref().filter(|_| with_person), &self.command) {
+            (Some(by), Some(command)) => Some(format!("{}: {command}", by.id)),
+            (Some(by), None) => Some(by.id.clone()),
+            (None, command) => command.clone(),
+        }
+    }
+}
+
+/// What an error did to the transaction that it happened in. [`Transaction`](crate::Transaction) lets none of them be
+/// committed: an operation is several statements, and half of one must not be. At COMMIT it makes the difference between
+/// "was not saved" and "nobody knows".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(dead_code, reason = "no database does all of them")]
+pub(crate) enum Effect {
+    /// Only the statement was undone; the transaction is still there, with its locks.
+    StatementUndone,
+    /// Nothing but a rollback is accepted any more.
+    Aborted,
+    /// The server has rolled it back; what is sent next runs outside of it.
+    Gone,
+    /// There was no answer, or one that does not tell.
+    Unknown,
+}
+
+/// Somebody else holds the row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RowLocked;
+
+/// What a save writes.
+#[derive(Debug)]
+pub(crate) struct Save<'a> {
+    pub mapping: &'static Mapping,
+    pub key: &'a LockKey,
+    /// The version that has to be stored now.
+    pub from: Version,
+    /// The version that is stored afterwards: the next one, or the same if this transaction has raised it already.
+    pub to: Version,
+    pub diff: &'a Diff<'a>,
+    pub rows: &'a Rows,
+    pub author: &'a Authorship,
+}
+
+/// A change of some columns of all roots that match.
+#[derive(Debug)]
+pub(crate) struct BulkChange<'a> {
+    pub mapping: &'static Mapping,
+    /// Columns of the root, by index, and their new values.
+    pub set: &'a [(usize, Value)],
+    pub when: &'a Test,
+    pub author: &'a Authorship,
+}
+
+/// That a change of one child, which was loaded, has found its row.
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+pub(super) fn child_found(table: &Table, rows: u64) -> Result<(), DatabaseError> {
+    match rows {
+        0 => Err(DatabaseError::ChildGone { table: table.name.clone() }),
+        _ => Ok(()),
+    }
+}
+
+/// What became of a save or a delete.
+#[derive(Debug)]
+pub(crate) enum Saved {
+    /// Done.
+    Done,
+    /// The version is not the expected one; nothing was written. What is stored now, read with a lock.
+    Stale(Option<Stored>),
+}

@@ -1,0 +1,362 @@
+//! SQLite: one writer for the whole file, readers beside it (WAL), every writing transaction `BEGIN IMMEDIATE`.
+//!
+//! There are no row locks: whoever writes excludes all other writers, so every pessimistic mode is granted by the
+//! transaction itself, and a wait for a lock is a wait for the writer: first in a fair queue inside this process, then
+//! through SQLite's busy handler for other processes. Durability is `synchronous=FULL`: an acknowledged lock survives a
+//! power cut.
+
+mod batch;
+mod connect;
+mod connection;
+mod errors;
+mod fence;
+mod file;
+mod holder;
+mod leases;
+mod list;
+mod load;
+mod lock;
+mod operation;
+mod removed;
+mod requests;
+mod resume;
+mod revision;
+mod rows;
+#[cfg(feature = "sea-orm")]
+pub(super) mod sea_orm;
+mod sets;
+mod slots;
+mod statements;
+mod sweep;
+mod takeover;
+mod transaction;
+mod turns;
+mod values;
+mod watch;
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use async_trait::async_trait;
+use sqlx::SqlitePool;
+use tokio::sync::Mutex;
+
+use crate::aggregate::Stored;
+use crate::aggregate::mapping::Mapping;
+use crate::aggregate::value::Value;
+use crate::clock::{ManualClock, millis, to_micros};
+use crate::error::DatabaseError;
+use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
+use crate::lease::transfer::{TransferReply, TransferRequest};
+use crate::lease::{HeldByType, Holder, LockKey, NoLock, Owner};
+use crate::row_lock::mode::Wait;
+use crate::storage::capabilities::{Capabilities, Granularity};
+use crate::storage::operation::OperationId;
+use crate::storage::{
+    Asked, Asking, Attempt, AttemptAll, Backend, BackendTransaction, LockAnswer, LockHash, LockOp, LockRequest, Proof,
+    RowPlace, Slice, SweptRows, TakenOver, migration, patience,
+};
+use crate::version::conflict::Change;
+
+pub(crate) use connect::diagnose;
+use connection::{OpenTransaction, Writer};
+use file::File;
+use transaction::SqliteTransaction;
+use turns::Hurry;
+
+/// A SQLite database file.
+#[derive(Debug)]
+pub(crate) struct Sqlite {
+    writer: Arc<Mutex<Writer>>,
+    readers: SqlitePool,
+    file: Arc<File>,
+    clock: Option<ManualClock>,
+    version: String,
+}
+
+impl Sqlite {
+    /// The pool that only reads, for the user's own queries.
+    pub(crate) fn readers(&self) -> Result<&SqlitePool, DatabaseError> {
+        self.file.check()?;
+        Ok(&self.readers)
+    }
+
+    /// Applies the application's own migrations.
+    pub(crate) async fn migrate(&self, migrator: &sqlx::migrate::Migrator) -> Result<(), DatabaseError> {
+        let mut writer = Arc::clone(&self.writer).lock_owned().await;
+        migrator
+            .run_direct(None, writer.connection().await?, false)
+            .await
+            .map_err(|error| migration::failed(error, errors::classify))
+    }
+
+    /// The database's time, in milliseconds since 1970. To be read after any wait: what was read before may be long ago.
+    fn now(&self) -> i64 {
+        now(self.clock.as_ref())
+    }
+
+    async fn write(&self, wait: Wait) -> Result<OpenTransaction, DatabaseError> {
+        OpenTransaction::immediate(&self.writer, wait, Hurry::None).await
+    }
+}
+
+fn capabilities(version: String) -> Capabilities {
+    Capabilities {
+        database: format!("SQLite {version}"),
+        granularity: Granularity::Database,
+        shared_locks: false,
+        skip_locked: false,
+        names_blocker: false,
+        heartbeats_pass_saves: false,
+        compares_decimals: false,
+    }
+}
+
+/// SQLite runs inside this process, so its clock is this host's clock; a test may give another.
+fn now(clock: Option<&ManualClock>) -> i64 {
+    clock.map_or_else(|| to_micros(SystemTime::now()) / 1000, ManualClock::millis)
+}
+
+#[async_trait]
+impl Backend for Sqlite {
+    fn capabilities(&self) -> Capabilities {
+        capabilities(self.version.clone())
+    }
+
+    async fn begin(&self, wait: Wait, _label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
+        Ok(Box::new(SqliteTransaction::new(self.write(wait).await?.fenced(), self.clock.clone())))
+    }
+
+    async fn load(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError> {
+        let mut reader = self.reader().await?;
+        load::load(&mut reader, mapping, id).await
+    }
+
+    async fn changes(
+        &self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        id: &[Value],
+        limit: u32,
+    ) -> Result<Vec<Change>, DatabaseError> {
+        let mut reader = self.reader().await?;
+        revision::changes(&mut reader, mapping, key, id, limit).await
+    }
+
+    async fn settle(&self, operation: &OperationId) -> Result<bool, DatabaseError> {
+        let mut transaction = self.write(patience::wait()).await?;
+        let committed = operation::settle(transaction.connection(), operation, self.now()).await?;
+        transaction.committing(committed).await
+    }
+
+    async fn forget_operations(&self, older_than: Duration) -> Result<u64, DatabaseError> {
+        let mut transaction = self.write(patience::wait()).await?;
+        let before = self.now().saturating_sub(millis(older_than));
+        let forgotten = operation::forget(transaction.connection(), before).await?;
+        transaction.committing(forgotten).await
+    }
+
+    async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
+        let now = || self.now();
+        batch::Table { file: &self.file, readers: &self.readers, writer: &self.writer, now: &now }.run(ops).await
+    }
+
+    /// There is one writer.
+    fn answers_at_once(&self) -> usize {
+        1
+    }
+
+    async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {
+        if request.policy.exclusive {
+            // Read first: a refusal must neither wait for somebody's save nor write.
+            let mut reader = self.reader().await?;
+            if let Some(refusal) = leases::held_by_other(&mut reader, request, self.now()).await? {
+                return Ok(refusal);
+            }
+        }
+        let mut transaction = self.write(patience::wait()).await?;
+        let attempt = lock::take(transaction.connection(), request, self.now()).await?;
+        match attempt {
+            Attempt::Granted(_) => transaction.commit(None).await?,
+            _ => transaction.rollback().await?,
+        }
+        Ok(attempt)
+    }
+
+    async fn try_lock_all(&self, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError> {
+        // Read first: a refusal must neither wait for somebody's save nor write.
+        let mut reader = self.reader().await?;
+        let refused = sets::in_the_way(&mut reader, requests, self.now()).await?;
+        drop(reader);
+        if !refused.is_empty() {
+            return Ok(AttemptAll::Refused(refused));
+        }
+        let mut transaction = self.write(patience::wait()).await?;
+        let attempt = sets::take_all(transaction.connection(), requests, self.now()).await?;
+        match attempt {
+            AttemptAll::Granted(_) => transaction.commit(None).await?,
+            AttemptAll::Refused(_) => transaction.rollback().await?,
+        }
+        Ok(attempt)
+    }
+
+    /// Never asked for: a transaction that writes keeps everybody from a key that has no row as well.
+    async fn make_row(&self, _key: &LockKey) -> Result<(), DatabaseError> {
+        Ok(())
+    }
+
+    async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        let mut reader = self.reader().await?;
+        leases::check(&mut reader, proof, self.now()).await
+    }
+
+    async fn keep_alive(&self, proofs: &[(Proof, Duration)]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
+        let mut transaction = OpenTransaction::immediate(&self.writer, patience::wait(), Hurry::Beat).await?;
+        let mut answers = Vec::with_capacity(proofs.len());
+        for (proof, idle) in proofs {
+            answers.push(lock::keep_alive(transaction.connection(), proof, *idle, self.now()).await?);
+        }
+        transaction.committing(answers).await
+    }
+
+    async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        let mut transaction = OpenTransaction::immediate(&self.writer, patience::wait(), Hurry::Beat).await?;
+        let answer = lock::extend(transaction.connection(), proof, by, self.now()).await?;
+        transaction.committing(answer).await
+    }
+
+    async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        let mut transaction = self.write(patience::wait()).await?;
+        let answer = lock::expire_within(transaction.connection(), proof, within, self.now()).await?;
+        transaction.committing(answer).await
+    }
+
+    async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        let mut transaction = self.write(patience::wait()).await?;
+        let answer = lock::release(transaction.connection(), proof, self.now()).await?;
+        transaction.committing(answer).await
+    }
+
+    async fn give_back(&self, lock: &LockHash, generation: i64) -> Result<bool, DatabaseError> {
+        let mut transaction = self.write(Wait::default()).await?;
+        let given = lock::give_back(transaction.connection(), lock, generation, self.now()).await?;
+        transaction.committing(given).await
+    }
+
+    async fn break_lock(
+        &self,
+        key: &LockKey,
+        generation: i64,
+        by: &Owner,
+        reason: &str,
+    ) -> Result<Option<Holder>, DatabaseError> {
+        let mut transaction = self.write(patience::wait()).await?;
+        let broken = lock::break_lock(transaction.connection(), key, generation, by, reason, self.now()).await?;
+        transaction.committing(broken).await
+    }
+
+    async fn take_over(
+        &self,
+        request: &LockRequest,
+        generation: i64,
+        reason: &str,
+    ) -> Result<TakenOver, DatabaseError> {
+        let mut transaction = self.write(patience::wait()).await?;
+        let now = self.now();
+        let taken = takeover::take_over(transaction.connection(), request, generation, reason, now).await?;
+        match taken {
+            TakenOver::Granted(_) => transaction.commit(None).await?,
+            _ => transaction.rollback().await?,
+        }
+        Ok(taken)
+    }
+
+    async fn release_all(&self, owner: &str) -> Result<Vec<Holder>, DatabaseError> {
+        let mut transaction = self.write(patience::wait()).await?;
+        let released = takeover::release_all(transaction.connection(), owner, self.now()).await?;
+        transaction.committing(released).await
+    }
+
+    async fn request(&self, asking: &Asking<'_>) -> Result<Asked, DatabaseError> {
+        let mut transaction = self.write(patience::wait()).await?;
+        let asked = requests::ask(transaction.connection(), asking, self.now()).await?;
+        transaction.committing(asked).await
+    }
+
+    async fn requests(&self, proof: &Proof) -> Result<Result<Vec<TransferRequest>, NoLock>, DatabaseError> {
+        let mut reader = self.reader().await?;
+        requests::requests(&mut reader, proof, self.now()).await
+    }
+
+    async fn answer_request(
+        &self,
+        proof: &Proof,
+        asker: &str,
+        answer: &TransferReply,
+    ) -> Result<Result<Option<TransferRequest>, NoLock>, DatabaseError> {
+        let mut transaction = self.write(patience::wait()).await?;
+        let answered = requests::answer(transaction.connection(), proof, asker, answer, self.now()).await?;
+        transaction.committing(answered).await
+    }
+
+    async fn hand_over(
+        &self,
+        proof: &Proof,
+        to: &str,
+        reservation: LockHash,
+    ) -> Result<Result<Option<Holder>, NoLock>, DatabaseError> {
+        let mut transaction = self.write(patience::wait()).await?;
+        let handed = requests::hand_over(transaction.connection(), proof, to, reservation, self.now()).await?;
+        transaction.committing(handed).await
+    }
+
+    async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {
+        let mut reader = self.reader().await?;
+        leases::holders(&mut reader, key, self.now()).await
+    }
+
+    async fn list(&self, query: &ListQuery) -> Result<Vec<Listed>, DatabaseError> {
+        list::held(&mut *self.reader().await?, query, self.now()).await
+    }
+
+    async fn history(&self, query: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError> {
+        list::past(&mut *self.reader().await?, query).await
+    }
+
+    async fn sweep_history(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError> {
+        let mut transaction = self.write(patience::wait()).await?;
+        let swept = sweep::history(transaction.connection(), slice, self.now()).await?;
+        transaction.committing(swept).await
+    }
+
+    async fn sweep_requests(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError> {
+        let mut transaction = self.write(patience::wait()).await?;
+        let swept = sweep::requests(transaction.connection(), slice, self.now()).await?;
+        transaction.committing(swept).await
+    }
+
+    async fn sweep_rows(&self, slice: &Slice<'_>, after: &RowPlace) -> Result<SweptRows, DatabaseError> {
+        let mut transaction = self.write(patience::wait()).await?;
+        let swept = sweep::rows(transaction.connection(), slice, after, self.now()).await?;
+        transaction.committing(swept).await
+    }
+
+    async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {
+        let mut reader = self.reader().await?;
+        leases::count(&mut reader, owner, self.now()).await
+    }
+
+    async fn held_by_type(&self) -> Result<Vec<HeldByType>, DatabaseError> {
+        let mut reader = self.reader().await?;
+        leases::held_by_type(&mut reader, self.now()).await
+    }
+
+    async fn close(&self) {
+        self.readers.close().await;
+        Arc::clone(&self.writer).lock_owned().await.close().await;
+    }
+
+    fn as_sqlite(&self) -> Option<&Sqlite> {
+        Some(self)
+    }
+}

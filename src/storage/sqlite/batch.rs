@@ -1,0 +1,213 @@
+//! Many questions to the lock table in two trips to a connection's thread, and one flush.
+//!
+//! First a reader is asked who holds what: a refusal and a check write nothing and wait for no writer. What is left goes to
+//! the writer, in one transaction. A trip to a connection's thread and back costs more than what is done there, and each row
+//! that comes back is another one: so the questions travel as one JSON text, all statements together, and so do the answers.
+
+mod texts;
+
+use std::sync::Arc;
+
+use sqlx::SqlitePool;
+use tokio::sync::Mutex;
+
+use super::connection::{OpenTransaction, Writer};
+use super::errors::{classify, is_busy};
+use super::file::File;
+use super::leases::Columns;
+use super::turns::Hurry;
+use crate::clock::millis;
+use crate::error::DatabaseError;
+use crate::storage::{LockAnswer, LockOp, LockRequest, Proof, patience};
+use texts::Change;
+
+/// Where the lock table is, and what time it is.
+pub(super) struct Table<'t> {
+    pub(super) file: &'t File,
+    pub(super) readers: &'t SqlitePool,
+    pub(super) writer: &'t Arc<Mutex<Writer>>,
+    pub(super) now: &'t (dyn Fn() -> i64 + Send + Sync),
+}
+
+impl Table<'_> {
+    /// Answers what can be answered without waiting for anybody's editing.
+    pub(super) async fn run(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
+        let mut round = Round { ops, answers: ops.iter().map(|_| None).collect() };
+        if !round.take_at_once(self).await? {
+            let ran_out = round.read(self).await?;
+            round.write(self, ran_out).await?;
+        }
+        Ok(round.answers)
+    }
+}
+
+/// Questions, and the answers so far.
+struct Round<'o> {
+    ops: &'o [LockOp],
+    answers: Vec<Option<LockAnswer>>,
+}
+
+impl<'o> Round<'o> {
+    /// Asks a reader: who is refused, and what is only checked. Whether a lease ran out on any key that is asked for.
+    async fn read(&mut self, table: &Table<'_>) -> Result<bool, DatabaseError> {
+        let asked: Vec<_> = self.asked().map(|(at, asked)| (at, asked.key.kind(), asked.key.id())).collect();
+        let shown: Vec<_> = self.checks().map(|(at, proof)| (at, hex(&proof.lock))).collect();
+        if asked.is_empty() && shown.is_empty() {
+            return Ok(false);
+        }
+        let (asked, shown) = (json(&asked)?, json(&shown)?);
+        table.file.check_lately()?;
+        let mut reader = super::connection::reader(table.readers).await?;
+        let found = texts::look(&mut reader, &asked, &shown).await?;
+        drop(reader);
+        let (now, mut ran_out) = ((table.now)(), false);
+        for (at, columns) in found {
+            let (Some(op), lease) = (self.ops.get(at), columns.into_lease_of_json(now)) else { continue };
+            match op {
+                LockOp::Take(request) => {
+                    ran_out |= !lease.alive && !lease.ended;
+                    // A reservation calls for an explanation, or is for whoever asks: they ask alone.
+                    if lease.alive && !lease.reserved && request.lock[..] != lease.lock {
+                        self.answers[at] = Some(LockAnswer::Held { holder: lease.holder, lock: lease.lock });
+                    }
+                }
+                LockOp::Check(proof) if lease.alive && proof.is_by(&lease.holder.owner.id) => {
+                    self.answers[at] = Some(LockAnswer::Yours(lease.holder));
+                }
+                _ => {}
+            }
+        }
+        Ok(ran_out)
+    }
+
+    /// One caller alone, on a key that nobody holds, while nobody writes: one trip. Whether that was all.
+    async fn take_at_once(&mut self, table: &Table<'_>) -> Result<bool, DatabaseError> {
+        let [LockOp::Take(request)] = self.ops else { return Ok(false) };
+        let Some(open) = OpenTransaction::at_once(table.writer).await?.filter(|_| request.is_alone()) else {
+            return Ok(false);
+        };
+        self.change(open, table, Change::Take).await?;
+        Ok(self.answers[0].is_some())
+    }
+
+    /// Takes and changes what is left, in one transaction.
+    async fn write(&mut self, table: &Table<'_>, ran_out: bool) -> Result<(), DatabaseError> {
+        let take = self.asked().any(|(at, _)| self.answers[at].is_none());
+        let releases = self.ops.iter().any(|op| matches!(op, LockOp::Release(_)));
+        let changes = self.ops.iter().enumerate().any(|changing| changed(changing).is_some());
+        let change = match (take, changes) {
+            (false, false) => return Ok(()),
+            (false, true) if releases => Change::Release,
+            (false, true) => Change::Keep,
+            (true, _) if ran_out => Change::TakeOver,
+            (true, false) => Change::Take,
+            (true, true) => Change::Both,
+        };
+        let beats = self.ops.iter().any(|op| matches!(op, LockOp::KeepAlive(..) | LockOp::Extend(..)));
+        let hurry = if beats { Hurry::Beat } else { Hurry::None };
+        let open = OpenTransaction::of_one_trip(table.writer, patience::wait(), hurry).await?;
+        if !self.change(open, table, change).await? {
+            let mut open = OpenTransaction::immediate(table.writer, patience::wait(), hurry).await?;
+            let (taking, changing, now) = (self.taking()?, self.changing()?, (table.now)());
+            let changed = change.run(open.connection(), true, now, &taking, &changing).await.map_err(classify)?;
+            open.commit(None).await?;
+            self.confirm(&changed, now)?;
+        }
+        Ok(())
+    }
+
+    /// In one trip, in which nobody is waited for: so the time that was read before it is the time of the change. Whether it
+    /// was done, and no other process was in the way.
+    async fn change(
+        &mut self,
+        mut open: OpenTransaction,
+        table: &Table<'_>,
+        change: Change,
+    ) -> Result<bool, DatabaseError> {
+        let (taking, changing, now) = (self.taking()?, self.changing()?, (table.now)());
+        match change.run(open.connection(), false, now, &taking, &changing).await {
+            Ok(changed) => {
+                open.has_ended()?;
+                self.confirm(&changed, now)?;
+                Ok(true)
+            }
+            Err(error) if is_busy(&error) => {
+                open.met_others();
+                let _ = open.rollback().await;
+                Ok(false)
+            }
+            Err(error) => Err(classify(error)),
+        }
+    }
+
+    /// What came back: leases as they are now, and the generations of those that were taken.
+    fn confirm(&mut self, changed: &[(String, String)], now: i64) -> Result<(), DatabaseError> {
+        for (what, rows) in changed {
+            if what == "taken" {
+                for (at, generation) in parse::<Vec<(usize, i64)>>(rows)? {
+                    if let Some(LockOp::Take(request)) = self.ops.get(at) {
+                        self.answers[at] = Some(LockAnswer::Yours(request.granted(generation, now)));
+                    }
+                }
+            } else {
+                for (at, columns) in parse::<Vec<(usize, Columns)>>(rows)? {
+                    if let Some(answer) = self.answers.get_mut(at) {
+                        *answer = Some(LockAnswer::Yours(columns.into_lease_of_json(now).holder));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn taking(&self) -> Result<String, DatabaseError> {
+        json(&self.asked().filter(|(at, _)| self.answers[*at].is_none()).map(taken).collect::<Vec<_>>())
+    }
+
+    fn changing(&self) -> Result<String, DatabaseError> {
+        json(&self.ops.iter().enumerate().filter_map(changed).collect::<Vec<_>>())
+    }
+
+    /// Exclusive leases that are asked for. (Those beside each other get their generations one after the other.)
+    fn asked(&self) -> impl Iterator<Item = (usize, &'o LockRequest)> + use<'o> {
+        self.ops.iter().enumerate().filter_map(|(at, op)| match op {
+            LockOp::Take(request) if request.is_alone() => Some((at, request)),
+            _ => None,
+        })
+    }
+
+    fn checks(&self) -> impl Iterator<Item = (usize, &'o Proof)> + use<'o> {
+        self.ops.iter().enumerate().filter_map(|(at, op)| match op {
+            LockOp::Check(proof) => Some((at, proof)),
+            _ => None,
+        })
+    }
+}
+
+/// A lease to take, as JSON.
+fn taken((at, request): (usize, &LockRequest)) -> impl serde::Serialize + use<'_> {
+    let LockRequest { key, lock, owner, policy, .. } = request;
+    let (ttl, most, idle) = (millis(policy.ttl), millis(policy.limit), policy.idle.map(millis));
+    let (role, shown) = (owner.role.as_deref(), policy.shown.stored());
+    (at, key.kind(), key.id(), hex(lock), &*owner.id, &*owner.name, ttl, most, role, shown, idle)
+}
+
+/// A lease to change, as JSON.
+fn changed((at, op): (usize, &LockOp)) -> Option<(usize, String, Option<&str>, i32, i64)> {
+    let (proof, verb, by) = op.change()?;
+    Some((at, hex(&proof.lock), proof.owner.as_deref(), verb, by))
+}
+
+fn hex(lock: &[u8]) -> String {
+    let digits = b"0123456789abcdef";
+    lock.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(digits[usize::from(digit)])).collect()
+}
+
+fn json(of: &impl serde::Serialize) -> Result<String, DatabaseError> {
+    serde_json::to_string(of).map_err(|error| classify(sqlx::Error::Encode(error.into())))
+}
+
+/// Rows that the database made a text of. Whoever edited the table by hand may have put anything in.
+fn parse<T: serde::de::DeserializeOwned>(rows: &str) -> Result<T, DatabaseError> {
+    serde_json::from_str(rows).map_err(|error| classify(sqlx::Error::Decode(error.into())))
+}

@@ -1,0 +1,165 @@
+//! Opening the file: settings that keep acknowledged locks, set and verified; the schema brought up to date.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::migrate::Migrator;
+use sqlx::pool::PoolConnection;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{Connection, Row, SqliteConnection};
+use tokio::sync::Mutex;
+
+use super::Sqlite;
+use super::connection::Writer;
+use super::errors::classify;
+use super::file::{self, File};
+use crate::error::DatabaseError;
+use crate::storage::diagnosis::{Diagnosis, Setting, Transport};
+use crate::storage::{ConnectOptions, migration};
+
+/// Readers beside the one writer. More do not help: they share the page cache and two of them fill a core.
+const READERS: u32 = 4;
+
+impl Sqlite {
+    /// Opens the file, creating it if it is missing, and migrates tenure's own tables.
+    pub(crate) async fn open(url: &str, connect: ConnectOptions) -> Result<Self, DatabaseError> {
+        let unreachable = |problem: String| DatabaseError::Unreachable { url: shown(url), problem };
+        if url.contains(":memory:") || url.contains("mode=memory") {
+            return Err(unreachable(
+                "a database in memory has no second connection for readers; name a file, a temporary one for tests"
+                    .into(),
+            ));
+        }
+        let options: SqliteConnectOptions = url.parse().map_err(|error: sqlx::Error| unreachable(error.to_string()))?;
+        let file = options.get_filename().display().to_string();
+        let path = options.get_filename().to_owned();
+        let options = options
+            // Only what is made below: whoever opens the path again later must not make another file.
+            .create_if_missing(false)
+            .foreign_keys(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .busy_timeout(Duration::from_secs(5))
+            // Rows come from the connection's thread. With a short buffer it is put to sleep and woken again and again.
+            .row_buffer_size(1024);
+        // A file that may only be read is not created, and its journal mode cannot be set: say so, not "error 8".
+        let read_only = url.contains("mode=ro") || url.contains("immutable");
+        if read_only {
+            return Err(DatabaseError::ReadOnly);
+        }
+        if !url.contains("mode=rw") || url.contains("mode=rwc") {
+            // If it cannot be made, it cannot be opened either, and that says why.
+            let _ = file::make(&path);
+        }
+        let before = File::at(&path).ok();
+        let mut writer = SqliteConnection::connect_with(&options).await.map_err(|error| match classify(error) {
+            DatabaseError::ReadOnly => DatabaseError::ReadOnly,
+            error => unreachable(format!(
+                "{error}; check that the directory of {file} exists, and that this user may write to it"
+            )),
+        })?;
+        let opened = before
+            .map(Arc::new)
+            .ok_or_else(|| unreachable(format!("{file} appeared while it was opened; try again")))?;
+        opened.check()?;
+        let version = verify(&mut writer).await?;
+        migrator().run_direct(None, &mut writer, false).await.map_err(|error| migration::failed(error, classify))?;
+        // `query_only` keeps a stray write out of a connection whose transactions nobody ends with COMMIT.
+        let reading = options.clone().pragma("query_only", "on");
+        let readers = SqlitePoolOptions::new()
+            .max_connections(connect.connections.map_or(READERS, NonZeroU32::get))
+            .acquire_timeout(Duration::from_secs(5))
+            .test_before_acquire(false)
+            .after_connect({
+                // The file has the pool, so the pool must not have the file.
+                let opened = Arc::downgrade(&opened);
+                move |_, _| {
+                    let checked = opened.upgrade().map_or(Ok(()), |opened| opened.check());
+                    Box::pin(async move { checked.map_err(|lost| sqlx::Error::Configuration(lost.into())) })
+                }
+            })
+            .connect_lazy_with(reading);
+        opened.closes(&readers);
+        Ok(Sqlite {
+            writer: Arc::new(Mutex::new(Writer::new(writer, options, Arc::clone(&opened)).await?)),
+            readers,
+            file: opened,
+            clock: connect.clock,
+            version,
+        })
+    }
+
+    /// A connection that only reads, of the file that was opened, within the time of the operation.
+    pub(super) async fn reader(&self) -> Result<PoolConnection<sqlx::Sqlite>, DatabaseError> {
+        self.file.check_lately()?;
+        super::connection::reader(&self.readers).await
+    }
+}
+
+/// A URL without its settings, which may be anything that somebody mistook for one.
+fn shown(url: &str) -> String {
+    url.split_once('?').map_or(url, |(file, _)| file).to_owned()
+}
+
+/// Looks at a file without changing it.
+pub(crate) async fn diagnose(url: &str, _connect: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
+    let unreachable = |problem: String| DatabaseError::Unreachable { url: shown(url), problem };
+    let options: SqliteConnectOptions = url.parse().map_err(|error: sqlx::Error| unreachable(error.to_string()))?;
+    let connection = SqliteConnection::connect_with(&options.create_if_missing(false).read_only(true)).await;
+    let mut connection = connection.map_err(|error| unreachable(format!("{}; check the path", classify(error))))?;
+    let row = sqlx::query("select sqlite_version(), (select journal_mode from pragma_journal_mode)");
+    let row = row.fetch_one(&mut connection).await.map_err(classify)?;
+    let journal: String = row.get(1);
+    let ledger = "select exists (select 1 from sqlite_schema where name = '_tenure_migrations')";
+    let applied = match sqlx::query_scalar::<_, bool>(ledger).fetch_one(&mut connection).await.map_err(classify)? {
+        true => sqlx::query_scalar("select version from _tenure_migrations where success order by version")
+            .fetch_all(&mut connection)
+            .await
+            .map_err(classify)?,
+        false => Vec::new(),
+    };
+    Ok(Diagnosis {
+        capabilities: super::capabilities(row.get(0)),
+        transport: Transport::File,
+        // Synchronous is a setting of the connection, which tenure makes and verifies itself.
+        settings: vec![
+            Setting::new("journal_mode", journal, "wal", "It is set when tenure opens the file."),
+            Setting {
+                name: "idle transactions",
+                value: "not ended: a process that stops while it saves holds up all who write".into(),
+                wanted: "any",
+                good: true,
+                risk: "",
+            },
+        ],
+        clock_ahead_ms: 0,
+        applied,
+        known: migrator().iter().map(|migration| migration.version).collect(),
+    })
+}
+
+/// tenure's tables have a ledger of their own, so that the application's migrations stay the application's.
+fn migrator() -> Migrator {
+    let mut migrator = sqlx::migrate!("migrations/sqlite");
+    migrator.dangerous_set_table_name("_tenure_migrations");
+    migrator
+}
+
+/// Reads back what was asked for, and the version of SQLite: a file system without shared memory refuses WAL silently.
+async fn verify(connection: &mut SqliteConnection) -> Result<String, DatabaseError> {
+    let settings = sqlx::query(
+        "select (select journal_mode from pragma_journal_mode), (select synchronous from pragma_synchronous), sqlite_version()",
+    )
+    .fetch_one(&mut *connection)
+    .await
+    .map_err(classify)?;
+    let (journal_mode, synchronous): (String, i64) = (settings.get(0), settings.get(1));
+    if journal_mode != "wal" || synchronous < 2 {
+        return Err(DatabaseError::Schema(format!(
+            "journal_mode is {journal_mode} and synchronous is {synchronous}, wanted wal and 2 (FULL): an acknowledged \
+             lock could be forgotten; put the file on a local disk"
+        )));
+    }
+    Ok(settings.get(2))
+}

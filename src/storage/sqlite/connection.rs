@@ -1,0 +1,331 @@
+//! The one writer, and a transaction that cannot outlive its owner.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sqlx::pool::PoolConnection;
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{AssertSqlSafe, Connection, Sqlite, SqliteConnection, SqlitePool};
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+use super::errors::{classify, effect, is_busy};
+use super::fence::Fence;
+use super::file::File;
+use super::holder;
+use super::turns::{Hurry, Turns};
+use crate::error::DatabaseError;
+use crate::row_lock::mode::Wait;
+use crate::storage::{Effect, patience};
+
+/// The connection that writes. It is opened again if it was lost.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    connection: Option<SqliteConnection>,
+    fence: Arc<Fence>,
+    options: SqliteConnectOptions,
+    file: Arc<File>,
+    /// Closed for good: it is not opened again.
+    closed: bool,
+    turns: Turns,
+}
+
+impl Writer {
+    pub(super) async fn new(
+        mut connection: SqliteConnection,
+        options: SqliteConnectOptions,
+        file: Arc<File>,
+    ) -> Result<Self, DatabaseError> {
+        let fence = Arc::default();
+        set_up(&mut connection, &fence).await?;
+        Ok(Writer { connection: Some(connection), fence, options, file, closed: false, turns: Turns::default() })
+    }
+
+    /// The connection, to the file that was opened.
+    pub(super) async fn connection(&mut self) -> Result<&mut SqliteConnection, DatabaseError> {
+        if !self.closed {
+            self.file.check_lately()?;
+        }
+        if self.connection.is_none() && !self.closed {
+            let mut connection = SqliteConnection::connect_with(&self.options).await.map_err(classify)?;
+            set_up(&mut connection, &self.fence).await?;
+            self.file.check()?;
+            self.connection = Some(connection);
+        }
+        self.connection.as_mut().ok_or(DatabaseError::Closed)
+    }
+
+    pub(super) async fn close(&mut self) {
+        self.closed = true;
+        if let Some(connection) = self.connection.take()
+            && let Err(error) = connection.close().await
+        {
+            tracing::warn!(%error, "closing the database failed");
+        }
+    }
+
+    /// The writer, when it is our turn, and what is left of the budget.
+    async fn queue(
+        writer: &Arc<Mutex<Writer>>,
+        wait: Wait,
+    ) -> Result<(OwnedMutexGuard<Writer>, Duration), DatabaseError> {
+        let (asked, budget) = (Instant::now(), wait.budget());
+        let timed_out = || DatabaseError::LockTimeout { waited: asked.elapsed(), holder: None };
+        let queue = Arc::clone(writer).lock_owned();
+        let guard = match wait {
+            Wait::No => Arc::clone(writer).try_lock_owned().map_err(|_| timed_out())?,
+            Wait::Within(_) => tokio::time::timeout(budget, queue).await.map_err(|_| timed_out())?,
+        };
+        Ok((guard, budget.saturating_sub(asked.elapsed())))
+    }
+
+    /// Begins, waiting for other processes at most this long.
+    async fn begin_immediate(&mut self, within: Duration, hurry: Hurry) -> Result<(), sqlx::Error> {
+        let asked = Instant::now();
+        self.give_way(hurry, within).await;
+        loop {
+            let Some(connection) = self.connection.as_mut() else { return Err(sqlx::Error::WorkerCrashed) };
+            let begun = sqlx::raw_sql("begin immediate").execute(connection).await.map(drop);
+            let left = within.saturating_sub(asked.elapsed());
+            match begun {
+                Err(error) if is_busy(&error) => {
+                    self.turns.met_others();
+                    if left.is_zero() {
+                        return Err(error);
+                    }
+                    tokio::time::sleep(hurry.pause().min(left)).await;
+                }
+                begun => return begun,
+            }
+        }
+    }
+
+    /// Leaves room for processes that wait, if there are any.
+    async fn give_way(&self, hurry: Hurry, within: Duration) {
+        if let Some(pause) = self.turns.pause(hurry) {
+            tokio::time::sleep(pause.min(within)).await;
+        }
+    }
+}
+
+/// A connection that reads, within the time of the operation.
+pub(super) async fn reader(readers: &SqlitePool) -> Result<PoolConnection<Sqlite>, DatabaseError> {
+    let busy = readers.num_idle() == 0 && readers.size() >= readers.options().get_max_connections();
+    // One that has to be opened is not waited for as one that others have.
+    let limit = if busy { patience::left() } else { patience::left().max(patience::GRACE) };
+    match tokio::time::timeout(limit, readers.acquire()).await {
+        Ok(acquired) => acquired.map_err(classify),
+        Err(_) => Err(classify(sqlx::Error::PoolTimedOut)),
+    }
+}
+
+/// Sets a connection so that whoever finds another process writing is told so at once, and that nobody ends a transaction
+/// behind the back of its owner.
+async fn set_up(connection: &mut SqliteConnection, fence: &Arc<Fence>) -> Result<(), DatabaseError> {
+    sqlx::raw_sql("pragma busy_timeout = 0").execute(&mut *connection).await.map_err(classify)?;
+    let mut handle = connection.lock_handle().await.map_err(classify)?;
+    let (commit, rollback) = (Arc::clone(fence), Arc::clone(fence));
+    handle.set_commit_hook(move || !commit.is_hit());
+    handle.set_rollback_hook(move || {
+        rollback.is_hit();
+    });
+    Ok(())
+}
+
+/// A transaction under way. However its owner goes away (an error, a panic, a request whose browser hung up in the
+/// middle of `begin`), it is rolled back before anybody else gets the connection.
+///
+/// sqlx's own transaction is not enough: in 0.9.0 a `begin` that is cancelled leaves an open transaction behind.
+pub(super) struct OpenTransaction {
+    /// `None` once it has ended.
+    writer: Option<OwnedMutexGuard<Writer>>,
+    /// Whether the application had the connection in its hands since our last statement.
+    lent: bool,
+    /// Whether anything may have been written.
+    wrote: bool,
+}
+
+impl OpenTransaction {
+    /// Takes the write lock on the whole file, within the budget.
+    pub(super) async fn immediate(
+        writer: &Arc<Mutex<Writer>>,
+        wait: Wait,
+        hurry: Hurry,
+    ) -> Result<Self, DatabaseError> {
+        let asked = Instant::now();
+        let timed_out = |holder| DatabaseError::LockTimeout { waited: asked.elapsed(), holder };
+        let (mut guard, left) = Writer::queue(writer, wait).await?;
+        guard.connection().await?;
+        // From here on the guard below rolls back if this future is dropped, also in the middle of BEGIN.
+        let mut transaction = OpenTransaction { writer: Some(guard), lent: false, wrote: true };
+        let Some(writer) = &mut transaction.writer else { return Err(timed_out(None)) };
+        let file = writer.options.get_filename().to_owned();
+        match writer.begin_immediate(left, hurry).await {
+            // Others may have written for long, and the file was looked at before.
+            Ok(()) => {
+                writer.file.check_lately()?;
+                Ok(transaction)
+            }
+            Err(error) if is_busy(&error) => {
+                // No transaction was begun, so there is nothing to roll back before the next one may try.
+                transaction.writer = None;
+                Err(timed_out(holder::of(&file)))
+            }
+            Err(error) => Err(classify(error)),
+        }
+    }
+
+    /// The writer, when it is our turn, for statements that begin and commit by themselves in one trip. However they end,
+    /// nothing of them is left behind; once they have all succeeded, [`has_ended`](Self::has_ended) is to be said.
+    pub(super) async fn of_one_trip(
+        writer: &Arc<Mutex<Writer>>,
+        wait: Wait,
+        hurry: Hurry,
+    ) -> Result<Self, DatabaseError> {
+        let (mut guard, left) = Writer::queue(writer, wait).await?;
+        guard.connection().await?;
+        guard.give_way(hurry, left).await;
+        Ok(OpenTransaction { writer: Some(guard), lent: false, wrote: true })
+    }
+
+    /// As [`of_one_trip`](Self::of_one_trip), if nobody in this process uses the writer, and nobody in another waits for it.
+    pub(super) async fn at_once(writer: &Arc<Mutex<Writer>>) -> Result<Option<Self>, DatabaseError> {
+        let Ok(mut guard) = Arc::clone(writer).try_lock_owned() else { return Ok(None) };
+        if guard.turns.pause(Hurry::None).is_some() {
+            return Ok(None);
+        }
+        guard.connection().await?;
+        Ok(Some(OpenTransaction { writer: Some(guard), lent: false, wrote: true }))
+    }
+
+    /// It has committed by itself. What was written to a file that was lost meanwhile is not to be acknowledged.
+    pub(super) fn has_ended(mut self) -> Result<(), DatabaseError> {
+        let kept = self.check_file();
+        self.let_go();
+        kept
+    }
+
+    /// Another process was in the way.
+    pub(super) fn met_others(&mut self) {
+        self.writer.iter_mut().for_each(|writer| writer.turns.met_others());
+    }
+
+    /// It has ended; the next one may have the writer.
+    fn let_go(&mut self) {
+        if let Some(mut writer) = self.writer.take() {
+            writer.fence.open();
+            writer.turns.has_written();
+        }
+    }
+
+    /// The connection it runs on.
+    pub(super) fn connection(&mut self) -> &mut SqliteConnection {
+        let writer = self.writer.as_mut().and_then(|writer| writer.connection.as_mut());
+        writer.expect("a transaction has its connection until it is committed or rolled back, and both consume it")
+    }
+
+    /// From here on it is ended by [`commit`](Self::commit) and [`rollback`](Self::rollback) only: what the application's own
+    /// statements would commit is rolled back, also what they write after they have rolled back.
+    pub(super) fn fenced(mut self) -> Self {
+        self.wrote = false;
+        self.writer.iter().for_each(|writer| writer.fence.shut());
+        self
+    }
+
+    /// The connection, for the application's own statements.
+    pub(super) fn lend(&mut self) -> &mut SqliteConnection {
+        (self.lent, self.wrote) = (true, true);
+        self.connection()
+    }
+
+    /// The connection to write with, if the transaction is still there that was begun.
+    pub(super) async fn ours(&mut self) -> Result<&mut SqliteConnection, DatabaseError> {
+        self.wrote = true;
+        self.ours_to_read().await
+    }
+
+    /// The connection for what only reads, if the transaction is still there that was begun.
+    pub(super) async fn ours_to_read(&mut self) -> Result<&mut SqliteConnection, DatabaseError> {
+        if std::mem::take(&mut self.lent) {
+            // A statement of theirs that was dropped half-way may still be under way.
+            self.connection().ping().await.map_err(classify)?;
+        }
+        if self.writer.as_ref().is_some_and(|writer| writer.fence.was_hit()) {
+            return Err(DatabaseError::TransactionEnded(
+                "it was rolled back, also if it was to be committed, and nothing of it is stored",
+            ));
+        }
+        Ok(self.connection())
+    }
+
+    /// Commits, with a statement before it if one is given. After an error the transaction is rolled back, if it is still
+    /// there. Nothing is committed to a file that was lost; when it is lost in the very moment of the commit, nobody knows in which
+    /// file others look for the change.
+    pub(super) async fn commit(mut self, first: Option<String>) -> Result<(), DatabaseError> {
+        self.ours_to_read().await?;
+        self.check_file()?;
+        self.writer.iter().for_each(|writer| writer.fence.open());
+        let commit = first.map_or_else(|| "commit".to_owned(), |first| format!("{first}; commit"));
+        match sqlx::raw_sql(AssertSqlSafe(commit)).execute(self.connection()).await {
+            Ok(_) => {
+                let kept = self.check_file();
+                self.let_go();
+                kept.map_err(|lost| DatabaseError::CommitUnknown(lost.to_string()))
+            }
+            Err(error) => match effect(&error) {
+                Effect::Unknown => Err(DatabaseError::CommitUnknown(classify(error).to_string())),
+                _ => Err(classify(error)),
+            },
+        }
+    }
+
+    /// What only read has nothing to lose with the file, and what it locked was its own until now.
+    fn check_file(&self) -> Result<(), DatabaseError> {
+        self.writer.as_ref().map_or(Ok(()), |writer| match self.wrote {
+            true => writer.file.check(),
+            false => writer.file.check_lately(),
+        })
+    }
+
+    /// Commits, and gives back the answer that came about.
+    pub(super) async fn committing<T>(self, answer: T) -> Result<T, DatabaseError> {
+        self.commit(None).await?;
+        Ok(answer)
+    }
+
+    /// Rolls back and waits until it is done.
+    pub(super) async fn rollback(mut self) -> Result<(), DatabaseError> {
+        let is_over = self.ours_to_read().await.is_err();
+        let rolled_back = sqlx::raw_sql("rollback").execute(self.connection()).await;
+        if is_over || rolled_back.is_ok() {
+            self.let_go();
+            return Ok(());
+        }
+        rolled_back.map(drop).map_err(classify)
+    }
+}
+
+impl Drop for OpenTransaction {
+    fn drop(&mut self) {
+        let Some(mut writer) = self.writer.take() else { return };
+        match tokio::runtime::Handle::try_current() {
+            // The connection stays taken until the rollback is done, so the next owner finds it clean.
+            Ok(runtime) => drop(runtime.spawn(async move { roll_back(&mut writer).await })),
+            // Without a runtime nothing can be awaited: closing the connection rolls back as well.
+            Err(_) => {
+                drop(writer.connection.take());
+                writer.fence.open();
+            }
+        }
+    }
+}
+
+async fn roll_back(writer: &mut Writer) {
+    if let Some(connection) = writer.connection.as_mut()
+        && let Err(error) = sqlx::raw_sql("rollback").execute(connection).await
+    {
+        // "No transaction is active" is the normal answer where BEGIN had failed or COMMIT had worked after all.
+        tracing::debug!(%error, "nothing to roll back");
+    }
+    writer.fence.open();
+    writer.turns.has_written();
+}

@@ -1,0 +1,116 @@
+//! What SQLite's error codes mean. Codes: <https://www.sqlite.org/rescode.html>; the low byte is the primary code.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::error::DatabaseError;
+use crate::storage::Effect;
+
+const BUSY: i32 = 5;
+const BUSY_SNAPSHOT: i32 = 517;
+const LOCKED: i32 = 6;
+const NOMEM: i32 = 7;
+const READONLY: i32 = 8;
+const INTERRUPT: i32 = 9;
+const IOERR: i32 = 10;
+const CORRUPT: i32 = 11;
+const FULL: i32 = 13;
+const CANTOPEN: i32 = 14;
+const CONSTRAINT: i32 = 19;
+const CONSTRAINT_PRIMARYKEY: i32 = 1555;
+const CONSTRAINT_UNIQUE: i32 = 2067;
+const NOTADB: i32 = 26;
+
+/// The meaning of a driver error.
+pub(super) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
+    let error = error.into();
+    match *error {
+        sqlx::Error::PoolTimedOut => return DatabaseError::Busy("no connection of the pool became free in time"),
+        sqlx::Error::PoolClosed => return DatabaseError::Closed,
+        _ => {}
+    }
+    match code(&error).map(|code| if code == BUSY_SNAPSHOT { code } else { code & 0xff }) {
+        // A transaction that began by reading wants to write, and somebody else has written meanwhile.
+        Some(BUSY_SNAPSHOT) => DatabaseError::SerializationFailure,
+        Some(BUSY | LOCKED) => DatabaseError::LockTimeout { waited: Duration::ZERO, holder: None },
+        Some(READONLY) => DatabaseError::ReadOnly,
+        Some(CONSTRAINT) => DatabaseError::Constraint(error.to_string()),
+        Some(CANTOPEN) => DatabaseError::Other(Arc::new(Hint("unable to open the database file", error))),
+        Some(NOTADB) => DatabaseError::Other(Arc::new(Hint("the file is not a SQLite database", error))),
+        _ => DatabaseError::Other(error),
+    }
+}
+
+/// What a driver error did to its transaction.
+pub(super) fn effect(error: &sqlx::Error) -> Effect {
+    code(error).map_or(Effect::Unknown, |code| effect_of(code & 0xff))
+}
+
+/// After some errors SQLite may have rolled back by itself: <https://www.sqlite.org/lang_transaction.html>. Whether an
+/// input/output error at COMMIT came before or after the flush, nobody can say.
+fn effect_of(primary: i32) -> Effect {
+    match primary {
+        NOMEM | INTERRUPT | FULL => Effect::Gone,
+        IOERR | CORRUPT | CANTOPEN | NOTADB => Effect::Unknown,
+        _ => Effect::StatementUndone,
+    }
+}
+
+/// Whether somebody else held the file for longer than the busy timeout.
+pub(super) fn is_busy(error: &sqlx::Error) -> bool {
+    code(error).is_some_and(|code| code & 0xff == BUSY)
+}
+
+/// Whether a row with this key is there already.
+pub(super) fn is_duplicate(error: &sqlx::Error) -> bool {
+    matches!(code(error), Some(CONSTRAINT_PRIMARYKEY | CONSTRAINT_UNIQUE))
+}
+
+fn code(error: &sqlx::Error) -> Option<i32> {
+    error.as_database_error()?.code()?.parse().ok()
+}
+
+/// A driver error said in a plain sentence; the driver's own words are its source.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Hint(&'static str, #[source] Arc<sqlx::Error>);
+
+#[cfg(test)]
+mod tests {
+    use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode};
+    use sqlx::{Connection, SqliteConnection};
+
+    use super::*;
+
+    #[test]
+    fn a_refused_statement_leaves_the_transaction_and_a_full_disk_does_not() {
+        assert_eq!(effect_of(BUSY), Effect::StatementUndone);
+        assert_eq!(effect_of(CONSTRAINT), Effect::StatementUndone);
+        assert_eq!(effect_of(READONLY), Effect::StatementUndone);
+        assert_eq!(effect_of(FULL), Effect::Gone);
+        assert_eq!(effect_of(IOERR), Effect::Unknown);
+        assert_eq!(effect(&sqlx::Error::WorkerCrashed), Effect::Unknown);
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_wants_to_write_too_late_is_told_to_begin_again() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let url = format!("sqlite://{}/shop.db?mode=rwc", directory.path().display());
+        let options: SqliteConnectOptions = url.parse().expect("a URL");
+        let options = options.journal_mode(SqliteJournalMode::Wal).busy_timeout(Duration::ZERO);
+        let mut reader = SqliteConnection::connect_with(&options).await.expect("a file");
+        let mut writer = SqliteConnection::connect_with(&options).await.expect("a file");
+        sqlx::raw_sql("create table t (a)").execute(&mut writer).await.expect("a table");
+        sqlx::raw_sql("begin; select * from t").execute(&mut reader).await.expect("a snapshot");
+        sqlx::raw_sql("begin immediate; insert into t values (1)").execute(&mut writer).await.expect("a row");
+        let in_the_way =
+            sqlx::raw_sql("insert into t values (2)").execute(&mut reader).await.expect_err("it is locked");
+        assert!(matches!(classify(in_the_way), DatabaseError::LockTimeout { .. }));
+        sqlx::raw_sql("commit").execute(&mut writer).await.expect("it is stored");
+        let too_late =
+            sqlx::raw_sql("insert into t values (2)").execute(&mut reader).await.expect_err("it is too late");
+        let too_late = classify(too_late);
+        assert!(matches!(too_late, DatabaseError::SerializationFailure), "{too_late:?}");
+        assert!(too_late.is_retryable());
+    }
+}

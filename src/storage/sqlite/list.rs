@@ -1,0 +1,159 @@
+//! Lists of what is held, and of how leases ended. The text of a statement names only what is asked for, so that it can go
+//! by an index; the numbers of the parameters are always the same.
+
+use sqlx::sqlite::SqliteRow;
+use sqlx::{AssertSqlSafe, Row, SqliteConnection};
+
+use super::errors::classify;
+use super::leases::{lease, person, ran_out};
+use crate::clock::{from_millis, millis};
+use crate::error::DatabaseError;
+use crate::lease::cursor::Place;
+use crate::lease::listing::{HistoryQuery, LeaseState, ListQuery, Listed, PastLease, PastRow, Successor};
+use crate::lease::presence::Presence;
+use crate::lease::{LeaseLossReason, LockKey, Owner};
+
+/// What is held, the longest-held first.
+pub(super) async fn held(
+    connection: &mut SqliteConnection,
+    query: &ListQuery,
+    now: i64,
+) -> Result<Vec<Listed>, DatabaseError> {
+    let mut text = String::from("select * from tenure_lock where ended = 0 and since <= ?2");
+    text += match query.state {
+        None => " and expires_at > ?1",
+        Some(LeaseState::Held) => " and expires_at > ?1 and ttl > 0",
+        Some(LeaseState::Reserved) => " and expires_at > ?1 and ttl = 0",
+        Some(LeaseState::RanOut) => " and expires_at <= ?1 and ttl > 0",
+    };
+    text += &query.presence.map(|of| presence(of, query)).unwrap_or_default();
+    let (since, key, generation) = match &query.after {
+        Some(Place::Held { since, key, generation }) => (Some(since), Some(key), Some(generation)),
+        _ => (None, None, None),
+    };
+    for (asked, condition) in [
+        (query.kind.is_some(), " and kind = ?3"),
+        (query.owner.is_some(), " and owner_id = ?4"),
+        (key.is_some(), " and (since, kind, id, generation) > (?5, ?6, ?7, ?8)"),
+    ] {
+        text += if asked { condition } else { "" };
+    }
+    text += " order by since, kind, id, generation limit ?9";
+    let select = sqlx::query(AssertSqlSafe(text))
+        .bind(now)
+        .bind(now.saturating_sub(millis(query.held_for)))
+        .bind(&query.kind)
+        .bind(&query.owner)
+        .bind(since)
+        .bind(key.map(LockKey::kind))
+        .bind(key.map(LockKey::id))
+        .bind(generation)
+        .bind(query.limit);
+    let rows = select.fetch_all(connection).await.map_err(classify)?;
+    let listed = |row: &SqliteRow| {
+        let stored = lease(row, now)?;
+        let state = match stored.alive {
+            true if stored.reserved => LeaseState::Reserved,
+            true => LeaseState::Held,
+            false => LeaseState::RanOut,
+        };
+        Ok(Listed { holder: stored.holder, state })
+    };
+    rows.iter().map(listed).collect()
+}
+
+/// As [`Holder::presence`](crate::lease::Holder::presence) tells: two heartbeats and a half that did not come, one of which is a
+/// fifth of the ttl, but a second to a minute, where the type says nothing else; and five minutes without input, or
+/// two heartbeats.
+fn presence(of: Presence, query: &ListQuery) -> String {
+    let mut five = String::from("case kind");
+    for (kind, every) in &query.heartbeats {
+        let kind: String = kind.bytes().map(|byte| format!("{byte:02x}")).collect();
+        five += &format!(" when cast(x'{kind}' as text) then {}", 5 * millis(*every));
+    }
+    five += " when null then null else max(5000, min(ttl, 300000)) end";
+    let silent = format!("(ttl > 0 and 2 * (?1 - last_active) > {five})");
+    let idle = format!("(ttl > 0 and 5 * (?1 - active_at) >= max(1500000, 2 * {five}))");
+    match of {
+        Presence::Unreachable => format!(" and {silent}"),
+        Presence::Idle => format!(" and {idle} and not {silent}"),
+        Presence::Active => format!(" and not {idle} and not {silent}"),
+    }
+}
+
+/// How leases ended, the latest first, and who got the lock next: the history knows if their lease has ended as well,
+/// otherwise they hold it. The order is that of an index, whose entries end with the primary key.
+pub(super) async fn past(
+    connection: &mut SqliteConnection,
+    query: &HistoryQuery,
+) -> Result<Vec<PastRow>, DatabaseError> {
+    let by = if query.key.is_some() { "generation" } else { "ended_at" };
+    let (at, lock) = match &query.after {
+        Some(Place::Past { at, lock }) => (Some(at), Some(lock)),
+        _ => (None, None),
+    };
+    let mut text = String::from(
+        "select page.*, coalesce(later.owner_id, held.owner_id) as next_id,
+                coalesce(later.owner_name, held.owner_name) as next_name,
+                coalesce(later.owner_role, held.owner_role) as next_role,
+                coalesce(later.generation, held.generation) as next_generation, coalesce(later.since, held.since) as next_since
+           from (select past.*, (select min(other.generation) from tenure_lock_history as other
+                                  where other.kind = past.kind and other.id = past.id
+                                    and other.generation > past.generation) as later_generation
+                   from tenure_lock_history as past where true",
+    );
+    // The plus keeps it from going by the index of keys, and sorting all of the type.
+    for (asked, condition) in [
+        (query.key.is_some(), " and past.kind = ?1 and past.id = ?2"),
+        (query.kind.is_some(), " and +past.kind = ?3"),
+        (query.owner.is_some(), " and past.owner_id = ?4"),
+    ] {
+        text += if asked { condition } else { "" };
+    }
+    if lock.is_some() {
+        text += &format!(" and (past.{by}, past.lock_hash) < (?5, ?6)");
+    }
+    text += &format!(
+        " order by past.{by} desc, past.lock_hash desc limit ?7) as page
+           left join tenure_lock_history as later
+             on later.kind = page.kind and later.id = page.id and later.generation = page.later_generation
+           left join tenure_lock as held
+             on held.kind = page.kind and held.id = page.id and held.generation = (
+                select min(other.generation) from tenure_lock as other
+                 where other.kind = page.kind and other.id = page.id and other.generation > page.generation
+                   and other.ended = 0) and held.ended = 0
+          order by page.{by} desc, page.lock_hash desc"
+    );
+    let select = sqlx::query(AssertSqlSafe(text))
+        .bind(query.key.as_ref().map(LockKey::kind))
+        .bind(query.key.as_ref().map(LockKey::id))
+        .bind(&query.kind)
+        .bind(&query.owner)
+        .bind(at)
+        .bind(lock)
+        .bind(query.limit);
+    select.fetch_all(connection).await.map_err(classify)?.iter().map(past_row).collect()
+}
+
+fn past_row(row: &SqliteRow) -> Result<PastRow, DatabaseError> {
+    let text = |column| row.try_get::<String, _>(column).map_err(classify);
+    let at = |column| row.try_get::<i64, _>(column).map(from_millis).map_err(classify);
+    let (ended_at, reason) = (at("ended_at")?, row.try_get("reason").map_err(classify)?);
+    let next = match person(row, "next")? {
+        None => None,
+        Some(owner) => {
+            let generation = row.try_get("next_generation").map_err(classify)?;
+            Some(Successor { owner, generation, since: at("next_since")? })
+        }
+    };
+    let past = PastLease {
+        key: LockKey::new(text("kind")?, text("id")?),
+        owner: person(row, "owner")?.unwrap_or_else(|| Owner::new("", "")),
+        generation: row.try_get("generation").map_err(classify)?,
+        since: at("since")?,
+        ended_at,
+        why: LeaseLossReason::recorded(&text("how")?, ran_out(row)?, ended_at, person(row, "by")?, reason),
+        next,
+    };
+    Ok(PastRow { past, lock: row.try_get("lock_hash").map_err(classify)? })
+}

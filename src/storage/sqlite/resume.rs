@@ -1,0 +1,44 @@
+//! Reviving a lease that ran out. The write lock is held, so what is decided stays true until it is committed.
+
+use sqlx::SqliteConnection;
+
+use super::errors::classify;
+use super::leases::{self, lease};
+use crate::clock::from_millis;
+use crate::error::DatabaseError;
+use crate::lease::{LeaseLossReason, LockKey, NoLock};
+use crate::storage::{Proof, Resumption};
+
+const RESUME: &str = "
+    update tenure_lock set last_active = ?1, active_at = ?1, expires_at = max(expires_at, min(?1 + ttl, hard_until))
+     where lock_hash = ?2
+    returning *";
+
+/// Revives the lease, if it is in its row still: whoever takes the key over changes the row, and whoever ends the lease
+/// marks it.
+pub(super) async fn resume(
+    connection: &mut SqliteConnection,
+    proof: &Proof,
+    key: &LockKey,
+    now: i64,
+) -> Result<Resumption, DatabaseError> {
+    let select = sqlx::query(leases::BY_LOCK_ID).bind(&proof.lock[..]);
+    let row = select.fetch_optional(&mut *connection).await.map_err(classify)?;
+    let found = row.as_ref().map(|row| lease(row, now)).transpose()?;
+    let Some(stored) =
+        found.filter(|found| !found.ended && found.holder.key == *key && proof.is_by(&found.holder.owner.id))
+    else {
+        return Ok(Resumption::refused(key, leases::check(connection, proof, now).await?));
+    };
+    // Beside an advisory lease others get theirs, and record that it ran out, but leave its row.
+    if leases::ended(connection, &proof.lock).await?.is_some() {
+        return Ok(Resumption::refused(key, leases::check(connection, proof, now).await?));
+    }
+    if stored.hard_until <= now {
+        let why = LeaseLossReason::LimitReached { at: from_millis(stored.hard_until) };
+        return Ok(Resumption::Ended(NoLock { key: Some(key.clone()), why, held_now: None }));
+    }
+    let resume = sqlx::query(RESUME).bind(now).bind(&proof.lock[..]);
+    let row = resume.fetch_one(connection).await.map_err(classify)?;
+    Ok(Resumption::Resumed(lease(&row, now)?.holder))
+}

@@ -1,0 +1,164 @@
+//! Aggregates as rows: load, insert, save, delete. Root first, always.
+
+use sqlx::SqliteConnection;
+
+use super::errors::{classify, is_duplicate};
+use super::values::{bind, misfit, query, read};
+use super::{load, removed, statements};
+use crate::aggregate::Stored;
+use crate::aggregate::condition::Test;
+use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
+use crate::aggregate::value::{Kind, Value};
+use crate::aggregate::version::Version;
+use crate::error::DatabaseError;
+use crate::lease::LockKey;
+use crate::storage::{Authorship, BulkChange, Save, Saved, child_found};
+
+/// How many children one statement inserts: few enough that the driver can keep a statement for every number.
+const ROWS: usize = 32;
+
+/// Inserts a new aggregate; `None` if there is one with this id. Its version is 1, or the next one after that of an aggregate
+/// that was deleted under this id.
+pub(super) async fn insert(
+    connection: &mut SqliteConnection,
+    mapping: &'static Mapping,
+    key: &LockKey,
+    rows: &Rows,
+    author: &Authorship,
+    now: i64,
+) -> Result<Option<Version>, DatabaseError> {
+    let audit = audit(mapping, author, now);
+    let Some(inserted) = insert_root(connection, mapping, key, rows, &audit).await? else { return Ok(None) };
+    for (table, children) in mapping.children.iter().zip(&rows.children) {
+        insert_children(connection, mapping, table, &rows.root, &children.iter().collect::<Vec<_>>()).await?;
+    }
+    Ok(Some(inserted))
+}
+
+/// Inserts the root, and says its version.
+async fn insert_root(
+    connection: &mut SqliteConnection,
+    mapping: &'static Mapping,
+    key: &LockKey,
+    rows: &Rows,
+    audit: &[Value],
+) -> Result<Option<Version>, DatabaseError> {
+    let root = || rows.root.iter().chain(audit);
+    let first = query(statements::insert_root(mapping), root()).bind(key.kind()).bind(key.id());
+    let (inserted, version) = match first.execute(&mut *connection).await {
+        Ok(done) if done.rows_affected() == 0 => {
+            let version = Version::after_removed(removed::version(connection, key).await?)
+                .map_err(|error| misfit(&mapping.root, &mapping.version, &error))?;
+            let next = query(statements::insert_successor(mapping), root()).bind(version.number());
+            (next.execute(&mut *connection).await, version)
+        }
+        inserted => (inserted, Version::FIRST),
+    };
+    if let Err(error) = inserted {
+        // Only the id may be taken; another unique column is the table's own rule.
+        let id = &rows.root[..mapping.root.key];
+        let taken = is_duplicate(&error) && load::load(connection, mapping, id).await?.is_some();
+        return if taken { Ok(None) } else { Err(classify(error)) };
+    }
+    Ok(Some(version))
+}
+
+/// Writes the difference if the version is still the one that it was made from.
+pub(super) async fn save(connection: &mut SqliteConnection, save: &Save<'_>, now: i64) -> Result<Saved, DatabaseError> {
+    let (mapping, root) = (save.mapping, &save.rows.root);
+    let id = &root[..mapping.root.key];
+    let audit = audit(mapping, save.author, now);
+    let changed = save.diff.root.iter().map(|&index| &root[index]);
+    let update = query(statements::update_root(mapping, &save.diff.root), changed.chain(&audit));
+    let update = id.iter().fold(update.bind(save.to.number()), bind).bind(save.from.number());
+    if update.execute(&mut *connection).await.map_err(classify)?.rows_affected() == 0 {
+        return Ok(Saved::Stale(load::load(connection, mapping, id).await?));
+    }
+    // What is gone goes first, so that a new child may take over a unique value of it; the innermost before what they
+    // are in.
+    for (table, child) in mapping.children.iter().zip(&save.diff.children).rev() {
+        for key in &child.deleted {
+            let delete = query(statements::delete_child(table), id.iter().chain(*key));
+            child_found(table, delete.execute(&mut *connection).await.map_err(classify)?.rows_affected())?;
+        }
+    }
+    for (table, child) in mapping.children.iter().zip(&save.diff.children) {
+        for (row, changed) in &child.updated {
+            let values = changed.iter().map(|&index| &row[index]).chain(id).chain(&row[..table.key]);
+            let update = query(statements::update_child(table, changed), values);
+            child_found(table, update.execute(&mut *connection).await.map_err(classify)?.rows_affected())?;
+        }
+        insert_children(connection, mapping, table, root, &child.inserted).await?;
+    }
+    Ok(Saved::Done)
+}
+
+/// Deletes an aggregate if the version is still the one that was loaded.
+pub(super) async fn delete(
+    connection: &mut SqliteConnection,
+    mapping: &'static Mapping,
+    old: &Stored,
+) -> Result<Saved, DatabaseError> {
+    let id = &old.rows.root[..mapping.root.key];
+    // The version is checked before the children go, so that a refusal has written nothing.
+    let now = load::load(connection, mapping, id).await?;
+    if now.as_ref().is_none_or(|now| now.version != old.version) {
+        return Ok(Saved::Stale(now));
+    }
+    for table in mapping.children.iter().rev() {
+        query(statements::delete_children(table), id).execute(&mut *connection).await.map_err(classify)?;
+    }
+    let delete = query(statements::delete_root(mapping), id).bind(old.version.number());
+    delete.execute(&mut *connection).await.map_err(classify)?;
+    Ok(Saved::Done)
+}
+
+/// The ids of the aggregates that match.
+pub(super) async fn matching(
+    connection: &mut SqliteConnection,
+    mapping: &'static Mapping,
+    when: &Test,
+) -> Result<Vec<Row>, DatabaseError> {
+    if when.compares(Kind::Decimal) {
+        // As text, 9 is more than 10 and 1.0 is not 1.00; as floating-point numbers they would be rounded.
+        return Err(DatabaseError::Unsupported(
+            "a condition on a decimal: SQLite has no decimals that it could compare",
+        ));
+    }
+    let (select, values) = statements::select_matching(mapping, when);
+    let rows = query(select, &values).fetch_all(connection).await.map_err(classify)?;
+    let id = mapping.root.key_alone();
+    rows.iter().map(|row| read(&id, row, 0)).collect()
+}
+
+/// Changes all that match and raises their versions.
+pub(super) async fn update_matching(
+    connection: &mut SqliteConnection,
+    change: &BulkChange<'_>,
+    now: i64,
+) -> Result<u64, DatabaseError> {
+    let (update, values) = statements::update_matching(change, &audit(change.mapping, change.author, now));
+    let done = query(update, &values).execute(connection).await.map_err(classify)?;
+    Ok(done.rows_affected())
+}
+
+/// The values of the audit columns, if there are any.
+fn audit(mapping: &'static Mapping, author: &Authorship, now: i64) -> Vec<Value> {
+    mapping.audit.iter().flat_map(|_| author.audit(Value::Timestamp(now * 1000))).collect()
+}
+
+async fn insert_children(
+    connection: &mut SqliteConnection,
+    mapping: &'static Mapping,
+    table: &'static Table,
+    root: &Row,
+    children: &[&Row],
+) -> Result<(), DatabaseError> {
+    for rows in children.chunks(ROWS) {
+        let id = &root[..mapping.root.key];
+        let values = rows.iter().flat_map(|row| id.iter().chain(row.iter()));
+        let insert = query(statements::insert_children(table, rows.len()), values);
+        insert.execute(&mut *connection).await.map_err(classify)?;
+    }
+    Ok(())
+}

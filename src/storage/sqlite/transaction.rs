@@ -1,0 +1,160 @@
+//! A writing transaction on the one writer.
+
+use async_trait::async_trait;
+use sqlx::SqliteConnection;
+
+use super::connection::OpenTransaction;
+use super::{leases, load, lock, operation, removed, resume, revision, rows};
+use crate::aggregate::Stored;
+use crate::aggregate::condition::Test;
+use crate::aggregate::mapping::{Mapping, Row, Rows};
+use crate::aggregate::value::Value;
+use crate::aggregate::version::Version;
+use crate::clock::ManualClock;
+use crate::error::DatabaseError;
+use crate::lease::{Holder, LockKey, NoLock};
+use crate::row_lock::mode::LockMode;
+use crate::storage::operation::OperationId;
+use crate::storage::{Authorship, BackendTransaction, BulkChange, KeyState, Proof, Resumption, Save, Saved};
+use crate::version::conflict::Change;
+
+/// A transaction that holds the write lock on the whole file from its first statement.
+pub(super) struct SqliteTransaction {
+    pub(super) open: OpenTransaction,
+    clock: Option<ManualClock>,
+}
+
+impl SqliteTransaction {
+    pub(super) fn new(open: OpenTransaction, clock: Option<ManualClock>) -> Self {
+        SqliteTransaction { open, clock }
+    }
+
+    fn now(&self) -> i64 {
+        super::now(self.clock.as_ref())
+    }
+}
+
+#[async_trait]
+impl BackendTransaction for SqliteTransaction {
+    async fn load(
+        &mut self,
+        mapping: &'static Mapping,
+        id: &[Value],
+        _mode: LockMode,
+    ) -> Result<Option<Stored>, DatabaseError> {
+        // Every mode is granted already: nobody else can write until this transaction ends.
+        load::load(self.open.ours_to_read().await?, mapping, id).await
+    }
+
+    async fn hold_version(
+        &mut self,
+        mapping: &'static Mapping,
+        id: &[Value],
+    ) -> Result<Option<Version>, DatabaseError> {
+        load::version_now(self.open.ours_to_read().await?, mapping, id).await
+    }
+
+    async fn state_at(
+        &mut self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        at: Version,
+    ) -> Result<Option<Rows>, DatabaseError> {
+        revision::state(self.open.ours_to_read().await?, mapping, key, at).await
+    }
+
+    async fn latest_change(
+        &mut self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        id: &[Value],
+    ) -> Result<Option<Change>, DatabaseError> {
+        Ok(revision::changes(self.open.ours_to_read().await?, mapping, key, id, 1).await?.pop())
+    }
+
+    async fn insert(
+        &mut self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        rows: &Rows,
+        author: &Authorship,
+    ) -> Result<Option<Version>, DatabaseError> {
+        let now = self.now();
+        let connection = self.open.ours().await?;
+        let inserted = rows::insert(connection, mapping, key, rows, author, now).await?;
+        if let Some(version) = inserted {
+            revision::keep(connection, mapping, key, version, rows, author, now).await?;
+        }
+        Ok(inserted)
+    }
+
+    async fn save(&mut self, save: &Save<'_>) -> Result<Saved, DatabaseError> {
+        let now = self.now();
+        let connection = self.open.ours().await?;
+        let saved = rows::save(connection, save, now).await?;
+        if let Saved::Done = saved {
+            let Save { mapping, key, to, rows, author, .. } = *save;
+            revision::keep(connection, mapping, key, to, rows, author, now).await?;
+        }
+        Ok(saved)
+    }
+
+    async fn delete(&mut self, mapping: &'static Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError> {
+        let now = self.now();
+        let connection = self.open.ours().await?;
+        let deleted = rows::delete(connection, mapping, old).await?;
+        if let Saved::Done = deleted {
+            revision::forget(connection, key).await?;
+            removed::note(connection, key, old.version, now).await?;
+        }
+        Ok(deleted)
+    }
+
+    async fn lock_matching(&mut self, mapping: &'static Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError> {
+        rows::matching(self.open.ours_to_read().await?, mapping, when).await
+    }
+
+    async fn update_matching(&mut self, change: &BulkChange<'_>) -> Result<u64, DatabaseError> {
+        let now = self.now();
+        rows::update_matching(self.open.ours().await?, change, now).await
+    }
+
+    async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        // Holding the write lock is holding the lease: no other statement can touch its row before the commit.
+        let now = self.now();
+        leases::check(self.open.ours_to_read().await?, proof, now).await
+    }
+
+    async fn resume(&mut self, proof: &Proof, key: &LockKey) -> Result<Resumption, DatabaseError> {
+        let now = self.now();
+        resume::resume(self.open.ours().await?, proof, key, now).await
+    }
+
+    async fn key_state(&mut self, key: &LockKey) -> Result<KeyState, DatabaseError> {
+        let now = self.now();
+        leases::key_state(self.open.ours_to_read().await?, key, now).await
+    }
+
+    async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        let now = self.now();
+        lock::release(self.open.ours().await?, proof, now).await
+    }
+
+    async fn commit(self: Box<Self>, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
+        let now = self.now();
+        self.open.commit(operation.map(|operation| operation::carried(operation, now))).await
+    }
+
+    async fn rollback(self: Box<Self>) -> Result<(), DatabaseError> {
+        self.open.rollback().await
+    }
+
+    fn as_sqlite(&mut self) -> Option<&mut SqliteConnection> {
+        Some(self.open.lend())
+    }
+
+    #[cfg(feature = "sea-orm")]
+    fn as_sea_orm(&mut self) -> &mut dyn crate::storage::sea_orm::SeaOrmStatements {
+        self
+    }
+}

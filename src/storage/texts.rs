@@ -1,0 +1,71 @@
+//! Statement texts of mappings, made once.
+//!
+//! A text depends on nothing but the mapping, which is there for good, and on which columns changed. Making it anew for
+//! every statement costs as much as the driver's work on it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+
+use crate::aggregate::mapping::Table;
+
+/// The most that are remembered: an aggregate whose columns change in ever new combinations has that many.
+const MOST: usize = 4_096;
+
+/// What a text is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(dead_code, reason = "each database needs some of them")]
+pub(super) enum What {
+    SelectRoot,
+    SelectVersion,
+    SelectWhole,
+    SelectChildren,
+    InsertRoot,
+    InsertSuccessor,
+    InsertChildren,
+    UpdateRoot,
+    UpdateChild,
+    DeleteChild,
+    DeleteChildren,
+    DeleteRoot,
+}
+
+/// The texts of one database's dialect.
+pub(super) struct Texts(LazyLock<RwLock<HashMap<Asked, Arc<str>>>>);
+
+/// The table by its address, which no other ever has, because it is never freed.
+#[derive(PartialEq, Eq, Hash)]
+struct Asked {
+    what: What,
+    table: usize,
+    numbers: u64,
+}
+
+impl Texts {
+    pub(super) const fn new() -> Self {
+        Texts(LazyLock::new(RwLock::default))
+    }
+
+    /// The text for a table of a mapping. The numbers are whatever else it depends on: indexes of columns, a count.
+    pub(super) fn get(
+        &self,
+        what: What,
+        table: &'static Table,
+        numbers: &[usize],
+        make: impl FnOnce() -> String,
+    ) -> Arc<str> {
+        if numbers.iter().any(|&number| number >= 64) {
+            return make().into();
+        }
+        let numbers = numbers.iter().fold(0, |all, number| all | 1 << number);
+        let asked = Asked { what, table: std::ptr::from_ref(table).addr(), numbers };
+        if let Some(text) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&asked) {
+            return Arc::clone(text);
+        }
+        let text: Arc<str> = make().into();
+        let mut texts = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if texts.len() < MOST {
+            texts.insert(asked, Arc::clone(&text));
+        }
+        text
+    }
+}

@@ -1,0 +1,189 @@
+//! What is asked of the lock table by those who watch it, and by those who wait in line.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use crate::error::DatabaseError;
+use crate::lease::seen::Seen;
+use crate::lease::{LockKey, Owner};
+use crate::storage::LockHash;
+
+/// How long a place in a line is kept for a process that gives no sign of life. Whoever stands behind a process that
+/// died waits for this long, and not for as long as the dead one would have waited.
+pub(crate) const PLACE_TTL: Duration = Duration::from_secs(10);
+
+/// How long after its time a place is swept. Not at once: a server whose clock was set forward must not empty the line.
+pub(crate) const SWEPT_AFTER: Duration = Duration::from_secs(3600);
+
+/// A key to look at, and from which generation on its history is news.
+#[derive(Debug, Clone)]
+pub(crate) struct Look {
+    pub key: LockKey,
+    /// Leases that ended are told of above this generation. `i64::MAX`: of none.
+    pub after: i64,
+}
+
+/// A place in a line.
+#[derive(Debug, Clone)]
+pub(crate) struct Ticket {
+    pub key: LockKey,
+    pub lock: LockHash,
+    pub owner: Owner,
+    /// Whose signs of life keep it.
+    pub process: i64,
+    /// Who leaves it: whoever asks again with the same lock id steps in for whoever asked before.
+    pub waiter: i64,
+    /// For how long it is wanted.
+    pub within: Duration,
+    /// How many places one owner may have.
+    pub most: u32,
+}
+
+/// The operations. None of them waits for anybody's editing.
+#[async_trait]
+pub(crate) trait Watching {
+    /// How things stand with these keys: one statement, whatever their number.
+    async fn look(&self, looks: &[Look]) -> Result<Vec<(LockKey, Seen)>, DatabaseError>;
+    /// Whether anybody stands in line.
+    async fn in_line(&self, key: &LockKey) -> Result<bool, DatabaseError>;
+    /// Gives a place at the end, or the one that this lock id has: the number of its ticket, which rises with every
+    /// arrival. `None`: the owner has as many as one may have.
+    async fn enter_line(&self, ticket: &Ticket) -> Result<Option<i64>, DatabaseError>;
+    /// Gives a place back.
+    async fn leave_line(&self, lock: &LockHash, waiter: i64) -> Result<(), DatabaseError>;
+    /// Keeps all places of a process, and sweeps those that nobody can want any more. How many were kept.
+    async fn keep_places(&self, process: i64) -> Result<u64, DatabaseError>;
+
+    /// Whether it can tell other processes that something happened.
+    fn announces(&self) -> bool {
+        false
+    }
+    /// Tells other processes, in no transaction of anybody's. Whether anybody listens.
+    async fn announce(&self, _text: &str) -> Result<bool, DatabaseError> {
+        Err(DatabaseError::Unsupported("this database tells nobody what happens in it; it is looked at instead"))
+    }
+    /// Listens to what other processes tell.
+    async fn listen(&self) -> Result<Box<dyn Listener>, DatabaseError> {
+        Err(DatabaseError::Unsupported("this database tells nobody what happens in it; it is looked at instead"))
+    }
+}
+
+/// What other processes tell.
+#[async_trait]
+pub(crate) trait Listener: Send {
+    /// Waits for the next announcement. `None`: the connection was lost, and is there again; something may have been
+    /// missed.
+    async fn heard(&mut self) -> Result<Option<String>, DatabaseError>;
+}
+
+/// A row of the one statement that looks at keys, the same on every database: what a column means depends on `what`.
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+#[derive(sqlx::FromRow)]
+pub(super) struct Sight {
+    what: i64,
+    clock: i64,
+    kind: String,
+    id: String,
+    /// The generation; of `VERSION` the version, of `LINE` the ticket.
+    number: i64,
+    lock_hash: Option<Vec<u8>>,
+    exclusive: Option<i64>,
+    owner_id: Option<String>,
+    owner_name: Option<String>,
+    owner_role: Option<String>,
+    shown_as: Option<i64>,
+    since: Option<i64>,
+    /// Of `REQUEST` until when the answer "later" holds.
+    last_active: Option<i64>,
+    active_at: Option<i64>,
+    /// Of `PAST` when it ended.
+    expires_at: Option<i64>,
+    ttl: Option<i64>,
+    shared: Option<i64>,
+    /// Whether it ran out for want of input (1) or at its absolute limit (2).
+    ran_out: Option<i64>,
+    /// Of `LINE` how many wait.
+    ended: Option<i64>,
+    /// Of `REQUEST` the answer "no".
+    how: Option<String>,
+    by_id: Option<String>,
+    by_name: Option<String>,
+    by_role: Option<String>,
+    handle: Option<String>,
+    /// The reason of an end, the note of a request.
+    words: Option<String>,
+}
+
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+impl Sight {
+    const LEASE: i64 = 0;
+    const PAST: i64 = 1;
+    const REQUEST: i64 = 2;
+    const VERSION: i64 = 3;
+
+    /// What it means.
+    pub(super) fn seen(self) -> (LockKey, Seen) {
+        use crate::aggregate::version::Version;
+        use crate::clock::{from_millis, until};
+        use crate::lease::policy::{ShowOwner, usual_heartbeat};
+        use crate::lease::seen::{PastLease, SeenLease, SeenRequest};
+        use crate::lease::transfer::{TransferReply, TransferRequest};
+        use crate::lease::{Holder, LeaseLossReason, RanOut};
+
+        let key = LockKey::new(self.kind, self.id);
+        let (id, name) = (self.owner_id.unwrap_or_default(), self.owner_name.unwrap_or_default());
+        let owner = Owner { id, name, role: self.owner_role };
+        let shown = ShowOwner::from_stored(self.shown_as.unwrap_or_default());
+        let since = from_millis(self.since.unwrap_or_default());
+        let expires_at = from_millis(self.expires_at.unwrap_or_default());
+        let remaining = until(self.expires_at.unwrap_or_default(), self.clock);
+        let by = self.by_id.zip(self.by_name).map(|(id, name)| Owner { id, name, role: self.by_role });
+        let ago = |at: Option<i64>| until(self.clock, at.unwrap_or(self.clock));
+        let (silent, idle, ttl) = (ago(self.last_active), ago(self.active_at), until(self.ttl.unwrap_or_default(), 0));
+        let ran_out = RanOut::of(self.ran_out == Some(1), self.ran_out == Some(2));
+        let seen = match self.what {
+            Self::LEASE => Seen::Lease(SeenLease {
+                holder: Holder {
+                    owner,
+                    generation: self.number,
+                    since,
+                    last_active: from_millis(self.last_active.unwrap_or_default()),
+                    last_input: from_millis(self.active_at.unwrap_or_default()),
+                    remaining,
+                    ttl,
+                    idle,
+                    silent,
+                    shared: self.shared == Some(1),
+                    heartbeat: usual_heartbeat(ttl),
+                    shown,
+                    ..Holder::to_be(key.clone())
+                },
+                lock: self.lock_hash.unwrap_or_default(),
+                exclusive: self.exclusive == Some(1),
+                reserved: self.ttl == Some(0),
+                ended: self.ended == Some(1),
+                ran_out: LeaseLossReason::ran_out(expires_at, ran_out),
+            }),
+            Self::PAST => {
+                let how = self.how.as_deref().unwrap_or_default();
+                let why = LeaseLossReason::recorded(how, ran_out, expires_at, by, self.words);
+                let holder = Holder { owner, generation: self.number, since, shown, ..Holder::to_be(key.clone()) };
+                Seen::Past(PastLease { holder, why })
+            }
+            Self::REQUEST => {
+                let answer = TransferReply::stored(self.last_active.map(|at| until(at, self.clock)), self.how);
+                let (note, generation) = (self.words.unwrap_or_default(), self.number);
+                let request =
+                    TransferRequest { key: key.clone(), generation, by: owner, note, since, remaining, answer };
+                Seen::Request(SeenRequest { request, handle: self.handle.unwrap_or_default() })
+            }
+            Self::VERSION => Seen::Version(Version::new(self.number).unwrap_or(Version::FIRST)),
+            _ => Seen::Line {
+                first: self.number,
+                waiting: u32::try_from(self.ended.unwrap_or_default()).unwrap_or(u32::MAX),
+            },
+        };
+        (key, seen)
+    }
+}

@@ -1,0 +1,85 @@
+//! An aggregate that was read by one statement, put together.
+//!
+//! Its rows come in no order that could be relied upon. Sorting them here is also the same on every database, whatever the
+//! collation of a column.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use super::Stored;
+use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
+use crate::aggregate::value::Value;
+use crate::aggregate::version::Version;
+use crate::error::DatabaseError;
+
+/// Puts the rows of a `select_whole` together, children in the order of their keys. In each comes first the number of its
+/// table (0 is the root), then the root's version, then the columns of all tables one after the other; the functions read
+/// the number, the version, and the columns of a table from one on.
+pub(super) fn assemble<R>(
+    mapping: &Mapping,
+    rows: &[R],
+    number: impl Fn(&R) -> Result<i64, DatabaseError>,
+    version: impl Fn(&R) -> Result<Version, DatabaseError>,
+    read: impl Fn(&Table, &R, usize) -> Result<Row, DatabaseError>,
+) -> Result<Option<Stored>, DatabaseError> {
+    let (mut root, mut children) = (None, vec![Vec::new(); mapping.children.len()]);
+    for row in rows {
+        match usize::try_from(number(row)? - 1) {
+            Ok(at) => children[at].push(read(&mapping.children[at], row, first_column(mapping, at))?),
+            Err(_) => root = Some((version(row)?, read(&mapping.root, row, 2)?)),
+        }
+    }
+    for (table, rows) in mapping.children.iter().zip(&mut children) {
+        sort(table, rows);
+    }
+    Ok(root.map(|(version, root)| Stored { version, rows: Arc::new(Rows { root, children }) }))
+}
+
+/// Where the columns of a child collection begin.
+fn first_column(mapping: &Mapping, child: usize) -> usize {
+    let before = mapping.children[..child].iter().map(|table| table.columns.len());
+    2 + mapping.root.columns.len() + before.sum::<usize>()
+}
+
+/// Sorts rows of a table: numbers by size, texts by their bytes.
+fn sort(table: &Table, rows: &mut [Row]) {
+    rows.sort_by(|one, other| {
+        let pairs = one[..table.key].iter().zip(&other[..table.key]);
+        pairs.map(|(one, other)| compare(one, other)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    });
+}
+
+/// Keys are never null, and of one kind per column; decimals and JSON are no keys.
+fn compare(one: &Value, other: &Value) -> Ordering {
+    match (one, other) {
+        (Value::Bool(one), Value::Bool(other)) => one.cmp(other),
+        (Value::Integer(one), Value::Integer(other)) | (Value::Timestamp(one), Value::Timestamp(other)) => {
+            one.cmp(other)
+        }
+        (Value::Real(one), Value::Real(other)) => one.total_cmp(other),
+        (Value::Text(one), Value::Text(other))
+        | (Value::Date(one), Value::Date(other))
+        | (Value::DateTime(one), Value::DateTime(other))
+        | (Value::Time(one), Value::Time(other)) => one.cmp(other),
+        (Value::Bytes(one), Value::Bytes(other)) => one.cmp(other),
+        (Value::Uuid(one), Value::Uuid(other)) => one.cmp(other),
+        _ => Ordering::Equal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aggregate::mapping::Column;
+    use crate::aggregate::value::Kind;
+
+    #[test]
+    fn numbers_go_by_size_texts_by_bytes_and_the_first_column_comes_first() {
+        let columns = vec![Column::new("no", "no", Kind::Integer), Column::new("name", "name", Kind::Text)];
+        let table = Table { name: "t".into(), path: "t".into(), owner: vec![], parent: None, columns, key: 2 };
+        let row = |no, name: &str| vec![Value::Integer(no), Value::Text(name.into())];
+        let mut rows = vec![row(10, "a"), row(9, "b"), row(9, "가"), row(9, "B")];
+        sort(&table, &mut rows);
+        assert_eq!(rows, [row(9, "B"), row(9, "b"), row(9, "가"), row(10, "a")]);
+    }
+}

@@ -1,0 +1,53 @@
+//! When each lease had its last sign of life, as far as this process has seen it: to tell how late the next one is.
+
+use std::collections::HashMap;
+use std::time::{Duration, SystemTime};
+
+use crate::storage::LockHash;
+
+/// The most leases that are remembered. Of the others nobody can tell how late they are.
+const MOST: usize = 20_000;
+
+#[derive(Default)]
+pub(super) struct Beats(HashMap<LockHash, SystemTime>);
+
+impl Beats {
+    /// Notes a sign of life, by the database's clock, and answers how long it is since the one before.
+    pub(super) fn note(&mut self, lock: &LockHash, at: SystemTime, ttl: Duration) -> Option<Duration> {
+        if self.0.len() >= MOST && !self.0.contains_key(lock) {
+            // Whoever has been silent for so long has gone.
+            self.0.retain(|_, last| at.duration_since(*last).is_ok_and(|silent| silent < ttl));
+            if self.0.len() >= MOST {
+                return None;
+            }
+        }
+        let last = self.0.insert(*lock, at)?;
+        at.duration_since(last).ok()
+    }
+
+    pub(super) fn forget(&mut self, lock: &LockHash) {
+        self.0.remove(lock);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_remembered_is_bounded_and_who_has_gone_makes_room() {
+        let (mut beats, start, ttl) = (Beats::default(), SystemTime::UNIX_EPOCH, Duration::from_secs(300));
+        let lock = |at: usize| {
+            let mut lock = LockHash::default();
+            lock[..8].copy_from_slice(&at.to_le_bytes());
+            lock
+        };
+        for at in 0..MOST + 100 {
+            assert_eq!(beats.note(&lock(at), start, ttl), None);
+        }
+        assert_eq!(beats.0.len(), MOST);
+        assert_eq!(beats.note(&lock(0), start + ttl / 3, ttl), Some(ttl / 3));
+        assert_eq!(beats.note(&lock(MOST + 1), start + ttl, ttl), None);
+        assert_eq!(beats.0.len(), 2);
+    }
+}

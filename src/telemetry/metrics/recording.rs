@@ -1,0 +1,195 @@
+//! Which operation counts for what. Attributes are the type of the aggregate, the operation and the outcome, and nothing of
+//! which there could be many.
+
+use std::fmt;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use opentelemetry::KeyValue;
+use opentelemetry::metrics::Meter;
+
+use super::heartbeats::Beats;
+use super::instruments::Instruments;
+use crate::clock::to_micros;
+use crate::lease::HeldByType;
+use crate::storage::LockHash;
+use crate::telemetry::outcome::{EXPIRED, How, Told};
+
+/// Counts, if there is a meter to count with. Clones are the same.
+#[derive(Clone, Default)]
+pub(crate) struct Metrics(Option<Arc<Recording>>);
+
+struct Recording {
+    instruments: Instruments,
+    beats: Mutex<Beats>,
+    /// How much the database's clock is ahead of this host's, in microseconds, as last seen.
+    ahead: AtomicI64,
+    held: Arc<Mutex<Held>>,
+}
+
+/// What was held when it was last asked.
+#[derive(Default)]
+struct Held {
+    asked: Option<Instant>,
+    by_type: Vec<HeldByType>,
+}
+
+impl Metrics {
+    pub(crate) fn new(meter: &Meter) -> Self {
+        let held = Arc::new(Mutex::new(Held::default()));
+        let seen = Arc::clone(&held);
+        meter
+            .u64_observable_gauge("tenure.lock.held")
+            .with_unit("{lease}")
+            .with_description("Leases that are held, when it was last observed")
+            .with_callback(move |gauge| {
+                for held in &locked(&seen).by_type {
+                    gauge.observe(held.count, &[of_type(&held.kind)]);
+                }
+            })
+            .build();
+        let seen = Arc::clone(&held);
+        meter
+            .f64_observable_gauge("tenure.lock.oldest")
+            .with_unit("s")
+            .with_description("How long the longest-held lease has been held, when it was last observed")
+            .with_callback(move |gauge| {
+                for held in &locked(&seen).by_type {
+                    gauge.observe(held.oldest.as_secs_f64(), &[of_type(&held.kind)]);
+                }
+            })
+            .build();
+        let (instruments, beats, ahead) = (Instruments::new(meter), Mutex::default(), AtomicI64::new(0));
+        Metrics(Some(Arc::new(Recording { instruments, beats, ahead, held })))
+    }
+
+    /// How many questions wait to be asked.
+    pub(crate) fn watch_queue(meter: &Meter, waiting: impl Fn() -> u64 + Send + Sync + 'static) {
+        let queue = meter.u64_observable_gauge("tenure.lock.queue.length").with_unit("{question}");
+        let queue = queue.with_description("Questions to the lock table that wait for a round trip");
+        queue.with_callback(move |gauge| gauge.observe(waiting(), &[])).build();
+    }
+
+    /// An operation is over.
+    pub(crate) fn ended(&self, operation: &'static str, kind: &str, told: &Told<'_>) {
+        let Some(Recording { instruments, .. }) = self.0.as_deref() else { return };
+        let by_type = [of_type(kind)];
+        let by_outcome = [of_type(kind), KeyValue::new("operation", operation), KeyValue::new("outcome", told.outcome)];
+        match (operation, told.how) {
+            ("try_lock", How::Done) => {
+                instruments.acquired.add(1, &by_type);
+                self.saw_the_clock(told);
+            }
+            ("keep_alive" | "extend_lock_expiration" | "resume", How::Done) if told.holder.is_some() => {
+                instruments.extended.add(1, &by_outcome[..2]);
+                self.saw_the_clock(told);
+            }
+            ("release_lock" | "release_within", How::Done) => {
+                instruments.released.add(1, &by_type);
+                self.held_for(told, &by_type);
+            }
+            ("take_over", How::Done) => instruments.taken_over.add(1, &by_type),
+            ("break_lock", How::Done) => instruments.broken.add(1, &by_type),
+            ("try_lock" | "try_lock_all", How::Refused) => instruments.refused.add(1, &by_outcome),
+            ("guard" | "save", How::Lost) => instruments.lost_at_save.add(1, &by_outcome),
+            (_, How::Failed) => instruments.failed.add(1, &by_outcome),
+            _ => {}
+        }
+        if told.outcome == EXPIRED {
+            instruments.expired.add(1, &by_outcome[..2]);
+        }
+    }
+
+    /// A sign of life of a lease, or its end.
+    pub(crate) fn beat(&self, lock: impl FnOnce() -> LockHash, ttl: Duration, told: &Told<'_>) {
+        let Some(recording) = self.0.as_deref() else { return };
+        let (lock, mut beats) = (lock(), locked(&recording.beats));
+        match (told.holder, told.how) {
+            (Some(holder), _) => {
+                if let Some(silent) = beats.note(&lock, holder.last_active, ttl) {
+                    let late = silent.saturating_sub(ttl / 3).as_secs_f64();
+                    recording.instruments.lateness.record(late, &[of_type(holder.key.kind())]);
+                }
+            }
+            (None, How::Lost) => beats.forget(&lock),
+            (None, _) => {}
+        }
+    }
+
+    /// A lease was given back.
+    pub(crate) fn forget(&self, lock: impl FnOnce() -> LockHash) {
+        if let Some(recording) = self.0.as_deref() {
+            locked(&recording.beats).forget(&lock());
+        }
+    }
+
+    /// So many questions went together.
+    pub(crate) fn batch(&self, questions: usize) {
+        if let Some(recording) = self.0.as_deref() {
+            recording.instruments.batch.record(questions.try_into().unwrap_or(u64::MAX), &[]);
+        }
+    }
+
+    /// A lock was waited for, in vain or not.
+    pub(crate) fn waited(&self, kind: &str, waited: Duration, outcome: &'static str) {
+        if let Some(recording) = self.0.as_deref() {
+            let attributes = [of_type(kind), KeyValue::new("outcome", outcome)];
+            recording.instruments.wait_time.record(waited.as_secs_f64(), &attributes);
+        }
+    }
+
+    /// Whether it is time to ask what is held; whoever is told so asks, and nobody else before it is time again.
+    pub(crate) fn is_due(&self, interval: Duration) -> bool {
+        let Some(recording) = self.0.as_deref() else { return false };
+        let mut held = locked(&recording.held);
+        let due = held.asked.is_none_or(|asked| asked.elapsed() >= interval);
+        if due {
+            held.asked = Some(Instant::now());
+        }
+        due
+    }
+
+    /// What is held. Of a type of which nothing is held any more that is said, too.
+    pub(crate) fn observed(&self, mut by_type: Vec<HeldByType>) {
+        let Some(recording) = self.0.as_deref() else { return };
+        let mut held = locked(&recording.held);
+        for before in std::mem::take(&mut held.by_type) {
+            if by_type.iter().all(|now| now.kind != before.kind) {
+                by_type.push(HeldByType { count: 0, oldest: Duration::ZERO, ..before });
+            }
+        }
+        held.by_type = by_type;
+    }
+
+    /// What has just been kept alive was so at this moment, by the database's clock.
+    fn saw_the_clock(&self, told: &Told<'_>) {
+        if let (Some(recording), Some(holder)) = (self.0.as_deref(), told.holder) {
+            let ahead = to_micros(holder.last_active) - to_micros(SystemTime::now());
+            recording.ahead.store(ahead, Ordering::Relaxed);
+        }
+    }
+
+    fn held_for(&self, told: &Told<'_>, by_type: &[KeyValue]) {
+        if let (Some(recording), Some(holder)) = (self.0.as_deref(), told.holder) {
+            let now = to_micros(SystemTime::now()) + recording.ahead.load(Ordering::Relaxed);
+            let held = u64::try_from(now - to_micros(holder.since)).unwrap_or(0);
+            recording.instruments.hold_time.record(Duration::from_micros(held).as_secs_f64(), by_type);
+        }
+    }
+}
+
+fn of_type(kind: &str) -> KeyValue {
+    KeyValue::new("type", kind.to_owned())
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing is done under it that could leave it half-changed.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Metrics(recording)" } else { "Metrics(none)" })
+    }
+}

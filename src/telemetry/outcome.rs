@@ -1,0 +1,262 @@
+//! What is seen from outside of an operation on locks: a span, and numbers for [`Metrics`]. Neither ever shows a lock id,
+//! a note or a reason.
+
+use std::future::Future;
+
+use tracing::Instrument;
+use tracing::field::Empty;
+
+use crate::error::{
+    AnswerError, BreakError, DatabaseError, Error, LeaseError, LeaseSetError, LockError, RequestError, TakeOverError,
+};
+use crate::lease::transfer::TransferRequest;
+use crate::lease::{Holder, Lease, LeaseLossReason, NoLock};
+use crate::row_lock::mode::Wait;
+use crate::storage::patience;
+use crate::telemetry::metrics::Metrics;
+
+/// What came of an operation, in words of which there are few.
+pub(crate) struct Told<'a> {
+    /// The lease that it is about, as it is now.
+    pub holder: Option<&'a Holder>,
+    /// The aggregate's type, where there is no lease.
+    pub kind: Option<&'a str>,
+    pub outcome: &'static str,
+    #[cfg_attr(not(feature = "opentelemetry"), allow(dead_code, reason = "it is only counted"))]
+    pub how: How,
+}
+
+/// The kinds of outcomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum How {
+    /// It was done.
+    Done,
+    /// It may not be done.
+    Refused,
+    /// The lock id that was shown holds nothing.
+    Lost,
+    /// The database failed.
+    Failed,
+}
+
+impl<'a> Told<'a> {
+    fn ok(holder: Option<&'a Holder>) -> Self {
+        Told { holder, kind: None, outcome: "ok", how: How::Done }
+    }
+
+    fn refused(outcome: &'static str) -> Self {
+        Told { holder: None, kind: None, outcome, how: How::Refused }
+    }
+
+    /// A lock id that holds nothing.
+    fn lost(no_lock: &'a NoLock) -> Self {
+        let kind = no_lock.key.as_ref().map(|key| key.kind());
+        Told { holder: None, kind, outcome: of_why(&no_lock.why), how: How::Lost }
+    }
+
+    pub(crate) fn kind(&self) -> Option<&'a str> {
+        self.holder.map(|holder| holder.key.kind()).or(self.kind)
+    }
+}
+
+/// The outcome of a lease whose time was over.
+pub(crate) const EXPIRED: &str = "expired";
+
+/// Something that says what came of an operation.
+pub(crate) trait Outcome {
+    fn told(&self) -> Told<'_>;
+}
+
+/// Does it inside a span and within the time of an operation without a limit of its own, and counts it.
+pub(crate) async fn seen<T: Outcome>(
+    metrics: &Metrics,
+    operation: &'static str,
+    kind: Option<&str>,
+    work: impl Future<Output = T>,
+) -> T {
+    let span = tracing::debug_span!("lock", operation, kind, generation = Empty, outcome = Empty);
+    let answer = patience::within(Wait::default().budget(), work.instrument(span.clone())).await;
+    let told = answer.told();
+    if let (None, Some(kind)) = (kind, told.kind()) {
+        span.record("kind", kind);
+    }
+    if let Some(holder) = told.holder {
+        span.record("generation", holder.generation);
+    }
+    span.record("outcome", told.outcome);
+    metrics.ended(operation, kind.or(told.kind()).unwrap_or("unknown"), &told);
+    answer
+}
+
+impl<T: About, E: Named> Outcome for Result<T, E> {
+    fn told(&self) -> Told<'_> {
+        match self {
+            Ok(done) => Told::ok(done.holder()),
+            Err(error) => error.told(),
+        }
+    }
+}
+
+impl Outcome for Lease {
+    fn told(&self) -> Told<'_> {
+        Told::ok(Some(&self.holder))
+    }
+}
+
+/// What an operation gives, and the lease that it is about.
+pub(crate) trait About {
+    fn holder(&self) -> Option<&Holder> {
+        None
+    }
+}
+
+impl About for () {}
+impl About for TransferRequest {}
+impl<T> About for Vec<T> {}
+
+impl About for Lease {
+    fn holder(&self) -> Option<&Holder> {
+        Some(&self.holder)
+    }
+}
+
+impl About for Holder {
+    fn holder(&self) -> Option<&Holder> {
+        Some(self)
+    }
+}
+
+/// An error by its name.
+pub(crate) trait Named {
+    fn told(&self) -> Told<'_>;
+}
+
+impl Named for DatabaseError {
+    fn told(&self) -> Told<'_> {
+        let outcome = match self {
+            DatabaseError::LockTimeout { .. } => "lock_timeout",
+            DatabaseError::Deadlock => "deadlock",
+            DatabaseError::Busy(_) => "busy",
+            DatabaseError::ConnectionLost(_) => "connection_lost",
+            DatabaseError::CommitUnknown(_) => "commit_unknown",
+            DatabaseError::OutcomeUnknown(_) => "outcome_unknown",
+            _ => "database_error",
+        };
+        Told { how: How::Failed, ..Told::refused(outcome) }
+    }
+}
+
+impl Named for NoLock {
+    fn told(&self) -> Told<'_> {
+        Told::lost(self)
+    }
+}
+
+impl Named for LockError {
+    fn told(&self) -> Told<'_> {
+        match self {
+            LockError::Database(error) => error.told(),
+            LockError::AlreadyLocked(_) => Told::refused("already_locked"),
+            LockError::Reserved { .. } => Told::refused("reserved"),
+            LockError::LockingFailed { .. } => Told::refused("locking_failed"),
+            LockError::LockIdUsed(_) => Told::refused("lock_id_used"),
+            LockError::InvalidKey { .. } => Told::refused("invalid_key"),
+            LockError::InvalidOwner(_) => Told::refused("invalid_owner"),
+            LockError::SomeLocked { .. } => Told::refused("some_locked"),
+            LockError::NotShared { .. } => Told::refused("not_shared"),
+            LockError::LimitReached { .. } => Told::refused("limit_reached"),
+            LockError::LockTimeout { .. } => Told::refused("lock_timeout"),
+            LockError::NoKeys | LockError::TooManyKeys { .. } => Told::refused("invalid"),
+        }
+    }
+}
+
+impl Named for LeaseError {
+    fn told(&self) -> Told<'_> {
+        match self {
+            LeaseError::NoLock(no_lock) => Told::lost(no_lock),
+            LeaseError::Database(error) => error.told(),
+        }
+    }
+}
+
+impl Named for LeaseSetError {
+    fn told(&self) -> Told<'_> {
+        match self {
+            LeaseSetError::Ended { ended, .. } => ended.first().map_or(Told::refused("ended"), Told::lost),
+            LeaseSetError::Database(error) => error.told(),
+        }
+    }
+}
+
+impl Named for BreakError {
+    fn told(&self) -> Told<'_> {
+        match self {
+            BreakError::HolderChanged { .. } => Told::refused("holder_changed"),
+            BreakError::Database(error) => error.told(),
+            _ => Told::refused("invalid"),
+        }
+    }
+}
+
+impl Named for TakeOverError {
+    fn told(&self) -> Told<'_> {
+        match self {
+            TakeOverError::HolderChanged { .. } => Told::refused("holder_changed"),
+            TakeOverError::NotPermitted(_) => Told::refused("not_permitted"),
+            TakeOverError::LockIdUsed(_) => Told::refused("lock_id_used"),
+            TakeOverError::Database(error) => error.told(),
+            _ => Told::refused("invalid"),
+        }
+    }
+}
+
+impl Named for RequestError {
+    fn told(&self) -> Told<'_> {
+        match self {
+            RequestError::HolderChanged { .. } => Told::refused("holder_changed"),
+            RequestError::Database(error) => error.told(),
+            _ => Told::refused("invalid"),
+        }
+    }
+}
+
+impl Named for AnswerError {
+    fn told(&self) -> Told<'_> {
+        match self {
+            AnswerError::NoLock(no_lock) => Told::lost(no_lock),
+            AnswerError::NotAsked { .. } => Told::refused("not_asked"),
+            AnswerError::Database(error) => error.told(),
+            _ => Told::refused("invalid"),
+        }
+    }
+}
+
+/// Of a save, or a resume.
+impl Named for Error {
+    fn told(&self) -> Told<'_> {
+        match self {
+            Error::NoLock(no_lock) => Told::lost(no_lock),
+            Error::AlreadyLocked(_) => Told::refused("already_locked"),
+            Error::VersionConflict(_) => Told::refused("version_conflict"),
+            Error::Database(error) => error.told(),
+            _ => Told::refused("refused"),
+        }
+    }
+}
+
+fn of_why(why: &LeaseLossReason) -> &'static str {
+    match why {
+        LeaseLossReason::Unknown => "unknown",
+        LeaseLossReason::Expired { .. } => EXPIRED,
+        LeaseLossReason::LimitReached { .. } => "limit_reached",
+        LeaseLossReason::IdleLimitReached { .. } => "idle_limit_reached",
+        LeaseLossReason::SharedOnly => "shared_only",
+        LeaseLossReason::Released { .. } => "released",
+        LeaseLossReason::Broken { .. } => "broken",
+        LeaseLossReason::TakenOver { .. } => "taken_over",
+        LeaseLossReason::HandedOver { .. } => "handed_over",
+        LeaseLossReason::NotYours => "not_yours",
+        LeaseLossReason::OtherAggregate => "other_aggregate",
+    }
+}

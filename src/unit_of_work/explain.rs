@@ -1,0 +1,67 @@
+//! Why a save was refused: who changed what, between which states.
+
+use std::sync::Arc;
+
+use crate::aggregate::Stored;
+use crate::aggregate::mapping::{Mapping, Rows};
+use crate::aggregate::version::Version;
+use crate::error::DatabaseError;
+use crate::lease::LockKey;
+use crate::unit_of_work::transaction::Transaction;
+use crate::version::conflict::{VersionConflict, compare};
+
+/// The state a change was made on.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) version: Version,
+    /// Only known where this transaction has loaded it, or revisions are kept.
+    pub(crate) rows: Option<Arc<Rows>>,
+}
+
+impl Transaction {
+    /// The state as it was at a version, where that is kept.
+    pub(crate) async fn opened_at(
+        &mut self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        version: Version,
+    ) -> Result<Opened, DatabaseError> {
+        let rows = match mapping.revisions {
+            0 => None,
+            _ => {
+                let rows = self.usable()?.state_at(mapping, key, version).await;
+                self.note(rows)?
+            }
+        };
+        Ok(Opened { version, rows: rows.map(Arc::new) })
+    }
+
+    /// What differs between the state the change was made on, the state now, and the state after the change.
+    pub(crate) async fn explain(
+        &mut self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        opened: Opened,
+        now: Option<Stored>,
+        mine: Option<&Rows>,
+    ) -> Result<VersionConflict, DatabaseError> {
+        // Of what was deleted nothing is kept.
+        let changed = match &now {
+            None => None,
+            Some(now) => {
+                let changed = self.usable()?.latest_change(mapping, key, &now.rows.root[..mapping.root.key]).await;
+                self.note(changed)?
+            }
+        };
+        Ok(VersionConflict {
+            aggregate: key.kind().to_owned(),
+            id: key.id().to_owned(),
+            expected: opened.version,
+            actual: now.as_ref().map(|now| now.version),
+            changed,
+            fields: compare(mapping, opened.rows.as_deref(), now.as_ref().map(|now| &*now.rows), mine),
+            opened_known: opened.rows.is_some(),
+            mine_known: mine.is_some(),
+        })
+    }
+}

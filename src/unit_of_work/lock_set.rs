@@ -1,0 +1,72 @@
+//! Several aggregates, locked in one order.
+
+use std::collections::BTreeMap;
+
+use crate::aggregate::mapping::Mapping;
+use crate::aggregate::value::Value;
+use crate::aggregate::{Aggregate, Loaded, Stored, id_values};
+use crate::error::Error;
+use crate::lease::LockKey;
+use crate::row_lock::mode::LockMode;
+use crate::unit_of_work::repository::loaded;
+use crate::unit_of_work::transaction::Transaction;
+
+/// Aggregates, of one type or several, that one transaction is going to change.
+///
+/// They are locked in the order of type and id, whatever the order in which they were added: two transactions that lock
+/// their sets this way never wait for each other in a circle. Adding one twice locks it once.
+#[derive(Debug, Default)]
+pub struct LockSet {
+    wanted: BTreeMap<LockKey, (&'static Mapping, Vec<Value>)>,
+}
+
+impl LockSet {
+    /// No aggregates yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds one.
+    #[must_use]
+    pub fn and<A: Aggregate>(mut self, id: &A::Id) -> Self {
+        self.wanted.insert(LockKey::of::<A>(id), (A::mapping(), id_values(id)));
+        self
+    }
+}
+
+/// The aggregates of a [`LockSet`], loaded and locked.
+#[derive(Debug)]
+pub struct Locked {
+    found: BTreeMap<LockKey, Stored>,
+    mode: LockMode,
+}
+
+impl Locked {
+    /// Takes one out. `None`: there is no such aggregate, or it was not in the set, or it was taken before.
+    ///
+    /// # Errors
+    /// [`Error::OtherSpelling`] when the column's collation takes the id for one that is stored otherwise;
+    /// [`Error::Database`] when its rows do not fit the mapping.
+    pub fn take<A: Aggregate>(&mut self, id: &A::Id) -> Result<Option<Loaded<A>>, Error> {
+        let key = LockKey::of::<A>(id);
+        let stored = self.found.remove(&key);
+        loaded(&key, stored, self.mode)
+    }
+}
+
+impl Transaction {
+    /// Loads and locks several aggregates in one order, within what is left of the transaction's budget.
+    ///
+    /// # Errors
+    /// [`Error::Database`], with [`LockTimeout`](crate::error::DatabaseError::LockTimeout) when the budget was not enough for
+    /// all of them.
+    pub async fn lock_all(&mut self, set: LockSet, mode: LockMode) -> Result<Locked, Error> {
+        let mut found = BTreeMap::new();
+        for (key, (mapping, id)) in set.wanted {
+            if let Some(stored) = self.load(&key, mapping, &id, mode).await? {
+                found.insert(key, stored);
+            }
+        }
+        Ok(Locked { found, mode })
+    }
+}

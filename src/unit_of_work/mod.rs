@@ -1,0 +1,22 @@
+//! A database, transactions on it, and what is done in them: repositories that load and save aggregates, updates that load,
+//! change and save, bulk updates, locks on several aggregates, and retries.
+
+pub(crate) mod bulk_update;
+pub(crate) mod database;
+mod explain;
+pub(crate) mod lock_set;
+pub(crate) mod repeatable;
+pub(crate) mod repository;
+pub(crate) mod retry;
+pub(crate) mod transaction;
+pub(crate) mod update;
+mod versions;
+
+pub use bulk_update::UpdateAll;
+pub use database::Database;
+pub use lock_set::{LockSet, Locked};
+pub use repeatable::{RepeatableUpdate, Updated};
+pub use repository::{Repository, SkipLocked};
+pub use retry::{Retry, RetryOutcome, RetryReason, Transient};
+pub use transaction::Transaction;
+pub use update::{StepFuture, Update};

@@ -1,0 +1,187 @@
+//! An update that may be run more than once: again after a lost race, or on top of somebody else's changes.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+use crate::aggregate::version::Version;
+use crate::aggregate::{Aggregate, Loaded};
+use crate::error::{Error, UpdateError};
+use crate::lease::LockKey;
+use crate::unit_of_work::retry::{Retry, RetryOutcome, RetryReason};
+use crate::unit_of_work::transaction::Transaction;
+use crate::unit_of_work::update::{Update, after};
+use crate::version::conflict::VersionConflict;
+use crate::version::merge::{Merge, is_torn, put_back};
+
+/// An [`Update`] whose command may be run more than once, and so is an `Fn`; [`run`](RepeatableUpdate::run) does it.
+#[must_use = "an update does nothing until `run`"]
+pub struct RepeatableUpdate<'a, A: Aggregate> {
+    update: Update<'a, A>,
+    retry: Retry,
+    merge: Merge,
+}
+
+impl<'a, A: Aggregate> RepeatableUpdate<'a, A> {
+    pub(crate) fn new(update: Update<'a, A>) -> Self {
+        RepeatableUpdate { update, retry: Retry::transient(1), merge: Merge::never() }
+    }
+
+    /// Runs the whole update again, on a fresh load, when it fails for a reason that lets it succeed then: see
+    /// [`Database::retry`](crate::Database::retry). The version that a person saw is compared in each attempt, so what
+    /// they did not see is never saved over.
+    pub fn retrying(mut self, retry: Retry) -> Self {
+        self.retry = retry;
+        self
+    }
+
+    /// Goes on where the version is not the expected one, as far as the policy allows.
+    ///
+    /// The command is run on a copy of the state as it was opened, to see which fields it changes, and those are compared
+    /// with what the others changed. If the policy leaves no field open, the command is run on the aggregate as it is
+    /// now, and what stays theirs is put back: also fields that the command sets without changing them, as one does that
+    /// sets all fields of a form. So the domain checks its rules on the state that is saved; where something was put back,
+    /// the command is run once more on a copy of the result, and refuses it if it must. A command that goes by what they changed,
+    /// and replaces it, as one that rewrites a whole collection does, cannot be taken apart like that: it is a conflict.
+    ///
+    /// It takes revisions (`#[aggregate(revisions = 20)]`): where the state as opened is not kept any more, or the command
+    /// was refused on it, there is nothing to compare, and it is a conflict.
+    pub fn merging(mut self, merge: Merge) -> Self {
+        self.merge = merge;
+        self
+    }
+
+    /// Does it.
+    ///
+    /// ```
+    /// # use tenure::{Aggregate, Database, Repository, version::Merge, unit_of_work::Retry};
+    /// # #[derive(Aggregate)] #[aggregate(table = "orders", revisions = 9)]
+    /// # struct Order { #[aggregate(id)] no: String, phone: String, note: String }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await?;
+    /// # let orders = Repository::<Order>::new(&db);
+    /// # let mut tx = db.begin().await?;
+    /// # sqlx::raw_sql("create table orders (no text primary key, phone text, note text, version integer)").execute(tx.sqlite()?).await?;
+    /// # orders.insert(&mut tx, Order { no: "1".into(), phone: "1".into(), note: String::new() }).await?;
+    /// # tx.commit().await?;
+    /// # let no = String::from("1");
+    /// # let set = |phone: &str| { let phone = phone.to_owned(); move |order: &mut Order| { order.phone = phone; Ok::<_, std::convert::Infallible>(()) } };
+    /// let seen = orders.get(&no).await?.expect("it is there").token();
+    /// orders.update(&no).run(set("010-1234")).await.expect("nobody else is here");
+    ///
+    /// let ring_twice = |order: &mut Order| { order.note = "ring twice".into(); Ok::<_, std::convert::Infallible>(()) };
+    /// let saved = orders.update(&no).expecting(seen).merging(Merge::disjoint()).retrying(Retry::transient(3));
+    /// let saved = saved.run(ring_twice).await.expect("phone and note are different fields");
+    /// assert_eq!((saved.phone.as_str(), saved.note.as_str(), saved.attempts()), ("010-1234", "ring twice", 1));
+    /// assert_eq!(saved.merged.as_ref().expect("it says with what").fields.len(), 2);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Update::run`], of the last attempt.
+    pub async fn run<E>(
+        self,
+        command: impl Fn(&mut A) -> Result<(), E> + Send + Sync,
+    ) -> Result<Updated<A>, UpdateError<E>> {
+        let done = self.update.database().retry(self.retry, || self.attempt(&command)).await?;
+        let RetryOutcome { value: (loaded, merged), reasons } = done;
+        Ok(Updated { loaded, merged, reasons })
+    }
+
+    async fn attempt<E>(
+        &self,
+        command: &(impl Fn(&mut A) -> Result<(), E> + Send + Sync),
+    ) -> Result<(Loaded<A>, Option<Box<VersionConflict>>), UpdateError<E>> {
+        let key = self.update.key();
+        let (mut tx, mut loaded) = self.update.load(&key).await?;
+        let merged = match self.update.outdated(&loaded) {
+            None => {
+                command(&mut loaded).map_err(UpdateError::Refused)?;
+                None
+            }
+            Some(seen) => Some(self.merge(&mut tx, &key, seen, &mut loaded, command).await?),
+        };
+        self.update.save(tx, &mut loaded).await?;
+        Ok((loaded, merged))
+    }
+
+    /// Applies the command on top of what the others changed, or refuses.
+    async fn merge<E>(
+        &self,
+        tx: &mut Transaction,
+        key: &LockKey,
+        seen: Version,
+        loaded: &mut Loaded<A>,
+        command: &(impl Fn(&mut A) -> Result<(), E> + Send + Sync),
+    ) -> Result<Box<VersionConflict>, UpdateError<E>> {
+        let (mapping, now) = (A::mapping(), loaded.opened.clone());
+        let opened = tx.opened_at(mapping, key, seen).await?;
+        let mine = opened.rows.as_ref().and_then(|rows| after(rows, command));
+        let theirs = match (&opened.rows, &mine) {
+            (Some(opened), Some(mine)) => self.merge.decide(mapping, opened, &now, mine),
+            _ => None,
+        };
+        let conflict = Box::new(tx.explain(mapping, key, opened, Some(loaded.stored()), mine.as_ref()).await?);
+        let Some(theirs) = theirs else { return Err(Error::VersionConflict(conflict).into()) };
+        command(loaded).map_err(UpdateError::Refused)?;
+        let after = loaded.to_rows();
+        let mut merged = after.clone();
+        put_back(&theirs, &now, &mut merged);
+        if merged != after {
+            if mine.as_ref().is_some_and(|mine| is_torn(mapping, &theirs, mine, &after, &merged)) {
+                return Err(Error::VersionConflict(conflict).into());
+            }
+            // Fields that do not fit together, a part without its line or a gap in a list, are for a person to decide.
+            let whole = || A::from_rows(&merged);
+            let (Ok(mut tried), Ok(whole)) = (whole(), whole()) else {
+                return Err(Error::VersionConflict(conflict).into());
+            };
+            command(&mut tried).map_err(UpdateError::Refused)?;
+            **loaded = whole;
+        }
+        Ok(conflict)
+    }
+}
+
+impl<A: Aggregate> fmt::Debug for RepeatableUpdate<'_, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RepeatableUpdate { update, retry, merge } = self;
+        f.debug_struct("RepeatableUpdate")
+            .field("key", &update.key())
+            .field("retry", retry)
+            .field("merge", merge)
+            .finish()
+    }
+}
+
+/// An aggregate as a [`RepeatableUpdate`] saved it, and what it took.
+#[derive(Debug, Clone)]
+pub struct Updated<A> {
+    /// The aggregate and its new version.
+    pub loaded: Loaded<A>,
+    /// With what the change was merged; `None` when nobody had changed anything.
+    pub merged: Option<Box<VersionConflict>>,
+    /// Why earlier attempts failed, in their order.
+    pub reasons: Vec<RetryReason>,
+}
+
+impl<A> Updated<A> {
+    /// How often it was run, the successful run included.
+    pub fn attempts(&self) -> usize {
+        self.reasons.len() + 1
+    }
+}
+
+impl<A> Deref for Updated<A> {
+    type Target = Loaded<A>;
+
+    fn deref(&self) -> &Loaded<A> {
+        &self.loaded
+    }
+}
+
+impl<A> DerefMut for Updated<A> {
+    fn deref_mut(&mut self) -> &mut Loaded<A> {
+        &mut self.loaded
+    }
+}

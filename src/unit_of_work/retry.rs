@@ -1,0 +1,328 @@
+//! Running a unit of work again, where that is safe, and only for a reason.
+//!
+//! A reason is something that happened *between transactions*, so that the same work on a fresh load may succeed: a
+//! deadlock, a serialization failure, a race that was lost inside the unit of work. A version that a person saw is no
+//! such thing: it never becomes current again, so a [`VersionConflict`](Error::VersionConflict) is never retried. Nor is
+//! a commit whose answer was lost, unless it is found out that nothing was saved
+//! ([`Database::resolving_commits`]).
+
+use std::ops::{Deref, DerefMut};
+use std::time::{Duration, Instant};
+
+use crate::error::{DatabaseError, Error, UpdateError};
+use crate::unit_of_work::database::Database;
+
+/// How often and for how long to try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retry {
+    attempts: u32,
+    within: Duration,
+    lock_timeouts: bool,
+}
+
+impl Retry {
+    /// The longest pause between two attempts.
+    pub const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+
+    /// Runs the work at most this often in all, within 10 seconds. 0 and 1 both mean: once.
+    pub fn transient(attempts: u32) -> Self {
+        Retry { attempts: attempts.max(1), within: Duration::from_secs(10), lock_timeouts: false }
+    }
+
+    /// Does not begin another attempt when it could not begin within this time of the first. An attempt that is under
+    /// way is not cut short: its own deadline does that.
+    #[must_use]
+    pub fn within(mut self, time: Duration) -> Self {
+        self.within = time;
+        self
+    }
+
+    /// Runs again after a [`LockTimeout`](DatabaseError::LockTimeout) as well. Not so by default: whoever waited as long
+    /// as they said is told so. (On PostgreSQL a wait that is shorter than the server's `deadlock_timeout` hides
+    /// deadlocks behind timeouts.)
+    #[must_use]
+    pub fn including_lock_timeouts(mut self) -> Self {
+        self.lock_timeouts = true;
+        self
+    }
+
+    /// How long to pause before the next attempt; `None` to give up.
+    fn pause(&self, attempts: u32, begun: Instant, reason: RetryReason) -> Option<Duration> {
+        if attempts >= self.attempts || (reason == RetryReason::LockTimeout && !self.lock_timeouts) {
+            return None;
+        }
+        // "Full jitter", which spreads those that collided: https://aws.amazon.com/builders-library/timeouts-retries-and-backoff-with-jitter/
+        let most = Duration::from_millis(5).saturating_mul(1 << attempts.min(16)).min(Self::LONGEST_PAUSE);
+        let pause = most.mul_f64(random_fraction());
+        (begun.elapsed() + pause < self.within).then_some(pause)
+    }
+}
+
+/// Between 0 and 1. Without randomness from the operating system everybody waits the same, which is no disaster.
+pub(crate) fn random_fraction() -> f64 {
+    getrandom::u32().map_or(0.5, |random| f64::from(random) / f64::from(u32::MAX))
+}
+
+/// Why a unit of work may be run again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RetryReason {
+    /// Two transactions waited for each other, and this one gave way.
+    Deadlock,
+    /// The database could not order it among others.
+    SerializationFailure,
+    /// Somebody saved between this unit's own load and save.
+    LostRace,
+    /// The connection broke, and nothing of the transaction was kept.
+    ConnectionLost,
+    /// Others were in the way for longer than it would wait.
+    LockTimeout,
+    /// No connection became free in time.
+    Busy,
+    /// The answer to an operation on a lock was lost, which may be repeated with the same lock id.
+    OutcomeUnknown,
+    /// An operation of the transaction was dropped before it was done.
+    Cancelled,
+}
+
+/// An error that may be a reason to run a unit of work again.
+///
+/// tenure's own errors are. Implement it for the error of your application, usually by asking the one that is inside:
+///
+/// ```
+/// enum ShopError { OutOfStock, Tenure(tenure::Error) }
+///
+/// impl tenure::unit_of_work::Transient for ShopError {
+///     fn retry_reason(&self) -> Option<tenure::unit_of_work::RetryReason> {
+///         match self {
+///             ShopError::OutOfStock => None,
+///             ShopError::Tenure(error) => error.retry_reason(),
+///         }
+///     }
+/// }
+/// ```
+pub trait Transient {
+    /// The reason; `None` when another attempt would fail the same way, or must not be made.
+    fn retry_reason(&self) -> Option<RetryReason>;
+}
+
+impl Transient for DatabaseError {
+    fn retry_reason(&self) -> Option<RetryReason> {
+        match self {
+            DatabaseError::Deadlock => Some(RetryReason::Deadlock),
+            DatabaseError::SerializationFailure => Some(RetryReason::SerializationFailure),
+            DatabaseError::ConnectionLost(_) => Some(RetryReason::ConnectionLost),
+            DatabaseError::LockTimeout { .. } => Some(RetryReason::LockTimeout),
+            DatabaseError::Busy(_) => Some(RetryReason::Busy),
+            DatabaseError::OutcomeUnknown(_) => Some(RetryReason::OutcomeUnknown),
+            DatabaseError::Cancelled => Some(RetryReason::Cancelled),
+            // Something else changed the aggregate, as far as it could.
+            DatabaseError::ChildGone { .. } => Some(RetryReason::LostRace),
+            DatabaseError::Poisoned(first) => first.retry_reason(),
+            _ => None,
+        }
+    }
+}
+
+impl Transient for Error {
+    fn retry_reason(&self) -> Option<RetryReason> {
+        match self {
+            Error::OptimisticLockingFailure(_) => Some(RetryReason::LostRace),
+            Error::Database(error) => error.retry_reason(),
+            _ => None,
+        }
+    }
+}
+
+impl Error {
+    /// The reason, if it is the database's.
+    pub(crate) fn database_reason(&self) -> Option<RetryReason> {
+        match self {
+            Error::Database(error) => error.retry_reason(),
+            _ => None,
+        }
+    }
+}
+
+/// What the domain refused is not tried again.
+impl<E> Transient for UpdateError<E> {
+    fn retry_reason(&self) -> Option<RetryReason> {
+        match self {
+            UpdateError::Refused(_) => None,
+            UpdateError::Failed(error) => error.retry_reason(),
+        }
+    }
+}
+
+/// What came out, and what it took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RetryOutcome<T> {
+    /// What the last attempt returned.
+    pub value: T,
+    /// Why the earlier attempts failed, in their order. Empty when the first succeeded.
+    pub reasons: Vec<RetryReason>,
+}
+
+impl<T> RetryOutcome<T> {
+    /// How often the work was run, the successful run included.
+    pub fn attempts(&self) -> usize {
+        self.reasons.len() + 1
+    }
+}
+
+impl<T> Deref for RetryOutcome<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> DerefMut for RetryOutcome<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+}
+
+impl Database {
+    /// Runs a whole unit of work, and runs it again when it fails for a reason that lets the same work succeed on a fresh
+    /// load: see [`RetryReason`]. The unit begins its own transaction, loads, changes, saves and commits; each run starts
+    /// from nothing. It must not do anything that cannot be done twice, such as sending a letter.
+    ///
+    /// ```
+    /// # use tenure::{Aggregate, Database, Error, LockMode, Repository, unit_of_work::Retry};
+    /// # #[derive(Aggregate)] #[aggregate(table = "account")] struct Account { #[aggregate(id)] no: String, balance: i64 }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let db = Database::connect(&format!("sqlite://{}/bank.db", directory.path().display())).await?;
+    /// # let accounts = Repository::<Account>::new(&db);
+    /// # let mut tx = db.begin().await?;
+    /// # sqlx::raw_sql("create table account (no text primary key, balance integer, version integer)").execute(tx.sqlite()?).await?;
+    /// # for no in ["a", "b"] { accounts.insert(&mut tx, Account { no: no.into(), balance: 10 }).await?; }
+    /// # tx.commit().await?;
+    /// let moved = db.retry(Retry::transient(3), || async {
+    ///     let mut tx = db.begin().await?;
+    ///     let mut from = accounts.find(&mut tx, &"a".into(), LockMode::Optimistic).await?.expect("it is there");
+    ///     let mut to = accounts.find(&mut tx, &"b".into(), LockMode::Optimistic).await?.expect("it is there");
+    ///     from.balance -= 3;
+    ///     to.balance += 3;
+    ///     accounts.save(&mut tx, &mut from).await?;
+    ///     accounts.save(&mut tx, &mut to).await?;
+    ///     tx.commit().await?;
+    ///     Ok::<_, Error>(to.balance)
+    /// })
+    /// .await?;
+    /// assert_eq!((moved.value, moved.attempts()), (13, 1));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// The error of the last attempt: one that is no reason to try again, or the one that came when attempts or time were
+    /// used up. Each attempt that failed is logged with its reason.
+    pub async fn retry<T, E, W>(&self, policy: Retry, mut work: impl FnMut() -> W) -> Result<RetryOutcome<T>, E>
+    where
+        E: Transient,
+        W: Future<Output = Result<T, E>>,
+    {
+        let (begun, mut reasons) = (Instant::now(), Vec::new());
+        loop {
+            let error = match work().await {
+                Ok(value) => return Ok(RetryOutcome { value, reasons }),
+                Err(error) => error,
+            };
+            let Some(reason) = error.retry_reason() else { return Err(error) };
+            reasons.push(reason);
+            let attempts = u32::try_from(reasons.len()).unwrap_or(u32::MAX);
+            let Some(pause) = policy.pause(attempts, begun, reason) else {
+                tracing::info!(?reason, attempts, "a unit of work failed, and is not run again");
+                return Err(error);
+            };
+            tracing::debug!(?reason, attempts, "a unit of work is run again");
+            tokio::time::sleep(pause).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One of each: a variant that is not here is one of those that do not compile below.
+    fn all() -> Vec<DatabaseError> {
+        use DatabaseError::*;
+        let texts = || "words".to_owned();
+        let all = vec![
+            LockTimeout { waited: Duration::ZERO, holder: None },
+            Deadlock,
+            SerializationFailure,
+            Busy("words"),
+            ConnectionLost(texts()),
+            OutcomeUnknown(texts()),
+            Cancelled,
+            Closed,
+            NoRandomness,
+            NotPermitted(texts()),
+            Poisoned(Box::new(Deadlock)),
+            Poisoned(Box::new(Closed)),
+            CommitUnknown(texts()),
+            Unsupported("words"),
+            Unreachable { url: texts(), problem: texts() },
+            ReadOnly,
+            FileLost { file: texts(), happened: "words" },
+            TransactionEnded("words"),
+            ChildGone { table: texts() },
+            Schema(texts()),
+            Constraint(texts()),
+            DatabaseError::other("words"),
+        ];
+        for error in &all {
+            match error {
+                LockTimeout { .. }
+                | Deadlock
+                | SerializationFailure
+                | Busy(_)
+                | ConnectionLost(_)
+                | OutcomeUnknown(_) => {}
+                Cancelled | Closed | NoRandomness | NotPermitted(_) | Poisoned(_) | CommitUnknown(_)
+                | Unsupported(_) => {}
+                TransactionEnded(_) | ChildGone { .. } | FileLost { .. } => {}
+                Unreachable { .. } | ReadOnly | Schema(_) | Constraint(_) | Mapping(_) | Other(_) => {}
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn what_is_retryable_is_retried_and_nothing_else() {
+        for error in all() {
+            assert_eq!(error.is_retryable(), error.retry_reason().is_some(), "{error:?}");
+            let status = if matches!(error, DatabaseError::ChildGone { .. }) { 409 } else { 503 };
+            assert!(!error.is_retryable() || error.status() == status, "{error:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_over_in_a_moment_is_no_missing_feature() {
+        let statuses = all().into_iter().map(|error| (error.to_string(), error.status()));
+        let statuses: std::collections::HashMap<_, _> = statuses.collect();
+        let unsupported: Vec<_> = statuses.iter().filter(|(_, status)| **status == 501).collect();
+        assert_eq!(unsupported.len(), 1, "{unsupported:?}");
+        assert_eq!((DatabaseError::Closed.status(), DatabaseError::Cancelled.status()), (503, 503));
+        assert_eq!(DatabaseError::NoRandomness.status(), 500);
+    }
+
+    #[tokio::test]
+    async fn a_busy_database_is_asked_again() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let url = format!("sqlite://{}/shop.db", directory.path().display());
+        let db = Database::connect(&url).await.expect("a file");
+        let mut runs = 0;
+        let work = || {
+            runs += 1;
+            let busy = runs == 1;
+            async move { if busy { Err(DatabaseError::Busy("no connection")) } else { Ok(7) } }
+        };
+        let done = db.retry(Retry::transient(2), work).await.expect("it is not busy any more");
+        assert_eq!((done.value, done.reasons), (7, vec![RetryReason::Busy]));
+    }
+}

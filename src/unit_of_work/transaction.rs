@@ -1,0 +1,360 @@
+//! A transaction that cannot lie.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::aggregate::Stored;
+use crate::aggregate::diff::Diff;
+use crate::aggregate::mapping::{Mapping, MappingError, Rows};
+use crate::aggregate::value::Value;
+use crate::aggregate::version::Version;
+use crate::error::{DatabaseError, Error};
+use crate::lease::{LockKey, Owner};
+use crate::row_lock::mode::LockMode;
+use crate::row_lock::order::LockOrder;
+use crate::storage::operation::{OperationId, resolve};
+use crate::storage::{Authorship, Backend, BackendTransaction, Save, Saved};
+use crate::unit_of_work::explain::Opened;
+use crate::unit_of_work::retry::{RetryReason, random_fraction};
+use crate::unit_of_work::versions::{Versions, Watched};
+use crate::watch::{Hub, News};
+
+/// A writing transaction. Dropping it rolls back.
+///
+/// After an error, or after one of its operations was dropped half-way, nothing more can be done with it: every further
+/// operation and [`commit`](Transaction::commit) fail with the first cause. So a commit that says `Ok` has committed all
+/// of it.
+pub struct Transaction {
+    inner: Box<dyn BackendTransaction>,
+    /// Why nothing can be committed any more. Set before each operation and cleared after it, so that an operation
+    /// whose future was dropped in the middle poisons as well.
+    poisoned: Option<DatabaseError>,
+    pub(crate) author: Authorship,
+    /// The versions it relies upon and those it has raised.
+    versions: Versions,
+    /// In debug mode, the aggregates that were locked so far, and where orders are recorded.
+    lock_order: Option<(Vec<LockKey>, LockOrder)>,
+    /// Whom to ask what became of a commit whose answer was lost, if that was wished for.
+    resolver: Option<Arc<dyn Backend>>,
+    /// What those who watch are told after the commit.
+    pub(crate) news: News,
+    /// Whether nothing was done in it yet.
+    fresh: bool,
+}
+
+/// How often a call is run that gave way to other transactions, if it is the first of its own.
+const ATTEMPTS: u32 = 10;
+
+impl Transaction {
+    pub(crate) fn new(
+        inner: Box<dyn BackendTransaction>,
+        author: Authorship,
+        order: Option<LockOrder>,
+        resolver: Option<Arc<dyn Backend>>,
+        hub: &Hub,
+    ) -> Self {
+        let lock_order = order.map(|order| (Vec::new(), order));
+        let (versions, news) = (Versions::default(), News::new(hub));
+        Transaction { inner, poisoned: None, author, versions, lock_order, resolver, news, fresh: true }
+    }
+
+    /// Says who makes the changes of this transaction. Later conflicts name them. Somebody who cannot be an owner is refused by the
+    /// next change: [`Error::InvalidOwner`].
+    pub fn by(&mut self, owner: &Owner) -> &mut Self {
+        self.author.by = Some(owner.clone());
+        self
+    }
+
+    /// Says what the changes of this transaction are for, in the words of the domain: `start shipping`. It is one plain line, or the
+    /// next change is refused: [`Error::InvalidCommand`].
+    pub fn command(&mut self, command: impl Into<String>) -> &mut Self {
+        self.author.command = Some(command.into());
+        self
+    }
+
+    /// Commits, once the versions that it relies upon are known to hold to the end: what was loaded with
+    /// [`Optimistic`](LockMode::Optimistic) and not saved is still the version that was loaded, and what was loaded with
+    /// a mode that forces an increment, and was not saved, is raised now.
+    ///
+    /// # Errors
+    /// [`Error::OptimisticLockingFailure`] when one of those versions has moved. [`Error::Database`] with
+    /// [`DatabaseError::Poisoned`] when something had failed before, and with [`DatabaseError::CommitUnknown`] when the
+    /// database's answer was lost; with every other error nothing was committed.
+    pub async fn commit(mut self) -> Result<(), Error> {
+        if let Some(first) = self.poisoned.take() {
+            return self.give_up(DatabaseError::Poisoned(Box::new(first)).into()).await;
+        }
+        if let Err(error) = self.author.check() {
+            return self.give_up(error).await;
+        }
+        // In the order of their keys, as every transaction does it.
+        for (key, watched) in std::mem::take(&mut self.versions.watched) {
+            if let Err(error) = self.answer_for(&key, watched).await {
+                return self.give_up(error).await;
+            }
+        }
+        match self.resolver {
+            None => self.inner.commit(None).await?,
+            Some(resolver) => {
+                let operation = OperationId::random()?;
+                match self.inner.commit(Some(&operation)).await {
+                    Err(DatabaseError::CommitUnknown(cause)) => match resolve(&resolver, &operation).await {
+                        Some(true) => {}
+                        Some(false) => return Err(DatabaseError::ConnectionLost(cause).into()),
+                        None => return Err(DatabaseError::CommitUnknown(cause).into()),
+                    },
+                    answer => answer?,
+                }
+            }
+        }
+        self.news.tell();
+        Ok(())
+    }
+
+    /// Rolls back, and says what was the matter. (That the rollback had no answer as well tells nobody more.)
+    async fn give_up(self, first: Error) -> Result<(), Error> {
+        if let Err(error) = self.inner.rollback().await {
+            tracing::debug!(%error, "the rollback of a transaction that could not be committed had no answer");
+        }
+        Err(first)
+    }
+
+    /// Makes sure that a version holds to the end of the transaction, or raises it.
+    async fn answer_for(&mut self, key: &LockKey, watched: Watched) -> Result<(), Error> {
+        let Watched { mapping, stored, raise } = watched;
+        let id = &stored.rows.root[..mapping.root.key];
+        let now = if raise {
+            let diff = Diff::between(mapping, &stored.rows, &stored.rows);
+            match self.write(mapping, key, stored.version, &diff, &stored.rows).await? {
+                Saved::Done => return Ok(()),
+                Saved::Stale(now) => now,
+            }
+        } else {
+            let held = self.usable()?.hold_version(mapping, id).await;
+            if self.note(held)? == Some(stored.version) {
+                return Ok(());
+            }
+            self.load(key, mapping, id, LockMode::PessimisticRead).await?
+        };
+        let opened = Opened { version: stored.version, rows: Some(stored.rows) };
+        let conflict = self.explain(mapping, key, opened, now, None).await?;
+        Err(Error::OptimisticLockingFailure(Box::new(conflict)))
+    }
+
+    /// Rolls back, and waits until it is done. (Dropping the transaction does the same in the background.)
+    ///
+    /// # Errors
+    /// [`DatabaseError`] when the database did not answer; the changes are gone all the same. But for
+    /// [`TransactionEnded`](DatabaseError::TransactionEnded): the application's own statement had ended it before, and what it
+    /// committed stays.
+    pub async fn rollback(self) -> Result<(), DatabaseError> {
+        self.inner.rollback().await
+    }
+
+    /// Loads an aggregate, locked as the mode says.
+    pub(crate) async fn load(
+        &mut self,
+        key: &LockKey,
+        mapping: &'static Mapping,
+        id: &[Value],
+        mode: LockMode,
+    ) -> Result<Option<Stored>, DatabaseError> {
+        if mode.is_pessimistic() {
+            self.record_order(key);
+        }
+        let stored = self.usable()?.load(mapping, id, mode).await;
+        let stored = self.note(stored)?;
+        if let Some(stored) = &stored {
+            self.loaded(key, mapping, stored, mode);
+        }
+        Ok(stored)
+    }
+
+    /// Notes that an aggregate was loaded, and what the commit has to do about it.
+    pub(crate) fn loaded(&mut self, key: &LockKey, mapping: &'static Mapping, stored: &Stored, mode: LockMode) {
+        self.versions.loaded(key, mapping, stored, mode);
+    }
+
+    /// Writes a new aggregate: its version. `None`: there is one with this id already.
+    pub(crate) async fn insert(
+        &mut self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        rows: &Rows,
+    ) -> Result<Option<Version>, DatabaseError> {
+        let author = self.author.clone();
+        let inserted = self.usable()?.insert(mapping, key, rows, &author).await;
+        let inserted = self.note(inserted)?;
+        if let Some(version) = inserted {
+            self.versions.written(key, version);
+            self.news.saved(key, version, mapping.revisions > 0);
+        }
+        Ok(inserted)
+    }
+
+    /// Writes a difference. The version rises once, however often the transaction saves the same aggregate.
+    pub(crate) async fn write(
+        &mut self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        from: Version,
+        diff: &Diff<'_>,
+        rows: &Rows,
+    ) -> Result<Saved, DatabaseError> {
+        let (author, to) = (self.author.clone(), self.version_after(mapping, key, from)?);
+        let saved = self.usable()?.save(&Save { mapping, key, from, to, diff, rows, author: &author }).await;
+        let saved = self.note(saved)?;
+        if let Saved::Done = saved {
+            self.versions.written(key, to);
+            self.news.saved(key, to, mapping.revisions > 0);
+        }
+        Ok(saved)
+    }
+
+    /// The version that an aggregate of this version has after it is saved.
+    pub(crate) fn version_after(
+        &self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        from: Version,
+    ) -> Result<Version, MappingError> {
+        self.versions.after(key, from).ok_or_else(|| {
+            let what =
+                format!("{key} has the highest version that there is, so it cannot be saved; set it back by hand");
+            MappingError::new(&mapping.root.name, &mapping.version, what)
+        })
+    }
+
+    /// Whether this transaction relies upon the aggregate's version, or has raised it.
+    pub(crate) fn knows(&self, key: &LockKey) -> bool {
+        self.versions.knows(key)
+    }
+
+    /// Deletes an aggregate.
+    pub(crate) async fn delete(
+        &mut self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        old: &Stored,
+    ) -> Result<Saved, DatabaseError> {
+        let deleted = self.usable()?.delete(mapping, key, old).await;
+        let deleted = self.note(deleted)?;
+        if let Saved::Done = deleted {
+            self.versions.deleted(key);
+        }
+        Ok(deleted)
+    }
+
+    /// In debug mode, records that an aggregate is about to be locked.
+    pub(crate) fn record_order(&mut self, key: &LockKey) {
+        if let Some((held, order)) = &mut self.lock_order {
+            order.record(held, key, self.author.command.as_deref());
+            held.push(key.clone());
+        }
+    }
+
+    /// Whether nothing was done in it yet: then what is done first can be done again, should it have to give way to others.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.fresh
+    }
+
+    /// Begins anew, where what has just failed gave way to another transaction, after so many attempts. Whether it did. Only for
+    /// what found the transaction [fresh](Self::is_fresh).
+    pub(crate) async fn begins_again(
+        &mut self,
+        reason: Option<RetryReason>,
+        attempts: u32,
+    ) -> Result<bool, DatabaseError> {
+        if !matches!(reason, Some(RetryReason::Deadlock | RetryReason::SerializationFailure)) || attempts >= ATTEMPTS {
+            return Ok(false);
+        }
+        // Those that met do not meet again.
+        tokio::time::sleep(attempts * Duration::from_millis(10).mul_f64(random_fraction())).await;
+        self.inner.begin_again().await?;
+        (self.poisoned, self.versions) = (None, Versions::default());
+        self.news.forget();
+        if let Some((held, _)) = &mut self.lock_order {
+            held.clear();
+        }
+        Ok(true)
+    }
+
+    /// Fails with the first cause where nothing can be committed any more.
+    fn unpoisoned(&self) -> Result<(), DatabaseError> {
+        match &self.poisoned {
+            Some(first) => Err(DatabaseError::Poisoned(Box::new(first.clone()))),
+            None => Ok(()),
+        }
+    }
+
+    /// The backend's transaction, for one operation; the operation's result goes through [`note`](Self::note).
+    pub(crate) fn usable(&mut self) -> Result<&mut dyn BackendTransaction, DatabaseError> {
+        self.unpoisoned()?;
+        self.fresh = false;
+        self.poisoned = Some(DatabaseError::Cancelled);
+        Ok(self.inner.as_mut())
+    }
+
+    /// Lifts the poison when the operation went well.
+    pub(crate) fn note<T>(&mut self, result: Result<T, DatabaseError>) -> Result<T, DatabaseError> {
+        self.poisoned = result.as_ref().err().cloned();
+        result
+    }
+}
+
+/// The application's own statements in the same transaction.
+#[cfg(feature = "sqlite")]
+impl Transaction {
+    /// The connection it runs on. Do not end the transaction through it: a commit of your own is refused and rolls back, and what you
+    /// write after a rollback is refused. Then, and after an error that rolls back (`insert or rollback`, `raise(rollback, …)`, a
+    /// full disk), everything that follows fails with [`DatabaseError::TransactionEnded`], and nothing is stored.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Unsupported`] when this is not SQLite, [`DatabaseError::Poisoned`] when something had failed.
+    pub fn sqlite(&mut self) -> Result<&mut sqlx::SqliteConnection, DatabaseError> {
+        self.unpoisoned()?;
+        self.fresh = false;
+        self.inner.as_sqlite().ok_or(DatabaseError::Unsupported("this database is not SQLite"))
+    }
+}
+
+/// The application's own statements in the same transaction.
+#[cfg(feature = "postgres")]
+impl Transaction {
+    /// The connection it runs on. Do not end the transaction through it: a commit of your own stores what was saved before, and
+    /// everything that follows fails with [`DatabaseError::TransactionEnded`]. An error of your own statement aborts the
+    /// transaction in the server, and the commit then fails, also if you swallowed it.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Unsupported`] when this is not PostgreSQL, [`DatabaseError::Poisoned`] when something had failed.
+    pub fn postgres(&mut self) -> Result<&mut sqlx::PgConnection, DatabaseError> {
+        self.unpoisoned()?;
+        self.fresh = false;
+        self.inner.as_postgres().ok_or(DatabaseError::Unsupported("this database is not PostgreSQL"))
+    }
+}
+
+/// The application's own statements in the same transaction.
+#[cfg(feature = "mysql")]
+impl Transaction {
+    /// The connection it runs on. Do not end the transaction through it: a commit of your own, and each statement that commits,
+    /// such as a change of a table, stores what was saved before, and everything that follows fails with
+    /// [`DatabaseError::TransactionEnded`]. So it does after a deadlock in your own statement, which rolls all of it back in the
+    /// server, also if you swallowed it. A savepoint of your own ends with the next operation of the transaction. Your own statements wait for locks as
+    /// long as the server says (`innodb_lock_wait_timeout`), not to the deadline of the transaction.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Unsupported`] when this is neither MariaDB nor MySQL, [`DatabaseError::Poisoned`] when something
+    /// had failed.
+    pub fn mysql(&mut self) -> Result<&mut sqlx::MySqlConnection, DatabaseError> {
+        self.unpoisoned()?;
+        self.fresh = false;
+        self.inner.as_mysql().ok_or(DatabaseError::Unsupported("this database is neither MariaDB nor MySQL"))
+    }
+}
+
+impl std::fmt::Debug for Transaction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Transaction").field("poisoned", &self.poisoned).field("author", &self.author).finish()
+    }
+}

@@ -1,8 +1,0 @@
-//! `uuid::Uuid` in a column.
-
-use ::uuid::Uuid;
-
-use super::{Kind, RowReader, Value, ValueObject};
-use crate::mapping::{Column, MappingError};
-
-scalar!(Uuid, Uuid, |value| *value.as_bytes(), |stored| Ok::<_, String>(Uuid::from_bytes(*stored)));

@@ -1,0 +1,213 @@
+//! A conflict that explains itself: who changed what since the form was opened.
+
+use std::fmt;
+use std::time::SystemTime;
+
+use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
+use crate::aggregate::value::Value;
+use crate::aggregate::version::Version;
+use crate::lease::Owner;
+
+/// Somebody saved between your read and your write. Nothing of yours was saved, and nothing is lost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VersionConflict {
+    /// The aggregate's type.
+    pub aggregate: String,
+    /// Its id.
+    pub id: String,
+    /// The version the change was made on.
+    pub expected: Version,
+    /// The version there is now; `None` when the aggregate was deleted.
+    pub actual: Option<Version>,
+    /// The latest change. `None` when the aggregate keeps no revisions.
+    pub changed: Option<Change>,
+    /// The fields that differ between the three states; children by key, as in `lines[2].quantity`
+    /// and `lines[2].parts[7].name`.
+    pub fields: Vec<FieldConflict>,
+    /// Whether the state as opened is known. Without it every `opened` is `None`: the aggregate keeps no revisions, or
+    /// the form is older than those that are kept.
+    pub opened_known: bool,
+    /// Whether your state is known: the command, run on a copy of the state as opened, was accepted by the domain.
+    /// Without it every `mine` is `None`.
+    pub mine_known: bool,
+}
+
+impl fmt::Display for VersionConflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let VersionConflict { aggregate, id, expected, .. } = self;
+        let Some(actual) = self.actual else {
+            return write!(f, "{aggregate} {id} was deleted after you opened version {expected}; nothing was saved");
+        };
+        write!(f, "{aggregate} {id} was changed")?;
+        if let Some(change) = self.changed.as_ref().and_then(|change| change.by.as_ref()) {
+            write!(f, " by {change}")?;
+        }
+        write!(
+            f,
+            " after you opened it: it is version {actual} now, yours is {expected}; compare, and apply yours on top"
+        )
+    }
+}
+
+impl std::error::Error for VersionConflict {}
+
+impl VersionConflict {
+    /// Whether the two changes touched different fields, so that yours can be applied on top without undoing theirs: what
+    /// [`Merge::disjoint`](crate::version::Merge::disjoint) would do.
+    pub fn auto_mergeable(&self) -> bool {
+        self.opened_known && self.mine_known && !self.fields.iter().any(|field| is_contested(field, &self.fields))
+    }
+}
+
+/// One saved change: who, when, by which command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The version it made.
+    pub version: Version,
+    /// Who made it, if the code that saved it said so.
+    pub by: Option<Owner>,
+    /// When, by the database's clock.
+    pub at: SystemTime,
+    /// What it was for, if the code that saved it said so: `start shipping`.
+    pub command: Option<String>,
+}
+
+/// One field in three states. `None` means that it is not there: a line that was added or removed, or a state that is
+/// not known (see [`VersionConflict::opened_known`] and [`VersionConflict::mine_known`]).
+#[derive(Debug, Clone, PartialEq)]
+pub struct FieldConflict {
+    /// Which field.
+    pub path: String,
+    /// As it was when you opened it.
+    pub opened: Option<Value>,
+    /// As it is now.
+    pub now: Option<Value>,
+    /// As you want it.
+    pub mine: Option<Value>,
+}
+
+/// Who changed a field since it was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Only you.
+    Mine,
+    /// Only the others.
+    Theirs,
+    /// Both, to different values.
+    Both,
+    /// Both, to the same value.
+    Same,
+}
+
+impl FieldConflict {
+    /// Who changed it.
+    pub fn side(&self) -> Side {
+        if self.now == self.mine {
+            Side::Same
+        } else if self.opened == self.now {
+            Side::Mine
+        } else if self.opened == self.mine {
+            Side::Theirs
+        } else {
+            Side::Both
+        }
+    }
+}
+
+/// Whether a field is for somebody to decide: both changed it, or they added it to something that you removed.
+pub(crate) fn is_contested<'f>(field: &FieldConflict, all: impl IntoIterator<Item = &'f FieldConflict>) -> bool {
+    let removed = |other: &FieldConflict| other.opened.is_some() && other.mine.is_none();
+    let inside = |other: &FieldConflict| {
+        let outer = other.path.rsplit_once('.').map_or("", |(outer, _)| outer);
+        !outer.is_empty() && field.path.strip_prefix(outer).is_some_and(|rest| rest.starts_with('.'))
+    };
+    match field.side() {
+        Side::Both => true,
+        Side::Theirs => field.opened.is_none() && all.into_iter().any(|other| removed(other) && inside(other)),
+        Side::Mine | Side::Same => false,
+    }
+}
+
+/// Where a field is stored.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Cell {
+    /// The child collection and the key of the row in it; `None` for the root.
+    pub(crate) child: Option<(usize, Vec<Value>)>,
+    /// The index of the column.
+    pub(crate) column: usize,
+}
+
+/// Compares three states field by field; fields that are the same in all the known ones are left out.
+pub(crate) fn compare(
+    mapping: &Mapping,
+    opened: Option<&Rows>,
+    now: Option<&Rows>,
+    mine: Option<&Rows>,
+) -> Vec<FieldConflict> {
+    compare_cells(mapping, opened, now, mine).into_iter().map(|(_, field)| field).collect()
+}
+
+/// As [`compare`], with the place of each field.
+pub(crate) fn compare_cells(
+    mapping: &Mapping,
+    opened: Option<&Rows>,
+    now: Option<&Rows>,
+    mine: Option<&Rows>,
+) -> Vec<(Cell, FieldConflict)> {
+    let mut fields = Vec::new();
+    let known = [opened.is_some(), true, mine.is_some()];
+    let roots = [opened, now, mine].map(|rows| rows.map(|rows| &rows.root));
+    compare_rows(&mapping.root, "", None, known, roots, 0, &mut fields);
+    for (index, table) in mapping.children.iter().enumerate() {
+        let collections = [opened, now, mine].map(|rows| rows.map_or(&[] as &[Row], |rows| &rows.children[index]));
+        let mut keys: Vec<&[Value]> = Vec::new();
+        for row in collections.into_iter().flatten() {
+            if !keys.contains(&&row[..table.key]) {
+                keys.push(&row[..table.key]);
+            }
+        }
+        for key in keys {
+            let rows = collections.map(|rows| rows.iter().find(|row| &row[..table.key] == key));
+            let (path, child) = (path(mapping, table, key), Some((index, key)));
+            compare_rows(table, &path, child, known, rows, mapping.inherited(table), &mut fields);
+        }
+    }
+    fields
+}
+
+/// The path of the child with this key: `lines[2].parts[7]`.
+fn path(mapping: &Mapping, table: &Table, key: &[Value]) -> String {
+    let parent = table.parent.map(|parent| &mapping.children[parent]);
+    let (inherited, own) = key.split_at(mapping.inherited(table));
+    let outer = parent.map_or(String::new(), |parent| path(mapping, parent, inherited) + ".");
+    let own: Vec<_> = own.iter().map(Value::to_string).collect();
+    // Of an optional child there is but one, and nothing to tell it from.
+    if own.is_empty() { outer + &table.path } else { format!("{outer}{}[{}]", table.path, own.join(",")) }
+}
+
+/// The columns from `first` on, which leaves out those of the parent's key: they stand in the path.
+fn compare_rows(
+    table: &Table,
+    path: &str,
+    child: Option<(usize, &[Value])>,
+    known: [bool; 3],
+    rows: [Option<&Row>; 3],
+    first: usize,
+    fields: &mut Vec<(Cell, FieldConflict)>,
+) {
+    for (index, column) in table.columns.iter().enumerate().skip(first) {
+        let [opened, now, mine] = rows.map(|row| row.map(|row| row[index].clone()));
+        let states = [&opened, &now, &mine];
+        let mut seen = states.iter().zip(known).filter(|(_, known)| *known).map(|(state, _)| *state);
+        let one = seen.next();
+        if seen.any(|state| Some(state) != one) {
+            let cell = Cell { child: child.map(|(table, key)| (table, key.to_vec())), column: index };
+            // A map's key and a position are no fields of the child: they are shown as the child itself.
+            let between = if path.is_empty() || column.path.is_empty() { "" } else { "." };
+            fields.push((cell, FieldConflict { path: format!("{path}{between}{}", column.path), opened, now, mine }));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,19 @@
+//! Watching locks: events and snapshots of what happens to leases, as it happens, in this process and in others.
+
+mod announce;
+mod diff;
+mod event;
+mod hear;
+mod hub;
+mod news;
+mod place;
+mod stream;
+mod told;
+mod topics;
+mod watcher;
+
+pub use event::{LockEvent, LockSnapshot};
+pub(crate) use hub::{Hub, random};
+pub(crate) use news::News;
+pub(crate) use place::{Called, Place};
+pub use stream::Watch;
