@@ -64,7 +64,10 @@ async fn a_server_that_is_killed_in_the_middle_keeps_what_was_acknowledged_and_i
         "{lost:?}"
     );
     let down = accounts.update(&"a".into()).run(deposit).await.unwrap_err();
-    assert!(matches!(&down, UpdateError::Failed(error) if error.status() == 503 && error.is_retryable()), "{down:?}");
+    assert!(
+        matches!(&down, UpdateError::Failed(error) if error.code() == tenure::error::ErrorCode::Unavailable && error.is_retryable()),
+        "{down:?}"
+    );
     server.restart().unwrap();
     // Connections of before are dead. Each is noticed once, and replaced; none blocks the program.
     let mut tries = 0;
@@ -124,7 +127,10 @@ async fn when_no_connection_is_left_it_says_so_and_goes_on_when_there_is_one() {
     let eleventh = accounts.update(&"a".into()).within(Duration::from_millis(200)).run(deposit).await;
     if tenth.is_ok() {
         let Err(UpdateError::Failed(error)) = eleventh else { panic!("an eleventh of ten connections") };
-        assert!(error.status() == 503 && error.to_string().contains("connection"), "{error}");
+        assert!(
+            error.code() == tenure::error::ErrorCode::Unavailable && error.to_string().contains("connection"),
+            "{error}"
+        );
     }
     drop((held, tenth));
     let update = accounts.update(&"a".into()).run(deposit).await.unwrap();

@@ -81,7 +81,7 @@ fn lost<T: std::fmt::Debug>(answer: Result<T, impl Into<Error>>, happened: &str)
         Err(Error::Database(error @ DatabaseError::FileLost { .. })) => {
             let text = error.to_string();
             assert!(text.contains("shop.db was") && text.contains(happened), "{text}");
-            assert!(!error.is_retryable() && error.status() == 503);
+            assert!(!error.is_retryable() && error.code() == tenure::error::ErrorCode::FileLost);
         }
         other => panic!("the file was lost, and the answer is {other:?}"),
     }

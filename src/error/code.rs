@@ -1,5 +1,5 @@
-//! One table: what each error is called by programs, which HTTP status says it, and whether trying again may help. Each error enum is
-//! mapped onto it variant by variant, so a new variant does not compile without an answer.
+//! One table: the name of each error for programs, and whether another attempt may succeed. Each error enum is mapped onto it
+//! variant by variant, so a new variant does not compile without a code.
 
 use std::fmt;
 
@@ -15,9 +15,10 @@ const YES: bool = true;
 const NO: bool = false;
 
 macro_rules! codes {
-    ($($(#[$doc:meta])* $name:ident = $text:literal, $status:literal, $retry:ident;)*) => {
-        /// What an error is, without what it is about: a stable name for programs, one HTTP status, and whether trying again may
-        /// help. Every error of this crate has one (`code()`), so a function over all codes answers all errors.
+    ($($(#[$doc:meta])* $name:ident = $text:literal, $retry:ident;)*) => {
+        /// What an error is, without what it is about: a stable name for programs, and whether another attempt may succeed. Every
+        /// error of this crate has one (`code()`), so a function over all codes covers all errors. `tenure-web` maps each code
+        /// to an HTTP status in this way.
         ///
         /// It is not `non_exhaustive`: who matches on it decides anew when a release adds a code.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,13 +37,6 @@ macro_rules! codes {
                 }
             }
 
-            /// The HTTP status that says it: one from 400 to 599.
-            pub const fn status(self) -> u16 {
-                match self {
-                    $(ErrorCode::$name => $status,)*
-                }
-            }
-
             /// Whether the same work, done again as a whole, may succeed.
             pub const fn is_retryable(self) -> bool {
                 match self {
@@ -55,113 +49,113 @@ macro_rules! codes {
 
 codes! {
     /// There is no such aggregate.
-    NotFound = "not-found", 404, NO;
+    NotFound = "not-found", NO;
     /// The id is spelled differently from the one that is stored.
-    OtherSpelling = "other-spelling", 404, NO;
+    OtherSpelling = "other-spelling", NO;
     /// There is one already with this id.
-    AlreadyExists = "already-exists", 409, NO;
+    AlreadyExists = "already-exists", NO;
     /// It was changed since the person saw it.
-    VersionConflict = "version-conflict", 409, NO;
+    VersionConflict = "version-conflict", NO;
     /// Somebody else saved it at the same moment.
-    LostRace = "lost-race", 409, YES;
+    LostRace = "lost-race", YES;
     /// The version belongs to another aggregate.
-    ForeignVersion = "foreign-version", 400, NO;
+    ForeignVersion = "foreign-version", NO;
     /// What a change is said to be for is not a plain text.
-    InvalidCommand = "invalid-command", 422, NO;
+    InvalidCommand = "invalid-command", NO;
     /// Somebody holds the lock.
-    AlreadyLocked = "already-locked", 423, YES;
+    AlreadyLocked = "already-locked", YES;
     /// The lock is kept for somebody.
-    Reserved = "reserved", 423, YES;
+    Reserved = "reserved", YES;
     /// Somebody else was faster by a moment.
-    LockingFailed = "locking-failed", 409, YES;
+    LockingFailed = "locking-failed", YES;
     /// The lock did not become free in time. It is a person who holds it, not a server that is busy.
-    LockTimeout = "lock-timeout", 423, YES;
+    LockTimeout = "lock-timeout", YES;
     /// Some of several locks are held.
-    SomeLocked = "some-locked", 423, YES;
+    SomeLocked = "some-locked", YES;
     /// Locks of this type are not shared.
-    NotShared = "not-shared", 422, NO;
+    NotShared = "not-shared", NO;
     /// One person holds, or waits for, as much as they may.
-    LimitReached = "limit-reached", 429, YES;
+    LimitReached = "limit-reached", YES;
     /// The wait is longer than any may be.
-    WaitTooLong = "wait-too-long", 429, NO;
+    WaitTooLong = "wait-too-long", NO;
     /// Nothing can have such a key.
-    InvalidKey = "invalid-key", 422, NO;
+    InvalidKey = "invalid-key", NO;
     /// Nobody can be such an owner.
-    InvalidOwner = "invalid-owner", 422, NO;
+    InvalidOwner = "invalid-owner", NO;
     /// A set of no locks.
-    NoKeys = "no-keys", 422, NO;
+    NoKeys = "no-keys", NO;
     /// More locks than one set may have.
-    TooManyKeys = "too-many-keys", 422, NO;
+    TooManyKeys = "too-many-keys", NO;
     /// Nobody has a lock with this id.
-    LockUnknown = "lock-unknown", 410, NO;
+    LockUnknown = "lock-unknown", NO;
     /// No sign of life came in time.
-    LockExpired = "lock-expired", 410, NO;
+    LockExpired = "lock-expired", NO;
     /// Nobody did anything in the form for too long.
-    LockIdle = "lock-idle", 410, NO;
+    LockIdle = "lock-idle", NO;
     /// The lock was held for as long as it may be.
-    LockHeldTooLong = "lock-held-too-long", 410, NO;
+    LockHeldTooLong = "lock-held-too-long", NO;
     /// The lock was given back.
-    LockReleased = "lock-released", 410, NO;
+    LockReleased = "lock-released", NO;
     /// Somebody ended the lock.
-    LockBroken = "lock-broken", 410, NO;
+    LockBroken = "lock-broken", NO;
     /// Somebody took the lock over.
-    LockTakenOver = "lock-taken-over", 410, NO;
+    LockTakenOver = "lock-taken-over", NO;
     /// The lock was handed over.
-    LockHandedOver = "lock-handed-over", 410, NO;
+    LockHandedOver = "lock-handed-over", NO;
     /// The lock is somebody else's.
-    LockNotYours = "lock-not-yours", 410, NO;
+    LockNotYours = "lock-not-yours", NO;
     /// The lock is one of another aggregate.
-    LockOfAnother = "lock-of-another", 410, NO;
+    LockOfAnother = "lock-of-another", NO;
     /// The lock is shared, to read only.
-    LockShared = "lock-shared", 410, NO;
+    LockShared = "lock-shared", NO;
     /// Some locks of a set have ended.
-    SetEnded = "set-ended", 410, NO;
+    SetEnded = "set-ended", NO;
     /// The holder changed since somebody looked.
-    HolderChanged = "holder-changed", 409, NO;
+    HolderChanged = "holder-changed", NO;
     /// They may not take over from this holder.
-    TakeOverNotPermitted = "take-over-not-permitted", 403, NO;
+    TakeOverNotPermitted = "take-over-not-permitted", NO;
     /// The holder has to be given a reason.
-    NoReason = "no-reason", 422, NO;
+    NoReason = "no-reason", NO;
     /// A reason, note or message is too long.
-    TextTooLong = "text-too-long", 422, NO;
+    TextTooLong = "text-too-long", NO;
     /// A reason, note or message has control characters in it.
-    TextNotPlain = "text-not-plain", 422, NO;
+    TextNotPlain = "text-not-plain", NO;
     /// The lock is advisory and excludes nobody.
-    AdvisoryLock = "advisory-lock", 422, NO;
+    AdvisoryLock = "advisory-lock", NO;
     /// The lock is shared by those who read.
-    SharedLock = "shared-lock", 422, NO;
+    SharedLock = "shared-lock", NO;
     /// They do not ask for the lock.
-    NotAsked = "not-asked", 404, NO;
+    NotAsked = "not-asked", NO;
     /// No page has so many entries.
-    PageSize = "page-size", 400, NO;
+    PageSize = "page-size", NO;
     /// The place is one in another list.
-    ForeignCursor = "foreign-cursor", 400, NO;
+    ForeignCursor = "foreign-cursor", NO;
     /// No list can be narrowed down to such a text.
-    InvalidFilter = "invalid-filter", 422, NO;
+    InvalidFilter = "invalid-filter", NO;
     /// What is to be swept may still be asked for.
-    TooYoung = "too-young", 422, NO;
+    TooYoung = "too-young", NO;
     /// The database could not do it just now. Nothing was changed.
-    Unavailable = "unavailable", 503, YES;
+    Unavailable = "unavailable", YES;
     /// The database cannot be opened or reached.
-    Unreachable = "unreachable", 503, NO;
+    Unreachable = "unreachable", NO;
     /// The database can only be read.
-    ReadOnly = "read-only", 503, NO;
+    ReadOnly = "read-only", NO;
     /// The database file is not the one that was opened.
-    FileLost = "file-lost", 503, NO;
+    FileLost = "file-lost", NO;
     /// Nobody knows whether it was done; the same request with the same lock id may be sent again.
-    NoAnswer = "no-answer", 503, YES;
+    NoAnswer = "no-answer", YES;
     /// A row of a child was changed without the version of its aggregate being raised.
-    ChildGone = "child-gone", 409, YES;
+    ChildGone = "child-gone", YES;
     /// The application's own statement ended the transaction.
-    TransactionEnded = "transaction-ended", 500, NO;
+    TransactionEnded = "transaction-ended", NO;
     /// The database was closed by this program.
-    Closed = "closed", 503, NO;
+    Closed = "closed", NO;
     /// Nobody knows whether it was committed.
-    OutcomeUnknown = "outcome-unknown", 500, NO;
+    OutcomeUnknown = "outcome-unknown", NO;
     /// This database, or this build, cannot do it.
-    Unsupported = "unsupported", 501, NO;
+    Unsupported = "unsupported", NO;
     /// The database failed, or what is stored does not fit. The reason is in the error, for who runs the program.
-    Failed = "failed", 500, NO;
+    Failed = "failed", NO;
 }
 
 impl fmt::Display for ErrorCode {
@@ -176,11 +170,6 @@ macro_rules! answers {
             /// Whether the same work, done again as a whole, may succeed.
             pub fn is_retryable(&self) -> bool {
                 self.code().is_retryable()
-            }
-
-            /// The HTTP status that says it.
-            pub fn status(&self) -> u16 {
-                self.code().status()
             }
         }
     )*};
@@ -407,13 +396,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_code_has_a_name_of_its_own_and_a_status_of_an_error() {
+    fn every_code_has_a_name_of_its_own() {
         let mut names: Vec<_> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), ErrorCode::ALL.len());
         for code in ErrorCode::ALL {
-            assert!((400..600).contains(&code.status()), "{code}");
             assert!(code.as_str().bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'), "{code}");
         }
     }

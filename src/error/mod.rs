@@ -1,4 +1,4 @@
-//! One enum per question. Each variant has one cause, one HTTP status, and says whether trying again can help.
+//! One enum per question. Each variant has one cause and one [`ErrorCode`], which says whether another attempt may succeed.
 //!
 //! | question | enum |
 //! |---|---|

@@ -234,8 +234,9 @@ impl LockManager {
     /// [`LeaseError::NoLock`] when there is nothing (any more) to give back; the transaction goes on.
     pub async fn release_within(&self, tx: &mut Transaction, id: &LockId) -> Result<(), LeaseError> {
         let release = async {
-            let released = tx.usable()?.release_lock(&self.proof(id)).await;
-            let released = self.lease(id, tx.note(released)?)?;
+            let proof = self.proof(id);
+            let released = tx.database.run(async |tx| tx.release_lock(&proof).await).await?;
+            let released = self.lease(id, released)?;
             tx.news.touched(&released.key);
             Ok(released)
         };
@@ -251,8 +252,9 @@ impl LockManager {
     /// [`LeaseError::NoLock`]: do not save. Also with a shared lease: [`LeaseLossReason::SharedOnly`](crate::lease::LeaseLossReason::SharedOnly).
     pub async fn guard(&self, tx: &mut Transaction, id: &LockId) -> Result<Lease, LeaseError> {
         let guard = async {
-            let guarded = tx.usable()?.guard(&self.proof(id)).await;
-            self.lease(id, tx.note(guarded)?.and_then(Holder::may_save))
+            let proof = self.proof(id);
+            let guarded = tx.database.run(async |tx| tx.guard(&proof).await).await?;
+            self.lease(id, guarded.and_then(Holder::may_save))
         };
         seen(self.metrics(), "guard", None, guard).await
     }

@@ -75,8 +75,8 @@ impl LockManager {
         check_token(&key, &seen)?;
         let mut tx = repository.database.begin().await?;
         // First the lease, then the aggregate: the order of every save under a lease.
-        let resumed = tx.usable()?.resume(&self.proof(lock), &key).await;
-        let holder = match tx.note(resumed)? {
+        let proof = self.proof(lock);
+        let holder = match tx.database.run(async |tx| tx.resume(&proof, &key).await).await? {
             Resumption::Resumed(holder) => holder,
             Resumption::Held(holder) => {
                 return Err(Error::AlreadyLocked(Box::new(self.seen_by(holder, self.owner.as_deref()))));

@@ -100,11 +100,11 @@ mod column;
 mod versioned;
 
 use async_trait::async_trait;
-use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr, Statement};
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, Statement};
 use tokio::sync::Mutex;
 
 use crate::error::DatabaseError;
-use crate::storage::sea_orm::{Failure, SeaOrmStatements};
+use crate::storage::sea_orm::Failure;
 use crate::unit_of_work::transaction::Transaction;
 
 pub use versioned::{Versioned, VersionedActiveModel};
@@ -125,29 +125,15 @@ impl Transaction {
     /// # Errors
     /// [`DatabaseError::Poisoned`] when something had failed.
     pub fn sea_orm(&mut self) -> Result<SeaOrm<'_>, DatabaseError> {
-        let dialect = self.usable()?.as_sea_orm().dialect();
-        self.note(Ok(()))?;
+        let dialect = self.database.lend()?.as_sea_orm().dialect();
         Ok(SeaOrm { transaction: Mutex::new(self), dialect })
     }
 }
 
-/// What is asked for one statement; its result goes through [`note`].
-fn usable(transaction: &mut Transaction, kind: Kind) -> Result<&mut dyn SeaOrmStatements, DbErr> {
-    match transaction.usable() {
-        Ok(backend) => Ok(backend.as_sea_orm()),
-        Err(poisoned) => Err(kind(Failure::from(poisoned).into_runtime_error())),
-    }
+/// What a failed statement means to the transaction. SeaORM gets the failure in the form that it knows.
+fn meaning(failure: &Failure) -> DatabaseError {
+    failure.meaning.clone()
 }
-
-/// The transaction keeps what an error means to it, and SeaORM gets it in the form that it knows.
-fn note<T>(transaction: &mut Transaction, kind: Kind, result: Result<T, Failure>) -> Result<T, DbErr> {
-    let meaning = result.as_ref().err().map(|failure| failure.meaning.clone());
-    let _noted = transaction.note(meaning.map_or(Ok(()), Err));
-    result.map_err(|failure| kind(failure.into_runtime_error()))
-}
-
-/// Which of SeaORM's errors it is.
-type Kind = fn(RuntimeErr) -> DbErr;
 
 #[async_trait]
 impl ConnectionTrait for SeaOrm<'_> {
@@ -157,14 +143,14 @@ impl ConnectionTrait for SeaOrm<'_> {
 
     async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
         let mut transaction = self.transaction.lock().await;
-        let done = usable(&mut transaction, DbErr::Exec)?.execute(statement).await;
-        note(&mut transaction, DbErr::Exec, done)
+        let done = transaction.database.run_as(async |tx| tx.as_sea_orm().execute(statement).await, meaning).await;
+        done.map_err(|failure| DbErr::Exec(failure.into_runtime_error()))
     }
 
     async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
         let mut transaction = self.transaction.lock().await;
-        let done = usable(&mut transaction, DbErr::Exec)?.execute_unprepared(sql).await;
-        note(&mut transaction, DbErr::Exec, done)
+        let done = transaction.database.run_as(async |tx| tx.as_sea_orm().execute_unprepared(sql).await, meaning).await;
+        done.map_err(|failure| DbErr::Exec(failure.into_runtime_error()))
     }
 
     async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
@@ -173,8 +159,8 @@ impl ConnectionTrait for SeaOrm<'_> {
 
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
         let mut transaction = self.transaction.lock().await;
-        let done = usable(&mut transaction, DbErr::Query)?.query(statement).await;
-        note(&mut transaction, DbErr::Query, done)
+        let done = transaction.database.run_as(async |tx| tx.as_sea_orm().query(statement).await, meaning).await;
+        done.map_err(|failure| DbErr::Query(failure.into_runtime_error()))
     }
 }
 

@@ -126,16 +126,14 @@ async fn change<A: Aggregate>(
     when: &Test,
 ) -> Result<u64, Error> {
     let mapping = A::mapping();
-    let matching = tx.usable()?.lock_matching(mapping, when).await;
-    let matching = tx.note(matching)?;
+    let matching = tx.database.run(async |tx| tx.lock_matching(mapping, when).await).await?;
     let ids: Vec<A::Id> = matching.iter().map(id_of::<A>).collect::<Result<_, _>>()?;
     if mapping.revisions > 0 || ids.iter().any(|id| tx.knows(&LockKey::of::<A>(id))) {
         return one_by_one(repository, tx, &ids, set).await;
     }
     let author = tx.author.clone();
     let change = BulkChange { mapping, set, when, author: &author };
-    let changed = tx.usable()?.update_matching(&change).await;
-    Ok(tx.note(changed)?)
+    Ok(tx.database.run(async |tx| tx.update_matching(&change).await).await?)
 }
 
 fn id_of<A: Aggregate>(row: &Row) -> Result<A::Id, MappingError> {

@@ -28,10 +28,7 @@ impl Transaction {
     ) -> Result<Opened, DatabaseError> {
         let rows = match mapping.revisions {
             0 => None,
-            _ => {
-                let rows = self.usable()?.state_at(mapping, key, version).await;
-                self.note(rows)?
-            }
+            _ => self.database.run(async |tx| tx.state_at(mapping, key, version).await).await?,
         };
         Ok(Opened { version, rows: rows.map(Arc::new) })
     }
@@ -49,8 +46,8 @@ impl Transaction {
         let changed = match &now {
             None => None,
             Some(now) => {
-                let changed = self.usable()?.latest_change(mapping, key, &now.rows.root[..mapping.root.key]).await;
-                self.note(changed)?
+                let id = &now.rows.root[..mapping.root.key];
+                self.database.run(async |tx| tx.latest_change(mapping, key, id).await).await?
             }
         };
         Ok(VersionConflict {

@@ -5,6 +5,7 @@ pub(crate) mod bulk_update;
 pub(crate) mod database;
 mod explain;
 pub(crate) mod lock_set;
+mod poisonable;
 pub(crate) mod repeatable;
 pub(crate) mod repository;
 pub(crate) mod retry;

@@ -94,8 +94,8 @@ impl<A: Aggregate> Repository<A> {
         let (mapping, key, expected) = (A::mapping(), LockKey::of::<A>(id), expected.into());
         check_token(&key, &expected)?;
         tx.record_order(&key);
-        let held = tx.usable()?.hold_version(mapping, &id_values(id)).await;
-        match tx.note(held)? {
+        let values = id_values(id);
+        match tx.database.run(async |tx| tx.hold_version(mapping, &values).await).await? {
             Some(version) if version == expected.version => Ok(()),
             None => Err(not_found(&key)),
             Some(_) => {
@@ -142,8 +142,9 @@ impl<A: Aggregate> Repository<A> {
     ) -> Result<SkipLocked<A>, Error> {
         let (mapping, key) = (A::mapping(), LockKey::of::<A>(id));
         tx.record_order(&key);
-        let stored = tx.usable()?.load_unlocked(mapping, &id_values(id), mode).await;
-        let Ok(stored) = tx.note(stored)? else { return Ok(SkipLocked::HeldByOther) };
+        let values = id_values(id);
+        let stored = tx.database.run(async |tx| tx.load_unlocked(mapping, &values, mode).await).await?;
+        let Ok(stored) = stored else { return Ok(SkipLocked::HeldByOther) };
         if let Some(stored) = &stored {
             tx.loaded(&key, mapping, stored, mode);
         }

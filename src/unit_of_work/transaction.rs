@@ -1,4 +1,4 @@
-//! A transaction that cannot lie.
+//! A transaction: everything in it is committed, or nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +15,7 @@ use crate::row_lock::order::LockOrder;
 use crate::storage::operation::{OperationId, resolve};
 use crate::storage::{Authorship, Backend, BackendTransaction, Save, Saved};
 use crate::unit_of_work::explain::Opened;
+use crate::unit_of_work::poisonable::Poisonable;
 use crate::unit_of_work::retry::{RetryReason, random_fraction};
 use crate::unit_of_work::versions::{Versions, Watched};
 use crate::watch::{Hub, News};
@@ -25,10 +26,8 @@ use crate::watch::{Hub, News};
 /// operation and [`commit`](Transaction::commit) fail with the first cause. So a commit that says `Ok` has committed all
 /// of it.
 pub struct Transaction {
-    inner: Box<dyn BackendTransaction>,
-    /// Why nothing can be committed any more. Set before each operation and cleared after it, so that an operation
-    /// whose future was dropped in the middle poisons as well.
-    poisoned: Option<DatabaseError>,
+    /// The database's side of it, and the only way to it.
+    pub(crate) database: Poisonable,
     pub(crate) author: Authorship,
     /// The versions it relies upon and those it has raised.
     versions: Versions,
@@ -38,8 +37,6 @@ pub struct Transaction {
     resolver: Option<Arc<dyn Backend>>,
     /// What those who watch are told after the commit.
     pub(crate) news: News,
-    /// Whether nothing was done in it yet.
-    fresh: bool,
 }
 
 /// How often a call is run that gave way to other transactions, if it is the first of its own.
@@ -55,7 +52,7 @@ impl Transaction {
     ) -> Self {
         let lock_order = order.map(|order| (Vec::new(), order));
         let (versions, news) = (Versions::default(), News::new(hub));
-        Transaction { inner, poisoned: None, author, versions, lock_order, resolver, news, fresh: true }
+        Transaction { database: Poisonable::new(inner), author, versions, lock_order, resolver, news }
     }
 
     /// Says who makes the changes of this transaction. Later conflicts name them. Somebody who cannot be an owner is refused by the
@@ -81,8 +78,8 @@ impl Transaction {
     /// [`DatabaseError::Poisoned`] when something had failed before, and with [`DatabaseError::CommitUnknown`] when the
     /// database's answer was lost; with every other error nothing was committed.
     pub async fn commit(mut self) -> Result<(), Error> {
-        if let Some(first) = self.poisoned.take() {
-            return self.give_up(DatabaseError::Poisoned(Box::new(first)).into()).await;
+        if let Err(poisoned) = self.database.check() {
+            return self.give_up(poisoned.into()).await;
         }
         if let Err(error) = self.author.check() {
             return self.give_up(error).await;
@@ -94,10 +91,10 @@ impl Transaction {
             }
         }
         match self.resolver {
-            None => self.inner.commit(None).await?,
+            None => self.database.commit(None).await?,
             Some(resolver) => {
                 let operation = OperationId::random()?;
-                match self.inner.commit(Some(&operation)).await {
+                match self.database.commit(Some(&operation)).await {
                     Err(DatabaseError::CommitUnknown(cause)) => match resolve(&resolver, &operation).await {
                         Some(true) => {}
                         Some(false) => return Err(DatabaseError::ConnectionLost(cause).into()),
@@ -113,7 +110,7 @@ impl Transaction {
 
     /// Rolls back, and says what was the matter. (That the rollback had no answer as well tells nobody more.)
     async fn give_up(self, first: Error) -> Result<(), Error> {
-        if let Err(error) = self.inner.rollback().await {
+        if let Err(error) = self.database.rollback().await {
             tracing::debug!(%error, "the rollback of a transaction that could not be committed had no answer");
         }
         Err(first)
@@ -130,8 +127,8 @@ impl Transaction {
                 Saved::Stale(now) => now,
             }
         } else {
-            let held = self.usable()?.hold_version(mapping, id).await;
-            if self.note(held)? == Some(stored.version) {
+            let held = self.database.run(async |tx| tx.hold_version(mapping, id).await).await?;
+            if held == Some(stored.version) {
                 return Ok(());
             }
             self.load(key, mapping, id, LockMode::PessimisticRead).await?
@@ -148,7 +145,7 @@ impl Transaction {
     /// [`TransactionEnded`](DatabaseError::TransactionEnded): the application's own statement had ended it before, and what it
     /// committed stays.
     pub async fn rollback(self) -> Result<(), DatabaseError> {
-        self.inner.rollback().await
+        self.database.rollback().await
     }
 
     /// Loads an aggregate, locked as the mode says.
@@ -162,8 +159,7 @@ impl Transaction {
         if mode.is_pessimistic() {
             self.record_order(key);
         }
-        let stored = self.usable()?.load(mapping, id, mode).await;
-        let stored = self.note(stored)?;
+        let stored = self.database.run(async |tx| tx.load(mapping, id, mode).await).await?;
         if let Some(stored) = &stored {
             self.loaded(key, mapping, stored, mode);
         }
@@ -183,8 +179,7 @@ impl Transaction {
         rows: &Rows,
     ) -> Result<Option<Version>, DatabaseError> {
         let author = self.author.clone();
-        let inserted = self.usable()?.insert(mapping, key, rows, &author).await;
-        let inserted = self.note(inserted)?;
+        let inserted = self.database.run(async |tx| tx.insert(mapping, key, rows, &author).await).await?;
         if let Some(version) = inserted {
             self.versions.written(key, version);
             self.news.saved(key, version, mapping.revisions > 0);
@@ -202,8 +197,8 @@ impl Transaction {
         rows: &Rows,
     ) -> Result<Saved, DatabaseError> {
         let (author, to) = (self.author.clone(), self.version_after(mapping, key, from)?);
-        let saved = self.usable()?.save(&Save { mapping, key, from, to, diff, rows, author: &author }).await;
-        let saved = self.note(saved)?;
+        let save = Save { mapping, key, from, to, diff, rows, author: &author };
+        let saved = self.database.run(async |tx| tx.save(&save).await).await?;
         if let Saved::Done = saved {
             self.versions.written(key, to);
             self.news.saved(key, to, mapping.revisions > 0);
@@ -237,8 +232,7 @@ impl Transaction {
         key: &LockKey,
         old: &Stored,
     ) -> Result<Saved, DatabaseError> {
-        let deleted = self.usable()?.delete(mapping, key, old).await;
-        let deleted = self.note(deleted)?;
+        let deleted = self.database.run(async |tx| tx.delete(mapping, key, old).await).await?;
         if let Saved::Done = deleted {
             self.versions.deleted(key);
         }
@@ -255,7 +249,7 @@ impl Transaction {
 
     /// Whether nothing was done in it yet: then what is done first can be done again, should it have to give way to others.
     pub(crate) fn is_fresh(&self) -> bool {
-        self.fresh
+        self.database.is_fresh()
     }
 
     /// Begins anew, where what has just failed gave way to another transaction, after so many attempts. Whether it did. Only for
@@ -270,35 +264,13 @@ impl Transaction {
         }
         // Those that met do not meet again.
         tokio::time::sleep(attempts * Duration::from_millis(10).mul_f64(random_fraction())).await;
-        self.inner.begin_again().await?;
-        (self.poisoned, self.versions) = (None, Versions::default());
+        self.database.begin_again().await?;
+        self.versions = Versions::default();
         self.news.forget();
         if let Some((held, _)) = &mut self.lock_order {
             held.clear();
         }
         Ok(true)
-    }
-
-    /// Fails with the first cause where nothing can be committed any more.
-    fn unpoisoned(&self) -> Result<(), DatabaseError> {
-        match &self.poisoned {
-            Some(first) => Err(DatabaseError::Poisoned(Box::new(first.clone()))),
-            None => Ok(()),
-        }
-    }
-
-    /// The backend's transaction, for one operation; the operation's result goes through [`note`](Self::note).
-    pub(crate) fn usable(&mut self) -> Result<&mut dyn BackendTransaction, DatabaseError> {
-        self.unpoisoned()?;
-        self.fresh = false;
-        self.poisoned = Some(DatabaseError::Cancelled);
-        Ok(self.inner.as_mut())
-    }
-
-    /// Lifts the poison when the operation went well.
-    pub(crate) fn note<T>(&mut self, result: Result<T, DatabaseError>) -> Result<T, DatabaseError> {
-        self.poisoned = result.as_ref().err().cloned();
-        result
     }
 }
 
@@ -312,9 +284,7 @@ impl Transaction {
     /// # Errors
     /// [`DatabaseError::Unsupported`] when this is not SQLite, [`DatabaseError::Poisoned`] when something had failed.
     pub fn sqlite(&mut self) -> Result<&mut sqlx::SqliteConnection, DatabaseError> {
-        self.unpoisoned()?;
-        self.fresh = false;
-        self.inner.as_sqlite().ok_or(DatabaseError::Unsupported("this database is not SQLite"))
+        self.database.lend()?.as_sqlite().ok_or(DatabaseError::Unsupported("this database is not SQLite"))
     }
 }
 
@@ -328,9 +298,7 @@ impl Transaction {
     /// # Errors
     /// [`DatabaseError::Unsupported`] when this is not PostgreSQL, [`DatabaseError::Poisoned`] when something had failed.
     pub fn postgres(&mut self) -> Result<&mut sqlx::PgConnection, DatabaseError> {
-        self.unpoisoned()?;
-        self.fresh = false;
-        self.inner.as_postgres().ok_or(DatabaseError::Unsupported("this database is not PostgreSQL"))
+        self.database.lend()?.as_postgres().ok_or(DatabaseError::Unsupported("this database is not PostgreSQL"))
     }
 }
 
@@ -347,14 +315,12 @@ impl Transaction {
     /// [`DatabaseError::Unsupported`] when this is neither MariaDB nor MySQL, [`DatabaseError::Poisoned`] when something
     /// had failed.
     pub fn mysql(&mut self) -> Result<&mut sqlx::MySqlConnection, DatabaseError> {
-        self.unpoisoned()?;
-        self.fresh = false;
-        self.inner.as_mysql().ok_or(DatabaseError::Unsupported("this database is neither MariaDB nor MySQL"))
+        self.database.lend()?.as_mysql().ok_or(DatabaseError::Unsupported("this database is neither MariaDB nor MySQL"))
     }
 }
 
 impl std::fmt::Debug for Transaction {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Transaction").field("poisoned", &self.poisoned).field("author", &self.author).finish()
+        f.debug_struct("Transaction").field("database", &self.database).field("author", &self.author).finish()
     }
 }

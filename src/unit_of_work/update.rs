@@ -255,8 +255,9 @@ impl<'a, A: Aggregate> Update<'a, A> {
         }
         if let Lock::Held { id, release: true } = &self.lock {
             let release = async {
-                let released = tx.usable()?.release_lock(&self.proof(id)).await;
-                tx.note(released)?.map_err(|no_lock| Error::NoLock(Box::new(no_lock.seen_by(self.author_id()))))
+                let proof = self.proof(id);
+                let released = tx.database.run(async |tx| tx.release_lock(&proof).await).await?;
+                released.map_err(|no_lock| Error::NoLock(Box::new(no_lock.seen_by(self.author_id()))))
             };
             let metrics = self.database().batch().metrics();
             let released = seen(metrics, "release_within", Some(&A::mapping().name), release).await?;
@@ -286,8 +287,9 @@ impl<'a, A: Aggregate> Update<'a, A> {
             },
             Lock::Held { id, .. } => {
                 let guard = async {
-                    let guarded = tx.usable()?.guard(&self.proof(id)).await;
-                    match tx.note(guarded)?.and_then(Holder::may_save) {
+                    let proof = self.proof(id);
+                    let guarded = tx.database.run(async |tx| tx.guard(&proof).await).await?;
+                    match guarded.and_then(Holder::may_save) {
                         Ok(holder) if holder.key == *key => Ok(holder),
                         Ok(holder) => {
                             let no_lock =
@@ -306,8 +308,7 @@ impl<'a, A: Aggregate> Update<'a, A> {
     /// it would keep everybody's questions to the lock table waiting.
     async fn key_state(&self, tx: &mut Transaction, key: &LockKey) -> Result<KeyState, DatabaseError> {
         for _ in 0..3 {
-            let state = tx.usable()?.key_state(key).await;
-            match tx.note(state)? {
+            match tx.database.run(async |tx| tx.key_state(key).await).await? {
                 KeyState::NoRow => {
                     patience::within(self.wait.budget(), self.database().backend().make_row(key)).await?;
                 }

@@ -188,5 +188,5 @@ pub async fn who_loses_a_lock_by_a_moment_is_told_to_try_again(t: &TestDb) {
     tx.commit().await.unwrap();
     let lost = asking.await.unwrap().unwrap_err();
     assert!(matches!(&lost, LockError::LockingFailed { key: lost } if *lost == key), "{lost:?}");
-    assert_eq!((lost.status(), lost.is_retryable()), (409, true));
+    assert_eq!((lost.code(), lost.is_retryable()), (tenure::error::ErrorCode::LockingFailed, true));
 }

@@ -93,7 +93,10 @@ pub async fn a_child_that_is_gone_is_an_error_and_nothing_is_saved(t: &TestDb) {
         let mut tx = t.db.begin().await.unwrap();
         let error = t.orders.save(&mut tx, &mut order).await.unwrap_err();
         let Error::Database(DatabaseError::ChildGone { table }) = &error else { panic!("{error:?}") };
-        assert_eq!((&**table, error.is_retryable(), error.status()), ("test_order_line", true, 409));
+        assert_eq!(
+            (&**table, error.is_retryable(), error.code()),
+            ("test_order_line", true, tenure::error::ErrorCode::ChildGone)
+        );
         let committed = tx.commit().await.unwrap_err();
         assert!(matches!(committed, Error::Database(DatabaseError::Poisoned(_))), "{committed:?}");
         assert_eq!(t.stored(&no).await.1, version(1));

@@ -24,7 +24,7 @@ fn refused(answer: Result<Lease, LockError>) {
     let Err(error @ LockError::LimitReached { limit: Limit::LocksPerOwner, most: 2 }) = answer else {
         panic!("expected the limit, found {answer:?}")
     };
-    assert_eq!(error.status(), 429);
+    assert_eq!(error.code(), tenure::error::ErrorCode::LimitReached);
     assert!(error.to_string().contains("locks_per_owner"), "{error}");
 }
 
@@ -109,7 +109,7 @@ pub async fn only_so_many_ask_for_one_lock_until_one_of_them_goes(t: &TestDb) {
     let Err(error @ RequestError::LimitReached { limit: Limit::AskersPerLock, most: 2 }) = refused else {
         panic!("{refused:?}")
     };
-    assert_eq!(error.status(), 429);
+    assert_eq!(error.code(), tenure::error::ErrorCode::LimitReached);
     t.clock.advance(tenure::lease::TransferRequest::TTL / 2);
     locks.request(&key, 1, &second, "please").await.unwrap();
     t.clock.advance(tenure::lease::TransferRequest::TTL / 2);

@@ -21,7 +21,7 @@ pub async fn a_second_person_is_told_who_holds_it_since_when_and_for_how_long(t:
     t.clock.advance(MINUTE);
     let Err(LockError::AlreadyLocked(holder)) = t.locks.try_lock(&key, &lee()).await else { panic!("granted twice") };
     assert_eq!((&holder.key, &holder.owner, holder.since, holder.remaining), (&key, &kim(), since, TTL - MINUTE));
-    assert_eq!(LockError::AlreadyLocked(holder).status(), 423);
+    assert_eq!(LockError::AlreadyLocked(holder).code(), tenure::error::ErrorCode::AlreadyLocked);
 }
 
 pub async fn the_same_person_in_another_tab_is_refused_as_well(t: &TestDb) {

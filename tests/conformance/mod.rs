@@ -132,7 +132,7 @@ macro_rules! conformance {
                 another_spelling_of_an_id_is_refused_with_the_stored_one,
                 a_lease_on_another_spelling_saves_nothing,
                 another_spelling_is_not_inserted_beside_the_stored_one,
-                another_spelling_says_404_and_is_not_tried_again;
+                another_spelling_is_an_error_of_its_own_and_not_retried;
             former_life:
                 a_new_aggregate_goes_on_from_the_version_of_the_deleted_one,
                 a_token_of_a_deleted_aggregate_is_stale,

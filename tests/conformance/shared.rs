@@ -116,7 +116,10 @@ pub async fn a_share_does_not_allow_to_save_and_keeps_others_from_it(t: &TestDb)
 pub async fn a_type_whose_policy_does_not_share_has_no_shares(t: &TestDb) {
     for key in [key(), LockKey::new("Note", random())] {
         let refused = t.locks.try_lock_shared(&key, &kim()).await;
-        assert!(matches!(&refused, Err(error @ LockError::NotShared { .. }) if error.status() == 422), "{refused:?}");
+        assert!(
+            matches!(&refused, Err(error @ LockError::NotShared { .. }) if error.code() == tenure::error::ErrorCode::NotShared),
+            "{refused:?}"
+        );
     }
 }
 

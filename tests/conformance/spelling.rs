@@ -80,9 +80,9 @@ pub async fn another_spelling_is_not_inserted_beside_the_stored_one(t: &TestDb) 
     assert_eq!(tags.get(&stored).await.unwrap().unwrap().version(), version(1));
 }
 
-pub async fn another_spelling_says_404_and_is_not_tried_again(t: &TestDb) {
+pub async fn another_spelling_is_an_error_of_its_own_and_not_retried(t: &TestDb) {
     let (tags, _, small) = tag(t).await;
     let error = tags.get(&small).await.unwrap_err();
-    assert_eq!((error.status(), error.is_retryable()), (404, false));
+    assert_eq!((error.code(), error.is_retryable()), (tenure::error::ErrorCode::OtherSpelling, false));
     assert!(!matches!(error, Error::Database(DatabaseError::Other(_))), "{error}");
 }

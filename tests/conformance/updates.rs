@@ -96,7 +96,7 @@ pub async fn a_command_that_the_domain_refuses_passes_untouched_and_changes_noth
 
 pub async fn an_update_of_nothing_is_not_found(t: &TestDb) {
     let refused = failed(t.orders.update(&random()).expecting(Version::FIRST).run(Order::ship).await);
-    assert_eq!((refused.status(), matches!(refused, Error::NotFound { .. })), (404, true));
+    assert_eq!((refused.code(), matches!(refused, Error::NotFound { .. })), (tenure::error::ErrorCode::NotFound, true));
 }
 
 pub async fn of_many_saves_on_the_same_version_one_wins(t: &TestDb) {

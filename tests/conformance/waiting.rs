@@ -119,7 +119,7 @@ pub async fn a_wait_ends_at_its_time_and_says_who_holds_the_lock(t: &TestDb) {
     t.locks.try_lock(&key, &kim()).await.unwrap();
     for wait in [Duration::ZERO, Duration::from_millis(30)] {
         let late = t.locks.lock(&key, &lee()).within(wait).await.unwrap_err();
-        assert_eq!((late.status(), late.is_retryable()), (423, true));
+        assert_eq!((late.code(), late.is_retryable()), (tenure::error::ErrorCode::LockTimeout, true));
         assert!(late.to_string().contains("Kim Minji"), "{late}");
         let LockError::LockTimeout { key: of, waited, holder: Some(holder) } = late else { panic!("{late:?}") };
         assert_eq!((of, holder.owner, holder.generation), (key.clone(), kim(), 1));

@@ -129,7 +129,10 @@ pub async fn a_save_ends_at_its_limit_when_the_network_is_silent(kind: Kind) {
         let asked = Instant::now();
         let failed = bank.accounts.update(&no).within(Duration::from_millis(500)).run(deposit).await.unwrap_err();
         assert!(asked.elapsed() < GENEROUS, "{:?} of 500 ms: {failed}", asked.elapsed());
-        assert!(matches!(&failed, UpdateError::Failed(error) if error.status() == 503), "{failed:?}");
+        assert!(
+            matches!(&failed, UpdateError::Failed(error) if error.code() == tenure::error::ErrorCode::Unavailable),
+            "{failed:?}"
+        );
         assert!(failed.is_retryable(), "{failed:?}");
     }
     bank.proxy.recover();
@@ -180,7 +183,7 @@ pub async fn a_lock_whose_answer_is_lost_is_unknown_and_can_be_asked_for_again(k
     bank.proxy.lose_answer_to("the answer is lost");
     let lost = locks.try_lock_as(&key, &kim, id.clone()).await;
     let Err(LockError::Database(error @ DatabaseError::OutcomeUnknown(_))) = lost else { panic!("{lost:?}") };
-    assert_eq!((error.status(), error.is_retryable()), (503, true));
+    assert_eq!((error.code(), error.is_retryable()), (tenure::error::ErrorCode::NoAnswer, true));
     assert!(error.to_string().contains("ask again with the same lock id"), "{error}");
     let lease = locks.try_lock_as(&key, &kim, id.clone()).await.unwrap();
     assert_eq!((lease.generation, lease.id()), (1, &id), "it was granted the first time");

@@ -61,7 +61,10 @@ async fn a_server_that_is_killed_in_the_middle_keeps_what_was_acknowledged_and_i
     let lost = half_done.commit().await.unwrap_err();
     assert!(matches!(lost, Error::Database(DatabaseError::CommitUnknown(_))), "{lost:?}");
     let down = accounts.update(&"a".into()).run(deposit).await.unwrap_err();
-    assert!(matches!(&down, UpdateError::Failed(error) if error.status() == 503 && error.is_retryable()), "{down:?}");
+    assert!(
+        matches!(&down, UpdateError::Failed(error) if error.code() == tenure::error::ErrorCode::Unavailable && error.is_retryable()),
+        "{down:?}"
+    );
     server.restart().unwrap();
     // Connections of before are dead. Each is noticed once, and replaced; none blocks the program.
     let mut tries = 0;

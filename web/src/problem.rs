@@ -1,6 +1,7 @@
 //! Refusals that explain themselves: RFC 9457 problem details with a stable `code` and the actions that are left.
 
 mod of_error;
+mod status;
 
 use std::time::UNIX_EPOCH;
 
@@ -10,6 +11,8 @@ use axum::response::{IntoResponse, Response};
 use problem_details::ProblemDetails;
 use serde::Serialize;
 use tenure::lease::Holder;
+
+pub use status::status;
 
 /// A refusal. It answers a request as `application/problem+json`.
 #[derive(Debug, Clone)]

@@ -239,7 +239,8 @@ pub(super) fn method_not_allowed(frame: Frame) -> Response {
 /// 503 or 500: the database. What it said is for the log.
 pub(super) fn database(frame: Frame, error: &DatabaseError, again: Option<(Retry, &Fields)>) -> Response {
     let t = frame.t;
-    let status = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let status =
+        StatusCode::from_u16(tenure_web::problem::status(error.code())).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     tracing::error!(error = error as &dyn std::error::Error, status = status.as_u16(), "a use case failed");
     let page = match error {
         DatabaseError::CommitUnknown(_) => {

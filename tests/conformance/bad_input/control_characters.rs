@@ -47,7 +47,7 @@ pub async fn control_characters_are_in_no_key_owner_or_reason(t: &TestDb) {
         }
         let broken = locks.break_lock(&held.key, held.generation, &lee(), bad).await;
         assert!(matches!(broken, Err(BreakError::ReasonNotPlain)), "{bad:?}: {broken:?}");
-        assert_eq!(broken.unwrap_err().status(), 422);
+        assert_eq!(broken.unwrap_err().code(), tenure::error::ErrorCode::TextNotPlain);
         let taken = locks.take_over(&held.key, held.generation, &lee(), LockId::random(), bad).await;
         assert!(matches!(taken, Err(TakeOverError::ReasonNotPlain)), "{bad:?}: {taken:?}");
         let asked = locks.request(&held.key, held.generation, &lee(), bad).await;
@@ -66,7 +66,7 @@ pub async fn control_characters_narrow_no_list_down(t: &TestDb) {
         for list in [t.locks.list().of_type(bad), t.locks.list().owned_by(bad)] {
             let listed = list.run().await;
             assert!(matches!(listed, Err(ListError::InvalidFilter { .. })), "{bad:?}: {listed:?}");
-            assert_eq!(listed.unwrap_err().status(), 422);
+            assert_eq!(listed.unwrap_err().code(), tenure::error::ErrorCode::InvalidFilter);
         }
         let (by_id, by_type) = (LockKey::new("Order", bad), LockKey::new(bad, "1"));
         let histories = [

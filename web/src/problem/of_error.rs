@@ -13,7 +13,7 @@ use tenure::{
     lease::{LeaseLossReason, NoLock},
 };
 
-use super::{HeldNow, Person, Problem};
+use super::{HeldNow, Person, Problem, status};
 
 /// What a person reads first, and what they can do next, in the order of the buttons.
 fn words(code: ErrorCode) -> (&'static str, &'static [&'static str]) {
@@ -88,7 +88,7 @@ fn instead(code: ErrorCode) -> Option<&'static str> {
             Some("The database's answer was lost on the way. Load it again to see whether it was saved.")
         }
         ErrorCode::Unsupported => Some("The database of this server cannot do it. Nothing was changed."),
-        code if code.status() >= 500 => Some("Nothing was changed. The reason is in the server's log."),
+        code if status(code) >= 500 => Some("Nothing was changed. The reason is in the server's log."),
         _ => None,
     }
 }
@@ -96,7 +96,7 @@ fn instead(code: ErrorCode) -> Option<&'static str> {
 fn problem(code: ErrorCode, error: &impl ToString) -> Problem {
     let (title, next) = words(code);
     let detail = instead(code).map_or_else(|| error.to_string(), str::to_owned);
-    let problem = Problem::new(code.status(), code.as_str(), title).detail(detail);
+    let problem = Problem::new(status(code), code.as_str(), title).detail(detail);
     next.iter().fold(problem, |problem, rel| problem.action(rel))
 }
 
@@ -231,9 +231,9 @@ mod tests {
     fn each_code_has_words_and_hides_what_the_database_said() {
         for code in ErrorCode::ALL {
             let problem = problem(*code, &"no such table: secret");
-            assert_eq!((problem.status().as_u16(), problem.code()), (code.status(), code.as_str()));
+            assert_eq!((problem.status().as_u16(), problem.code()), (status(*code), code.as_str()));
             assert!(!problem.title().is_empty());
-            let is_of_the_database = code.status() >= 500 || *code == ErrorCode::ChildGone;
+            let is_of_the_database = status(*code) >= 500 || *code == ErrorCode::ChildGone;
             assert_eq!(problem.detail.contains("secret"), !is_of_the_database, "{code}");
         }
     }

@@ -1,0 +1,65 @@
+//! The HTTP status of each error.
+
+use tenure::error::ErrorCode;
+
+/// The HTTP status for an error of the library, from 400 to 599. A new code does not compile without one.
+pub fn status(code: ErrorCode) -> u16 {
+    match code {
+        ErrorCode::ForeignVersion | ErrorCode::PageSize | ErrorCode::ForeignCursor => 400,
+        ErrorCode::TakeOverNotPermitted => 403,
+        ErrorCode::NotFound | ErrorCode::OtherSpelling | ErrorCode::NotAsked => 404,
+        ErrorCode::AlreadyExists
+        | ErrorCode::VersionConflict
+        | ErrorCode::LostRace
+        | ErrorCode::LockingFailed
+        | ErrorCode::HolderChanged
+        | ErrorCode::ChildGone => 409,
+        ErrorCode::LockUnknown
+        | ErrorCode::LockExpired
+        | ErrorCode::LockIdle
+        | ErrorCode::LockHeldTooLong
+        | ErrorCode::LockReleased
+        | ErrorCode::LockBroken
+        | ErrorCode::LockTakenOver
+        | ErrorCode::LockHandedOver
+        | ErrorCode::LockNotYours
+        | ErrorCode::LockOfAnother
+        | ErrorCode::LockShared
+        | ErrorCode::SetEnded => 410,
+        ErrorCode::InvalidCommand
+        | ErrorCode::NotShared
+        | ErrorCode::InvalidKey
+        | ErrorCode::InvalidOwner
+        | ErrorCode::NoKeys
+        | ErrorCode::TooManyKeys
+        | ErrorCode::NoReason
+        | ErrorCode::TextTooLong
+        | ErrorCode::TextNotPlain
+        | ErrorCode::AdvisoryLock
+        | ErrorCode::SharedLock
+        | ErrorCode::InvalidFilter
+        | ErrorCode::TooYoung => 422,
+        ErrorCode::AlreadyLocked | ErrorCode::Reserved | ErrorCode::LockTimeout | ErrorCode::SomeLocked => 423,
+        ErrorCode::LimitReached | ErrorCode::WaitTooLong => 429,
+        ErrorCode::TransactionEnded | ErrorCode::OutcomeUnknown | ErrorCode::Failed => 500,
+        ErrorCode::Unsupported => 501,
+        ErrorCode::Unavailable
+        | ErrorCode::Unreachable
+        | ErrorCode::ReadOnly
+        | ErrorCode::FileLost
+        | ErrorCode::NoAnswer
+        | ErrorCode::Closed => 503,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_a_status_of_an_error() {
+        for code in ErrorCode::ALL {
+            assert!((400..600).contains(&status(*code)), "{code}");
+        }
+    }
+}
