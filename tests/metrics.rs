@@ -109,7 +109,7 @@ async fn what_happens_to_locks_is_counted_by_type_and_outcome() {
     }
     assert!(locks.try_lock(&key(""), &lee).await.is_err());
     let taken = locks.take_over(&key("1"), 1, &lee, LockId::random(), "urgent").await.unwrap();
-    locks.break_lock(&key("1"), taken.generation, &kim, "stuck").await.unwrap();
+    locks.break_lock(&key("1"), taken.holder().generation, &kim, "stuck").await.unwrap();
     assert!(locks.check_lock(lease.id()).await.is_err());
     let note = locks.try_lock(&LockKey::new("Note", "1"), &kim).await.unwrap();
     m.clock.advance(6 * MINUTE);
@@ -232,7 +232,7 @@ async fn no_attribute_tells_a_person_a_key_or_a_lock_id() {
     for order in 0..20 {
         let owner = Owner::new(format!("person {order}"), "Somebody");
         let lease = locks.try_lock(&key(&format!("no {order}")), &owner).await.unwrap();
-        let _ = locks.try_lock(&lease.key, &owner).await;
+        let _ = locks.try_lock(&lease.holder().key, &owner).await;
         locks.keep_alive(&[lease.id().clone(), LockId::random()]).await.unwrap();
         locks.release_lock(lease.id()).await.unwrap();
         let _ = locks.release_lock(lease.id()).await;

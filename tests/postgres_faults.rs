@@ -86,7 +86,7 @@ async fn a_server_that_is_killed_in_the_middle_keeps_what_was_acknowledged_and_i
             other => panic!("after {tries} tries: {other:?}"),
         }
     };
-    assert_eq!((held.owner.id.as_str(), held.generation), ("kim", lease.generation));
+    assert_eq!((held.owner.id.as_str(), held.generation), ("kim", lease.holder().generation));
 }
 
 #[tokio::test]

@@ -41,8 +41,9 @@ async fn questions_that_are_never_answered_hold_up_nobody_else() {
     // Four go alone; the next two share a round trip, and those who come then wait until it is back.
     for id in ["1", "2", "3", "4", "never heard 1", "never heard 2", "5", "6", "7", "8", "9"] {
         let (locks, kim) = (locks.clone(), kim.clone());
-        asking
-            .spawn(async move { locks.try_lock(&LockKey::new("Order", id), &kim).await.unwrap().key.id().to_owned() });
+        asking.spawn(async move {
+            locks.try_lock(&LockKey::new("Order", id), &kim).await.unwrap().holder().key.id().to_owned()
+        });
     }
     let mut answered = Vec::new();
     while answered.len() < 9 {

@@ -235,13 +235,13 @@ async fn hears(heard: &mut Watch, locks: &LockManager, key: &LockKey) {
         let lease = locks.try_lock(key, &Owner::new("kim", "Kim")).await.unwrap();
         let told = tokio::time::timeout(patience, heard.next()).await.expect("nothing was heard");
         assert!(
-            matches!(&told, Some(LockEvent::Acquired(holder)) if holder.generation == lease.generation),
+            matches!(&told, Some(LockEvent::Acquired(holder)) if holder.generation == lease.holder().generation),
             "{told:?}"
         );
         locks.release_lock(lease.id()).await.unwrap();
         let told = tokio::time::timeout(patience, heard.next()).await.expect("nothing was heard");
         assert!(
-            matches!(&told, Some(LockEvent::Ended { holder, .. }) if holder.generation == lease.generation),
+            matches!(&told, Some(LockEvent::Ended { holder, .. }) if holder.generation == lease.holder().generation),
             "{told:?}"
         );
     }

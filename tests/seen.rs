@@ -119,15 +119,16 @@ async fn everything(db: &Database, clock: &ManualClock, order: &str) -> Vec<Lock
         let _ = locks.release_lock(id).await;
     }
     let held = locks.try_lock(&key(), &kim).await.unwrap();
-    locks.request(&held.key, 1, &lee, SECRET).await.unwrap();
+    locks.request(&held.holder().key, 1, &lee, SECRET).await.unwrap();
     locks.requests(held.id()).await.unwrap();
     let no = TransferReply::Declined { message: SECRET.into() };
     locks.answer_request(held.id(), "lee", no).await.unwrap();
     locks.hand_over(held.id(), "lee").await.unwrap();
-    let lees = locks.try_lock(&held.key, &lee).await.unwrap();
-    let taken = locks.take_over(&held.key, lees.generation, &kim, LockId::random(), SECRET).await.unwrap();
-    locks.break_lock(&held.key, taken.generation, &lee, SECRET).await.unwrap();
-    let _ = locks.break_lock(&held.key, taken.generation, &lee, SECRET).await;
+    let lees = locks.try_lock(&held.holder().key, &lee).await.unwrap();
+    let taken =
+        locks.take_over(&held.holder().key, lees.holder().generation, &kim, LockId::random(), SECRET).await.unwrap();
+    locks.break_lock(&held.holder().key, taken.holder().generation, &lee, SECRET).await.unwrap();
+    let _ = locks.break_lock(&held.holder().key, taken.holder().generation, &lee, SECRET).await;
     // A save with a lock id that has ended, one with the live one, and a resumption.
     let orders = Repository::<Order>::new(db);
     let no = order.to_owned();

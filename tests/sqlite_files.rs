@@ -37,7 +37,7 @@ async fn a_missing_file_is_made_and_found_again() {
     db.close().await;
     let db = Database::connect(&url(&file)).await.unwrap();
     let locks = LockManager::new(&db);
-    assert_eq!(locks.check_lock(lease.id()).await.unwrap().owner, kim);
+    assert_eq!(locks.check_lock(lease.id()).await.unwrap().holder().owner, kim);
     assert!(matches!(locks.try_lock(&key, &kim).await, Err(LockError::AlreadyLocked(_))));
 }
 
@@ -197,7 +197,7 @@ async fn a_place_in_line_that_was_lost_is_asked_for_again() {
     tx.commit().await.unwrap();
     db.look_now().await.unwrap();
     locks.release_lock(held.id()).await.unwrap();
-    assert_eq!(waiting.await.unwrap().unwrap().generation, 2);
+    assert_eq!(waiting.await.unwrap().unwrap().holder().generation, 2);
 }
 
 async fn until_waiting(events: &mut Watch, count: u32) {

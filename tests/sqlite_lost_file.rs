@@ -110,7 +110,7 @@ async fn everything_stops(db: &Database, lease: &Lease, happened: &str) {
     lost(locks.keep_alive(&[lease.id().clone()]).await, happened);
     lost(locks.extend_lock_expiration(lease.id(), std::time::Duration::from_secs(1)).await.map_err(of_lease), happened);
     lost(locks.release_lock(lease.id()).await.map_err(of_lease), happened);
-    lost(locks.holders(&lease.key).await, happened);
+    lost(locks.holders(&lease.holder().key).await, happened);
     lost(Repository::<Order>::new(db).get(&"1".to_owned()).await, happened);
     lost(db.begin().await.map(drop), happened);
     lost(db.sqlite().map(drop), happened);

@@ -41,6 +41,7 @@ use calendar::{Day, Hour};
 /// What a column holds, the same on every database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Kind {
     /// True or false.
     Bool,
@@ -82,6 +83,7 @@ impl Kind {
 /// `1.00`), JSON by its content (the order of keys does not count, `1e2` is `100`).
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Value {
     /// Nothing, in a column of this kind.
     Null(Kind),

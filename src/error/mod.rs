@@ -271,7 +271,8 @@ impl From<MappingError> for Error {
     }
 }
 
-/// Why an update did not happen: the domain refused it, or the transaction did.
+/// Why an update did not happen: the domain refused it, or the transaction failed. There is no third case, so it is not
+/// `non_exhaustive`.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum UpdateError<E> {
     /// The domain's own refusal, untouched. Nothing was saved.

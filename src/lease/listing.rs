@@ -38,21 +38,13 @@ pub enum LeaseState {
     RanOut,
 }
 
-/// An entry of the list of what is held. It shows everything that its [`Holder`] shows.
+/// An entry of the list of what is held.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     /// Who holds it, or held it last.
     pub holder: Holder,
     /// What it is.
     pub state: LeaseState,
-}
-
-impl std::ops::Deref for Listed {
-    type Target = Holder;
-
-    fn deref(&self) -> &Holder {
-        &self.holder
-    }
 }
 
 /// How a lease ended: an entry of the history.

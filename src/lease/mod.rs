@@ -81,13 +81,9 @@ impl Lease {
     pub fn id(&self) -> &LockId {
         &self.id
     }
-}
 
-/// A lease shows everything that the others see of its holder.
-impl std::ops::Deref for Lease {
-    type Target = Holder;
-
-    fn deref(&self) -> &Holder {
+    /// Its holder, as everybody may see them: key, owner, generation and times.
+    pub fn holder(&self) -> &Holder {
         &self.holder
     }
 }

@@ -18,6 +18,7 @@ pub struct LockPolicy {
 
 /// When a form takes the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Acquire {
     /// When it is opened: who opens it means to change something.
     #[default]
@@ -29,6 +30,7 @@ pub enum Acquire {
 /// What other people are told of who holds a lock. The holder always sees themselves, and so does an operator, see
 /// [`LockManager::list`](crate::LockManager::list).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum ShowOwner {
     /// Their id and their name.
     #[default]

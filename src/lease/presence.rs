@@ -30,6 +30,7 @@ impl Heartbeat {
 
 /// What can be told from outside about the person who holds a lock, see [`Holder::presence`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Presence {
     /// The tab is open, and the person did something there a short while ago.
     Active,

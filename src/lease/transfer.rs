@@ -55,6 +55,7 @@ pub(crate) enum Unfit {
 
 /// What a holder answers to a request. (The third answer is to hand the lock over.)
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TransferReply {
     /// Not now, but in about so long. It holds until that time is over.
     Later(Duration),

@@ -98,14 +98,16 @@ impl fmt::Debug for Unclaimed {
 impl LockManager {
     async fn give_back_unclaimed(&self, lease: &Lease) {
         let lock = lease.id.hash();
-        match self.backend.give_back(&lock, lease.generation).await {
+        match self.backend.give_back(&lock, lease.holder().generation).await {
             Ok(given) if given => {
                 self.metrics().forget(|| lock);
-                self.hub.touched(&lease.key);
+                self.hub.touched(&lease.holder().key);
             }
             // Somebody who asked with the same lock id was told of it.
             Ok(_) => {}
-            Err(error) => tracing::debug!(%error, lock = ?lease.key, "a lease that nobody asked for any more runs out"),
+            Err(error) => {
+                tracing::debug!(%error, lock = ?lease.holder().key, "a lease that nobody asked for any more runs out")
+            }
         }
     }
 }

@@ -82,7 +82,7 @@ impl LockManager {
             }
         }
         let kept: Vec<_> = kept.into_iter().flatten().collect();
-        kept.iter().flatten().for_each(|lease: &Lease| self.hub.look(&lease.key));
+        kept.iter().flatten().for_each(|lease: &Lease| self.hub.look(&lease.holder().key));
         Ok(kept)
     }
 
@@ -101,7 +101,7 @@ impl LockManager {
             Some(answer) => yours(id, answer),
             None => self.lease(id, self.backend.expire_within(&proof, within).await?)?,
         };
-        self.hub.touched(&parting.key);
+        self.hub.touched(&parting.holder().key);
         Ok(parting)
     }
 }

@@ -117,9 +117,9 @@ impl Listing<'_> {
             holder.heartbeat = self.manager.policy(holder.key.kind()).heartbeat_interval();
         }
         Ok(Page::cut(found, limit, |last| Place::Held {
-            since: to_micros(last.since) / 1000,
-            key: last.key.clone(),
-            generation: last.generation,
+            since: to_micros(last.holder.since) / 1000,
+            key: last.holder.key.clone(),
+            generation: last.holder.generation,
         }))
     }
 }

@@ -224,7 +224,7 @@ impl LockManager {
             Some(answer) => yours(id, answer),
             None => self.lease(id, self.backend.release_lock(&proof).await?)?,
         };
-        self.hub.touched(&released.key);
+        self.hub.touched(&released.holder().key);
         Ok(released)
     }
 
@@ -237,7 +237,7 @@ impl LockManager {
             let proof = self.proof(id);
             let released = tx.database.run(async |tx| tx.release_lock(&proof).await).await?;
             let released = self.lease(id, released)?;
-            tx.news.touched(&released.key);
+            tx.news.touched(&released.holder().key);
             Ok(released)
         };
         let released = seen(self.metrics(), "release_within", None, release).await;

@@ -87,6 +87,11 @@ impl HeldSet {
         self.leases
     }
 
+    /// The keys and their secret: what the operations on sets take.
+    pub fn set(&self) -> &LeaseSet {
+        &self.set
+    }
+
     /// The leases, in the order of their keys.
     pub fn leases(&self) -> &[Lease] {
         &self.leases
@@ -99,16 +104,7 @@ impl HeldSet {
 
     /// How long all of them last from now without another sign of life: as long as the first one to end.
     pub fn remaining(&self) -> Duration {
-        self.leases.iter().map(|lease| lease.remaining).min().unwrap_or_default()
-    }
-}
-
-/// What is held is a set, and goes wherever one is asked for.
-impl std::ops::Deref for HeldSet {
-    type Target = LeaseSet;
-
-    fn deref(&self) -> &LeaseSet {
-        &self.set
+        self.leases.iter().map(|lease| lease.holder().remaining).min().unwrap_or_default()
     }
 }
 

@@ -164,7 +164,7 @@ impl LockManager {
     /// Counts the leases of a set as those that are taken and given back one by one.
     fn count(&self, operation: &'static str, set: &HeldSet) {
         let leases = set.leases().iter();
-        leases.for_each(|lease| self.metrics().ended(operation, lease.key.kind(), &lease.told()));
+        leases.for_each(|lease| self.metrics().ended(operation, lease.holder().key.kind(), &lease.told()));
     }
 
     /// Asks about all of them in one round trip, and about those alone that need waiting or explaining.

@@ -174,7 +174,7 @@ impl Waiter {
         // That it was asked for again is left behind in the database: whoever was granted it and has gone must not give it back.
         if self.known
             && let Ok(held) = self.locks.acting_for(&self.owner).check_lock(&self.id).await
-            && held.key == self.key
+            && held.holder().key == self.key
             && let Some(lease) = self.attempt().await?
         {
             return Ok(Some(lease));

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 /// The lock modes of Jakarta Persistence, with their meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum LockMode {
     /// Load only. Saving still checks the version.
     None,
@@ -36,6 +37,7 @@ impl LockMode {
 /// How long a transaction may wait for others, in total: for a connection and for all the locks it takes. A database that does
 /// not answer at all is waited for 250 ms longer, and for 1,000 ms after each statement at least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Wait {
     /// Fail at once if somebody else is in the way, or has the last connection.
     No,

@@ -26,6 +26,7 @@ pub struct Capabilities {
 
 /// What a pessimistic lock keeps others from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Granularity {
     /// The aggregate's root row.
     Row,

@@ -1,7 +1,6 @@
 //! An update that may be run more than once: again after a lost race, or on top of somebody else's changes.
 
 use std::fmt;
-use std::ops::{Deref, DerefMut};
 
 use crate::aggregate::version::Version;
 use crate::aggregate::{Aggregate, Loaded};
@@ -169,19 +168,5 @@ impl<A> Updated<A> {
     /// How often it was run, the successful run included.
     pub fn attempts(&self) -> usize {
         self.reasons.len() + 1
-    }
-}
-
-impl<A> Deref for Updated<A> {
-    type Target = Loaded<A>;
-
-    fn deref(&self) -> &Loaded<A> {
-        &self.loaded
-    }
-}
-
-impl<A> DerefMut for Updated<A> {
-    fn deref_mut(&mut self) -> &mut Loaded<A> {
-        &mut self.loaded
     }
 }

@@ -288,6 +288,7 @@ pub(crate) fn not_found(key: &LockKey) -> Error {
 
 /// What [`Repository::find_unlocked`] found.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum SkipLocked<A> {
     /// The aggregate: locked, and yours to the end of the transaction.
     Acquired(Box<Loaded<A>>),

@@ -6,7 +6,6 @@
 //! a commit whose answer was lost, unless it is found out that nothing was saved
 //! ([`Database::resolving_commits`]).
 
-use std::ops::{Deref, DerefMut};
 use std::time::{Duration, Instant};
 
 use crate::error::{DatabaseError, Error, UpdateError};
@@ -167,20 +166,6 @@ impl<T> RetryOutcome<T> {
     /// How often the work was run, the successful run included.
     pub fn attempts(&self) -> usize {
         self.reasons.len() + 1
-    }
-}
-
-impl<T> Deref for RetryOutcome<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.value
-    }
-}
-
-impl<T> DerefMut for RetryOutcome<T> {
-    fn deref_mut(&mut self) -> &mut T {
-        &mut self.value
     }
 }
 

@@ -88,6 +88,7 @@ pub struct FieldConflict {
 
 /// Who changed a field since it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Side {
     /// Only you.
     Mine,

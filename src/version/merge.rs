@@ -8,6 +8,7 @@ use crate::version::conflict::{Cell, FieldConflict, Side, compare_cells, is_cont
 
 /// Whose change of a field is kept, when both changed it to different values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Resolution {
     /// Yours.
     Mine,

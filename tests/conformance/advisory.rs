@@ -12,7 +12,7 @@ pub async fn everybody_gets_an_advisory_lease_and_sees_the_others(t: &TestDb) {
     let note = note();
     let first = t.locks.try_lock(&note, &kim()).await.unwrap();
     let second = t.locks.try_lock(&note, &lee()).await.unwrap();
-    assert_eq!((first.generation, second.generation), (1, 2));
+    assert_eq!((first.holder().generation, second.holder().generation), (1, 2));
     let owners = t.locks.holders(&note).await.unwrap().into_iter().map(|holder| holder.owner);
     assert_eq!(owners.collect::<Vec<_>>(), [kim(), lee()]);
     assert!(t.locks.check_lock(first.id()).await.is_ok() && t.locks.check_lock(second.id()).await.is_ok());
@@ -27,7 +27,7 @@ pub async fn leaving_an_advisory_lease_leaves_the_others(t: &TestDb) {
     t.clock.advance(TTL);
     assert_eq!(t.locks.holders(&note).await.unwrap(), []);
     let third = t.locks.try_lock(&note, &kim()).await.unwrap();
-    assert_eq!(third.generation, 3);
+    assert_eq!(third.holder().generation, 3);
     assert!(
         matches!(t.locks.check_lock(second.id()).await, Err(tenure::error::LeaseError::NoLock(lost)) if matches!(lost.why, LeaseLossReason::Expired { .. }))
     );
@@ -37,6 +37,6 @@ pub async fn breaking_an_advisory_lease_ends_that_one_only(t: &TestDb) {
     let note = note();
     t.locks.try_lock(&note, &kim()).await.unwrap();
     let second = t.locks.try_lock(&note, &lee()).await.unwrap();
-    t.locks.break_lock(&note, second.generation, &kim(), "left").await.unwrap();
+    t.locks.break_lock(&note, second.holder().generation, &kim(), "left").await.unwrap();
     assert_eq!(t.locks.holders(&note).await.unwrap()[0].owner, kim());
 }

@@ -87,7 +87,7 @@ pub async fn a_wait_for_a_lock_ends_although_a_save_guards_the_lease_that_ran_ou
     assert!(matches!(refused, Err(LockError::LockTimeout { .. })), "{refused:?}");
     assert!(asked.elapsed() < GENEROUS, "{:?} of 300 ms", asked.elapsed());
     tx.rollback().await.unwrap();
-    assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().generation, 2);
+    assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().holder().generation, 2);
 }
 
 fn timed_out(error: &Error) -> bool {
@@ -159,7 +159,7 @@ pub async fn a_transaction_that_stands_still_is_ended_and_its_lease_is_free(t: &
     t.clock.advance(TTL);
     // Nobody ends the transaction but the server.
     let next = t.locks.lock(&key, &lee()).within(Duration::from_secs(30)).await.unwrap();
-    assert_eq!(next.generation, 2);
+    assert_eq!(next.holder().generation, 2);
     t.orders.update(&no).locking(LockMode::PessimisticWrite).run(Order::ship).await.unwrap();
     let ended = t.orders.find(&mut tx, &no, LockMode::PessimisticWrite).await.unwrap_err();
     let Error::Database(ended @ DatabaseError::ConnectionLost(_)) = ended else { panic!("{ended:?}") };

@@ -121,7 +121,7 @@ pub async fn a_wait_that_is_dropped_takes_nothing_from_another_with_its_lock_id(
     }
     for lease in told {
         let held = t.locks.check_lock(lease.id()).await.unwrap();
-        assert_eq!(held.generation, lease.generation);
+        assert_eq!(held.holder().generation, lease.holder().generation);
         t.locks.release_lock(lease.id()).await.unwrap();
     }
 }
@@ -144,7 +144,7 @@ pub async fn a_lease_that_is_asked_for_again_and_dropped_is_still_held(t: &TestD
             let _ = cancelled_after(waits, ask(call, &locks, &keys, id)).await;
         }
         for id in &held {
-            assert_eq!(locks.check_lock(id).await.unwrap().generation, 1, "{call:?}");
+            assert_eq!(locks.check_lock(id).await.unwrap().holder().generation, 1, "{call:?}");
         }
     }
 }
@@ -167,7 +167,7 @@ pub async fn whoever_asks_again_in_the_same_moment_keeps_what_the_first_was_gran
             }
         }
         for lease in told {
-            assert_eq!(t.locks.check_lock(lease.id()).await.unwrap().generation, lease.generation);
+            assert_eq!(t.locks.check_lock(lease.id()).await.unwrap().holder().generation, lease.holder().generation);
         }
         process.close().await;
     }

@@ -40,7 +40,7 @@ pub async fn the_key_is_kept_for_whom_it_was_handed_over_to(t: &TestDb) {
     assert_eq!(reserved(t.locks.try_lock(&key, &kim()).await), others);
     assert_eq!(reserved(t.locks.try_lock(&key, &Owner::new("park", "Park")).await), others);
     let taken = t.locks.try_lock(&key, &lee()).await.unwrap();
-    assert_eq!((taken.generation, taken.remaining, taken.since), (3, TTL, t.clock.now()));
+    assert_eq!((taken.holder().generation, taken.holder().remaining, taken.holder().since), (3, TTL, t.clock.now()));
     // From here on it is a lease like any other.
     for other in [kim(), lee()] {
         let refused = t.locks.try_lock(&key, &other).await;
@@ -57,7 +57,7 @@ pub async fn a_reservation_that_nobody_takes_runs_out(t: &TestDb) {
     t.clock.advance(Duration::from_millis(1));
     assert!(t.locks.holders(&key).await.unwrap().is_empty());
     let next = t.locks.try_lock(&key, &kim()).await.unwrap();
-    assert_eq!((next.generation, next.remaining), (3, TTL));
+    assert_eq!((next.holder().generation, next.holder().remaining), (3, TTL));
     let late = t.locks.try_lock(&key, &lee()).await;
     assert!(matches!(&late, Err(LockError::AlreadyLocked(holder)) if holder.owner == kim()), "{late:?}");
     // Nor does a second tab of hers get what had been reserved before.
@@ -69,7 +69,7 @@ pub async fn only_who_asks_gets_it_and_only_the_holder_gives_it(t: &TestDb) {
     let (key, lease) = asked(t).await;
     let park = t.locks.hand_over(lease.id(), "park").await;
     assert!(matches!(&park, Err(AnswerError::NotAsked { asker }) if asker == "park"), "{park:?}");
-    assert_eq!(t.locks.check_lock(lease.id()).await.unwrap().generation, 1);
+    assert_eq!(t.locks.check_lock(lease.id()).await.unwrap().holder().generation, 1);
     t.locks.hand_over(lease.id(), "lee").await.unwrap();
     // A request that comes twice, and a lease that ended.
     let twice = t.locks.hand_over(lease.id(), "lee").await;
@@ -84,11 +84,11 @@ pub async fn a_reservation_can_be_ended_like_a_lease(t: &TestDb) {
     let (key, lease) = asked(t).await;
     t.locks.hand_over(lease.id(), "lee").await.unwrap();
     t.locks.break_lock(&key, 2, &kim(), "lee has left").await.unwrap();
-    assert_eq!(t.locks.try_lock(&key, &kim()).await.unwrap().generation, 3);
+    assert_eq!(t.locks.try_lock(&key, &kim()).await.unwrap().holder().generation, 3);
     // Nobody saves past it either.
     let no = t.order().await;
     let lease = t.locks.try_lock(&LockKey::of::<super::order::Order>(&no), &kim()).await.unwrap();
-    t.locks.request(&lease.key, 1, &lee(), "").await.unwrap();
+    t.locks.request(&lease.holder().key, 1, &lee(), "").await.unwrap();
     t.locks.hand_over(lease.id(), "lee").await.unwrap();
     let save = t.orders.update(&no).by(&kim()).unless_locked().run(super::order::Order::ship).await;
     assert!(
@@ -114,7 +114,7 @@ pub async fn of_many_who_ask_for_a_reserved_key_at_once_only_its_owner_gets_it_o
         let mut won = Vec::new();
         for (asker, taking) in askers.into_iter().zip(askers.map(take)) {
             match taking.await.unwrap() {
-                Ok(lease) => won.push((asker, lease.generation)),
+                Ok(lease) => won.push((asker, lease.holder().generation)),
                 Err(LockError::Reserved { owner, .. }) => assert_eq!(owner, lee()),
                 Err(LockError::AlreadyLocked(holder)) => assert_eq!((holder.owner, holder.generation), (lee(), 3)),
                 Err(LockError::LockingFailed { .. }) => {}
@@ -143,7 +143,7 @@ pub async fn a_handover_and_a_takeover_at_once_end_the_lease_once(t: &TestDb) {
         match (&handed, &taken) {
             (Ok(kept), Err(_)) => assert_eq!((&holder.owner, holder.generation), (&kept.owner, 2)),
             (Err(AnswerError::NoLock(_)), Ok(taken)) => {
-                assert_eq!((&holder.owner, holder.generation), (&taken.owner, taken.generation));
+                assert_eq!((&holder.owner, holder.generation), (&taken.holder().owner, taken.holder().generation));
             }
             both => panic!("{both:?}"),
         }

@@ -29,7 +29,7 @@ pub async fn an_expired_lease_is_taken_by_the_next_and_the_late_holder_learns_of
     t.clock.advance(Duration::from_millis(1));
     let expired_at = t.clock.now();
     let second = t.locks.try_lock(&key, &lee()).await.unwrap();
-    assert_eq!(second.generation, 2);
+    assert_eq!(second.holder().generation, 2);
     let lost = no_lock(t.locks.check_lock(first.id()).await);
     assert_eq!(lost.why, LeaseLossReason::Expired { at: expired_at });
     assert_eq!(lost.held_now.map(|holder| (holder.owner, holder.generation)), Some((lee(), 2)));
@@ -50,7 +50,7 @@ pub async fn heartbeats_set_the_expiry_and_do_not_pile_up(t: &TestDb) {
     let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
     for _ in 0..60 {
         t.clock.advance(MINUTE);
-        assert_eq!(beat(t, lease.id()).await.unwrap().remaining, TTL);
+        assert_eq!(beat(t, lease.id()).await.unwrap().holder().remaining, TTL);
     }
 }
 
@@ -58,22 +58,22 @@ pub async fn a_late_heartbeat_costs_nothing(t: &TestDb) {
     let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
     t.clock.advance(TTL - Duration::from_secs(1));
     let kept = beat(t, lease.id()).await.unwrap();
-    assert_eq!((kept.remaining, kept.generation, kept.last_active), (TTL, 1, t.clock.now()));
+    assert_eq!((kept.holder().remaining, kept.holder().generation, kept.holder().last_active), (TTL, 1, t.clock.now()));
 }
 
 pub async fn extending_adds_to_the_expiry_but_not_beyond_the_ttl(t: &TestDb) {
     let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
     t.clock.advance(2 * MINUTE);
     let extended = t.locks.extend_lock_expiration(lease.id(), MINUTE).await.unwrap();
-    assert_eq!(extended.remaining, TTL - MINUTE);
+    assert_eq!(extended.holder().remaining, TTL - MINUTE);
     let extended = t.locks.extend_lock_expiration(lease.id(), 10 * MINUTE).await.unwrap();
-    assert_eq!(extended.remaining, TTL);
+    assert_eq!(extended.holder().remaining, TTL);
 }
 
 pub async fn extending_never_shortens(t: &TestDb) {
     let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
-    assert_eq!(t.locks.extend_lock_expiration(lease.id(), Duration::ZERO).await.unwrap().remaining, TTL);
-    assert_eq!(t.locks.extend_lock_expiration(lease.id(), Duration::MAX).await.unwrap().remaining, TTL);
+    assert_eq!(t.locks.extend_lock_expiration(lease.id(), Duration::ZERO).await.unwrap().holder().remaining, TTL);
+    assert_eq!(t.locks.extend_lock_expiration(lease.id(), Duration::MAX).await.unwrap().holder().remaining, TTL);
 }
 
 pub async fn no_heartbeat_goes_beyond_the_absolute_limit(t: &TestDb) {
@@ -81,12 +81,12 @@ pub async fn no_heartbeat_goes_beyond_the_absolute_limit(t: &TestDb) {
     let locks = t.locks.clone().with_policy("Order", policy);
     let lease = locks.try_lock(&key(), &kim()).await.unwrap();
     t.clock.advance(4 * MINUTE);
-    assert_eq!(beat(t, lease.id()).await.unwrap().remaining, 2 * MINUTE);
+    assert_eq!(beat(t, lease.id()).await.unwrap().holder().remaining, 2 * MINUTE);
     t.clock.advance(2 * MINUTE);
     let limit = LeaseLossReason::LimitReached { at: t.clock.now() };
     assert_eq!(beat(t, lease.id()).await.unwrap_err().why, limit);
     // The history says the same, once somebody has the key.
-    locks.try_lock(&lease.key, &lee()).await.unwrap();
+    locks.try_lock(&lease.holder().key, &lee()).await.unwrap();
     assert_eq!(no_lock(t.locks.check_lock(lease.id()).await).why, limit);
 }
 
@@ -94,7 +94,7 @@ pub async fn a_released_key_is_free_at_once_and_its_generation_goes_on(t: &TestD
     let key = key();
     for generation in 1..=3 {
         let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
-        assert_eq!(lease.generation, generation);
+        assert_eq!(lease.holder().generation, generation);
         t.locks.release_lock(lease.id()).await.unwrap();
     }
 }
@@ -112,7 +112,7 @@ pub async fn a_late_release_does_not_free_the_successor(t: &TestDb) {
     t.clock.advance(TTL);
     let second = t.locks.try_lock(&key, &lee()).await.unwrap();
     assert!(matches!(no_lock(t.locks.release_lock(first.id()).await).why, LeaseLossReason::Expired { .. }));
-    assert_eq!(t.locks.check_lock(second.id()).await.unwrap().remaining, TTL);
+    assert_eq!(t.locks.check_lock(second.id()).await.unwrap().holder().remaining, TTL);
 }
 
 pub async fn a_late_heartbeat_does_not_touch_the_successor(t: &TestDb) {
@@ -123,7 +123,7 @@ pub async fn a_late_heartbeat_does_not_touch_the_successor(t: &TestDb) {
     t.clock.advance(MINUTE);
     assert!(beat(t, first.id()).await.is_err());
     no_lock(t.locks.extend_lock_expiration(first.id(), MINUTE).await);
-    assert_eq!(t.locks.check_lock(second.id()).await.unwrap().remaining, TTL - MINUTE);
+    assert_eq!(t.locks.check_lock(second.id()).await.unwrap().holder().remaining, TTL - MINUTE);
 }
 
 pub async fn one_dead_lease_does_not_disturb_the_others(t: &TestDb) {
@@ -134,17 +134,18 @@ pub async fn one_dead_lease_does_not_disturb_the_others(t: &TestDb) {
     t.locks.release_lock(&ids[1]).await.unwrap();
     t.clock.advance(MINUTE);
     let kept = t.locks.keep_alive(&ids).await.unwrap();
-    let remaining: Vec<_> = kept.iter().map(|lease| lease.as_ref().ok().map(|lease| lease.remaining)).collect();
+    let remaining: Vec<_> =
+        kept.iter().map(|lease| lease.as_ref().ok().map(|lease| lease.holder().remaining)).collect();
     assert_eq!(remaining, [Some(TTL), None, Some(TTL)]);
 }
 
 pub async fn a_page_that_comes_back_within_the_grace_keeps_its_lease(t: &TestDb) {
     let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
     let grace = Duration::from_secs(10);
-    assert_eq!(t.locks.expire_within(lease.id(), grace).await.unwrap().remaining, grace);
+    assert_eq!(t.locks.expire_within(lease.id(), grace).await.unwrap().holder().remaining, grace);
     t.clock.advance(Duration::from_secs(9));
     let kept = beat(t, lease.id()).await.unwrap();
-    assert_eq!((kept.remaining, kept.generation), (TTL, 1));
+    assert_eq!((kept.holder().remaining, kept.holder().generation), (TTL, 1));
 }
 
 pub async fn a_page_that_does_not_come_back_frees_the_key_after_the_grace(t: &TestDb) {
@@ -153,7 +154,7 @@ pub async fn a_page_that_does_not_come_back_frees_the_key_after_the_grace(t: &Te
     t.locks.expire_within(lease.id(), Duration::from_secs(10)).await.unwrap();
     t.locks.expire_within(lease.id(), Duration::from_secs(60)).await.unwrap();
     t.clock.advance(Duration::from_secs(10));
-    assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().generation, 2);
+    assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().holder().generation, 2);
 }
 
 pub async fn whoever_breaks_a_lock_is_named_to_its_holder_with_the_reason(t: &TestDb) {
@@ -164,7 +165,7 @@ pub async fn whoever_breaks_a_lock_is_named_to_its_holder_with_the_reason(t: &Te
     let broken = LeaseLossReason::Broken { by: lee(), at: t.clock.now(), reason: "on holiday".into() };
     assert_eq!(no_lock(t.locks.check_lock(lease.id()).await).why, broken);
     let next = t.locks.try_lock(&key, &lee()).await.unwrap();
-    assert_eq!(next.generation, 2);
+    assert_eq!(next.holder().generation, 2);
     let lost = beat(t, lease.id()).await.unwrap_err();
     assert_eq!((lost.why, lost.held_now.map(|holder| holder.owner)), (broken, Some(lee())));
 }
@@ -200,7 +201,7 @@ pub async fn a_lock_id_of_somebody_else_is_refused(t: &TestDb) {
         thief.keep_alive(&[lease.id().clone()]).await.unwrap()[0].as_ref().unwrap_err().why,
         LeaseLossReason::NotYours
     );
-    assert_eq!(t.locks.acting_for(&kim()).check_lock(lease.id()).await.unwrap().remaining, TTL - MINUTE);
+    assert_eq!(t.locks.acting_for(&kim()).check_lock(lease.id()).await.unwrap().holder().remaining, TTL - MINUTE);
     t.locks.release_lock(lease.id()).await.unwrap();
     assert_eq!(no_lock(thief.check_lock(lease.id()).await).why, LeaseLossReason::NotYours);
 }

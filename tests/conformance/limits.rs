@@ -46,10 +46,10 @@ pub async fn whoever_asks_again_at_the_limit_for_what_they_hold_gets_it(t: &Test
     let (locks, owner, key, id) = (two(&t.locks), newcomer(), key(), LockId::random());
     locks.try_lock_as(&key, &owner, id.clone()).await.unwrap();
     locks.try_lock(&super::support::key(), &owner).await.unwrap();
-    assert_eq!(locks.try_lock_as(&key, &owner, id.clone()).await.unwrap().generation, 1);
+    assert_eq!(locks.try_lock_as(&key, &owner, id.clone()).await.unwrap().holder().generation, 1);
     // In another tab it is taken over from oneself: that makes it no more.
     let moved = locks.take_over(&key, 1, &owner, LockId::random(), "another tab").await.unwrap();
-    assert_eq!(moved.generation, 2);
+    assert_eq!(moved.holder().generation, 2);
     refused(locks.try_lock_as(&super::support::key(), &owner, LockId::random()).await);
 }
 

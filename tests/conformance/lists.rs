@@ -13,7 +13,7 @@ use tenure::{
 use super::support::{MINUTE, TTL, TestDb, kim, lee, random};
 
 fn ids(page: &Page<Listed>) -> Vec<&str> {
-    page.items.iter().map(|listed| listed.key.id()).collect()
+    page.items.iter().map(|listed| listed.holder.key.id()).collect()
 }
 
 /// Everything on all pages, each cursor carried as a text.
@@ -25,7 +25,7 @@ async fn all_pages(t: &TestDb, kind: &str, size: u32, mut between: impl AsyncFnM
             Some(cursor) => list.after(cursor.parse().unwrap()).run().await.unwrap(),
             None => list.run().await.unwrap(),
         };
-        found.extend(page.items.iter().map(|listed| listed.key.id().to_owned()));
+        found.extend(page.items.iter().map(|listed| listed.holder.key.id().to_owned()));
         match page.next {
             Some(next) => after = Some(next.to_string()),
             None => return found,
@@ -42,7 +42,10 @@ pub async fn the_console_lists_what_is_held_the_longest_held_first(t: &TestDb) {
     let lease = t.locks.try_lock(&second, &lee()).await.unwrap();
     let page = t.locks.list().of_type(&kind).run().await.unwrap();
     assert_eq!((ids(&page), &page.next), (vec!["1", "2"], &None));
-    assert_eq!((&page.items[1].owner, page.items[1].remaining, page.items[1].state), (&lee(), TTL, LeaseState::Held));
+    assert_eq!(
+        (&page.items[1].holder.owner, page.items[1].holder.remaining, page.items[1].state),
+        (&lee(), TTL, LeaseState::Held)
+    );
     t.locks.release_lock(lease.id()).await.unwrap();
     assert_eq!(ids(&t.locks.list().of_type(&kind).run().await.unwrap()), ["1"]);
     t.clock.advance(TTL);
@@ -63,7 +66,7 @@ pub async fn the_list_is_of_a_type_an_owner_an_age_and_a_state(t: &TestDb) {
     let elsewhere = LockKey::new(random(), "elsewhere");
     t.locks.try_lock(&elsewhere, &kim).await.unwrap();
     t.locks.try_lock(&key("lee's"), &lee()).await.unwrap();
-    t.locks.request(&key("handed"), handed.generation, &lee(), "").await.unwrap();
+    t.locks.request(&key("handed"), handed.holder().generation, &lee(), "").await.unwrap();
     t.locks.answer_request(handed.id(), "lee", TransferReply::Later(MINUTE)).await.unwrap();
     t.locks.hand_over(handed.id(), "lee").await.unwrap();
     let released = t.locks.try_lock(&key("released"), &kim).await.unwrap();
@@ -73,7 +76,7 @@ pub async fn the_list_is_of_a_type_an_owner_an_age_and_a_state(t: &TestDb) {
     assert_eq!(ids(&of_type().run().await.unwrap()), ["old", "handed", "lee's", "young"]);
     assert_eq!(ids(&of_type().owned_by("lee").run().await.unwrap()), ["handed", "lee's"]);
     let kims = t.locks.list().owned_by(&kim.id).run().await.unwrap();
-    assert_eq!(kims.items.iter().map(|listed| listed.key.kind()).filter(|of| *of == kind).count(), 2);
+    assert_eq!(kims.items.iter().map(|listed| listed.holder.key.kind()).filter(|of| *of == kind).count(), 2);
     assert_eq!(kims.items.len(), 3);
     assert_eq!(ids(&of_type().held_for_at_least(5 * MINUTE).run().await.unwrap()), ["old"]);
     let longer = 5 * MINUTE + Duration::from_millis(1);
@@ -121,7 +124,8 @@ pub async fn the_list_is_of_those_who_are_there_or_not_as_their_holders_tell(t: 
                 assert_eq!(all.len(), usize::from(Duration::from_millis(silent) < ttl));
                 for presence in [Presence::Active, Presence::Idle, Presence::Unreachable] {
                     let page = locks.list().of_type(&kind).with_presence(presence).run().await.unwrap();
-                    let expected: Vec<_> = all.iter().filter(|listed| listed.presence() == presence).cloned().collect();
+                    let expected: Vec<_> =
+                        all.iter().filter(|listed| listed.holder.presence() == presence).cloned().collect();
                     assert_eq!(page.items, expected, "{presence:?}: {idle:?} idle, {silent} ms silent, {ttl:?}");
                 }
                 let _ = locks.release_lock(lease.id()).await;
@@ -191,7 +195,7 @@ pub async fn the_history_of_a_key_tells_who_held_it_how_it_ended_and_who_came_ne
     locks.request(&key, 3, &lee(), "").await.unwrap();
     locks.hand_over(third.id(), "lee").await.unwrap();
     let fifth = locks.try_lock(&key, &lee()).await.unwrap();
-    assert_eq!(fifth.generation, 5);
+    assert_eq!(fifth.holder().generation, 5);
     t.clock.advance(TTL);
     let expired = t.clock.now();
     t.clock.advance(MINUTE);
@@ -216,7 +220,7 @@ pub async fn the_history_of_a_key_tells_who_held_it_how_it_ended_and_who_came_ne
         matches!(&broken.why, LeaseLossReason::Broken { by, reason, .. } if *by == park && reason == "lee as well")
     );
     assert_eq!(over.why, LeaseLossReason::TakenOver { by: lee(), at: taken_over, reason: "kim is on holiday".into() });
-    assert_eq!((over.since, over.ended_at), (first.since, taken_over));
+    assert_eq!((over.since, over.ended_at), (first.holder().since, taken_over));
     assert_eq!(over.next, Some(Successor { owner: lee(), generation: 2, since: taken_over }));
     // Whoever holds it now comes next as well.
     locks.try_lock(&key, &kim()).await.unwrap();

@@ -10,8 +10,8 @@ use super::support::{MINUTE, TTL, TestDb, key, kim, lee};
 
 pub async fn a_free_key_is_granted_as_its_first_generation(t: &TestDb) {
     let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
-    assert_eq!((lease.generation, lease.remaining, lease.since), (1, TTL, t.clock.now()));
-    assert_eq!(lease.owner, kim());
+    assert_eq!((lease.holder().generation, lease.holder().remaining, lease.holder().since), (1, TTL, t.clock.now()));
+    assert_eq!(lease.holder().owner, kim());
 }
 
 pub async fn a_second_person_is_told_who_holds_it_since_when_and_for_how_long(t: &TestDb) {
@@ -36,8 +36,11 @@ pub async fn asking_again_with_the_same_lock_id_gives_the_same_lease(t: &TestDb)
     let first = t.locks.try_lock_as(&key, &kim(), id.clone()).await.unwrap();
     t.clock.advance(MINUTE);
     let again = t.locks.try_lock_as(&key, &kim(), id.clone()).await.unwrap();
-    assert_eq!((again.generation, again.since, again.id()), (first.generation, first.since, &id));
-    assert_eq!(again.remaining, TTL);
+    assert_eq!(
+        (again.holder().generation, again.holder().since, again.id()),
+        (first.holder().generation, first.holder().since, &id)
+    );
+    assert_eq!(again.holder().remaining, TTL);
 }
 
 pub async fn a_request_that_comes_twice_gets_nothing_after_its_release(t: &TestDb) {
@@ -57,7 +60,7 @@ pub async fn a_request_that_comes_twice_gets_nothing_after_others_came_and_went(
     t.locks.release_lock(next.id()).await.unwrap();
     let late = t.locks.try_lock_as(&key, &kim(), id).await;
     assert!(matches!(late, Err(LockError::LockIdUsed(used)) if matches!(used.why, LeaseLossReason::Expired { .. })));
-    assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().generation, 3);
+    assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().holder().generation, 3);
 }
 
 pub async fn of_many_callers_at_once_one_wins_and_the_generation_rises_by_one(t: &TestDb) {
@@ -83,7 +86,7 @@ pub async fn of_many_callers_at_once_one_wins_and_the_generation_rises_by_one(t:
                 Err(error) => panic!("{error}"),
             }
         }
-        assert_eq!(won.iter().map(|lease| lease.generation).collect::<Vec<_>>(), [round]);
+        assert_eq!(won.iter().map(|lease| lease.holder().generation).collect::<Vec<_>>(), [round]);
         t.locks.release_lock(won[0].id()).await.unwrap();
     }
 }
@@ -103,7 +106,7 @@ pub async fn keys_of_any_script_and_length_are_told_apart_byte_by_byte(t: &TestD
     let ids = ["a1", "A1", "a1 ", "주문-1", "💐", "it's", "100%_", "\"quoted\"", "'; drop table orders --", &longest];
     for id in ids {
         let lease = t.locks.try_lock(&LockKey::new(format!("Order{random}"), id), &kim()).await.unwrap();
-        assert_eq!((lease.generation, lease.key.id()), (1, id));
+        assert_eq!((lease.holder().generation, lease.holder().key.id()), (1, id));
     }
     assert_eq!(t.locks.list().of_type(format!("Order{random}")).run().await.unwrap().items.len(), ids.len());
 }

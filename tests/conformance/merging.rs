@@ -42,7 +42,7 @@ fn address_and_zip(order: &mut Order) -> Result<(), AlreadyShipped> {
 pub async fn changes_of_different_fields_are_merged(t: &TestDb) {
     let (outcome, stored) = merged(t, address("theirs"), Merge::disjoint(), zip).await;
     let saved = outcome.unwrap();
-    assert_eq!((saved.version(), saved.attempts()), (version(3), 1));
+    assert_eq!((saved.loaded.version(), saved.attempts()), (version(3), 1));
     assert_eq!((stored.ship_to.line1.as_str(), stored.ship_to.zip.as_str()), ("theirs", "99999"));
     let conflict = saved.merged.unwrap();
     assert!(conflict.auto_mergeable());
@@ -59,13 +59,13 @@ pub async fn a_field_that_both_changed_is_a_conflict_unless_somebody_wins(t: &Te
 
 pub async fn mine_wins_where_both_changed_a_field(t: &TestDb) {
     let (outcome, stored) = merged(t, address("theirs"), Merge::mine(), address_and_zip).await;
-    assert_eq!(outcome.unwrap().version(), version(3));
+    assert_eq!(outcome.unwrap().loaded.version(), version(3));
     assert_eq!((stored.ship_to.line1.as_str(), stored.ship_to.zip.as_str()), ("mine", "99999"));
 }
 
 pub async fn theirs_wins_where_both_changed_a_field_and_the_rest_is_mine(t: &TestDb) {
     let (outcome, stored) = merged(t, address("theirs"), Merge::theirs(), address_and_zip).await;
-    assert_eq!(outcome.unwrap().ship_to, stored.ship_to);
+    assert_eq!(outcome.unwrap().loaded.ship_to, stored.ship_to);
     assert_eq!((stored.ship_to.line1.as_str(), stored.ship_to.zip.as_str()), ("theirs", "99999"));
 }
 

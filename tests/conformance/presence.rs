@@ -23,19 +23,22 @@ fn ten_minutes(t: &TestDb) -> tenure::LockManager {
 pub async fn a_holder_tells_the_last_sign_of_life_from_the_last_input(t: &TestDb) {
     let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
     let taken = t.clock.now();
-    assert_eq!((lease.last_input, lease.idle, lease.silent, lease.ttl), (taken, Duration::ZERO, Duration::ZERO, TTL));
+    assert_eq!(
+        (lease.holder().last_input, lease.holder().idle, lease.holder().silent, lease.holder().ttl),
+        (taken, Duration::ZERO, Duration::ZERO, TTL)
+    );
     t.clock.advance(4 * MINUTE);
     let kept = beat(t, lease.id(), 3 * MINUTE).await.unwrap();
-    assert_eq!((kept.last_active, kept.last_input), (t.clock.now(), taken + MINUTE));
+    assert_eq!((kept.holder().last_active, kept.holder().last_input), (t.clock.now(), taken + MINUTE));
     t.clock.advance(Duration::from_secs(10));
     // Together with others a heartbeat says the same.
     let second = t.locks.try_lock(&key(), &lee()).await.unwrap();
     let beats = [Heartbeat::idle(lease.id().clone(), 2 * MINUTE), Heartbeat::active(second.id().clone())];
     let kept: Vec<Lease> = t.locks.keep_alive_with(&beats).await.unwrap().into_iter().map(Result::unwrap).collect();
-    assert_eq!((kept[0].idle, kept[0].silent), (2 * MINUTE, Duration::ZERO));
-    assert_eq!(kept[1].last_input, t.clock.now());
+    assert_eq!((kept[0].holder().idle, kept[0].holder().silent), (2 * MINUTE, Duration::ZERO));
+    assert_eq!(kept[1].holder().last_input, t.clock.now());
     t.clock.advance(Duration::from_secs(5));
-    let seen = &t.locks.holders(&lease.key).await.unwrap()[0];
+    let seen = &t.locks.holders(&lease.holder().key).await.unwrap()[0];
     assert_eq!((seen.idle, seen.silent), (2 * MINUTE + Duration::from_secs(5), Duration::from_secs(5)));
 }
 
@@ -45,9 +48,9 @@ pub async fn input_that_was_told_of_is_not_forgotten_by_a_later_beat(t: &TestDb)
     beat(t, lease.id(), Duration::ZERO).await.unwrap();
     let input = t.clock.now();
     // Another script, or one that was loaded again, and knows of nothing yet.
-    assert_eq!(beat(t, lease.id(), Duration::MAX).await.unwrap().last_input, input);
+    assert_eq!(beat(t, lease.id(), Duration::MAX).await.unwrap().holder().last_input, input);
     t.clock.advance(MINUTE);
-    assert_eq!(t.locks.extend_lock_expiration(lease.id(), MINUTE).await.unwrap().last_input, t.clock.now());
+    assert_eq!(t.locks.extend_lock_expiration(lease.id(), MINUTE).await.unwrap().holder().last_input, t.clock.now());
 }
 
 pub async fn a_forgotten_tab_is_idle_and_one_that_does_not_answer_unreachable(t: &TestDb) {
@@ -71,7 +74,7 @@ pub async fn a_forgotten_tab_loses_the_lock_at_the_idle_limit_and_is_told_so(t: 
     let lease = locks.try_lock(&key, &kim()).await.unwrap();
     for minute in 1..=9 {
         t.clock.advance(MINUTE);
-        let left = beat(t, lease.id(), minute * MINUTE).await.unwrap().remaining;
+        let left = beat(t, lease.id(), minute * MINUTE).await.unwrap().holder().remaining;
         assert_eq!(left, TTL.min((10 - minute) * MINUTE), "after {minute} minutes");
     }
     t.clock.advance(MINUTE);
@@ -79,7 +82,7 @@ pub async fn a_forgotten_tab_loses_the_lock_at_the_idle_limit_and_is_told_so(t: 
     assert_eq!(beat(t, lease.id(), 10 * MINUTE).await.unwrap_err().why, LeaseLossReason::IdleLimitReached { at });
     // Also when somebody else holds the lock now.
     t.clock.advance(MINUTE);
-    assert_eq!(locks.try_lock(&key, &lee()).await.unwrap().generation, 2);
+    assert_eq!(locks.try_lock(&key, &lee()).await.unwrap().holder().generation, 2);
     let Err(LeaseError::NoLock(lost)) = locks.check_lock(lease.id()).await else { panic!("two hold it") };
     assert_eq!((lost.why, lost.held_now.unwrap().owner), (LeaseLossReason::IdleLimitReached { at }, lee()));
 }
@@ -89,7 +92,7 @@ pub async fn whoever_types_goes_on_beyond_the_idle_limit(t: &TestDb) {
     let lease = locks.try_lock(&key, &kim()).await.unwrap();
     for _ in 0..30 {
         t.clock.advance(MINUTE);
-        assert_eq!(beat(t, lease.id(), MINUTE / 2).await.unwrap().remaining, TTL);
+        assert_eq!(beat(t, lease.id(), MINUTE / 2).await.unwrap().holder().remaining, TTL);
     }
     // Closed without a word: that is no idle limit.
     t.clock.advance(TTL);
@@ -107,5 +110,5 @@ pub async fn whoever_comes_back_after_the_idle_limit_goes_on_if_nobody_came(t: &
     }
     t.clock.advance(2 * MINUTE);
     let resumed = locks.resume(&t.orders, &no, lease.id(), version(1)).await.unwrap();
-    assert_eq!((resumed.remaining, resumed.idle), (TTL, Duration::ZERO));
+    assert_eq!((resumed.holder().remaining, resumed.holder().idle), (TTL, Duration::ZERO));
 }

@@ -132,7 +132,7 @@ pub async fn notes_are_bounded_and_advisory_locks_are_not_asked_for(t: &TestDb) 
     let no = TransferReply::Declined { message: longer };
     assert!(matches!(t.locks.answer_request(lease.id(), "lee", no).await, Err(AnswerError::MessageTooLong)));
     let note = LockKey::new("Note", random());
-    let generation = t.locks.try_lock(&note, &kim()).await.unwrap().generation;
+    let generation = t.locks.try_lock(&note, &kim()).await.unwrap().holder().generation;
     let advisory = t.locks.request(&note, generation, &lee(), "please").await;
     assert!(matches!(advisory, Err(RequestError::Advisory { .. })), "{advisory:?}");
 }

@@ -32,9 +32,12 @@ pub async fn a_lease_that_ran_out_goes_on_with_the_same_generation_if_nobody_cam
     let (no, lease, seen) = opened(t).await;
     t.clock.advance(TTL + 60 * MINUTE);
     let resumed = t.locks.resume(&t.orders, &no, lease.id(), seen).await.unwrap();
-    assert_eq!((resumed.generation, resumed.remaining, resumed.since), (1, TTL, lease.since));
-    assert_eq!(t.locks.check_lock(lease.id()).await.unwrap().last_active, t.clock.now());
-    let refused = t.locks.try_lock(&resumed.key, &lee()).await;
+    assert_eq!(
+        (resumed.holder().generation, resumed.holder().remaining, resumed.holder().since),
+        (1, TTL, lease.holder().since)
+    );
+    assert_eq!(t.locks.check_lock(lease.id()).await.unwrap().holder().last_active, t.clock.now());
+    let refused = t.locks.try_lock(&resumed.holder().key, &lee()).await;
     assert!(matches!(refused, Err(LockError::AlreadyLocked(holder)) if holder.owner == kim()));
     t.orders.update(&no).by(&kim()).expecting(seen).releasing(lease.id()).run(Order::ship).await.unwrap();
 }
@@ -44,7 +47,7 @@ pub async fn resuming_a_lease_that_is_alive_keeps_it_alive(t: &TestDb) {
     t.clock.advance(MINUTE);
     for _ in 0..2 {
         let resumed = t.locks.resume(&t.orders, &no, lease.id(), seen).await.unwrap();
-        assert_eq!((resumed.generation, resumed.remaining), (1, TTL));
+        assert_eq!((resumed.holder().generation, resumed.holder().remaining), (1, TTL));
     }
 }
 
@@ -58,14 +61,14 @@ pub async fn a_lease_is_not_resumed_over_a_change_and_the_conflict_names_it(t: &
     assert_eq!((changed.by, changed.at, changed.command.as_deref()), (Some(lee()), t.clock.now(), Some("ship")));
     assert_eq!((conflict.expected, conflict.actual), (version(1), Some(version(2))));
     // It is not alive, so the next one gets the key.
-    assert_eq!(t.locks.try_lock(&lease.key, &lee()).await.unwrap().generation, 2);
+    assert_eq!(t.locks.try_lock(&lease.holder().key, &lee()).await.unwrap().holder().generation, 2);
 }
 
 pub async fn a_lease_that_somebody_took_over_from_is_not_resumed(t: &TestDb) {
     let (no, lease, seen) = opened(t).await;
     t.clock.advance(TTL);
     let expired = t.clock.now();
-    let next = t.locks.try_lock(&lease.key, &lee()).await.unwrap();
+    let next = t.locks.try_lock(&lease.holder().key, &lee()).await.unwrap();
     let refused = t.locks.resume(&t.orders, &no, lease.id(), seen).await;
     assert!(matches!(&refused, Err(Error::AlreadyLocked(holder)) if holder.owner == lee()), "{refused:?}");
     // Nor when the other one is gone again.
@@ -83,11 +86,11 @@ pub async fn a_lease_that_was_released_or_broken_is_not_resumed(t: &TestDb) {
         no_lock(t.locks.resume(&t.orders, &no, lease.id(), seen).await).why,
         LeaseLossReason::Released { at: released }
     );
-    let second = t.locks.try_lock(&lease.key, &kim()).await.unwrap();
-    t.locks.break_lock(&lease.key, 2, &lee(), "urgent").await.unwrap();
+    let second = t.locks.try_lock(&lease.holder().key, &kim()).await.unwrap();
+    t.locks.break_lock(&lease.holder().key, 2, &lee(), "urgent").await.unwrap();
     let broken = no_lock(t.locks.resume(&t.orders, &no, second.id(), seen).await).why;
     assert_eq!(broken, LeaseLossReason::Broken { by: lee(), at: t.clock.now(), reason: "urgent".into() });
-    assert!(t.locks.holders(&lease.key).await.unwrap().is_empty());
+    assert!(t.locks.holders(&lease.holder().key).await.unwrap().is_empty());
 }
 
 pub async fn a_lease_is_not_resumed_beyond_its_absolute_limit(t: &TestDb) {
@@ -97,7 +100,7 @@ pub async fn a_lease_is_not_resumed_beyond_its_absolute_limit(t: &TestDb) {
     let seen = version(1);
     let lease = locks.try_lock(&LockKey::of::<Order>(&no), &kim()).await.unwrap();
     t.clock.advance(TTL);
-    assert_eq!(locks.resume(&t.orders, &no, lease.id(), seen).await.unwrap().remaining, MINUTE);
+    assert_eq!(locks.resume(&t.orders, &no, lease.id(), seen).await.unwrap().holder().remaining, MINUTE);
     t.clock.advance(MINUTE);
     let limit = t.clock.now();
     t.clock.advance(MINUTE);
@@ -112,7 +115,10 @@ pub async fn a_lease_of_somebody_else_or_of_another_aggregate_is_not_resumed(t: 
     let other = t.order().await;
     for alive in [true, false] {
         let elsewhere = no_lock(t.locks.resume(&t.orders, &other, lease.id(), version(1)).await);
-        assert_eq!((elsewhere.why, elsewhere.key.as_ref()), (LeaseLossReason::OtherAggregate, Some(&lease.key)));
+        assert_eq!(
+            (elsewhere.why, elsewhere.key.as_ref()),
+            (LeaseLossReason::OtherAggregate, Some(&lease.holder().key))
+        );
         let theirs = t.locks.acting_for(&lee());
         assert_eq!(no_lock(theirs.resume(&t.orders, &no, lease.id(), seen).await).why, LeaseLossReason::NotYours);
         let foreign = t.locks.resume(&t.orders, &other, lease.id(), seen).await;
@@ -121,7 +127,7 @@ pub async fn a_lease_of_somebody_else_or_of_another_aggregate_is_not_resumed(t: 
             t.clock.advance(TTL);
         }
     }
-    assert!(t.locks.holders(&lease.key).await.unwrap().is_empty());
+    assert!(t.locks.holders(&lease.holder().key).await.unwrap().is_empty());
 }
 
 pub async fn an_advisory_lease_is_resumed_until_the_next_one_comes(t: &TestDb) {
@@ -129,7 +135,7 @@ pub async fn an_advisory_lease_is_resumed_until_the_next_one_comes(t: &TestDb) {
     let key = LockKey::of::<Note>(&note);
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
     t.clock.advance(TTL);
-    assert_eq!(t.locks.resume(&t.notes, &note, lease.id(), version(1)).await.unwrap().remaining, TTL);
+    assert_eq!(t.locks.resume(&t.notes, &note, lease.id(), version(1)).await.unwrap().holder().remaining, TTL);
     t.clock.advance(TTL);
     let expired = t.clock.now();
     t.locks.try_lock(&key, &lee()).await.unwrap();
@@ -142,7 +148,7 @@ pub async fn resuming_and_taking_at_once_one_wins(t: &TestDb) {
         let (no, lease, seen) = opened(t).await;
         t.clock.advance(TTL);
         let barrier = Arc::new(Barrier::new(2));
-        let (meet, locks, key) = (barrier.clone(), t.locks.clone(), lease.key.clone());
+        let (meet, locks, key) = (barrier.clone(), t.locks.clone(), lease.holder().key.clone());
         let taking = tokio::spawn(async move {
             meet.wait().await;
             locks.try_lock(&key, &lee()).await
@@ -150,13 +156,15 @@ pub async fn resuming_and_taking_at_once_one_wins(t: &TestDb) {
         barrier.wait().await;
         let resumed = t.locks.resume(&t.orders, &no, lease.id(), seen).await;
         let taken = taking.await.unwrap();
-        let holders = t.locks.holders(&lease.key).await.unwrap();
+        let holders = t.locks.holders(&lease.holder().key).await.unwrap();
         let held: Vec<_> = holders.iter().map(|holder| (holder.owner.clone(), holder.generation)).collect();
         match (&resumed, &taken) {
             (Ok(resumed), Err(LockError::AlreadyLocked(_) | LockError::LockingFailed { .. })) => {
-                assert_eq!((resumed.generation, held), (1, vec![(kim(), 1)]));
+                assert_eq!((resumed.holder().generation, held), (1, vec![(kim(), 1)]));
             }
-            (Err(Error::AlreadyLocked(_)), Ok(taken)) => assert_eq!((taken.generation, held), (2, vec![(lee(), 2)])),
+            (Err(Error::AlreadyLocked(_)), Ok(taken)) => {
+                assert_eq!((taken.holder().generation, held), (2, vec![(lee(), 2)]))
+            }
             both => panic!("{both:?}"),
         }
     }

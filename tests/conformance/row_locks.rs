@@ -245,10 +245,10 @@ pub async fn taking_a_live_lease_over_waits_for_a_save_under_it(t: &TestDb) {
     let mut tx = t.db.begin().await.unwrap();
     t.locks.guard(&mut tx, lease.id()).await.unwrap();
     let locks = t.locks.clone().with_take_over_permission("Order", |_: &Owner, _: &Holder| true);
-    let (orders, key) = (t.orders.clone(), lease.key.clone());
+    let (orders, key) = (t.orders.clone(), lease.holder().key.clone());
     let taking = waiting(async move {
         let taken = locks.take_over(&key, 1, &lee(), LockId::random(), "urgent").await.unwrap();
-        (taken.generation, orders.get(&key.id().to_owned()).await.unwrap().unwrap().version())
+        (taken.holder().generation, orders.get(&key.id().to_owned()).await.unwrap().unwrap().version())
     })
     .await;
     let mut order = t.find(&mut tx, &no).await;
@@ -330,7 +330,7 @@ pub async fn a_lease_waits_for_a_save_unless_locked(t: &TestDb) {
     let (locks, orders, number) = (t.locks.clone(), t.orders.clone(), no.clone());
     let locking = waiting(async move {
         let lease = locks.try_lock(&LockKey::of::<Order>(&number), &kim()).await.unwrap();
-        (lease.generation, orders.get(&number).await.unwrap().unwrap().version())
+        (lease.holder().generation, orders.get(&number).await.unwrap().unwrap().version())
     })
     .await;
     // Other keys are taken meanwhile.
@@ -353,7 +353,7 @@ async fn asked_in_time_answered_late<T: Send + 'static, F: Future<Output = T> + 
     locks.expire_within(lease.id(), Duration::from_millis(1500)).await.unwrap();
     let mut tx = db.begin().await.unwrap();
     locks.guard(&mut tx, lease.id()).await.unwrap();
-    let asked = waiting(ask(locks.clone(), lease.key.clone())).await;
+    let asked = waiting(ask(locks.clone(), lease.holder().key.clone())).await;
     while locks.check_lock(lease.id()).await.is_ok() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

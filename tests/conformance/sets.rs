@@ -21,7 +21,7 @@ fn keys<const N: usize>() -> [LockKey; N] {
 }
 
 fn generations(held: &HeldSet) -> Vec<i64> {
-    held.leases().iter().map(|lease| lease.generation).collect()
+    held.leases().iter().map(|lease| lease.holder().generation).collect()
 }
 
 fn ended(answer: Result<impl std::fmt::Debug, LeaseSetError>) -> Vec<NoLock> {
@@ -35,19 +35,19 @@ fn ended(answer: Result<impl std::fmt::Debug, LeaseSetError>) -> Vec<NoLock> {
 async fn generation_of(t: &TestDb, key: &LockKey) -> i64 {
     let lease = t.locks.try_lock(key, &kim()).await.unwrap();
     t.locks.release_lock(lease.id()).await.unwrap();
-    lease.generation - 1
+    lease.holder().generation - 1
 }
 
 pub async fn a_set_is_granted_as_a_whole_in_the_order_of_its_keys_each_once(t: &TestDb) {
     let [one, two, three] = keys();
     let asked = [three.clone(), one.clone(), two.clone(), one.clone()];
     let held = t.locks.try_lock_all(asked, &kim()).await.unwrap();
-    assert_eq!(held.keys(), [one.clone(), two.clone(), three.clone()]);
-    assert_eq!(held.leases().iter().map(|lease| &lease.key).collect::<Vec<_>>(), [&one, &two, &three]);
+    assert_eq!(held.set().keys(), [one.clone(), two.clone(), three.clone()]);
+    assert_eq!(held.leases().iter().map(|lease| &lease.holder().key).collect::<Vec<_>>(), [&one, &two, &three]);
     assert_eq!((generations(&held), held.remaining()), (vec![1, 1, 1], TTL));
     for key in [&one, &two, &three] {
-        let lease = t.locks.check_lock(&held.lock_id(key).unwrap()).await.unwrap();
-        assert_eq!((&lease, &lease.key), (held.lease(key).unwrap(), key));
+        let lease = t.locks.check_lock(&held.set().lock_id(key).unwrap()).await.unwrap();
+        assert_eq!((&lease, &lease.holder().key), (held.lease(key).unwrap(), key));
     }
 }
 
@@ -66,13 +66,13 @@ pub async fn a_refused_set_names_all_who_are_in_the_way_and_takes_nothing(t: &Te
     assert_eq!(*reserved, []);
     let text = refused.unwrap_err().to_string();
     assert!(text.contains(&format!("{one} is locked by Lee Junho")) && text.contains("nothing was locked"), "{text}");
-    assert_eq!(generation_of(t, &two).await, ran_out.generation);
+    assert_eq!(generation_of(t, &two).await, ran_out.holder().generation);
 }
 
 pub async fn a_set_is_refused_where_a_key_is_kept_for_somebody_else_and_not_for_whom_it_is_kept(t: &TestDb) {
     let [one, two] = keys();
     let lease = t.locks.try_lock(&one, &kim()).await.unwrap();
-    t.locks.request(&one, lease.generation, &lee(), "please").await.unwrap();
+    t.locks.request(&one, lease.holder().generation, &lee(), "please").await.unwrap();
     t.locks.hand_over(lease.id(), "lee").await.unwrap();
     let refused = t.locks.try_lock_all([one.clone(), two.clone()], &kim()).await;
     let Err(LockError::SomeLocked { held, reserved }) = refused else { panic!("{refused:?}") };
@@ -87,9 +87,9 @@ pub async fn asking_again_with_the_same_secret_gives_the_same_set(t: &TestDb) {
     t.clock.advance(MINUTE);
     let again = t.locks.try_lock_all_as(keys.clone(), &kim(), id.clone()).await.unwrap();
     assert_eq!((generations(&again), again.remaining()), (generations(&first), TTL));
-    assert_eq!(again.leases()[0].since, first.leases()[0].since);
+    assert_eq!(again.leases()[0].holder().since, first.leases()[0].holder().since);
     // After one of them was given back, the request comes too late, and takes nothing.
-    t.locks.release_lock(&first.lock_id(&keys[1]).unwrap()).await.unwrap();
+    t.locks.release_lock(&first.set().lock_id(&keys[1]).unwrap()).await.unwrap();
     let late = t.locks.try_lock_all_as(keys.clone(), &kim(), id.clone()).await;
     let Err(LockError::LockIdUsed(used)) = late else { panic!("{late:?}") };
     assert_eq!((used.key.as_ref(), used.why), (Some(&keys[1]), LeaseLossReason::Released { at: t.clock.now() }));
@@ -119,8 +119,8 @@ pub async fn a_set_that_was_released_is_free_and_its_generations_go_on(t: &TestD
     for generation in 1..=3 {
         let held = t.locks.try_lock_all(keys.clone(), &kim()).await.unwrap();
         assert_eq!(generations(&held), [generation; 3]);
-        t.locks.release_set(&held).await.unwrap();
-        let released = ended(t.locks.release_set(&held).await);
+        t.locks.release_set(held.set()).await.unwrap();
+        let released = ended(t.locks.release_set(held.set()).await);
         assert_eq!(released.len(), 3);
         assert!(released.iter().all(|no_lock| matches!(no_lock.why, LeaseLossReason::Released { .. })), "{released:?}");
     }
@@ -134,7 +134,7 @@ pub async fn a_set_that_ran_out_is_taken_by_the_next_and_the_late_holder_learns_
     let second = t.locks.try_lock_all(keys.clone(), &lee()).await.unwrap();
     assert_eq!(generations(&second), [2, 2]);
     t.clock.advance(MINUTE);
-    let lost = ended(t.locks.keep_set_alive(&first).await);
+    let lost = ended(t.locks.keep_set_alive(first.set()).await);
     assert_eq!(lost.iter().map(|no_lock| no_lock.key.as_ref().unwrap()).collect::<Vec<_>>(), [&keys[0], &keys[1]]);
     assert!(lost.iter().all(|no_lock| no_lock.why == LeaseLossReason::Expired { at }), "{lost:?}");
     assert_eq!(lost[0].held_now.as_ref().map(|holder| &holder.owner), Some(&lee()));
@@ -145,7 +145,7 @@ pub async fn one_heartbeat_keeps_a_whole_set_alive_and_says_which_member_has_end
     let held = t.locks.try_lock_all([one.clone(), two.clone(), three.clone()], &kim()).await.unwrap();
     t.clock.advance(4 * MINUTE);
     // The next request has the secret and the keys.
-    let set = LeaseSet::of(held.id().reveal().parse().unwrap(), [two.clone(), one, three]).unwrap();
+    let set = LeaseSet::of(held.set().id().reveal().parse().unwrap(), [two.clone(), one, three]).unwrap();
     assert_eq!(t.locks.keep_set_alive(&set).await.unwrap().remaining(), TTL);
     t.locks.break_lock(&two, 1, &lee(), "the courier is waiting").await.unwrap();
     t.clock.advance(4 * MINUTE);
@@ -155,17 +155,17 @@ pub async fn one_heartbeat_keeps_a_whole_set_alive_and_says_which_member_has_end
         matches!(&ended[..], [NoLock { key: Some(key), why: LeaseLossReason::Broken { .. }, .. }] if *key == two),
         "{ended:?}"
     );
-    assert!(others.iter().all(|lease| lease.remaining == TTL) && others.len() == 2, "{others:?}");
+    assert!(others.iter().all(|lease| lease.holder().remaining == TTL) && others.len() == 2, "{others:?}");
 }
 
 pub async fn checking_and_releasing_a_set_tell_which_member_had_ended(t: &TestDb) {
     let [one, two, three] = keys();
     let held = t.locks.try_lock_all([one.clone(), two.clone(), three.clone()], &kim()).await.unwrap();
-    assert_eq!(t.locks.check_set(&held).await.unwrap(), held);
-    t.locks.release_lock(&held.lock_id(&two).unwrap()).await.unwrap();
-    let by_somebody_else = ended(t.locks.acting_for(&lee()).check_set(&held).await);
+    assert_eq!(t.locks.check_set(held.set()).await.unwrap(), held);
+    t.locks.release_lock(&held.set().lock_id(&two).unwrap()).await.unwrap();
+    let by_somebody_else = ended(t.locks.acting_for(&lee()).check_set(held.set()).await);
     assert!(by_somebody_else.iter().all(|no_lock| no_lock.why == LeaseLossReason::NotYours), "{by_somebody_else:?}");
-    for answer in [ended(t.locks.check_set(&held).await), ended(t.locks.release_set(&held).await)] {
+    for answer in [ended(t.locks.check_set(held.set()).await), ended(t.locks.release_set(held.set()).await)] {
         let [NoLock { key, why: LeaseLossReason::Released { .. }, .. }] = &answer[..] else { panic!("{answer:?}") };
         assert_eq!(key.as_ref(), Some(&two));
     }
@@ -186,8 +186,11 @@ pub async fn a_set_may_have_types_of_different_policies(t: &TestDb) {
     let locks = t.locks.clone().with_policy(order.kind(), short).with_policy(note.kind(), LockPolicy::advisory());
     let beside = locks.try_lock(&note, &lee()).await.unwrap();
     let held = locks.try_lock_all([order.clone(), note.clone()], &kim()).await.unwrap();
-    assert_eq!((held.lease(&order).unwrap().generation, held.lease(&note).unwrap().generation), (1, 2));
-    assert_eq!((held.remaining(), held.lease(&note).unwrap().remaining), (MINUTE, TTL));
+    assert_eq!(
+        (held.lease(&order).unwrap().holder().generation, held.lease(&note).unwrap().holder().generation),
+        (1, 2)
+    );
+    assert_eq!((held.remaining(), held.lease(&note).unwrap().holder().remaining), (MINUTE, TTL));
     assert_eq!(locks.holders(&note).await.unwrap().len(), 2);
     // The exclusive one is in the way, and nobody gets a place beside the advisory ones.
     assert!(matches!(
@@ -195,8 +198,8 @@ pub async fn a_set_may_have_types_of_different_policies(t: &TestDb) {
         Err(LockError::SomeLocked { held, .. }) if held.len() == 1
     ));
     assert_eq!(locks.holders(&note).await.unwrap().len(), 2);
-    locks.release_set(&held).await.unwrap();
-    assert_eq!(locks.check_lock(beside.id()).await.unwrap().generation, 1);
+    locks.release_set(held.set()).await.unwrap();
+    assert_eq!(locks.check_lock(beside.id()).await.unwrap().holder().generation, 1);
 }
 
 pub async fn hundreds_of_keys_are_one_set_and_more_are_refused_by_number(t: &TestDb) {
@@ -205,11 +208,11 @@ pub async fn hundreds_of_keys_are_one_set_and_more_are_refused_by_number(t: &Tes
     let held = t.locks.try_lock_all(keys(LeaseSet::MOST_KEYS), &kim()).await.unwrap();
     assert_eq!(generations(&held), vec![1; LeaseSet::MOST_KEYS]);
     t.clock.advance(MINUTE);
-    assert_eq!(t.locks.keep_set_alive(&held).await.unwrap().remaining(), TTL);
-    assert_eq!(t.locks.check_set(&held).await.unwrap().leases().len(), LeaseSet::MOST_KEYS);
+    assert_eq!(t.locks.keep_set_alive(held.set()).await.unwrap().remaining(), TTL);
+    assert_eq!(t.locks.check_set(held.set()).await.unwrap().leases().len(), LeaseSet::MOST_KEYS);
     let refused = t.locks.try_lock_all(keys(3), &lee()).await;
     assert!(matches!(refused, Err(LockError::SomeLocked { held, .. }) if held.len() == 3));
-    t.locks.release_set(&held).await.unwrap();
+    t.locks.release_set(held.set()).await.unwrap();
     let again = t.locks.try_lock_all(keys(LeaseSet::MOST_KEYS), &lee()).await.unwrap();
     assert_eq!(generations(&again), vec![2; LeaseSet::MOST_KEYS]);
     let too_many = t.locks.try_lock_all(keys(LeaseSet::MOST_KEYS + 1), &kim()).await;
@@ -223,16 +226,16 @@ pub async fn a_save_is_guarded_by_its_member_and_several_saves_by_the_set(t: &Te
     let (no, counter) = (t.order().await, t.counter(1).await);
     let (order, count) = (LockKey::new("Order", &no), LockKey::of::<super::order::Counter>(&counter));
     let held = t.locks.try_lock_all([order.clone(), count.clone()], &kim()).await.unwrap();
-    let (of_order, of_count) = (held.lock_id(&order).unwrap(), held.lock_id(&count).unwrap());
+    let (of_order, of_count) = (held.set().lock_id(&order).unwrap(), held.set().lock_id(&count).unwrap());
     t.orders.update(&no).by(&kim()).holding(&of_order).run(|order| order.send_to("her house")).await.unwrap();
     // Neither the other member nor the secret itself holds this one.
-    for wrong in [&of_count, held.id()] {
+    for wrong in [&of_count, held.set().id()] {
         let refused = t.orders.update(&no).holding(wrong).run(|order| order.send_to("elsewhere")).await;
         assert!(matches!(refused, Err(UpdateError::Failed(tenure::Error::NoLock(_)))), "{refused:?}");
     }
     let both = async |to: &str| {
         let mut tx = t.db.begin().await?;
-        t.locks.guard_set(&mut tx, &held).await?;
+        t.locks.guard_set(&mut tx, held.set()).await?;
         let mut order = t.find(&mut tx, &no).await;
         order.send_to(to).unwrap();
         t.orders.save(&mut tx, &mut order).await?;
@@ -263,7 +266,7 @@ pub async fn a_set_is_refused_while_somebody_shares_one_of_its_keys_and_granted_
     assert_eq!(generations(&held), [1, 2, 1]);
     assert!(matches!(locks.try_lock_shared(&keys[1], &lee()).await, Err(LockError::AlreadyLocked(_))));
     // Also where this process does not know that the type is shared.
-    locks.release_set(&held).await.unwrap();
+    locks.release_set(held.set()).await.unwrap();
     locks.try_lock_shared(&keys[2], &lee()).await.unwrap();
     let refused = t.locks.try_lock_all(keys.clone(), &kim()).await;
     assert!(matches!(refused, Err(LockError::SomeLocked { .. })), "{refused:?}");
@@ -283,7 +286,7 @@ pub async fn who_is_in_the_way_of_a_set_is_shown_as_the_policy_says(t: &TestDb) 
     let held = locks.try_lock_all(keys.clone(), &kim()).await.unwrap();
     t.clock.advance(TTL);
     locks.try_lock(&keys[1], &lee()).await.unwrap();
-    let lost = ended(locks.acting_for(&kim()).check_set(&held).await);
+    let lost = ended(locks.acting_for(&kim()).check_set(held.set()).await);
     assert!(lost[1].held_now.as_ref().unwrap().owner.is_hidden(), "{lost:?}");
 }
 
@@ -341,7 +344,7 @@ pub async fn of_overlapping_sets_at_once_in_any_order_one_wins_and_no_deadlock_i
         }
         assert_eq!(generations(held), members.iter().map(|&at| expected[at]).collect::<Vec<_>>(), "round {round}");
         // Odd rounds end by release, even ones by expiry.
-        if round % 2 == 1 { t.locks.release_set(held).await.unwrap() } else { t.clock.advance(TTL) }
+        if round % 2 == 1 { t.locks.release_set(held.set()).await.unwrap() } else { t.clock.advance(TTL) }
     }
     for (key, generation) in all.iter().zip(expected) {
         assert_eq!(generation_of(t, key).await, generation, "{key}");
@@ -374,7 +377,7 @@ pub async fn a_set_and_single_tries_at_once_share_no_key_and_no_deadlock_is_told
             t.clock.advance(TTL);
         }
         if let Ok(held) = set {
-            let _ = t.locks.release_set(&held).await;
+            let _ = t.locks.release_set(held.set()).await;
         }
         for lease in [first, last].into_iter().flatten() {
             let _ = t.locks.release_lock(lease.id()).await;

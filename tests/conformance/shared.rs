@@ -25,8 +25,8 @@ pub async fn readers_hold_it_together_and_keep_out_whoever_wants_it_alone(t: &Te
     let (locks, key) = (sharing(t), key());
     let first = locks.try_lock_shared(&key, &kim()).await.unwrap();
     let second = locks.try_lock_shared(&key, &lee()).await.unwrap();
-    assert_eq!((first.generation, second.generation), (1, 2));
-    assert!(first.shared && locks.check_lock(second.id()).await.unwrap().shared);
+    assert_eq!((first.holder().generation, second.holder().generation), (1, 2));
+    assert!(first.holder().shared && locks.check_lock(second.id()).await.unwrap().holder().shared);
     for _ in 0..2 {
         let refused = locks.try_lock(&key, &lee()).await;
         assert!(
@@ -39,7 +39,7 @@ pub async fn readers_hold_it_together_and_keep_out_whoever_wants_it_alone(t: &Te
     assert!(matches!(&refused, Err(LockError::AlreadyLocked(reader)) if reader.owner == lee()), "{refused:?}");
     locks.release_lock(second.id()).await.unwrap();
     let alone = locks.try_lock(&key, &kim()).await.unwrap();
-    assert_eq!((alone.generation, alone.shared), (3, false));
+    assert_eq!((alone.holder().generation, alone.holder().shared), (3, false));
 }
 
 pub async fn whoever_holds_it_alone_keeps_out_readers(t: &TestDb) {
@@ -49,12 +49,12 @@ pub async fn whoever_holds_it_alone_keeps_out_readers(t: &TestDb) {
     assert!(matches!(&refused, Err(LockError::AlreadyLocked(holder)) if holder.owner == kim()), "{refused:?}");
     locks.release_lock(alone.id()).await.unwrap();
     let shared = locks.try_lock_shared(&key, &lee()).await.unwrap();
-    assert_eq!(shared.generation, 2);
+    assert_eq!(shared.holder().generation, 2);
     locks.release_lock(shared.id()).await.unwrap();
     // Twice, so that it goes both ways: what readers left, and as if there had never been any.
     for generation in 3..5 {
         let alone = locks.try_lock(&key, &kim()).await.unwrap();
-        assert_eq!(alone.generation, generation);
+        assert_eq!(alone.holder().generation, generation);
         assert!(locks.try_lock_shared(&key, &lee()).await.is_err());
         locks.release_lock(alone.id()).await.unwrap();
     }
@@ -64,10 +64,10 @@ pub async fn asking_again_for_a_share_gives_the_same_lease_and_after_its_end_not
     let (locks, key, id) = (sharing(t), key(), LockId::random());
     for _ in 0..2 {
         let share = locks.try_lock_shared_as(&key, &kim(), id.clone()).await.unwrap();
-        assert_eq!(share.generation, 1);
+        assert_eq!(share.holder().generation, 1);
     }
     locks.try_lock_shared(&key, &lee()).await.unwrap();
-    assert_eq!(locks.try_lock_shared_as(&key, &kim(), id.clone()).await.unwrap().generation, 1);
+    assert_eq!(locks.try_lock_shared_as(&key, &kim(), id.clone()).await.unwrap().holder().generation, 1);
     locks.release_lock(&id).await.unwrap();
     let late = locks.try_lock_shared_as(&key, &kim(), id).await;
     assert!(matches!(late, Err(LockError::LockIdUsed(_))), "{late:?}");
@@ -78,7 +78,7 @@ pub async fn a_share_that_ran_out_keeps_out_nobody_and_is_told_so(t: &TestDb) {
     let share = locks.try_lock_shared(&key, &kim()).await.unwrap();
     t.clock.advance(TTL);
     let at = t.clock.now();
-    assert_eq!(locks.try_lock(&key, &lee()).await.unwrap().generation, 2);
+    assert_eq!(locks.try_lock(&key, &lee()).await.unwrap().holder().generation, 2);
     let Err(LeaseError::NoLock(lost)) = locks.check_lock(share.id()).await else { panic!("two hold it") };
     assert_eq!((lost.why, lost.held_now.unwrap().owner), (LeaseLossReason::Expired { at }, lee()));
 }
@@ -89,7 +89,7 @@ pub async fn a_lock_held_alone_that_ran_out_gives_way_to_readers(t: &TestDb) {
     let alone = locks.try_lock(&key, &kim()).await.unwrap();
     t.clock.advance(TTL);
     let at = t.clock.now();
-    assert_eq!(locks.try_lock_shared(&key, &lee()).await.unwrap().generation, 2);
+    assert_eq!(locks.try_lock_shared(&key, &lee()).await.unwrap().holder().generation, 2);
     let Err(LeaseError::NoLock(lost)) = locks.check_lock(alone.id()).await else { panic!("two hold it") };
     assert_eq!(lost.why, LeaseLossReason::Expired { at });
     assert!(locks.resume(&t.orders, &no, alone.id(), version(1)).await.is_err());
@@ -133,7 +133,7 @@ pub async fn a_share_is_not_asked_for_nor_taken_over_but_it_can_be_broken(t: &Te
     assert!(matches!(taken, Err(TakeOverError::Shared { .. })), "{taken:?}");
     locks.break_lock(&key, 1, &lee(), "left").await.unwrap();
     let holders = locks.holders(&key).await.unwrap();
-    assert_eq!((holders.len(), holders[0].generation), (1, second.generation));
+    assert_eq!((holders.len(), holders[0].generation), (1, second.holder().generation));
 }
 
 pub async fn readers_and_whoever_wants_it_alone_at_once_never_hold_it_together(t: &TestDb) {
@@ -169,10 +169,10 @@ pub async fn readers_and_whoever_wants_it_alone_at_once_never_hold_it_together(t
                 Err(error) => assert!(is_lost(&error), "{error:?}"),
             }
         }
-        let alone = granted.iter().filter(|lease| !lease.shared).count();
+        let alone = granted.iter().filter(|lease| !lease.holder().shared).count();
         assert!(alone == 0 || granted.len() == 1, "round {round}: {granted:?}");
         assert!(!granted.is_empty(), "round {round}: nobody got it");
-        let mut generations: Vec<i64> = granted.iter().map(|lease| lease.generation).collect();
+        let mut generations: Vec<i64> = granted.iter().map(|lease| lease.holder().generation).collect();
         generations.sort_unstable();
         generations.dedup();
         assert_eq!(generations.len(), granted.len(), "round {round}: {granted:?}");
@@ -197,7 +197,7 @@ pub async fn of_leases_beside_each_other_taken_at_once_each_has_a_generation_of_
             .collect();
         let mut generations = Vec::new();
         for answer in asking {
-            generations.push(answer.await.unwrap().unwrap().generation);
+            generations.push(answer.await.unwrap().unwrap().holder().generation);
         }
         generations.sort_unstable();
         assert_eq!(generations, (1..=8).collect::<Vec<i64>>());
@@ -246,7 +246,9 @@ pub async fn a_reader_and_a_save_at_once_the_save_is_before_the_reader_or_refuse
         let saved = saving.await.unwrap();
         match saved {
             Ok(saved) => assert_eq!(saved.version(), seen),
-            Err(UpdateError::Failed(Error::AlreadyLocked(reader))) => assert_eq!(reader.generation, share.generation),
+            Err(UpdateError::Failed(Error::AlreadyLocked(reader))) => {
+                assert_eq!(reader.generation, share.holder().generation)
+            }
             Err(error) => panic!("{error:?}"),
         }
         // Nothing changes as long as it is held.
@@ -268,7 +270,7 @@ pub async fn resuming_an_advisory_lease_while_the_next_one_comes_one_is_told_of_
         });
         barrier.wait().await;
         let resumed = t.locks.resume(&t.notes, &note, lease.id(), version(1)).await;
-        assert_eq!(taking.await.unwrap().unwrap().generation, 2);
+        assert_eq!(taking.await.unwrap().unwrap().holder().generation, 2);
         // What was recorded as ended is not alive, and what is alive can be ended.
         let alive = t.locks.holders(&key).await.unwrap().iter().any(|holder| holder.generation == 1);
         assert_eq!(resumed.is_ok(), alive, "{resumed:?}");

@@ -64,7 +64,7 @@ pub async fn an_anonymous_holder_is_named_to_nobody_but_themselves_and_the_opera
     let before = locks.try_lock(&key, &hidden()).await.unwrap();
     t.clock.advance(TTL);
     let lease = locks.try_lock(&key, &secret()).await.unwrap();
-    assert_eq!(lease.owner, secret());
+    assert_eq!(lease.holder().owner, secret());
     let refused = locks.try_lock(&key, &hidden()).await.unwrap_err();
     says_nothing(&refused);
     assert!(refused.to_string().contains("somebody"), "{refused}");
@@ -95,7 +95,7 @@ pub async fn an_anonymous_holder_is_named_to_nobody_but_themselves_and_the_opera
     says_nothing(changed);
     assert_eq!(locks.acting_for(&secret()).holders(&key).await.unwrap()[0].owner, secret());
     let held = locks.list().of_type("Order").owned_by(secret().id).limit(1_000).run().await.unwrap();
-    assert!(held.items.iter().any(|holder| holder.key == key && holder.owner == secret()));
+    assert!(held.items.iter().any(|holder| holder.holder.key == key && holder.holder.owner == secret()));
 }
 
 pub async fn whoever_ended_a_lock_stays_anonymous_to_whoever_lost_it(t: &TestDb) {
@@ -148,5 +148,5 @@ pub async fn whoever_asks_for_an_anonymous_lock_is_answered_without_being_known(
     let lost = lost(&locks.acting_for(&hidden()), lease.id()).await;
     assert!(told(&lost.why).is_hidden());
     says_nothing(lost);
-    assert_eq!(locks.try_lock(&key, &secret()).await.unwrap().owner, secret());
+    assert_eq!(locks.try_lock(&key, &secret()).await.unwrap().holder().owner, secret());
 }

@@ -36,7 +36,7 @@ pub async fn a_process_that_stands_still_while_it_takes_a_key_holds_up_nobody_el
     let beat = tokio::spawn(async move { locks.keep_alive(&[id]).await.unwrap().remove(0) });
     for (stuck, outcome) in asking.join_all().await {
         match (stuck, outcome) {
-            (false, Ok(lease)) => assert_eq!(lease.generation, 1),
+            (false, Ok(lease)) => assert_eq!(lease.holder().generation, 1),
             (true, Err(LockError::Database(DatabaseError::LockTimeout { .. }))) => {}
             (_, outcome) => panic!("{outcome:?}"),
         }
@@ -45,5 +45,5 @@ pub async fn a_process_that_stands_still_while_it_takes_a_key_holds_up_nobody_el
     // The patience of a try is five seconds, after those that it waited together with the others; then it is generous.
     assert!(asked.elapsed() < Duration::from_secs(20), "{:?}", asked.elapsed());
     tx.rollback().await.unwrap();
-    assert_eq!(t.locks.try_lock(&stuck, &lee()).await.unwrap().generation, 1);
+    assert_eq!(t.locks.try_lock(&stuck, &lee()).await.unwrap().holder().generation, 1);
 }

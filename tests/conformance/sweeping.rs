@@ -35,7 +35,7 @@ pub async fn what_ended_long_ago_is_swept_and_what_is_held_or_ended_lately_is_no
     let lately = t.locks.try_lock(&key("lately"), &lee()).await.unwrap();
     t.locks.release_lock(lately.id()).await.unwrap();
     assert_eq!(sweep(t, &kind).await, Swept { keys: 2, history: 1, requests: 1 });
-    assert_eq!(t.locks.check_lock(held.id()).await.unwrap().generation, 1);
+    assert_eq!(t.locks.check_lock(held.id()).await.unwrap().holder().generation, 1);
     let lost = async |lease: &Lease| match t.locks.check_lock(lease.id()).await {
         Err(tenure::error::LeaseError::NoLock(lost)) => lost.why,
         other => panic!("{other:?}"),
@@ -43,7 +43,7 @@ pub async fn what_ended_long_ago_is_swept_and_what_is_held_or_ended_lately_is_no
     assert_eq!(lost(&lately).await, LeaseLossReason::Released { at: t.clock.now() });
     assert_eq!((lost(&released).await, lost(&ran_out).await), (LeaseLossReason::Unknown, LeaseLossReason::Unknown));
     let page = t.locks.list().of_type(&kind).run().await.unwrap();
-    assert_eq!(page.items.iter().map(|listed| listed.key.id()).collect::<Vec<_>>(), ["held"]);
+    assert_eq!(page.items.iter().map(|listed| listed.holder.key.id()).collect::<Vec<_>>(), ["held"]);
     assert_eq!(t.locks.history().of_type(&kind).run().await.unwrap().items.len(), 1);
 }
 
@@ -59,21 +59,21 @@ pub async fn the_generation_of_a_swept_key_goes_on_above_all_that_were_before(t:
     t.clock.advance(40 * DAY);
     assert_eq!(sweep(t, &kind).await.keys, 2);
     // By all ways on which a row is made: alone, in a set, and from another process.
-    assert_eq!(t.locks.try_lock(&busy, &lee()).await.unwrap().generation, 6);
+    assert_eq!(t.locks.try_lock(&busy, &lee()).await.unwrap().holder().generation, 6);
     let set = t.locks.try_lock_all([quiet.clone(), never], &lee()).await.unwrap();
-    assert_eq!(set.leases().iter().map(|lease| lease.generation).collect::<Vec<_>>(), [6, 6]);
+    assert_eq!(set.leases().iter().map(|lease| lease.holder().generation).collect::<Vec<_>>(), [6, 6]);
     t.clock.advance(40 * DAY);
     assert_eq!(sweep(t, &kind).await.keys, 3);
     let advisory = t.locks.clone().with_policy(&kind, LockPolicy::advisory());
-    assert_eq!(advisory.try_lock(&quiet, &kim()).await.unwrap().generation, 7);
-    assert_eq!(advisory.try_lock(&quiet, &lee()).await.unwrap().generation, 8);
+    assert_eq!(advisory.try_lock(&quiet, &kim()).await.unwrap().holder().generation, 7);
+    assert_eq!(advisory.try_lock(&quiet, &lee()).await.unwrap().holder().generation, 8);
     let other = tenure::LockManager::new(&t.another_process().await);
     let keys: Vec<_> = (0..4).map(|at| LockKey::new(&kind, format!("together {at}"))).collect();
     let together: Vec<_> = keys
         .into_iter()
         .map(|key| {
             let other = other.clone();
-            tokio::spawn(async move { other.try_lock(&key, &kim()).await.unwrap().generation })
+            tokio::spawn(async move { other.try_lock(&key, &kim()).await.unwrap().holder().generation })
         })
         .collect();
     for generation in together {
@@ -88,7 +88,7 @@ pub async fn swept_places_of_advisory_leases_leave_the_live_ones_and_the_generat
     let stays = t.locks.clone().with_policy(key.kind(), long).try_lock(&key, &kim()).await.unwrap();
     for generation in 2..=4 {
         let lease = short.try_lock(&key, &lee()).await.unwrap();
-        assert_eq!(lease.generation, generation);
+        assert_eq!(lease.holder().generation, generation);
         short.release_lock(lease.id()).await.unwrap();
     }
     for _ in 0..2 {
@@ -97,8 +97,8 @@ pub async fn swept_places_of_advisory_leases_leave_the_live_ones_and_the_generat
     }
     // The last one swept the first, and was then the highest of those that have ended.
     assert_eq!(short.sweep(DAY).of_type(key.kind()).run().await.unwrap().keys, 2);
-    assert_eq!(short.check_lock(stays.id()).await.unwrap().generation, 1);
-    assert_eq!(short.try_lock(&key, &lee()).await.unwrap().generation, 5);
+    assert_eq!(short.check_lock(stays.id()).await.unwrap().holder().generation, 1);
+    assert_eq!(short.try_lock(&key, &lee()).await.unwrap().holder().generation, 5);
 }
 
 pub async fn the_key_of_somebody_who_shares_or_watches_it_is_not_swept_away_under_them(t: &TestDb) {
@@ -121,7 +121,7 @@ pub async fn the_key_of_somebody_who_shares_or_watches_it_is_not_swept_away_unde
         // The place of the lease, and the row of the key.
         let swept = locks.sweep(DAY).of_type(key.kind()).run().await.unwrap();
         assert_eq!((swept.keys, swept.history), (2, 1));
-        assert_eq!(locks.try_lock(&key, &lee()).await.unwrap().generation, 2);
+        assert_eq!(locks.try_lock(&key, &lee()).await.unwrap().holder().generation, 2);
     }
 }
 
@@ -143,7 +143,7 @@ pub async fn whoever_shares_a_key_while_it_is_swept_keeps_others_out(t: &TestDb)
             locks.try_lock_shared(&key, &lee()).await.unwrap()
         };
         let (_, lease) = tokio::join!(sweeping, sharing);
-        assert!(lease.generation > before.generation, "round {round}");
+        assert!(lease.holder().generation > before.holder().generation, "round {round}");
         let refused = locks.try_lock(&key, &kim()).await;
         assert!(matches!(refused, Err(LockError::AlreadyLocked(_))), "round {round}: {refused:?}");
         let refused = locks.try_lock_all([key.clone()], &kim()).await;
@@ -162,13 +162,13 @@ pub async fn a_late_duplicate_is_refused_until_the_history_is_swept(t: &TestDb) 
     // The row is gone, and the history still knows.
     assert!(matches!(t.locks.try_lock_as(&key, &kim(), id.clone()).await, Err(LockError::LockIdUsed(_))));
     let again = t.locks.try_lock_all_as([key.clone()], &kim(), id.clone()).await.unwrap();
-    assert_eq!(again.leases()[0].generation, 2);
-    t.locks.release_set(&again).await.unwrap();
+    assert_eq!(again.leases()[0].holder().generation, 2);
+    t.locks.release_set(again.set()).await.unwrap();
     t.clock.advance(31 * DAY);
     let swept = t.locks.sweep(60 * DAY).keeping_history_for(60 * DAY).of_type(key.kind()).run().await.unwrap();
     assert_eq!(swept, Swept { keys: 0, history: 1, requests: 0 });
     // The horizon: what is forgotten cannot be told from what never was. The generation still rises.
-    assert_eq!(t.locks.try_lock_as(&key, &kim(), id).await.unwrap().generation, 3);
+    assert_eq!(t.locks.try_lock_as(&key, &kim(), id).await.unwrap().holder().generation, 3);
 }
 
 pub async fn a_lease_that_ran_out_goes_into_the_history_when_its_row_is_swept(t: &TestDb) {
@@ -215,7 +215,7 @@ pub async fn more_than_a_slice_is_swept_to_the_last_row(t: &TestDb) {
     for part in 0..9 {
         let keys = (0..256).map(|at| LockKey::new(&kind, format!("{part}-{at}")));
         let set = t.locks.try_lock_all(keys, &kim()).await.unwrap();
-        t.locks.release_set(&set).await.unwrap();
+        t.locks.release_set(set.set()).await.unwrap();
     }
     t.clock.advance(40 * DAY);
     assert_eq!(sweep(t, &kind).await, Swept { keys: 9 * 256, history: 9 * 256, requests: 0 });
@@ -229,8 +229,8 @@ pub async fn whoever_takes_a_key_while_it_is_swept_gets_a_higher_generation(t: &
     for round in 0..15 {
         for key in &keys {
             let lease = t.locks.try_lock(key, &kim()).await.unwrap();
-            assert!(lease.generation > highest.get(key).copied().unwrap_or(0), "round {round}, {key}");
-            highest.insert(key.clone(), lease.generation);
+            assert!(lease.holder().generation > highest.get(key).copied().unwrap_or(0), "round {round}, {key}");
+            highest.insert(key.clone(), lease.holder().generation);
             t.locks.release_lock(lease.id()).await.unwrap();
         }
         t.clock.advance(40 * DAY);
@@ -255,13 +255,13 @@ pub async fn whoever_takes_a_key_while_it_is_swept_gets_a_higher_generation(t: &
         for (key, taken) in keys.iter().zip(taking) {
             let taken = taken.await.unwrap().unwrap();
             assert!(
-                taken.generation > highest[key],
+                taken.holder().generation > highest[key],
                 "round {round}, {key}: {} after {}",
-                taken.generation,
+                taken.holder().generation,
                 highest[key]
             );
-            highest.insert(key.clone(), taken.generation);
-            assert_eq!(t.locks.check_lock(taken.id()).await.unwrap().generation, taken.generation);
+            highest.insert(key.clone(), taken.holder().generation);
+            assert_eq!(t.locks.check_lock(taken.id()).await.unwrap().holder().generation, taken.holder().generation);
             t.locks.release_lock(taken.id()).await.unwrap();
         }
         sweeping.await.unwrap();
@@ -293,14 +293,14 @@ pub async fn through_any_sequence_of_takes_ends_and_sweeps_the_generation_of_eac
         for step in 0..60 {
             let at = dice.below(3);
             let mut granted = |lease: &Lease| {
-                let at: usize = lease.key.id().parse().unwrap();
+                let at: usize = lease.holder().key.id().parse().unwrap();
                 assert!(
-                    lease.generation > highest[at],
+                    lease.holder().generation > highest[at],
                     "seed {seed}, step {step}: {} after {}",
-                    lease.generation,
+                    lease.holder().generation,
                     highest[at]
                 );
-                highest[at] = lease.generation;
+                highest[at] = lease.holder().generation;
             };
             match dice.below(9) {
                 0 | 1 => {

@@ -37,12 +37,15 @@ pub async fn whoever_takes_over_gets_the_next_generation_and_the_old_holder_lear
     let old = t.locks.try_lock(&key, &kim()).await.unwrap();
     t.clock.advance(MINUTE);
     let new = open(t).take_over(&key, 1, &lee(), LockId::random(), " on holiday ").await.unwrap();
-    assert_eq!((new.generation, new.remaining, new.since, &new.owner), (2, TTL, t.clock.now(), &lee()));
+    assert_eq!(
+        (new.holder().generation, new.holder().remaining, new.holder().since, &new.holder().owner),
+        (2, TTL, t.clock.now(), &lee())
+    );
     let taken = LeaseLossReason::TakenOver { by: lee(), at: t.clock.now(), reason: "on holiday".into() };
     assert_eq!(why(t, &old).await, taken);
     let beat = t.locks.keep_alive(&[old.id().clone(), new.id().clone()]).await.unwrap();
     assert_eq!(beat[0].as_ref().unwrap_err().held_now.as_ref().map(|holder| holder.generation), Some(2));
-    assert_eq!(beat[1].as_ref().unwrap().generation, 2);
+    assert_eq!(beat[1].as_ref().unwrap().holder().generation, 2);
     let again = t.locks.try_lock_as(&key, &kim(), old.id().clone()).await;
     assert!(matches!(again, Err(LockError::AlreadyLocked(holder)) if holder.owner == lee()));
 }
@@ -54,13 +57,13 @@ pub async fn without_permission_one_moves_only_ones_own_lock_to_another_tab(t: &
     assert!(matches!(&refused, Err(TakeOverError::NotPermitted(holder)) if holder.owner == kim()), "{refused:?}");
     assert!(t.locks.check_lock(first.id()).await.is_ok());
     let second = t.locks.take_over(&key, 1, &kim(), LockId::random(), "another tab").await.unwrap();
-    assert_eq!(second.generation, 2);
+    assert_eq!(second.holder().generation, 2);
     assert!(matches!(why(t, &first).await, LeaseLossReason::TakenOver { by, .. } if by == kim()));
     // The rule is asked with the holder of that generation.
     let (kims, lees) = (kim(), lee());
     let rule = move |by: &Owner, holder: &Holder| *by == lees && holder.owner == kims && holder.generation == 2;
     let ruled = t.locks.clone().with_take_over_permission("Order", rule);
-    assert_eq!(ruled.take_over(&key, 2, &lee(), LockId::random(), "agreed").await.unwrap().generation, 3);
+    assert_eq!(ruled.take_over(&key, 2, &lee(), LockId::random(), "agreed").await.unwrap().holder().generation, 3);
     let back = ruled.take_over(&key, 3, &kim(), LockId::random(), "no").await;
     assert!(matches!(back, Err(TakeOverError::NotPermitted(_))), "{back:?}");
 }
@@ -90,7 +93,7 @@ pub async fn asking_again_to_take_over_gives_the_same_lease_and_a_used_lock_id_n
     let (key, locks, id) = (key(), open(t), LockId::random());
     let old = t.locks.try_lock(&key, &kim()).await.unwrap();
     for _ in 0..2 {
-        assert_eq!(locks.take_over(&key, 1, &lee(), id.clone(), "once").await.unwrap().generation, 2);
+        assert_eq!(locks.take_over(&key, 1, &lee(), id.clone(), "once").await.unwrap().holder().generation, 2);
     }
     // The old lock id has ended, the other one holds another aggregate.
     let used = locks.take_over(&key, 2, &kim(), old.id().clone(), "back").await;
@@ -104,7 +107,7 @@ pub async fn asking_again_to_take_over_gives_the_same_lease_and_a_used_lock_id_n
         matches!(&used, Err(TakeOverError::LockIdUsed(no)) if no.why == LeaseLossReason::OtherAggregate),
         "{used:?}"
     );
-    assert_eq!(t.locks.check_lock(&id).await.unwrap().generation, 2);
+    assert_eq!(t.locks.check_lock(&id).await.unwrap().holder().generation, 2);
 }
 
 pub async fn of_two_who_take_over_at_once_one_wins_and_the_generation_rises_by_one(t: &TestDb) {
@@ -123,7 +126,7 @@ pub async fn of_two_who_take_over_at_once_one_wins_and_the_generation_rises_by_o
         let won: Vec<_> = outcomes.iter().filter_map(|taken| taken.as_ref().ok()).collect();
         let lost: Vec<_> = outcomes.iter().filter(|taken| taken.is_err()).collect();
         let ([won], [lost]) = (&won[..], &lost[..]) else { panic!("{outcomes:?}") };
-        assert_eq!((won.generation, changed(lost)), (2, vec![(won.owner.clone(), 2)]));
+        assert_eq!((won.holder().generation, changed(lost)), (2, vec![(won.holder().owner.clone(), 2)]));
     }
 }
 
@@ -148,7 +151,7 @@ pub async fn a_takeover_and_a_release_at_once_end_the_lease_once(t: &TestDb) {
             }
             (Err(LeaseError::NoLock(lost)), Ok(taken)) => {
                 assert!(matches!(lost.why, LeaseLossReason::TakenOver { .. }), "{lost:?}");
-                assert_eq!(t.locks.check_lock(taken.id()).await.unwrap().generation, 2);
+                assert_eq!(t.locks.check_lock(taken.id()).await.unwrap().holder().generation, 2);
             }
             both => panic!("{both:?}"),
         }
@@ -166,14 +169,14 @@ pub async fn all_that_somebody_holds_is_released_and_nothing_else(t: &TestDb) {
     t.clock.advance(MINUTE);
     let released = t.locks.release_all(&leaver.id).await.unwrap();
     let keys: Vec<_> = released.into_iter().map(|holder| holder.key).collect();
-    assert_eq!(keys, [first.key.clone(), note.key.clone()]);
+    assert_eq!(keys, [first.holder().key.clone(), note.holder().key.clone()]);
     for lease in [&first, &note] {
         assert_eq!(why(t, lease).await, LeaseLossReason::Released { at: t.clock.now() });
     }
     assert!(matches!(why(t, &expired).await, LeaseLossReason::Expired { .. }));
     assert!(t.locks.check_lock(others.id()).await.is_ok());
     assert_eq!(t.locks.release_all(&leaver.id).await.unwrap(), []);
-    assert_eq!(t.locks.try_lock(&first.key, &other).await.unwrap().generation, 2);
+    assert_eq!(t.locks.try_lock(&first.holder().key, &other).await.unwrap().holder().generation, 2);
 }
 
 pub async fn releasing_all_and_beating_at_once_never_deadlocks(t: &TestDb) {

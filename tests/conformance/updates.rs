@@ -180,7 +180,7 @@ pub async fn a_save_under_the_lease_keeps_it(t: &TestDb) {
     let no = t.order().await;
     let lease = t.locks.try_lock(&LockKey::of::<Order>(&no), &kim()).await.unwrap();
     t.orders.update(&no).by(&kim()).holding(lease.id()).run(Order::ship).await.unwrap();
-    assert_eq!(t.locks.check_lock(lease.id()).await.unwrap().generation, 1);
+    assert_eq!(t.locks.check_lock(lease.id()).await.unwrap().holder().generation, 1);
     assert_eq!(t.stored(&no).await.1, version(2));
 }
 
@@ -189,7 +189,7 @@ pub async fn a_save_that_releases_frees_the_key_with_the_commit(t: &TestDb) {
     let key = LockKey::of::<Order>(&no);
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
     t.orders.update(&no).by(&kim()).releasing(lease.id()).run(Order::ship).await.unwrap();
-    assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().generation, 2);
+    assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().holder().generation, 2);
 }
 
 pub async fn a_refused_save_keeps_the_lease(t: &TestDb) {
@@ -243,7 +243,7 @@ pub async fn a_lease_that_expires_during_the_save_is_held_to_its_end(t: &TestDb)
     let successor_no = no.clone();
     let mut successor = tokio::spawn(async move {
         let lease = locks.try_lock(&LockKey::of::<Order>(&successor_no), &lee()).await;
-        (lease.map(|lease| lease.generation), orders.get(&successor_no).await.unwrap().unwrap().version())
+        (lease.map(|lease| lease.holder().generation), orders.get(&successor_no).await.unwrap().unwrap().version())
     });
     let waits = tokio::time::timeout(Duration::from_millis(200), &mut successor).await;
     assert!(waits.is_err(), "the successor did not wait for the save: {waits:?}");
@@ -268,14 +268,14 @@ pub async fn an_update_may_go_on_after_the_person_saw_who_edits(t: &TestDb) {
     let no = t.order().await;
     let key = LockKey::of::<Order>(&no);
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
-    t.orders.update(&no).by(&lee()).unless_locked_except(lease.generation).run(Order::ship).await.unwrap();
+    t.orders.update(&no).by(&lee()).unless_locked_except(lease.holder().generation).run(Order::ship).await.unwrap();
     // The editor's save finds out by the version.
     let save = t.orders.update(&no).by(&kim()).expecting(Version::FIRST).releasing(lease.id());
     assert!(matches!(failed(save.run(|order| order.send_to("x")).await), Error::VersionConflict(_)));
     // Somebody newer has not been seen.
     t.locks.release_lock(lease.id()).await.unwrap();
     t.locks.try_lock(&key, &kim()).await.unwrap();
-    let refused = t.orders.update(&no).unless_locked_except(lease.generation).run(Order::ship).await;
+    let refused = t.orders.update(&no).unless_locked_except(lease.holder().generation).run(Order::ship).await;
     assert!(matches!(failed(refused), Error::AlreadyLocked(_)));
     assert!(matches!(t.locks.try_lock(&key, &lee()).await, Err(LockError::AlreadyLocked(_))));
 }
@@ -328,7 +328,7 @@ pub async fn a_dry_run_answers_as_the_save_would_and_changes_nothing(t: &TestDb)
     let refused = t.orders.update(&no).unless_locked().dry_run(Order::ship).await;
     assert!(matches!(failed(refused), Error::AlreadyLocked(_)));
     t.orders.update(&no).by(&kim()).releasing(lease.id()).dry_run(Order::ship).await.unwrap();
-    assert_eq!(t.locks.check_lock(lease.id()).await.unwrap().generation, lease.generation);
+    assert_eq!(t.locks.check_lock(lease.id()).await.unwrap().holder().generation, lease.holder().generation);
     assert_eq!((t.stored(&no).await.0.state, t.stored(&no).await.1), (State::Preparing, Version::FIRST));
     t.orders.update(&no).by(&kim()).releasing(lease.id()).run(Order::ship).await.unwrap();
     let again = t.orders.update(&no).dry_run(Order::ship).await;

@@ -41,7 +41,7 @@ pub async fn those_who_wait_get_the_key_in_the_order_of_arrival_across_processes
         let served = Arc::clone(&served);
         waiting.push(tokio::spawn(async move {
             let lease = taken.await.unwrap().unwrap();
-            served.lock().unwrap().push((place, lease.generation));
+            served.lock().unwrap().push((place, lease.holder().generation));
             locks.release_lock(lease.id()).await.unwrap();
         }));
     }
@@ -58,12 +58,12 @@ pub async fn whoever_waits_gets_a_key_that_was_broken_or_ran_out(t: &TestDb) {
     t.locks.try_lock(&key, &kim()).await.unwrap();
     let waiting = waits(&t.locks, &key, &lee(), 1).await;
     t.locks.break_lock(&key, 1, &lee(), "it is urgent").await.unwrap();
-    assert_eq!(waiting.await.unwrap().unwrap().generation, 2);
+    assert_eq!(waiting.await.unwrap().unwrap().holder().generation, 2);
     let waiting = waits(&t.locks, &key, &kim(), 1).await;
     t.clock.advance(TTL);
     t.db.look_now().await.unwrap();
     let lease = waiting.await.unwrap().unwrap();
-    assert_eq!((lease.generation, &lease.owner), (3, &kim()));
+    assert_eq!((lease.holder().generation, &lease.holder().owner), (3, &kim()));
 }
 
 pub async fn the_place_of_a_process_that_died_is_skipped(t: &TestDb) {
@@ -86,7 +86,7 @@ pub async fn the_place_of_a_process_that_died_is_skipped(t: &TestDb) {
     // Longer than its place is kept without a sign of life.
     t.clock.advance(Duration::from_secs(11));
     t.db.look_now().await.unwrap();
-    assert_eq!(second.await.unwrap().unwrap().owner, lee());
+    assert_eq!(second.await.unwrap().unwrap().holder().owner, lee());
     events.until_waiting(0).await;
 }
 
@@ -99,7 +99,7 @@ pub async fn a_wait_that_is_dropped_holds_nobody_up(t: &TestDb) {
     first.abort();
     events.until_waiting(1).await;
     t.locks.release_lock(held.id()).await.unwrap();
-    assert_eq!(second.await.unwrap().unwrap().generation, 2);
+    assert_eq!(second.await.unwrap().unwrap().holder().generation, 2);
 }
 
 pub async fn a_lease_that_came_too_late_for_whoever_waited_is_given_back(t: &TestDb) {
@@ -137,9 +137,9 @@ pub async fn a_lock_that_is_handed_over_goes_to_whom_it_was_meant_for_though_oth
     t.locks.request(&key, 1, &lee(), "please").await.unwrap();
     t.locks.hand_over(held.id(), "lee").await.unwrap();
     let lees = second.await.unwrap().unwrap();
-    assert_eq!((&lees.owner, lees.generation), (&lee(), 3));
+    assert_eq!((&lees.holder().owner, lees.holder().generation), (&lee(), 3));
     t.locks.release_lock(lees.id()).await.unwrap();
-    assert_eq!(first.await.unwrap().unwrap().generation, 4);
+    assert_eq!(first.await.unwrap().unwrap().holder().generation, 4);
 }
 
 pub async fn one_lock_id_has_one_place_in_line(t: &TestDb) {
@@ -161,18 +161,18 @@ pub async fn one_lock_id_has_one_place_in_line(t: &TestDb) {
     // What came to the one is the other's as well.
     let lease = first.await.unwrap().unwrap();
     process.look_now().await.unwrap();
-    assert_eq!(again.await.unwrap().unwrap().generation, 2);
-    assert_eq!((lease.generation, lease.id()), (2, &id));
+    assert_eq!(again.await.unwrap().unwrap().holder().generation, 2);
+    assert_eq!((lease.holder().generation, lease.id()), (2, &id));
     // And once more, when it has got the lock already.
-    assert_eq!(asks(&t.locks).await.unwrap().unwrap().generation, 2);
+    assert_eq!(asks(&t.locks).await.unwrap().unwrap().holder().generation, 2);
     t.locks.release_lock(&id).await.unwrap();
-    assert_eq!(other.await.unwrap().unwrap().generation, 3);
+    assert_eq!(other.await.unwrap().unwrap().holder().generation, 3);
 }
 
 pub async fn nobody_waits_for_an_advisory_lock_or_a_key_that_is_none(t: &TestDb) {
     let note = LockKey::new("Note", random());
     t.locks.try_lock(&note, &kim()).await.unwrap();
-    assert_eq!(t.locks.lock(&note, &lee()).await.unwrap().generation, 2);
+    assert_eq!(t.locks.lock(&note, &lee()).await.unwrap().holder().generation, 2);
     let none = t.locks.lock(&LockKey::new("Order", ""), &lee()).await;
     assert!(matches!(none, Err(LockError::InvalidKey { .. })), "{none:?}");
 }

@@ -95,7 +95,7 @@ pub async fn first_comes_a_snapshot_of_each_key(t: &TestDb) {
     let [first, second] = &keys[..] else { panic!("{keys:?}") };
     assert_eq!((&first.key, first.generation, first.holders.len(), first.requests.len()), (&free, 0, 0, 0));
     assert_eq!((&second.key, second.generation, second.waiting), (&held, 1, 0));
-    assert_eq!(second.holders, [tenure::lease::Holder::clone(&lease)]);
+    assert_eq!(second.holders, [tenure::lease::Holder::clone(lease.holder())]);
     assert_eq!((&second.requests[0].by, &*second.requests[0].note), (&lee(), "please"));
     assert!(matches!(t.locks.watch([LockKey::new("", "1")]), Err(tenure::error::LockError::InvalidKey { .. })));
 }
@@ -222,7 +222,7 @@ pub async fn those_who_hold_a_lock_together_are_told_one_by_one(t: &TestDb) {
     assert_eq!(events.short().await, "2 of lee released");
     locks.release_lock(one.id()).await.unwrap();
     assert_eq!(events.short().await, "1 of kim released");
-    assert_eq!(waiting.await.unwrap().unwrap().generation, 3);
+    assert_eq!(waiting.await.unwrap().unwrap().holder().generation, 3);
     assert_eq!(events.short().await, "3 by park");
 }
 
@@ -233,7 +233,7 @@ pub async fn a_set_is_told_key_by_key(t: &TestDb) {
     for events in &mut events {
         assert_eq!(events.short().await, "1 by kim");
     }
-    t.locks.release_set(&set).await.unwrap();
+    t.locks.release_set(set.set()).await.unwrap();
     for events in &mut events {
         assert_eq!(events.short().await, "1 of kim released");
     }

@@ -186,13 +186,13 @@ pub async fn a_lock_whose_answer_is_lost_is_unknown_and_can_be_asked_for_again(k
     assert_eq!((error.code(), error.is_retryable()), (tenure::error::ErrorCode::NoAnswer, true));
     assert!(error.to_string().contains("ask again with the same lock id"), "{error}");
     let lease = locks.try_lock_as(&key, &kim, id.clone()).await.unwrap();
-    assert_eq!((lease.generation, lease.id()), (1, &id), "it was granted the first time");
+    assert_eq!((lease.holder().generation, lease.id()), (1, &id), "it was granted the first time");
     // The message that is nothing but the COMMIT.
     bank.proxy.lose_answer_to(match kind {
         Kind::Postgres => "commit\0",
         Kind::MariaDb => "set autocommit = 1",
     });
-    let broken = locks.break_lock(&key, lease.generation, &Owner::new("op", "Operator"), "it is late").await;
+    let broken = locks.break_lock(&key, lease.holder().generation, &Owner::new("op", "Operator"), "it is late").await;
     assert!(matches!(&broken, Err(BreakError::Database(DatabaseError::OutcomeUnknown(_)))), "{broken:?}");
     assert!(locks.check_lock(&id).await.is_err(), "it was broken");
 }

@@ -83,7 +83,7 @@ async fn a_server_that_is_killed_in_the_middle_keeps_what_was_acknowledged_and_i
             other => panic!("after {tries} tries: {other:?}"),
         }
     };
-    assert_eq!((held.owner.id.as_str(), held.generation), ("kim", lease.generation));
+    assert_eq!((held.owner.id.as_str(), held.generation), ("kim", lease.holder().generation));
 }
 
 #[tokio::test]
@@ -152,7 +152,7 @@ async fn a_server_with_unfavourable_defaults_is_used_as_any_other() {
     let locks = LockManager::new(&db);
     let lease = locks.try_lock(&key, &Owner::new("김", "김민지 💐")).await.unwrap();
     assert_eq!(locks.holders(&key).await.unwrap()[0].owner.name, "김민지 💐");
-    let age = lease.since.elapsed().unwrap_or_else(|ahead| ahead.duration());
+    let age = lease.holder().since.elapsed().unwrap_or_else(|ahead| ahead.duration());
     assert!(age < Duration::from_secs(60), "{age:?}");
     // Longer than the server would wait by itself.
     let mut holder = db.begin().await.unwrap();

@@ -118,7 +118,7 @@ async fn a_save_under_one_of_the_leases_of_a_batch_keeps_only_the_heartbeat_of_t
     }
     assert!(!waiting.is_finished());
     tx.commit().await.unwrap();
-    assert_eq!(waiting.await.unwrap().unwrap().generation, 1);
+    assert_eq!(waiting.await.unwrap().unwrap().holder().generation, 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -151,7 +151,7 @@ async fn batches_in_opposite_orders_from_two_processes_have_one_winner_for_each_
                 match pair {
                     (Ok(lease), Err(LockError::AlreadyLocked(_) | LockError::LockingFailed { .. }))
                     | (Err(LockError::AlreadyLocked(_) | LockError::LockingFailed { .. }), Ok(lease)) => {
-                        assert_eq!((&lease.key, lease.generation), (key, generation));
+                        assert_eq!((&lease.holder().key, lease.holder().generation), (key, generation));
                         won.push(lease);
                     }
                     pair => panic!("{key}: {pair:?}"),
@@ -184,7 +184,7 @@ async fn a_refusal_and_a_check_write_nothing_alone_and_together() {
     }
     let check = |lease: &Lease| {
         let (locks, id) = (locks.clone(), lease.id().clone());
-        async move { locks.check_lock(&id).await.unwrap().generation }
+        async move { locks.check_lock(&id).await.unwrap().holder().generation }
     };
     assert_eq!(all(at_once(leases.iter().map(check))).await, [1; 40]);
     assert_eq!(since(before, counted(&db, WRITTEN).await), [0; 3]);
@@ -208,20 +208,22 @@ async fn many_questions_of_all_kinds_at_once_are_a_handful_of_statements_and_one
         async move {
             match (at, id) {
                 // The first four that read go alone, and the first four that write; then two together, and then the rest.
-                (0..34, Some(id)) => locks.check_lock(&id).await.unwrap().generation,
-                (34..66, Some(id)) => locks.keep_alive(&[id]).await.unwrap().remove(0).unwrap().generation,
+                (0..34, Some(id)) => locks.check_lock(&id).await.unwrap().holder().generation,
+                (34..66, Some(id)) => locks.keep_alive(&[id]).await.unwrap().remove(0).unwrap().holder().generation,
                 (66..82, Some(id)) => {
-                    locks.extend_lock_expiration(&id, Duration::from_secs(1)).await.unwrap().generation
+                    locks.extend_lock_expiration(&id, Duration::from_secs(1)).await.unwrap().holder().generation
                 }
-                (82..98, Some(id)) => locks.expire_within(&id, Duration::from_secs(9)).await.unwrap().generation,
+                (82..98, Some(id)) => {
+                    locks.expire_within(&id, Duration::from_secs(9)).await.unwrap().holder().generation
+                }
                 (98..130, Some(id)) => locks.release_lock(&id).await.map(|()| 1).unwrap(),
                 // Released before; held; new.
-                (130..162, _) => locks.try_lock(&key, &lee()).await.unwrap().generation,
+                (130..162, _) => locks.try_lock(&key, &lee()).await.unwrap().holder().generation,
                 (162..194, _) => match locks.try_lock(&key, &lee()).await {
                     Err(LockError::AlreadyLocked(holder)) => holder.generation,
                     other => panic!("{other:?}"),
                 },
-                _ => locks.try_lock(&key, &lee()).await.unwrap().generation,
+                _ => locks.try_lock(&key, &lee()).await.unwrap().holder().generation,
             }
         }
     };
@@ -285,7 +287,7 @@ async fn questions_that_are_cut_at_any_moment_leave_neither_a_transaction_nor_a_
     let mut all = JoinSet::new();
     for _ in 0..30 {
         let (locks, key) = (locks.clone(), keys(1).remove(0));
-        all.spawn(async move { locks.try_lock(&key, &kim()).await.unwrap().generation });
+        all.spawn(async move { locks.try_lock(&key, &kim()).await.unwrap().holder().generation });
     }
     assert_eq!(all.join_all().await, [1; 30]);
 }
@@ -300,7 +302,13 @@ async fn what_is_answered_together_is_what_is_answered_alone() {
     let (minute, ttl) = (Duration::from_secs(60), Duration::from_secs(300));
     let of_one_kind = |leases: Vec<Lease>, generation: i64, remaining: Duration, active: SystemTime| {
         for (lease, key) in leases.iter().zip(&keys) {
-            let told = (&lease.key, lease.generation, lease.remaining, lease.last_active, lease.owner.id.as_str());
+            let told = (
+                &lease.holder().key,
+                lease.holder().generation,
+                lease.holder().remaining,
+                lease.holder().last_active,
+                lease.holder().owner.id.as_str(),
+            );
             assert_eq!(told, (key, generation, remaining, active, "kim"));
         }
         leases

@@ -286,9 +286,9 @@ async fn a_lease_that_had_to_be_waited_for_has_its_full_time() {
     assert!(!next.is_finished());
     tx.commit().await.unwrap();
     let lease = next.await.unwrap().unwrap();
-    assert_eq!(lease.generation, 2);
-    assert!(lease.remaining > ttl - Duration::from_millis(200), "{:?}", lease.remaining);
-    let since = SystemTime::now().duration_since(lease.since).unwrap_or_default();
+    assert_eq!(lease.holder().generation, 2);
+    assert!(lease.holder().remaining > ttl - Duration::from_millis(200), "{:?}", lease.holder().remaining);
+    let since = SystemTime::now().duration_since(lease.holder().since).unwrap_or_default();
     assert!(since < Duration::from_millis(500), "since {since:?} ago");
 }
 

@@ -261,7 +261,7 @@ impl<A: Aggregate> Beat<A> {
         };
         if let Some(seen) = self.seen.filter(|_| is_to_resume) {
             match locks.resume(aggregates, id, &self.id, seen).await {
-                Ok(lease) => return Ok(Mine::Resumed(Holder::clone(&lease))),
+                Ok(lease) => return Ok(Mine::Resumed(Holder::clone(lease.holder()))),
                 Err(Error::Database(error)) => return Err(error.into()),
                 // Somebody holds it, or has saved: the facts that come next tell.
                 Err(_) => {}
@@ -295,13 +295,13 @@ impl<A: Aggregate> Beat<A> {
         // Compared under the lock: from here on nobody saves but who holds it.
         let Some(seen) = self.seen else {
             if aggregates.get(id).await?.is_none() {
-                return Ok(Mine::Alive(Holder::clone(&lease)));
+                return Ok(Mine::Alive(Holder::clone(lease.holder())));
             }
             return self.give_back(locks).await;
         };
         let as_opened = aggregates.update(id).by(&self.owner).expecting(seen).holding(&self.id);
         match as_opened.run(|_| Ok::<_, Infallible>(())).await {
-            Ok(_) => Ok(Mine::Alive(Holder::clone(&lease))),
+            Ok(_) => Ok(Mine::Alive(Holder::clone(lease.holder()))),
             Err(UpdateError::Failed(Error::Database(error))) => Err(error.into()),
             Err(UpdateError::Failed(Error::NotFound { .. })) => {
                 self.give_back(locks).await?;
@@ -322,10 +322,14 @@ impl<A: Aggregate> Beat<A> {
 
 /// A lease that is alive; of another aggregate it is none here.
 fn alive(lease: &Lease, key: &LockKey) -> Mine {
-    if lease.key == *key {
-        return Mine::Alive(Holder::clone(lease));
+    if lease.holder().key == *key {
+        return Mine::Alive(Holder::clone(lease.holder()));
     }
-    Mine::Ended(Box::new(NoLock { key: Some(lease.key.clone()), why: LeaseLossReason::OtherAggregate, held_now: None }))
+    Mine::Ended(Box::new(NoLock {
+        key: Some(lease.holder().key.clone()),
+        why: LeaseLossReason::OtherAggregate,
+        held_now: None,
+    }))
 }
 
 fn signed_out() -> Problem {

@@ -658,7 +658,7 @@ async fn the_lock_id_of_somebody_else_or_of_another_order_takes_and_keeps_nothin
     for (want, why) in [("take", "OtherAggregate"), ("keep", "NotYours"), ("look", "NotYours")] {
         assert_eq!(kit.beat(&kim(), &stolen, want).await, heard("lost", why), "{want}");
     }
-    assert_eq!(kit.locks.check_lock(lees.id()).await.unwrap().remaining, MINUTE);
+    assert_eq!(kit.locks.check_lock(lees.id()).await.unwrap().holder().remaining, MINUTE);
     let own = kit.locks.try_lock(&LockKey::new("Order", "3"), &kim()).await.unwrap();
     let other = Form { lid: own.id().reveal(), ..kit.open().await };
     for want in ["take", "keep", "look"] {

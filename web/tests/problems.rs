@@ -81,13 +81,14 @@ async fn no_refusal_of_a_lock_is_a_failure_of_the_server() {
     let nobody = Owner::new("lee\0", "Lee Junho");
     assert_eq!(code(locks.try_lock(&key("3"), &nobody).await.unwrap_err()).await, (422, "invalid-owner".into()));
     for (reason, wanted) in [("", "no-reason"), (&*"x".repeat(501), "text-too-long"), ("a\0b", "text-not-plain")] {
-        let refused: BreakError = locks.break_lock(&key("1"), lease.generation, &lee, reason).await.unwrap_err();
+        let refused: BreakError =
+            locks.break_lock(&key("1"), lease.holder().generation, &lee, reason).await.unwrap_err();
         let (status, code, _) = told(refused).await;
         assert_eq!((status, &*code), (422, wanted));
     }
-    let changed = locks.break_lock(&key("1"), lease.generation + 1, &lee, "stuck").await.unwrap_err();
+    let changed = locks.break_lock(&key("1"), lease.holder().generation + 1, &lee, "stuck").await.unwrap_err();
     assert_eq!(told(changed).await.0, 409);
-    locks.request(&key("1"), lease.generation, &lee, "please").await.unwrap();
+    locks.request(&key("1"), lease.holder().generation, &lee, "please").await.unwrap();
     locks.hand_over(lease.id(), "lee").await.unwrap();
     assert_eq!(code(locks.try_lock(&key("1"), &kim).await.unwrap_err()).await, (423, "reserved".into()));
 }

@@ -30,7 +30,7 @@ async fn held_by_kim() -> Holder {
     let directory = tempfile::tempdir().unwrap();
     let db = Database::connect(&format!("sqlite://{}/locks.db", directory.path().display())).await.unwrap();
     let lease = LockManager::new(&db).try_lock_as(&LockKey::new("Order", "1"), &kim(), LockId::random()).await.unwrap();
-    Holder::clone(&lease)
+    Holder::clone(lease.holder())
 }
 
 fn of(holder: &Holder, owner: Owner, generation: i64) -> Holder {

@@ -200,7 +200,7 @@ async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey,
         let view = shop.noted(member, no).await?;
         let saved = shop.saved(member, form).await?;
         let mine = match shop.lease(member, &id).await {
-            Ok(lease) => Mine::Alive(Holder::clone(&lease)),
+            Ok(lease) => Mine::Alive(Holder::clone(lease.holder())),
             Err(LeaseError::NoLock(_)) => Mine::None,
             Err(error) => return Err(error.into()),
         };

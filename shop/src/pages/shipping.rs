@@ -142,7 +142,7 @@ async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey)
             Err(refusal) => return refusal::page(shop, visit, attempt, refusal).await,
         }
         match shop.lease(member, &key.lock_id(member.id().as_str(), form_id)).await {
-            Ok(lease) => mine = Mine::Alive(Holder::clone(&lease)),
+            Ok(lease) => mine = Mine::Alive(Holder::clone(lease.holder())),
             Err(LeaseError::NoLock(no_lock)) if no_lock.why != LeaseLossReason::Unknown => form_id = FormId::random(),
             Err(_) => {}
         }

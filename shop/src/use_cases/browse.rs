@@ -85,8 +85,10 @@ impl Shop {
         let mut rows = storage::list_orders(&self.db, orderer, filter.state, PAGE_SIZE, (page - 1) * PAGE_SIZE).await?;
         let held = self.locks.list().of_type("Order").limit(LEASES_SHOWN).run().await?.items;
         for row in &mut rows {
-            row.editing =
-                held.iter().find(|listed| listed.key.id() == row.no.as_str()).map(|listed| listed.holder.clone());
+            row.editing = held
+                .iter()
+                .find(|listed| listed.holder.key.id() == row.no.as_str())
+                .map(|listed| listed.holder.clone());
         }
         Ok(OrderPage { rows, page, pages, total })
     }

@@ -111,7 +111,7 @@ impl Shop {
             Doing::Ask => Ok(update.dry_run(command).await?.version()),
             Doing::Save(once) => {
                 let update = self.noting(actor, update, once).retrying(as_often_as_is_safe());
-                Ok(update.run(command).await?.version())
+                Ok(update.run(command).await?.loaded.version())
             }
         }
     }

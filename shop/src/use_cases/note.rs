@@ -34,7 +34,7 @@ impl Shop {
         let lease = self.locks.try_lock_as(&key, &actor.owner(), id).await;
         let lease = lease.inspect_err(|_| self.gate.forgive_lock(actor.id().as_str()))?;
         let others = self.locks.holders(&key).await?;
-        let others = others.into_iter().filter(|holder| holder.generation != lease.generation).collect();
+        let others = others.into_iter().filter(|holder| holder.generation != lease.holder().generation).collect();
         Ok(EditingNote { note: self.notes.get(no).await?, lease, others })
     }
 

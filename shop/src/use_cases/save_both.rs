@@ -61,10 +61,10 @@ impl Shop {
         let update = update.merging(Merge::disjoint()).retrying(as_often_as_is_safe());
         let saved = update.run(|order| changes.apply(order)).await?;
         let with = match &saved.merged {
-            Some(conflict) => self.changes_met(no, conflict, saved.version()).await,
+            Some(conflict) => self.changes_met(no, conflict, saved.loaded.version()).await,
             None => Vec::new(),
         };
-        Ok(SavedBoth { version: saved.version(), with })
+        Ok(SavedBoth { version: saved.loaded.version(), with })
     }
 
     /// What the others did. The save is done by now: what cannot be read any more is no reason to say that it failed.

@@ -150,7 +150,7 @@ async fn what_is_kept_for_somebody_else_is_said_to_be() {
     let locks = LockManager::new(&server.db).with_policy("Order", LockPolicy::exclusive());
     let lease = locks.try_lock(&key, &Owner::new("minji", "김민지")).await.unwrap();
     let olivia = Owner::new("olivia", "Olivia");
-    locks.request(&key, lease.generation, &olivia, "").await.unwrap();
+    locks.request(&key, lease.holder().generation, &olivia, "").await.unwrap();
     locks.hand_over(lease.id(), "olivia").await.unwrap();
     let refused = park.edit(ORDER).await;
     assert_eq!(refused.is(423).says("Olivia").state(), "LP-19");

@@ -22,7 +22,7 @@ async fn done(locks: &LockManager, lease: &Lease, what: What) -> Result<Duration
         What::Extend(by) => locks.extend_lock_expiration(lease.id(), by).await,
         What::ExpireWithin(within) => locks.expire_within(lease.id(), within).await,
     };
-    done.map(|lease| lease.remaining)
+    done.map(|lease| lease.holder().remaining)
 }
 
 /// For a lease alone, and for some at once, which go together.
@@ -53,7 +53,7 @@ pub async fn absurd_durations_move_no_lease_beyond_its_limits(t: &TestDb) {
         }
         assert_eq!(together.join_all().await, [remaining; 6], "{what:?}");
         for lease in &leases {
-            let next = t.locks.try_lock(&lease.key, &lee()).await;
+            let next = t.locks.try_lock(&lease.holder().key, &lee()).await;
             assert_eq!(next.is_ok(), remaining.is_zero(), "{what:?} {next:?}");
         }
     }
@@ -71,19 +71,22 @@ pub async fn a_policy_is_bounded_and_its_longest_lease_ends(t: &TestDb) {
     let (key, locks) = (key(), t.locks.clone().with_policy("Order", policy.unwrap()));
     let lease = locks.try_lock(&key, &kim()).await.unwrap();
     t.clock.advance(LockPolicy::LONGEST_TTL - Duration::from_millis(1));
-    assert_eq!(locks.keep_alive(&[lease.id().clone()]).await.unwrap()[0].as_ref().unwrap().remaining.as_millis(), 1);
+    assert_eq!(
+        locks.keep_alive(&[lease.id().clone()]).await.unwrap()[0].as_ref().unwrap().holder().remaining.as_millis(),
+        1
+    );
     t.clock.advance(Duration::from_millis(1));
     let over = locks.check_lock(lease.id()).await;
     assert!(
         matches!(&over, Err(LeaseError::NoLock(no)) if matches!(no.why, LeaseLossReason::LimitReached { .. })),
         "{over:?}"
     );
-    assert_eq!(locks.try_lock(&key, &lee()).await.unwrap().generation, 2);
+    assert_eq!(locks.try_lock(&key, &lee()).await.unwrap().holder().generation, 2);
 }
 
 pub async fn an_answer_of_later_may_be_absurd_as_well(t: &TestDb) {
     let held = t.locks.try_lock(&key(), &kim()).await.unwrap();
-    t.locks.request(&held.key, 1, &lee(), "please").await.unwrap();
+    t.locks.request(&held.holder().key, 1, &lee(), "please").await.unwrap();
     let later = t.locks.answer_request(held.id(), "lee", TransferReply::Later(Duration::MAX)).await.unwrap();
     assert!(matches!(later.answer, Some(TransferReply::Later(left)) if left > MINUTE), "{later:?}");
     let never = t.locks.answer_request(held.id(), "lee", TransferReply::Later(Duration::ZERO)).await.unwrap();

@@ -25,7 +25,7 @@ fn pin(note: &mut Note) -> Result<(), Infallible> {
 pub async fn control_characters_are_in_no_key_owner_or_reason(t: &TestDb) {
     let locks = t.locks.clone().with_take_over_permission("Order", |_: &Owner, _: &Holder| true);
     let held = locks.try_lock(&key(), &kim()).await.unwrap();
-    locks.request(&held.key, held.generation, &lee(), "please").await.unwrap();
+    locks.request(&held.holder().key, held.holder().generation, &lee(), "please").await.unwrap();
     for bad in BAD {
         for key in [LockKey::new("Order", bad), LockKey::new(bad, "1")] {
             let refused = locks.try_lock(&key, &kim()).await;
@@ -45,20 +45,20 @@ pub async fn control_characters_are_in_no_key_owner_or_reason(t: &TestDb) {
             let shared = locks.try_lock_all([key()], &owner).await;
             assert!(matches!(shared, Err(LockError::InvalidOwner(_))), "{bad:?}: {shared:?}");
         }
-        let broken = locks.break_lock(&held.key, held.generation, &lee(), bad).await;
+        let broken = locks.break_lock(&held.holder().key, held.holder().generation, &lee(), bad).await;
         assert!(matches!(broken, Err(BreakError::ReasonNotPlain)), "{bad:?}: {broken:?}");
         assert_eq!(broken.unwrap_err().code(), tenure::error::ErrorCode::TextNotPlain);
-        let taken = locks.take_over(&held.key, held.generation, &lee(), LockId::random(), bad).await;
+        let taken = locks.take_over(&held.holder().key, held.holder().generation, &lee(), LockId::random(), bad).await;
         assert!(matches!(taken, Err(TakeOverError::ReasonNotPlain)), "{bad:?}: {taken:?}");
-        let asked = locks.request(&held.key, held.generation, &lee(), bad).await;
+        let asked = locks.request(&held.holder().key, held.holder().generation, &lee(), bad).await;
         assert!(matches!(asked, Err(RequestError::NoteNotPlain)), "{bad:?}: {asked:?}");
         let declined = TransferReply::Declined { message: bad.into() };
         let answered = locks.answer_request(held.id(), "lee", declined).await;
         assert!(matches!(answered, Err(AnswerError::MessageNotPlain)), "{bad:?}: {answered:?}");
     }
-    assert_eq!(locks.check_lock(held.id()).await.unwrap().owner, kim());
+    assert_eq!(locks.check_lock(held.id()).await.unwrap().holder().owner, kim());
     // The space around a reason is no part of it.
-    locks.break_lock(&held.key, held.generation, &lee(), "  stuck\r\n").await.unwrap();
+    locks.break_lock(&held.holder().key, held.holder().generation, &lee(), "  stuck\r\n").await.unwrap();
 }
 
 pub async fn control_characters_narrow_no_list_down(t: &TestDb) {
@@ -152,7 +152,7 @@ pub async fn a_lock_id_of_somebody_else_tells_nothing(t: &TestDb) {
                 t.clock.advance(TTL);
                 t.locks.try_lock(&key, &lee()).await.unwrap();
             }
-            "broken" => drop(t.locks.break_lock(&key, lease.generation, &lee(), "stuck").await.unwrap()),
+            "broken" => drop(t.locks.break_lock(&key, lease.holder().generation, &lee(), "stuck").await.unwrap()),
             _ => t.locks.release_lock(lease.id()).await.unwrap(),
         }
         let mut tx = t.db.begin().await.unwrap();

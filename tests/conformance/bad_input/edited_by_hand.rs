@@ -21,14 +21,14 @@ async fn edit(t: &TestDb, key: &LockKey, set: &str) -> Result<u64, sqlx::Error> 
 
 /// Everything that can be asked about a lease. Whatever comes back: nothing panics.
 async fn everything(locks: &LockManager, lease: &tenure::Lease) {
-    let (id, key) = (lease.id(), &lease.key);
+    let (id, key) = (lease.id(), &lease.holder().key);
     let _ = locks.check_lock(id).await;
     let _ = locks.extend_lock_expiration(id, Duration::MAX).await;
     let _ = locks.keep_alive(std::slice::from_ref(id)).await;
     let _ = locks.keep_alive(&[id.clone(), id.clone(), LockId::random()]).await;
     let _ = locks.try_lock_as(key, &kim(), id.clone()).await;
     let _ = locks.try_lock(key, &lee()).await;
-    let _ = locks.request(key, lease.generation, &lee(), "please").await;
+    let _ = locks.request(key, lease.holder().generation, &lee(), "please").await;
     let _ = locks.requests(id).await;
     let _ = locks.expire_within(id, Duration::MAX).await;
     let _ = locks.holders(key).await;
@@ -45,7 +45,7 @@ async fn neighbours_go_on(t: &TestDb, bad: &tenure::Lease, edit: &str) -> Result
     let ids = [good[0].id(), bad.id(), good[1].id(), good[2].id()].map(Clone::clone);
     let kept = t.locks.keep_alive(&ids).await.unwrap_or_else(|error| panic!("{edit}: the heartbeat of all: {error}"));
     for at in [0, 2, 3] {
-        assert_eq!(kept[at].as_ref().map(|lease| lease.remaining), Ok(TTL), "{edit}");
+        assert_eq!(kept[at].as_ref().map(|lease| lease.holder().remaining), Ok(TTL), "{edit}");
     }
     let (mut beats, mut takes) = (JoinSet::new(), JoinSet::new());
     for id in ids {
@@ -53,7 +53,7 @@ async fn neighbours_go_on(t: &TestDb, bad: &tenure::Lease, edit: &str) -> Result
         beats.spawn(async move { (bad, locks.keep_alive(&[id]).await) });
     }
     for at in 0..BESIDE {
-        let (locks, asked) = (t.locks.clone(), if at == BESIDE / 2 { bad.key.clone() } else { key() });
+        let (locks, asked) = (t.locks.clone(), if at == BESIDE / 2 { bad.holder().key.clone() } else { key() });
         takes.spawn(async move { (at, locks.try_lock(&asked, &lee()).await) });
     }
     for (bad, beat) in beats.join_all().await {
@@ -64,7 +64,11 @@ async fn neighbours_go_on(t: &TestDb, bad: &tenure::Lease, edit: &str) -> Result
         match taken {
             taken if at == BESIDE / 2 => of_bad = Some(taken),
             taken => {
-                assert_eq!(taken.map(|lease| lease.generation).map_err(|error| error.to_string()), Ok(1), "{edit}")
+                assert_eq!(
+                    taken.map(|lease| lease.holder().generation).map_err(|error| error.to_string()),
+                    Ok(1),
+                    "{edit}"
+                )
             }
         }
     }
@@ -98,22 +102,23 @@ pub async fn a_row_that_somebody_edited_frees_itself_or_can_be_broken_and_distur
     let locks = t.locks.clone().with_take_over_permission("Order", |_: &Owner, _: &Holder| true);
     for set in &edits {
         let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
-        assert_eq!(edit(t, &lease.key, set).await.unwrap(), 1, "{set}");
+        assert_eq!(edit(t, &lease.holder().key, set).await.unwrap(), 1, "{set}");
         let _ = neighbours_go_on(t, &lease, set).await;
-        let _ = edit(t, &lease.key, set).await;
+        let _ = edit(t, &lease.holder().key, set).await;
         everything(&t.locks, &lease).await;
         // Whoever comes next gets it, at the latest when it is broken, and with a number that is not lower.
         t.clock.advance(Duration::from_secs(24 * 3600));
-        let before = t.locks.holders(&lease.key).await.unwrap();
+        let before = t.locks.holders(&lease.holder().key).await.unwrap();
         if let Some(stuck) = before.first() {
             assert!(
                 set.contains(&format!("_until = {LATEST}")) || set.contains(&format!("expires_at = {LATEST}")),
                 "{set} sticks"
             );
-            locks.break_lock(&lease.key, stuck.generation, &lee(), "edited by hand").await.unwrap();
+            locks.break_lock(&lease.holder().key, stuck.generation, &lee(), "edited by hand").await.unwrap();
         }
-        let next = t.locks.try_lock(&lease.key, &lee()).await.unwrap_or_else(|error| panic!("{set}: {error:?}"));
-        assert_eq!(next.remaining, TTL, "{set}");
+        let next =
+            t.locks.try_lock(&lease.holder().key, &lee()).await.unwrap_or_else(|error| panic!("{set}: {error:?}"));
+        assert_eq!(next.holder().remaining, TTL, "{set}");
         t.locks.release_lock(next.id()).await.unwrap();
     }
 }
@@ -121,27 +126,27 @@ pub async fn a_row_that_somebody_edited_frees_itself_or_can_be_broken_and_distur
 /// There is no number after the last: the key changes hands no more, and says so.
 pub async fn a_generation_at_its_end_is_an_error_and_not_the_first_again(t: &TestDb) {
     let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
-    edit(t, &lease.key, &format!("generation = {LATEST}")).await.unwrap();
-    assert_eq!(t.locks.check_lock(lease.id()).await.unwrap().generation, i64::MAX);
-    let moved = t.locks.take_over(&lease.key, i64::MAX, &kim(), LockId::random(), "another tab").await;
+    edit(t, &lease.holder().key, &format!("generation = {LATEST}")).await.unwrap();
+    assert_eq!(t.locks.check_lock(lease.id()).await.unwrap().holder().generation, i64::MAX);
+    let moved = t.locks.take_over(&lease.holder().key, i64::MAX, &kim(), LockId::random(), "another tab").await;
     assert!(moved.is_err(), "{moved:?}");
     let refused = neighbours_go_on(t, &lease, "generation").await;
     assert!(matches!(refused, Err(LockError::AlreadyLocked(_))), "{refused:?}");
     t.locks.release_lock(lease.id()).await.unwrap();
-    let refused = t.locks.try_lock(&lease.key, &lee()).await;
+    let refused = t.locks.try_lock(&lease.holder().key, &lee()).await;
     assert!(matches!(refused, Err(LockError::Database(_))), "{refused:?}");
     let refused = neighbours_go_on(t, &lease, "generation").await;
     assert!(matches!(refused, Err(LockError::Database(_))), "{refused:?}");
-    assert_eq!(t.locks.holders(&lease.key).await.unwrap(), []);
+    assert_eq!(t.locks.holders(&lease.holder().key).await.unwrap(), []);
 }
 
 pub async fn a_history_without_names_still_tells_that_the_lease_ended(t: &TestDb) {
     let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
     t.clock.advance(MINUTE);
-    t.locks.break_lock(&lease.key, 1, &lee(), "stuck").await.unwrap();
+    t.locks.break_lock(&lease.holder().key, 1, &lee(), "stuck").await.unwrap();
     let forget = "update tenure_lock_history set by_id = null, by_name = null, reason = null, ended_at";
     for ended_at in [LATEST, EARLIEST, "0"] {
-        t.by_hand(format!("{forget} = {ended_at} where id = '{}'", lease.key.id())).await.unwrap();
+        t.by_hand(format!("{forget} = {ended_at} where id = '{}'", lease.holder().key.id())).await.unwrap();
         let why = t.locks.check_lock(lease.id()).await;
         assert!(
             matches!(&why, Err(LeaseError::NoLock(no)) if matches!(no.why, LeaseLossReason::Expired { .. })),

@@ -78,7 +78,7 @@ pub async fn keys_that_look_alike_are_different_locks(t: &TestDb) {
     }
     let taken = taking.join_all().await;
     for (key, lease) in &taken {
-        assert_eq!((&lease.key, lease.generation), (key, 1));
+        assert_eq!((&lease.holder().key, lease.holder().generation), (key, 1));
     }
     for kind in &kinds {
         assert_eq!(t.locks.list().of_type(kind).limit(1_000).run().await.unwrap().items.len(), lookalikes().len());
@@ -91,14 +91,14 @@ pub async fn keys_that_look_alike_are_different_locks(t: &TestDb) {
     }
     let ids: Vec<_> = kept.iter().map(|(_, lease)| lease.id().clone()).collect();
     for lease in t.locks.keep_alive(&ids).await.unwrap() {
-        assert_eq!(lease.unwrap().remaining, TTL);
+        assert_eq!(lease.unwrap().holder().remaining, TTL);
     }
     for (key, _) in ended {
         assert_eq!(t.locks.holders(key).await.unwrap(), [], "{key:?}");
     }
     for (key, lease) in kept {
         let holders = t.locks.holders(key).await.unwrap();
-        assert_eq!((holders.len(), &holders[0].key, holders[0].generation), (1, key, lease.generation));
+        assert_eq!((holders.len(), &holders[0].key, holders[0].generation), (1, key, lease.holder().generation));
     }
 }
 
@@ -127,20 +127,20 @@ pub async fn people_whose_ids_look_alike_are_different_people(t: &TestDb) {
         let other = Owner::new(format!("{run}{other}"), "Kim Minji");
         may_do_nothing_with(&t.locks.acting_for(&other), &lease).await;
         assert_eq!(t.locks.release_all(&other.id).await.unwrap(), []);
-        let used = t.locks.try_lock_as(&lease.key, &other, lease.id().clone()).await;
+        let used = t.locks.try_lock_as(&lease.holder().key, &other, lease.id().clone()).await;
         assert!(matches!(&used, Err(LockError::LockIdUsed(no)) if no.why == LeaseLossReason::NotYours), "{used:?}");
-        let taken = t.locks.take_over(&lease.key, 1, &other, tenure::LockId::random(), "mine").await;
+        let taken = t.locks.take_over(&lease.holder().key, 1, &other, tenure::LockId::random(), "mine").await;
         assert!(matches!(taken, Err(TakeOverError::NotPermitted(_))), "{taken:?}");
     }
-    assert_eq!(t.locks.acting_for(&kim).check_lock(lease.id()).await.unwrap().remaining, TTL - MINUTE);
+    assert_eq!(t.locks.acting_for(&kim).check_lock(lease.id()).await.unwrap().holder().remaining, TTL - MINUTE);
     // A key that is kept for one of them is kept from the others.
     let (big, small) = (Owner::new(format!("{run}LEE"), "Lee"), Owner::new(format!("{run}lee"), "Lee"));
-    t.locks.request(&lease.key, 1, &small, "please").await.unwrap();
+    t.locks.request(&lease.holder().key, 1, &small, "please").await.unwrap();
     assert!(t.locks.hand_over(lease.id(), &big.id).await.is_err());
     t.locks.hand_over(lease.id(), &small.id).await.unwrap();
     for other in [&big, &Owner::new(format!("{run}lee "), "Lee")] {
-        let refused = t.locks.try_lock(&lease.key, other).await;
+        let refused = t.locks.try_lock(&lease.holder().key, other).await;
         assert!(matches!(refused, Err(LockError::Reserved { .. })), "{refused:?}");
     }
-    assert_eq!(t.locks.try_lock(&lease.key, &small).await.unwrap().generation, 3);
+    assert_eq!(t.locks.try_lock(&lease.holder().key, &small).await.unwrap().holder().generation, 3);
 }

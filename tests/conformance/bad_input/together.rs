@@ -21,7 +21,7 @@ pub async fn of_a_thousand_heartbeats_the_bad_ones_are_told_why_and_the_others_g
     let mut ids: Vec<_> = taken.iter().map(|(_, lease)| lease.id().clone()).collect();
     t.locks.release_lock(&ids[3]).await.unwrap();
     t.locks.expire_within(&ids[500], Duration::ZERO).await.unwrap();
-    t.locks.break_lock(&taken[998].1.key, 1, &lee(), "stuck").await.unwrap();
+    t.locks.break_lock(&taken[998].1.holder().key, 1, &lee(), "stuck").await.unwrap();
     ids[700] = LockId::random();
     ids[999] = ids[0].clone();
     t.clock.advance(MINUTE);
@@ -34,11 +34,13 @@ pub async fn of_a_thousand_heartbeats_the_bad_ones_are_told_why_and_the_others_g
             (500, Err(no)) => assert!(matches!(no.why, LeaseLossReason::Expired { .. })),
             (700, Err(no)) => assert_eq!(no.why, LeaseLossReason::Unknown),
             (998, Err(no)) => assert!(matches!(no.why, LeaseLossReason::Broken { by, .. } if by == lee())),
-            (_, Ok(lease)) => assert_eq!((lease.id(), lease.remaining, lease.generation), (id, TTL, 1)),
+            (_, Ok(lease)) => {
+                assert_eq!((lease.id(), lease.holder().remaining, lease.holder().generation), (id, TTL, 1))
+            }
             (at, answer) => panic!("{at}: {answer:?}"),
         }
     }
-    assert_eq!(t.locks.check_lock(taken[11].1.id()).await.unwrap().remaining, TTL - MINUTE);
+    assert_eq!(t.locks.check_lock(taken[11].1.id()).await.unwrap().holder().remaining, TTL - MINUTE);
 }
 
 pub async fn one_lock_id_twice_in_a_heartbeat_is_answered_twice(t: &TestDb) {
@@ -48,7 +50,7 @@ pub async fn one_lock_id_twice_in_a_heartbeat_is_answered_twice(t: &TestDb) {
     let kept = t.locks.keep_alive(&ids).await.unwrap();
     for (kept, id) in kept.iter().zip(&ids) {
         let kept = kept.as_ref().unwrap();
-        assert_eq!((kept.id(), kept.remaining), (id, TTL));
+        assert_eq!((kept.id(), kept.holder().remaining), (id, TTL));
     }
     let unknown = LockId::random();
     let none = t.locks.keep_alive(&[unknown.clone(), unknown]).await.unwrap();
@@ -74,11 +76,11 @@ pub async fn one_bad_question_does_not_fail_those_that_are_asked_with_it(t: &Tes
         match (at % 10, outcome) {
             (7, Err(LockError::InvalidKey { .. })) | (8, Err(LockError::InvalidOwner(_))) => {}
             (9, Err(LockError::LockIdUsed(_))) => {}
-            (0..7, Ok(lease)) => assert_eq!(lease.generation, 1),
+            (0..7, Ok(lease)) => assert_eq!(lease.holder().generation, 1),
             (_, outcome) => panic!("{at}: {outcome:?}"),
         }
     }
-    assert_eq!(t.locks.check_lock(taken.id()).await.unwrap().generation, 1);
+    assert_eq!(t.locks.check_lock(taken.id()).await.unwrap().holder().generation, 1);
 }
 
 pub async fn whoever_goes_away_does_not_disturb_those_who_share_the_round_trip(t: &TestDb) {
@@ -95,7 +97,7 @@ pub async fn whoever_goes_away_does_not_disturb_those_who_share_the_round_trip(t
         }
         for (at, asked) in asking.into_iter().enumerate() {
             match asked.await {
-                Ok(lease) => assert_eq!(lease.unwrap().generation, 1),
+                Ok(lease) => assert_eq!(lease.unwrap().holder().generation, 1),
                 Err(gone) => assert!(gone.is_cancelled() && at % 3 == 0, "{at}: {gone}"),
             }
         }

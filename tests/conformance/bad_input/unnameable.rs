@@ -38,11 +38,11 @@ pub async fn what_cannot_be_a_key_is_refused_by_name_and_held_by_nobody(t: &Test
         assert!(matches!(&asked, Err(RequestError::HolderChanged { held_now }) if held_now.is_empty()), "{asked:?}");
     }
     let held = locks.try_lock(&crate::conformance::support::key(), &kim()).await.unwrap();
-    let taken = locks.take_over(&held.key, i64::MAX, &kim(), held.id().clone(), "mine").await;
+    let taken = locks.take_over(&held.holder().key, i64::MAX, &kim(), held.id().clone(), "mine").await;
     assert!(matches!(&taken, Err(TakeOverError::HolderChanged { held_now }) if held_now.len() == 1), "{taken:?}");
     // The longest there are.
     let longest = LockKey::new(random() + &"k".repeat(239), "가".repeat(341));
-    assert_eq!(locks.try_lock(&longest, &kim()).await.unwrap().key, longest);
+    assert_eq!(locks.try_lock(&longest, &kim()).await.unwrap().holder().key, longest);
 }
 
 pub async fn what_cannot_be_an_owner_is_refused_by_name_and_holds_nothing(t: &TestDb) {
@@ -67,11 +67,11 @@ pub async fn what_cannot_be_an_owner_is_refused_by_name_and_holds_nothing(t: &Te
         );
         let note = LockKey::new("Note", random());
         assert!(matches!(locks.try_lock(&note, owner).await, Err(LockError::InvalidOwner(_))));
-        let taken = locks.take_over(&held.key, 1, owner, LockId::random(), "mine").await;
+        let taken = locks.take_over(&held.holder().key, 1, owner, LockId::random(), "mine").await;
         assert!(matches!(taken, Err(TakeOverError::InvalidOwner(_))), "{taken:?}");
-        let broken = locks.break_lock(&held.key, 1, owner, "stuck").await;
+        let broken = locks.break_lock(&held.holder().key, 1, owner, "stuck").await;
         assert!(matches!(broken, Err(BreakError::InvalidOwner(_))), "{broken:?}");
-        let asked = locks.request(&held.key, 1, owner, "please").await;
+        let asked = locks.request(&held.holder().key, 1, owner, "please").await;
         assert!(matches!(asked, Err(RequestError::InvalidOwner(_))), "{asked:?}");
         if owner.id == kim().id {
             continue;
@@ -85,22 +85,22 @@ pub async fn what_cannot_be_an_owner_is_refused_by_name_and_holds_nothing(t: &Te
         let handed = locks.hand_over(held.id(), &owner.id).await;
         assert!(matches!(handed, Err(AnswerError::NotAsked { .. })), "{handed:?}");
     }
-    assert_eq!(t.locks.check_lock(held.id()).await.unwrap().remaining, TTL);
+    assert_eq!(t.locks.check_lock(held.id()).await.unwrap().holder().remaining, TTL);
     let longest = Owner::new(random() + &"k".repeat(239), "가".repeat(255));
-    assert_eq!(t.locks.try_lock(&key(), &longest).await.unwrap().owner, longest);
+    assert_eq!(t.locks.try_lock(&key(), &longest).await.unwrap().holder().owner, longest);
     assert_eq!(t.locks.release_all(&longest.id).await.unwrap().len(), 1);
 }
 
 pub async fn a_reason_that_is_too_long_ends_no_lease(t: &TestDb) {
     let held = t.locks.try_lock(&key(), &kim()).await.unwrap();
     for reason in ["가".repeat(TransferRequest::LONGEST_NOTE + 1), "x".repeat(1_000_000)] {
-        let broken = t.locks.break_lock(&held.key, 1, &lee(), &reason).await;
+        let broken = t.locks.break_lock(&held.holder().key, 1, &lee(), &reason).await;
         assert!(matches!(broken, Err(BreakError::ReasonTooLong)), "{broken:?}");
-        let taken = t.locks.take_over(&held.key, 1, &kim(), LockId::random(), &reason).await;
+        let taken = t.locks.take_over(&held.holder().key, 1, &kim(), LockId::random(), &reason).await;
         assert!(matches!(taken, Err(TakeOverError::ReasonTooLong)), "{taken:?}");
     }
     let longest = "가".repeat(TransferRequest::LONGEST_NOTE);
-    t.locks.break_lock(&held.key, 1, &lee(), &longest).await.unwrap();
+    t.locks.break_lock(&held.holder().key, 1, &lee(), &longest).await.unwrap();
     let why = t.locks.check_lock(held.id()).await;
     assert!(
         matches!(&why, Err(LeaseError::NoLock(no)) if matches!(&no.why, LeaseLossReason::Broken { reason, .. } if *reason == longest))

@@ -16,14 +16,17 @@ pub async fn a_program_whose_clock_is_wrong_neither_steals_nor_holds_on(t: &Test
         t.clock.set(if ahead { real + 300 * DAY } else { real - 300 * DAY });
         let (key, elsewhere) = (key(), LockManager::new(&t.another_process().await));
         let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
-        assert_eq!((lease.since, lease.remaining), (t.clock.now(), TTL));
+        assert_eq!((lease.holder().since, lease.holder().remaining), (t.clock.now(), TTL));
         t.clock.advance(TTL - Duration::from_millis(1));
         assert!(matches!(elsewhere.try_lock(&key, &lee()).await, Err(LockError::AlreadyLocked(_))));
         assert_eq!(elsewhere.holders(&key).await.unwrap().len(), 1);
-        assert_eq!(t.locks.keep_alive(&[lease.id().clone()]).await.unwrap()[0].as_ref().unwrap().remaining, TTL);
+        assert_eq!(
+            t.locks.keep_alive(&[lease.id().clone()]).await.unwrap()[0].as_ref().unwrap().holder().remaining,
+            TTL
+        );
         t.clock.advance(TTL);
         assert!(t.locks.check_lock(lease.id()).await.is_err());
-        assert_eq!(elsewhere.try_lock(&key, &lee()).await.unwrap().generation, 2);
+        assert_eq!(elsewhere.try_lock(&key, &lee()).await.unwrap().holder().generation, 2);
     }
 }
 
@@ -48,12 +51,12 @@ pub async fn a_lease_that_had_to_be_waited_for_lasts_its_full_time(t: &TestDb) {
     // The database runs on this host. Both to the millisecond, so one of them may be cut off.
     let millisecond = Duration::from_millis(1);
     assert!(
-        lease.since + millisecond >= released,
+        lease.holder().since + millisecond >= released,
         "since {:?} before the wait was over",
-        released.duration_since(lease.since)
+        released.duration_since(lease.holder().since)
     );
-    assert!(lease.remaining > TTL - pause / 2, "{:?} left of {TTL:?}", lease.remaining);
-    assert!(locks.check_lock(lease.id()).await.unwrap().remaining > TTL - pause / 2);
+    assert!(lease.holder().remaining > TTL - pause / 2, "{:?} left of {TTL:?}", lease.holder().remaining);
+    assert!(locks.check_lock(lease.id()).await.unwrap().holder().remaining > TTL - pause / 2);
 }
 
 /// Row 17: times in whole seconds, cut off by one server and rounded by another.
@@ -64,20 +67,20 @@ pub async fn a_lease_ends_at_one_millisecond_for_its_holder_and_for_the_next(t: 
         let key = key();
         let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
         for left in (1..=2).rev() {
-            t.clock.set(lease.since + TTL - Duration::from_millis(left));
+            t.clock.set(lease.holder().since + TTL - Duration::from_millis(left));
             let check = t.locks.check_lock(lease.id()).await.unwrap();
-            assert_eq!(check.remaining, Duration::from_millis(left));
+            assert_eq!(check.holder().remaining, Duration::from_millis(left));
             assert!(matches!(t.locks.try_lock(&key, &lee()).await, Err(LockError::AlreadyLocked(_))));
         }
         t.clock.advance(Duration::from_millis(1));
         assert!(t.locks.check_lock(lease.id()).await.is_err());
-        assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().since, lease.since + TTL);
+        assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().holder().since, lease.holder().since + TTL);
     }
     // The database's own clock is as fine: of some moments in a row not all are at a whole second.
     let locks = LockManager::new(&t.another_process_by_the_real_clock_in("+00:00").await);
     let mut fractions = 0;
     for _ in 0..5 {
-        let since = locks.try_lock(&key(), &kim()).await.unwrap().since;
+        let since = locks.try_lock(&key(), &kim()).await.unwrap().holder().since;
         fractions += since.duration_since(UNIX_EPOCH).unwrap().subsec_millis();
     }
     assert!(fractions > 0, "the database's clock shows whole seconds only");
@@ -90,14 +93,14 @@ pub async fn programs_in_different_time_zones_agree_when_a_lease_ends(t: &TestDb
     for (mine, theirs) in [(&seoul, &new_york), (&new_york, &seoul)] {
         let (key, before) = (key(), SystemTime::now());
         let lease = mine.try_lock(&key, &kim()).await.unwrap();
-        let off = lease.since.duration_since(before).unwrap_or_else(|before| before.duration());
+        let off = lease.holder().since.duration_since(before).unwrap_or_else(|before| before.duration());
         assert!(off < MINUTE, "{off:?} away from the clock of this host");
         let refused = theirs.try_lock(&key, &lee()).await;
         let Err(LockError::AlreadyLocked(holder)) = refused else { panic!("{refused:?}") };
         assert!(holder.remaining > TTL - MINUTE && holder.remaining <= TTL, "{:?}", holder.remaining);
         assert!(theirs.keep_alive(&[lease.id().clone()]).await.unwrap()[0].is_ok());
         mine.expire_within(lease.id(), Duration::ZERO).await.unwrap();
-        assert_eq!(theirs.try_lock(&key, &lee()).await.unwrap().generation, 2);
+        assert_eq!(theirs.try_lock(&key, &lee()).await.unwrap().holder().generation, 2);
     }
 }
 
@@ -112,10 +115,10 @@ pub async fn a_lease_lasts_as_long_across_the_change_of_summer_time(t: &TestDb) 
         let lease = locks.try_lock(&key, &kim()).await.unwrap();
         t.clock.advance(40 * MINUTE);
         let check = locks.check_lock(lease.id()).await.unwrap();
-        assert_eq!((check.since, check.remaining), (change - 30 * MINUTE, 20 * MINUTE));
+        assert_eq!((check.holder().since, check.holder().remaining), (change - 30 * MINUTE, 20 * MINUTE));
         assert!(matches!(locks.try_lock(&key, &lee()).await, Err(LockError::AlreadyLocked(_))));
         t.clock.advance(20 * MINUTE);
-        assert_eq!(locks.try_lock(&key, &lee()).await.unwrap().generation, 2);
+        assert_eq!(locks.try_lock(&key, &lee()).await.unwrap().holder().generation, 2);
     }
 }
 
@@ -128,7 +131,7 @@ pub async fn a_clock_that_steps_makes_nobody_hold_twice_and_no_lock_stuck(t: &Te
     t.clock.advance(DAY);
     // Forward: everything has expired. Whoever held it is told, and does not save.
     let second = t.locks.try_lock(&order_key, &lee()).await.unwrap();
-    assert_eq!(second.generation, 2);
+    assert_eq!(second.holder().generation, 2);
     let late = t.orders.update(&no).by(&kim()).holding(first.id()).run(|order| order.send_to("late")).await;
     assert!(late.is_err(), "{late:?}");
     // Back again: the first one's lease would be alive by its expiry. It is not.
@@ -139,9 +142,9 @@ pub async fn a_clock_that_steps_makes_nobody_hold_twice_and_no_lock_stuck(t: &Te
     assert!(late.is_err(), "{late:?}");
     // The second one's lasts a day longer than its time to live, and heartbeats do not make it more.
     let kept = t.locks.keep_alive(&[second.id().clone()]).await.unwrap().remove(0).unwrap();
-    assert_eq!((kept.generation, kept.remaining), (2, DAY + TTL));
+    assert_eq!((kept.holder().generation, kept.holder().remaining), (2, DAY + TTL));
     t.clock.advance(DAY + TTL - Duration::from_millis(1));
     assert!(matches!(t.locks.try_lock(&order_key, &kim()).await, Err(LockError::AlreadyLocked(_))));
     t.clock.advance(Duration::from_millis(1));
-    assert_eq!(t.locks.try_lock(&order_key, &kim()).await.unwrap().generation, 3);
+    assert_eq!(t.locks.try_lock(&order_key, &kim()).await.unwrap().holder().generation, 3);
 }

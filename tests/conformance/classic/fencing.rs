@@ -17,12 +17,12 @@ pub async fn whoever_lost_the_answer_asks_again_and_has_the_lock(t: &TestDb) {
         // Also when the first request is still under way.
         let lease = t.locks.try_lock_as(&key, &kim(), id.clone()).await.unwrap();
         // The first one, or the next: what nobody was told of may have been given back by then.
-        assert!(lease.id() == &id && lease.generation <= 2, "{lease:?}");
+        assert!(lease.id() == &id && lease.holder().generation <= 2, "{lease:?}");
         assert!(
             matches!(t.locks.try_lock(&key, &lee()).await, Err(LockError::AlreadyLocked(holder)) if holder.owner == kim())
         );
         t.locks.release_lock(&id).await.unwrap();
-        assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().generation, lease.generation + 1);
+        assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().holder().generation, lease.holder().generation + 1);
     }
     assert!(cut_off > 0, "no request was cut off");
 }
@@ -36,20 +36,21 @@ pub async fn the_fencing_number_rises_by_one_however_the_lease_before_ended(t: &
     let expired = locks.try_lock(&key, &lee()).await.unwrap();
     t.clock.advance(TTL);
     let broken = locks.try_lock(&key, &kim()).await.unwrap();
-    locks.break_lock(&key, broken.generation, &lee(), "stuck").await.unwrap();
+    locks.break_lock(&key, broken.holder().generation, &lee(), "stuck").await.unwrap();
     let taken_over = locks.try_lock(&key, &kim()).await.unwrap();
-    let handed_over = locks.take_over(&key, taken_over.generation, &lee(), LockId::random(), "mine").await.unwrap();
-    locks.request(&key, handed_over.generation, &kim(), "please").await.unwrap();
+    let handed_over =
+        locks.take_over(&key, taken_over.holder().generation, &lee(), LockId::random(), "mine").await.unwrap();
+    locks.request(&key, handed_over.holder().generation, &kim(), "please").await.unwrap();
     let reserved = locks.hand_over(handed_over.id(), "kim").await.unwrap();
     let all_released = locks.try_lock(&key, &kim()).await.unwrap();
     t.locks.release_lock(all_released.id()).await.unwrap();
     let parted = locks.try_lock(&key, &lee()).await.unwrap();
     locks.expire_within(parted.id(), Duration::ZERO).await.unwrap();
     let last = locks.try_lock(&key, &kim()).await.unwrap();
-    let generations = [&released, &expired, &broken, &taken_over, &handed_over].map(|lease| lease.generation);
+    let generations = [&released, &expired, &broken, &taken_over, &handed_over].map(|lease| lease.holder().generation);
     assert_eq!(generations, [1, 2, 3, 4, 5]);
     assert_eq!(reserved.generation, 6);
-    assert_eq!([&all_released, &parted, &last].map(|lease| lease.generation), [7, 8, 9]);
+    assert_eq!([&all_released, &parted, &last].map(|lease| lease.holder().generation), [7, 8, 9]);
 }
 
 /// Row 24: rows of leases that ended stay, and every change of hands deletes one and makes another.

@@ -33,7 +33,10 @@ pub async fn a_late_heartbeat_of_an_expired_lease_does_not_touch_the_next_holder
         assert!(both[0].is_err() && both[1].is_ok() && alone[0].is_err(), "{both:?} {alone:?}");
         assert!(extending.await.unwrap().is_err());
         let kept = t.locks.check_lock(next.id()).await.unwrap();
-        assert_eq!((kept.generation, kept.remaining, kept.last_active), (2, TTL, t.clock.now()));
+        assert_eq!(
+            (kept.holder().generation, kept.holder().remaining, kept.holder().last_active),
+            (2, TTL, t.clock.now())
+        );
     }
 }
 
@@ -66,7 +69,7 @@ pub async fn a_late_heartbeat_of_a_released_lease_does_not_touch_the_next_holder
         let late = t.locks.keep_alive(&[first.id().clone()]).await.unwrap().remove(0).unwrap_err();
         assert_eq!(late.why, LeaseLossReason::Released { at: t.clock.now() });
         let kept = t.locks.check_lock(next.id()).await.unwrap();
-        assert_eq!((kept.generation, kept.remaining, &kept.owner), (2, TTL, &lee()));
+        assert_eq!((kept.holder().generation, kept.holder().remaining, &kept.holder().owner), (2, TTL, &lee()));
     }
 }
 
@@ -81,7 +84,7 @@ pub async fn of_two_extensions_at_once_none_is_lost(t: &TestDb) {
             let (locks, id, meet) = (locks.clone(), lease.id().clone(), barrier.clone());
             tokio::spawn(async move {
                 meet.wait().await;
-                locks.extend_lock_expiration(&id, MINUTE).await.unwrap().remaining
+                locks.extend_lock_expiration(&id, MINUTE).await.unwrap().holder().remaining
             })
         };
         let (one, two) = (extend(&t.locks), extend(&elsewhere));
@@ -89,6 +92,6 @@ pub async fn of_two_extensions_at_once_none_is_lost(t: &TestDb) {
         for told in [one.await.unwrap(), two.await.unwrap()] {
             assert!([3 * MINUTE, 4 * MINUTE].contains(&told), "{told:?}");
         }
-        assert_eq!(t.locks.check_lock(lease.id()).await.unwrap().remaining, 4 * MINUTE);
+        assert_eq!(t.locks.check_lock(lease.id()).await.unwrap().holder().remaining, 4 * MINUTE);
     }
 }

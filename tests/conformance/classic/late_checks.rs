@@ -30,7 +30,7 @@ pub async fn a_late_check_does_not_end_the_lease_of_the_next_holder(t: &TestDb) 
         }
         let new = taking.await.unwrap().unwrap();
         assert!(t.locks.check_lock(old.id()).await.is_err());
-        assert_eq!(t.locks.check_lock(new.id()).await.unwrap().generation, 2);
+        assert_eq!(t.locks.check_lock(new.id()).await.unwrap().holder().generation, 2);
         let third = t.locks.try_lock(&key, &kim()).await;
         assert!(matches!(&third, Err(LockError::AlreadyLocked(holder)) if holder.owner == lee()), "{third:?}");
     }
@@ -49,9 +49,9 @@ pub async fn a_lease_that_ran_out_stays_to_be_resumed_whatever_came_late(t: &Tes
     assert!(t.locks.release_lock(lease.id()).await.is_err());
     let beats = t.locks.keep_alive(&[lease.id().clone(), other.id().clone()]).await.unwrap();
     assert!(beats.iter().all(Result::is_err), "{beats:?}");
-    assert_eq!(t.locks.holders(&lease.key).await.unwrap(), []);
+    assert_eq!(t.locks.holders(&lease.holder().key).await.unwrap(), []);
     let resumed = t.locks.resume(&t.orders, &no, lease.id(), version(1)).await.unwrap();
-    assert_eq!((resumed.generation, resumed.remaining), (1, TTL));
+    assert_eq!((resumed.holder().generation, resumed.holder().remaining), (1, TTL));
 }
 
 /// Row 10: a transaction that looked at anything before a heartbeat sees the old expiry in its snapshot, and takes its own
@@ -99,12 +99,12 @@ pub async fn a_break_during_a_transaction_is_seen_by_its_check(t: &TestDb) {
         assert!(early.is_err(), "{early:?}");
         t.locks.guard(&mut tx, lease.id()).await.unwrap();
         tx.commit().await.unwrap();
-        return assert_eq!(breaking.await.unwrap().generation, 2);
+        return assert_eq!(breaking.await.unwrap().holder().generation, 2);
     }
     let next = breaking.await.unwrap();
     let refused = t.locks.guard(&mut tx, lease.id()).await;
     let Err(LeaseError::NoLock(no_lock)) = refused else { panic!("{refused:?}") };
     assert!(matches!(no_lock.why, LeaseLossReason::Broken { by, .. } if by == lee()));
-    assert_eq!(no_lock.held_now.map(|holder| holder.generation), Some(next.generation));
+    assert_eq!(no_lock.held_now.map(|holder| holder.generation), Some(next.holder().generation));
     tx.rollback().await.unwrap();
 }

@@ -37,7 +37,10 @@ pub async fn of_many_who_find_a_lease_expired_one_gets_the_key_and_keeps_it(t: &
         assert_eq!((won.len(), lost), (1, CALLERS - 1));
         // Nobody who came too late has taken it from the winner.
         let kept = t.locks.check_lock(won[0].id()).await.unwrap();
-        assert_eq!((kept.generation, kept.remaining, &kept.owner), (2, TTL, &won[0].owner));
+        assert_eq!(
+            (kept.holder().generation, kept.holder().remaining, &kept.holder().owner),
+            (2, TTL, &won[0].holder().owner)
+        );
         assert_eq!(t.locks.holders(&key).await.unwrap().len(), 1);
     }
 }
@@ -61,8 +64,8 @@ pub async fn of_two_who_waited_for_an_expired_lease_one_gets_the_key(t: &TestDb)
     let outcomes = waiting.join_all().await;
     let won: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.as_ref().ok()).collect();
     let [won] = won[..] else { panic!("{outcomes:?}") };
-    assert_eq!(won.generation, 2);
-    assert_eq!(t.locks.check_lock(won.id()).await.unwrap().remaining, TTL);
+    assert_eq!(won.holder().generation, 2);
+    assert_eq!(t.locks.check_lock(won.id()).await.unwrap().holder().remaining, TTL);
     for outcome in &outcomes {
         assert!(matches!(outcome, Ok(_) | Err(LockError::AlreadyLocked(_) | LockError::LockingFailed { .. })));
     }
@@ -85,7 +88,7 @@ pub async fn people_who_lock_neighbouring_keys_never_fail_or_wait_for_each_other
                 let key = LockKey::new("Order", format!("{run}-{round}-{person}"));
                 for generation in 1..=2 {
                     let lease = locks.try_lock(&key, &kim()).await.unwrap();
-                    assert_eq!(lease.generation, generation);
+                    assert_eq!(lease.holder().generation, generation);
                     locks.keep_alive(&[lease.id().clone()]).await.unwrap().remove(0).unwrap();
                     locks.extend_lock_expiration(lease.id(), TTL).await.unwrap();
                     locks.release_lock(lease.id()).await.unwrap();

@@ -24,7 +24,7 @@ pub async fn a_try_while_somebody_saves_and_releases_is_answered_at_once(t: &Tes
     for locks in [&t.locks, &elsewhere] {
         let refused = locks.try_lock(&key, &lee()).await;
         assert!(matches!(&refused, Err(LockError::AlreadyLocked(holder)) if holder.owner == kim()), "{refused:?}");
-        assert_eq!(locks.check_lock(lease.id()).await.unwrap().remaining, TTL);
+        assert_eq!(locks.check_lock(lease.id()).await.unwrap().holder().remaining, TTL);
     }
     // Generous, because the machine may be busy; whoever waits for the transaction waits for ever.
     assert!(asked.elapsed() < Duration::from_secs(2), "{:?}", asked.elapsed());
@@ -62,12 +62,12 @@ async fn everything(locks: &LockManager) {
     // One that has ended calls for an explanation, which takes more than the others.
     let kept = locks.keep_alive(&[one.id().clone(), LockId::random(), two.id().clone()]).await.unwrap();
     assert_eq!(kept.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false, true]);
-    assert!(matches!(locks.try_lock(&one.key, &lee()).await, Err(LockError::AlreadyLocked(_))));
+    assert!(matches!(locks.try_lock(&one.holder().key, &lee()).await, Err(LockError::AlreadyLocked(_))));
     locks.extend_lock_expiration(one.id(), MINUTE).await.unwrap();
     locks.expire_within(one.id(), MINUTE).await.unwrap();
     locks.release_lock(one.id()).await.unwrap();
     assert!(locks.release_lock(one.id()).await.is_err());
-    locks.break_lock(&two.key, two.generation, &lee(), "stuck").await.unwrap();
+    locks.break_lock(&two.holder().key, two.holder().generation, &lee(), "stuck").await.unwrap();
 }
 
 /// All connections of a pool, each with a transaction that has done something.
@@ -109,7 +109,7 @@ pub async fn requests_that_hold_every_connection_still_get_and_keep_their_locks(
 async fn one_writer_is_waited_for_and_nobody_is_refused(t: &TestDb) {
     let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
     let held = busy(t, &t.db, 1).await;
-    assert!(matches!(t.locks.try_lock(&lease.key, &lee()).await, Err(LockError::AlreadyLocked(_))));
+    assert!(matches!(t.locks.try_lock(&lease.holder().key, &lee()).await, Err(LockError::AlreadyLocked(_))));
     t.locks.check_lock(lease.id()).await.unwrap();
     let (locks, id) = (t.locks.clone(), lease.id().clone());
     let mut beat = tokio::spawn(async move { locks.keep_alive(&[id.clone(), id]).await });
@@ -119,7 +119,7 @@ async fn one_writer_is_waited_for_and_nobody_is_refused(t: &TestDb) {
         tx.commit().await.unwrap();
     }
     for kept in beat.await.unwrap().unwrap() {
-        assert_eq!(kept.unwrap().remaining, TTL);
+        assert_eq!(kept.unwrap().holder().remaining, TTL);
     }
     everything(&t.locks).await;
 }

@@ -78,7 +78,7 @@ pub(super) async fn draw(
         let view = shop.order(member, attempt.no).await?;
         let saved = shop.saved(member, form).await?.is_some();
         let mine = match shop.lease(member, &id).await {
-            Ok(lease) => Mine::Alive(Holder::clone(&lease)),
+            Ok(lease) => Mine::Alive(Holder::clone(lease.holder())),
             Err(LeaseError::NoLock(no_lock)) => Mine::Ended(Box::new(no_lock)),
             Err(error) => return Err(error.into()),
         };
