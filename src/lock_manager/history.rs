@@ -29,7 +29,7 @@ impl LockManager {
     /// # let (kim, lee) = (Owner::new("kim", "Kim Minji"), Owner::new("lee", "Lee Junho"));
     /// let order = LockKey::new("Order", "1234");
     /// let lease = locks.try_lock(&order, &kim).await?;
-    /// locks.break_lock(&order, lease.generation, &lee, "the courier is waiting").await?;
+    /// locks.break_lock(&order, lease.holder().generation, &lee, "the courier is waiting").await?;
     /// locks.try_lock(&order, &lee).await?;
     ///
     /// let page = locks.history().of_key(&order).run().await?;

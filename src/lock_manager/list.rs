@@ -37,7 +37,7 @@ impl LockManager {
     /// # let kim = Owner::new("kim", "Kim Minji");
     /// # for no in ["1", "2", "3"] { locks.try_lock(&LockKey::new("Order", no), &kim).await?; }
     /// let first = locks.list().of_type("Order").owned_by("kim").limit(2).run().await?;
-    /// assert_eq!((first.items.len(), first.items[0].key.id()), (2, "1"));
+    /// assert_eq!((first.items.len(), first.items[0].holder.key.id()), (2, "1"));
     ///
     /// let in_the_url = first.next.expect("there are three").to_string();
     /// let second = locks.list().of_type("Order").owned_by("kim").limit(2).after(in_the_url.parse()?).run().await?;

@@ -23,13 +23,13 @@ impl LockManager {
     /// # let locks = LockManager::new(&db);
     /// # let (kim, lee, order) = (Owner::new("kim", "Kim"), Owner::new("lee", "Lee"), LockKey::new("Order", "1234"));
     /// let lease = locks.try_lock(&order, &kim).await?;
-    /// locks.request(&order, lease.generation, &lee, "the courier is waiting").await?;
+    /// locks.request(&order, lease.holder().generation, &lee, "the courier is waiting").await?;
     ///
     /// let asking = locks.requests(lease.id()).await?;                   // Kim's page looks with every heartbeat
     /// assert_eq!((&asking[0].by, &*asking[0].note), (&lee, "the courier is waiting"));
     /// locks.answer_request(lease.id(), "lee", TransferReply::Later(Duration::from_secs(300))).await?;
     ///
-    /// let asked = locks.request(&order, lease.generation, &lee, "the courier is waiting").await?;
+    /// let asked = locks.request(&order, lease.holder().generation, &lee, "the courier is waiting").await?;
     /// assert!(matches!(asked.answer, Some(TransferReply::Later(left)) if left <= Duration::from_secs(300)));
     ///
     /// locks.hand_over(lease.id(), "lee").await?;                        // Kim is done

@@ -41,7 +41,7 @@ impl LockManager {
     /// clock.advance(Duration::from_secs(3600));                     // the laptop slept
     /// assert!(locks.check_lock(lease.id()).await.is_err());
     /// let resumed = locks.resume(&orders, &no, lease.id(), seen).await?;
-    /// assert_eq!(resumed.generation, lease.generation);
+    /// assert_eq!(resumed.holder().generation, lease.holder().generation);
     /// # Ok(()) }
     /// ```
     ///

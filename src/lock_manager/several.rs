@@ -38,7 +38,7 @@ impl LockManager {
     /// let keys = [LockKey::new("Order", "1234"), LockKey::new("Invoice", "99")];
     ///
     /// let held = locks.try_lock_all(keys.clone(), &kim).await?;
-    /// let hidden_field = held.id().reveal();
+    /// let hidden_field = held.set().id().reveal();
     /// let refused = locks.try_lock_all(keys.clone(), &lee).await;
     /// assert!(matches!(refused, Err(LockError::SomeLocked { held, .. }) if held.len() == 2 && held[0].owner == kim));
     ///

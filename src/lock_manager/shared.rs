@@ -28,7 +28,7 @@ impl LockManager {
     /// locks.release_lock(his.id()).await?;
     /// let alone = locks.try_lock(&prices, &lee).await?;
     /// assert!(locks.try_lock_shared(&prices, &kim).await.is_err());
-    /// assert_eq!(alone.generation, 3);
+    /// assert_eq!(alone.holder().generation, 3);
     /// # Ok(()) }
     /// ```
     ///

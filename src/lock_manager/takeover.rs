@@ -74,11 +74,11 @@ impl LockManager {
     /// let (kim, lee, park) = (Owner::new("kim", "Kim Minji"), Owner::new("lee", "Lee Junho"), Owner::new("park", "Park"));
     /// let order = LockKey::new("Order", "1234");
     ///
-    /// let seen = locks.try_lock(&order, &kim).await?.generation;
+    /// let seen = locks.try_lock(&order, &kim).await?.holder().generation;
     /// let refused = locks.take_over(&order, seen, &lee, LockId::random(), "I am in a hurry").await;
     /// assert!(matches!(refused, Err(TakeOverError::NotPermitted(_))));
     /// let lease = locks.take_over(&order, seen, &park, LockId::random(), "Kim is on holiday").await?;
-    /// assert_eq!(lease.generation, seen + 1);
+    /// assert_eq!(lease.holder().generation, seen + 1);
     /// # Ok(()) }
     /// ```
     ///

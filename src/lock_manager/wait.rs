@@ -49,7 +49,7 @@ impl LockManager {
     ///
     /// let waiting = tokio::spawn(locks.lock(&order, &lee).within(Duration::from_secs(60)).into_future());
     /// locks.release_lock(kims.id()).await?;
-    /// assert_eq!(waiting.await??.owner, lee);
+    /// assert_eq!(waiting.await??.holder().owner, lee);
     /// # Ok(()) }
     /// ```
     pub fn lock(&self, key: &LockKey, owner: &Owner) -> Acquisition {

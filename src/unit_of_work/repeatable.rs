@@ -71,7 +71,7 @@ impl<'a, A: Aggregate> RepeatableUpdate<'a, A> {
     /// let ring_twice = |order: &mut Order| { order.note = "ring twice".into(); Ok::<_, std::convert::Infallible>(()) };
     /// let saved = orders.update(&no).expecting(seen).merging(Merge::disjoint()).retrying(Retry::transient(3));
     /// let saved = saved.run(ring_twice).await.expect("phone and note are different fields");
-    /// assert_eq!((saved.phone.as_str(), saved.note.as_str(), saved.attempts()), ("010-1234", "ring twice", 1));
+    /// assert_eq!((saved.loaded.phone.as_str(), saved.loaded.note.as_str(), saved.attempts()), ("010-1234", "ring twice", 1));
     /// assert_eq!(saved.merged.as_ref().expect("it says with what").fields.len(), 2);
     /// # Ok(()) }
     /// ```
