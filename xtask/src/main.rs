@@ -1,6 +1,7 @@
 //! The project's chores, in Rust so that they run wherever the project builds: `cargo xtask test` is what CI runs,
 //! `cargo xtask bench` measures.
 
+mod api;
 mod axe;
 mod bench;
 mod debian;
@@ -33,6 +34,12 @@ enum Chore {
         #[arg(long, conflicts_with = "only")]
         list: bool,
     },
+    /// Write docs/api.md, the list of public items
+    Api {
+        /// Only compare it with what is there
+        #[arg(long)]
+        check: bool,
+    },
     /// Check the crates of Cargo.lock by the rules of deny.toml: advisories, licences, bans and duplicates, sources
     Deny,
     /// Measure tenure beside hand-written code, with throw-away servers; `--list`, `--only SUBSTRING`, `--quick`
@@ -58,6 +65,7 @@ fn main() -> ExitCode {
                 STEPS.iter().filter(|step| only.is_empty() || only.iter().any(|other| other.name == step.name));
             steps::run(&chosen.collect::<Vec<_>>())
         }
+        Chore::Api { check } => api::run(check),
         Chore::Deny => deny::run(),
         Chore::Bench { slower_flush, options } => bench::run(slower_flush, &options),
     }

@@ -36,13 +36,15 @@ pub(crate) struct Step {
 const EVERYTHING: [&str; 3] = ["test", "--workspace", "--all-features"];
 
 /// All of them, the quick ones first.
-pub(crate) const STEPS: [Step; 18] = [
+pub(crate) const STEPS: [Step; 19] = [
     Step::new("fmt", &["fmt", "--all", "--check"]),
     Step::new("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
     Step {
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
         ..Step::new("doc", &["doc", "--workspace", "--no-deps", "--all-features"])
     },
+    // The list of public items is what the documentation says.
+    Step::new("api", &["xtask", "api", "--check"]),
     // The crates of others: known advisories, licences, duplicates, sources.
     Step::new("deny", &["xtask", "deny"]),
     // What everybody runs: the default members, with the examples in their documentation, and no service.

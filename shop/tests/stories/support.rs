@@ -125,9 +125,7 @@ impl Server {
     /// Who holds a lock now, and its generation.
     pub async fn held(&self) -> Vec<(String, i64)> {
         let held = LockManager::new(&self.db).list().run().await.unwrap().items;
-        held.into_iter()
-            .map(|listed| (listed.holder.owner.id.clone(), listed.holder.generation))
-            .collect()
+        held.into_iter().map(|listed| (listed.holder.owner.id.clone(), listed.holder.generation)).collect()
     }
 }
 
