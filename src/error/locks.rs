@@ -96,7 +96,7 @@ pub enum LockError {
 fn held(holder: &Option<Box<Holder>>) -> String {
     match holder {
         Some(holder) => format!("which {} holds", holder.owner),
-        None => "and it was the turn of others".into(),
+        None => "and other waiters are ahead".into(),
     }
 }
 

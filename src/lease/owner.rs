@@ -4,10 +4,7 @@ use super::{NOT_PLAIN, Owner, Printable, is_plain};
 
 /// An owner who cannot hold a lock, ask for one, or end one: without an id, or with an id or a name beyond the limits.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the owner `{}` cannot have to do with locks: {problem}; give the id by which the application knows them",
-    Printable(owner)
-)]
+#[error("invalid lock owner `{}`: {problem}; give the id by which the application knows them", Printable(owner))]
 pub struct InvalidOwner {
     /// The owner's id, cut to a readable length.
     pub owner: String,

@@ -28,7 +28,7 @@ impl LockSet {
 
     /// Adds one.
     #[must_use]
-    pub fn and<A: Aggregate>(mut self, id: &A::Id) -> Self {
+    pub fn add<A: Aggregate>(mut self, id: &A::Id) -> Self {
         self.wanted.insert(LockKey::of::<A>(id), (A::mapping(), id_values(id)));
         self
     }

@@ -249,7 +249,8 @@ macro_rules! conformance {
             unnameable:
                 what_cannot_be_a_key_is_refused_by_name_and_held_by_nobody,
                 what_cannot_be_an_owner_is_refused_by_name_and_holds_nothing,
-                a_reason_that_is_too_long_ends_no_lease;
+                a_reason_that_is_too_long_ends_no_lease,
+                an_id_with_nul_finds_nothing;
             control_characters:
                 control_characters_are_in_no_key_owner_or_reason,
                 control_characters_narrow_no_list_down,

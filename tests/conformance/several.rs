@@ -9,9 +9,9 @@ use super::support::{TestDb, random, version};
 pub async fn lock_all_locks_each_once_and_gives_each_once(t: &TestDb) {
     let (one, two, name) = (t.order().await, t.order().await, t.counter(0).await);
     let missing = random();
-    let set = LockSet::new().and::<Order>(&two).and::<Counter>(&name).and::<Order>(&one).and::<Order>(&two);
+    let set = LockSet::new().add::<Order>(&two).add::<Counter>(&name).add::<Order>(&one).add::<Order>(&two);
     let mut tx = t.db.begin().await.unwrap();
-    let mut locked = tx.lock_all(set.and::<Order>(&missing), LockMode::PessimisticWrite).await.unwrap();
+    let mut locked = tx.lock_all(set.add::<Order>(&missing), LockMode::PessimisticWrite).await.unwrap();
     assert!(locked.take::<Order>(&missing).unwrap().is_none());
     assert_eq!(locked.take::<Counter>(&name).unwrap().unwrap().count, 0);
     let mut order = locked.take::<Order>(&two).unwrap().unwrap();
@@ -33,7 +33,7 @@ pub async fn transfers_in_opposite_directions_with_lock_all_never_deadlock(t: &T
         transfers.spawn(async move {
             for _ in 0..EACH {
                 let mut tx = db.begin().await.unwrap();
-                let set = LockSet::new().and::<Counter>(&from).and::<Counter>(&to);
+                let set = LockSet::new().add::<Counter>(&from).add::<Counter>(&to);
                 let mut locked = tx.lock_all(set, LockMode::PessimisticWrite).await.unwrap();
                 for (name, change) in [(&from, -1), (&to, 1)] {
                     let mut counter = locked.take::<Counter>(name).unwrap().unwrap();

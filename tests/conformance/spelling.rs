@@ -50,7 +50,7 @@ pub async fn another_spelling_of_an_id_is_refused_with_the_stored_one(t: &TestDb
         assert_eq!(refused(tags.find(&mut tx, &small, mode).await), both);
     }
     let mut tx = t.db.begin().await.unwrap();
-    let set = LockSet::new().and::<Tag>(&small).and::<Tag>(&stored);
+    let set = LockSet::new().add::<Tag>(&small).add::<Tag>(&stored);
     let mut locked = tx.lock_all(set, LockMode::PessimisticWrite).await.unwrap();
     assert_eq!(refused(locked.take::<Tag>(&small)), both);
     assert_eq!(locked.take::<Tag>(&stored).unwrap().unwrap().version(), version(1));

@@ -39,6 +39,9 @@ pub(super) async fn load_whole(
     mapping: &'static Mapping,
     id: &[Value],
 ) -> Result<Option<Stored>, DatabaseError> {
+    if has_nul(id) {
+        return Ok(None);
+    }
     let select = query(statements::select_whole(mapping), id);
     let rows = select.fetch_all(connection).await.map_err(classify)?;
     let number = |row: &PgRow| row.try_get(0).map_err(classify);
@@ -52,9 +55,17 @@ pub(super) async fn version_now(
     id: &[Value],
     lock: RowLock,
 ) -> Result<Option<Version>, DatabaseError> {
+    if has_nul(id) {
+        return Ok(None);
+    }
     let select = query(statements::select_version(mapping, lock), id);
     let row = select.fetch_optional(connection).await.map_err(classify)?;
     row.map(|row| version(mapping, &row, 0)).transpose()
+}
+
+/// Whether no row can have this id: PostgreSQL stores no text with NUL, and refuses to compare with one.
+fn has_nul(id: &[Value]) -> bool {
+    id.iter().any(|value| matches!(value, Value::Text(text) if text.contains('\0')))
 }
 
 async fn load_root(
@@ -63,6 +74,9 @@ async fn load_root(
     id: &[Value],
     lock: RowLock,
 ) -> Result<Option<(Version, Row)>, DatabaseError> {
+    if has_nul(id) {
+        return Ok(None);
+    }
     let select = query(statements::select_root(mapping, lock), id);
     let Some(row) = select.fetch_optional(connection).await.map_err(classify)? else { return Ok(None) };
     Ok(Some((version(mapping, &row, 0)?, read(&mapping.root, &row, 1)?)))

@@ -1,8 +1,8 @@
 //! What cannot be a key or an owner.
 
 use tenure::{
-    LockId, LockKey, Owner,
-    error::{AnswerError, BreakError, LeaseError, LockError, RequestError, TakeOverError},
+    Error, LockId, LockKey, LockMode, Owner,
+    error::{AnswerError, BreakError, LeaseError, LockError, RequestError, TakeOverError, UpdateError},
     lease::{Holder, LeaseLossReason, TransferRequest},
 };
 
@@ -105,4 +105,16 @@ pub async fn a_reason_that_is_too_long_ends_no_lease(t: &TestDb) {
     assert!(
         matches!(&why, Err(LeaseError::NoLock(no)) if matches!(&no.why, LeaseLossReason::Broken { reason, .. } if *reason == longest))
     );
+}
+
+pub async fn an_id_with_nul_finds_nothing(t: &TestDb) {
+    let id = random() + "\0";
+    assert!(t.notes.get(&id).await.unwrap().is_none());
+    for mode in [LockMode::None, LockMode::Optimistic, LockMode::PessimisticRead, LockMode::PessimisticWrite] {
+        let mut tx = t.db.begin().await.unwrap();
+        assert!(t.notes.find(&mut tx, &id, mode).await.unwrap().is_none(), "{mode:?}");
+        tx.commit().await.unwrap();
+    }
+    let updated = t.notes.update(&id).run(|_| Ok::<_, std::convert::Infallible>(())).await;
+    assert!(matches!(&updated, Err(UpdateError::Failed(Error::NotFound { .. }))), "{updated:?}");
 }
