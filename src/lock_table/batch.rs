@@ -1,9 +1,9 @@
-//! Questions to the lock table that arrive while a round trip is under way share the next one.
+//! Requests to the lock table that arrive while a round trip is in flight share the next one.
 //!
-//! Nobody waits for a batch to fill: a few callers go at once, each alone, as if there were no batches. Where there are more,
-//! whoever comes while others are under way goes when they are back, together with all who came meanwhile. So a batch is as
-//! large as the database is slow, and the callers of a round share one round trip and one flush. Those who only want to know
-//! something go by themselves, so that they do not wait for the flush of the others.
+//! Nobody waits for a batch to fill: a few callers go at once, each alone, as without batching. With more callers, requests
+//! that arrive while others are in flight are batched and sent when those return. So the size of a batch adapts to the
+//! latency of the database, and its callers share one round trip and one flush. Reads have a queue of their own, so that
+//! they do not wait for the flush of writes.
 
 mod lane;
 mod round;
@@ -22,27 +22,27 @@ use crate::telemetry::metrics::Metrics;
 use lane::Lane;
 use round::{Round, settled};
 
-/// How long nobody may set out though somebody waits, because what is under way has not come back. Far longer than a round trip
-/// takes where all is well, and not yet long for a person.
+/// How long requests may be held back because the round trips in flight have not returned. Far longer than a healthy round trip,
+/// and short for a person.
 const LATE: Duration = Duration::from_millis(25);
-/// The most questions of one round trip: beyond that a statement gets slower as much as it answers more.
+/// The maximum number of requests per round trip: beyond that a statement slows down as much as it answers more.
 const MOST: usize = 256;
-/// The most questions that wait. Whoever comes then is told at once, instead of after a timeout.
+/// The maximum length of the queue. Beyond that a request fails at once, instead of after a timeout.
 const LONGEST_QUEUE: usize = 20_000;
 
 type Answer = Result<Option<LockAnswer>, DatabaseError>;
 
-/// Where questions meet. Clones are the same place.
+/// The queues of the lock table. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Batcher {
     backend: Arc<dyn Backend>,
     lanes: Arc<[Mutex<Lane<Waiting>>; 2]>,
     metrics: Metrics,
-    /// Whether each goes alone.
+    /// Whether batching is off.
     alone: bool,
 }
 
-/// Which way a question goes.
+/// The queue that a request uses.
 #[derive(Debug, Clone, Copy)]
 enum Purpose {
     ToWrite,
@@ -62,7 +62,7 @@ impl Purpose {
     }
 }
 
-/// Whether whoever asked has gone away, though their question is not dropped. Clones are the same.
+/// Whether the caller has gone away, though its request is not dropped. Clones share the flag.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Gone(Arc<AtomicBool>);
 
@@ -89,7 +89,7 @@ impl Waiting {
     }
 }
 
-/// Where a caller stands.
+/// The position of a caller.
 enum Place {
     OnTheWay(Way, LockOp),
     InTheQueue(oneshot::Receiver<Answer>),
@@ -101,17 +101,17 @@ impl Batcher {
         Batcher { lanes: Arc::new([lane(), lane()]), backend, metrics, alone: false }
     }
 
-    /// The same place for those who share nothing with others.
+    /// The same, for requests that must not be batched.
     pub(crate) fn one_by_one(&self) -> Self {
         Batcher { alone: true, ..self.clone() }
     }
 
-    /// Where what is asked here is counted.
+    /// The metrics of these queues.
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.metrics
     }
 
-    /// How many wait, for as long as anybody asks here.
+    /// Reports the length of the queue for as long as these queues exist.
     #[cfg(feature = "opentelemetry")]
     pub(crate) fn waiting(&self) -> impl Fn() -> u64 + Send + Sync + 'static {
         let lanes = Arc::downgrade(&self.lanes);
@@ -122,14 +122,14 @@ impl Batcher {
         }
     }
 
-    /// The answer, or `None` if the question has to be asked alone.
+    /// The answer, or `None` if the request has to be sent alone.
     ///
-    /// A caller who goes away does not disturb those who share its round trip.
+    /// A caller who goes away does not affect the other requests of its round trip.
     pub(crate) async fn ask(&self, op: LockOp) -> Answer {
         self.ask_as(op, None).await
     }
 
-    /// As [`ask`](Self::ask), of somebody who is not dropped when they go away: no question of theirs sets out after that.
+    /// As [`ask`](Self::ask), for a caller that is not dropped when it goes away: no request of it is sent after that.
     pub(crate) async fn ask_unless(&self, op: LockOp, gone: &Gone) -> Answer {
         self.ask_as(op, Some(gone.clone())).await
     }
@@ -141,10 +141,10 @@ impl Batcher {
         let reads = matches!(op, LockOp::Check(_));
         match self.enter(op, gone)? {
             Place::InTheQueue(answer) => match tokio::time::timeout(patience::left(), answer).await {
-                // Without an answer its round was given up: then it is asked alone.
+                // No answer means that its batch was given up: it is sent alone.
                 Ok(answer) => answer.unwrap_or(Ok(None)),
                 Err(_) if reads => Err(DatabaseError::Busy("the lock table did not answer in time")),
-                // Whether it had set out is not known either.
+                // Nor is it known whether it was sent.
                 Err(_) => Err(DatabaseError::OutcomeUnknown("the lock table did not answer in time".into())),
             },
             Place::OnTheWay(_way, op) => self.go_alone(op).await,
@@ -175,10 +175,10 @@ impl Batcher {
         Ok(Place::InTheQueue(receiver))
     }
 
-    /// Sends those who wait on their way.
+    /// Sends the next batch of waiting requests.
     fn send(&self, purpose: Purpose, mut lane: MutexGuard<'_, Lane<Waiting>>) {
         let Ok(runtime) = Handle::try_current() else {
-            // Nobody is left to do it: those who wait ask alone.
+            // No database is left: the waiting requests are sent alone.
             return lane.queue.clear();
         };
         let round = Round::of(&mut lane.queue);
@@ -195,7 +195,7 @@ impl Batcher {
         });
     }
 
-    /// Sees to it that those who wait do not wait for what does not come back, for as long as anybody waits.
+    /// Releases requests that are held back by a round trip that does not return, for as long as any wait.
     fn watch(&self, purpose: Purpose, mut lane: MutexGuard<'_, Lane<Waiting>>) {
         if std::mem::replace(&mut lane.watched, true) {
             return;
@@ -218,7 +218,7 @@ impl Batcher {
         });
     }
 
-    /// Asks many at once, without the queue: the heartbeat of a whole process.
+    /// Sends many at once, bypassing the queue: the heartbeat of a whole process.
     pub(crate) async fn ask_all(&self, ops: Vec<LockOp>) -> Vec<Answer> {
         let mut answers = Vec::with_capacity(ops.len());
         for ops in ops.chunks(4 * MOST) {
@@ -234,11 +234,11 @@ impl Batcher {
 }
 
 fn locked<T>(lane: &Mutex<Lane<T>>) -> MutexGuard<'_, Lane<T>> {
-    // Nothing is done under it that could leave it half-changed.
+    // No operation under it can leave it half-changed.
     lane.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A round trip that is under way, with so many on board. When it is over, those who wait go next.
+/// A round trip in flight with its number of requests. When it ends, the next batch goes.
 struct Way {
     batcher: Batcher,
     purpose: Purpose,

@@ -1,4 +1,4 @@
-//! Numbers about locks, for OpenTelemetry. Without the feature `opentelemetry` nothing is left of this.
+//! Metrics of locks, for OpenTelemetry. Without the feature `opentelemetry` they compile to nothing.
 
 #[cfg(feature = "opentelemetry")]
 mod heartbeats;
@@ -18,7 +18,7 @@ use crate::storage::LockHash;
 #[cfg(not(feature = "opentelemetry"))]
 use crate::telemetry::outcome::Told;
 
-/// Counts nothing.
+/// Records nothing.
 #[cfg(not(feature = "opentelemetry"))]
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Metrics;

@@ -1,5 +1,5 @@
-//! What is seen from outside of an operation on locks: a span, and numbers for [`Metrics`]. Neither ever shows a lock id,
-//! a note or a reason.
+//! The telemetry of an operation on locks: a span, and [`Metrics`]. Neither ever contains a lock id, a note or a
+//! reason.
 
 use std::future::Future;
 
@@ -15,9 +15,9 @@ use crate::row_lock::mode::Wait;
 use crate::storage::patience;
 use crate::telemetry::metrics::Metrics;
 
-/// What came of an operation, in words of which there are few.
+/// The outcome of an operation, in low-cardinality words.
 pub(crate) struct Told<'a> {
-    /// The lease that it is about, as it is now.
+    /// The lease concerned, in its present state.
     pub holder: Option<&'a Holder>,
     /// The aggregate's type, where there is no lease.
     pub kind: Option<&'a str>,
@@ -26,14 +26,14 @@ pub(crate) struct Told<'a> {
     pub how: How,
 }
 
-/// The kinds of outcomes.
+/// Classes of outcomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
-    /// It was done.
+    /// It succeeded.
     Done,
-    /// It may not be done.
+    /// It was refused.
     Refused,
-    /// The lock id that was shown holds nothing.
+    /// The presented lock id holds no lease.
     Lost,
     /// The database failed.
     Failed,
@@ -48,7 +48,7 @@ impl<'a> Told<'a> {
         Told { holder: None, kind: None, outcome, how: How::Refused }
     }
 
-    /// A lock id that holds nothing.
+    /// A lock id that holds no lease.
     fn lost(no_lock: &'a NoLock) -> Self {
         let kind = no_lock.key.as_ref().map(|key| key.kind());
         Told { holder: None, kind, outcome: of_why(&no_lock.why), how: How::Lost }
@@ -59,15 +59,15 @@ impl<'a> Told<'a> {
     }
 }
 
-/// The outcome of a lease whose time was over.
+/// The outcome for an expired lease.
 pub(crate) const EXPIRED: &str = "expired";
 
-/// Something that says what came of an operation.
+/// A result that can report its outcome.
 pub(crate) trait Outcome {
     fn told(&self) -> Told<'_>;
 }
 
-/// Does it inside a span and within the time of an operation without a limit of its own, and counts it.
+/// Runs it inside a span and within the default time limit, and counts it.
 pub(crate) async fn seen<T: Outcome>(
     metrics: &Metrics,
     operation: &'static str,
@@ -103,7 +103,7 @@ impl Outcome for Lease {
     }
 }
 
-/// What an operation gives, and the lease that it is about.
+/// The value of an operation, and the lease concerned.
 pub(crate) trait About {
     fn holder(&self) -> Option<&Holder> {
         None
@@ -126,7 +126,7 @@ impl About for Holder {
     }
 }
 
-/// An error by its name.
+/// The name of an error.
 pub(crate) trait Named {
     fn told(&self) -> Told<'_>;
 }
@@ -232,7 +232,7 @@ impl Named for AnswerError {
     }
 }
 
-/// Of a save, or a resume.
+/// Of a save or a resume.
 impl Named for Error {
     fn told(&self) -> Told<'_> {
         match self {

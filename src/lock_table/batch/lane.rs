@@ -1,27 +1,27 @@
-//! Who may set out for the database, and when. It decides; it neither waits nor asks.
+//! Admission: decides which requests may be sent to the database, and when. It neither waits nor sends.
 
 use std::collections::VecDeque;
 
-/// How many have to wait for a second round trip to begin beside one that has others on board. Fewer are better off with the
-/// next: what a round trip costs, all who share it pay together, and flushes of the log go one after the other anyway.
+/// How many requests must wait to start a second round trip beside a batch in flight. Fewer are better off in the next batch:
+/// a batch shares the cost of a round trip, and flushes of the log are serialized anyway.
 const MANY: usize = 32;
-/// The most round trips under way, also when some are late.
+/// The maximum number of round trips in flight, also when some are late.
 const MOST_UNDER_WAY: usize = 4;
 
-/// One way to the database, and who waits for it.
+/// The admission state of one queue, with its waiting requests.
 #[derive(Debug)]
 pub(super) struct Lane<T> {
     pub(super) queue: VecDeque<T>,
-    /// How many the database answers alone and at once for less than they would cost together.
+    /// Up to this number, the database answers single requests at less cost than a batch.
     few: usize,
-    /// Round trips under way that have one on board, and that have several.
+    /// Round trips in flight with one request, and with several.
     alone: usize,
     together: usize,
-    /// How many were on board of the largest round trip of late.
+    /// The size of the largest recent round trip.
     lately: usize,
     /// How many round trips have begun.
     begun: u64,
-    /// Whether somebody sees to it that those who wait get there.
+    /// Whether a watchdog task runs for the waiting requests.
     pub(super) watched: bool,
 }
 
@@ -30,7 +30,7 @@ impl<T> Lane<T> {
         Lane { queue: VecDeque::new(), few, alone: 0, together: 0, lately: 0, begun: 0, watched: false }
     }
 
-    /// Whether those who wait may go now.
+    /// Whether the waiting requests may be sent now.
     pub(super) fn may_go(&self) -> bool {
         let busy = self.lately > self.few;
         match self.queue.len() {
@@ -42,13 +42,13 @@ impl<T> Lane<T> {
         }
     }
 
-    /// Whether those who wait should go though it was not their turn: nobody went since so many had gone, so what is under way
-    /// does not come back.
+    /// Whether the waiting requests should be sent out of turn: no round trip began since `since`, so those in flight
+    /// do not return.
     pub(super) fn is_late(&self, since: u64) -> bool {
         !self.queue.is_empty() && self.begun == since && self.under_way() < MOST_UNDER_WAY
     }
 
-    /// Round trips that have begun so far.
+    /// Number of round trips begun so far.
     pub(super) fn begun(&self) -> u64 {
         self.begun
     }
@@ -57,14 +57,14 @@ impl<T> Lane<T> {
         self.alone + self.together
     }
 
-    /// A round trip with so many on board begins.
+    /// A round trip with this many requests begins.
     pub(super) fn begin(&mut self, count: usize) {
         self.begun += 1;
         self.lately = count.max(self.lately - self.lately.div_ceil(8));
         *self.like(count) += 1;
     }
 
-    /// A round trip with so many on board is over.
+    /// A round trip with this many requests has ended.
     pub(super) fn end(&mut self, count: usize) {
         *self.like(count) -= 1;
     }
@@ -78,7 +78,7 @@ impl<T> Lane<T> {
 mod tests {
     use super::*;
 
-    /// So many come, one after the other; how many were on board of each round trip that began then.
+    /// This many requests arrive one after the other; returns the sizes of the round trips that began.
     fn come(lane: &mut Lane<()>, count: usize) -> Vec<usize> {
         let mut begun = Vec::new();
         for _ in 0..count {
@@ -96,7 +96,7 @@ mod tests {
         })
     }
 
-    /// A round trip comes back, and those who waited go, if they may.
+    /// A round trip returns, and the waiting requests are sent if admitted.
     fn back(lane: &mut Lane<()>, count: usize) -> Option<usize> {
         lane.end(count);
         go(lane)

@@ -1,4 +1,4 @@
-//! Those who share a round trip, and the answers that each of them gets.
+//! A batch: requests that share a round trip, and the answer to each.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use crate::lease::LockKey;
 use crate::row_lock::mode::Wait;
 use crate::storage::{Backend, LockAnswer, LockHash, LockOp, LockRequest, patience};
 
-/// Those who go together: no two with the same key or lock id, except that many may ask for one key.
+/// Requests that are sent together: no two with the same key or lock id, except that many may try to acquire one key.
 #[derive(Default)]
 pub(super) struct Round {
     ops: Vec<LockOp>,
     answers: Vec<oneshot::Sender<Answer>>,
-    /// Who asks for the same key as one of them.
+    /// Further requests for a key that the batch already requests.
     rivals: Vec<(usize, LockRequest, oneshot::Sender<Answer>)>,
     keys: HashMap<LockKey, usize>,
     locks: HashSet<LockHash>,
 }
 
 impl Round {
-    /// Takes along who can go together, in their order. Those who cannot stay in front of those who came after them.
+    /// Takes all compatible requests from the queue, in their order. The others stay in front of later ones.
     pub(super) fn of(queue: &mut VecDeque<Waiting>) -> Self {
         let (mut round, mut later) = (Round::default(), Vec::new());
         while round.ops.len() < MOST {
@@ -39,12 +39,12 @@ impl Round {
         round
     }
 
-    /// How many get an answer by it.
+    /// Number of requests that it answers.
     pub(super) fn on_board(&self) -> usize {
         self.ops.len() + self.rivals.len()
     }
 
-    /// Takes somebody along, or gives them back to go with the next round.
+    /// Adds a request, or returns it for the next batch.
     fn add(&mut self, waiting: Waiting) -> Result<(), Waiting> {
         let Waiting { op, answer, gone } = waiting;
         match op {
@@ -73,13 +73,13 @@ impl Round {
             }));
         }
         for (sender, answer) in self.answers.into_iter().zip(answers) {
-            // Whoever has gone away meanwhile has no answer to get.
+            // A caller that went away needs no answer.
             let _ = sender.send(answer);
         }
     }
 }
 
-/// What the answer to one who asked for a key says to another who asked for it at the same moment.
+/// Derives the answer for a rival from the answer to another request for the same key at the same moment.
 fn beside(op: &LockOp, answer: LockAnswer, rival: &LockRequest) -> Option<LockAnswer> {
     let LockOp::Take(asked) = op else { return None };
     let (holder, lock) = match answer {
@@ -89,8 +89,8 @@ fn beside(op: &LockOp, answer: LockAnswer, rival: &LockRequest) -> Option<LockAn
     (lock != rival.lock).then_some(LockAnswer::Held { holder, lock })
 }
 
-/// An answer for each. Where the database is not there, nobody need ask again; any other error may be the fault of one of
-/// them, or of two that met, so each asks alone.
+/// An answer for each. If the database is unavailable, nobody need retry; any other error may be the fault of one
+/// request, or of two that conflict, so each is retried alone.
 pub(super) fn settled(answers: Result<Vec<Option<LockAnswer>>, DatabaseError>, count: usize) -> Vec<Answer> {
     match answers {
         Ok(answers) => answers.into_iter().map(Ok).collect(),
