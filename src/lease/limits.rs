@@ -3,8 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-/// Limits that prevent one person, or one faulty program, from filling the lock table. The application sets them; they apply to all
-/// types of aggregates, and across processes if all processes set the same.
+/// Limits that prevent one person, or one faulty program, from filling the lock table. The application sets them; they apply to
+/// all types of aggregates, and across processes if all processes set the same.
 ///
 /// ```
 /// use tenure::lease::Limits;

@@ -21,8 +21,8 @@ const TIME: usize = 6;
 pub struct LockId([u8; 32]);
 
 impl LockId {
-    /// A new lock id, from the operating system's random source. It contains this host's time, which decides nothing: it only keeps
-    /// lock ids that are created one after the other adjacent in the database's indexes.
+    /// A new lock id, from the operating system's random source. It contains this host's time, which decides nothing: it only
+    /// keeps lock ids that are created one after the other adjacent in the database's indexes.
     ///
     /// # Panics
     /// If the operating system provides no randomness, because no lock id would be safe then.

@@ -121,8 +121,8 @@ pub enum LeaseLossReason {
         /// When.
         at: SystemTime,
     },
-    /// It is a lock of another owner: a lock id is necessary, but not sufficient. Nothing else is revealed about that lock: neither
-    /// its key, nor its holder, nor its expiry.
+    /// It is a lock of another owner: a lock id is necessary, but not sufficient. Nothing else is revealed about that lock: not
+    /// its key, not its holder, not its expiry.
     NotYours,
     /// It is a lock of another aggregate than the one being saved.
     OtherAggregate,

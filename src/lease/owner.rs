@@ -39,8 +39,8 @@ impl Owner {
     }
 }
 
-/// The id, as the database may be asked about it. What cannot be anybody's id becomes one that is longer than any, because
-/// not every database takes every text, and one that does not would fail whoever asks at the same moment.
+/// The id in a form that any database accepts. An invalid id becomes one that is longer than any valid id, because some databases
+/// reject some texts, and a rejected one would fail the other requests of its batch.
 pub(crate) fn askable(owner_id: &str) -> String {
     match Owner::new(owner_id, "").check() {
         Ok(()) => owner_id.to_owned(),

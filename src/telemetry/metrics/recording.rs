@@ -1,5 +1,5 @@
-//! Which operation is counted by which instrument. The attributes are the type of the aggregate, the operation and the outcome, and
-//! nothing with high cardinality.
+//! Which operation is counted by which instrument. The attributes are the type of the aggregate, the operation and the outcome,
+//! and nothing with high cardinality.
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
