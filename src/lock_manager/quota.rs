@@ -1,4 +1,4 @@
-//! How much of the lock table one person may take up.
+//! Quotas of one owner in the lock table.
 
 use tokio::sync::OwnedMutexGuard;
 
@@ -7,7 +7,7 @@ use crate::error::{DatabaseError, LockError, TakeOverError};
 use crate::lease::limits::{Limit, Limits};
 use crate::storage::{LockOp, LockRequest, Proof};
 
-/// Why nobody is let through.
+/// Why a request is refused.
 pub(super) enum NoRoom {
     Full { most: u64 },
     Database(DatabaseError),
@@ -38,7 +38,7 @@ impl From<NoRoom> for TakeOverError {
 }
 
 impl LockManager {
-    /// Sets the limits for one owner. Without it they are [`Limits::default`].
+    /// Sets the limits for one owner. The default is [`Limits::default`].
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
@@ -49,8 +49,8 @@ impl LockManager {
         self.limits
     }
 
-    /// Lets a request through if its owner may hold one more. What comes back near the limit is to be kept until the lock is
-    /// granted, so that two requests of one owner are not counted beside each other.
+    /// Admits a request if its owner may hold one more lock. Near the limit the returned guard must be kept until the lock is
+    /// granted, so that two requests of one owner are not counted concurrently.
     pub(super) async fn room_for(&self, request: &LockRequest) -> Result<Option<OwnedMutexGuard<()>>, NoRoom> {
         let (most, owner) = (self.limits.locks_per_owner, &request.owner.id);
         if self.grants.is_far_from(most, owner) {
@@ -62,7 +62,7 @@ impl LockManager {
         if held < u64::from(most) {
             return Ok(Some(turn));
         }
-        // Whoever asks again for what they hold asks for nothing more.
+        // A repeated request for a held lock adds nothing.
         let proof = Proof { lock: request.lock, owner: Some(owner.clone()) };
         match self.backend.check_lock(&proof).await? {
             Ok(holder) if holder.key == request.key => Ok(Some(turn)),
@@ -70,7 +70,7 @@ impl LockManager {
         }
     }
 
-    /// As [`room_for`](Self::room_for), for several at once.
+    /// As [`room_for`](Self::room_for), for several requests.
     pub(super) async fn room_for_all(&self, requests: &[LockRequest]) -> Result<Option<OwnedMutexGuard<()>>, NoRoom> {
         let Some(LockRequest { owner, .. }) = requests.first() else { return Ok(None) };
         let most = self.limits.locks_per_owner;
@@ -84,7 +84,7 @@ impl LockManager {
         if fits(requests.len()) {
             return Ok(Some(turn));
         }
-        // Whoever asks again for what they hold asks for nothing more.
+        // A repeated request for a held lock adds nothing.
         let proof = |request: &LockRequest| Proof { lock: request.lock, owner: Some(owner.id.clone()) };
         let checks: Vec<LockOp> = requests.iter().map(|request| LockOp::Check(proof(request))).collect();
         let missing = self.backend.lock_batch(&checks).await?.iter().filter(|answer| answer.is_none()).count();
