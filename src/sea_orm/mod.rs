@@ -64,28 +64,28 @@
 //! # Ok(()) }
 //! ```
 //!
-//! # What is promised
+//! # Guarantees
 //!
-//! - **After an error nothing is committed.** A SeaORM statement that fails, or whose future is dropped half-way, poisons
-//!   the transaction as tenure's own do: what follows, and [`Transaction::commit`], fail with the first cause, also when
+//! - **After an error nothing is committed.** A SeaORM statement that fails, or whose future is dropped, poisons
+//!   the transaction as tenure's own do: later statements and [`Transaction::commit`] fail with the first cause, also if
 //!   the error was swallowed.
-//! - **The driver's error is kept** in the [`DbErr`], so that [`DbErr::sql_err`] finds a violated constraint. Only a wait
-//!   that was too long says so in tenure's words. `?` turns a `DbErr` into a [`DatabaseError`] or an
-//!   [`Error`](crate::Error) that knows whether trying again can help.
-//! - **Row locks go by the transaction's deadline.** `lock_exclusive()` and `lock_shared()` wait on PostgreSQL and MariaDB
+//! - **The driver's error is kept** in the [`DbErr`], so that [`DbErr::sql_err`] finds a violated constraint. Only an exceeded
+//!   deadline is reported in tenure's words. `?` turns a `DbErr` into a [`DatabaseError`] or an
+//!   [`Error`](crate::Error) that knows whether a retry can help.
+//! - **Row locks use the transaction's deadline.** `lock_exclusive()` and `lock_shared()` wait on PostgreSQL and MariaDB
 //!   as long as [`Database::begin_within`](crate::Database::begin_within) allows (on MySQL in whole seconds), and so do
 //!   writes; only [`execute_unprepared`](ConnectionTrait::execute_unprepared) waits on MariaDB and MySQL as long as the
-//!   server says. For SQLite, SeaORM writes no lock clauses, silently; in here nothing is lost by that, because the
-//!   transaction has excluded all other writers from its beginning.
+//!   server's setting. For SQLite, SeaORM silently writes no lock clauses; that is harmless here, because the
+//!   transaction excludes all other writers from its beginning.
 //!
-//! # What is not
+//! # Not supported
 //!
 //! A plain `update`, `save` or `update_many` of SeaORM checks no version and raises none: write versioned entities with
-//! [`VersionedActiveModel`] only. Do not end the transaction by SQL of your own. The debug mode that finds orders of locks
-//! does not see those that SeaORM takes.
+//! [`VersionedActiveModel`] only. Do not end the transaction by your own SQL. The debug mode that finds inverted lock orders
+//! does not see SeaORM's locks.
 //!
-//! `SeaOrm` is no `TransactionTrait`: a transaction inside the transaction does not compile, and neither do the nested
-//! saves of `ActiveModelEx`, which begin one; save each part by itself. It is no `StreamTrait` either: rows come all at
+//! `SeaOrm` is no `TransactionTrait`: a nested transaction does not compile, and neither do the nested
+//! saves of `ActiveModelEx`, which begin one; save each part by itself. It is no `StreamTrait` either: all rows arrive at
 //! once.
 //!
 //! ```compile_fail
@@ -109,11 +109,11 @@ use crate::unit_of_work::transaction::Transaction;
 
 pub use versioned::{Versioned, VersionedActiveModel};
 
-/// The connection of a [`Transaction`], as SeaORM wants it: pass `&conn` where SeaORM takes a connection.
+/// The connection of a [`Transaction`] for SeaORM: pass `&conn` where SeaORM takes a connection.
 ///
-/// Statements that are awaited together run one after the other. It ends nothing: commit the transaction itself.
+/// Concurrently awaited statements run one after the other. Dropping it does not end the transaction: commit that itself.
 pub struct SeaOrm<'t> {
-    /// SeaORM shares its connections.
+    /// SeaORM uses connections by shared reference.
     transaction: Mutex<&'t mut Transaction>,
     dialect: DbBackend,
 }
@@ -123,7 +123,7 @@ impl Transaction {
     /// The transaction as a connection for SeaORM.
     ///
     /// # Errors
-    /// [`DatabaseError::Poisoned`] when something had failed.
+    /// [`DatabaseError::Poisoned`] after an earlier error.
     pub fn sea_orm(&mut self) -> Result<SeaOrm<'_>, DatabaseError> {
         let dialect = self.usable()?.as_sea_orm().dialect();
         self.note(Ok(()))?;
@@ -131,7 +131,7 @@ impl Transaction {
     }
 }
 
-/// What is asked for one statement; its result goes through [`note`].
+/// The connection for one statement; the result goes through [`note`].
 fn usable(transaction: &mut Transaction, kind: Kind) -> Result<&mut dyn SeaOrmStatements, DbErr> {
     match transaction.usable() {
         Ok(backend) => Ok(backend.as_sea_orm()),
@@ -139,14 +139,14 @@ fn usable(transaction: &mut Transaction, kind: Kind) -> Result<&mut dyn SeaOrmSt
     }
 }
 
-/// The transaction keeps what an error means to it, and SeaORM gets it in the form that it knows.
+/// Records an error in the transaction, and converts it for SeaORM.
 fn note<T>(transaction: &mut Transaction, kind: Kind, result: Result<T, Failure>) -> Result<T, DbErr> {
     let meaning = result.as_ref().err().map(|failure| failure.meaning.clone());
     let _noted = transaction.note(meaning.map_or(Ok(()), Err));
     result.map_err(|failure| kind(failure.into_runtime_error()))
 }
 
-/// Which of SeaORM's errors it is.
+/// The class of SeaORM's error.
 type Kind = fn(RuntimeErr) -> DbErr;
 
 #[async_trait]

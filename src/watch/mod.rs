@@ -1,4 +1,4 @@
-//! Watching locks: events and snapshots of what happens to leases, as it happens, in this process and in others.
+//! Watching locks: events and snapshots of leases, in this process and in others.
 
 mod announce;
 mod diff;
