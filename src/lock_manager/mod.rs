@@ -165,7 +165,7 @@ impl LockManager {
         owner.check()?;
         let policy = self.policy(key.kind());
         let request = LockRequest { key: key.clone(), lock: id.hash(), owner: owner.clone(), policy, shared };
-        let (viewer, _turn) = (Some(&*owner.id), self.room_for(&request).await?);
+        let (viewer, _turn) = (Some(&*owner.id), self.admit(&request).await?);
         // Leases of a non-exclusive type get their generations one after the other, so they are not batched.
         if request.is_alone() {
             match self.batch.ask_unless(LockOp::Take(request.clone()), gone).await? {
@@ -327,8 +327,8 @@ impl LockManager {
     }
 
     fn sign_of_life(&self, id: &LockId, answer: &impl Outcome) {
-        let told = answer.told();
-        self.metrics().beat(|| id.hash(), self.policy(told.kind().unwrap_or_default()).ttl, &told);
+        let report = answer.report();
+        self.metrics().beat(|| id.hash(), self.policy(report.kind().unwrap_or_default()).ttl, &report);
     }
 
     fn proof(&self, id: &LockId) -> Proof {

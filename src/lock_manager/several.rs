@@ -96,7 +96,7 @@ impl LockManager {
         };
         let ids = set.lock_ids();
         let requests: Vec<LockRequest> = set.keys().iter().zip(&ids).map(request).collect();
-        let _turn = self.room_for_all(&requests).await?;
+        let _turn = self.admit_all(&requests).await?;
         let mut attempts = 0;
         loop {
             attempts += 1;
@@ -164,7 +164,7 @@ impl LockManager {
     /// Counts the leases of a set like leases that are acquired and released one by one.
     fn count(&self, operation: &'static str, set: &HeldSet) {
         let leases = set.leases().iter();
-        leases.for_each(|lease| self.metrics().ended(operation, lease.key.kind(), &lease.told()));
+        leases.for_each(|lease| self.metrics().ended(operation, lease.key.kind(), &lease.report()));
     }
 
     /// Queries all of them in one round trip, and individually those that need a wait or a reason.

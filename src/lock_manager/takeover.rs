@@ -140,7 +140,7 @@ impl LockManager {
             return Err(TakeOverError::NotPermitted(Box::new(self.seen_by(holder.clone(), Some(&owner.id)))));
         }
         // A move of one's own lease to another tab does not add a lock.
-        let _turn = if owner.id == holder.owner.id { None } else { self.room_for(&request).await? };
+        let _turn = if owner.id == holder.owner.id { None } else { self.admit(&request).await? };
         match self.backend.take_over(&request, generation, reason).await? {
             // The lock id held it before: the repetition must be recorded, see `taken_before`.
             TakenOver::Granted(granted) if granted.generation == generation => self.again(&request, granted, id).await,

@@ -15,7 +15,7 @@ use crate::lease::{Lease, LockId, LockKey, Owner};
 use crate::storage::watching::Ticket;
 use crate::storage::{LockHash, patience};
 use crate::telemetry::outcome::{Outcome, seen};
-use crate::watch::{Called, Place, random};
+use crate::watch::{Called, QueueEntry, random};
 
 /// The pause before a retry after the database did not answer.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -97,7 +97,7 @@ impl Acquisition {
     async fn run(self) -> Result<Lease, LockError> {
         let (locks, kind, asked) = (self.locks.clone(), self.key.kind().to_owned(), Instant::now());
         let answer = seen(locks.metrics(), "lock", Some(&kind), self.wait()).await;
-        locks.metrics().waited(&kind, asked.elapsed(), answer.told().outcome);
+        locks.metrics().waited(&kind, asked.elapsed(), answer.report().outcome);
         answer
     }
 
@@ -206,7 +206,7 @@ impl Waiter {
             return Err(LockError::LimitReached { limit: Limit::WaitsPerOwner, most: ticket.most.into() });
         };
         self.locks.hub.touched(&self.key);
-        let place = Place::new(&self.locks.hub, number, &ticket);
+        let place = QueueEntry::new(&self.locks.hub, number, &ticket);
         let outcome = self.wait(&place, &ticket, answer).await;
         drop(place);
         self.leave(lock, waiter).await;
@@ -229,7 +229,7 @@ impl Waiter {
 
     async fn wait(
         &self,
-        place: &Place,
+        place: &QueueEntry,
         ticket: &Ticket,
         answer: &mut TransferReply,
     ) -> Result<Option<Lease>, LockError> {

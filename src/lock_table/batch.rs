@@ -19,8 +19,8 @@ use tokio::sync::oneshot;
 use crate::error::DatabaseError;
 use crate::storage::{Backend, LockAnswer, LockOp, patience};
 use crate::telemetry::metrics::Metrics;
-use lane::Lane;
-use round::{Round, settled};
+use lane::Admission;
+use round::{Batch, settled};
 
 /// How long requests may be held back because the round trips in flight have not returned. Far longer than a healthy round trip,
 /// and short for a person.
@@ -36,7 +36,7 @@ type Answer = Result<Option<LockAnswer>, DatabaseError>;
 #[derive(Clone)]
 pub(crate) struct Batcher {
     backend: Arc<dyn Backend>,
-    lanes: Arc<[Mutex<Lane<Waiting>>; 2]>,
+    admissions: Arc<[Mutex<Admission<Waiting>>; 2]>,
     metrics: Metrics,
     /// Whether batching is off.
     alone: bool,
@@ -90,15 +90,15 @@ impl Waiting {
 }
 
 /// The position of a caller.
-enum Place {
-    OnTheWay(Way, LockOp),
-    InTheQueue(oneshot::Receiver<Answer>),
+enum Position {
+    InFlight(RoundTrip, LockOp),
+    Queued(oneshot::Receiver<Answer>),
 }
 
 impl Batcher {
     pub(crate) fn new(backend: Arc<dyn Backend>, metrics: Metrics) -> Self {
-        let lane = || Mutex::new(Lane::new(backend.answers_at_once()));
-        Batcher { lanes: Arc::new([lane(), lane()]), backend, metrics, alone: false }
+        let admission = || Mutex::new(Admission::new(backend.answers_at_once()));
+        Batcher { admissions: Arc::new([admission(), admission()]), backend, metrics, alone: false }
     }
 
     /// The same, for requests that must not be batched.
@@ -114,10 +114,13 @@ impl Batcher {
     /// Reports the length of the queue for as long as these queues exist.
     #[cfg(feature = "opentelemetry")]
     pub(crate) fn waiting(&self) -> impl Fn() -> u64 + Send + Sync + 'static {
-        let lanes = Arc::downgrade(&self.lanes);
+        let admissions = Arc::downgrade(&self.admissions);
         move || {
-            let lanes = lanes.upgrade();
-            let waiting = lanes.iter().flat_map(|lanes| lanes.iter()).map(|lane| locked(lane).queue.len());
+            let admissions = admissions.upgrade();
+            let waiting = admissions
+                .iter()
+                .flat_map(|admissions| admissions.iter())
+                .map(|admission| locked(admission).queue.len());
             waiting.sum::<usize>().try_into().unwrap_or(0)
         }
     }
@@ -136,83 +139,83 @@ impl Batcher {
 
     async fn ask_as(&self, op: LockOp, gone: Option<Gone>) -> Answer {
         if self.alone {
-            return self.go_alone(op).await;
+            return self.send_alone(op).await;
         }
         let reads = matches!(op, LockOp::Check(_));
         match self.enter(op, gone)? {
-            Place::InTheQueue(answer) => match tokio::time::timeout(patience::left(), answer).await {
+            Position::Queued(answer) => match tokio::time::timeout(patience::left(), answer).await {
                 // No answer means that its batch was given up: it is sent alone.
                 Ok(answer) => answer.unwrap_or(Ok(None)),
                 Err(_) if reads => Err(DatabaseError::Busy("the lock table did not answer in time")),
                 // Nor is it known whether it was sent.
                 Err(_) => Err(DatabaseError::OutcomeUnknown("the lock table did not answer in time".into())),
             },
-            Place::OnTheWay(_way, op) => self.go_alone(op).await,
+            Position::InFlight(_round_trip, op) => self.send_alone(op).await,
         }
     }
 
-    async fn go_alone(&self, op: LockOp) -> Answer {
+    async fn send_alone(&self, op: LockOp) -> Answer {
         self.metrics.batch(1);
         settled(self.backend.lock_batch(&[op]).await, 1).pop().unwrap_or(Ok(None))
     }
 
-    fn enter(&self, op: LockOp, gone: Option<Gone>) -> Result<Place, DatabaseError> {
+    fn enter(&self, op: LockOp, gone: Option<Gone>) -> Result<Position, DatabaseError> {
         let purpose = Purpose::of(&op);
-        let mut lane = self.lane(purpose);
-        if lane.queue.len() >= LONGEST_QUEUE {
+        let mut admission = self.admission(purpose);
+        if admission.queue.len() >= LONGEST_QUEUE {
             return Err(DatabaseError::Busy("too many questions to the lock table are waiting already"));
         }
         let (answer, receiver) = oneshot::channel();
-        lane.queue.push_back(Waiting { op, answer, gone });
-        if !lane.may_go() {
-            self.watch(purpose, lane);
-        } else if lane.queue.len() > 1 {
-            self.send(purpose, lane);
-        } else if let Some(Waiting { op, .. }) = lane.queue.pop_front() {
-            lane.begin(1);
-            return Ok(Place::OnTheWay(Way { batcher: self.clone(), purpose, count: 1 }, op));
+        admission.queue.push_back(Waiting { op, answer, gone });
+        if !admission.may_send() {
+            self.watch(purpose, admission);
+        } else if admission.queue.len() > 1 {
+            self.send(purpose, admission);
+        } else if let Some(Waiting { op, .. }) = admission.queue.pop_front() {
+            admission.begin(1);
+            return Ok(Position::InFlight(RoundTrip { batcher: self.clone(), purpose, count: 1 }, op));
         }
-        Ok(Place::InTheQueue(receiver))
+        Ok(Position::Queued(receiver))
     }
 
     /// Sends the next batch of waiting requests.
-    fn send(&self, purpose: Purpose, mut lane: MutexGuard<'_, Lane<Waiting>>) {
+    fn send(&self, purpose: Purpose, mut admission: MutexGuard<'_, Admission<Waiting>>) {
         let Ok(runtime) = Handle::try_current() else {
-            // No database is left: the waiting requests are sent alone.
-            return lane.queue.clear();
+            // No runtime is left: the waiting requests are sent alone.
+            return admission.queue.clear();
         };
-        let round = Round::of(&mut lane.queue);
-        let count = round.on_board();
+        let batch = Batch::of(&mut admission.queue);
+        let count = batch.size();
         if count == 0 {
             return;
         }
-        lane.begin(count);
-        drop(lane);
-        let way = Way { batcher: self.clone(), purpose, count };
+        admission.begin(count);
+        drop(admission);
+        let round_trip = RoundTrip { batcher: self.clone(), purpose, count };
         runtime.spawn(async move {
-            way.batcher.metrics.batch(count);
-            round.run(&way.batcher.backend).await;
+            round_trip.batcher.metrics.batch(count);
+            batch.run(&round_trip.batcher.backend).await;
         });
     }
 
     /// Releases requests that are held back by a round trip that does not return, for as long as any wait.
-    fn watch(&self, purpose: Purpose, mut lane: MutexGuard<'_, Lane<Waiting>>) {
-        if std::mem::replace(&mut lane.watched, true) {
+    fn watch(&self, purpose: Purpose, mut admission: MutexGuard<'_, Admission<Waiting>>) {
+        if std::mem::replace(&mut admission.watched, true) {
             return;
         }
-        let (batcher, mut begun) = (self.clone(), lane.begun());
+        let (batcher, mut begun) = (self.clone(), admission.begun());
         tokio::spawn(async move {
             loop {
                 tokio::time::sleep(LATE).await;
-                let mut lane = batcher.lane(purpose);
-                if lane.queue.is_empty() {
-                    lane.watched = false;
+                let mut admission = batcher.admission(purpose);
+                if admission.queue.is_empty() {
+                    admission.watched = false;
                     return;
                 }
-                let late = lane.is_late(begun);
-                begun = lane.begun();
+                let late = admission.is_late(begun);
+                begun = admission.begun();
                 if late {
-                    batcher.send(purpose, lane);
+                    batcher.send(purpose, admission);
                 }
             }
         });
@@ -228,35 +231,35 @@ impl Batcher {
         answers
     }
 
-    fn lane(&self, purpose: Purpose) -> MutexGuard<'_, Lane<Waiting>> {
-        locked(&self.lanes[purpose as usize])
+    fn admission(&self, purpose: Purpose) -> MutexGuard<'_, Admission<Waiting>> {
+        locked(&self.admissions[purpose as usize])
     }
 }
 
-fn locked<T>(lane: &Mutex<Lane<T>>) -> MutexGuard<'_, Lane<T>> {
+fn locked<T>(admission: &Mutex<Admission<T>>) -> MutexGuard<'_, Admission<T>> {
     // No operation under it can leave it half-changed.
-    lane.lock().unwrap_or_else(PoisonError::into_inner)
+    admission.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A round trip in flight with its number of requests. When it ends, the next batch goes.
-struct Way {
+struct RoundTrip {
     batcher: Batcher,
     purpose: Purpose,
     count: usize,
 }
 
-impl Drop for Way {
+impl Drop for RoundTrip {
     fn drop(&mut self) {
-        let mut lane = self.batcher.lane(self.purpose);
-        lane.end(self.count);
-        if lane.may_go() {
-            self.batcher.send(self.purpose, lane);
+        let mut admission = self.batcher.admission(self.purpose);
+        admission.end(self.count);
+        if admission.may_send() {
+            self.batcher.send(self.purpose, admission);
         }
     }
 }
 
 impl fmt::Debug for Batcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.lanes.iter().map(|lane| locked(lane).under_way())).finish()
+        f.debug_list().entries(self.admissions.iter().map(|admission| locked(admission).in_flight())).finish()
     }
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 #[cfg(not(feature = "opentelemetry"))]
 use crate::storage::LockHash;
 #[cfg(not(feature = "opentelemetry"))]
-use crate::telemetry::outcome::Told;
+use crate::telemetry::outcome::Report;
 
 /// Records nothing.
 #[cfg(not(feature = "opentelemetry"))]
@@ -25,8 +25,8 @@ pub(crate) struct Metrics;
 
 #[cfg(not(feature = "opentelemetry"))]
 impl Metrics {
-    pub(crate) fn ended(&self, _operation: &'static str, _kind: &str, _told: &Told<'_>) {}
-    pub(crate) fn beat(&self, _lock: impl FnOnce() -> LockHash, _ttl: Duration, _told: &Told<'_>) {}
+    pub(crate) fn ended(&self, _operation: &'static str, _kind: &str, _report: &Report<'_>) {}
+    pub(crate) fn beat(&self, _lock: impl FnOnce() -> LockHash, _ttl: Duration, _report: &Report<'_>) {}
     pub(crate) fn forget(&self, _lock: impl FnOnce() -> LockHash) {}
     pub(crate) fn batch(&self, _questions: usize) {}
     pub(crate) fn waited(&self, _kind: &str, _waited: Duration, _outcome: &'static str) {}

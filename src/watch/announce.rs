@@ -121,7 +121,7 @@ fn text(process: i64, marks: &[u64]) -> String {
 
 /// The content of a notification.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum Notification {
     /// The process's own, already handled.
     Nothing,
     Keys(Vec<u64>),
@@ -129,14 +129,14 @@ pub(super) enum Told {
 }
 
 /// Parses a notification. An unknown format of another release triggers a poll of everything.
-pub(super) fn told(text: &str, process: i64) -> Told {
+pub(super) fn parse(text: &str, process: i64) -> Notification {
     match text.split_once(':') {
-        Some((by, _)) if by == format!("{process:x}") => Told::Nothing,
+        Some((by, _)) if by == format!("{process:x}") => Notification::Nothing,
         Some((_, marks)) => {
             let marks: Result<Vec<u64>, _> = marks.split(',').map(|mark| u64::from_str_radix(mark, 16)).collect();
-            marks.map_or(Told::Everything, Told::Keys)
+            marks.map_or(Notification::Everything, Notification::Keys)
         }
-        None => Told::Everything,
+        None => Notification::Everything,
     }
 }
 
@@ -147,17 +147,17 @@ mod tests {
     #[test]
     fn what_is_told_is_heard_by_others_and_not_by_oneself() {
         let marks = [mark(&LockKey::new("Order", "1")), mark(&LockKey::new("Order", "2"))];
-        let told_by_seven = text(-7, &marks);
-        assert_eq!(told(&told_by_seven, 8), Told::Keys(marks.to_vec()));
-        assert_eq!(told(&told_by_seven, -7), Told::Nothing);
+        let from_seven = text(-7, &marks);
+        assert_eq!(parse(&from_seven, 8), Notification::Keys(marks.to_vec()));
+        assert_eq!(parse(&from_seven, -7), Notification::Nothing);
         assert_ne!(mark(&LockKey::new("Order", "1")), mark(&LockKey::new("Order1", "")));
     }
 
     #[test]
     fn more_keys_than_fit_are_everything() {
         let marks: Vec<u64> = (0..=MOST_KEYS as u64).map(|at| u64::MAX - at).collect();
-        assert_eq!(told(&text(7, &marks), 8), Told::Everything);
+        assert_eq!(parse(&text(7, &marks), 8), Notification::Everything);
         assert!(text(7, &marks[1..]).len() < 8_000);
-        assert_eq!(told("what a later release says", 8), Told::Everything);
+        assert_eq!(parse("what a later release says", 8), Notification::Everything);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::event::{LockEvent, LockSnapshot};
-use super::told::{Told, request_to};
+use super::told::{UnredactedEvent, request_to};
 use crate::aggregate::version::Version;
 use crate::lease::seen::{PastLease, Seen, SeenLease, SeenRequest};
 use crate::lease::transfer::TransferRequest;
@@ -75,7 +75,7 @@ impl State {
     }
 
     /// Sets the expected interval of heartbeats.
-    pub(super) fn beats_every(&mut self, heartbeat: Duration) {
+    pub(super) fn expect_heartbeat(&mut self, heartbeat: Duration) {
         self.leases.values_mut().for_each(|lease| lease.holder.heartbeat = heartbeat);
     }
 
@@ -91,7 +91,7 @@ impl State {
     }
 
     /// The events since `self`, in order, and the new state.
-    pub(super) fn until(&self, key: &LockKey, mut now: State) -> (Vec<Told>, State) {
+    pub(super) fn until(&self, key: &LockKey, mut now: State) -> (Vec<UnredactedEvent>, State) {
         now.generation = now.generation.max(self.generation);
         // A version that this process reported is not forgotten because nobody stores it.
         now.version = now.version.or(self.version);
@@ -106,12 +106,12 @@ impl State {
             if new {
                 events.extend(begun(now.leases.get(&generation), now.past.get(&generation)));
             } else if let (None, Some(lease)) = (was, is) {
-                events.push(Told::Holder(LockEvent::Resumed, lease.holder.clone()));
+                events.push(UnredactedEvent::Holder(LockEvent::Resumed, lease.holder.clone()));
             }
             if let (Some(was), Some(is)) = (was, is)
                 && was.holder.presence() != is.holder.presence()
             {
-                events.push(Told::Holder(LockEvent::PresenceChanged, is.holder.clone()));
+                events.push(UnredactedEvent::Holder(LockEvent::PresenceChanged, is.holder.clone()));
             }
             if is.is_none() && (new || was.is_some()) {
                 let lease = now.leases.get(&generation).or(was);
@@ -121,12 +121,12 @@ impl State {
         let name = |request: &TransferRequest| (request.generation, request.by.id.clone(), request.since);
         let before: Vec<_> = self.open().map(|(seen, _)| name(&seen.request)).collect();
         let new = now.open().filter(|(seen, _)| !before.contains(&name(&seen.request)));
-        events.extend(new.map(|(seen, holder)| Told::Requested(seen.clone(), holder.clone())));
+        events.extend(new.map(|(seen, holder)| UnredactedEvent::Requested(seen.clone(), holder.clone())));
         if now.waiting != self.waiting {
-            events.push(Told::Plain(LockEvent::Waiting { key: key.clone(), waiting: now.waiting }));
+            events.push(UnredactedEvent::Plain(LockEvent::Waiting { key: key.clone(), waiting: now.waiting }));
         }
         if let Some(version) = now.version.filter(|_| now.version != self.version) {
-            events.push(Told::Plain(LockEvent::VersionChanged { key: key.clone(), version }));
+            events.push(UnredactedEvent::Plain(LockEvent::VersionChanged { key: key.clone(), version }));
         }
         // Reported history need not be kept.
         now.past.clear();
@@ -135,20 +135,20 @@ impl State {
 }
 
 /// The event for the begin of a new lease.
-fn begun(lease: Option<&SeenLease>, past: Option<&PastLease>) -> Option<Told> {
+fn begun(lease: Option<&SeenLease>, past: Option<&PastLease>) -> Option<UnredactedEvent> {
     match (lease, past) {
-        (Some(lease), _) if lease.reserved => Some(Told::Holder(LockEvent::Reserved, lease.holder.clone())),
-        (Some(lease), _) => Some(Told::Holder(LockEvent::Acquired, lease.holder.clone())),
-        (None, past) => past.map(|past| Told::Holder(LockEvent::Acquired, past.holder.clone())),
+        (Some(lease), _) if lease.reserved => Some(UnredactedEvent::Holder(LockEvent::Reserved, lease.holder.clone())),
+        (Some(lease), _) => Some(UnredactedEvent::Holder(LockEvent::Acquired, lease.holder.clone())),
+        (None, past) => past.map(|past| UnredactedEvent::Holder(LockEvent::Acquired, past.holder.clone())),
     }
 }
 
 /// The event for the end of a lease. An acquired reservation has no history: its recipient holds the lock.
-fn ended(lease: Option<&SeenLease>, past: Option<&PastLease>) -> Option<Told> {
+fn ended(lease: Option<&SeenLease>, past: Option<&PastLease>) -> Option<UnredactedEvent> {
     match (past, lease) {
-        (Some(past), _) => Some(Told::Ended(past.holder.clone(), past.why.clone())),
+        (Some(past), _) => Some(UnredactedEvent::Ended(past.holder.clone(), past.why.clone())),
         (None, Some(lease)) if lease.holder.remaining.is_zero() => {
-            Some(Told::Ended(lease.holder.clone(), lease.ran_out.clone()))
+            Some(UnredactedEvent::Ended(lease.holder.clone(), lease.ran_out.clone()))
         }
         _ => None,
     }

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::announce::{SETTLED, Told, told};
+use super::announce::{Notification, SETTLED, parse};
 use super::hub::{Hub, INTERVAL_WHILE_LISTENING};
 use super::topics::Topics;
 use crate::storage::watching::Listener;
@@ -40,21 +40,21 @@ impl Hub {
                 }
             };
             self.0.listening.store(heard.is_ok(), Ordering::Release);
-            let told = match heard {
-                Ok(Some(text)) => told(&text, self.0.process),
-                Ok(None) => Told::Everything,
+            let notification = match heard {
+                Ok(Some(text)) => parse(&text, self.0.process),
+                Ok(None) => Notification::Everything,
                 Err(error) => {
                     tracing::debug!(%error, "the connection that listens to other processes was lost");
                     listener = None;
-                    Told::Everything
+                    Notification::Everything
                 }
             };
-            match told {
-                Told::Nothing => {}
-                Told::Keys(marks) => {
+            match notification {
+                Notification::Nothing => {}
+                Notification::Keys(marks) => {
                     self.look_at(|topics| marks.into_iter().fold(false, |any, mark| topics.touch_marked(mark) | any))
                 }
-                Told::Everything => {
+                Notification::Everything => {
                     self.look_at(Topics::touch_all);
                     // Senders that found no listener pause for a moment.
                     let hub = self.clone();

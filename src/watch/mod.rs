@@ -15,5 +15,5 @@ mod watcher;
 pub use event::{LockEvent, LockSnapshot};
 pub(crate) use hub::{Hub, random};
 pub(crate) use news::News;
-pub(crate) use place::{Called, Place};
+pub(crate) use place::{Called, QueueEntry};
 pub use stream::Watch;

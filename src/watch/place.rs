@@ -12,20 +12,20 @@ use crate::storage::watching::Ticket;
 
 /// A waiter in the queue, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct QueueEntry {
     hub: Hub,
     key: LockKey,
     waiter: i64,
     offer: Arc<Offer>,
 }
 
-impl Place {
+impl QueueEntry {
     pub(crate) fn new(hub: &Hub, number: i64, ticket: &Ticket) -> Self {
         let offer = Arc::new(Offer::default());
         let Ticket { key, lock, owner, waiter, .. } = ticket.clone();
-        let place = topics::Place { ticket: number, waiter, lock, owner: owner.id, offer: Arc::clone(&offer) };
+        let place = topics::Waiter { ticket: number, waiter, lock, owner: owner.id, offer: Arc::clone(&offer) };
         hub.subscribe(|topics| topics.wait(&key, place));
-        Place { hub: hub.clone(), key, waiter, offer }
+        QueueEntry { hub: hub.clone(), key, waiter, offer }
     }
 
     /// Waits until there is something to do. A caller outside the queue may still win the race; then this is called
@@ -76,7 +76,7 @@ impl Offer {
     }
 }
 
-impl Drop for Place {
+impl Drop for QueueEntry {
     fn drop(&mut self) {
         self.hub.subscribe(|topics| topics.stop_waiting(&self.key, self.waiter));
     }

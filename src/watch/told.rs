@@ -8,7 +8,7 @@ use crate::lease::{Holder, LeaseLossReason, Owner};
 
 /// An event, with the data that decides what a viewer may see of it.
 #[derive(Debug, Clone)]
-pub(super) enum Told {
+pub(super) enum UnredactedEvent {
     /// It contains nothing to redact.
     Plain(LockEvent),
     Holder(fn(Holder) -> LockEvent, Holder),
@@ -16,17 +16,17 @@ pub(super) enum Told {
     Requested(SeenRequest, Holder),
 }
 
-impl Told {
+impl UnredactedEvent {
     /// As the owner with this id sees it.
     pub(super) fn to(self, viewer: Option<&str>) -> LockEvent {
         match self {
-            Told::Plain(event) => event,
-            Told::Holder(event, holder) => event(holder.seen_by(viewer)),
-            Told::Ended(holder, why) => {
+            UnredactedEvent::Plain(event) => event,
+            UnredactedEvent::Holder(event, holder) => event(holder.seen_by(viewer)),
+            UnredactedEvent::Ended(holder, why) => {
                 let why = seen_by(why, holder.shown, viewer);
                 LockEvent::Ended { holder: holder.seen_by(viewer), why }
             }
-            Told::Requested(request, holder) => LockEvent::Requested(request_to(request, &holder, viewer)),
+            UnredactedEvent::Requested(request, holder) => LockEvent::Requested(request_to(request, &holder, viewer)),
         }
     }
 }

@@ -10,7 +10,7 @@ use super::announce::mark;
 use super::diff::State;
 use super::event::LockEvent;
 use super::place::Offer;
-use super::told::Told;
+use super::told::UnredactedEvent;
 use super::watcher::{Stage, Watcher};
 use crate::aggregate::version::Version;
 use crate::lease::LockKey;
@@ -43,12 +43,12 @@ struct Topic {
     /// When the next expiry is due.
     due: Option<Instant>,
     watchers: Vec<u64>,
-    waiting: Vec<Place>,
+    waiting: Vec<Waiter>,
 }
 
 /// A waiter in the queue.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct Waiter {
     pub(super) ticket: i64,
     pub(super) waiter: i64,
     pub(super) lock: LockHash,
@@ -58,7 +58,7 @@ pub(super) struct Place {
 }
 
 /// A poll.
-pub(super) struct Round {
+pub(super) struct Poll {
     number: u64,
     pub(super) looks: Vec<Look>,
 }
@@ -108,7 +108,7 @@ impl Topics {
         }
     }
 
-    pub(super) fn wait(&mut self, key: &LockKey, place: Place) {
+    pub(super) fn wait(&mut self, key: &LockKey, place: Waiter) {
         let topic = self.topic(key);
         topic.dirty = true;
         topic.waiting.push(place);
@@ -168,7 +168,7 @@ impl Topics {
     }
 
     /// The keys to poll now: touched or due ones, or all.
-    pub(super) fn round(&mut self, now: Instant, everything: bool) -> Round {
+    pub(super) fn round(&mut self, now: Instant, everything: bool) -> Poll {
         self.round += 1;
         let mut looks = Vec::new();
         for (key, topic) in &mut self.by_key {
@@ -178,7 +178,7 @@ impl Topics {
                 looks.push(Look { key: key.clone(), after });
             }
         }
-        Round { number: self.round, looks }
+        Poll { number: self.round, looks }
     }
 
     /// Processes the result of a poll, or of a part of it: queues the events and returns the subscribers to wake.
@@ -192,7 +192,7 @@ impl Topics {
             let Some(topic) = self.by_key.get_mut(key) else { continue };
             let mut state = states.remove(key).unwrap_or_default();
             if let Some(heartbeat) = topic.heartbeat {
-                state.beats_every(heartbeat);
+                state.expect_heartbeat(heartbeat);
             }
             let (events, state) = match &topic.known {
                 Some(before) => before.until(key, state),
@@ -216,7 +216,7 @@ impl Topics {
         let Some(topic) = self.by_key.get_mut(key) else { return wakers };
         if let Some(known) = topic.known.as_mut().filter(|known| known.version != Some(version)) {
             known.version = Some(version);
-            let event = [Told::Plain(LockEvent::VersionChanged { key: key.clone(), version })];
+            let event = [UnredactedEvent::Plain(LockEvent::VersionChanged { key: key.clone(), version })];
             for id in &topic.watchers {
                 let Some(watcher) = self.watchers.get_mut(id) else { continue };
                 watcher.push(&event);
@@ -282,7 +282,7 @@ impl Topic {
     }
 }
 
-impl Round {
+impl Poll {
     pub(super) fn number(&self) -> u64 {
         self.number
     }

@@ -3,7 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::task::Waker;
 
-use super::told::Told;
+use super::told::UnredactedEvent;
 use crate::lease::LockKey;
 
 /// The maximum number of queued events of a slow subscriber: beyond that a snapshot is shorter.
@@ -11,7 +11,7 @@ pub(super) const MOST_EVENTS: usize = 256;
 #[derive(Debug)]
 pub(super) struct Watcher {
     pub(super) keys: Vec<LockKey>,
-    pub(super) queue: VecDeque<Told>,
+    pub(super) queue: VecDeque<UnredactedEvent>,
     pub(super) stage: Stage,
     pub(super) waker: Option<Waker>,
 }
@@ -51,7 +51,7 @@ impl Watcher {
         }
     }
 
-    pub(super) fn push(&mut self, events: &[Told]) {
+    pub(super) fn push(&mut self, events: &[UnredactedEvent]) {
         // Events before a snapshot are contained in the snapshot.
         if !matches!(self.stage, Stage::Following) {
             return;

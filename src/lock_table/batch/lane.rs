@@ -6,11 +6,11 @@ use std::collections::VecDeque;
 /// a batch shares the cost of a round trip, and flushes of the log are serialized anyway.
 const MANY: usize = 32;
 /// The maximum number of round trips in flight, also when some are late.
-const MOST_UNDER_WAY: usize = 4;
+const MAX_IN_FLIGHT: usize = 4;
 
 /// The admission state of one queue, with its waiting requests.
 #[derive(Debug)]
-pub(super) struct Lane<T> {
+pub(super) struct Admission<T> {
     pub(super) queue: VecDeque<T>,
     /// Up to this number, the database answers single requests at less cost than a batch.
     few: usize,
@@ -25,18 +25,18 @@ pub(super) struct Lane<T> {
     pub(super) watched: bool,
 }
 
-impl<T> Lane<T> {
+impl<T> Admission<T> {
     pub(super) fn new(few: usize) -> Self {
-        Lane { queue: VecDeque::new(), few, alone: 0, together: 0, lately: 0, begun: 0, watched: false }
+        Admission { queue: VecDeque::new(), few, alone: 0, together: 0, lately: 0, begun: 0, watched: false }
     }
 
     /// Whether the waiting requests may be sent now.
-    pub(super) fn may_go(&self) -> bool {
+    pub(super) fn may_send(&self) -> bool {
         let busy = self.lately > self.few;
         match self.queue.len() {
             0 => false,
-            _ if self.under_way() == 0 => true,
-            waiting if busy || self.together > 0 => waiting >= MANY && self.under_way() < 2,
+            _ if self.in_flight() == 0 => true,
+            waiting if busy || self.together > 0 => waiting >= MANY && self.in_flight() < 2,
             1 => self.alone < self.few,
             _ => true,
         }
@@ -45,7 +45,7 @@ impl<T> Lane<T> {
     /// Whether the waiting requests should be sent out of turn: no round trip began since `since`, so those in flight
     /// do not return.
     pub(super) fn is_late(&self, since: u64) -> bool {
-        !self.queue.is_empty() && self.begun == since && self.under_way() < MOST_UNDER_WAY
+        !self.queue.is_empty() && self.begun == since && self.in_flight() < MAX_IN_FLIGHT
     }
 
     /// Number of round trips begun so far.
@@ -53,7 +53,7 @@ impl<T> Lane<T> {
         self.begun
     }
 
-    pub(super) fn under_way(&self) -> usize {
+    pub(super) fn in_flight(&self) -> usize {
         self.alone + self.together
     }
 
@@ -79,92 +79,92 @@ mod tests {
     use super::*;
 
     /// This many requests arrive one after the other; returns the sizes of the round trips that began.
-    fn come(lane: &mut Lane<()>, count: usize) -> Vec<usize> {
+    fn arrive(admission: &mut Admission<()>, count: usize) -> Vec<usize> {
         let mut begun = Vec::new();
         for _ in 0..count {
-            lane.queue.push_back(());
-            begun.extend(go(lane));
+            admission.queue.push_back(());
+            begun.extend(send(admission));
         }
         begun
     }
 
-    fn go(lane: &mut Lane<()>) -> Option<usize> {
-        lane.may_go().then(|| {
-            let count = lane.queue.drain(..).count();
-            lane.begin(count);
+    fn send(admission: &mut Admission<()>) -> Option<usize> {
+        admission.may_send().then(|| {
+            let count = admission.queue.drain(..).count();
+            admission.begin(count);
             count
         })
     }
 
     /// A round trip returns, and the waiting requests are sent if admitted.
-    fn back(lane: &mut Lane<()>, count: usize) -> Option<usize> {
-        lane.end(count);
-        go(lane)
+    fn finish(admission: &mut Admission<()>, count: usize) -> Option<usize> {
+        admission.end(count);
+        send(admission)
     }
 
     #[test]
     fn a_few_go_at_once_and_alone() {
-        let mut lane = Lane::new(4);
-        assert_eq!(come(&mut lane, 4), [1, 1, 1, 1]);
-        assert_eq!(back(&mut lane, 1), None, "nobody waits");
-        assert_eq!(come(&mut lane, 1), [1]);
+        let mut admission = Admission::new(4);
+        assert_eq!(arrive(&mut admission, 4), [1, 1, 1, 1]);
+        assert_eq!(finish(&mut admission, 1), None, "no request waits");
+        assert_eq!(arrive(&mut admission, 1), [1]);
     }
 
     #[test]
     fn where_one_writes_at_a_time_the_second_waits_for_the_third() {
-        let mut lane = Lane::new(1);
-        assert_eq!(come(&mut lane, 3), [1, 2]);
+        let mut admission = Admission::new(1);
+        assert_eq!(arrive(&mut admission, 3), [1, 2]);
     }
 
     #[test]
     fn those_who_come_while_many_are_under_way_go_together_when_they_are_back() {
-        let mut lane = Lane::new(4);
-        assert_eq!(come(&mut lane, 6), [1, 1, 1, 1, 2]);
-        assert!(come(&mut lane, 10).is_empty());
+        let mut admission = Admission::new(4);
+        assert_eq!(arrive(&mut admission, 6), [1, 1, 1, 1, 2]);
+        assert!(arrive(&mut admission, 10).is_empty());
         for _ in 0..4 {
-            assert_eq!(back(&mut lane, 1), None, "two are still under way, and share what those who wait will share");
+            assert_eq!(finish(&mut admission, 1), None, "the batch of two is still in flight");
         }
-        assert_eq!(back(&mut lane, 2), Some(10));
-        assert!(come(&mut lane, 7).is_empty());
-        assert_eq!(back(&mut lane, 10), Some(7));
+        assert_eq!(finish(&mut admission, 2), Some(10));
+        assert!(arrive(&mut admission, 7).is_empty());
+        assert_eq!(finish(&mut admission, 10), Some(7));
     }
 
     #[test]
     fn so_many_that_they_fill_a_round_trip_do_not_wait_for_another() {
-        let mut lane = Lane::new(4);
-        lane.begin(20);
-        assert!(come(&mut lane, 31).is_empty());
-        assert_eq!(come(&mut lane, 1), [32]);
-        assert!(come(&mut lane, 100).is_empty(), "two are enough");
-        assert_eq!(back(&mut lane, 20), Some(100));
+        let mut admission = Admission::new(4);
+        admission.begin(20);
+        assert!(arrive(&mut admission, 31).is_empty());
+        assert_eq!(arrive(&mut admission, 1), [32]);
+        assert!(arrive(&mut admission, 100).is_empty(), "two is the maximum");
+        assert_eq!(finish(&mut admission, 20), Some(100));
     }
 
     #[test]
     fn where_many_have_just_been_under_way_nobody_goes_alone_beside_another() {
-        let mut lane = Lane::new(4);
-        lane.begin(12);
-        lane.end(12);
-        assert_eq!(come(&mut lane, 5), [1]);
-        assert_eq!(back(&mut lane, 1), Some(4));
+        let mut admission = Admission::new(4);
+        admission.begin(12);
+        admission.end(12);
+        assert_eq!(arrive(&mut admission, 5), [1]);
+        assert_eq!(finish(&mut admission, 1), Some(4));
         // Until it has been quiet for a while.
         for _ in 0..12 {
-            lane.begin(1);
-            lane.end(1);
+            admission.begin(1);
+            admission.end(1);
         }
-        lane.end(4);
-        assert_eq!(come(&mut lane, 2), [1, 1]);
+        admission.end(4);
+        assert_eq!(arrive(&mut admission, 2), [1, 1]);
     }
 
     #[test]
     fn what_does_not_come_back_holds_up_nobody_for_long() {
-        let mut lane = Lane::new(4);
-        lane.begin(5);
-        assert!(come(&mut lane, 3).is_empty());
-        assert!(lane.is_late(lane.begun()), "nobody went since somebody looked");
-        assert!(!lane.is_late(lane.begun() - 1), "somebody did");
+        let mut admission = Admission::new(4);
+        admission.begin(5);
+        assert!(arrive(&mut admission, 3).is_empty());
+        assert!(admission.is_late(admission.begun()), "no round trip began since");
+        assert!(!admission.is_late(admission.begun() - 1), "one began");
         for _ in 0..3 {
-            lane.begin(3);
+            admission.begin(3);
         }
-        assert!(!lane.is_late(lane.begun()), "so many do not come back that no more are sent after them");
+        assert!(!admission.is_late(admission.begun()), "the maximum is in flight");
     }
 }

@@ -13,7 +13,7 @@ use crate::storage::{Backend, LockAnswer, LockHash, LockOp, LockRequest, patienc
 
 /// Requests that are sent together: no two with the same key or lock id, except that many may try to acquire one key.
 #[derive(Default)]
-pub(super) struct Round {
+pub(super) struct Batch {
     ops: Vec<LockOp>,
     answers: Vec<oneshot::Sender<Answer>>,
     /// Further requests for a key that the batch already requests.
@@ -22,25 +22,25 @@ pub(super) struct Round {
     locks: HashSet<LockHash>,
 }
 
-impl Round {
+impl Batch {
     /// Takes all compatible requests from the queue, in their order. The others stay in front of later ones.
     pub(super) fn of(queue: &mut VecDeque<Waiting>) -> Self {
-        let (mut round, mut later) = (Round::default(), Vec::new());
-        while round.ops.len() < MOST {
+        let (mut batch, mut later) = (Batch::default(), Vec::new());
+        while batch.ops.len() < MOST {
             let Some(waiting) = queue.pop_front() else { break };
             if waiting.has_gone() {
                 continue;
             }
-            if let Err(waiting) = round.add(waiting) {
+            if let Err(waiting) = batch.add(waiting) {
                 later.push(waiting);
             }
         }
         later.into_iter().rev().for_each(|waiting| queue.push_front(waiting));
-        round
+        batch
     }
 
     /// Number of requests that it answers.
-    pub(super) fn on_board(&self) -> usize {
+    pub(super) fn size(&self) -> usize {
         self.ops.len() + self.rivals.len()
     }
 
@@ -127,7 +127,7 @@ mod tests {
             })
             .collect();
         receivers.pop();
-        let round = Round::of(&mut queue);
-        assert_eq!((round.on_board(), round.ops.len()), (2, 1), "the third has gone away");
+        let batch = Batch::of(&mut queue);
+        assert_eq!((batch.size(), batch.ops.len()), (2, 1), "the third has gone away");
     }
 }

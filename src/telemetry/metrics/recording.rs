@@ -14,7 +14,7 @@ use super::instruments::Instruments;
 use crate::clock::to_micros;
 use crate::lease::HeldByType;
 use crate::storage::LockHash;
-use crate::telemetry::outcome::{EXPIRED, How, Told};
+use crate::telemetry::outcome::{EXPIRED, How, Report};
 
 /// Records metrics, if there is a meter. Clones share the instruments.
 #[derive(Clone, Default)]
@@ -72,22 +72,23 @@ impl Metrics {
     }
 
     /// An operation has ended.
-    pub(crate) fn ended(&self, operation: &'static str, kind: &str, told: &Told<'_>) {
+    pub(crate) fn ended(&self, operation: &'static str, kind: &str, report: &Report<'_>) {
         let Some(Recording { instruments, .. }) = self.0.as_deref() else { return };
         let by_type = [of_type(kind)];
-        let by_outcome = [of_type(kind), KeyValue::new("operation", operation), KeyValue::new("outcome", told.outcome)];
-        match (operation, told.how) {
+        let by_outcome =
+            [of_type(kind), KeyValue::new("operation", operation), KeyValue::new("outcome", report.outcome)];
+        match (operation, report.how) {
             ("try_lock", How::Done) => {
                 instruments.acquired.add(1, &by_type);
-                self.saw_the_clock(told);
+                self.saw_the_clock(report);
             }
-            ("keep_alive" | "extend_lock_expiration" | "resume", How::Done) if told.holder.is_some() => {
+            ("keep_alive" | "extend_lock_expiration" | "resume", How::Done) if report.holder.is_some() => {
                 instruments.extended.add(1, &by_outcome[..2]);
-                self.saw_the_clock(told);
+                self.saw_the_clock(report);
             }
             ("release_lock" | "release_within", How::Done) => {
                 instruments.released.add(1, &by_type);
-                self.held_for(told, &by_type);
+                self.held_for(report, &by_type);
             }
             ("take_over", How::Done) => instruments.taken_over.add(1, &by_type),
             ("break_lock", How::Done) => instruments.broken.add(1, &by_type),
@@ -96,16 +97,16 @@ impl Metrics {
             (_, How::Failed) => instruments.failed.add(1, &by_outcome),
             _ => {}
         }
-        if told.outcome == EXPIRED {
+        if report.outcome == EXPIRED {
             instruments.expired.add(1, &by_outcome[..2]);
         }
     }
 
     /// A heartbeat of a lease, or its end.
-    pub(crate) fn beat(&self, lock: impl FnOnce() -> LockHash, ttl: Duration, told: &Told<'_>) {
+    pub(crate) fn beat(&self, lock: impl FnOnce() -> LockHash, ttl: Duration, report: &Report<'_>) {
         let Some(recording) = self.0.as_deref() else { return };
         let (lock, mut beats) = (lock(), locked(&recording.beats));
-        match (told.holder, told.how) {
+        match (report.holder, report.how) {
             (Some(holder), _) => {
                 if let Some(silent) = beats.note(&lock, holder.last_active, ttl) {
                     let late = silent.saturating_sub(ttl / 3).as_secs_f64();
@@ -163,15 +164,15 @@ impl Metrics {
     }
 
     /// A lease that was just kept alive tells the database's time.
-    fn saw_the_clock(&self, told: &Told<'_>) {
-        if let (Some(recording), Some(holder)) = (self.0.as_deref(), told.holder) {
+    fn saw_the_clock(&self, report: &Report<'_>) {
+        if let (Some(recording), Some(holder)) = (self.0.as_deref(), report.holder) {
             let ahead = to_micros(holder.last_active) - to_micros(SystemTime::now());
             recording.ahead.store(ahead, Ordering::Relaxed);
         }
     }
 
-    fn held_for(&self, told: &Told<'_>, by_type: &[KeyValue]) {
-        if let (Some(recording), Some(holder)) = (self.0.as_deref(), told.holder) {
+    fn held_for(&self, report: &Report<'_>, by_type: &[KeyValue]) {
+        if let (Some(recording), Some(holder)) = (self.0.as_deref(), report.holder) {
             let now = to_micros(SystemTime::now()) + recording.ahead.load(Ordering::Relaxed);
             let held = u64::try_from(now - to_micros(holder.since)).unwrap_or(0);
             recording.instruments.hold_time.record(Duration::from_micros(held).as_secs_f64(), by_type);
