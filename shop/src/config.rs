@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use crate::open::Accounts;
 use crate::settings::{LOOPBACK, Settings};
 
-/// The file that is made where no database is named.
+/// The default file if no database is given.
 const DEFAULT_DATABASE: &str = "sqlite://shop.db";
 
 /// The reference shop of tenure.
@@ -81,7 +81,7 @@ pub enum MemberCommand {
 }
 
 impl Config {
-    /// Whose accounts there are: those of the demo only where it is asked for, or where nobody else can come.
+    /// Which accounts exist: those of the demo only on request, or if only this machine can connect.
     pub fn accounts(&self) -> Accounts {
         let is_for_trying_out = self.database_url == DEFAULT_DATABASE
             && self.listen.ip().is_loopback()
