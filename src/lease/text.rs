@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// Whether a character is forbidden in a name, a key or a reason: control characters (including line breaks and escape sequences),
-/// Unicode line and paragraph separators, and characters that change the direction of the surrounding text. They
-/// could forge lines of a log, or show one name as another. (Direction marks that affect only their neighbours are allowed: they are
-/// part of names in Hebrew and Arabic.)
+/// Whether a character is forbidden in a name, a key or a reason: control characters (including line breaks and escape
+/// sequences), Unicode line and paragraph separators, and characters that change the direction of the surrounding text.
+/// They could forge lines of a log, or show one name as another. (Direction marks that affect only their neighbours are
+/// allowed: they are part of names in Hebrew and Arabic.)
 fn is_unprintable(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -51,7 +51,8 @@ impl<T: Send + 'static> Drop for ToTheEnd<T> {
     }
 }
 
-/// Granted leases until their caller has received them. If the caller is gone, they are released, unless somebody else received them.
+/// Granted leases until their caller has received them. If the caller is gone, they are released, unless somebody else
+/// received them.
 pub(super) struct Unclaimed {
     leases: Vec<Lease>,
     locks: LockManager,

@@ -16,9 +16,9 @@ pub struct History<'m> {
 }
 
 impl LockManager {
-    /// The ended leases, the latest first, page by page: owner, start and end, how and by whom the lease ended, and the next holder.
-    /// Entries never change; they are kept until they are [swept](Self::sweep). An expired lease gets its entry when
-    /// another owner acquires the lock, or when its row is swept.
+    /// The ended leases, the latest first, page by page: owner, start and end, how and by whom the lease ended, and the
+    /// next holder. Entries never change; they are kept until they are [swept](Self::sweep). An expired lease gets its
+    /// entry when another owner acquires the lock, or when its row is swept.
     ///
     /// ```
     /// # use tenure::{Database, LockId, LockKey, LockManager, Owner, lease::LeaseLossReason};

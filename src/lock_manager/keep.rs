@@ -44,8 +44,8 @@ impl LockManager {
     ///
     /// A form continues to send heartbeats after its person went home, so a heartbeat carries the idle time. If the policy of the
     /// type has an [idle limit](crate::LockPolicy::idle_limit), the lease expires then
-    /// ([`LeaseLossReason::IdleLimitReached`](crate::lease::LeaseLossReason::IdleLimitReached)), and before that everybody sees that
-    /// they are [idle](crate::lease::Holder::presence).
+    /// ([`LeaseLossReason::IdleLimitReached`](crate::lease::LeaseLossReason::IdleLimitReached)), and before that everybody
+    /// sees that they are [idle](crate::lease::Holder::presence).
     ///
     /// # Errors
     /// [`DatabaseError`] if the database failed: the leases are unchanged; count down and try again.

@@ -257,9 +257,9 @@ impl LockManager {
         seen(self.metrics(), "guard", None, guard).await
     }
 
-    /// Ends the lease of another owner. It requires the generation that was seen, so that it cannot end a newer lease, and a reason,
-    /// which the holder sees. The caller decides who may do this; no [`TakeOverPermission`] applies. The result is for
-    /// the operator: it names the holder, whatever visibility the policy sets.
+    /// Ends the lease of another owner. It requires the generation that was seen, so that it cannot end a newer lease, and
+    /// a reason, which the holder sees. The caller decides who may do this; no [`TakeOverPermission`] applies. The result
+    /// is for the operator: it names the holder, whatever visibility the policy sets.
     ///
     /// # Errors
     /// [`BreakError::HolderChanged`] if that generation is not held (any more); [`BreakError::NoReason`];
@@ -293,8 +293,8 @@ impl LockManager {
         }
     }
 
-    /// All present holders of the key, the longest-held first: at most one with an exclusive policy. Holders other than the person
-    /// of [`acting_for`](Self::acting_for) are redacted by the policy.
+    /// All present holders of the key, the longest-held first: at most one with an exclusive policy. Holders other than the
+    /// person of [`acting_for`](Self::acting_for) are redacted by the policy.
     ///
     /// # Errors
     /// [`DatabaseError`].

@@ -98,8 +98,8 @@ impl LockManager {
         seen(self.metrics(), "requests", None, requests).await
     }
 
-    /// Replies to a requester of the lock that this lock id holds. They receive the reply when they repeat their request. The latest
-    /// reply counts.
+    /// Replies to a requester of the lock that this lock id holds. They receive the reply when they repeat their request.
+    /// The latest reply counts.
     ///
     /// # Errors
     /// [`AnswerError::NotAsked`] if there is no such request (any more); [`AnswerError::NoLock`];
@@ -124,9 +124,10 @@ impl LockManager {
         seen(self.metrics(), "answer_request", None, give).await
     }
 
-    /// Ends the lease and reserves the lock for one of its requesters: for [`TransferRequest::RESERVATION`] only they can acquire it, in
-    /// whichever of their tabs is first, and everybody else gets ([`LockError::Reserved`](crate::error::LockError::Reserved)). After
-    /// that it is free for all. A save in flight under the lease is waited for.
+    /// Ends the lease and reserves the lock for one of its requesters: for [`TransferRequest::RESERVATION`] only they can
+    /// acquire it, in whichever of their tabs is first, and everybody else gets
+    /// ([`LockError::Reserved`](crate::error::LockError::Reserved)). After that it is free for all. A save in flight under
+    /// the lease is waited for.
     ///
     /// Returns the state that everybody sees: the recipient counts as the holder of a reservation.
     ///

@@ -11,9 +11,9 @@ use crate::version::token::Expected;
 
 impl LockManager {
     /// Resumes an expired lease, for example after a laptop slept: the same lock id, the same generation, a full time to
-    /// live. It requires that nobody acquired the lock since, and that the aggregate still has the version with which the form was
-    /// opened, so the form's content is still a change of the stored state. One transaction checks both: nobody can acquire the
-    /// lock, or save, in between.
+    /// live. It requires that nobody acquired the lock since, and that the aggregate still has the version with which the
+    /// form was opened, so the form's content is still a change of the stored state. One transaction checks both: nobody
+    /// can acquire the lock, or save, in between.
     ///
     /// A lease cannot be resumed after a release, a break or a takeover, nor beyond the absolute limit. It can be resumed beyond
     /// the idle limit, because the returning person is present. A live lease is kept
@@ -47,7 +47,8 @@ impl LockManager {
     ///
     /// # Errors
     /// [`Error::VersionConflict`]: somebody saved since; it says who, when and what. [`Error::AlreadyLocked`]: somebody else
-    /// acquired the lock, and holds it. [`Error::NoLock`]: it ended for good, for this [`LeaseLossReason`](crate::lease::LeaseLossReason);
+    /// acquired the lock, and holds it. [`Error::NoLock`]: it ended for good, for this
+    /// [`LeaseLossReason`](crate::lease::LeaseLossReason);
     /// [`LeaseLossReason::LimitReached`](crate::lease::LeaseLossReason::LimitReached) at its absolute limit. [`Error::NotFound`]:
     /// the aggregate was deleted. [`Error::VersionTokenMismatch`]; [`Error::Database`]. After any of them the lease is
     /// unchanged.

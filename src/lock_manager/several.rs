@@ -24,9 +24,8 @@ impl LockManager {
     /// Acquires several locks in one transaction: all of them, or none. Types may have different policies. A duplicate
     /// key counts once; the order does not matter, because all callers acquire them in the same one.
     ///
-    /// It never waits for somebody to finish editing. Dropping the future acquires nothing, as with [`try_lock`](Self::try_lock). One
-    /// secret holds them all, see [`LeaseSet`], and each is a lease like
-    /// any other.
+    /// It never waits for somebody to finish editing. Dropping the future acquires nothing, as with
+    /// [`try_lock`](Self::try_lock). One secret holds them all, see [`LeaseSet`], and each is a lease like any other.
     ///
     /// ```
     /// # use tenure::{Database, LockKey, LockManager, Owner, lock_manager::LeaseSet, error::LockError};

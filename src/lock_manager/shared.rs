@@ -5,10 +5,11 @@ use crate::error::LockError;
 use crate::lease::{Lease, LockId, LockKey, Owner};
 
 impl LockManager {
-    /// Acquires a share of the lock: several people may hold it together. While one of them does, nobody can acquire the exclusive
-    /// lock, and no save with [`unless_locked`](crate::unit_of_work::Update::unless_locked) succeeds. It is for reading, so it
-    /// permits no save either ([`LeaseLossReason::SharedOnly`](crate::lease::LeaseLossReason::SharedOnly)): to change something, release
-    /// it and acquire the exclusive lock. It requires the policy [`LockPolicy::shared`](crate::LockPolicy::shared).
+    /// Acquires a share of the lock: several people may hold it together. While one of them does, nobody can acquire the
+    /// exclusive lock, and no save with [`unless_locked`](crate::unit_of_work::Update::unless_locked) succeeds. It is for
+    /// reading, so it permits no save either ([`LeaseLossReason::SharedOnly`](crate::lease::LeaseLossReason::SharedOnly)):
+    /// to change something, release it and acquire the exclusive lock. It requires the policy
+    /// [`LockPolicy::shared`](crate::LockPolicy::shared).
     ///
     /// It is a lease like others: the same calls keep it alive, release it and break it, and it has its own generation. It
     /// cannot be requested from its holder, nor taken over.
@@ -39,8 +40,8 @@ impl LockManager {
         self.try_lock_shared_as(key, owner, LockId::random()).await
     }
 
-    /// As [`try_lock_shared`](Self::try_lock_shared), with a lock id that the caller created: repeated with it, it returns the same
-    /// lease.
+    /// As [`try_lock_shared`](Self::try_lock_shared), with a lock id that the caller created: repeated with it, it returns
+    /// the same lease.
     ///
     /// # Errors
     /// As [`try_lock_shared`](Self::try_lock_shared), and [`LockError::LockIdUsed`] if the lease of this id has ended.

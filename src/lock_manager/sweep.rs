@@ -35,12 +35,13 @@ impl LockManager {
     /// Deletes entries that ended longer ago than this: the rows of keys that nobody has held since, ended leases, and requests
     /// that nobody repeated. Call it about once a day; held leases are never touched.
     ///
-    /// Generations continue to rise, also for keys whose rows were deleted: the highest one is kept per type, and new keys of that
-    /// type begin above it. Sweeping loses history: the lock id of a swept lease is
+    /// Generations continue to rise, also for keys whose rows were deleted: the highest one is kept per type, and new keys
+    /// of that type begin above it. Sweeping loses history: the lock id of a swept lease is
     /// [`LeaseLossReason::Unknown`](crate::lease::LeaseLossReason::Unknown), and a duplicate lock request is refused only until then. The
     /// minimum is a day; thirty are plenty.
     ///
-    /// It runs in small transactions, so that nobody waits long, and skips rows that another transaction has locked at that moment.
+    /// It runs in small transactions, so that nobody waits long, and skips rows that another transaction has locked at that
+    /// moment.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -82,7 +83,8 @@ impl Sweep<'_> {
     ///
     /// # Errors
     /// [`SweepError::TooYoung`] for an age below [`SHORTEST`](Self::SHORTEST), or below the longest absolute limit of the
-    /// types: nothing was swept. [`SweepError::Database`]: rows that were swept until then stay deleted; the next sweep continues.
+    /// types: nothing was swept. [`SweepError::Database`]: rows that were swept until then stay deleted; the next sweep
+    /// continues.
     pub async fn run(self) -> Result<Swept, SweepError> {
         let (keys, history) = (self.older_than, self.history.unwrap_or(self.older_than));
         let shortest = self.shortest();

@@ -55,14 +55,16 @@ impl LockManager {
         self
     }
 
-    /// Ends a lease and acquires the lock, in one transaction, so that no other request comes in between. It requires the generation
-    /// that was seen, so that it cannot end a newer lease, and a reason, which the holder sees
-    /// ([`LeaseLossReason::TakenOver`](crate::lease::LeaseLossReason::TakenOver)). A save in flight under the lease is waited for.
+    /// Ends a lease and acquires the lock, in one transaction, so that no other request comes in between. It requires the
+    /// generation that was seen, so that it cannot end a newer lease, and a reason, which the holder sees
+    /// ([`LeaseLossReason::TakenOver`](crate::lease::LeaseLossReason::TakenOver)). A save in flight under the lease is
+    /// waited for.
     ///
     /// A person may always move their own lease to another tab; the [`TakeOverPermission`] of the type decides who may take over
     /// from others. (A [`break_lock`](Self::break_lock) has no such rule: there the caller decides.)
-    /// The lock id is a new one from the caller; repeated with it, the call returns the same lease. If the future is dropped, the new
-    /// lease is released, as with [`try_lock`](Self::try_lock); the former holder has lost theirs nevertheless.
+    /// The lock id is a new one from the caller; repeated with it, the call returns the same lease. If the future is
+    /// dropped, the new lease is released, as with [`try_lock`](Self::try_lock); the former holder has lost theirs
+    /// nevertheless.
     ///
     /// ```
     /// # use tenure::{Database, LockId, LockKey, LockManager, Owner, lease::Holder, error::TakeOverError};

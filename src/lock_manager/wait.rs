@@ -171,7 +171,8 @@ impl Waiter {
         if !self.locks.policy(self.key.kind()).is_exclusive() {
             return self.locks.try_lock_as(&self.key, &self.owner, self.id.clone()).await.map(Some);
         }
-        // The repetition is recorded in the database, so that a former caller who was granted the lease and is gone does not release it.
+        // The repetition is recorded in the database, so that a former caller who was granted the lease and is gone does
+        // not release it.
         if self.known
             && let Ok(held) = self.locks.acting_for(&self.owner).check_lock(&self.id).await
             && held.key == self.key

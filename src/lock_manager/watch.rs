@@ -11,11 +11,11 @@ impl LockManager {
     /// by polling ([`poll_interval`](crate::storage::ConnectOptions::poll_interval)). No change of the holder in between is lost.
     ///
     /// A slow subscriber loses events: at most 256 are queued, then it gets a new snapshot that says so.
-    /// Whatever the number of subscribers, each process polls with one statement (one per 500 keys), and only while there are any.
-    /// Call it inside a Tokio runtime.
+    /// Whatever the number of subscribers, each process polls with one statement (one per 500 keys), and only while there
+    /// are any. Call it inside a Tokio runtime.
     ///
-    /// Holders other than the person of [`acting_for`](Self::acting_for) are redacted by the policy; the note of a request is visible only
-    /// to its recipient and its author. (A manager without an acting person sees all notes.)
+    /// Holders other than the person of [`acting_for`](Self::acting_for) are redacted by the policy; the note of a request
+    /// is visible only to its recipient and its author. (A manager without an acting person sees all notes.)
     ///
     /// ```
     /// # use tenure::{Database, LockKey, LockManager, Owner, watch::LockEvent};

@@ -64,8 +64,8 @@ impl LockOrder {
     }
 }
 
-/// Aggregates of different types are compared by type, because every pair of ids may occur. Aggregates of one type are compared by
-/// the order of their ids, which `lock_all` uses.
+/// Aggregates of different types are compared by type, because every pair of ids may occur. Aggregates of one type are
+/// compared by the order of their ids, which `lock_all` uses.
 fn names(first: &LockKey, then: &LockKey) -> (String, String) {
     if first.kind() != then.kind() {
         return (first.kind().to_owned(), then.kind().to_owned());

@@ -226,7 +226,8 @@ impl Topics {
         wakers
     }
 
-    /// The next event of a subscriber, as the owner with this id sees it. `None`: the database was closed, and no event will come.
+    /// The next event of a subscriber, as the owner with this id sees it. `None`: the database was closed, and no event
+    /// will come.
     pub(super) fn next(&mut self, id: u64, viewer: Option<&str>, waker: &Waker) -> Poll<Option<LockEvent>> {
         let Some(watcher) = self.watchers.get_mut(&id) else { return Poll::Ready(None) };
         if let Stage::Due { missed } = watcher.stage {

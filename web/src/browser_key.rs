@@ -1,8 +1,8 @@
 //! A secret of one browser, from which the tokens of its forms and the lock ids of its leases are derived.
 //!
-//! It is stored in a cookie that scripts cannot read, and nowhere else: the server stores nothing. So a GET can render the form of a
-//! lease that an earlier POST acquired, without the lock id in an address or a session; a form that was opened before its owner
-//! signed in again still belongs to them; and reading a page writes nothing.
+//! It is stored in a cookie that scripts cannot read, and nowhere else: the server stores nothing. So a GET can render the
+//! form of a lease that an earlier POST acquired, without the lock id in an address or a session; a form that was opened
+//! before its owner signed in again still belongs to them; and reading a page writes nothing.
 //!
 //! It identifies no person. It must be out of reach of other sites and of scripts: `HttpOnly`, `SameSite=Lax`,
 //! and over HTTPS `Secure` with the prefix `__Host-`, so that no other host can plant one.

@@ -7,8 +7,8 @@
 //!
 //! Bodies are `application/x-www-form-urlencoded`, so that a beacon can send them. The signed-in person comes from the request's
 //! extensions, as an [`Owner`]; nobody can end a lease of somebody else. The request carries no CSRF token, because the lock
-//! id is a secret that only the page itself can send. In addition, a request that the browser marks as cross-site is refused with 403,
-//! here and not only by a `CsrfLayer` of the application.
+//! id is a secret that only the page itself can send. In addition, a request that the browser marks as cross-site is
+//! refused with 403, here and not only by a `CsrfLayer` of the application.
 
 use std::time::Duration;
 

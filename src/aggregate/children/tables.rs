@@ -73,8 +73,9 @@ impl Tables<'_> {
 }
 
 impl Mapping {
-    /// Adds the tables of the collections of an aggregate, in the order in which [`Rows::write`](crate::aggregate::mapping::Rows::write)
-    /// and [`Rows::read`](crate::aggregate::mapping::Rows::read) use them, and [`validate`](Self::validate)s the whole.
+    /// Adds the tables of the collections of an aggregate, in the order in which
+    /// [`Rows::write`](crate::aggregate::mapping::Rows::write) and [`Rows::read`](crate::aggregate::mapping::Rows::read)
+    /// use them, and [`validate`](Self::validate)s the whole.
     ///
     /// # Errors
     /// [`MappingError`] naming the table and the column.
