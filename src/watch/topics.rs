@@ -58,7 +58,7 @@ pub(super) struct Waiter {
 }
 
 /// A poll.
-pub(super) struct Poll {
+pub(super) struct KeyPoll {
     number: u64,
     pub(super) looks: Vec<Look>,
 }
@@ -168,7 +168,7 @@ impl Topics {
     }
 
     /// The keys to poll now: touched or due ones, or all.
-    pub(super) fn round(&mut self, now: Instant, everything: bool) -> Poll {
+    pub(super) fn round(&mut self, now: Instant, everything: bool) -> KeyPoll {
         self.round += 1;
         let mut looks = Vec::new();
         for (key, topic) in &mut self.by_key {
@@ -178,7 +178,7 @@ impl Topics {
                 looks.push(Look { key: key.clone(), after });
             }
         }
-        Poll { number: self.round, looks }
+        KeyPoll { number: self.round, looks }
     }
 
     /// Processes the result of a poll, or of a part of it: queues the events and returns the subscribers to wake.
@@ -283,7 +283,7 @@ impl Topic {
     }
 }
 
-impl Poll {
+impl KeyPoll {
     pub(super) fn number(&self) -> u64 {
         self.number
     }
