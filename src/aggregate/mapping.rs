@@ -75,7 +75,7 @@
 //!         Rows { root: vec![Value::Integer(self.no)], children: vec![lines, parts] }
 //!     }
 //!
-//!     /// Rows from the database come in the order of their keys. A part without its line is for us to find.
+//!     /// Rows from the database come in the order of their keys. A part without its line must be detected here.
 //!     fn from_rows(rows: &Rows) -> Result<Self, MappingError> {
 //!         let misfit = |table: &str| Err(MappingError::new(table, "", "the row is no line of an order"));
 //!         let [Value::Integer(no)] = rows.root[..] else { return misfit("orders") };

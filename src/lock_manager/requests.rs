@@ -25,7 +25,7 @@ impl LockManager {
     /// let lease = locks.try_lock(&order, &kim).await?;
     /// locks.request(&order, lease.generation, &lee, "the courier is waiting").await?;
     ///
-    /// let asking = locks.requests(lease.id()).await?;                   // Kim's page looks with every heartbeat
+    /// let asking = locks.requests(lease.id()).await?;                   // Kim's page checks with every heartbeat
     /// assert_eq!((&asking[0].by, &*asking[0].note), (&lee, "the courier is waiting"));
     /// locks.answer_request(lease.id(), "lee", TransferReply::Later(Duration::from_secs(300))).await?;
     ///

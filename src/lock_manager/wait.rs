@@ -69,7 +69,7 @@ impl LockManager {
 /// [`LockError::LockTimeout`] with the holder, if it did not become free in time; [`LockError::LimitReached`] at once for
 /// a wait that is longer than the [`Limits`](crate::lease::Limits) allow, or for too many waits of the same owner;
 /// [`LockError::LockIdUsed`]; [`LockError::InvalidKey`]; [`LockError::Database`].
-#[must_use = "nobody waits until it is awaited"]
+#[must_use = "a wait does not begin until it is awaited"]
 #[derive(Debug)]
 pub struct Acquisition {
     locks: LockManager,

@@ -47,13 +47,13 @@
 //! let mut tx = db.begin().await?;
 //! let conn = tx.sea_orm()?;
 //! let now = parcel::Entity::find_by_id(parcel.id).one(&conn).await?.expect("it was inserted");
-//! let mut edited = now.into_active_model().expecting(seen)?; // a VersionConflict if somebody was faster
+//! let mut edited = now.into_active_model().expecting(seen)?; // a VersionConflict if somebody saved first
 //! edited.label = Set("green tea".into());
 //! let saved = edited.update_versioned(&conn).await?; // … set label = ?, version = version + 1 where id = ? and version = ?
 //! assert_eq!(saved.version.number(), 2);
 //! tx.commit().await?;
 //!
-//! // Whoever still has version 1 in hand is refused, and told.
+//! // A save that still expects version 1 is refused.
 //! let mut tx = db.begin().await?;
 //! let conn = tx.sea_orm()?;
 //! let mut late = parcel.into_active_model();

@@ -16,7 +16,7 @@ use crate::lease::LockKey;
 /// It ends when the database is closed. While the database is unreachable no events arrive; the missed ones
 /// arrive afterwards.
 #[derive(Debug)]
-#[must_use = "nothing is told to whoever does not read it"]
+#[must_use = "a subscription reports nothing unless it is read"]
 pub struct Watch {
     hub: Hub,
     id: u64,
