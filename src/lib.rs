@@ -2,7 +2,7 @@
 //!
 //! # Map of the library
 //!
-//! The names that nearly every program writes stand at the root. The others are in the module of their subject:
+//! The names that nearly every program uses are at the root. The others are in the module of their subject:
 //!
 //! | module | what is in it |
 //! |---|---|
@@ -16,7 +16,7 @@
 //! | [`lock_manager`] | acquiring, keeping, handing over, listing and sweeping leases |
 //! | [`watch`] | events and snapshots of leases |
 //! | [`clock`] | a clock for tests |
-// Without a backend there is nobody to call half of it; it is compiled all the same, to see that it stands alone.
+// Without a backend half of it has no callers; it is compiled nevertheless, to check that it needs none.
 #![cfg_attr(
     not(any(feature = "sqlite", feature = "postgres", feature = "mysql")),
     allow(dead_code, unused_variables, unused_imports)
@@ -45,7 +45,7 @@ pub use error::Error;
 pub use lease::{Lease, LockId, LockKey, LockPolicy, Owner};
 pub use lock_manager::LockManager;
 pub use row_lock::{LockMode, Wait};
-/// The sqlx whose pools and connections stand in this crate's API.
+/// The version of sqlx whose pools and connections are part of this crate's API.
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub use sqlx;
 pub use tenure_derive::{Aggregate, Entity, ValueObject};

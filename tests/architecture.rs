@@ -1,4 +1,4 @@
-//! The arrow of ARCHITECTURE.md, held by reading the source: which room may name what.
+//! The order of imports of ARCHITECTURE.md, checked on the source: which folder may name what.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -13,7 +13,7 @@ fn sources(directory: &str) -> Vec<(PathBuf, String)> {
             left.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
         } else if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("tests.rs") {
             let text = fs::read_to_string(&path).unwrap();
-            // What stands under `#[cfg(test)]`, or in a comment, belongs to no room.
+            // Code under `#[cfg(test)]` and comments are not checked.
             let code = text.split("#[cfg(test)]").next().unwrap();
             let code = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
             found.push((path, code));
@@ -35,7 +35,7 @@ fn is(path: &Path, names: &[&str]) -> bool {
     names.iter().any(|name| path.ends_with(name))
 }
 
-/// The rooms of the library, each with the rooms above which it stands. A room imports only rooms that come before it.
+/// The folders of the library, in order. A folder imports only earlier folders.
 const ROOMS: [&str; 13] = [
     "clock",
     "aggregate",
@@ -52,7 +52,7 @@ const ROOMS: [&str; 13] = [
     "sea_orm",
 ];
 
-/// How many of the rooms decide without waiting, and do no I/O: those from the first on.
+/// How many of the folders, from the first on, do no I/O.
 const PURE: usize = 6;
 
 fn room(path: &Path) -> Option<usize> {
@@ -65,7 +65,7 @@ fn room(path: &Path) -> Option<usize> {
     }
 }
 
-/// The rooms that a source names: `crate::room`, also in the groups of `use crate::{...}`.
+/// The folders that a source names: `crate::folder`, also in the groups of `use crate::{...}`.
 fn imports(code: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (at, _) in code.match_indices("crate::") {

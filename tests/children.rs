@@ -1,4 +1,4 @@
-//! What the collections of children promise without a database: their tables, round trips, and rows that do not fit.
+//! Collections of children without a database: their tables, round trips, and invalid rows.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -60,7 +60,7 @@ struct Seat {
     no: i64,
 }
 
-/// The places of the tables in the mapping.
+/// The indexes of the tables in the mapping.
 const LINES: usize = 0;
 const PARTS: usize = 1;
 const LABELS: usize = 2;
@@ -98,7 +98,7 @@ fn number(number: i64) -> Value {
     Value::Integer(number)
 }
 
-/// The error that these rows are, without the advice at its end.
+/// The error for these rows, without the advice at its end.
 fn refusal(rows: &Rows) -> String {
     let error = Order::from_rows(rows).unwrap_err().to_string();
     error.strip_suffix("; compare the table with the mapping of the aggregate").unwrap().to_owned()
@@ -113,7 +113,7 @@ fn every_table_names_the_root_and_starts_with_the_keys_of_its_parents() {
         [
             ("order_line", (vec!["order_no"], vec!["line_no", "product"], 1, None)),
             ("order_line_part", (vec!["order_id"], vec!["in_line", "part_no"], 2, Some(LINES))),
-            // As in its parent's table, because it does not say otherwise.
+            // As in its parent's table, because it declares nothing else.
             (
                 "order_line_part_label",
                 (vec!["order_id"], vec!["in_line", "part_no", "language", "text"], 3, Some(PARTS))
@@ -143,7 +143,7 @@ fn an_order_comes_back_whole_whatever_the_order_of_the_rows() {
     rows.children[PARTS..].iter_mut().for_each(|rows| rows.reverse());
     let mut read = Order::from_rows(&rows).unwrap();
 
-    // Only what is kept by key follows the rows.
+    // Only keyed collections follow the rows.
     read.lines[0].parts.reverse();
     assert_eq!(read, order());
 }
@@ -298,7 +298,7 @@ impl Entity for Payment {
     }
 }
 
-/// An aggregate by hand, with collections that are the library's.
+/// A hand-written aggregate with the library's collections.
 #[derive(Debug, Clone, PartialEq)]
 struct Bill {
     no: i64,

@@ -1,4 +1,4 @@
-//! What the derives promise, from the outside: the mapping they write, round trips, and refusals that can be read.
+//! The public behaviour of the derives: the generated mapping, round trips, and readable errors.
 //!
 //! After a change of a message: `TRYBUILD=overwrite cargo test --test derive`, and read what changed in `tests/derive/`.
 
@@ -287,7 +287,7 @@ fn a_seat_comes_back_as_it_was_written() {
     assert_eq!(Seat::from_rows(&seat.to_rows()), Ok(seat));
 }
 
-/// A typed id that was written by hand, to be named inside the aggregate it identifies.
+/// A hand-written typed id, used inside the aggregate it identifies.
 #[derive(Debug, Clone, PartialEq)]
 struct Id<A>(u32, std::marker::PhantomData<fn(A)>);
 

@@ -1,4 +1,4 @@
-//! What the documents name is there: each test and each file of the tables of `docs/`.
+//! The tests and files named in the tables of `docs/` exist.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -13,7 +13,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Every file of the project below its folders, by its path from the root.
+/// Every file of the project's folders, by its path from the root.
 fn files() -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut left: Vec<_> = FOLDERS.iter().map(|folder| root().join(folder)).collect();
@@ -54,7 +54,7 @@ fn rows(document: &str) -> Vec<Vec<String>> {
     (0..lines.len()).filter(|at| is_row(*at)).map(|at| cells(lines[at])).collect()
 }
 
-/// What stands between backticks.
+/// The texts between backticks.
 fn quoted(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }

@@ -1,4 +1,4 @@
-//! Every future of the public interface can be spawned: that this compiles is the test, and that nothing is missing here.
+//! Every future of the public interface is `Send`: compiling is the test, and no public function is missing here.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 #![cfg(feature = "sqlite")]
@@ -150,7 +150,7 @@ fn every_public_future_can_be_spawned() {
     let mut public = Vec::new();
     names(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut public);
     assert!(public.len() > 40, "{public:?}");
-    // Those that only some features have are written in the tests of those features.
+    // Functions of optional features are listed in the tests of those features.
     let elsewhere = ["migrate"];
     for name in public.iter().filter(|name| !elsewhere.contains(&name.as_str())) {
         let here = include_str!("futures.rs");

@@ -1,4 +1,4 @@
-//! The numbers that OpenTelemetry gets.
+//! The metrics for OpenTelemetry.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -42,7 +42,7 @@ async fn measured() -> Measured {
 }
 
 impl Measured {
-    /// Everything that was counted, as `name unit {attributes}`: a sum or a gauge, or how often and how much in all.
+    /// All measurements, as `name unit {attributes}`: a sum or a gauge, or count and sum of a histogram.
     fn numbers(&self) -> BTreeMap<String, (u64, f64)> {
         self.provider.force_flush().unwrap();
         let mut numbers = BTreeMap::new();
@@ -224,7 +224,7 @@ async fn round_trips_and_who_waits_for_them_are_seen() {
     assert_eq!(numbers["tenure.lock.queue.length {question} "].0, 0);
 }
 
-/// Whoever looks at the numbers must not find people in them, and the database of numbers must not grow with the orders.
+/// Metrics must contain no people, and their cardinality must not grow with the orders.
 #[tokio::test]
 async fn no_attribute_tells_a_person_a_key_or_a_lock_id() {
     let m = measured().await;

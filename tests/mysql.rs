@@ -3,16 +3,16 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 mod conformance;
-/// What goes wrong with a server.
+/// Server failures.
 #[path = "mysql/faults.rs"]
 mod faults;
 /// The connection that waits for the next transaction.
 #[path = "mysql/kept.rs"]
 mod kept;
-/// Questions to the lock table that go together.
+/// Batches of requests to the lock table.
 #[path = "mysql/lock_batches.rs"]
 mod lock_batches;
-/// What is relied on in the server, and promised there beyond the suite.
+/// Assumptions about the server, and guarantees there beyond the suite.
 #[path = "mysql/server.rs"]
 mod server;
 

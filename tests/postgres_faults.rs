@@ -1,4 +1,4 @@
-//! What goes wrong with a server, what is said about it, and that it goes on when the server comes back.
+//! Server failures: the reported errors, and recovery when the server returns.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -69,7 +69,7 @@ async fn a_server_that_is_killed_in_the_middle_keeps_what_was_acknowledged_and_i
         "{down:?}"
     );
     server.restart().unwrap();
-    // Connections of before are dead. Each is noticed once, and replaced; none blocks the program.
+    // Old connections are dead. Each is noticed once, and replaced; none blocks the program.
     let mut tries = 0;
     let saved = loop {
         match accounts.update(&"a".into()).run(deposit).await {
@@ -122,7 +122,7 @@ async fn when_no_connection_is_left_it_says_so_and_goes_on_when_there_is_one() {
     for _ in 0..9 {
         held.push(db.begin().await.unwrap());
     }
-    // The pool allows ten connections; the tenth may already be beyond what the server has left.
+    // The pool allows ten connections; the tenth may already exceed the server's remaining ones.
     let tenth = db.begin_within(Wait::Within(Duration::from_millis(200))).await;
     let eleventh = accounts.update(&"a".into()).within(Duration::from_millis(200)).run(deposit).await;
     if tenth.is_ok() {

@@ -1,4 +1,4 @@
-//! Answers that are lost, on PostgreSQL.
+//! Lost responses, on PostgreSQL.
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
@@ -38,7 +38,7 @@ async fn questions_that_are_never_answered_hold_up_nobody_else() {
     locks.try_lock(&LockKey::new("Order", "0"), &kim).await.unwrap();
     proxy.fall_silent_at("never heard");
     let mut asking = JoinSet::new();
-    // Four go alone; the next two share a round trip, and those who come then wait until it is back.
+    // Four go alone; the next two share a round trip, and later ones wait until it returns.
     for id in ["1", "2", "3", "4", "never heard 1", "never heard 2", "5", "6", "7", "8", "9"] {
         let (locks, kim) = (locks.clone(), kim.clone());
         asking.spawn(async move {
@@ -60,7 +60,7 @@ async fn a_connection_that_does_not_read_what_is_committed_is_refused() {
     let url = testkit::new_database(Kind::Postgres);
     Database::connect(&url).await.unwrap().close().await;
     let proxy = Proxy::to(&url).unwrap();
-    // As a proxy of connections does that keeps settings to itself.
+    // Like a connection pooler that ignores settings.
     proxy.mishear("read committed", "serializable  ");
     let refused = Database::connect(proxy.url()).await.unwrap_err();
     assert!(

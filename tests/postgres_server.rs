@@ -1,5 +1,5 @@
-//! What the code relies on in PostgreSQL itself, and what it promises there beyond the suite. If a new server version
-//! behaves differently, these fail and say in which point.
+//! Assumptions about PostgreSQL, and guarantees there beyond the suite. If a new server version
+//! behaves differently, these fail and name the difference.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -33,7 +33,7 @@ async fn pinned() -> (Database, Repository<Pinned>, String) {
     let db = Database::connect(&url()).await.unwrap();
     let table =
         "create table if not exists pinned (id text primary key, count integer not null, version bigint not null)";
-    // Two tests that create one table at the same moment collide in the catalogue, so they queue.
+    // Two tests that create one table concurrently collide in the catalogue, so they queue.
     let mut tx = db.begin().await.unwrap();
     sqlx::raw_sql("select pg_advisory_xact_lock(7)").execute(tx.postgres().unwrap()).await.unwrap();
     sqlx::raw_sql(table).execute(tx.postgres().unwrap()).await.unwrap();
@@ -61,7 +61,7 @@ async fn a_commit_after_a_swallowed_error_of_ones_own_statement_is_an_error_and_
     assert_eq!(pins.get(&id).await.unwrap().unwrap().count, 0);
 }
 
-/// Why the statement before COMMIT is there: the driver takes the server's ROLLBACK for success.
+/// Why there is a statement before COMMIT: the driver reports the server's ROLLBACK as success.
 #[tokio::test]
 async fn the_server_answers_commit_of_an_aborted_transaction_without_an_error() {
     let mut connection = PgConnection::connect(&url()).await.unwrap();
@@ -72,7 +72,7 @@ async fn the_server_answers_commit_of_an_aborted_transaction_without_an_error() 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_holder_of_a_row_is_named_with_owner_and_command() {
-    // A runtime that was the first to wait and is not driven any more: no wait of another runtime may depend on it.
+    // A runtime that waited first and is not driven any more: no wait of another runtime may depend on it.
     let idle = std::thread::spawn(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async { drop(pinned().await) });
@@ -83,7 +83,7 @@ async fn the_holder_of_a_row_is_named_with_owner_and_command() {
     let (holding, go_on) = (std::sync::Arc::new(tokio::sync::Barrier::new(2)), tokio::sync::oneshot::channel::<()>());
     let (barrier, other, number) = (holding.clone(), pins.clone(), id.clone());
     let (finish, finished) = go_on;
-    // The command is synchronous, so a transaction of its own holds the row: begun by an update for its label.
+    // The command is synchronous, so a separate transaction holds the row: begun by an update for its label.
     let holder = tokio::spawn(async move {
         let handle = tokio::runtime::Handle::current();
         let update = other
@@ -173,7 +173,7 @@ struct Stored {
     hour: Option<jiff::civil::Time>,
 }
 
-/// The text of dates depends on settings, and `to_char` shows infinity as nothing and 44 BC as 44.
+/// The text of dates depends on settings, and `to_char` prints infinity as an empty text and 44 BC as 44.
 #[tokio::test]
 async fn what_postgres_can_hold_and_the_type_cannot_is_refused_with_the_name_of_the_column() {
     let db = Database::connect(&url()).await.unwrap();
@@ -218,7 +218,7 @@ async fn what_postgres_can_hold_and_the_type_cannot_is_refused_with_the_name_of_
     }
 }
 
-/// A process that looks once after it began to listen, and then not for an hour.
+/// A process that polls once after it began to listen, and then not for an hour.
 async fn who_only_listens() -> (Database, LockManager, LockKey, Watch) {
     let hour = ConnectOptions::new().poll_interval(Duration::from_secs(3600));
     let process = Database::connect_with(&url(), hour).await.unwrap();
@@ -228,7 +228,7 @@ async fn who_only_listens() -> (Database, LockManager, LockKey, Watch) {
     (process, LockManager::new(&Database::connect(&url()).await.unwrap()), key, heard)
 }
 
-/// Whatever another process does is heard, for longer than looking once more could explain.
+/// Notifications of another process arrive, for longer than one more poll could explain.
 async fn hears(heard: &mut Watch, locks: &LockManager, key: &LockKey) {
     let (begun, patience) = (std::time::Instant::now(), Duration::from_secs(20));
     while begun.elapsed() < Duration::from_secs(3) {
@@ -263,7 +263,7 @@ async fn who_listens_listens_again_after_its_connection_was_lost() {
     hears(&mut heard, &locks, &key).await;
 }
 
-/// SERIALIZABLE fails people who lock different orders: 40 of 100 tries in a measurement. Each connection is set up for itself.
+/// SERIALIZABLE fails transactions on different orders: 40 of 100 tries in a measurement. Each connection sets its own level.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_whose_default_is_serializable_is_used_as_any_other() {
     let with = if url().contains('?') { '&' } else { '?' };
@@ -288,7 +288,7 @@ async fn a_server_whose_default_is_serializable_is_used_as_any_other() {
     people.join_all().await;
 }
 
-/// A client that has gone is noticed by the server while its statement still waits, and a transaction that stands still is ended.
+/// The server notices a disconnected client while its statement still waits, and ends an idle transaction.
 #[tokio::test]
 async fn connections_do_not_hold_what_a_client_left_behind() {
     let db = Database::connect(&url()).await.unwrap();
@@ -303,7 +303,7 @@ async fn connections_do_not_hold_what_a_client_left_behind() {
     assert_eq!(idle, "0");
 }
 
-/// What others see of a transaction of Kim's.
+/// The visible part of a transaction of Kim's.
 async fn seen_on_the_server(options: ConnectOptions) -> String {
     let (db, pins, id) = pinned().await;
     let watcher = PgPool::connect(&url()).await.unwrap();

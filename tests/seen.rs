@@ -1,5 +1,5 @@
-//! What the lock manager tells of itself: spans with the operation, the type, the generation and the outcome; and never, in
-//! whatever is emitted by it or below it, a lock id, its hash, a note or a reason.
+//! Telemetry of the lock manager: spans with the operation, the type, the generation and the outcome; and never, in
+//! anything emitted by it or below it, a lock id, its hash, a note or a reason.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -18,7 +18,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-/// Everything that was emitted, also below us, as lines of text: spans and events. Tests of one process share it.
+/// All emitted spans and events, also of lower layers, as lines of text. Tests of one process share it.
 static EMITTED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 static ONE_AT_A_TIME: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
@@ -86,14 +86,14 @@ fn key() -> LockKey {
     LockKey::new("Order", format!("no {}", &LockId::random().reveal()[52..]))
 }
 
-/// All that the lock manager can do, alone and together, granted and refused; the lock ids that it was done with.
+/// All operations of the lock manager, alone and batched, granted and refused; returns their lock ids.
 async fn everything(db: &Database, clock: &ManualClock, order: &str) -> Vec<LockId> {
     let locks = LockManager::new(db)
         .with_policy("Note", LockPolicy::advisory())
         .with_take_over_permission("Order", |_: &Owner, _: &Holder| true);
     let (kim, lee) = owners();
     let mut ids = Vec::new();
-    // Many at once, so that some go together; two of them want one lock id for two keys.
+    // Many at once, so that some are batched; two of them use one lock id for two keys.
     let twice = LockId::random();
     let mut asking = tokio::task::JoinSet::new();
     for at in 0..30 {
@@ -129,7 +129,7 @@ async fn everything(db: &Database, clock: &ManualClock, order: &str) -> Vec<Lock
         locks.take_over(&held.holder().key, lees.holder().generation, &kim, LockId::random(), SECRET).await.unwrap();
     locks.break_lock(&held.holder().key, taken.holder().generation, &lee, SECRET).await.unwrap();
     let _ = locks.break_lock(&held.holder().key, taken.holder().generation, &lee, SECRET).await;
-    // A save with a lock id that has ended, one with the live one, and a resumption.
+    // A save with an ended lock id, one with the live one, and a resumption.
     let orders = Repository::<Order>::new(db);
     let no = order.to_owned();
     let mut tx = db.begin().await.unwrap();
@@ -159,7 +159,7 @@ async fn everything(db: &Database, clock: &ManualClock, order: &str) -> Vec<Lock
     ids
 }
 
-/// The ways in which bytes get into a text.
+/// The text encodings of bytes.
 fn written(bytes: &[u8]) -> Vec<String> {
     let join = |one: fn(&u8) -> String, between: &str| bytes[..8].iter().map(one).collect::<Vec<_>>().join(between);
     vec![
@@ -196,7 +196,7 @@ async fn nothing_secret_is_emitted(url: &str, more: impl AsyncFnOnce(&Database))
             }
         }
     }
-    // And what is to be seen is.
+    // And the expected fields are present.
     for told in [
         "span lock operation=\"try_lock\" kind=\"Order\" generation=1 outcome=\"ok\"",
         "span lock operation=\"check_lock\" kind=\"Order\" outcome=\"expired\"",

@@ -3,7 +3,7 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 mod conformance;
-/// What SQLite rolls back by itself.
+/// Rollbacks by SQLite itself.
 #[path = "sqlite/own_statements.rs"]
 mod own_statements_of_sqlite;
 

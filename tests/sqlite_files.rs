@@ -1,4 +1,4 @@
-//! What can be wrong with a SQLite file, and what is said about it.
+//! Invalid SQLite files, and their errors.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -15,7 +15,7 @@ use tenure::{
 };
 use tokio::task::JoinSet;
 
-/// Far longer than anything takes: a test that fails says so instead of hanging.
+/// Far longer than anything takes: a failing test reports it instead of hanging.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn url(path: &Path) -> String {
@@ -65,7 +65,7 @@ async fn a_file_that_may_only_be_read_is_refused_at_once() {
     assert!(matches!(error, DatabaseError::ReadOnly) && error.to_string().contains("give this user the right"));
 }
 
-/// File permissions do not stop root, which tests in containers run as; there the promise cannot be broken.
+/// File permissions do not stop root, which tests in containers run as; there the test proves nothing.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_file_that_this_user_may_not_write_says_so() {
@@ -187,11 +187,11 @@ async fn a_place_in_line_that_was_lost_is_asked_for_again() {
     let (locks, key) = (LockManager::new(&db), LockKey::new("Order", "1"));
     let held = locks.try_lock(&key, &Owner::new("kim", "Kim")).await.unwrap();
     let mut events = locks.watch([key.clone()]).unwrap();
-    // Whoever stands in line already when the watch begins is told of in its snapshot, not by an event.
+    // A waiter that is queued when the watch begins appears in the snapshot, not as an event.
     assert!(matches!(events.next().await, Some(LockEvent::Snapshot { keys, .. }) if keys[0].waiting == 0));
     let waiting = tokio::spawn(locks.lock(&key, &Owner::new("lee", "Lee")).into_future());
     until_waiting(&mut events, 1).await;
-    // As if the database had been restored from a moment before.
+    // As if the database had been restored from a slightly older state.
     let mut tx = db.begin().await.unwrap();
     sqlx::query("delete from tenure_lock_waiter").execute(tx.sqlite().unwrap()).await.unwrap();
     tx.commit().await.unwrap();
@@ -226,7 +226,7 @@ async fn whoever_only_checks_a_lock_does_not_wait_behind_those_who_have_to_write
         let locks = locks.clone();
         extending.spawn(async move { locks.extend_lock_expiration(&id, PATIENCE).await });
     }
-    // On this one thread all of them have asked when it is our turn again: more than go at once.
+    // On this single thread all requests have been made by our next turn: more than go unbatched.
     tokio::task::yield_now().await;
     locks.check_lock(&checked).await.unwrap();
     assert!(extending.try_join_next().is_none(), "they wait for the transaction");
@@ -234,7 +234,7 @@ async fn whoever_only_checks_a_lock_does_not_wait_behind_those_who_have_to_write
     assert!(extending.join_all().await.into_iter().all(|extended| extended.is_ok()));
 }
 
-/// Who is this test as another process, which holds the file it is told.
+/// This test as another process, which holds the given file.
 const HOLDS: &str = "TENURE_TEST_HOLDS";
 
 fn signal(process: u32, signal: &str) {
@@ -271,7 +271,7 @@ async fn a_stopped_process_that_writes_is_named_to_those_who_wait() {
     let refused = locks.lock(&LockKey::new("Order", "1"), &Owner::new("kim", "Kim")).within(limit).await;
     assert!(matches!(refused, Err(LockError::LockTimeout { .. })), "{refused:?}");
     assert!(asked.elapsed() < Duration::from_secs(5), "{:?} of 600 ms", asked.elapsed());
-    // One operation is one wait, however many transactions it tries.
+    // One operation has one deadline, whatever the number of its transactions.
     let asked = Instant::now();
     let refused = locks.try_lock(&LockKey::new("Order", "1"), &Owner::new("kim", "Kim")).await;
     assert!(refused.is_err() && asked.elapsed() < Duration::from_secs(8), "{:?} of 5,000 ms", asked.elapsed());

@@ -1,4 +1,4 @@
-//! A database file that is moved, deleted or replaced while it is open, and who may read the files that are made.
+//! A database file that is moved, deleted or replaced while it is open, and the permissions of created files.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -46,7 +46,7 @@ impl Shop {
         PathBuf::from(format!("{}{ending}", self.file.display()))
     }
 
-    /// Puts the backup in its place, as one does who has lost the original.
+    /// Puts the backup in its place, like a person who has lost the original.
     fn restore(&self) {
         fs::rename(&self.backup, &self.file).unwrap();
         for ending in ["-wal", "-shm"] {
@@ -101,7 +101,7 @@ fn of_save<T>(answer: Result<T, UpdateError<Infallible>>) -> Result<T, Error> {
     })
 }
 
-/// Nothing is granted, kept, answered or saved any more.
+/// Nothing is granted, kept alive, answered or saved any more.
 async fn everything_stops(db: &Database, lease: &Lease, happened: &str) {
     let locks = LockManager::new(db);
     lost(of_save(save(db, "lost", lease).await), happened);
@@ -130,7 +130,7 @@ async fn a_backup_moved_over_the_file_does_not_split_the_world() {
     let kims = lock(&first, "kim").await.unwrap();
     shop.restore();
     let second = open(&shop.file).await;
-    // The second process knows nothing of Kim's lock, and cannot. So the first must not go on.
+    // The second process does not know of Kim's lock, and cannot. So the first must stop.
     let lees = lock(&second, "lee").await.unwrap();
     save(&second, "by Lee", &lees).await.unwrap();
     everything_stops(&first, &kims, "replaced by another file").await;
@@ -147,7 +147,7 @@ async fn a_deleted_file_is_noticed_and_not_made_again() {
     fs::remove_file(&shop.file).unwrap();
     everything_stops(&db, &lease, "moved or deleted").await;
     assert!(!shop.file.exists(), "a reader made an empty file");
-    // It does not go on either when a file of that name is there again: nobody knows what happened meanwhile.
+    // It does not continue either when a file of that name exists again: nobody knows what happened meanwhile.
     shop.restore();
     everything_stops(&db, &lease, "moved or deleted").await;
     db.close().await;
@@ -184,7 +184,7 @@ async fn files_that_are_made_are_for_this_user_alone() {
         assert_eq!(mode(&directory.path().join(made)), 0o600, "{made}");
     }
     db.close().await;
-    // What somebody has given to others stays theirs.
+    // Existing permissions stay unchanged.
     fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
     open(&file).await.close().await;
     assert_eq!(mode(&file), 0o640);

@@ -1,4 +1,4 @@
-//! Several processes that write to one file all the time: everybody gets to write.
+//! Several processes that constantly write to one file: each of them gets to write.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -28,8 +28,8 @@ const WRITERS: usize = 4;
 const FOR: Duration = Duration::from_secs(6);
 const TTL: Duration = Duration::from_secs(3);
 
-/// What one of the processes does: it writes without a pause, and keeps a lease alive as an open form does. It prints how long a
-/// sign of life took at most, in milliseconds, and how often it wrote.
+/// One of the processes: it writes without a pause, and keeps a lease alive like an open form. It prints the longest
+/// duration of a heartbeat, in milliseconds, and the number of its writes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_process() {
     let Ok(url) = std::env::var(FILE) else { return };

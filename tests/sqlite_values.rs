@@ -1,4 +1,4 @@
-//! What other programs write into the columns of a SQLite table, which hold anything: what is read, and what is refused.
+//! Values that other programs write into the untyped columns of a SQLite table: which are read, and which are refused.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -23,7 +23,7 @@ struct Stored {
 
 const NOTHING: Stored = Stored { id: 1, price: None, uuid: None, json: None, day: None, moment: None, hour: None };
 
-/// The types of the columns are what people choose who think of another database; SQLite makes numbers of some of them.
+/// Column types that people would choose on another database; SQLite turns some of them into numbers.
 async fn with(row: &str) -> (Database, Repository<Stored>, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let db = Database::connect(&format!("sqlite://{}/test.db", directory.path().display())).await.unwrap();

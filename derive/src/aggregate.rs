@@ -1,4 +1,4 @@
-//! `#[derive(Aggregate)]`: what the attributes say, and the trait they stand for.
+//! `#[derive(Aggregate)]`: its attributes, and the generated trait implementation.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -86,7 +86,7 @@ impl<'a> Root<'a> {
         Collection::refuse_shared_tables(&self.children, Some(&self.table), errors);
     }
 
-    /// Whoever comes from a mapper where the version is a field will try that first.
+    /// Users of mappers where the version is a field will try that first.
     fn refuse_version(&self, field: &Field<'_>, errors: &mut Errors) {
         if field.column.eq_ignore_ascii_case(&self.version) {
             let message = "this column belongs to the version, which `Loaded` carries; remove the field, or name another \
@@ -132,8 +132,8 @@ impl<'a> Root<'a> {
         }
     }
 
-    /// Not a `LazyLock`: that would say "previously been poisoned" from the second call on, where a `OnceLock` repeats
-    /// what is wrong; and its initializer could not say `Self`, as in a typed id `Id<Self>`.
+    /// Not a `LazyLock`: that would report "previously been poisoned" from the second call on, where a `OnceLock` repeats
+    /// the error; and its initializer could not use `Self`, as in a typed id `Id<Self>`.
     fn mapping(&self) -> TokenStream {
         let Root { ident, name, table, version, revisions, .. } = self;
         let audit = match &self.audit {

@@ -1,4 +1,4 @@
-//! Reading `#[aggregate(...)]`, and collecting what is wrong with it.
+//! Parses `#[aggregate(...)]`, and collects its mistakes.
 
 use std::fmt::Display;
 
@@ -7,7 +7,7 @@ use quote::ToTokens;
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, Lit, LitStr, Meta, Token};
 
-/// The mistakes found so far: whoever made three is told of three, not of one per compilation.
+/// The mistakes found so far: three mistakes are reported together, not one per compilation.
 #[derive(Default)]
 pub(crate) struct Errors(Option<syn::Error>);
 
@@ -17,7 +17,7 @@ impl Errors {
         self.combine(syn::Error::new_spanned(place, message));
     }
 
-    /// Adds what another step found.
+    /// Adds the mistakes of another step.
     pub(crate) fn combine(&mut self, error: syn::Error) {
         match &mut self.0 {
             Some(errors) => errors.combine(error),
@@ -31,12 +31,12 @@ impl Errors {
     }
 }
 
-/// What stands in the `#[aggregate(...)]` of one struct, field or variant. Options are taken out by name; what is left
-/// in the end is what nobody knows.
+/// The options in the `#[aggregate(...)]` of one struct, field or variant. Options are taken out by name; the
+/// remaining ones are unknown.
 pub(crate) struct Options(Vec<(Ident, Option<Lit>)>);
 
 impl Options {
-    /// Reads all `#[aggregate(...)]` among the attributes; those of others are not looked at.
+    /// Parses all `#[aggregate(...)]` among the attributes; others are ignored.
     pub(crate) fn read(attributes: &[Attribute], errors: &mut Errors) -> Self {
         let mut options = Options(Vec::new());
         for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("aggregate")) {
@@ -66,7 +66,7 @@ impl Options {
         self.0.push((name, value));
     }
 
-    /// Whether this option is given, in whatever form.
+    /// Whether this option is given, in any form.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(found, _)| found == name)
     }
@@ -76,7 +76,7 @@ impl Options {
         Some(self.0.remove(at))
     }
 
-    /// Takes an option that stands alone: `id`. Its place, if it is given.
+    /// Takes a flag: `id`. Returns its position, if it is given.
     pub(crate) fn flag(&mut self, name: &str, errors: &mut Errors) -> Option<Ident> {
         let (place, value) = self.take(name)?;
         if value.is_some() {
@@ -85,7 +85,7 @@ impl Options {
         Some(place)
     }
 
-    /// Takes an option that is a text: `rename = "sent"`.
+    /// Takes a text option: `rename = "sent"`.
     pub(crate) fn text(&mut self, name: &str, errors: &mut Errors) -> Option<LitStr> {
         match self.take(name)? {
             (_, Some(Lit::Str(text))) => Some(text),
@@ -100,7 +100,7 @@ impl Options {
         }
     }
 
-    /// Takes an option that may stand alone, or else is a part of names in SQL: `audit`, `audit = "last"`.
+    /// Takes an option that is a flag or a part of SQL names: `audit`, `audit = "last"`.
     pub(crate) fn flag_or_identifier(&mut self, name: &str, default: &str, errors: &mut Errors) -> Option<String> {
         match self.0.iter().any(|(found, value)| found == name && value.is_none()) {
             true => self.flag(name, errors).map(|_| default.to_owned()),
@@ -108,14 +108,14 @@ impl Options {
         }
     }
 
-    /// Takes an option that SQL is going to be made of: `table = "orders"`.
+    /// Takes an option that becomes part of SQL: `table = "orders"`.
     pub(crate) fn identifier(&mut self, name: &str, errors: &mut Errors) -> Option<LitStr> {
         let text = self.text(name, errors)?;
         check_identifier(&text, &text.value(), errors);
         Some(text)
     }
 
-    /// Takes an option that is a number: `revisions = 50`.
+    /// Takes a number option: `revisions = 50`.
     pub(crate) fn number(&mut self, name: &str, errors: &mut Errors) -> Option<u32> {
         let (place, value) = self.take(name)?;
         if let Some(Lit::Int(number)) = &value
@@ -131,7 +131,7 @@ impl Options {
         None
     }
 
-    /// Refuses what was not taken. `place` is where the options stand, for people: "a field of an `Aggregate`".
+    /// Refuses the remaining options. `place` describes their location in messages: "a field of an `Aggregate`".
     pub(crate) fn finish(self, place: &str, known: &str, errors: &mut Errors) {
         for (name, _) in self.0 {
             errors.add(&name, format!("{place} has no option `{name}`; {known}"));
@@ -148,7 +148,7 @@ fn literal(value: &Expr) -> Option<&Lit> {
     }
 }
 
-/// Refuses a name that could not be part of a statement. The same rule as `Mapping::validate`, but with a place.
+/// Refuses a name that is not a valid SQL identifier. The same rule as `Mapping::validate`, but with a source location.
 pub(crate) fn check_identifier(place: impl ToTokens, name: &str, errors: &mut Errors) {
     let rule = "letters, digits and underscores, at most 63, the first not a digit";
     let starts_well = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');

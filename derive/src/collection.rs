@@ -1,4 +1,4 @@
-//! Child collections: of an aggregate, or of another child. What they mean in rows is the library's to know.
+//! Child collections of an aggregate or of another child. The library maps them to rows.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -9,13 +9,13 @@ use syn::{Ident, LitStr, Type};
 use crate::attributes::{Errors, Options, check_identifier};
 use crate::fields::{as_trait, name_of};
 
-/// How a collection is declared, for messages.
+/// The declaration of a collection, for messages.
 pub(crate) const EXAMPLE: &str = "`#[aggregate(children, table = \"…\", owner = \"…\")]`";
 
-/// How a collection inside a child is declared: its owner columns are named as those of the child, unless it says so.
+/// The declaration of a nested collection: its owner columns have the names of the child's, unless declared otherwise.
 pub(crate) const NESTED: &str = "`#[aggregate(children, table = \"…\")]`";
 
-/// A field that is a collection of entities in a table of its own.
+/// A field that is a collection of entities with its own table.
 pub(crate) struct Collection<'a> {
     field: &'a Ident,
     path: String,
@@ -26,7 +26,7 @@ pub(crate) struct Collection<'a> {
 }
 
 impl<'a> Collection<'a> {
-    /// Reads a field that is marked `children`; `None` when too little is known to go on.
+    /// Parses a field that is marked `children`; `None` if too little is known to continue.
     pub(crate) fn read(
         field: &'a syn::Field,
         mut options: Options,
@@ -64,7 +64,7 @@ impl<'a> Collection<'a> {
         as_trait(self.ty, &quote!(::tenure::aggregate::Children))
     }
 
-    /// How many tables it takes.
+    /// Number of its tables.
     pub(crate) fn tables(&self) -> TokenStream {
         let children = self.children();
         quote!(#children::TABLES)
@@ -85,8 +85,8 @@ impl<'a> Collection<'a> {
         }
     }
 
-    /// The item that refuses a key where there is none, and a wrong number of key columns: the compiler knows how many
-    /// the collection brings.
+    /// The item that refuses an unnecessary key, and a wrong number of key columns: the compiler knows how many
+    /// the collection provides.
     pub(crate) fn key_check(&self) -> TokenStream {
         let (children, given) = (self.children(), self.key.as_ref().map_or(0, |key| columns(key).len()));
         let span = self.key.as_ref().map_or_else(|| self.ty.span(), LitStr::span).resolved_at(Span::call_site());

@@ -82,7 +82,7 @@ fn implementation(
     }
 }
 
-/// What only a child with collections of its own needs to say.
+/// The functions that only a child with collections of its own needs.
 fn nested(children: &[Collection<'_>]) -> TokenStream {
     if children.is_empty() {
         return TokenStream::new();

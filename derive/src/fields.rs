@@ -1,4 +1,4 @@
-//! Fields that live in columns, and the code that writes and reads them.
+//! Fields that are stored in columns, and the code that writes and reads them.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -10,22 +10,22 @@ use crate::attributes::{Errors, Options, check_identifier};
 
 /// A field whose type is a `ValueObject`.
 pub(crate) struct Field<'a> {
-    /// How the struct calls it.
+    /// Its name in the struct.
     pub(crate) member: Member,
     /// Its type, as written.
     pub(crate) ty: &'a Type,
     /// Its column, or the prefix of its columns.
     pub(crate) column: String,
-    /// Its path for people.
+    /// Its path in messages.
     pub(crate) path: String,
 }
 
 impl<'a> Field<'a> {
-    /// Takes `column` from the options. `for_lists` says what to do instead when the type is a collection.
+    /// Takes `column` from the options. `for_lists` is the advice if the type is a collection.
     pub(crate) fn read(field: &'a syn::Field, options: &mut Options, for_lists: &str, errors: &mut Errors) -> Self {
         let ident = name_of(field);
         let path = ident.unraw().to_string();
-        // "" is not a name but the wish for no prefix: a composite id then has the columns its own fields are named for.
+        // "" requests no prefix: a composite id then has the columns of its own fields.
         let column = match options.text("column", errors) {
             Some(text) => {
                 let column = text.value();
@@ -39,7 +39,7 @@ impl<'a> Field<'a> {
                 path.clone()
             }
         };
-        // Nobody but tenure can implement `ValueObject` for a `Vec`, so the compiler's advice would lead nowhere.
+        // Only tenure can implement `ValueObject` for a `Vec`, so the compiler's advice would not help.
         let is_map = argument_of(&field.ty, "BTreeMap").is_some();
         if is_map || argument_of(&field.ty, "Vec").is_some_and(|item| !is_byte(item)) {
             errors.add(&field.ty, format!("a collection does not fit into columns; {for_lists}"));
@@ -47,12 +47,12 @@ impl<'a> Field<'a> {
         Field { member: Member::Named(ident.clone()), ty: &field.ty, column, path }
     }
 
-    /// Its type as a `ValueObject`, placed where the user wrote the type: that is where a missing impl is reported.
+    /// Its type as a `ValueObject`, with the span of the type, so that a missing impl is reported there.
     pub(crate) fn value_object(&self) -> TokenStream {
         as_trait(self.ty, &quote!(::tenure::ValueObject))
     }
 
-    /// How many columns it has.
+    /// Number of its columns.
     pub(crate) fn width(&self) -> TokenStream {
         let value = self.value_object();
         quote!(#value::WIDTH)
@@ -77,19 +77,19 @@ impl<'a> Field<'a> {
     }
 }
 
-/// `<Type as Trait>`, reported at the type, but with the hygiene and the lint freedom of generated code.
+/// `<Type as Trait>`, reported at the type, but with the hygiene and the lint exemptions of generated code.
 pub(crate) fn as_trait(ty: &Type, of: &TokenStream) -> TokenStream {
     let span = ty.span().resolved_at(Span::call_site());
     quote_spanned!(span=> <#ty as #of>)
 }
 
-/// How many columns these fields have together.
+/// Number of columns of these fields together.
 pub(crate) fn width(fields: &[Field<'_>]) -> TokenStream {
     let widths = fields.iter().map(Field::width);
     if fields.is_empty() { quote!(0) } else { quote!(#(#widths)+*) }
 }
 
-/// The fields of a struct with named fields; everything else is refused.
+/// The fields of a struct with named fields; anything else is refused.
 pub(crate) fn named<'a>(input: &'a DeriveInput, derive: &str) -> syn::Result<impl Iterator<Item = &'a syn::Field>> {
     refuse_generics(input, derive)?;
     match &input.data {
@@ -106,7 +106,7 @@ pub(crate) fn named<'a>(input: &'a DeriveInput, derive: &str) -> syn::Result<imp
     }
 }
 
-/// Parameters would need bounds, and a mapping per argument; nobody asked for either yet.
+/// Parameters would need bounds, and a mapping per argument; neither has been requested yet.
 pub(crate) fn refuse_generics(input: &DeriveInput, derive: &str) -> syn::Result<()> {
     match (input.generics.params.is_empty(), &input.generics.where_clause) {
         (true, None) => Ok(()),

@@ -1,10 +1,10 @@
 //! The derives of [tenure](https://docs.rs/tenure): `Aggregate`, `Entity` and `ValueObject`.
 //!
 //! They are re-exported by `tenure` beside the traits they implement; depend on `tenure`, never on this crate. All of
-//! them are steered by one attribute, `#[aggregate(...)]`, and everything that can be wrong with it is a compile error
+//! them use one attribute, `#[aggregate(...)]`, and every mistake in it is a compile error
 //! that says what to write instead.
 //!
-//! A derive writes nothing that could not be written by hand: it is the shortest way to a `Mapping`, not the only one.
+//! A derive only generates code that could be written by hand: it is the shortest way to a `Mapping`, not the only one.
 
 mod aggregate;
 mod attributes;
@@ -41,7 +41,7 @@ use syn::DeriveInput;
 /// | `name = "Order"` | the aggregate's name in lock keys and messages; the struct's own name if not given |
 /// | `version = "version"` | the version column; `version` if not given. No field maps to it: `Loaded` carries it |
 /// | `revisions = 50` | how many past versions to keep; none if not given |
-/// | `audit`, `audit = "changed"` | the root has columns that tell who changed it last: `changed_by`, `changed_by_name`, `changed_at`, `changed_command` |
+/// | `audit`, `audit = "changed"` | the root has audit columns for the latest change: `changed_by`, `changed_by_name`, `changed_at`, `changed_command` |
 ///
 /// | on a field | |
 /// |---|---|
@@ -52,11 +52,11 @@ use syn::DeriveInput;
 /// | beside `children` | |
 /// |---|---|
 /// | `table = "t"` | the collection's table; required |
-/// | `owner = "c"` | the columns that name the root, one per column of its id, separated by commas; required |
-/// | `key = "k"` | the columns of the key that the collection brings: those of a map's key, or the one of the position in a `Vec` whose entities have no key of their own. Required there, and refused elsewhere |
+/// | `owner = "c"` | the columns that refer to the root, one per column of its id, separated by commas; required |
+/// | `key = "k"` | the columns of the key that the collection provides: those of a map's key, or the one of the position in a `Vec` whose entities have no key of their own. Required there, and refused elsewhere |
 ///
-/// The id's columns come first and form the key; the other fields follow as they are declared. `mapping()` panics when
-/// the mapping is not valid as a whole, for instance because a prefix made a column's name too long.
+/// The id's columns come first and form the key; the other fields follow in declaration order. `mapping()` panics if
+/// the mapping is invalid as a whole, for instance because a prefix made a column's name too long.
 #[proc_macro_derive(Aggregate, attributes(aggregate))]
 pub fn derive_aggregate(input: TokenStream) -> TokenStream {
     expand(input, aggregate::derive)
@@ -79,23 +79,23 @@ pub fn derive_aggregate(input: TokenStream) -> TokenStream {
 ///
 /// | on a field | |
 /// |---|---|
-/// | `key` | one of the fields that tell one child from another within its parent; their columns come first. Without any, it is the collection that brings the key; in a `BTreeMap` that is always so |
+/// | `key` | one of the fields that identify a child within its parent; their columns come first. Without any, the collection provides the key; in a `BTreeMap` that is always so |
 /// | `column = "x"` | as for an `Aggregate` |
 /// | `children` | a collection inside the child, to any depth |
 ///
 /// | beside `children` | |
 /// |---|---|
 /// | `table = "t"` | the collection's table; required |
-/// | `owner = "c"` | the columns that name the root, then those that name the parent by its key; as in the parent's own table if not given. `mapping()` panics when it is not the right number |
+/// | `owner = "c"` | the columns that refer to the root, then those that refer to the parent by its key; as in the parent's own table if not given. `mapping()` panics if their number is wrong |
 /// | `key = "k"` | as for an `Aggregate` |
 ///
-/// The columns that name the root and the parent are not fields: the collection names them.
+/// The columns that refer to the root and the parent are not fields: the collection names them.
 #[proc_macro_derive(Entity, attributes(aggregate))]
 pub fn derive_entity(input: TokenStream) -> TokenStream {
     expand(input, entity::derive)
 }
 
-/// Lets a type live in one or more columns.
+/// Stores a type in one or more columns.
 ///
 /// ```text
 /// #[derive(ValueObject)]
@@ -116,7 +116,7 @@ pub fn derive_entity(input: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
-/// A text that no variant has is an error when the aggregate is loaded; it names the text, and the texts that are known.
+/// A text that no variant has is an error when the aggregate is loaded; it contains the text, and the known texts.
 #[proc_macro_derive(ValueObject, attributes(aggregate))]
 pub fn derive_value_object(input: TokenStream) -> TokenStream {
     expand(input, value_object::derive)

@@ -44,7 +44,7 @@ fn refused(input: &DeriveInput, errors: &mut Errors) -> TokenStream {
     TokenStream::new()
 }
 
-/// A newtype adds nothing to the name of the column: `order_no`, not `order_no_0`.
+/// A newtype uses the name of the column unchanged: `order_no`, not `order_no_0`.
 fn newtype(fields: &FieldsUnnamed, errors: &mut Errors) -> TokenStream {
     let inner = &fields.unnamed[0];
     Options::read(&inner.attrs, errors).finish(
@@ -160,7 +160,7 @@ fn unit_variants(input: &DeriveInput, data: &DataEnum, errors: &mut Errors) -> T
             __row.push(::tenure::aggregate::value::Value::Text(::std::borrow::ToOwned::to_owned(__text)));
         },
         &quote!(#string::write_null(__row);),
-        // An error names the column that is read next, which is this one only until the text is taken.
+        // An error names the next column, which is this one only until the text is taken.
         &quote! {
             let __here = ::core::clone::Clone::clone(&*__row);
             let __text = #string::read(__row)?;

@@ -1,4 +1,4 @@
-//! The program `tenure`: look after a database that tenure uses.
+//! The program `tenure`: maintenance of a database that tenure uses.
 
 use std::process::ExitCode;
 

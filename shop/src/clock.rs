@@ -1,10 +1,10 @@
-//! The time by which sessions and limits go.
+//! The clock of sessions and rate limits.
 
 use std::time::{Duration, SystemTime};
 
 use tenure::clock::ManualClock;
 
-/// The system's clock, or one that a test moves.
+/// The system's clock, or a test's clock.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Clock {
     #[default]

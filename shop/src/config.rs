@@ -1,4 +1,4 @@
-//! What can be set when the shop is started, and the commands for whoever runs it.
+//! The configuration of the shop, and its administration commands.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use crate::open::Accounts;
 use crate::settings::{LOOPBACK, Settings};
 
-/// The file that is made where no database is named.
+/// The default file if no database is given.
 const DEFAULT_DATABASE: &str = "sqlite://shop.db";
 
 /// The reference shop of tenure.
@@ -36,13 +36,13 @@ pub struct Config {
     #[arg(long, env = "SHOP_HOSTS", value_delimiter = ',', value_name = "NAME")]
     pub host: Vec<String>,
 
-    /// A proxy of your own is in front: the last address in X-Forwarded-For is the visitor's. Without it, whoever comes
-    /// through the proxy shares the limits of sign-in.
+    /// A proxy of your own is in front: the last address in X-Forwarded-For is the visitor's. Without it, all visitors through
+    /// the proxy share the limits of sign-in.
     #[arg(long, env = "BEHIND_PROXY")]
     pub behind_proxy: bool,
 
-    /// Let the invented people of the demo sign in, with a password that everybody knows; a database without members is
-    /// filled with them. Without it that is so only for the default database on this machine.
+    /// Let the invented people of the demo sign in, with a public password; a database without members is
+    /// filled with them. Without it, that happens only for the default database on this machine.
     #[arg(long, env = "SHOP_DEMO")]
     pub demo: bool,
 
@@ -81,7 +81,7 @@ pub enum MemberCommand {
 }
 
 impl Config {
-    /// Whose accounts there are: those of the demo only where it is asked for, or where nobody else can come.
+    /// Which accounts exist: those of the demo only on request, or if only this machine can connect.
     pub fn accounts(&self) -> Accounts {
         let is_for_trying_out = self.database_url == DEFAULT_DATABASE
             && self.listen.ip().is_loopback()
@@ -91,10 +91,10 @@ impl Config {
         if self.demo || is_for_trying_out { Accounts::Demo } else { Accounts::Own }
     }
 
-    /// How the shop is reached.
+    /// The shop's settings.
     ///
     /// # Errors
-    /// Says what to set when it listens for other machines and goes by no name.
+    /// Says what to set if it listens for other machines without a host name.
     pub fn settings(&self) -> Result<Settings, String> {
         let mut hosts = self.host.clone();
         if self.listen.ip().is_loopback() {
@@ -113,7 +113,7 @@ impl Config {
     }
 }
 
-/// An address as it stands in a `Host` header.
+/// An address in the form of a `Host` header.
 fn literal(address: IpAddr) -> String {
     match address {
         IpAddr::V4(address) => address.to_string(),

@@ -1,5 +1,5 @@
-//! Cookies. Where the shop is reached through HTTPS they are sent over HTTPS only, and their names begin with `__Host-`: so
-//! no other host, and nobody who sits in a plain connection, can have planted one.
+//! Cookies. If the shop is reached through HTTPS, they are sent over HTTPS only, and their names begin with `__Host-`: so
+//! no other host, and nobody on a plaintext connection, can plant one.
 
 use axum::http::header::{COOKIE, SET_COOKIE};
 use axum::http::{Extensions, HeaderMap, HeaderValue};
@@ -9,32 +9,32 @@ use axum::response::Response;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Https(pub(crate) bool);
 
-/// A cookie that the browser is given with an answer. Scripts see none of them.
+/// A cookie that a response sets. Scripts cannot read any of them.
 #[derive(Debug, Clone)]
 pub(crate) struct Cookie {
     /// Without the prefix.
     pub(crate) name: &'static str,
-    /// Only what may stand in a cookie as it is.
+    /// Only characters that a cookie may contain unescaped.
     pub(crate) value: String,
     /// Seconds until the browser forgets it.
     pub(crate) max_age: u32,
 }
 
-/// Those of an answer.
+/// The cookies of a response.
 #[derive(Debug, Clone, Default)]
 struct Left(Vec<Cookie>);
 
-/// Leaves a cookie with the answer. [`write`] makes a header of it.
+/// Adds a cookie to the response. [`write`] turns it into a header.
 pub(crate) fn leave(response: &mut Response, cookie: Cookie) {
     response.extensions_mut().get_or_insert_default::<Left>().0.push(cookie);
 }
 
-/// Takes a cookie away.
+/// Deletes a cookie.
 pub(crate) fn take_away(response: &mut Response, name: &'static str) {
     leave(response, Cookie { name, value: String::new(), max_age: 0 });
 }
 
-/// Makes headers of the cookies that were left.
+/// Turns the added cookies into headers.
 pub(crate) fn write(response: &mut Response, Https(https): Https) {
     let Left(cookies) = response.extensions_mut().remove().unwrap_or_default();
     let (prefix, secure) = if https { ("__Host-", "; Secure") } else { ("", "") };

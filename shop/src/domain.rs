@@ -1,10 +1,10 @@
 //! The shop's domain: orders, the people who place and ship them, and the operators' notes.
 //!
-//! Pure code that decides without waiting: no SQL, no HTTP, no clock of its own; the time is passed in. What it knows
-//! of storage is the derives, which say in which columns a field lives. Who may change an order, and until when, is not
-//! decided here but by the locks and versions around it.
+//! Pure code without I/O: no SQL, no HTTP, no clock of its own; the time is passed in. Its only knowledge of storage is
+//! the derives, which name the columns of a field. The locks and versions around it decide who may change an order,
+//! and until when.
 //!
-//! Whoever holds one of these values holds a valid one. Rows that are read back are not checked again: nobody else
+//! A value of one of these types is valid. Rows that are read back are not validated again: nobody else
 //! writes them, and the tables refuse what is cheap to refuse (`migrations/`).
 
 mod member;
@@ -48,7 +48,7 @@ mod tests {
         ],
     ];
 
-    /// The columns of a table in the migrations: a line each, the name first; then those that were added.
+    /// The columns of a table in the migrations: one per line, the name first; then columns that were added.
     fn columns_in([first, added]: [&'static str; 2], table: &str) -> Vec<&'static str> {
         let (_, body) = first.split_once(&format!("create table {table} (\n")).expect("the table is created");
         let (body, _) = body.split_once("\n)").expect("the table ends");

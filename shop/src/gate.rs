@@ -1,6 +1,6 @@
-//! What one person, or one address, may cost everybody else: guesses at passwords, hashes, locks.
+//! Rate limits of one person or one address: password guesses, hashes, locks.
 //!
-//! All of it is kept in the memory of this process, and its size does not depend on what is sent.
+//! All of them are in the memory of this process, and their size does not depend on requests.
 
 mod hashing;
 mod limiter;
@@ -13,18 +13,18 @@ pub(crate) use hashing::{Hashing, TooBusy};
 pub(crate) use limiter::{Limiter, Rate};
 pub(crate) use presence::Presence;
 
-/// Guesses at one account from one network: slower than [`ACCOUNT`], so that nobody alone uses up what all others have.
+/// Guesses at one account from one network: stricter than [`ACCOUNT`], so that one network cannot use up the limit of all.
 const PAIR: Rate = Rate { at_once: 8, then_each: Duration::from_secs(120) };
-/// Guesses from one network, at whatever accounts.
+/// Guesses from one network, at any accounts.
 const NETWORK: Rate = Rate { at_once: 40, then_each: Duration::from_secs(5) };
-/// Guesses at one account, from wherever.
+/// Guesses at one account, from any network.
 const ACCOUNT: Rate = Rate { at_once: 40, then_each: Duration::from_secs(60) };
 /// Guesses at one account in a browser in which its member has signed in before.
 const KNOWN: Rate = Rate { at_once: 8, then_each: Duration::from_secs(120) };
 
-/// Locks that one member takes: more than hands can do, and then one every other second.
+/// Locks of one member: more than a person can use, and then one every other second.
 const LOCKS: Rate = Rate { at_once: 60, then_each: Duration::from_secs(2) };
-/// And in the long run: each lock is a row of history that is kept for a year.
+/// The limit per day, because each lock is a row of history that is kept for a year.
 const LOCKS_A_DAY: Rate = Rate { at_once: 1_000, then_each: Duration::from_secs(86) };
 
 /// The limits of this process.
@@ -36,20 +36,20 @@ pub(crate) struct Gate {
     known: Limiter,
     locks: Limiter,
     locks_a_day: Limiter,
-    /// Checks and makes hashes of passwords.
+    /// Checks and computes password hashes.
     pub(crate) hashing: Hashing,
-    /// When the sessions were last used.
+    /// The last use of each session.
     pub(crate) presence: Presence,
 }
 
-/// Somebody who tries to sign in.
+/// A sign-in attempt.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Guess<'a> {
-    /// The name that they typed.
+    /// The typed name.
     pub(crate) account: &'a str,
-    /// Where from.
+    /// The client's address.
     pub(crate) address: Option<IpAddr>,
-    /// The browser, where this member has signed in in it before.
+    /// The browser, if this member has signed in there before.
     pub(crate) known: Option<&'a str>,
 }
 
@@ -67,9 +67,9 @@ impl Gate {
         }
     }
 
-    /// Lets a guess through, or says how long it has to wait. One that does not get through costs nothing.
+    /// Admits a guess, or returns how long it has to wait. A refused guess is not counted.
     ///
-    /// Where the member has signed in before, only what is guessed there counts: others cannot keep them out.
+    /// In a browser where the member has signed in before, only guesses from there count, so others cannot lock them out.
     pub(crate) fn admit(&self, guess: &Guess<'_>, now: Duration) -> Result<(), Duration> {
         let Guess { account, address, known } = *guess;
         if let Some(browser) = known {
@@ -84,7 +84,7 @@ impl Gate {
         })
     }
 
-    /// It was right, or was not looked at: then it does not count.
+    /// The guess was right, or was not checked: it does not count.
     pub(crate) fn forgive(&self, guess: &Guess<'_>) {
         let Guess { account, address, known } = *guess;
         if let Some(browser) = known {
@@ -96,20 +96,20 @@ impl Gate {
         self.account.give_back(&account);
     }
 
-    /// Lets a member take a lock, or says how long they have to wait.
+    /// Admits a lock of a member, or returns how long they have to wait.
     pub(crate) fn admit_lock(&self, member: &str, now: Duration) -> Result<(), Duration> {
         self.locks.take(&member, now)?;
         self.locks_a_day.take(&member, now).inspect_err(|_| self.locks.give_back(&member))
     }
 
-    /// No lock was taken after all.
+    /// No lock was acquired: it does not count.
     pub(crate) fn forgive_lock(&self, member: &str) {
         self.locks.give_back(&member);
         self.locks_a_day.give_back(&member);
     }
 }
 
-/// What one subscriber has: an address, or 64 bits of IPv6.
+/// The network of one subscriber: an IPv4 address, or 64 bits of IPv6.
 fn network(address: Option<IpAddr>) -> Option<IpAddr> {
     match address?.to_canonical() {
         IpAddr::V4(address) => Some(address.into()),

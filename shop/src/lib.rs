@@ -1,5 +1,5 @@
-//! The reference shop of tenure: customers and operators change the same orders, and none of the three dangers (the same
-//! moment, the same order, the same lunch break) hurts anybody.
+//! The reference shop of tenure: customers and operators change the same orders, protected against all three dangers (concurrent
+//! transactions, stale forms, long edits).
 //!
 //! Read it from the outside in: `main.rs` opens the shop and serves it, [`app`] is the whole web side, [`pages`]
 //! translate between forms and use cases, [`use_cases`] order the steps, [`domain`] decides. SQL is only in [`storage`].

@@ -76,7 +76,7 @@ async fn say_who_can_sign_in(shop: &Shop, accounts: Accounts) -> Result<(), Box<
     Ok(())
 }
 
-/// Makes a member, or sets a password. The tables are made first, and nobody else.
+/// Adds a member, or sets a password. Only migrates the tables first, and adds nobody else.
 async fn member(config: &Config, command: MemberCommand) -> Result<(), Box<dyn std::error::Error>> {
     let shop = open(connect(config).await?, Accounts::Own).await?;
     match command {
@@ -94,7 +94,7 @@ async fn member(config: &Config, command: MemberCommand) -> Result<(), Box<dyn s
     Ok(())
 }
 
-/// From the terminal, twice and without showing it; or the first line of what is piped in.
+/// From the terminal, twice and hidden; or the first line of piped input.
 fn password() -> Result<String, Box<dyn std::error::Error>> {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
@@ -109,10 +109,10 @@ fn password() -> Result<String, Box<dyn std::error::Error>> {
     Ok(line.trim_end_matches(['\r', '\n']).to_owned())
 }
 
-/// The URL as it may be shown: `postgres://shop:secret@host/db?password=secret` without the secrets. Whatever else stands
-/// behind the question mark is not needed to know which database it is.
+/// The URL for display: `postgres://shop:secret@host/db?password=secret` without the secrets. The query is dropped, because
+/// it is not needed to identify the database.
 fn without_password(url: &str) -> String {
-    // The name of a file has no secrets, and stays as it was typed.
+    // The name of a file contains no secrets, and is printed as typed.
     if url.starts_with("sqlite:") {
         return url.split('?').next().unwrap_or_default().to_owned();
     }
@@ -121,7 +121,7 @@ fn without_password(url: &str) -> String {
     };
     parsed.set_query(None);
     parsed.set_fragment(None);
-    // There is no password to take away where there is no host.
+    // A URL without a host has no password to remove.
     let _ = parsed.set_password(None);
     parsed.to_string()
 }

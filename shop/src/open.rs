@@ -13,34 +13,34 @@ use crate::seed;
 use crate::storage;
 use crate::use_cases::{Shop, hashed};
 
-/// How long the database remembers which commits it made. Whoever lost the answer asks within seconds.
+/// How long the database remembers commits. A client resolves a lost answer within seconds.
 const COMMITS_REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long it is known that a form was saved, or what was typed into one that was refused. Nobody sends a form again after
+/// How long saved forms, and the text of refused ones, are remembered. Nobody sends a form again after
 /// two days.
 const FORMS_REMEMBERED: Duration = Duration::from_secs(2 * 24 * 60 * 60);
 
-/// How long it is known of an order that nobody edits who edited it last, and of a form that was left open why its lock is
-/// gone. Nobody comes back to a form after a month.
+/// How long the last holder of an order, and the reason why a lock of an open form ended, are remembered.
+/// Nobody returns to a form after a month.
 const KEYS_REMEMBERED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// How long it can be looked up who edited what, and who ended whose lock.
+/// How long the history of edits and ended locks is kept.
 const HISTORY_REMEMBERED: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// Whose accounts there are.
+/// Which accounts exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accounts {
-    /// The invented people of the demo, with a password that everybody knows: a database without members is filled with them
-    /// and with their orders, all or nothing.
+    /// The invented people of the demo, with a public password: a database without members is filled with them
+    /// and their orders, all or nothing.
     Demo,
-    /// Those that somebody has made. The people of the demo, if they are in the database, cannot sign in.
+    /// Only accounts that somebody created. Demo members in the database cannot sign in.
     Own,
 }
 
-/// Opens the shop in this database; a commit whose answer is lost on the way is asked about.
+/// Opens the shop in this database; lost answers to commits are resolved.
 ///
 /// # Errors
-/// [`Error::Database`] when the tables are of a newer release, or the database cannot be written.
+/// [`Error::Database`] if the tables are of a newer release, or the database cannot be written.
 pub async fn open(db: Database, accounts: Accounts) -> Result<Shop, Error> {
     storage::migrate(&db).await?;
     let mut shop = Shop::new(db.resolving_commits());
@@ -53,10 +53,10 @@ pub async fn open(db: Database, accounts: Accounts) -> Result<Shop, Error> {
     Ok(shop)
 }
 
-/// Deletes what nobody asks for any more: sign-in sessions whose time is up, old forms and commits, and what is known of locks.
+/// Deletes expired data: sign-in sessions, old forms and commits, and old entries of the lock table.
 ///
 /// # Errors
-/// [`Error::Database`]; it stays until the next time.
+/// [`Error::Database`]; the rest is deleted next time.
 pub(crate) async fn sweep(shop: &Shop) -> Result<(), Error> {
     shop.sweep_sessions().await?;
     let remembered = SignedDuration::try_from(FORMS_REMEMBERED).unwrap_or(SignedDuration::MAX);
@@ -86,7 +86,7 @@ async fn fill(shop: &Shop, members: Vec<Member>) -> Result<(), Error> {
     tx.commit().await
 }
 
-/// All demo members have the same password, so it is hashed once: they share the salt as they share the secret.
+/// All demo members have the same password, so it is hashed once: they share the salt as well.
 fn hashed_members() -> Vec<Member> {
     let hash = hashed(seed::DEMO_PASSWORD);
     let member = |(id, name, role, _)| {

@@ -1,11 +1,11 @@
-//! The shop's pages: they translate between forms and use cases, and decide nothing.
+//! The shop's pages: they translate between forms and use cases, and contain no decisions.
 //!
-//! A page is drawn by a template in `templates/`, with the words of [`texts`](crate::texts). Every page works without
-//! scripts, and every page has an address: a form is answered with 303, also when it was refused, and what was typed is kept
-//! for the person. A GET takes no lock and writes nothing.
+//! A template in `templates/` renders a page, with the texts of [`texts`](crate::texts). Every page works without
+//! scripts, and every page has an address: the response to a form is 303, also if it was refused, and the typed text is kept
+//! for the person. A GET acquires no lock and writes nothing.
 //!
-//! What a form needs travels in hidden fields: `csrf`; `form_id`, which form it is; `person`, for whom it was drawn; the
-//! `version` that the person saw (a token that is good for that order only); and `lid`, the secret of a lease.
+//! A form has these hidden fields: `csrf`; `form_id`, the id of the form; `person`, for whom it was rendered; the
+//! `version` that the person saw (a token that is valid for that order only); and `lid`, the secret of a lease.
 
 mod account;
 mod agent;
@@ -54,7 +54,7 @@ use crate::use_cases::Shop;
 use fields::Fields;
 use frame::Frame;
 
-/// All pages that know who is signed in.
+/// All pages that need the signed-in person.
 pub fn router() -> Router<Shop> {
     Router::new()
         .route("/", get(|| async { Redirect::to("/orders") }))
@@ -94,39 +94,39 @@ pub fn assets() -> Router<Shop> {
         .route("/favicon.svg", get(assets::favicon))
 }
 
-/// The answer to a form of somebody who is not signed in (any more). Forms that were read show what was typed as well.
+/// The response to a form of a person who is not signed in (any more). If the form was read, it shows the typed text.
 pub fn signed_out(parts: &Parts) -> Response {
     problem::signed_out(Frame::bare(parts), &Fields::default())
 }
 
-/// The answer when the session of a request could not be read.
+/// The response if the session of a request could not be read.
 pub fn unavailable(parts: &Parts) -> Response {
     problem::unavailable(Frame::bare(parts))
 }
 
-/// The answer to a form that is longer than any of ours.
+/// The response to a form that exceeds the size limit.
 pub(crate) fn too_long(parts: &Parts) -> Response {
     problem::too_long(Frame::bare(parts))
 }
 
-/// The answer to a form that did not arrive in time.
+/// The response to a form that did not arrive in time.
 pub(crate) fn too_slow(parts: &Parts) -> Response {
     problem::too_slow(Frame::bare(parts))
 }
 
-/// The answer to who asks for another host.
+/// The response to a request for another host.
 pub(crate) fn misdirected(parts: &Parts) -> Response {
     problem::misdirected(Frame::bare(parts))
 }
 
-/// The answer when something happened that should not be possible.
+/// The response after an internal error.
 pub fn failed() -> Response {
     let (mut parts, ()) = axum::http::Request::new(()).into_parts();
     parts.uri = Uri::from_static("/");
     problem::failed(Frame::bare(&parts))
 }
 
-/// Where an order's page is. Numbers may contain anything, so they are encoded.
+/// The address of an order's page. Numbers may contain any characters, so they are encoded.
 fn order_url(no: impl Display) -> String {
     match urlencode_strict(no) {
         Ok(no) => format!("/orders/{no}"),
@@ -134,13 +134,13 @@ fn order_url(no: impl Display) -> String {
     }
 }
 
-/// Where a form of an order is that somebody has opened, with the text that is kept for it.
+/// The address of an opened form of an order, with its kept text.
 fn form_url(no: &OrderNo, kind: &str, form: FormId, kept: Option<FormId>) -> String {
     let kept = kept.map(|kept| format!("?kept={kept}")).unwrap_or_default();
     format!("{}/{kind}/{form}{kept}", order_url(no))
 }
 
-/// To another page, after a form: reloading that page sends nothing again.
+/// Redirects to another page after a form: reloading that page sends nothing again.
 fn see(address: &str) -> Response {
     let mut response = StatusCode::SEE_OTHER.into_response();
     if let Ok(location) = axum::http::HeaderValue::try_from(address) {

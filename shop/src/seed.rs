@@ -1,7 +1,7 @@
 //! The shop as it looks on a busy day: three hundred orders, the people who placed them, and the operators' notes.
 //!
-//! The same on every call but for the time, so that a story told about order `2026-000300` is true wherever the shop is
-//! started. All people are invented; their phone numbers cannot be called.
+//! It is the same on every call except for the time, so that a story about order `2026-000300` is true wherever the shop is
+//! started. All people are invented; their phone numbers do not exist.
 
 mod dice;
 mod orders;
@@ -16,7 +16,7 @@ pub use orders::orders;
 /// The password of every seeded member.
 pub const DEMO_PASSWORD: &str = "tenure-demo";
 
-/// Who can sign in: sign-in name, name, role, and the password in clear, to be hashed by whoever stores the member.
+/// The members who can sign in: sign-in name, name, role, and the password in clear text, to be hashed by the caller.
 pub fn members() -> Vec<(MemberId, &'static str, Role, &'static str)> {
     let customers = people::CUSTOMERS.iter().map(|(id, person)| (*id, person.name, Role::Customer));
     let operators = people::OPERATORS.iter().map(|(id, name)| (*id, *name, Role::Operator));

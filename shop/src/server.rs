@@ -1,7 +1,7 @@
-//! Accepting connections: only so many, none for ever, and an end when the shop is closed.
+//! Accepts connections: a limited number, each for a limited time, with a time limit for the shutdown.
 //!
-//! `axum::serve` has neither a time for the head of a request nor an end of its graceful shutdown; `axum-server` has no
-//! bound for connections. So this is the loop of hyper's own examples; hyper is what axum is made of.
+//! `axum::serve` has neither a timeout for the head of a request nor a limit for its graceful shutdown; `axum-server` has no
+//! limit on connections. So this is the loop of hyper's own examples; axum is based on hyper.
 
 use std::future::Future;
 use std::io;
@@ -28,21 +28,21 @@ use crate::settings::Settings;
 use crate::use_cases::Shop;
 use crate::web::app;
 
-/// How often the shop tidies up behind itself. When it is opened, it does so as well.
+/// The interval of sweeps. There is one at startup as well.
 const BETWEEN_SWEEPS: Duration = Duration::from_secs(60 * 60);
 
-/// How long closing the database may take, after the answers that were under way.
+/// How long closing the database may take, after the responses in flight.
 const TO_CLOSE: Duration = Duration::from_secs(3);
 
-/// The address at the other end of the connection of a request.
+/// The client's address of a request's connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) IpAddr);
 
-/// Serves the shop until `shutdown` is done. What is under way then is finished, if it does not take longer than
+/// Serves the shop until `shutdown` resolves. Requests in flight are then finished, within
 /// [`Times::drain`](crate::Times); after that every connection is closed.
 ///
 /// # Errors
-/// [`io::Error`] when the listener has no address.
+/// [`io::Error`] if the listener has no address.
 pub async fn serve(
     listener: TcpListener,
     shop: Shop,
@@ -57,7 +57,7 @@ pub async fn serve(
     let mut shutdown = pin!(shutdown);
     let mut sweeping = pin!(sweep_now_and_then(&shop));
     loop {
-        // Whoever finds no place waits in the queue of the operating system, and costs nothing here.
+        // A connection beyond the limit waits in the queue of the operating system, and costs nothing here.
         let place = async { places.clone().acquire_owned().await.ok() };
         let arrived = async {
             let place = place.await;
@@ -76,7 +76,7 @@ pub async fn serve(
             }
         }
     }
-    // Nobody is accepted any more.
+    // No further connections are accepted.
     drop(listener);
     drop(end);
     let ended = async { while open.join_next().await.is_some() {} };
@@ -90,7 +90,7 @@ pub async fn serve(
     Ok(())
 }
 
-/// A connection, until it ends by itself, has lasted long enough, or the shop is closed.
+/// A connection, until it ends by itself, reaches its maximum duration, or the shop shuts down.
 async fn serve_one(
     stream: TcpStream,
     peer: SocketAddr,
@@ -113,11 +113,11 @@ async fn serve_one(
         () = sleep(times.connection) => {}
     }
     connection.as_mut().graceful_shutdown();
-    // Also somebody who does not read the answer is waited for no longer.
+    // Also a client that does not read the response gets no more time.
     let _ = timeout(times.answer + times.body, connection).await;
 }
 
-/// The next connection. That there is none just now (too many files are open) is no reason to end.
+/// The next connection. A temporary failure (too many open files) does not end the loop.
 async fn accepted(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {

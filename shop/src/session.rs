@@ -1,10 +1,10 @@
-//! Who is signed in: a secret in a cookie, a row in the database, and what handlers get of it.
+//! Sessions: a secret in a cookie, a row in the database, and the extractors for handlers.
 //!
-//! The row is written at sign-in and deleted at sign-out; no request brings it back. The tokens of forms and the lock ids of
-//! leases come from the browser's own key, in a cookie beside it; so reading a page writes nothing.
+//! Sign-in inserts the row and sign-out deletes it; no request restores it. The tokens of forms and the lock ids of
+//! leases are derived from the browser's own key, in a separate cookie; so reading a page writes nothing.
 //!
-//! `tower-sessions` was used before. It keeps what a session holds, under a key: here that is nothing, and what is asked for
-//! (a member's own list, one epoch for all of them, an end in spite of a request that is under way) goes past it.
+//! `tower-sessions` was used before. It stores a session's content under a key: here there is none, and the required operations
+//! (a member's own list, one epoch for all of them, ending a session in spite of a request in flight) bypass it.
 
 use std::net::IpAddr;
 
@@ -28,7 +28,7 @@ use crate::use_cases::{Current, NewSession, SessionId, Shop};
 /// The cookie of the session.
 const SESSION: &str = "shop";
 
-/// No session goes on for longer, in seconds. The row decides; this is when the browser forgets.
+/// The maximum lifetime of a session, in seconds. The row decides; this is the lifetime of the cookie.
 const HALF_A_DAY: u32 = 43_200;
 
 /// The cookie of the browser's key.
@@ -37,13 +37,13 @@ const BROWSER: &str = "shop-browser";
 /// A year, in seconds.
 const A_YEAR: u32 = 31_536_000;
 
-/// The most bytes of a form of somebody who is not signed in: more than the longest form that they may have had open.
+/// The maximum bytes of a form of a person who is not signed in: more than the longest form that they may have had open.
 const LONGEST_OF_STRANGERS: usize = 64 * 1024;
 
-/// The most bytes of any form.
+/// The maximum bytes of any form.
 const LONGEST: usize = 256 * 1024;
 
-/// The member who is signed in. Without one, a page asks to sign in first, and a form is told so.
+/// The signed-in member. Without one, a page redirects to sign-in, and a form gets a response that says so.
 #[derive(Debug, Clone)]
 pub struct SignedIn(pub Member);
 
@@ -64,7 +64,7 @@ impl<S: Send + Sync> FromRequestParts<S> for SignedIn {
     }
 }
 
-/// Where a request comes from, and what the browser says of itself.
+/// The client's address and user agent.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Visitor {
     /// The address, if it is known.
@@ -73,29 +73,29 @@ pub(crate) struct Visitor {
     pub(crate) agent: String,
 }
 
-/// Gives the browser the secret of its session.
+/// Sets the cookie of the session.
 pub(crate) fn start(response: &mut Response, session: &NewSession) {
     cookies::leave(response, Cookie { name: SESSION, value: session.reveal(), max_age: HALF_A_DAY });
 }
 
-/// Takes it away again.
+/// Deletes the cookie of the session.
 pub(crate) fn end(response: &mut Response) {
     cookies::take_away(response, SESSION);
 }
 
-/// What [`identify`] needs.
+/// The state of [`identify`].
 #[derive(Debug, Clone)]
 pub struct Door {
     /// The shop.
     pub shop: Shop,
-    /// How long anybody may take.
+    /// Time limits.
     pub times: Times,
-    /// Whether `X-Forwarded-For` is one's own proxy's.
+    /// Whether `X-Forwarded-For` comes from one's own proxy.
     pub behind_proxy: bool,
 }
 
-/// A middleware that puts the browser's key, the token of its forms, and the member who is signed in into the request, and
-/// reads its body. A browser that has no key yet is given one.
+/// A middleware that puts the browser's key, the token of its forms, and the signed-in member into the request, and
+/// reads its body. A browser without a key gets one.
 pub async fn identify(State(door): State<Door>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     let known = cookies::read(&parts.headers, &parts.extensions, BROWSER).and_then(BrowserKey::from_cookie);
@@ -123,7 +123,7 @@ pub async fn identify(State(door): State<Door>, request: Request, next: Next) ->
     if known.is_none() {
         cookies::leave(&mut response, Cookie { name: BROWSER, value: key.reveal(), max_age: A_YEAR });
     }
-    // The cookie of a session that has ended stays: the answer may be late, and the browser may have another one by now.
+    // The cookie of an ended session stays: the response may be late, and the browser may have another one by now.
     response
 }
 
@@ -139,7 +139,7 @@ fn sign(parts: &mut Parts, key: &BrowserKey, session: Option<Current>) {
     }
 }
 
-/// The whole body, in time and not too long.
+/// The whole body, within its time and size limits.
 async fn read(door: &Door, parts: &Parts, body: Body) -> Result<Body, Response> {
     let most = if parts.extensions.get::<Member>().is_some() { LONGEST } else { LONGEST_OF_STRANGERS };
     match timeout(door.times.body, to_bytes(body, most)).await {
@@ -149,7 +149,7 @@ async fn read(door: &Door, parts: &Parts, body: Body) -> Result<Body, Response> 
     }
 }
 
-/// Heartbeats: they say that a page is open, and not that somebody is there.
+/// Heartbeats: they show that a page is open, and not that the person is active.
 fn is_of_the_page_itself(parts: &Parts) -> bool {
     parts.method == Method::POST && (parts.uri.path().ends_with("/beat") || parts.uri.path().starts_with("/tenure/"))
 }
@@ -163,7 +163,7 @@ impl Door {
     }
 }
 
-/// The last address of the last header: the one that the proxy in front has added. Those before it anybody can write.
+/// The last address of the last header: the one that the proxy in front added. Any client can write those before it.
 fn forwarded_for(headers: &HeaderMap) -> Option<IpAddr> {
     let last = headers.get_all("x-forwarded-for").iter().next_back()?.to_str().ok()?;
     last.rsplit(',').next()?.trim().parse().ok()

@@ -1,39 +1,39 @@
-//! How the shop is reached, and how long anybody may take.
+//! How the shop is reached, and time limits.
 
 use std::time::Duration;
 
 /// How the shop is reached. The default: on this machine, without HTTPS.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Whether browsers come through HTTPS: then cookies are theirs alone, and browsers are told never to come without.
+    /// Whether browsers connect through HTTPS: then cookies are restricted to it, and HSTS is sent.
     pub https: bool,
-    /// The host names by which the shop answers, without ports. Whoever asks for another one has been led here by a name
-    /// that somebody else owns (DNS rebinding), and gets nothing.
+    /// The host names of the shop, without ports. A request for another name comes through a host name
+    /// that somebody else owns (DNS rebinding), and is refused.
     pub hosts: Vec<String>,
-    /// Whether a proxy of one's own is in front: then the last address in `X-Forwarded-For` is the visitor's.
+    /// Whether one's own proxy is in front: then the last address in `X-Forwarded-For` is the visitor's.
     pub behind_proxy: bool,
-    /// The most connections at a time. Others wait until they are accepted.
+    /// The maximum number of connections. Others wait until they are accepted.
     pub connections: usize,
-    /// How long anybody may take.
+    /// Time limits.
     pub times: Times,
 }
 
-/// How long anybody may take.
+/// Time limits.
 #[derive(Debug, Clone, Copy)]
 pub struct Times {
-    /// To send the head of a request; also between two requests of a connection.
+    /// For the head of a request; also between two requests of a connection.
     pub head: Duration,
-    /// To send the body of a request.
+    /// For the body of a request.
     pub body: Duration,
-    /// For an answer, body included. What takes longer is answered with a page that says so.
+    /// For a response, body included. A slower one is replaced by a page that says so.
     pub answer: Duration,
-    /// For a connection, however many requests come in it. The one that is under way is still answered.
+    /// For a connection, whatever the number of requests. The one in flight is still answered.
     pub connection: Duration,
-    /// For what is under way when the shop is closed.
+    /// For requests in flight at shutdown.
     pub drain: Duration,
 }
 
-/// The names of this machine for itself.
+/// The local names of this machine.
 pub(crate) const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 impl Default for Settings {
@@ -61,7 +61,7 @@ impl Default for Times {
 }
 
 impl Settings {
-    /// Whether the shop answers by this name: the value of a `Host` header, or the authority of an address.
+    /// Whether this is a host name of the shop: the value of a `Host` header, or the authority of an address.
     pub(crate) fn answers_by(&self, authority: &str) -> bool {
         let name = host(authority);
         self.hosts.iter().any(|own| own.eq_ignore_ascii_case(name))

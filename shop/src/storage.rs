@@ -1,8 +1,8 @@
 //! The shop's own SQL: its tables, lists for pages, sign-in sessions. Aggregates are not here; they go through the
 //! library's repositories.
 //!
-//! A file per database, with the same functions in the same order. This is the only room of the shop that asks which
-//! database it is.
+//! A file per database, with the same functions in the same order. This is the only folder of the shop that depends on
+//! the kind of database.
 
 mod forms;
 mod mysql;
@@ -26,7 +26,7 @@ pub(crate) use sessions::{
     read_session, remember_browser, sweep_sessions, touch_session,
 };
 
-/// Which of the files answers.
+/// Dispatches to the file of the database.
 macro_rules! on {
     ($db:expr, $function:ident ( $($argument:expr),* )) => {
         if $db.postgres().is_ok() {
@@ -43,12 +43,12 @@ use on;
 /// Brings the shop's own tables up to date.
 ///
 /// # Errors
-/// [`DatabaseError::Schema`] when they were written by a newer shop.
+/// [`DatabaseError::Schema`] if a newer shop wrote them.
 pub async fn migrate(db: &Database) -> Result<(), DatabaseError> {
     on!(db, migrate(db))
 }
 
-/// How many orders there are, of one member and in one state, or of all.
+/// Counts orders, optionally of one member and in one state.
 ///
 /// # Errors
 /// [`DatabaseError`] when the database failed.
@@ -61,7 +61,7 @@ pub async fn count_orders(
     Ok(u64::try_from(count).unwrap_or(0))
 }
 
-/// A page of them, the newest first. Nothing is decided by what a list shows, so it reads past the aggregates.
+/// A page of them, the newest first. A list decides nothing, so it is read without loading aggregates.
 ///
 /// # Errors
 /// [`DatabaseError`] when the database failed.
@@ -76,7 +76,7 @@ pub async fn list_orders(
     on!(db, list_orders(db, orderer, state, limit.into(), offset.into()))?.into_iter().map(Listed::order_row).collect()
 }
 
-/// Whether anybody can sign in: whether the shop was seeded.
+/// Whether there is a member: whether the shop was seeded.
 ///
 /// # Errors
 /// [`DatabaseError`] when the database failed.
@@ -84,7 +84,7 @@ pub async fn has_members(db: &Database) -> Result<bool, DatabaseError> {
     on!(db, has_members(db))
 }
 
-/// An order as a list reads it.
+/// A row of the list of orders.
 #[derive(sqlx::FromRow)]
 struct Listed {
     no: String,
@@ -108,13 +108,13 @@ impl Listed {
     }
 }
 
-/// Reads a column the way the aggregates do.
+/// Reads a column like the aggregates do.
 fn value<T: ValueObject>(name: &str, value: Value) -> Result<T, DatabaseError> {
     let columns = [Column::new(name, name, value.kind())];
     Ok(T::read(&mut RowReader::new("orders", &columns, &[value]))?)
 }
 
-/// A failed statement of the shop's own.
+/// The error of a failed statement of the shop.
 fn failed(error: sqlx::Error) -> DatabaseError {
     DatabaseError::Other(Arc::new(error))
 }

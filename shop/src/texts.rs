@@ -1,6 +1,6 @@
-//! Every word that people read, in Korean and in English.
+//! All texts of pages, in Korean and in English.
 //!
-//! A text is a method of `Lang`, so a page that asks for a text that is missing in one language does not compile. A
+//! A text is a method of `Lang`, so a page with a text that is missing in one language does not compile. A
 //! text without parameters is a `&'static str`, which the template escapes. A text with parameters is `Html`: its
 //! parameters are escaped one by one, and a time among them becomes a `<time>` element.
 //!

@@ -1,7 +1,7 @@
-//! What people do in the shop: one function per use case, one unit of work each.
+//! The use cases of the shop: one function per use case, one unit of work each.
 //!
-//! A use case decides who may do it, names the locks and versions it relies on, and runs one command of the domain. How
-//! a refusal is told to a person is for the pages.
+//! A use case checks the permission, names the locks and versions it relies on, and runs one command of the domain. The
+//! pages decide how a refusal is presented.
 
 mod browse;
 mod change_order;
@@ -42,7 +42,7 @@ pub use sessions::{Current, NewSession, Session, SessionId};
 pub use sign_in::{Knock, SignIn};
 pub use supervise::HeldPage;
 
-/// The shop: its aggregates and their locks. Clones are the same shop.
+/// The shop: its aggregates and their locks. Clones share them.
 #[derive(Debug, Clone)]
 pub struct Shop {
     pub(crate) db: Database,
@@ -50,24 +50,24 @@ pub struct Shop {
     pub(crate) notes: Repository<Note>,
     pub(crate) members: Repository<Member>,
     pub(crate) locks: LockManager,
-    /// Whether the members of the demo may sign in, with the password that everybody knows.
+    /// Whether the members of the demo may sign in, with their public password.
     pub(crate) has_demo: bool,
     pub(crate) clock: Clock,
     pub(crate) gate: Arc<Gate>,
 }
 
-/// How orders are locked. Most people who open where an order goes only look.
+/// The lock policy of orders. Most people who open the delivery address only read.
 pub(crate) fn order_policy() -> LockPolicy {
     LockPolicy::exclusive().acquiring(Acquire::OnFirstEdit)
 }
 
-/// How notes are locked. Two operators may write the note of an order at the same time; both see that.
+/// The lock policy of notes. Two operators may write the note of an order at the same time; both see that.
 pub(crate) fn note_policy() -> LockPolicy {
     LockPolicy::advisory()
 }
 
 impl Shop {
-    /// The shop in this database, which has the shop's tables already.
+    /// The shop in this database, which already has the shop's tables.
     pub fn new(db: Database) -> Self {
         Shop {
             orders: Repository::new(&db),
@@ -81,7 +81,7 @@ impl Shop {
         }
     }
 
-    /// The shop whose sessions and limits go by this clock: for tests.
+    /// Sets the clock of sessions and rate limits: for tests.
     pub fn clock(self, clock: ManualClock) -> Self {
         Shop { clock: Clock::Given(clock), ..self }
     }
@@ -91,8 +91,8 @@ impl Shop {
         self.has_demo
     }
 
-    /// Counts a lock that this member takes. Each is a row of history that is kept for a year, so nobody takes more than
-    /// hands can do.
+    /// Counts a lock of this member against the rate limit. Each is a row of history that is kept for a year, so the limit is
+    /// what a person can do by hand.
     ///
     /// # Errors
     /// [`Refusal::TooManyLocks`]
@@ -101,7 +101,7 @@ impl Shop {
         admitted.map_err(|wait| Refusal::TooManyLocks { wait })
     }
 
-    /// The shop with other locks on its orders.
+    /// Sets another lock policy for orders.
     pub fn with_order_policy(self, policy: LockPolicy) -> Self {
         Shop { locks: self.locks.with_policy("Order", policy), ..self }
     }
@@ -111,37 +111,37 @@ impl Shop {
         &self.db
     }
 
-    /// The locks, for the endpoints that open forms beat on.
+    /// The locks, for the heartbeat endpoints.
     pub fn locks(&self) -> &LockManager {
         &self.locks
     }
 }
 
-/// Why a use case did not happen. Nothing was changed.
+/// Why a use case failed. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// This is for others to do.
+    /// The member lacks the role.
     #[error("only for {needs:?}s")]
     NotAllowed {
-        /// Whose business it is.
+        /// The required role.
         needs: Role,
     },
-    /// The order's own rules are against it.
+    /// The order's own rules refuse it.
     #[error(transparent)]
     Order(OrderError),
-    /// The note cannot be like that.
+    /// The note is invalid.
     #[error(transparent)]
     Note(Invalid),
     /// The transaction was refused: not found, conflict, locked, lock lost, or the database failed.
     #[error(transparent)]
     Failed(#[from] tenure::Error),
-    /// The lock was not to be had.
+    /// The lock could not be acquired.
     #[error(transparent)]
     Lock(#[from] LockError),
     /// The lease is gone.
     #[error(transparent)]
     Lease(#[from] LeaseError),
-    /// The lease of somebody else could not be ended.
+    /// The lease of another owner could not be ended.
     #[error(transparent)]
     Break(#[from] BreakError),
     /// This member has opened too many forms in a short time.
@@ -150,13 +150,13 @@ pub enum Refusal {
         /// How long until the next one.
         wait: Duration,
     },
-    /// What is being edited could not be listed.
+    /// The leases could not be listed.
     #[error(transparent)]
     List(#[from] ListError),
 }
 
 impl Refusal {
-    /// Whether the database failed: then nothing is known of the order, and the same may be tried again.
+    /// Whether the database failed: then the outcome is unknown, and the request may be repeated.
     pub fn is_of_database(&self) -> bool {
         matches!(
             self,
@@ -168,12 +168,12 @@ impl Refusal {
         )
     }
 
-    /// Whether the request was wrong in itself: no page of ours sends it.
+    /// Whether the request itself was malformed: no page of the shop sends it.
     pub fn is_about_the_request(&self) -> bool {
         matches!(self, Refusal::Failed(tenure::Error::VersionTokenMismatch { .. }))
     }
 
-    /// The order's own refusal, if it is one.
+    /// The order's own refusal, if any.
     pub fn of_order(&self) -> Option<&OrderError> {
         match self {
             Refusal::Order(error) => Some(error),
@@ -207,13 +207,13 @@ impl Member {
         if self.role() == needs { Ok(()) } else { Err(Refusal::NotAllowed { needs }) }
     }
 
-    /// Customers see and change their own orders; operators all of them.
+    /// Customers may see and change their own orders; operators all of them.
     fn may_see(&self, order: &Order) -> bool {
         self.is_operator() || order.orderer() == self.id()
     }
 }
 
-/// To whom an order does not belong, it does not exist.
+/// For other customers an order does not exist.
 fn no_such_order(no: &OrderNo) -> Refusal {
     Refusal::Failed(tenure::Error::NotFound { aggregate: "Order".into(), id: no.to_string() })
 }

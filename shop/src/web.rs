@@ -1,4 +1,4 @@
-//! The whole web side: routes, sessions, and the headers that every answer carries.
+//! The web application: routes, sessions, and the headers of every response.
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -18,10 +18,10 @@ use crate::settings::Settings;
 use crate::use_cases::Shop;
 use crate::{pages, session};
 
-/// What every answer says, unless it says something else itself.
+/// The default headers of every response.
 const HEADERS: [(HeaderName, &str); 6] = [
-    // Pages show what is true now. A page that was left may still come back from the browser's memory; the script then asks
-    // before it lets anybody type.
+    // Pages show the current state. A left page may still return from the browser's memory; the script then checks
+    // before it allows typing.
     (CACHE_CONTROL, "no-store"),
     (
         CONTENT_SECURITY_POLICY,
@@ -50,7 +50,7 @@ pub fn app(shop: Shop, settings: Settings) -> Router {
     around(router.with_state(shop), settings)
 }
 
-/// What stands around every answer, also those that say that something went wrong.
+/// The layers around every response, including error responses.
 fn around(router: Router, settings: Settings) -> Router {
     router
         .layer(CatchPanicLayer::custom(|_| pages::failed()))
@@ -58,7 +58,7 @@ fn around(router: Router, settings: Settings) -> Router {
         .layer(TraceLayer::new_for_http())
 }
 
-/// An answer in time, and never an empty one; to those who asked for this shop.
+/// Ensures a timely, non-empty response; and only to requests for this shop's host names.
 async fn guard(State(settings): State<Settings>, mut request: Request, next: Next) -> Response {
     let https = Https(settings.https);
     request.extensions_mut().insert(https);
@@ -81,7 +81,7 @@ async fn guard(State(settings): State<Settings>, mut request: Request, next: Nex
     response
 }
 
-/// The name that was asked for; none where there is none, or more than one.
+/// The requested host name; `None` if there is none, or more than one.
 fn asked_for(parts: &Parts) -> Option<&str> {
     let mut hosts = parts.headers.get_all(HOST).iter();
     let (first, second) = (hosts.next()?.to_str().ok()?, hosts.next());

@@ -1,4 +1,4 @@
-//! What is logged of those who sign in. A program of its own: what is logged is decided once for all threads of one.
+//! The log of sign-ins. A separate program, because the log is configured once for all threads of a process.
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
@@ -13,13 +13,13 @@ use shop::Settings;
 use support::{Browser, Form, Page, Server};
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Sends the form from this address, as a proxy in front says.
+/// Sends the form from this address, by the header of a proxy.
 async fn from(browser: &Browser, address: &str, form: &Form) -> Page {
     let fields: Vec<_> = form.fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     browser.post("/sign-in", &fields, &[("x-forwarded-for", address)]).await
 }
 
-/// What is logged.
+/// The log output.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 

@@ -1,5 +1,5 @@
-//! The shop as a program, at the other end of real connections: how long they may take, how many there may be, and how it
-//! is started and ended.
+//! The shop as a program with real connections: their time limits, their maximum number, and the start
+//! and the end of the program.
 
 #![cfg(unix)]
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
@@ -19,7 +19,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Much longer than anything here takes, and much shorter than anything that is not bounded.
+/// Much longer than anything here takes, and much shorter than unlimited.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 async fn served_within(times: Times) -> Server {
@@ -30,11 +30,11 @@ fn address(server: &Server) -> &str {
     server.base.trim_start_matches("http://")
 }
 
-/// Everything that comes until the other end closes.
+/// Everything received until the other end closes.
 async fn to_the_end(mut stream: TcpStream) -> String {
     let mut answer = Vec::new();
     let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut answer)).await;
-    // A connection that is reset has ended as well.
+    // A reset connection has ended as well.
     let _ = read.expect("the connection is closed");
     String::from_utf8_lossy(&answer).into_owned()
 }
@@ -116,9 +116,9 @@ async fn only_so_many_connections_are_open_and_the_next_one_waits() {
 /// The program, until the test ends.
 struct Program {
     child: Child,
-    /// What it says later has to be read by somebody.
+    /// Its later output must be read.
     _said: BufReader<std::process::ChildStdout>,
-    /// What it has said when it was open.
+    /// Its output at startup.
     greeting: String,
     address: String,
 }
@@ -143,7 +143,7 @@ impl Program {
         assert!(told.success());
     }
 
-    /// Waits until it has ended, and says how long that took.
+    /// Waits for its exit, and returns the duration.
     fn ends(&mut self) -> Duration {
         let since = Instant::now();
         while self.child.try_wait().unwrap().is_none() {
@@ -187,7 +187,7 @@ fn shop(directory: &Path) -> Command {
     command
 }
 
-/// A command of the program, with this on its standard input: what it says, and whether it went well.
+/// A command of the program, with this standard input: its output, and whether it succeeded.
 fn run(directory: &Path, arguments: &[&str], input: &str) -> (bool, String) {
     let mut command = shop(directory);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -218,7 +218,7 @@ fn told_to_end_it_ends_within_ten_seconds_though_200_requests_are_half_sent() {
         stream.write_all(head.as_bytes()).unwrap();
         half.push(stream);
     }
-    // It has accepted them: this one came later.
+    // It has accepted them, because this one came later.
     assert!(program.get("/sign-in").starts_with("HTTP/1.1 200"));
     program.is_told("-TERM");
     let took = program.ends();

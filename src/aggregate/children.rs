@@ -1,6 +1,6 @@
 //! Collections of children: `Vec`, `BTreeMap` and `Option` of entities, at any depth.
 //!
-//! The derives only name the collections; what they mean in rows is decided here, once for all of them:
+//! The derives only name the collections; this module maps all of them to rows:
 //!
 //! | the field | the key of a child's row | its tables |
 //! |---|---|---|
@@ -12,8 +12,8 @@
 //! The rows of a child of a child start with the key of their parent. So one `select` per table loads any depth, and a
 //! save compares row by row, whatever the depth.
 //!
-//! A mapping that is written by hand may use the same collections: [`Mapping::with_children`], [`Rows::write`] and
-//! [`Rows::read`] are what the derives call.
+//! A hand-written mapping may use the same collections: the derives call [`Mapping::with_children`], [`Rows::write`] and
+//! [`Rows::read`].
 //!
 //! [`Mapping::with_children`]: crate::aggregate::mapping::Mapping::with_children
 //! [`Rows::write`]: crate::aggregate::mapping::Rows::write
@@ -79,62 +79,62 @@ use crate::aggregate::value::{Kind, RowReader, Value, ValueObject};
 /// assert_eq!((steps.columns[0].name.as_str(), tags.columns[0].name.as_str()), ("position", "tag"));
 /// ```
 ///
-/// Implement it for a collection of your own, and `#[aggregate(children, …)]` takes that as well.
+/// Implement it for your own collection to use that with `#[aggregate(children, …)]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no collection of children",
     label = "not a collection of children",
     note = "use `Vec<T>`, `Option<T>` or `BTreeMap<K, T>`, where `T` derives `Entity`, and `K` is a `ValueObject` and `Ord`"
 )]
 pub trait Children: Sized {
-    /// What it holds.
+    /// The type of its elements.
     type Entity: Entity;
 
-    /// The key that the collection brings, when its children have none: a map's key, a position.
+    /// The key that the collection provides if its children have none: a map's key, a position.
     type Key;
 
-    /// How many columns that key has. 0: it brings none.
+    /// Number of columns of that key. 0: it provides none.
     const KEY: usize;
 
-    /// How many tables it takes: its own, then those of the collections inside. Not to be changed.
+    /// Number of its tables: its own, then those of nested collections. Do not override.
     const TABLES: usize = 1 + <Self::Entity as Entity>::TABLES;
 
-    /// Why these children cannot be in this collection, if they cannot. The derives make a compile error of it.
+    /// Why these children cannot be in this collection, if so. The derives turn it into a compile error.
     const MISTAKE: Option<&'static str> = None;
 
-    /// Adds the columns of the key that it brings, [`KEY`](Self::KEY) of them. Their names are those of the declaration;
+    /// Adds the columns of the key that it provides, [`KEY`](Self::KEY) of them. Their names are those of the declaration;
     /// their paths follow the child's, as in `seats[12].hall`.
     fn key_columns(columns: &mut Vec<Column>);
 
-    /// Its children, each with the values of the key that the collection brings.
+    /// Its children, each with the values of the key that the collection provides.
     fn entries(&self) -> impl Iterator<Item = (Row, &Self::Entity)>;
 
-    /// Reads back the key that it brings.
+    /// Reads back the key that it provides.
     ///
     /// # Errors
     /// [`MappingError`] when a value does not fit.
     fn read_key(row: &mut RowReader<'_>) -> Result<Self::Key, MappingError>;
 
-    /// The collection of these children. They are in the order of the database, or, read from a revision, in any.
+    /// Builds the collection from these children. They are in the order of the database, or, read from a revision, in any.
     ///
     /// # Errors
-    /// [`MappingError`] when rows are missing, or there are too many. [`Parent::error`] names whose they are.
+    /// [`MappingError`] if rows are missing, or there are too many. [`Parent::error`] names their parent.
     fn collect(children: Vec<(Self::Key, Self::Entity)>, parent: &Parent<'_>) -> Result<Self, MappingError>;
 
-    /// Adds its table, then those of the collections inside. They are written and read in the same order. Not to be
-    /// changed, as the two below.
+    /// Adds its table, then those of nested collections. They are written and read in the same order. Do not override
+    /// this, nor the two below.
     ///
     /// # Errors
-    /// [`MappingError`] when the declaration does not fit: a wrong number of columns.
+    /// [`MappingError`] if the declaration does not fit: a wrong number of columns.
     fn add_tables(tables: &mut Tables<'_>, declared: ChildTable<'_>) -> Result<(), MappingError> {
         tables.add::<Self>(declared)
     }
 
-    /// Writes the rows of its children, and of those inside: the next collection of the parent.
+    /// Writes the rows of its children, and of nested ones: the next collection of the parent.
     fn write_rows(&self, rows: &mut ChildWriter<'_>) {
         rows.write(self);
     }
 
-    /// Reads its children, and those inside: the next collection of the parent.
+    /// Reads its children, and nested ones: the next collection of the parent.
     ///
     /// # Errors
     /// [`MappingError`] when a row does not fit the type, or two rows have one key.
@@ -143,11 +143,11 @@ pub trait Children: Sized {
     }
 }
 
-/// What the derives let the compiler check: `named` is how many columns the declaration names for the key that the
-/// collection brings, which has `width`.
+/// Compile-time checks of the derives: `named` is the number of columns that the declaration names for the key that the
+/// collection provides, which has `width`.
 ///
 /// # Panics
-/// When it was declared wrongly; at compile time, at the place of the caller.
+/// If the declaration is wrong; at compile time, at the place of the caller.
 #[track_caller]
 pub const fn check(mistake: Option<&'static str>, width: usize, named: usize) {
     if let Some(mistake) = mistake {
@@ -185,7 +185,7 @@ impl<E: Entity> Children for Vec<E> {
         if Self::KEY == 1 { i64::read(row) } else { Ok(0) }
     }
 
-    /// A gap is an error: a row was lost, or the first position is not 0, and to close it in silence would be a change
+    /// A gap is an error: a row was lost, or the first position is not 0. Closing the gap silently would be a change
     /// that nobody made.
     fn collect(mut children: Vec<(i64, E)>, parent: &Parent<'_>) -> Result<Self, MappingError> {
         if Self::KEY == 1 {
@@ -231,7 +231,7 @@ impl<K: ValueObject + Ord, E: Entity> Children for BTreeMap<K, E> {
 
     fn collect(children: Vec<(K, E)>, parent: &Parent<'_>) -> Result<Self, MappingError> {
         let (rows, map) = (children.len(), BTreeMap::from_iter(children));
-        // Their values differ, or they would have been refused as the same row; it is `Ord` that takes them for equal.
+        // Their values differ, or they would have been refused as duplicate rows; only `Ord` treats them as equal.
         match map.len() == rows {
             true => Ok(map),
             false => Err(parent.error("two rows have keys that are the same for the map")),

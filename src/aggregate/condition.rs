@@ -1,4 +1,4 @@
-//! Which aggregates a bulk change is for: conditions on the fields of the root. No I/O here.
+//! The aggregates that a bulk change selects: conditions on the fields of the root. No I/O here.
 
 use std::ops::Not;
 
@@ -7,7 +7,7 @@ use crate::aggregate::value::{Kind, Value, ValueObject};
 
 /// A condition on the fields of an aggregate's root, by field path as in `shipping.zip`.
 ///
-/// A field that is null fulfils no comparison, as in SQL; ask for it with [`is_none`](Self::is_none).
+/// A null field fulfils no comparison, as in SQL; test for it with [`is_none`](Self::is_none).
 ///
 /// ```
 /// use tenure::aggregate::Condition;
@@ -26,7 +26,7 @@ enum Node {
     Not(Box<Node>),
 }
 
-/// How a field is compared with a value.
+/// The comparison of a field with a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Comparison {
     Equal,
@@ -60,13 +60,13 @@ impl Condition {
         Condition(Node::None { path: path.into() })
     }
 
-    /// Both.
+    /// Both conditions.
     #[must_use]
     pub fn and(self, other: Condition) -> Self {
         Condition(Node::All(vec![self.0, other.0]))
     }
 
-    /// One of them, or both.
+    /// At least one of the conditions.
     #[must_use]
     pub fn or(self, other: Condition) -> Self {
         Condition(Node::Any(vec![self.0, other.0]))

@@ -1,4 +1,4 @@
-//! What a save has to write: the difference between the state that was loaded and the state now. No I/O here.
+//! What a save has to write: the difference between the loaded and the current state. No I/O here.
 
 use std::collections::HashMap;
 
@@ -8,26 +8,26 @@ use crate::aggregate::value::{Key, Value};
 /// The difference between two states of one aggregate.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Diff<'a> {
-    /// Indexes of the root's columns that changed.
+    /// Indexes of the changed columns of the root.
     pub root: Vec<usize>,
-    /// What happened to each child collection, in the order of the mapping.
+    /// The difference of each child collection, in the order of the mapping.
     pub children: Vec<ChildDiff<'a>>,
 }
 
-/// What happened to one child collection; children are matched by key.
+/// The difference of one child collection; children are matched by key.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct ChildDiff<'a> {
-    /// Keys of the rows that are gone.
+    /// Keys of the removed rows.
     pub deleted: Vec<&'a [Value]>,
-    /// Rows whose key stayed, with the indexes of the columns that changed.
+    /// Rows with an unchanged key, with the indexes of the changed columns.
     pub updated: Vec<(&'a Row, Vec<usize>)>,
     /// Rows with a new key.
     pub inserted: Vec<&'a Row>,
 }
 
 impl<'a> Diff<'a> {
-    /// Compares. The id itself cannot change: an aggregate under another id is another aggregate, so key columns of
-    /// the root are never among the changed ones and the caller checks them with [`same_id`].
+    /// Compares. The id itself cannot change: an aggregate under another id is another aggregate. So key columns of
+    /// the root are never among the changed ones, and the caller checks them with [`same_id`].
     pub(crate) fn between(mapping: &Mapping, old: &'a Rows, new: &'a Rows) -> Self {
         let children = mapping.children.iter().zip(old.children.iter().zip(&new.children));
         Diff {
@@ -51,7 +51,7 @@ impl<'a> ChildDiff<'a> {
                 diff.updated.push((row, changed(table, was, row)));
             }
         };
-        // Nearly always the same children are there, in the same order.
+        // Nearly always the same children exist in the same order.
         if old.len() == new.len() && old.iter().zip(new).all(|(was, row)| key(was) == key(row)) {
             old.iter().zip(new).for_each(|(was, row)| compare(was, row));
             return diff;
@@ -70,7 +70,7 @@ impl<'a> ChildDiff<'a> {
     }
 }
 
-/// Whether two states are of the same aggregate.
+/// Whether two states belong to the same aggregate.
 pub(crate) fn same_id(mapping: &Mapping, old: &Rows, new: &Rows) -> bool {
     old.root[..mapping.root.key] == new.root[..mapping.root.key]
 }

@@ -1,13 +1,13 @@
-//! Which tables and columns an aggregate lives in, and its state as rows.
+//! The tables and columns of an aggregate, and its state as rows.
 //!
-//! A [`Mapping`] is data: a root table, and a table per child collection. `#[derive(Aggregate)]` writes it; a mapping
-//! written by hand has the same guarantees. It is not an ORM: whole aggregates by identity, nothing more.
+//! A [`Mapping`] is data: a root table, and a table per child collection. `#[derive(Aggregate)]` generates it; a hand-written
+//! mapping has the same guarantees. It is not an ORM: it maps whole aggregates by identity, nothing more.
 //!
 //! # By hand
 //!
-//! What the derive cannot map, you write: the tables, and the state as rows and back. Here a line is an enum with data, and
-//! only a set has parts. Where only a child is special and its collection is not, implement [`Entity`](crate::Entity) by
-//! hand and keep the rest; [`children`](crate::aggregate::children) has what the derives use.
+//! Write by hand what the derive cannot map: the tables, and the state as rows and back. In this example a line is an enum with
+//! data, and only a set has parts. If only a child is special and its collection is not, implement [`Entity`](crate::Entity) by
+//! hand and keep the rest; [`children`](crate::aggregate::children) has the functions that the derives use.
 //!
 //! ```
 //! use std::sync::LazyLock;
@@ -75,7 +75,7 @@
 //!         Rows { root: vec![Value::Integer(self.no)], children: vec![lines, parts] }
 //!     }
 //!
-//!     /// Rows from the database come in the order of their keys. A part without its line is for us to find.
+//!     /// Rows from the database come in the order of their keys. A part without its line must be detected here.
 //!     fn from_rows(rows: &Rows) -> Result<Self, MappingError> {
 //!         let misfit = |table: &str| Err(MappingError::new(table, "", "the row is no line of an order"));
 //!         let [Value::Integer(no)] = rows.root[..] else { return misfit("orders") };
@@ -109,18 +109,18 @@ use sha2::{Digest, Sha256};
 
 use crate::aggregate::value::{Kind, Value};
 
-/// One column, and the field it stands for.
+/// One column, and its field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
     /// The column's name in the database.
     pub name: String,
-    /// The field's path for people, as in `shipping.address.line1`.
+    /// The field's path in messages, as in `shipping.address.line1`.
     pub path: String,
-    /// What it holds.
+    /// The kind of its values.
     pub kind: Kind,
     /// Whether it may be null.
     pub nullable: bool,
-    /// For a column of an optional value that has several: the path of the whole value. Part of it cannot be there alone.
+    /// For a column of an optional value with several columns: the path of the whole value. A part of it cannot exist alone.
     pub part_of: Option<String>,
 }
 
@@ -136,24 +136,24 @@ impl Column {
 pub struct Table {
     /// The table's name.
     pub name: String,
-    /// The field's path for people: empty for the root, `lines` for the lines of an order. For a child of a child it is
+    /// The field's path in messages: empty for the root, `lines` for the lines of an order. For a nested child it is
     /// relative to its parent: `parts`, shown as `lines[2].parts[7]`.
     pub path: String,
-    /// For a child: the columns that name the root it belongs to, in the order of the root's id columns. Not among
+    /// For a child: the columns that refer to its root, in the order of the root's id columns. They are not in
     /// `columns`, because the child does not carry them. Empty for the root.
     pub owner: Vec<String>,
-    /// For a child of a child: the collection its parent is in, by its place in [`Mapping::children`], where parents come
-    /// before their children. `None` for the root and for what belongs to the root itself.
+    /// For a nested child: the index of its parent's collection in [`Mapping::children`], where parents come
+    /// before their children. `None` for the root and its direct children.
     pub parent: Option<usize>,
-    /// The columns of the row itself. Those of a child of a child start with the columns of its parent's key.
+    /// The columns of the row itself. Those of a nested child start with the columns of its parent's key.
     pub columns: Vec<Column>,
-    /// How many of `columns`, counted from the first, identify the row within its aggregate: the root's id; the child's
-    /// key, which for a child of a child starts with its parent's. 0 for a child that there is at most one of.
+    /// How many of the first `columns` identify the row within its aggregate: the root's id; the child's
+    /// key, which for a nested child starts with its parent's. 0 for an optional child without a key.
     pub key: usize,
 }
 
 impl Table {
-    /// The same table, of which only the key is read.
+    /// The same table, reduced to its key.
     pub(crate) fn key_alone(&self) -> Table {
         let Table { name, path, owner, parent, columns, key } = self;
         let (name, path, owner) = (name.clone(), path.clone(), owner.clone());
@@ -161,10 +161,10 @@ impl Table {
     }
 }
 
-/// Where an aggregate lives.
+/// The tables of an aggregate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mapping {
-    /// The aggregate's type as people know it and as lock keys spell it: `Order`.
+    /// The aggregate's type in messages and lock keys: `Order`.
     pub name: String,
     /// The root's table.
     pub root: Table,
@@ -172,24 +172,24 @@ pub struct Mapping {
     pub version: String,
     /// A table per child collection. Children are read in the order of their keys.
     pub children: Vec<Table>,
-    /// How many past versions to keep, so that a conflict can say who changed what, and show the state as it was when
+    /// How many past versions to keep, so that a conflict can name the changes and their author, and show the state when
     /// the form was opened. 0: none are kept, and saving writes one row less.
     pub revisions: u32,
-    /// The root's columns that tell who changed the aggregate last, if it has such columns.
+    /// The audit columns of the root, if it has them.
     pub audit: Option<Audit>,
 }
 
-/// The columns of the root that every save fills in: who, when, what for. They are written by tenure and read by anybody;
-/// no field of the aggregate maps to them.
+/// The audit columns of the root, which every save sets: author, time and command. tenure writes them and anybody may read
+/// them; no field of the aggregate maps to them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Audit {
-    /// The id of who changed it ([`Owner::id`](crate::Owner)): text, may be null.
+    /// The author's id ([`Owner::id`](crate::Owner)): text, may be null.
     pub by: String,
-    /// Their name: text, may be null.
+    /// The author's name: text, may be null.
     pub by_name: String,
-    /// When, by the database's clock: an instant, as a field of type [`SystemTime`](std::time::SystemTime) is stored.
+    /// The time, by the database's clock: an instant, stored like a field of type [`SystemTime`](std::time::SystemTime).
     pub at: String,
-    /// What for, in the words of the domain: text, may be null.
+    /// The command, in the words of the domain: text, may be null.
     pub command: String,
 }
 
@@ -210,7 +210,7 @@ impl Audit {
 }
 
 impl Mapping {
-    /// Checks what SQL is going to be made of: names are letters, digits and underscores, keys are inside the columns.
+    /// Validates the names that SQL is generated from: only letters, digits and underscores, and keys within the columns.
     ///
     /// # Errors
     /// [`MappingError`] naming the table and the column.
@@ -256,7 +256,7 @@ impl Mapping {
         }
     }
 
-    /// Checks who is whose child.
+    /// Validates the parents of children.
     fn validate_depth(&self) -> Result<(), MappingError> {
         if self.root.key == 0 || self.root.parent.is_some() {
             let what = "the root needs an id of one or more columns, and is nobody's child";
@@ -284,14 +284,14 @@ impl Mapping {
         Ok(())
     }
 
-    /// How many of a table's columns are the key of the parent: 0 unless it is a child of a child.
+    /// Number of columns of a table that are the parent's key: 0 unless it is a nested child.
     pub(crate) fn inherited(&self, table: &Table) -> usize {
         table.parent.map_or(0, |parent| self.children[parent].key)
     }
 }
 
 impl Mapping {
-    /// A short text that differs when the columns differ: states that were kept can only be read by the same columns.
+    /// A short fingerprint of the columns: a stored state can only be read with the same columns.
     pub(crate) fn shape(&self) -> String {
         let mut hash = Sha256::new();
         for table in std::iter::once(&self.root).chain(&self.children) {
@@ -304,7 +304,7 @@ impl Mapping {
     }
 }
 
-/// The first name that was there before; databases fold the case of names.
+/// The first duplicate name; databases fold the case of names.
 fn twice<'a>(names: impl IntoIterator<Item = &'a String>) -> Option<&'a String> {
     let mut seen = std::collections::HashSet::new();
     names.into_iter().find(|name| !seen.insert(name.to_ascii_lowercase()))
@@ -318,7 +318,7 @@ fn is_identifier(name: &str) -> bool {
 /// The values of one row, in the order of [`Table::columns`].
 pub type Row = Vec<Value>;
 
-/// The state of one aggregate as rows: what was loaded, what shall be saved, what a conflict compares.
+/// The state of one aggregate as rows: loaded, to be saved, or compared in a conflict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rows {
     /// The root's row.
@@ -328,7 +328,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Checks what is going to be saved: every value is one that the kind of its column can hold on every database.
+    /// Validates a state before a save: each value must be storable in a column of its kind on every database.
     ///
     /// # Errors
     /// [`MappingError`] naming the table and the column.
@@ -344,7 +344,7 @@ impl Rows {
     }
 }
 
-/// What is stored and what the type expects do not fit: a schema that was changed by hand, or a mapping that was.
+/// The stored data and the type do not fit: the schema or the mapping was changed by hand.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("table `{table}`{}: {what}; compare the table with the mapping of the aggregate", in_column(.column))]
 pub struct MappingError {

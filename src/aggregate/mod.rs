@@ -1,5 +1,5 @@
-//! What an aggregate is: the traits that the derives implement, the mapping of a type to tables, the values of columns,
-//! children, and an aggregate as it was loaded. Nothing here knows of locks, transactions or a database.
+//! Aggregates: the traits that the derives implement, the mapping of a type to tables, the values of columns,
+//! children, and a loaded aggregate. Nothing here depends on locks, transactions or a database.
 
 pub mod children;
 pub(crate) mod condition;
@@ -25,7 +25,7 @@ pub use version::{InvalidVersion, Version};
 
 /// A cluster of objects that is changed as one, through its root.
 ///
-/// The domain type carries neither version nor lock: those belong to [`Loaded`], which wraps it. Derive the trait:
+/// The domain type contains neither version nor lock; [`Loaded`], which wraps it, carries them. Derive the trait:
 ///
 /// ```
 /// use tenure::{Aggregate, Entity, ValueObject};
@@ -54,40 +54,40 @@ pub use version::{InvalidVersion, Version};
 /// ```
 ///
 /// A field with `children` is one of the [`Children`] collections: a `Vec`, a `BTreeMap` or an `Option` of
-/// an [`Entity`], which may have such fields itself, to any depth. What the derive cannot map can be written by hand: see
+/// an [`Entity`], which may have such fields itself, to any depth. Write by hand what the derive cannot map: see
 /// [`mapping`].
 pub trait Aggregate: Sized + Send + Sync + 'static {
-    /// Its identity.
+    /// The type of its identity.
     type Id: AggregateId;
 
-    /// The identity of this one.
+    /// Its identity.
     fn id(&self) -> &Self::Id;
 
-    /// Where it lives; the same on every call.
+    /// Its mapping; the same on every call.
     fn mapping() -> &'static Mapping;
 
     /// Its state as rows.
     fn to_rows(&self) -> Rows;
 
-    /// The aggregate that has this state.
+    /// Builds the aggregate with this state.
     ///
     /// # Errors
-    /// [`MappingError`] when a row does not fit the type.
+    /// [`MappingError`] if a row does not fit the type.
     fn from_rows(rows: &Rows) -> Result<Self, MappingError>;
 }
 
-/// What identifies an aggregate: a value object that people can read. Its text names the aggregate in lock keys and
+/// The identity of an aggregate: a value object with a text form. Its text names the aggregate in lock keys and
 /// messages, so two ids must never print alike.
 pub trait AggregateId: ValueObject + Display + Clone + PartialEq + Send + Sync + 'static {}
 
 impl<T: ValueObject + Display + Clone + PartialEq + Send + Sync + 'static> AggregateId for T {}
 
-/// A child inside an aggregate: a line of an order, a part of a line. It lives in one of the
+/// A child inside an aggregate: a line of an order, a part of a line. It is stored in one of the
 /// [`Children`] collections of
 /// the root or of another child.
 ///
-/// Derive it. `#[aggregate(key)]` marks the fields that tell one child from another within the same parent; without such
-/// fields, the collection brings the key: the map its own, the list the position. A child may have `children` too:
+/// Derive it. `#[aggregate(key)]` marks the fields that identify a child within its parent; without such
+/// fields, the collection provides the key: a map its own, a list the position. A child may have `children` too:
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -122,7 +122,7 @@ impl<T: ValueObject + Display + Clone + PartialEq + Send + Sync + 'static> Aggre
 /// # Ok::<(), tenure::aggregate::mapping::MappingError>(())
 /// ```
 ///
-/// By hand it is a few lines, for what the derive cannot map: an enum with data, for instance. See [`children`].
+/// Implement it by hand for types that the derive cannot map, for instance an enum with data. See [`children`].
 ///
 /// [`children`]: crate::aggregate::children
 #[diagnostic::on_unimplemented(
@@ -131,10 +131,10 @@ impl<T: ValueObject + Display + Clone + PartialEq + Send + Sync + 'static> Aggre
     note = "derive `Entity` for it"
 )]
 pub trait Entity: Sized {
-    /// How many columns its own key has. 0: it has none, and the collection brings one where there may be several.
+    /// Number of columns of its own key. 0: it has none, and the collection provides one if there may be several.
     const KEY: usize;
 
-    /// How many tables its collections take, with those inside.
+    /// Number of tables of its collections, including nested ones.
     const TABLES: usize = 0;
 
     /// Adds its columns, its key first. Their paths are relative to the child.
@@ -143,7 +143,7 @@ pub trait Entity: Sized {
     /// Adds the tables of its collections.
     ///
     /// # Errors
-    /// [`MappingError`] when a declaration does not fit.
+    /// [`MappingError`] if a declaration does not fit.
     fn tables(tables: &mut Tables<'_>) -> Result<(), MappingError> {
         let _ = tables;
         Ok(())
@@ -160,7 +160,7 @@ pub trait Entity: Sized {
     /// Reads it back: its values, and its collections in the order of [`tables`](Self::tables).
     ///
     /// # Errors
-    /// [`MappingError`] when a value does not fit.
+    /// [`MappingError`] if a value does not fit.
     fn read(row: &mut RowReader<'_>, children: &mut ChildReader<'_, '_>) -> Result<Self, MappingError>;
 }
 
@@ -171,10 +171,10 @@ pub(crate) fn id_values<I: AggregateId>(id: &I) -> Vec<Value> {
     values
 }
 
-/// An aggregate together with the version it was loaded at and the state it had then.
+/// An aggregate with the version and the state that it was loaded with.
 ///
-/// It dereferences to the aggregate, so domain code does not notice it. Saving compares the state now with the state
-/// then, and writes what changed.
+/// It dereferences to the aggregate, so domain code need not know it. Saving compares the current state with the loaded
+/// one, and writes the difference.
 #[derive(Debug, Clone)]
 pub struct Loaded<A> {
     aggregate: A,
@@ -188,7 +188,7 @@ impl<A: Aggregate> Loaded<A> {
         Ok(Loaded { aggregate: A::from_rows(&rows)?, version, opened: rows, force_increment: false })
     }
 
-    /// The version it was loaded at, or saved as since.
+    /// The version that it was loaded with, or saved as since.
     pub fn version(&self) -> Version {
         self.version
     }
@@ -198,8 +198,8 @@ impl<A: Aggregate> Loaded<A> {
         self.version == version
     }
 
-    /// Makes the next save raise the version even if nothing changed: others who read this state are told that it was
-    /// relied upon.
+    /// Makes the next save raise the version even if nothing changed, so that concurrent users of this state see that it was
+    /// relied on.
     pub fn force_increment(&mut self) {
         self.force_increment = true;
     }
@@ -209,7 +209,7 @@ impl<A: Aggregate> Loaded<A> {
         self.aggregate
     }
 
-    /// The state it was loaded in.
+    /// The state that it was loaded with.
     pub(crate) fn stored(&self) -> Stored {
         Stored { version: self.version, rows: Arc::clone(&self.opened) }
     }

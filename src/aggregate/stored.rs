@@ -1,4 +1,4 @@
-//! An aggregate as a database has it.
+//! An aggregate as stored in a database.
 
 use std::sync::Arc;
 

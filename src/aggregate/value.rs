@@ -1,12 +1,12 @@
 //! Values as the databases know them, and the types that live in columns.
 //!
 //! A [`ValueObject`] occupies one column (a number, a text, a newtype, an enum) or several (an address inside an
-//! order). It knows its columns, writes itself into a row and reads itself back; it never sees SQL. Values are bound by
-//! the *kind of the column*, never by the value at hand: drivers cache statements by their text, and the first bind
-//! fixes the parameter types, so a NULL has to carry its kind as well.
+//! order). It defines its columns, writes itself into a row and reads itself back; it contains no SQL. Values are bound by
+//! the *kind of the column*, never by the value itself: drivers cache statements by their text, and the first bind
+//! fixes the parameter types, so a NULL has a kind as well.
 //!
-//! What differs is written, so each value has one form in which it is compared: an instant to the microsecond, a date in
-//! ISO 8601, a decimal and JSON by what they mean and not by how they are spelled.
+//! Saves write differences, so each value has one canonical form for comparison: an instant to the microsecond, a date in
+//! ISO 8601, a decimal and JSON by value and not by spelling.
 
 // First, because the others use its macro.
 #[macro_use]
@@ -38,7 +38,7 @@ pub use value_object::{RowReader, ValueObject};
 
 use calendar::{Day, Hour};
 
-/// What a column holds, the same on every database.
+/// The kind of a column's values, the same on every database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -70,7 +70,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether equal values are equal for every database, so that rows can be found by them. Decimals are text on SQLite,
+    /// Whether equal values are equal on every database, so that rows can be found by them. Decimals are text on SQLite,
     /// where 1.0 is not 1.00; JSON is text on MariaDB.
     pub(crate) fn identifies(self) -> bool {
         !matches!(self, Kind::Decimal | Kind::Json)
@@ -79,19 +79,19 @@ impl Kind {
 
 /// One value of one column.
 ///
-/// Two values are equal when a save need not write the one over the other: decimals are compared as numbers (`1.0` is
-/// `1.00`), JSON by its content (the order of keys does not count, `1e2` is `100`).
+/// Two values are equal if a save need not replace one with the other: decimals are compared as numbers (`1.0` is
+/// `1.00`), JSON by content (the order of keys does not count, `1e2` is `100`).
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Value {
-    /// Nothing, in a column of this kind.
+    /// NULL, in a column of this kind.
     Null(Kind),
     /// True or false.
     Bool(bool),
     /// A signed 64-bit number.
     Integer(i64),
-    /// A 64-bit floating-point number. Those that are not finite cannot be saved.
+    /// A 64-bit floating-point number. A non-finite one cannot be saved.
     Real(f64),
     /// An exact decimal number.
     Decimal(Decimal),
@@ -111,7 +111,7 @@ pub enum Value {
     DateTime(String),
     /// A time of day, always written `HH:MM:SS.ffffff`.
     Time(String),
-    /// No value for a column of this kind, and why. It cannot be saved: the save is refused with the reason.
+    /// An invalid value for a column of this kind, with the reason. A save refuses it with that reason.
     #[serde(skip)]
     Invalid(Kind, String),
 }
@@ -141,7 +141,7 @@ impl Value {
         matches!(self, Value::Null(_))
     }
 
-    /// Reads the text of a database into the one form in which values of this kind are compared; the error is for people.
+    /// Parses a database's text into the canonical form of this kind; the error is for messages.
     pub(crate) fn from_text(kind: Kind, text: &str) -> Result<Value, String> {
         match kind {
             Kind::Decimal => text.parse().map(Value::Decimal).map_err(|error: InvalidDecimal| error.to_string()),
@@ -157,13 +157,13 @@ impl Value {
         }
     }
 
-    /// A UUID as databases hand it over: its 16 bytes, or its text.
+    /// A UUID as databases return it: its 16 bytes, or its text.
     #[cfg(any(feature = "sqlite", feature = "mysql"))]
     pub(crate) fn from_uuid(stored: &[u8]) -> Result<Value, String> {
         uuid::from_stored(stored).map(Value::Uuid)
     }
 
-    /// Whether a column of this kind can hold it on every database; if not, why, for people.
+    /// Whether a column of this kind can store it on every database; if not, the reason for messages.
     pub(crate) fn check(&self, kind: Kind) -> Result<(), String> {
         match self {
             Value::Invalid(_, why) => Err(why.clone()),
@@ -189,7 +189,7 @@ impl PartialEq for Value {
             (Value::Null(a), Value::Null(b)) => a == b,
             (Value::Bool(a), Value::Bool(b)) => a == b,
             (Value::Integer(a), Value::Integer(b)) | (Value::Timestamp(a), Value::Timestamp(b)) => a == b,
-            // Or what is not a number would differ from itself, and be written by every save.
+            // Otherwise NaN would differ from itself, and every save would write it.
             (Value::Real(a), Value::Real(b)) => a == b || (a.is_nan() && b.is_nan()),
             (Value::Decimal(a), Value::Decimal(b)) => a == b,
             (Value::Text(a), Value::Text(b))
@@ -205,7 +205,7 @@ impl PartialEq for Value {
     }
 }
 
-/// For people: the value as a form or a conflict page would show it. `Null` is the empty string; bytes are hexadecimal;
+/// The value as a form or a conflict page shows it. `Null` is the empty string; bytes are hexadecimal;
 /// an instant is in ISO 8601 and UTC, as in `2026-11-20T10:00:00Z`.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

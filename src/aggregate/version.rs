@@ -1,9 +1,9 @@
-//! The version of an aggregate: how often it was saved.
+//! The version of an aggregate: the number of its saves.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Which save of an aggregate this is: 1 after the insert, one more with every save that changed something.
+/// The version of an aggregate: 1 after the insert, one more with every save that changed something.
 ///
 /// It travels with forms, as a hidden field, and with HTTP as the strong `ETag "v7"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,7 +16,7 @@ impl Version {
     /// The version with this number.
     ///
     /// # Errors
-    /// [`InvalidVersion`] when the number is not positive: no aggregate ever had it.
+    /// [`InvalidVersion`] if the number is not positive: no aggregate ever had it.
     pub fn new(number: i64) -> Result<Self, InvalidVersion> {
         if number < 1 {
             return Err(InvalidVersion(number.to_string()));
@@ -32,13 +32,13 @@ impl Version {
     /// The version of a new aggregate: the first, or the next one after that of an aggregate that was deleted under its id.
     ///
     /// # Errors
-    /// [`InvalidVersion`] when there is no number after that one.
+    /// [`InvalidVersion`] if there is no higher number.
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) fn after_removed(removed: Option<i64>) -> Result<Self, InvalidVersion> {
         removed.map_or(Ok(Version::FIRST), |removed| Version::new(removed.wrapping_add(1)))
     }
 
-    /// The version after the next save; none after the highest that there is.
+    /// The version after the next save; `None` after the highest number.
     pub(crate) fn next(self) -> Option<Version> {
         self.0.checked_add(1).map(Version)
     }
@@ -50,7 +50,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// Reads a version as a form sends it: a positive number in decimal digits, nothing around it.
+/// Parses a version from a form: a positive number in decimal digits, nothing around it.
 impl FromStr for Version {
     type Err = InvalidVersion;
 
@@ -63,7 +63,7 @@ impl FromStr for Version {
     }
 }
 
-/// Not a version of anything. Never treat it as "no version given": that would switch the check off.
+/// The text is not a version. Never treat it as "no version given": that would disable the check.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a version: a version is a whole number from 1; load the form again to get the current one")]
 pub struct InvalidVersion(String);

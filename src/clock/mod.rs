@@ -1,7 +1,7 @@
-//! Time comes from the database, never from the application: one clock for all who compete for a lock.
+//! Time comes from the database, never from the application: all competitors for a lock use one clock.
 //!
-//! Durations travel, instants don't. For tests there is a clock that stands still until it is moved, and that the
-//! database is told to go by.
+//! Durations cross the interface, instants don't. Tests have a clock that stands still until it is moved, and the
+//! database uses it instead of its own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -26,7 +26,7 @@ impl ManualClock {
         ManualClock(Arc::new(AtomicI64::new(to_micros(SystemTime::now()) / 1000)))
     }
 
-    /// What it shows, to the millisecond.
+    /// The time that it shows, to the millisecond.
     pub fn now(&self) -> SystemTime {
         from_millis(self.millis())
     }
@@ -36,7 +36,7 @@ impl ManualClock {
         self.0.fetch_add(millis(by), Ordering::SeqCst);
     }
 
-    /// Sets it, forward or backward, to the millisecond: what the clock of a database's host does when it is corrected.
+    /// Sets it, forward or backward, to the millisecond, like a correction of the clock of a database's host.
     pub fn set(&self, to: SystemTime) {
         self.0.store(to_micros(to).div_euclid(1000), Ordering::SeqCst);
     }
@@ -52,7 +52,7 @@ impl Default for ManualClock {
     }
 }
 
-/// Milliseconds of a duration; what does not fit is as long as can be.
+/// Milliseconds of a duration, saturating.
 pub(crate) fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
@@ -62,7 +62,7 @@ pub(crate) fn from_millis(millis: i64) -> SystemTime {
     from_micros(millis.saturating_mul(1000))
 }
 
-/// How long it is from `now` until then, both in milliseconds since 1970; nothing if that is over.
+/// The time from `now` until then, both in milliseconds since 1970; zero if it has passed.
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub(crate) fn until(then: i64, now: i64) -> Duration {
     Duration::from_millis(u64::try_from(then.saturating_sub(now)).unwrap_or(0))

@@ -1,23 +1,23 @@
-//! Where a page of a list ended, as a text that can travel in a URL. No I/O here.
+//! Where a page of a list ended, as a text for URLs. No I/O here.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::lease::LockKey;
 
-/// The place after the last entry of a page: give it to the same list to get the next one.
+/// The position after the last entry of a page: pass it to the same list to get the next page.
 ///
-/// It names an entry and not a number of entries, so what comes and goes meanwhile moves nothing: what was there all the
-/// time is neither skipped nor shown twice. Its text is opaque; nothing in it is secret, and nobody is let in by it.
+/// It identifies an entry, not an offset, so entries that are added or removed meanwhile shift nothing: an entry that exists the
+/// whole time is neither skipped nor shown twice. Its text is opaque, contains no secret, and grants no access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cursor(pub(crate) Place);
 
 /// The last entry of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// Of what is held, by since when, and then by key.
+    /// Of held leases: acquisition time, then key.
     Held { since: i64, key: LockKey, generation: i64 },
-    /// Of how leases ended: when (or of one key: which generation), and the hash of a lock id that holds nothing any more.
+    /// Of ended leases: end time (or of one key: the generation), and the hash of a lock id that holds nothing any more.
     Past { at: i64, lock: Vec<u8> },
 }
 
@@ -67,7 +67,7 @@ fn place(text: &str) -> Option<Place> {
     }
 }
 
-/// Not the text of a place in a list.
+/// The text is not a cursor of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("this is no place in a list; begin with the first page")]
 pub struct InvalidCursor;

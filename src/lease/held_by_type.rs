@@ -1,14 +1,14 @@
-//! How much is held, by aggregate type.
+//! Number of held leases by aggregate type.
 
 use std::time::Duration;
 
-/// What is held of one aggregate type.
+/// The held leases of one aggregate type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldByType {
     /// The aggregate's type.
     pub kind: String,
-    /// How many leases are alive.
+    /// Number of live leases.
     pub count: u64,
-    /// How long the longest-held of them has been held, by the database's clock.
+    /// Age of the longest-held lease, by the database's clock.
     pub oldest: Duration,
 }

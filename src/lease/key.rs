@@ -1,12 +1,12 @@
-//! What is locked.
+//! The key of a lock.
 
 use std::fmt;
 
 use super::{NOT_PLAIN, Printable, is_plain};
 use crate::aggregate::Aggregate;
 
-/// What is locked: an aggregate's type and id. Both are compared byte by byte, in any script and length up to the limits, and
-/// without control characters.
+/// The key of a lock: an aggregate's type and id. Both are compared byte by byte. Any script is allowed, up to the length limits,
+/// but no control characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LockKey {
     kind: String,
@@ -14,18 +14,18 @@ pub struct LockKey {
 }
 
 impl LockKey {
-    /// The longest type, in bytes.
+    /// The maximum length of a type, in bytes.
     pub const MAX_TYPE_BYTES: usize = 255;
-    /// The longest id, in bytes: 255 characters of any script fit.
+    /// The maximum length of an id, in bytes: 255 characters of any script fit.
     pub const MAX_ID_BYTES: usize = 1_024;
 
-    /// The key of the aggregate with this type and id. Limits are checked when it is used, see
+    /// The key of the aggregate with this type and id. The limits are checked when the key is used, see
     /// [`LockError::InvalidKey`](crate::error::LockError::InvalidKey).
     pub fn new(kind: impl Into<String>, id: impl Into<String>) -> Self {
         LockKey { kind: kind.into(), id: id.into() }
     }
 
-    /// The key of an aggregate that is mapped: its name and the text of its id.
+    /// The key of a mapped aggregate: its name and the text of its id.
     pub fn of<A: Aggregate>(id: &A::Id) -> Self {
         LockKey::new(A::mapping().name.as_str(), id.to_string())
     }
@@ -40,7 +40,7 @@ impl LockKey {
         &self.id
     }
 
-    /// What is wrong with it, if anything.
+    /// Why the key is invalid, if it is.
     pub(crate) fn problem(&self) -> Option<&'static str> {
         if self.kind.is_empty() || self.id.is_empty() {
             return Some("type and id must not be empty");
@@ -52,7 +52,7 @@ impl LockKey {
     }
 }
 
-/// For messages: `Order 1234`. What is not printable is escaped.
+/// For messages: `Order 1234`. Non-printable characters are escaped.
 impl fmt::Display for LockKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", Printable(&self.kind), Printable(&self.id))

@@ -1,10 +1,10 @@
-//! How much of the lock table one person may take up. No I/O here.
+//! Quotas of one owner in the lock table. No I/O here.
 
 use std::fmt;
 use std::time::Duration;
 
-/// Limits that keep one person, or one program that runs wild, from taking up the lock table. They are the application's:
-/// the same for all types of aggregates, and for all processes if all set the same.
+/// Limits that prevent one person, or one faulty program, from filling the lock table. The application sets them; they apply to
+/// all types of aggregates, and across processes if all processes set the same.
 ///
 /// ```
 /// use tenure::lease::Limits;
@@ -12,15 +12,15 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The most locks that one owner holds at once, of all types: 1,000. Exact within a process where it is 100 or less;
-    /// above that a process asks the database only after every half of it that it granted to one owner, so that
-    /// whoever is far from it pays nothing: then each further process may have granted half of it unseen.
+    /// The most locks that one owner holds at once, over all types: 1,000. Exact within a process up to 100.
+    /// Above that, a process queries the database only after it granted half of the limit to one owner, so that
+    /// owners far below the limit cost nothing; each further process may then have granted another half.
     pub locks_per_owner: u32,
-    /// The most people who ask for one lock: 100. Two who ask at the very same moment may make it one more.
+    /// The most requesters of one lock: 100. Two concurrent requests may exceed it by one.
     pub askers_per_lock: u32,
-    /// The most waits of one owner at once: 100.
+    /// The most concurrent waits of one owner: 100.
     pub waits_per_owner: u32,
-    /// The longest that anybody waits for a lock: 5 minutes.
+    /// The longest wait for a lock: 5 minutes.
     pub longest_wait: Duration,
 }
 
@@ -50,7 +50,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// What is reached, and what to do next.
+    /// The limit that was reached, and what to do next.
     pub(crate) fn says(self, most: u64) -> impl fmt::Display {
         fmt::from_fn(move |f| match self {
             Limit::LocksPerOwner => {

@@ -1,4 +1,4 @@
-//! What lists of locks are made of: what is held now, and how leases ended. No I/O here.
+//! Entries of the lists of locks: held leases and ended leases. No I/O here.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,12 +11,12 @@ use crate::lease::{Holder, LeaseLossReason, LockKey, Owner};
 pub struct Page<T> {
     /// The entries, in the order of the list.
     pub items: Vec<T>,
-    /// Where the next page begins; `None`: this was the last one.
+    /// Where the next page begins; `None`: this is the last page.
     pub next: Option<Cursor>,
 }
 
 impl<T> Page<T> {
-    /// The page of at most `limit` entries, of which one more was asked for, to see whether there are more.
+    /// The page of at most `limit` entries. The caller queried one entry more, to detect a next page.
     pub(crate) fn cut(mut items: Vec<T>, limit: u32, place: impl FnOnce(&T) -> Place) -> Self {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let more = items.len() > limit;
@@ -26,76 +26,76 @@ impl<T> Page<T> {
     }
 }
 
-/// What a lease in the list is.
+/// The state of a listed lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LeaseState {
-    /// Alive.
+    /// Live.
     Held,
-    /// Handed over: the key is kept for its owner, who has not taken it yet.
+    /// Handed over: reserved for its owner, who has not acquired it yet.
     Reserved,
-    /// It ran out, and nobody took the key since: the next one gets it, and its holder may be able to resume it.
+    /// It expired, and nobody acquired the key since: the next request gets it, and its holder may be able to resume it.
     RanOut,
 }
 
-/// An entry of the list of what is held.
+/// An entry of the list of held leases. It contains everything of its [`Holder`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// Who holds it, or held it last.
+    /// Its present or last holder.
     pub holder: Holder,
-    /// What it is.
+    /// Its state.
     pub state: LeaseState,
 }
 
-/// How a lease ended: an entry of the history.
+/// An ended lease: an entry of the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastLease {
-    /// What was locked.
+    /// The lock's key.
     pub key: LockKey,
-    /// Who held it.
+    /// The former holder.
     pub owner: Owner,
-    /// Which change of hands it was.
+    /// Its generation.
     pub generation: i64,
-    /// Since when, by the database's clock.
+    /// When it was acquired, by the database's clock.
     pub since: SystemTime,
-    /// Until when.
+    /// When it ended.
     pub ended_at: SystemTime,
-    /// How it ended, and who had to do with it.
+    /// How it ended, and by whom.
     pub why: LeaseLossReason,
-    /// Who got the lock next, if anybody did and it is still known. Never for advisory locks, which others hold beside.
+    /// The next holder, if there was one and it is still known. Never for advisory locks, which several owners hold at once.
     pub next: Option<Successor>,
 }
 
-/// Who got a lock after somebody else.
+/// The owner who acquired a lock next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Successor {
-    /// Who.
+    /// The owner.
     pub owner: Owner,
-    /// Their change of hands.
+    /// The generation of their lease.
     pub generation: i64,
-    /// Since when, by the database's clock.
+    /// When they acquired it, by the database's clock.
     pub since: SystemTime,
 }
 
-/// What is asked of the list of what is held.
+/// A query of the list of held leases.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ListQuery {
     pub kind: Option<String>,
     pub owner: Option<String>,
-    /// `None`: whatever is in the way of others.
+    /// `None`: every lease that blocks others.
     pub state: Option<LeaseState>,
     pub presence: Option<Presence>,
-    /// The types whose heartbeats do not come as usual: how often.
+    /// The types with a non-default heartbeat, and its interval.
     pub heartbeats: Vec<(String, Duration)>,
     pub held_for: Duration,
     pub after: Option<Place>,
     pub limit: u32,
 }
 
-/// What is asked of the history.
+/// A query of the history.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HistoryQuery {
-    /// Then by its generations instead of when they ended.
+    /// If set, ordered by generation instead of end time.
     pub key: Option<LockKey>,
     pub kind: Option<String>,
     pub owner: Option<String>,
@@ -103,7 +103,7 @@ pub(crate) struct HistoryQuery {
     pub limit: u32,
 }
 
-/// A row of the history, with its place.
+/// A row of the history, with its position.
 #[derive(Debug)]
 pub(crate) struct PastRow {
     pub past: PastLease,

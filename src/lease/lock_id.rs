@@ -8,24 +8,24 @@ use sha2::{Digest, Sha256};
 
 use super::LockKey;
 
-/// How many bytes in front tell when it was made, in milliseconds since 1970.
+/// Number of leading bytes with the creation time, in milliseconds since 1970.
 const TIME: usize = 6;
 
-/// The secret that holds a lease: 26 random bytes behind the moment in which it was made (as in a UUID of version 7), one per
-/// acquisition, made by the client.
+/// The secret that holds a lease: the creation time (as in a UUID of version 7), then 26 random bytes. The client creates one per
+/// acquisition.
 ///
-/// Because the client makes it, a try that is repeated after a lost answer gets the same lease. It is a bearer secret:
+/// Because the client creates it, a request that is repeated after a lost response gets the same lease. It is a bearer secret:
 /// put it into a hidden form field or a request body, never into a URL or a log. `Debug` does not show it and there is
-/// no `Display`; [`reveal`](LockId::reveal) is the one way to its text.
+/// no `Display`; only [`reveal`](LockId::reveal) returns its text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct LockId([u8; 32]);
 
 impl LockId {
-    /// A new one, from the operating system's random source. This host's clock is in it, and nothing goes by that: it puts lock
-    /// ids that are made one after the other beside each other in the indexes of the database.
+    /// A new lock id, from the operating system's random source. It contains this host's time, which decides nothing: it only
+    /// keeps lock ids that are created one after the other adjacent in the database's indexes.
     ///
     /// # Panics
-    /// When the operating system has no randomness to give; there is nothing safe to go on with.
+    /// If the operating system provides no randomness, because no lock id would be safe then.
     pub fn random() -> Self {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
@@ -39,7 +39,7 @@ impl LockId {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The lock id of one member of a set that this secret holds. It tells nothing of the secret, nor of the other members.
+    /// The lock id of one member of a set that this secret holds. It reveals neither the secret nor the other members.
     pub(crate) fn of_member(&self, key: &LockKey) -> LockId {
         let kind_bytes = u64::try_from(key.kind().len()).unwrap_or(u64::MAX).to_be_bytes();
         let member = Sha256::new().chain_update(b"tenure: member of a set of leases").chain_update(self.0);
@@ -47,13 +47,13 @@ impl LockId {
         LockId(self.dated(member.into()))
     }
 
-    /// What is stored: the SHA-256 of it, with the moment in front that is in front of itself. Whoever reads the table cannot act
-    /// as the holder. In a random order, the history's index of millions would be another page for each release.
+    /// The stored form: its SHA-256, prefixed with the creation time. A reader of the table cannot act as the holder. In a random
+    /// order, each release would touch another page of the history's index.
     pub(crate) fn hash(&self) -> [u8; 32] {
         self.dated(Sha256::digest(self.0).into())
     }
 
-    /// With the moment in front in which this was made.
+    /// Replaces the first bytes by the creation time of this lock id.
     fn dated(&self, mut bytes: [u8; 32]) -> [u8; 32] {
         bytes[..TIME].copy_from_slice(&self.0[..TIME]);
         bytes
@@ -82,7 +82,7 @@ impl FromStr for LockId {
     }
 }
 
-/// Not the text of a lock id. The text itself is not repeated: it may be somebody's secret, mistyped.
+/// The text is not a lock id. The error does not repeat it: it may be a mistyped secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("this is not a lock id: a lock id has 64 hexadecimal digits; open the form again to get a lock")]
 pub struct InvalidLockId;

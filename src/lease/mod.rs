@@ -1,9 +1,9 @@
-//! Leases, the offline pessimistic locks: what is locked, by whom, until when, why a lock is gone, and who asks for it. No I/O
-//! here; [`LockManager`](crate::LockManager) grants them.
+//! Leases, the offline pessimistic locks: key, owner, expiry, the reason of a loss, and transfer requests. No I/O
+//! here; [`LockManager`](crate::LockManager) grants leases.
 //!
-//! A lease is held by whoever knows its [`LockId`]. The id is a secret of one tab of one person, made by the client and
-//! stored only as a hash; everybody else sees the [`Holder`] and the generation, a number that rises with every change
-//! of hands and never falls (the fencing number).
+//! The owner of a [`LockId`] holds the lease. The id is a secret of one tab of one person, created by the client and
+//! stored only as a hash; everybody else sees the [`Holder`] and the generation, a number that rises with every new
+//! holder and never falls (the fencing number).
 
 pub(crate) mod cursor;
 mod held_by_type;
@@ -39,24 +39,24 @@ pub use presence::{Heartbeat, Presence};
 pub(crate) use text::{NOT_PLAIN, Printable, is_plain};
 pub use transfer::{TransferReply, TransferRequest};
 
-/// The person (or job) a lock belongs to, or who made a change: an id that the application knows, and a name to show.
+/// The owner of a lock, or the author of a change: a person or a job, with an id that the application knows and a display name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Owner {
     /// The application's id: a login, an account number.
     pub id: String,
-    /// What other people are shown.
+    /// The name that other people see.
     pub name: String,
-    /// What they are here: a department, a function. Where a policy hides names, it may show this.
+    /// Their role: a department, a function. A policy that hides names may show it.
     pub role: Option<String>,
 }
 
 impl Owner {
-    /// The owner with this id, shown by this name.
+    /// The owner with this id and display name.
     pub fn new(id: impl Into<String>, name: impl Into<String>) -> Self {
         Owner { id: id.into(), name: name.into(), role: None }
     }
 
-    /// As what others are shown them where a policy says [`ShowOwner::ByRole`]: `Warehouse`.
+    /// Sets the role that others see where a policy says [`ShowOwner::ByRole`]: `Warehouse`.
     pub fn in_role(mut self, role: impl Into<String>) -> Self {
         self.role = Some(role.into());
         self
@@ -69,7 +69,7 @@ impl fmt::Display for Owner {
     }
 }
 
-/// A lock that is held: what `try_lock` gives and the other operations confirm.
+/// A held lock: `try_lock` returns it and the other operations confirm it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     pub(crate) id: LockId,
@@ -82,46 +82,46 @@ impl Lease {
         &self.id
     }
 
-    /// Its holder, as everybody may see them: key, owner, generation and times.
+    /// Its holder, as everybody may see it: key, owner, generation and times.
     pub fn holder(&self) -> &Holder {
         &self.holder
     }
 }
 
-/// Who holds a lock, as everybody may see it.
+/// The publicly visible state of a held lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
-    /// What is locked.
+    /// The key of the lock.
     pub key: LockKey,
-    /// Who holds it.
+    /// The owner.
     pub owner: Owner,
-    /// Which change of hands this is: the fencing number.
+    /// The generation of the lease: the fencing number.
     pub generation: i64,
-    /// Since when, by the database's clock.
+    /// When it was acquired, by the database's clock.
     pub since: SystemTime,
-    /// The last sign of life, by the database's clock.
+    /// The last heartbeat, by the database's clock.
     pub last_active: SystemTime,
-    /// The last time that the person did something, by the database's clock, as far as the signs of life told.
+    /// The person's last input, by the database's clock, as far as heartbeats reported it.
     pub last_input: SystemTime,
-    /// How long it lasts from now without another sign of life. Count down from this; never compare `since` with a
+    /// The time until it expires without another heartbeat. Count down from this; never compare `since` with a
     /// clock of your own.
     pub remaining: Duration,
-    /// How long it lasts without a sign of life at all. Zero where the key is kept for somebody who has not come yet.
+    /// The time to live after a heartbeat. Zero for a reservation that its recipient has not acquired yet.
     pub ttl: Duration,
-    /// How long ago the last input was, when this was answered.
+    /// The time since the last input, at the time of this response.
     pub idle: Duration,
-    /// How long ago the last sign of life was, when this was answered.
+    /// The time since the last heartbeat, at the time of this response.
     pub silent: Duration,
     /// Whether others may hold it as well, to read: see [`LockManager::try_lock_shared`](crate::LockManager::try_lock_shared).
     pub shared: bool,
-    /// How often there should be a sign of life.
+    /// The expected interval of heartbeats.
     pub(crate) heartbeat: Duration,
-    /// How its owner is shown to others.
+    /// The visibility of the owner to others.
     pub(crate) shown: ShowOwner,
 }
 
 impl Holder {
-    /// Whoever holds it alone may save under it.
+    /// Only an exclusive holder may save under the lease.
     pub(crate) fn may_save(self) -> Result<Self, NoLock> {
         match self.shared {
             true => Err(NoLock { key: Some(self.key), why: LeaseLossReason::SharedOnly, held_now: None }),
@@ -129,7 +129,7 @@ impl Holder {
         }
     }
 
-    /// Of this key, and nothing known yet.
+    /// A blank holder of this key.
     pub(crate) fn to_be(key: LockKey) -> Self {
         Holder {
             key,

@@ -1,23 +1,23 @@
-//! Why a lock id holds nothing.
+//! Why a lock id holds no lease.
 
 use std::fmt;
 use std::time::SystemTime;
 
 use super::{Holder, LockKey, Owner, Printable};
 
-/// The lock id that was shown holds nothing (any more): [`LeaseLossReason`] tells.
+/// The presented lock id holds no lease (any more): [`LeaseLossReason`] says why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoLock {
-    /// What it was a lock of, if that is known.
+    /// The key of its lock, if known.
     pub key: Option<LockKey>,
-    /// Why it holds nothing.
+    /// Why it holds no lease.
     pub why: LeaseLossReason,
-    /// Who holds the lock now, if anybody does.
+    /// The present holder of the lock, if any.
     pub held_now: Option<Holder>,
 }
 
 impl LeaseLossReason {
-    /// What the history says: how a lease ended, and who had to do with it.
+    /// From the history: how a lease ended, and by whom.
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) fn recorded(
         how: &str,
@@ -35,7 +35,7 @@ impl LeaseLossReason {
         }
     }
 
-    /// How a lease ended that nobody ended.
+    /// How an expired lease ended.
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) fn ran_out(at: SystemTime, ran_out: RanOut) -> Self {
         match ran_out {
@@ -46,21 +46,21 @@ impl LeaseLossReason {
     }
 }
 
-/// What moved the expiry of a lease that ran out.
+/// The cause of an expiry.
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RanOut {
-    /// Its last sign of life.
+    /// No heartbeat.
     Silent,
-    /// Its last input.
+    /// No input.
     Idle,
-    /// Its absolute limit.
+    /// The absolute limit.
     Limited,
 }
 
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 impl RanOut {
-    /// Beyond the absolute limit nothing could have kept it alive, input or none.
+    /// At the absolute limit nothing could have kept it alive, with or without input.
     pub(crate) fn of(idle: bool, limited: bool) -> Self {
         match (limited, idle) {
             (true, _) => RanOut::Limited,
@@ -70,63 +70,63 @@ impl RanOut {
     }
 }
 
-/// Why a lock id holds nothing.
+/// Why a lock id holds no lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LeaseLossReason {
-    /// Nobody ever got a lock with this id, or it ended so long ago that it was swept.
+    /// No lease ever had this lock id, or it ended so long ago that it was swept.
     Unknown,
-    /// No sign of life came in time.
+    /// No heartbeat came in time.
     Expired {
-        /// When it ran out.
+        /// When it expired.
         at: SystemTime,
     },
-    /// Nobody did anything in the form for as long as the policy allows, though it was open. It can be resumed.
+    /// The person gave no input for as long as the policy allows, though the form was open. It can be resumed.
     IdleLimitReached {
-        /// When it ran out.
+        /// When it expired.
         at: SystemTime,
     },
-    /// It was held for as long as it may be at all, and ran out: it cannot be resumed.
+    /// It reached its absolute limit and expired: it cannot be resumed.
     LimitReached {
-        /// Until when it could have been kept alive.
+        /// The absolute limit.
         at: SystemTime,
     },
-    /// It was given back.
+    /// The holder released it.
     Released {
         /// When.
         at: SystemTime,
     },
-    /// Somebody with the right to do so ended it.
+    /// An authorized person ended it.
     Broken {
-        /// Who.
+        /// Who ended it.
         by: Owner,
         /// When.
         at: SystemTime,
         /// The reason given.
         reason: String,
     },
-    /// Somebody with the right to do so took it over: it is theirs now.
+    /// An authorized person took it over and holds it now.
     TakenOver {
-        /// Who.
+        /// The new holder.
         by: Owner,
         /// When.
         at: SystemTime,
         /// The reason given.
         reason: String,
     },
-    /// Its holder handed it over to somebody who had asked for it.
+    /// Its holder handed it over to a requester.
     HandedOver {
-        /// To whom.
+        /// The recipient.
         to: Owner,
         /// When.
         at: SystemTime,
     },
-    /// It is a lock of somebody else: a lock id is necessary, but not sufficient. Nothing else is told about it: not of what, not who
-    /// holds it, not until when.
+    /// It is a lock of another owner: a lock id is necessary, but not sufficient. Nothing else is revealed about that lock: not
+    /// its key, not its holder, not its expiry.
     NotYours,
-    /// It is a lock of another aggregate than the one that is being saved.
+    /// It is a lock of another aggregate than the one being saved.
     OtherAggregate,
-    /// It is held together with others, to read: it does not allow to save.
+    /// It is a shared lease for reading, and permits no save.
     SharedOnly,
 }
 

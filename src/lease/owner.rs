@@ -1,24 +1,24 @@
-//! Which owners can hold a lock.
+//! Validation of owners.
 
 use super::{NOT_PLAIN, Owner, Printable, is_plain};
 
-/// An owner who cannot hold a lock, ask for one, or end one: without an id, or with an id or a name beyond the limits.
+/// An invalid owner, who cannot hold, request or end a lock: the id is empty, or the id or name exceeds the limits.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("invalid lock owner `{}`: {problem}; give the id by which the application knows them", Printable(owner))]
 pub struct InvalidOwner {
     /// The owner's id, cut to a readable length.
     pub owner: String,
-    /// What is wrong with it.
+    /// Why the owner is invalid.
     pub problem: &'static str,
 }
 
 impl Owner {
-    /// The longest id of who has to do with locks, in bytes.
+    /// The maximum length of an owner's id, in bytes.
     pub const MAX_ID_BYTES: usize = 255;
-    /// The longest name, in characters of any script.
+    /// The maximum length of a name, in characters of any script.
     pub const MAX_NAME_CHARS: usize = 255;
 
-    /// Whether they can hold a lock.
+    /// Whether the owner is valid.
     pub(crate) fn check(&self) -> Result<(), InvalidOwner> {
         let problem = match self {
             Owner { id, .. } if id.is_empty() => "the id is empty",
@@ -36,8 +36,8 @@ impl Owner {
     }
 }
 
-/// The id, as the database may be asked about it. What cannot be anybody's id becomes one that is longer than any, because
-/// not every database takes every text, and one that does not would fail whoever asks at the same moment.
+/// The id in a form that any database accepts. An invalid id becomes one that is longer than any valid id, because some databases
+/// reject some texts, and a rejected one would fail the other requests of its batch.
 pub(crate) fn askable(owner_id: &str) -> String {
     match Owner::new(owner_id, "").check() {
         Ok(()) => owner_id.to_owned(),

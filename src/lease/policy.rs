@@ -1,9 +1,9 @@
-//! What locks of one aggregate type are like.
+//! The lock policy of one aggregate type.
 
 use std::time::Duration;
 
-/// How the locks of one aggregate type behave: exclusive, shared or advisory; how long without a sign of life, without
-/// input, at all; when a form takes them, and what others are told of who holds them.
+/// How the locks of one aggregate type behave: exclusive, shared or advisory; their time to live, idle limit and absolute limit;
+/// when a form acquires them; and the visibility of the holder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LockPolicy {
     pub(crate) ttl: Duration,
@@ -16,41 +16,41 @@ pub struct LockPolicy {
     pub(crate) shown: ShowOwner,
 }
 
-/// When a form takes the lock.
+/// When a form acquires the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Acquire {
-    /// When it is opened: who opens it means to change something.
+    /// When it is opened, for a form that is opened to change something.
     #[default]
     OnOpen,
-    /// With the first change: most who open it only look.
+    /// With the first change, for a form that most people open to read.
     OnFirstEdit,
 }
 
-/// What other people are told of who holds a lock. The holder always sees themselves, and so does an operator, see
+/// The visibility of a holder to other people. Holders always see themselves, and operators see everybody, see
 /// [`LockManager::list`](crate::LockManager::list).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ShowOwner {
-    /// Their id and their name.
+    /// Id and name.
     #[default]
     ByName,
-    /// Only their role, see [`Owner::in_role`](crate::Owner::in_role); nothing of those who have none.
+    /// Only the role, see [`Owner::in_role`](crate::Owner::in_role); nothing if there is none.
     ByRole,
-    /// That there is somebody.
+    /// Only that the lock is held.
     Anonymous,
 }
 
 impl LockPolicy {
-    /// The shortest time to live: three heartbeats of a tab that may beat once a second.
+    /// The shortest time to live: three heartbeats of a tab at one per second.
     pub const SHORTEST_TTL: Duration = Duration::from_secs(3);
-    /// The longest time to live: a lock that outlives its tab by more than a day helps nobody.
+    /// The longest time to live: a lock that outlives its tab by more than a day has no use.
     pub const LONGEST_TTL: Duration = Duration::from_secs(24 * 3600);
 
-    /// One holder at a time, 5 minutes without a sign of life, 12 hours at most: the default of every type.
+    /// One holder at a time, 5 minutes without a heartbeat, 12 hours at most: the default of every type.
     ///
-    /// Five minutes because browsers wake the timers of a hidden tab once a minute at best: a beat that is due every
-    /// 60 s may come after 120 s, and one may be lost on the way.
+    /// Five minutes, because browsers wake the timers of a hidden tab once a minute at best: a heartbeat that is due every
+    /// 60 s may come after 120 s, and one may be lost.
     pub const fn exclusive() -> Self {
         LockPolicy {
             ttl: Duration::from_secs(300),
@@ -64,13 +64,13 @@ impl LockPolicy {
         }
     }
 
-    /// As [`exclusive`](Self::exclusive), but several people may hold it together to read what is not to change meanwhile:
-    /// see [`LockManager::try_lock_shared`](crate::LockManager::try_lock_shared). Whoever means to change it has to hold it alone.
+    /// As [`exclusive`](Self::exclusive), but several people may hold it together to read, while nobody changes the aggregate:
+    /// see [`LockManager::try_lock_shared`](crate::LockManager::try_lock_shared). A change requires the exclusive lock.
     pub const fn shared() -> Self {
         LockPolicy { shared: true, ..Self::exclusive() }
     }
 
-    /// Everybody gets a lease, and everybody is told of the others; the version decides when they save.
+    /// Everybody gets a lease and sees the other holders; the version decides at the save.
     pub const fn advisory() -> Self {
         LockPolicy { exclusive: false, ..Self::exclusive() }
     }
@@ -80,23 +80,23 @@ impl LockPolicy {
         self.exclusive
     }
 
-    /// Whether several people may hold it together, to read.
+    /// Whether several people may hold it together to read.
     pub const fn is_shared(&self) -> bool {
         self.shared
     }
 
-    /// When a form takes the lock.
+    /// When a form acquires the lock.
     pub const fn acquire(&self) -> Acquire {
         self.acquire
     }
 
-    /// How often an open form is to give a sign of life: every 60 s, or a fifth of the time to live where that is
-    /// shorter, unless [`heartbeat`](Self::heartbeat) said otherwise.
+    /// The interval of heartbeats of an open form: 60 s, or a fifth of the time to live if that is
+    /// shorter, unless [`heartbeat`](Self::heartbeat) sets another.
     pub fn heartbeat_interval(&self) -> Duration {
         self.heartbeat.unwrap_or_else(|| usual_heartbeat(self.ttl))
     }
 
-    /// Sets how long a lease lasts without a sign of life.
+    /// Sets the time to live of a lease without a heartbeat.
     ///
     /// # Errors
     /// [`InvalidPolicy`] outside 3 seconds to 24 hours, below three heartbeats, or above the idle or the absolute limit.
@@ -105,17 +105,17 @@ impl LockPolicy {
         self.checked()
     }
 
-    /// Sets how often an open form is to give a sign of life.
+    /// Sets the interval of heartbeats of an open form.
     ///
     /// # Errors
-    /// [`InvalidPolicy`] below a second, or when the time to live is shorter than three of them: one beat may come late and
-    /// one be lost, and the person would lose the lock in the middle of a word.
+    /// [`InvalidPolicy`] below a second, or if the time to live is shorter than three intervals: one heartbeat may be late and
+    /// one lost, and the person would lose the lock while typing.
     pub fn heartbeat(mut self, every: Duration) -> Result<Self, InvalidPolicy> {
         self.heartbeat = Some(every);
         self.checked()
     }
 
-    /// Sets how long a lease can be kept alive without input by the person, though the form is open: by default as long as
+    /// Sets how long a lease can be kept alive without the person's input, though the form is open: by default as long as
     /// with it. See [`Heartbeat`](crate::lease::Heartbeat).
     ///
     /// # Errors
@@ -125,7 +125,7 @@ impl LockPolicy {
         self.checked()
     }
 
-    /// Sets how long a lease can be kept alive at all, from when it was taken.
+    /// Sets how long a lease can be kept alive at all, from its acquisition.
     ///
     /// # Errors
     /// [`InvalidPolicy`] when that is shorter than the time to live or the idle limit, or longer than 30 days.
@@ -134,19 +134,19 @@ impl LockPolicy {
         self.checked()
     }
 
-    /// Sets when a form takes the lock: a value that pages read, see [`acquire`](Self::acquire).
+    /// Sets when a form acquires the lock: a value that pages read, see [`acquire`](Self::acquire).
     pub const fn acquiring(mut self, acquire: Acquire) -> Self {
         self.acquire = acquire;
         self
     }
 
-    /// Sets what other people are told of who holds a lock.
+    /// Sets the visibility of a holder to other people.
     pub const fn showing(mut self, owner: ShowOwner) -> Self {
         self.shown = owner;
         self
     }
 
-    /// Each value in itself, and in its relation to the others, in whatever order they were set.
+    /// Validates each value, and its relation to the others, in whatever order they were set.
     fn checked(self) -> Result<Self, InvalidPolicy> {
         let LockPolicy { ttl, limit, idle, .. } = self;
         let heartbeat = self.heartbeat_interval();
@@ -167,13 +167,13 @@ impl LockPolicy {
     }
 }
 
-/// How often there is a sign of life where nothing else was said. (Three of them fit into the shortest time to live.)
+/// The default interval of heartbeats. (Three of them fit into the shortest time to live.)
 pub(crate) fn usual_heartbeat(ttl: Duration) -> Duration {
     (ttl / 5).clamp(Duration::from_secs(1), Duration::from_secs(60))
 }
 
 impl ShowOwner {
-    /// What is stored of it.
+    /// The stored form.
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) const fn stored(self) -> i64 {
         match self {
@@ -183,7 +183,7 @@ impl ShowOwner {
         }
     }
 
-    /// What was stored. What a later release may have stored hides everything.
+    /// Parses the stored form. An unknown value of a later release hides everything.
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) const fn from_stored(stored: i64) -> Self {
         match stored {
@@ -200,7 +200,7 @@ impl Default for LockPolicy {
     }
 }
 
-/// A policy that would lock people out, or lock nobody out.
+/// An invalid policy: it would lock people out, or lock nobody out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}; choose a value inside")]
 pub struct InvalidPolicy(String);

@@ -1,56 +1,56 @@
-//! Alive is not active: whether a person is behind a lease, as far as one can tell from outside. No I/O here.
+//! Alive is not active: the presence of a lease's holder, as far as heartbeats show it. No I/O here.
 
 use std::time::Duration;
 
 use crate::lease::{Holder, LockId};
 
-/// A sign of life of an open form, and what it knows of the person in front of it.
+/// A heartbeat of an open form, with the idle time of its person.
 ///
-/// A form beats for as long as its tab is open, also when its person went home: a beat alone proves nothing. So it says
-/// how long ago they last did something. It says so as a duration, because the tab's clock may be wrong.
+/// A form sends heartbeats as long as its tab is open, also after the person went home: a heartbeat alone proves nothing. So it
+/// carries the time since the last input. It is a duration, because the tab's clock may be wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heartbeat {
     /// The lock id of the form.
     pub id: LockId,
-    /// How long ago the person last did something there: a key, a click, a touch.
+    /// The time since the person's last input there: a key, a click, a touch.
     pub idle: Duration,
 }
 
 impl Heartbeat {
-    /// The person does something at this moment.
+    /// A heartbeat of a person who is active now.
     pub fn active(id: LockId) -> Self {
         Heartbeat { id, idle: Duration::ZERO }
     }
 
-    /// The person last did something so long ago.
+    /// A heartbeat of a person whose last input was this long ago.
     pub fn idle(id: LockId, idle: Duration) -> Self {
         Heartbeat { id, idle }
     }
 }
 
-/// What can be told from outside about the person who holds a lock, see [`Holder::presence`].
+/// The visible presence of the person who holds a lock, see [`Holder::presence`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Presence {
-    /// The tab is open, and the person did something there a short while ago.
+    /// The tab is open, and there was input recently.
     Active,
-    /// The tab is open, but nobody did anything there for a while: ask, they may have forgotten it.
+    /// The tab is open, but there was no input for a while: ask, the person may have forgotten it.
     Idle,
-    /// The tab does not answer: closed, asleep, or without a network. The lock will free itself.
+    /// The tab sends no heartbeats: closed, asleep, or without a network. The lock will expire.
     Unreachable,
 }
 
-/// Without input for so long somebody counts as idle. Not sooner: who reads a long form, or answers the telephone about
-/// it, is still at work on it; and with a beat a minute this is five beats in a row without input.
+/// The time without input after which a person counts as idle. Not shorter: a person who reads a long form, or talks on the
+/// telephone about it, still works on it; and at one heartbeat a minute it is five consecutive heartbeats without input.
 const IDLE_AFTER: Duration = Duration::from_secs(300);
 
 impl Holder {
-    /// Whether somebody is there, as of the answer that this holder came with. Decided from what the database measured,
+    /// The presence as of the response that contained this holder. It is computed from times that the database measured,
     /// so it is right whatever the clocks of tabs and servers show.
     ///
-    /// [`Unreachable`](Presence::Unreachable) when two heartbeats in a row did not come: two and a half intervals, because
-    /// the second may be under way. [`Idle`](Presence::Idle) without input for five minutes, or for two intervals
-    /// where heartbeats are rarer than that. Whom a lock is kept for has just asked for it, and counts as active.
+    /// [`Unreachable`](Presence::Unreachable) if two consecutive heartbeats are missing: after two and a half intervals, because
+    /// the second may be in flight. [`Idle`](Presence::Idle) without input for five minutes, or for two intervals
+    /// if those are longer. The recipient of a reservation has just requested the lock, and counts as active.
     pub fn presence(&self) -> Presence {
         if self.ttl.is_zero() {
             Presence::Active

@@ -1,21 +1,21 @@
-//! What is seen of a key when the database is looked at. No I/O here.
+//! What a poll reads about a key. No I/O here.
 
 use crate::aggregate::version::Version;
 use crate::lease::transfer::TransferRequest;
 use crate::lease::{Holder, LeaseLossReason};
 
-/// One thing that is seen of a key.
+/// One fact about a key.
 #[derive(Debug, Clone)]
 pub(crate) enum Seen {
-    /// A row of the lock table, alive or not.
+    /// A row of the lock table, live or not.
     Lease(SeenLease),
-    /// A lease that ended.
+    /// An ended lease.
     Past(PastLease),
-    /// Somebody asks the holder of a generation.
+    /// A transfer request to the holder of a generation.
     Request(SeenRequest),
-    /// The newest version whose state is kept.
+    /// The newest version with a stored revision.
     Version(Version),
-    /// Who is first in line, by the ticket, and how many stand in it.
+    /// The first waiter in the queue, by its ticket, and the length of the queue.
     Line { first: i64, waiting: u32 },
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct SeenLease {
     pub exclusive: bool,
     pub reserved: bool,
     pub ended: bool,
-    /// How it ended, if nobody ended it.
+    /// The reason if it expired.
     pub ran_out: LeaseLossReason,
 }
 
@@ -37,15 +37,15 @@ impl SeenLease {
     }
 }
 
-/// A lease that ended.
+/// An ended lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PastLease {
-    /// Whose it was.
+    /// Its former holder.
     pub holder: Holder,
     pub why: LeaseLossReason,
 }
 
-/// A request, and by what its holder names whoever asks where the policy hides who that is.
+/// A request, with the pseudonym under which a holder may reply if the policy hides the requester.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SeenRequest {
     pub request: TransferRequest,

@@ -1,15 +1,15 @@
-//! What people are told of each other. No I/O here.
+//! Visibility of people to each other. No I/O here.
 
 use crate::lease::policy::ShowOwner;
 use crate::lease::{Holder, LeaseLossReason, NoLock, Owner};
 
 impl Owner {
-    /// Whether it is not told who this is: then the id is empty, and the name is a role, or nobody's.
+    /// Whether the identity is redacted: then the id is empty, and the name is a role or empty.
     pub fn is_hidden(&self) -> bool {
         self.id.is_empty()
     }
 
-    /// As others are told of them.
+    /// As others see them.
     pub(crate) fn shown(self, how: ShowOwner) -> Self {
         match (how, self.role) {
             (ShowOwner::ByName, role) => Owner { role, ..self },
@@ -22,7 +22,7 @@ impl Owner {
 }
 
 impl Holder {
-    /// As the owner with this id is told of it; nobody knows who is meant by none.
+    /// As the owner with this id sees them; `None` is an unknown viewer.
     pub(crate) fn seen_by(self, viewer: Option<&str>) -> Self {
         match viewer == Some(&*self.owner.id) {
             true => self,
@@ -32,8 +32,8 @@ impl Holder {
 }
 
 impl NoLock {
-    /// As [`Holder::seen_by`]. (What the history tells of others is told so already.) Who shows a lock id of somebody else's is told
-    /// nothing of its lease.
+    /// As [`Holder::seen_by`]. (The history already stores redacted names.) A presented lock id of another owner reveals
+    /// nothing about its lease.
     pub(crate) fn seen_by(self, viewer: Option<&str>) -> Self {
         if self.why == LeaseLossReason::NotYours {
             return NoLock { key: None, why: LeaseLossReason::NotYours, held_now: None };

@@ -1,11 +1,11 @@
-//! Texts that people read beside others: which are one plain line, and how others are shown. No I/O here.
+//! Texts that people read: plain lines, and their escaped form in messages. No I/O here.
 
 use std::fmt;
 
-/// Whether a character has no place in a name, a key or a reason: control characters (line breaks and escape sequences among
-/// them), the other ends of lines and paragraphs, and those that turn the direction of what is written around them. They
-/// would forge lines of a log, or show one name as another. (The marks of direction that only touch their neighbours are part of names
-/// in Hebrew and Arabic.)
+/// Whether a character is forbidden in a name, a key or a reason: control characters (including line breaks and escape
+/// sequences), Unicode line and paragraph separators, and characters that change the direction of the surrounding text.
+/// They could forge lines of a log, or show one name as another. (Direction marks that affect only their neighbours are
+/// allowed: they are part of names in Hebrew and Arabic.)
 fn is_unprintable(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -16,10 +16,10 @@ pub(crate) fn is_plain(text: &str) -> bool {
     !text.chars().any(is_unprintable)
 }
 
-/// What is wrong with a text that is not.
+/// The problem of any other text.
 pub(crate) const NOT_PLAIN: &str = "there is a control character in it, as a line break is one";
 
-/// A text as messages and logs show it: what is not printable by its number, `\u{a}`.
+/// A text for messages and logs: non-printable characters are escaped, `\u{a}`.
 pub(crate) struct Printable<'t>(pub(crate) &'t str);
 
 impl fmt::Display for Printable<'_> {

@@ -1,39 +1,39 @@
-//! Asking the holder of a lock for it: what is asked, and what the holder answers. No I/O here.
+//! Transfer requests to the holder of a lock, and the holder's reply. No I/O here.
 
 use std::time::{Duration, SystemTime};
 
 use crate::lease::{LockKey, Owner, is_plain};
 
-/// Somebody asks the holder of a lock for it. It is about one lease, and ends with it.
+/// A request to the holder of a lock to transfer it. It is about one lease, and ends with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransferRequest {
-    /// What is asked for.
+    /// The key of the lock.
     pub key: LockKey,
-    /// The lease that it is about.
+    /// The generation of the lease.
     pub generation: i64,
-    /// Who asks.
+    /// The requester.
     pub by: Owner,
-    /// What they say; may be empty.
+    /// The requester's note; may be empty.
     pub note: String,
-    /// Since when, by the database's clock.
+    /// When it was made, by the database's clock.
     pub since: SystemTime,
-    /// How long it lasts from now, unless the asker repeats it.
+    /// The time until it expires, unless the requester repeats it.
     pub remaining: Duration,
-    /// What the holder answered, if anything that still holds.
+    /// The holder's reply, if there is a valid one.
     pub answer: Option<TransferReply>,
 }
 
 impl TransferRequest {
-    /// How long a request lasts unless it is repeated: browsers wake the timers of a hidden tab once a minute at best, and
-    /// one repetition may be lost on the way.
+    /// The time to live of a request unless it is repeated: browsers wake the timers of a hidden tab once a minute at best, and
+    /// one repetition may be lost.
     pub const TTL: Duration = Duration::from_secs(120);
-    /// The longest note or message, in characters: what fits under the name of whoever says it.
+    /// The maximum length of a note or message, in characters: it is displayed under its author's name.
     pub const LONGEST_NOTE: usize = 500;
-    /// How long the key is kept for whom it was handed over to. They look at the page that asks, which learns of it within
-    /// seconds; nobody else is kept out for long by somebody who has gone for coffee.
+    /// How long a key stays reserved for the recipient of a hand-over. The recipient's page polls and learns of it within
+    /// seconds; a recipient who has left blocks others only for this time.
     pub const RESERVATION: Duration = Duration::from_secs(30);
 
-    /// The text without the space around it, if it fits.
+    /// The trimmed text, if it is valid.
     pub(crate) fn text(text: &str) -> Result<&str, Unfit> {
         let text = text.trim();
         match text.chars().nth(Self::LONGEST_NOTE) {
@@ -44,41 +44,41 @@ impl TransferRequest {
     }
 }
 
-/// Why a note, a message or a reason cannot be shown to whom it is for.
+/// Why a note, a message or a reason cannot be displayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unfit {
     /// It is longer than [`TransferRequest::LONGEST_NOTE`].
     TooLong,
-    /// There are control characters in it.
+    /// It contains control characters.
     NotPlain,
 }
 
-/// What a holder answers to a request. (The third answer is to hand the lock over.)
+/// A holder's reply to a request. (The third reply is to hand the lock over.)
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TransferReply {
-    /// Not now, but in about so long. It holds until that time is over.
+    /// Not now, but in about this time. The reply is valid until then.
     Later(Duration),
     /// No.
     Declined {
-        /// What the holder says; may be empty.
+        /// The holder's message; may be empty.
         message: String,
     },
 }
 
 impl TransferReply {
-    /// What is stored of it.
+    /// The stored form.
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) fn stored(later_for: Option<Duration>, declined: Option<String>) -> Option<Self> {
         let declined = declined.map(|message| TransferReply::Declined { message });
         declined.or(later_for.filter(|left| !left.is_zero()).map(TransferReply::Later))
     }
 
-    /// For how long "later" is, and the message of a "no".
+    /// The duration of a "later", and the message of a "no".
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) fn parts(&self) -> (Option<Duration>, Option<&str>) {
         match self {
-            // Nobody holds a lock for longer.
+            // No lock is held for longer.
             TransferReply::Later(within) => (Some((*within).min(Duration::from_secs(30 * 24 * 3600))), None),
             TransferReply::Declined { message } => (None, Some(message)),
         }

@@ -1,4 +1,4 @@
-//! What was granted to somebody who has gone away meanwhile is given back.
+//! Releases leases that were granted to a caller that has gone away meanwhile.
 
 use std::fmt;
 use std::future::Future;
@@ -11,13 +11,13 @@ use super::LockManager;
 use crate::lease::Lease;
 use crate::lock_table::batch::Gone;
 
-/// A question that runs to its end once it was begun, also when it is dropped: it is not cut between being granted something
-/// and knowing it. What it gives then is dropped as well, and cleans up after itself.
+/// A request that runs to its end once begun, also if it is dropped: it is never interrupted between the grant of a lease
+/// and its receipt. Its result is then dropped as well, and cleans up after itself.
 pub(super) struct ToTheEnd<T: Send + 'static> {
-    /// `None` when it is done.
+    /// `None` when it has ended.
     running: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
     gone: Gone,
-    /// `None` until it was begun.
+    /// `None` until it has begun.
     runtime: Option<Handle>,
 }
 
@@ -51,7 +51,8 @@ impl<T: Send + 'static> Drop for ToTheEnd<T> {
     }
 }
 
-/// Leases that were granted, until whoever asked has got them. If they have gone, what nobody else was told of is given back.
+/// Granted leases until their caller has received them. If the caller is gone, they are released, unless somebody else
+/// received them.
 pub(super) struct Unclaimed {
     leases: Vec<Lease>,
     locks: LockManager,
@@ -103,7 +104,7 @@ impl LockManager {
                 self.metrics().forget(|| lock);
                 self.hub.touched(&lease.holder().key);
             }
-            // Somebody who asked with the same lock id was told of it.
+            // Another request with the same lock id received it.
             Ok(_) => {}
             Err(error) => {
                 tracing::debug!(%error, lock = ?lease.holder().key, "a lease that nobody asked for any more runs out")

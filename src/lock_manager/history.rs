@@ -1,4 +1,4 @@
-//! How leases ended, page by page.
+//! The history of ended leases, page by page.
 
 use super::LockManager;
 use super::list::{USUAL, checked, plain};
@@ -7,7 +7,7 @@ use crate::lease::LockKey;
 use crate::lease::cursor::{Cursor, Place};
 use crate::lease::listing::{HistoryQuery, Page, PastLease, PastRow};
 
-/// A list of how leases ended that is being described; [`run`](History::run) reads a page of it.
+/// A query of the history; [`run`](History::run) reads a page.
 #[must_use = "the history is not read until `run`"]
 #[derive(Debug)]
 pub struct History<'m> {
@@ -16,9 +16,9 @@ pub struct History<'m> {
 }
 
 impl LockManager {
-    /// How leases ended, the latest first, page by page: who, from when to when, how and by whom, and who got the lock next.
-    /// Nothing in it is ever changed; it is kept until it is [swept](Self::sweep). A lease that ran out is in it once
-    /// somebody else has got the lock, or when its row is swept.
+    /// The ended leases, the latest first, page by page: owner, start and end, how and by whom the lease ended, and the
+    /// next holder. Entries never change; they are kept until they are [swept](Self::sweep). An expired lease gets its
+    /// entry when another owner acquires the lock, or when its row is swept.
     ///
     /// ```
     /// # use tenure::{Database, LockId, LockKey, LockManager, Owner, lease::LeaseLossReason};
@@ -56,28 +56,28 @@ impl History<'_> {
         self
     }
 
-    /// Only what this owner held.
+    /// Only leases of this owner.
     pub fn of_owner(mut self, owner_id: impl Into<String>) -> Self {
         self.query.owner = Some(owner_id.into());
         self
     }
 
-    /// At most so many entries: 1 to 1,000. The default is 100.
+    /// The maximum number of entries: 1 to 1,000. The default is 100.
     pub fn limit(mut self, entries: u32) -> Self {
         self.query.limit = entries;
         self
     }
 
-    /// Goes on where a page ended. The other words should be the same ones as then.
+    /// Continues after a page. The other filters should be the same as for that page.
     pub fn after(mut self, cursor: Cursor) -> Self {
         self.query.after = Some(cursor.0);
         self
     }
 
-    /// Reads a page. Of one key, of one owner and of all it goes by an index; of one type by that of all.
+    /// Reads a page. Queries for one key, for one owner and for all use an index; a query for one type uses the index of all.
     ///
     /// # Errors
-    /// [`ListError::PageSize`]; [`ListError::ForeignCursor`] for the place of another list; [`ListError::InvalidFilter`];
+    /// [`ListError::PageSize`]; [`ListError::ForeignCursor`] for a cursor of another list; [`ListError::InvalidFilter`];
     /// [`ListError::Database`].
     pub async fn run(self) -> Result<Page<PastLease>, ListError> {
         let (limit, of_one_key) = (checked(self.query.limit)?, self.query.key.is_some());
@@ -92,7 +92,7 @@ impl History<'_> {
             lock: last.lock.clone(),
         });
         let past = |PastRow { mut past, .. }| {
-            // Whoever came next has an advisory lease beside it, not after it.
+            // The next advisory lease is held beside this one, and does not succeed it.
             past.next = past.next.filter(|_| self.manager.policy(past.key.kind()).is_exclusive());
             past
         };

@@ -1,4 +1,4 @@
-//! How long a lease lasts: kept alive, extended, or brought to an end sooner.
+//! The expiry of leases: keep alive, extend, and shorten.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use crate::storage::{LockOp, Proof};
 use crate::telemetry::outcome::{Outcome, seen};
 
 impl LockManager {
-    /// Moves the expiry by `by`, but not beyond now + ttl, nor beyond the absolute limit, and never backwards. What was
-    /// not used up does not pile up, so prefer [`keep_alive`](Self::keep_alive): there a late beat costs nothing.
+    /// Moves the expiry by `by`, but not beyond now + ttl, nor beyond the absolute limit, and never backwards. Unused time does
+    /// not accumulate, so prefer [`keep_alive`](Self::keep_alive): there a late heartbeat costs nothing.
     ///
     /// # Errors
-    /// [`LeaseError::NoLock`]: a lease that ran out is not revived.
+    /// [`LeaseError::NoLock`]: an expired lease is not revived.
     pub async fn extend_lock_expiration(&self, id: &LockId, by: Duration) -> Result<Lease, LeaseError> {
         let extended = seen(self.metrics(), "extend_lock_expiration", None, self.extend(id, by)).await;
         self.sign_of_life(id, &extended);
@@ -29,30 +29,30 @@ impl LockManager {
         }
     }
 
-    /// As [`keep_alive_with`](Self::keep_alive_with), for people who are active at this moment.
+    /// As [`keep_alive_with`](Self::keep_alive_with), for people who are active now.
     ///
     /// # Errors
-    /// [`DatabaseError`] when the database failed: the leases are what they were, count down and try again.
+    /// [`DatabaseError`] if the database failed: the leases are unchanged; count down and try again.
     pub async fn keep_alive(&self, ids: &[LockId]) -> Result<Vec<Result<Lease, NoLock>>, DatabaseError> {
         let beats: Vec<Heartbeat> = ids.iter().cloned().map(Heartbeat::active).collect();
         self.keep_alive_with(&beats).await
     }
 
     /// Sets the expiry of each lease to now + ttl, within the absolute limit, and within the idle limit after the person's
-    /// last input; never backwards. It is the heartbeat of open forms. Answers in the order of the beats; one whose lease has
-    /// ended does not disturb the others.
+    /// last input; never backwards. It is the heartbeat of open forms. The results are in the order of the heartbeats; an ended
+    /// lease does not affect the others.
     ///
-    /// A form whose person went home goes on beating; so a beat says how long they did nothing. Where the policy of the
-    /// type has an [idle limit](crate::LockPolicy::idle_limit), the lease runs out then
-    /// ([`LeaseLossReason::IdleLimitReached`](crate::lease::LeaseLossReason::IdleLimitReached)), and everybody sees before that they are
-    /// [idle](crate::lease::Holder::presence).
+    /// A form continues to send heartbeats after its person went home, so a heartbeat carries the idle time. If the policy of the
+    /// type has an [idle limit](crate::LockPolicy::idle_limit), the lease expires then
+    /// ([`LeaseLossReason::IdleLimitReached`](crate::lease::LeaseLossReason::IdleLimitReached)), and before that everybody
+    /// sees that they are [idle](crate::lease::Holder::presence).
     ///
     /// # Errors
-    /// [`DatabaseError`] when the database failed: the leases are what they were, count down and try again.
+    /// [`DatabaseError`] if the database failed: the leases are unchanged; count down and try again.
     pub async fn keep_alive_with(&self, beats: &[Heartbeat]) -> Result<Vec<Result<Lease, NoLock>>, DatabaseError> {
         let kept = seen(self.metrics(), "keep_alive", None, self.keep_all_alive(beats)).await?;
         for (beat, kept) in beats.iter().zip(&kept) {
-            self.metrics().ended("keep_alive", kept.told().kind().unwrap_or("unknown"), &kept.told());
+            self.metrics().ended("keep_alive", kept.report().kind().unwrap_or("unknown"), &kept.report());
             self.sign_of_life(&beat.id, kept);
         }
         Ok(kept)
@@ -72,7 +72,7 @@ impl LockManager {
         for (beat, answer) in beats.iter().zip(answers) {
             kept.push(answer?.map(|answer| Ok(yours(&beat.id, answer))));
         }
-        // Those that have ended have to be told why, and a row that somebody has locked is waited for.
+        // An ended lease needs its reason, and a row that another transaction has locked needs a wait.
         let alone: Vec<usize> = (0..kept.len()).filter(|&at| kept[at].is_none()).collect();
         let asked: Vec<(Proof, Duration)> = alone.iter().map(|&at| proofs[at].clone()).collect();
         if !asked.is_empty() {
@@ -86,11 +86,11 @@ impl LockManager {
         Ok(kept)
     }
 
-    /// Brings the end of the lease forward to `within` from now: what a page does when it is left, perhaps for good.
-    /// If it comes back in time (a reload, the Back button), [`keep_alive`](Self::keep_alive) restores the full time.
+    /// Brings the end of the lease forward to `within` from now: for a page that is left, perhaps for good.
+    /// If the page returns in time (a reload, the Back button), [`keep_alive`](Self::keep_alive) restores the full time.
     ///
     /// # Errors
-    /// [`LeaseError::NoLock`] when there is nothing (any more) to end.
+    /// [`LeaseError::NoLock`] if there is no lease (any more) to end.
     pub async fn expire_within(&self, id: &LockId, within: Duration) -> Result<Lease, LeaseError> {
         seen(self.metrics(), "expire_within", None, self.shorten(id, within)).await
     }

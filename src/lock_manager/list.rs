@@ -1,4 +1,4 @@
-//! What is held now, page by page.
+//! The list of held leases, page by page.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use crate::lease::listing::{LeaseState, ListQuery, Listed, Page};
 use crate::lease::presence::Presence;
 use crate::lease::{NOT_PLAIN, is_plain};
 
-/// The most entries of a page.
+/// The maximum number of entries per page.
 pub(super) const MOST: u32 = 1_000;
-/// As many as a person looks at.
+/// The default number of entries per page.
 pub(super) const USUAL: u32 = 100;
 
-/// A list of what is held that is being described; [`run`](Listing::run) reads a page of it.
+/// A query of held leases; [`run`](Listing::run) reads a page.
 #[must_use = "a list is not read until `run`"]
 #[derive(Debug)]
 pub struct Listing<'m> {
@@ -24,8 +24,8 @@ pub struct Listing<'m> {
 }
 
 impl LockManager {
-    /// What is held now, the longest-held first, page by page: for consoles. Without further words it is everything that
-    /// is in the way of others.
+    /// The held leases, the longest-held first, page by page: for consoles. Without filters it contains every lease that
+    /// blocks others.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -59,49 +59,49 @@ impl Listing<'_> {
         self
     }
 
-    /// Only what this owner holds, or what is kept for them.
+    /// Only leases and reservations of this owner.
     pub fn owned_by(mut self, owner_id: impl Into<String>) -> Self {
         self.query.owner = Some(owner_id.into());
         self
     }
 
-    /// Only leases in this state; without it those that are in the way of others: held, or reserved.
+    /// Only leases in this state; without it those that block others: held or reserved.
     pub fn in_state(mut self, state: LeaseState) -> Self {
         self.query.state = Some(state);
         self
     }
 
-    /// Only where somebody is there, or nobody has been for a while: see [`Holder::presence`](crate::lease::Holder::presence).
+    /// Only leases whose holder has this presence: see [`Holder::presence`](crate::lease::Holder::presence).
     pub fn with_presence(mut self, presence: Presence) -> Self {
         self.query.presence = Some(presence);
         self
     }
 
-    /// Only what has been held for so long, or longer, by the database's clock.
+    /// Only leases that have been held for at least this time, by the database's clock.
     pub fn held_for_at_least(mut self, age: Duration) -> Self {
         self.query.held_for = age;
         self
     }
 
-    /// At most so many entries: 1 to 1,000. The default is 100.
+    /// The maximum number of entries: 1 to 1,000. The default is 100.
     pub fn limit(mut self, entries: u32) -> Self {
         self.query.limit = entries;
         self
     }
 
-    /// Goes on where a page ended. The other words should be the same ones as then.
+    /// Continues after a page. The other filters should be the same as for that page.
     pub fn after(mut self, cursor: Cursor) -> Self {
         self.query.after = Some(cursor.0);
         self
     }
 
-    /// Reads a page. What was held all the time is on one of the pages, exactly once.
+    /// Reads a page. A lease that is held the whole time is on exactly one of the pages.
     ///
-    /// Of one owner it goes by an index. Otherwise all rows of the type, or of all types, are looked at, also those of keys
-    /// that nobody holds: [`LockManager::sweep`] keeps them few.
+    /// A query for one owner uses an index. Any other reads all rows of the type, or of all types, including rows of keys
+    /// that nobody holds: [`LockManager::sweep`] keeps their number small.
     ///
     /// # Errors
-    /// [`ListError::PageSize`]; [`ListError::ForeignCursor`] for the place of another list; [`ListError::InvalidFilter`];
+    /// [`ListError::PageSize`]; [`ListError::ForeignCursor`] for a cursor of another list; [`ListError::InvalidFilter`];
     /// [`ListError::Database`].
     pub async fn run(self) -> Result<Page<Listed>, ListError> {
         let limit = checked(self.query.limit)?;
@@ -124,7 +124,7 @@ impl Listing<'_> {
     }
 }
 
-/// Whether there can be such texts in the lock table. Not every database takes every text, so none is asked.
+/// Whether the lock table can contain such texts. Some databases reject some texts, so an invalid one is not sent.
 pub(super) fn plain<const N: usize>(filters: [Option<&str>; N]) -> Result<(), ListError> {
     match filters.into_iter().flatten().find(|text| !is_plain(text)) {
         Some(text) => Err(ListError::InvalidFilter { text: text.chars().take(60).collect(), problem: NOT_PLAIN }),
@@ -132,7 +132,7 @@ pub(super) fn plain<const N: usize>(filters: [Option<&str>; N]) -> Result<(), Li
     }
 }
 
-/// The size of a page, if it is one.
+/// The size of a page, if it is valid.
 pub(super) fn checked(entries: u32) -> Result<u32, ListError> {
     if (1..=MOST).contains(&entries) { Ok(entries) } else { Err(ListError::PageSize { asked: entries, most: MOST }) }
 }

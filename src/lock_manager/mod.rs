@@ -1,4 +1,4 @@
-//! The lock manager: acquires leases, keeps them alive, hands them over and ends them; lists them, and sweeps what is old.
+//! The lock manager: acquires leases, keeps them alive, hands them over and ends them; lists them, and sweeps old ones.
 //! The rules are in [`lease`](crate::lease), the statements in `storage`.
 
 mod claim;
@@ -42,7 +42,7 @@ pub use sweep::{Sweep, Swept};
 pub use takeover::TakeOverPermission;
 pub use wait::Acquisition;
 
-/// Gives leases on aggregates, keeps them alive, and ends them.
+/// Grants leases on aggregates, keeps them alive, and ends them.
 ///
 /// ```
 /// # use tenure::{Database, LockKey, LockManager, Owner, error::LockError};
@@ -89,7 +89,7 @@ impl LockManager {
         }
     }
 
-    /// The same locks, but nothing that is asked shares a round trip with others: to measure what sharing is worth.
+    /// The same locks without batching, to measure the effect of batching.
     #[doc(hidden)]
     pub fn one_by_one(mut self) -> Self {
         self.batch = self.batch.one_by_one();
@@ -102,8 +102,8 @@ impl LockManager {
         self
     }
 
-    /// The same locks, on behalf of one person: a lock id of somebody else is refused with
-    /// [`LeaseLossReason::NotYours`](crate::lease::LeaseLossReason::NotYours). Handlers of requests use this, with whoever is signed in.
+    /// The same locks, on behalf of one person: a lock id of another owner is refused with
+    /// [`LeaseLossReason::NotYours`](crate::lease::LeaseLossReason::NotYours). Request handlers use this, with the signed-in person.
     pub fn acting_for(&self, owner: &Owner) -> Self {
         LockManager { owner: Some(askable(&owner.id)), ..self.clone() }
     }
@@ -113,32 +113,32 @@ impl LockManager {
         self.policies.get(kind).copied().unwrap_or_default()
     }
 
-    /// Takes the lock, if it is free or its lease has run out. It never waits for somebody to finish editing.
+    /// Acquires the lock if it is free or its lease has expired. It never waits for somebody to finish editing.
     ///
     /// # Cancel safety
-    /// Dropping the future takes nothing: a lease that was granted by then is given back, in the background. With a lock id of
-    /// the caller's own ([`try_lock_as`](Self::try_lock_as)) unless somebody else who asked with it was told of that lease: then it
-    /// is theirs. The id can be used again.
+    /// Dropping the future acquires nothing: a lease that was granted by then is released in the background. With a lock id of
+    /// the caller's own ([`try_lock_as`](Self::try_lock_as)) it is kept if another request with that id has received the lease.
+    /// The id can be used again.
     ///
     /// # Errors
-    /// [`LockError::AlreadyLocked`] with the holder; [`LockError::Reserved`] when it was handed over to somebody who has not
-    /// taken it yet; [`LockError::LockingFailed`] when somebody else was faster by a
-    /// moment; [`LockError::LimitReached`]; [`LockError::InvalidKey`]; [`LockError::InvalidOwner`];
+    /// [`LockError::AlreadyLocked`] with the holder; [`LockError::Reserved`] if it was handed over to somebody who has not
+    /// acquired it yet; [`LockError::LockingFailed`] if a concurrent request won the race;
+    /// [`LockError::LimitReached`]; [`LockError::InvalidKey`]; [`LockError::InvalidOwner`];
     /// [`LockError::Database`].
     pub async fn try_lock(&self, key: &LockKey, owner: &Owner) -> Result<Lease, LockError> {
         self.try_lock_as(key, owner, LockId::random()).await
     }
 
-    /// As [`try_lock`](Self::try_lock), with a lock id that the caller made. Asking again with the same id gives the same
-    /// lease, same generation, so an answer that was lost can be asked for again, and a page can be reloaded.
+    /// As [`try_lock`](Self::try_lock), with a lock id that the caller created. Repeated with the same id, it returns the same
+    /// lease with the same generation, so a request can be repeated after a lost response, and a page can be reloaded.
     ///
     /// # Errors
-    /// As [`try_lock`](Self::try_lock), and [`LockError::LockIdUsed`] when the lease of this id has ended already.
+    /// As [`try_lock`](Self::try_lock), and [`LockError::LockIdUsed`] if the lease of this id has already ended.
     pub async fn try_lock_as(&self, key: &LockKey, owner: &Owner, id: LockId) -> Result<Lease, LockError> {
         self.take(key, owner, id, false).await
     }
 
-    /// Takes the lock or a share of it.
+    /// Acquires the exclusive lock or a share of it.
     async fn take(&self, key: &LockKey, owner: &Owner, id: LockId, shared: bool) -> Result<Lease, LockError> {
         let (locks, asked, asker) = (self.clone(), key.clone(), owner.clone());
         let taking = ToTheEnd::new(|gone| async move {
@@ -165,8 +165,8 @@ impl LockManager {
         owner.check()?;
         let policy = self.policy(key.kind());
         let request = LockRequest { key: key.clone(), lock: id.hash(), owner: owner.clone(), policy, shared };
-        let (viewer, _turn) = (Some(&*owner.id), self.room_for(&request).await?);
-        // Those beside each other get their generations one after the other, so they do not go together.
+        let (viewer, _turn) = (Some(&*owner.id), self.admit(&request).await?);
+        // Leases of a non-exclusive type get their generations one after the other, so they are not batched.
         if request.is_alone() {
             match self.batch.ask_unless(LockOp::Take(request.clone()), gone).await? {
                 Some(LockAnswer::Yours(holder)) => return Ok(self.granted(id, holder)),
@@ -191,11 +191,11 @@ impl LockManager {
         }
     }
 
-    /// Whether the lease is alive. Only good for showing: by the time the answer arrives it may have ended. A save
+    /// Whether the lease is live. Use it for display only: it may have ended when the result arrives. A save
     /// checks inside its own transaction, see [`Update::holding`](crate::unit_of_work::Update::holding).
     ///
     /// # Errors
-    /// [`LeaseError::NoLock`] tells why not.
+    /// [`LeaseError::NoLock`] with the reason.
     pub async fn check_lock(&self, id: &LockId) -> Result<Lease, LeaseError> {
         seen(self.metrics(), "check_lock", None, self.check(id)).await
     }
@@ -208,10 +208,10 @@ impl LockManager {
         }
     }
 
-    /// Gives the lock back.
+    /// Releases the lock.
     ///
     /// # Errors
-    /// [`LeaseError::NoLock`] when there was nothing (any more) to give back.
+    /// [`LeaseError::NoLock`] if there was no lease (any more) to release.
     pub async fn release_lock(&self, id: &LockId) -> Result<(), LeaseError> {
         let released = seen(self.metrics(), "release_lock", None, self.give_back(id)).await;
         self.metrics().forget(|| id.hash());
@@ -228,10 +228,10 @@ impl LockManager {
         Ok(released)
     }
 
-    /// Gives the lock back with the commit of a transaction: saved and free, or neither.
+    /// Releases the lock with the commit of a transaction: both the save and the release happen, or neither.
     ///
     /// # Errors
-    /// [`LeaseError::NoLock`] when there is nothing (any more) to give back; the transaction goes on.
+    /// [`LeaseError::NoLock`] if there is no lease (any more) to release; the transaction continues.
     pub async fn release_within(&self, tx: &mut Transaction, id: &LockId) -> Result<(), LeaseError> {
         let release = async {
             let proof = self.proof(id);
@@ -245,8 +245,8 @@ impl LockManager {
         released.map(drop)
     }
 
-    /// Checks the lease inside a transaction and holds it to the end: nobody takes it over before the commit, even if it
-    /// runs out meanwhile.
+    /// Checks the lease inside a transaction and holds it to the end: nobody can take it over before the commit, even if it
+    /// expires meanwhile.
     ///
     /// # Errors
     /// [`LeaseError::NoLock`]: do not save. Also with a shared lease: [`LeaseLossReason::SharedOnly`](crate::lease::LeaseLossReason::SharedOnly).
@@ -259,12 +259,12 @@ impl LockManager {
         seen(self.metrics(), "guard", None, guard).await
     }
 
-    /// Ends somebody's lease. Names the generation that was seen, so that it cannot hit a newer one, and a reason, which
-    /// the holder is told. Who may do this is for the caller to decide; no [`TakeOverPermission`] is asked. The answer is for
-    /// the operator: it names the holder, whatever the policy shows others.
+    /// Ends the lease of another owner. It requires the generation that was seen, so that it cannot end a newer lease, and
+    /// a reason, which the holder sees. The caller decides who may do this; no [`TakeOverPermission`] applies. The result
+    /// is for the operator: it names the holder, whatever visibility the policy sets.
     ///
     /// # Errors
-    /// [`BreakError::HolderChanged`] when that generation is not held (any more); [`BreakError::NoReason`];
+    /// [`BreakError::HolderChanged`] if that generation is not held (any more); [`BreakError::NoReason`];
     /// [`BreakError::ReasonTooLong`]; [`BreakError::ReasonNotPlain`]; [`BreakError::InvalidOwner`]; [`BreakError::Database`].
     pub async fn break_lock(
         &self,
@@ -295,8 +295,8 @@ impl LockManager {
         }
     }
 
-    /// Everybody who holds the key now, the longest-held first: at most one with an exclusive policy. Others than whom this
-    /// [acts for](Self::acting_for) are shown as the policy says.
+    /// All present holders of the key, the longest-held first: at most one with an exclusive policy. Holders other than the
+    /// person of [`acting_for`](Self::acting_for) are redacted by the policy.
     ///
     /// # Errors
     /// [`DatabaseError`].
@@ -305,32 +305,32 @@ impl LockManager {
     }
 
     async fn holders_seen_by(&self, key: &LockKey, viewer: Option<&str>) -> Result<Vec<Holder>, DatabaseError> {
-        // What cannot be a key is not held, and not every database takes every text.
+        // Nobody holds an invalid key, and some databases reject some texts.
         if key.problem().is_some() {
             return Ok(Vec::new());
         }
         Ok(self.backend.holders(key).await?.into_iter().map(|holder| self.seen_by(holder, viewer)).collect())
     }
 
-    /// A holder as somebody is told of them.
+    /// A holder as the viewer sees them.
     fn seen_by(&self, holder: Holder, viewer: Option<&str>) -> Holder {
         Holder { heartbeat: self.policy(holder.key.kind()).heartbeat_interval(), ..holder }.seen_by(viewer)
     }
 
-    /// The lease that an answer confirms, or why there is none as whom this acts for is told of it.
+    /// The lease that an answer confirms, or why there is none, redacted for the acting person.
     fn lease(&self, id: &LockId, answer: Result<Holder, NoLock>) -> Result<Lease, LeaseError> {
         let holder = answer.map_err(|no_lock| no_lock.seen_by(self.owner.as_deref()))?;
         Ok(Lease { id: id.clone(), holder })
     }
 
-    /// Where what is done here is counted.
+    /// The metrics of this manager.
     fn metrics(&self) -> &Metrics {
         self.batch.metrics()
     }
 
     fn sign_of_life(&self, id: &LockId, answer: &impl Outcome) {
-        let told = answer.told();
-        self.metrics().beat(|| id.hash(), self.policy(told.kind().unwrap_or_default()).ttl, &told);
+        let report = answer.report();
+        self.metrics().beat(|| id.hash(), self.policy(report.kind().unwrap_or_default()).ttl, &report);
     }
 
     fn proof(&self, id: &LockId) -> Proof {
@@ -343,7 +343,7 @@ impl LockManager {
     }
 }
 
-/// The lease that an answer confirms. (Nobody else's is ever the answer to a lock id.)
+/// The lease that an answer confirms. (An answer to a lock id never contains the lease of another.)
 fn yours(id: &LockId, answer: LockAnswer) -> Lease {
     let (LockAnswer::Yours(holder) | LockAnswer::Held { holder, .. }) = answer;
     Lease { id: id.clone(), holder }

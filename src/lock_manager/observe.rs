@@ -1,4 +1,4 @@
-//! How much is held, for whoever watches from outside.
+//! The number of held leases, for metrics.
 
 #[cfg(feature = "opentelemetry")]
 use std::time::Duration;
@@ -8,8 +8,8 @@ use crate::error::DatabaseError;
 use crate::lease::HeldByType;
 
 impl LockManager {
-    /// How many leases are held now, by type, and how long the oldest of each; types of which nothing is held are left out.
-    /// One statement, which looks at every row of the lock table.
+    /// The number of live leases by type, with the age of the oldest one of each; types without any are left out.
+    /// One statement, which reads every row of the lock table.
     ///
     /// # Errors
     /// [`DatabaseError`].
@@ -17,14 +17,14 @@ impl LockManager {
         self.backend.held_by_type().await
     }
 
-    /// Looks at what is held, for the gauges `tenure.lock.held` and `tenure.lock.oldest` of the meter that the database was
-    /// connected with ([`ConnectOptions::meter`](crate::storage::ConnectOptions::meter)); whether it did. Gauges are read
-    /// when it suits the exporter, where nobody can wait for a database: they show what was seen here last. So call this
-    /// every now and then, in one process of all that share the database: every one sees the same. However often it is
-    /// called, the database is asked once in an interval.
+    /// Queries the held leases for the gauges `tenure.lock.held` and `tenure.lock.oldest` of the meter that the database was
+    /// connected with ([`ConnectOptions::meter`](crate::storage::ConnectOptions::meter)); returns whether it did. The
+    /// exporter reads gauges at its own time and cannot wait for a database: they show the result of the last query. So
+    /// call this regularly, in one of the processes that share the database, because all see the same. However often it is
+    /// called, it queries the database once per interval.
     ///
     /// # Errors
-    /// [`DatabaseError`]: the gauges show what they did before.
+    /// [`DatabaseError`]: the gauges keep their values.
     #[cfg(feature = "opentelemetry")]
     pub async fn observe(&self, interval: Duration) -> Result<bool, DatabaseError> {
         if !self.metrics().is_due(interval) {

@@ -1,4 +1,4 @@
-//! How much of the lock table one person may take up.
+//! Quotas of one owner in the lock table.
 
 use tokio::sync::OwnedMutexGuard;
 
@@ -7,38 +7,38 @@ use crate::error::{DatabaseError, LockError, TakeOverError};
 use crate::lease::limits::{Limit, Limits};
 use crate::storage::{LockOp, LockRequest, Proof};
 
-/// Why nobody is let through.
-pub(super) enum NoRoom {
+/// Why a request is refused.
+pub(super) enum QuotaError {
     Full { most: u64 },
     Database(DatabaseError),
 }
 
-impl From<DatabaseError> for NoRoom {
+impl From<DatabaseError> for QuotaError {
     fn from(error: DatabaseError) -> Self {
-        NoRoom::Database(error)
+        QuotaError::Database(error)
     }
 }
 
-impl From<NoRoom> for LockError {
-    fn from(no_room: NoRoom) -> Self {
-        match no_room {
-            NoRoom::Full { most } => LockError::LimitReached { limit: Limit::LocksPerOwner, most },
-            NoRoom::Database(error) => LockError::Database(error),
+impl From<QuotaError> for LockError {
+    fn from(error: QuotaError) -> Self {
+        match error {
+            QuotaError::Full { most } => LockError::LimitReached { limit: Limit::LocksPerOwner, most },
+            QuotaError::Database(error) => LockError::Database(error),
         }
     }
 }
 
-impl From<NoRoom> for TakeOverError {
-    fn from(no_room: NoRoom) -> Self {
-        match no_room {
-            NoRoom::Full { most } => TakeOverError::LimitReached { limit: Limit::LocksPerOwner, most },
-            NoRoom::Database(error) => TakeOverError::Database(error),
+impl From<QuotaError> for TakeOverError {
+    fn from(error: QuotaError) -> Self {
+        match error {
+            QuotaError::Full { most } => TakeOverError::LimitReached { limit: Limit::LocksPerOwner, most },
+            QuotaError::Database(error) => TakeOverError::Database(error),
         }
     }
 }
 
 impl LockManager {
-    /// Sets the limits for one owner. Without it they are [`Limits::default`].
+    /// Sets the limits for one owner. The default is [`Limits::default`].
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
@@ -49,9 +49,9 @@ impl LockManager {
         self.limits
     }
 
-    /// Lets a request through if its owner may hold one more. What comes back near the limit is to be kept until the lock is
-    /// granted, so that two requests of one owner are not counted beside each other.
-    pub(super) async fn room_for(&self, request: &LockRequest) -> Result<Option<OwnedMutexGuard<()>>, NoRoom> {
+    /// Admits a request if its owner may hold one more lock. Near the limit the returned guard must be kept until the lock is
+    /// granted, so that two requests of one owner are not counted concurrently.
+    pub(super) async fn admit(&self, request: &LockRequest) -> Result<Option<OwnedMutexGuard<()>>, QuotaError> {
         let (most, owner) = (self.limits.locks_per_owner, &request.owner.id);
         if self.grants.is_far_from(most, owner) {
             return Ok(None);
@@ -62,16 +62,16 @@ impl LockManager {
         if held < u64::from(most) {
             return Ok(Some(turn));
         }
-        // Whoever asks again for what they hold asks for nothing more.
+        // A repeated request for a held lock adds nothing.
         let proof = Proof { lock: request.lock, owner: Some(owner.clone()) };
         match self.backend.check_lock(&proof).await? {
             Ok(holder) if holder.key == request.key => Ok(Some(turn)),
-            _ => Err(NoRoom::Full { most: most.into() }),
+            _ => Err(QuotaError::Full { most: most.into() }),
         }
     }
 
-    /// As [`room_for`](Self::room_for), for several at once.
-    pub(super) async fn room_for_all(&self, requests: &[LockRequest]) -> Result<Option<OwnedMutexGuard<()>>, NoRoom> {
+    /// As [`admit`](Self::admit), for several requests.
+    pub(super) async fn admit_all(&self, requests: &[LockRequest]) -> Result<Option<OwnedMutexGuard<()>>, QuotaError> {
         let Some(LockRequest { owner, .. }) = requests.first() else { return Ok(None) };
         let most = self.limits.locks_per_owner;
         if requests.iter().all(|_| self.grants.is_far_from(most, &owner.id)) {
@@ -84,10 +84,10 @@ impl LockManager {
         if fits(requests.len()) {
             return Ok(Some(turn));
         }
-        // Whoever asks again for what they hold asks for nothing more.
+        // A repeated request for a held lock adds nothing.
         let proof = |request: &LockRequest| Proof { lock: request.lock, owner: Some(owner.id.clone()) };
         let checks: Vec<LockOp> = requests.iter().map(|request| LockOp::Check(proof(request))).collect();
         let missing = self.backend.lock_batch(&checks).await?.iter().filter(|answer| answer.is_none()).count();
-        if fits(missing) { Ok(Some(turn)) } else { Err(NoRoom::Full { most: most.into() }) }
+        if fits(missing) { Ok(Some(turn)) } else { Err(QuotaError::Full { most: most.into() }) }
     }
 }

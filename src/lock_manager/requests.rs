@@ -1,4 +1,4 @@
-//! Asking the holder of a lock for it, and handing it over.
+//! Transfer requests to the holder of a lock, and the hand-over.
 
 use super::LockManager;
 use crate::error::{AnswerError, LeaseError, RequestError};
@@ -9,9 +9,9 @@ use crate::storage::{Asked, Asking};
 use crate::telemetry::outcome::seen;
 
 impl LockManager {
-    /// Asks the holder of the generation that was seen for the lock, with a note. The holder finds it among the
+    /// Requests the lock from the holder of the generation that was seen, with a note. The holder finds it among the
     /// [`requests`](Self::requests). It lasts for [`TransferRequest::TTL`] and for as long as it is repeated, but not longer than
-    /// the lease; repeating it keeps its place and tells what was answered. Another note is another request: everybody has
+    /// the lease; a repetition keeps its position and returns the reply. Another note is a new request: each person has
     /// at most one per key.
     ///
     /// ```
@@ -25,7 +25,7 @@ impl LockManager {
     /// let lease = locks.try_lock(&order, &kim).await?;
     /// locks.request(&order, lease.holder().generation, &lee, "the courier is waiting").await?;
     ///
-    /// let asking = locks.requests(lease.id()).await?;                   // Kim's page looks with every heartbeat
+    /// let asking = locks.requests(lease.id()).await?;                   // Kim's page checks with every heartbeat
     /// assert_eq!((&asking[0].by, &*asking[0].note), (&lee, "the courier is waiting"));
     /// locks.answer_request(lease.id(), "lee", TransferReply::Later(Duration::from_secs(300))).await?;
     ///
@@ -39,9 +39,9 @@ impl LockManager {
     /// ```
     ///
     /// # Errors
-    /// [`RequestError::HolderChanged`]: that generation is not held any more, so try to lock;
+    /// [`RequestError::HolderChanged`]: that generation is not held any more, so try to acquire the lock;
     /// [`RequestError::NoteTooLong`]; [`RequestError::NoteNotPlain`]; [`RequestError::InvalidOwner`]; [`RequestError::Advisory`]; [`RequestError::Shared`];
-    /// [`RequestError::LimitReached`]: so many others ask already;
+    /// [`RequestError::LimitReached`]: the lock has too many requesters;
     /// [`RequestError::Database`].
     pub async fn request(
         &self,
@@ -85,11 +85,11 @@ impl LockManager {
         }
     }
 
-    /// Who asks for the lock that this lock id holds, the longest-waiting first; also those who were answered already. Where
-    /// the policy hides names, an asker's id is a random one, which names them in an answer and nowhere else.
+    /// The requests for the lock that this lock id holds, the longest-waiting first, including answered ones. If
+    /// the policy hides names, a requester's id is a random pseudonym, valid only for a reply.
     ///
     /// # Errors
-    /// [`LeaseError::NoLock`]: it holds nothing (any more), so nobody asks for it.
+    /// [`LeaseError::NoLock`]: it holds no lease (any more), so there are no requests.
     pub async fn requests(&self, id: &LockId) -> Result<Vec<TransferRequest>, LeaseError> {
         let requests = async {
             let requests = self.backend.requests(&self.proof(id)).await?;
@@ -98,11 +98,11 @@ impl LockManager {
         seen(self.metrics(), "requests", None, requests).await
     }
 
-    /// Answers whoever asks for the lock that this lock id holds. They are told when they repeat their request. The latest
-    /// answer counts.
+    /// Replies to a requester of the lock that this lock id holds. They receive the reply when they repeat their request.
+    /// The latest reply counts.
     ///
     /// # Errors
-    /// [`AnswerError::NotAsked`] when they do not ask (any more); [`AnswerError::NoLock`];
+    /// [`AnswerError::NotAsked`] if there is no such request (any more); [`AnswerError::NoLock`];
     /// [`AnswerError::MessageTooLong`]; [`AnswerError::MessageNotPlain`]; [`AnswerError::Database`].
     pub async fn answer_request(
         &self,
@@ -124,17 +124,18 @@ impl LockManager {
         seen(self.metrics(), "answer_request", None, give).await
     }
 
-    /// Ends the lease and keeps the lock for one of those who ask for it: for [`TransferRequest::RESERVATION`] only they get it, in
-    /// whichever tab asks first, and everybody else is told so ([`LockError::Reserved`](crate::error::LockError::Reserved)). After
-    /// that it is free for all. A save that is under way under the lease is waited for.
+    /// Ends the lease and reserves the lock for one of its requesters: for [`TransferRequest::RESERVATION`] only they can
+    /// acquire it, in whichever of their tabs is first, and everybody else gets
+    /// ([`LockError::Reserved`](crate::error::LockError::Reserved)). After that it is free for all. A save in flight under
+    /// the lease is waited for.
     ///
-    /// Answers what everybody sees now: as long as it is kept, whom it is kept for counts as its holder.
+    /// Returns the state that everybody sees: the recipient counts as the holder of a reservation.
     ///
     /// # Errors
-    /// [`AnswerError::NotAsked`] when they do not ask (any more): the lease goes on; [`AnswerError::NoLock`];
+    /// [`AnswerError::NotAsked`] if there is no such request (any more): the lease continues; [`AnswerError::NoLock`];
     /// [`AnswerError::Database`].
     pub async fn hand_over(&self, id: &LockId, to_owner_id: &str) -> Result<Holder, AnswerError> {
-        // Nobody knows the lock id of a reservation, so nobody keeps it alive, releases it, or saves under it.
+        // Nobody knows the lock id of a reservation, so nobody can keep it alive, release it, or save under it.
         let reservation = LockId::random().hash();
         let hand_over = async {
             let to = askable(to_owner_id);

@@ -1,4 +1,4 @@
-//! Going on with a lease that ran out.
+//! Resuming an expired lease.
 
 use super::LockManager;
 use crate::aggregate::Aggregate;
@@ -10,14 +10,14 @@ use crate::unit_of_work::repository::{Repository, check_token};
 use crate::version::token::Expected;
 
 impl LockManager {
-    /// Goes on with a lease that ran out, say while a laptop slept: the same lock id, the same generation, a full time to
-    /// live. Only if nobody took the lock since, and the aggregate is still at the version that the form was opened at; so
-    /// what stands in the form is still a change of what is stored. Both are decided in one transaction: nobody takes the
-    /// lock, or saves, in between.
+    /// Resumes an expired lease, for example after a laptop slept: the same lock id, the same generation, a full time to
+    /// live. It requires that nobody acquired the lock since, and that the aggregate still has the version with which the
+    /// form was opened, so the form's content is still a change of the stored state. One transaction checks both: nobody
+    /// can acquire the lock, or save, in between.
     ///
-    /// Never after a release, a break or a takeover, and not beyond the absolute limit; beyond the idle limit, because whoever
-    /// comes back is there. A lease that is alive is kept
-    /// alive, so an answer that was lost can be asked for again.
+    /// A lease cannot be resumed after a release, a break or a takeover, nor beyond the absolute limit. It can be resumed beyond
+    /// the idle limit, because the returning person is present. A live lease is kept
+    /// alive, so the request can be repeated after a lost response.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -46,11 +46,12 @@ impl LockManager {
     /// ```
     ///
     /// # Errors
-    /// [`Error::VersionConflict`]: somebody saved since; it says who, when and what. [`Error::AlreadyLocked`]: somebody
-    /// took the lock, and holds it. [`Error::NoLock`]: it ended for good, and [`LeaseLossReason`](crate::lease::LeaseLossReason) tells how;
-    /// [`LeaseLossReason::LimitReached`](crate::lease::LeaseLossReason::LimitReached) when it was held for as long as it may be. [`Error::NotFound`]:
-    /// the aggregate was deleted. [`Error::VersionTokenMismatch`]; [`Error::Database`]. With all of them the lease is what
-    /// it was.
+    /// [`Error::VersionConflict`]: somebody saved since; it says who, when and what. [`Error::AlreadyLocked`]: somebody else
+    /// acquired the lock, and holds it. [`Error::NoLock`]: it ended for good, for this
+    /// [`LeaseLossReason`](crate::lease::LeaseLossReason);
+    /// [`LeaseLossReason::LimitReached`](crate::lease::LeaseLossReason::LimitReached) at its absolute limit. [`Error::NotFound`]:
+    /// the aggregate was deleted. [`Error::VersionTokenMismatch`]; [`Error::Database`]. After any of them the lease is
+    /// unchanged.
     pub async fn resume<A: Aggregate>(
         &self,
         repository: &Repository<A>,

@@ -1,7 +1,7 @@
-//! Several locks that are held together: one secret, a lease for each key. No I/O here.
+//! Sets of locks: one secret, and a lease for each key. No I/O here.
 //!
-//! The lock id of each member is made of the set's secret and the member's key. So a form carries one hidden field for all
-//! of them, each member is a lease like any other, and whoever knows the secret and the keys has the set again.
+//! Each member's lock id is derived from the set's secret and the member's key. So a form has one hidden field for all
+//! of them, each member is a lease like any other, and the secret and the keys are enough to restore the set.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use crate::error::LockError;
 use crate::lease::{Lease, LockId, LockKey};
 use crate::telemetry::outcome::About;
 
-/// Several keys and the one secret that holds them: what a form carries, and what the operations on sets take.
+/// Several keys and the one secret that holds them: the content of a form, and the argument of the operations on sets.
 ///
-/// The keys are kept in their order, each once. What was locked with [`LockManager::try_lock_all`] is had again in the next
-/// request from the secret in the form and the keys that it is about. The keys must be the same ones: the set does not
-/// know of members that are left out, and they run out.
+/// The keys are sorted and unique. The next request restores a set that [`LockManager::try_lock_all`] acquired from the secret in
+/// the form and the keys. The keys must be the same ones: the set does not
+/// know omitted members, and they expire.
 ///
 /// [`LockManager::try_lock_all`]: crate::LockManager::try_lock_all
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,16 +24,16 @@ pub struct LeaseSet {
 }
 
 impl LeaseSet {
-    /// The most keys of one set: all of them are one statement.
+    /// The maximum number of keys of a set, because one statement covers all of them.
     pub const MOST_KEYS: usize = 256;
 
-    /// The set of these keys under this secret. A key that comes twice is one.
+    /// The set of these keys under this secret. Duplicate keys count once.
     ///
     /// # Errors
     /// [`LockError::NoKeys`]; [`LockError::TooManyKeys`] beyond [`MOST_KEYS`](Self::MOST_KEYS);
-    /// [`LockError::InvalidKey`] names the first that no aggregate can have.
+    /// [`LockError::InvalidKey`] with the first invalid key.
     pub fn of(id: LockId, keys: impl IntoIterator<Item = LockKey>) -> Result<Self, LockError> {
-        // One order for everybody, so that two sets never wait for each other in a circle.
+        // One order for all callers, so that two sets never deadlock.
         let keys: BTreeSet<LockKey> = keys.into_iter().collect();
         if keys.is_empty() {
             return Err(LockError::NoKeys);
@@ -47,17 +47,17 @@ impl LeaseSet {
         }
     }
 
-    /// The secret: what goes into the form's hidden field `lid`.
+    /// The secret, for the form's hidden field `lid`.
     pub fn id(&self) -> &LockId {
         &self.id
     }
 
-    /// The keys, in their order, each once.
+    /// The keys, sorted and unique.
     pub fn keys(&self) -> &[LockKey] {
         &self.keys
     }
 
-    /// The lock id of one member, for all that is done with a single lease: [`Update::holding`](crate::unit_of_work::Update::holding),
+    /// The lock id of one member, for operations on a single lease: [`Update::holding`](crate::unit_of_work::Update::holding),
     /// [`LockManager::check_lock`](crate::LockManager::check_lock). `None`: the key is not in the set.
     pub fn lock_id(&self, key: &LockKey) -> Option<LockId> {
         self.keys.binary_search(key).ok().map(|_| self.id.of_member(key))
@@ -69,7 +69,7 @@ impl LeaseSet {
     }
 }
 
-/// A set whose leases are all alive: what `try_lock_all` gives and the other operations confirm.
+/// A set whose leases are all live: `try_lock_all` returns it and the other operations confirm it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldSet {
     set: LeaseSet,
@@ -102,7 +102,7 @@ impl HeldSet {
         self.set.keys.binary_search(key).ok().and_then(|at| self.leases.get(at))
     }
 
-    /// How long all of them last from now without another sign of life: as long as the first one to end.
+    /// The time until the first of them expires without another heartbeat.
     pub fn remaining(&self) -> Duration {
         self.leases.iter().map(|lease| lease.holder().remaining).min().unwrap_or_default()
     }
@@ -135,7 +135,7 @@ mod tests {
         );
         assert!(one != two && one != *set.id() && two != *set.id());
         assert_eq!(set.lock_id(&key("3")), None);
-        // Where the type ends and the id begins matters.
+        // The boundary between type and id matters.
         assert_ne!(set.id().of_member(&LockKey::new("ab", "c")), set.id().of_member(&LockKey::new("a", "bc")));
     }
 

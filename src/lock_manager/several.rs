@@ -1,4 +1,4 @@
-//! Several locks at once: all of them or none.
+//! Acquiring several locks at once: all of them or none.
 
 use std::time::Duration;
 
@@ -12,21 +12,20 @@ use crate::telemetry::outcome::{Outcome, seen};
 use crate::unit_of_work::retry::random_fraction;
 use crate::unit_of_work::transaction::Transaction;
 
-/// How often a set is asked for that others were faster to take, and have left since.
+/// How often a set is retried after a lost race whose winners have released since.
 const ATTEMPTS: u32 = 10;
-/// The longest pause after the first of these attempts. They get longer.
+/// The longest pause after the first of these attempts. Later ones are longer.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What became of a member: its lease, or how that ended.
+/// The result for a member: its lease, or how that ended.
 type Member = Result<Lease, NoLock>;
 
 impl LockManager {
-    /// Takes several locks, in one transaction: all of them, or none. Types may have different policies. A key that is
-    /// named twice is one; the order does not matter, because everybody takes them in the same one.
+    /// Acquires several locks in one transaction: all of them, or none. Types may have different policies. A duplicate
+    /// key counts once; the order does not matter, because all callers acquire them in the same one.
     ///
-    /// It never waits for somebody to finish editing. Dropping the future takes nothing, as with [`try_lock`](Self::try_lock). One
-    /// secret holds them all, see [`LeaseSet`], and each is a lease like
-    /// any other.
+    /// It never waits for somebody to finish editing. Dropping the future acquires nothing, as with
+    /// [`try_lock`](Self::try_lock). One secret holds them all, see [`LeaseSet`], and each is a lease like any other.
     ///
     /// ```
     /// # use tenure::{Database, LockKey, LockManager, Owner, lock_manager::LeaseSet, error::LockError};
@@ -51,9 +50,9 @@ impl LockManager {
     /// ```
     ///
     /// # Errors
-    /// [`LockError::SomeLocked`] names everybody who is in the way; [`LockError::LockingFailed`] when somebody else was
-    /// faster by a moment; [`LockError::LimitReached`]; [`LockError::NoKeys`], [`LockError::TooManyKeys`] and [`LockError::InvalidKey`];
-    /// [`LockError::Database`]. With all of them nothing was taken, and nothing was written down.
+    /// [`LockError::SomeLocked`] with all blocking holders; [`LockError::LockingFailed`] if a concurrent request won
+    /// the race; [`LockError::LimitReached`]; [`LockError::NoKeys`], [`LockError::TooManyKeys`] and [`LockError::InvalidKey`];
+    /// [`LockError::Database`]. After any of them nothing was acquired, and nothing was recorded.
     pub async fn try_lock_all(
         &self,
         keys: impl IntoIterator<Item = LockKey>,
@@ -62,11 +61,11 @@ impl LockManager {
         self.try_lock_all_as(keys, owner, LockId::random()).await
     }
 
-    /// As [`try_lock_all`](Self::try_lock_all), with a secret that the caller made. Asking again with the same secret for
-    /// the same keys gives the same leases, same generations, so an answer that was lost can be asked for again.
+    /// As [`try_lock_all`](Self::try_lock_all), with a secret that the caller created. Repeated with the same secret and
+    /// the same keys, it returns the same leases with the same generations, so it can be repeated after a lost response.
     ///
     /// # Errors
-    /// As [`try_lock_all`](Self::try_lock_all), and [`LockError::LockIdUsed`] when the lease of one of them has ended.
+    /// As [`try_lock_all`](Self::try_lock_all), and [`LockError::LockIdUsed`] if the lease of one of them has ended.
     pub async fn try_lock_all_as(
         &self,
         keys: impl IntoIterator<Item = LockKey>,
@@ -96,7 +95,7 @@ impl LockManager {
         };
         let ids = set.lock_ids();
         let requests: Vec<LockRequest> = set.keys().iter().zip(&ids).map(request).collect();
-        let _turn = self.room_for_all(&requests).await?;
+        let _turn = self.admit_all(&requests).await?;
         let mut attempts = 0;
         loop {
             attempts += 1;
@@ -106,7 +105,7 @@ impl LockManager {
                     return Ok(HeldSet::new(set, leases));
                 }
                 AttemptAll::Refused(refused) => match self.refusal(&set, refused, &owner.id) {
-                    // Somebody was faster, and holds it now or has gone again: asked again, there is an answer.
+                    // A concurrent request won the race, and holds it now or has released it: a retry gets a definite result.
                     LockError::LockingFailed { .. } if attempts < ATTEMPTS => {
                         tokio::time::sleep(attempts * PAUSE.mul_f64(random_fraction())).await;
                     }
@@ -116,29 +115,29 @@ impl LockManager {
         }
     }
 
-    /// Whether all leases of a set are alive. Only good for showing: a save checks inside its own transaction.
+    /// Whether all leases of a set are live. Use it for display only: a save checks inside its own transaction.
     ///
     /// # Errors
-    /// [`LeaseSetError::Ended`] names those that have ended, and why.
+    /// [`LeaseSetError::Ended`] with the ended members and their reasons.
     pub async fn check_set(&self, set: &LeaseSet) -> Result<HeldSet, LeaseSetError> {
         let checked = self.of_set(set, LockOp::Check);
         seen(self.metrics(), "check_set", None, checked).await
     }
 
     /// Sets the expiry of each lease of a set to now + its ttl, within its absolute limit: one heartbeat for all of them.
-    /// One that has ended does not disturb the others: they are kept.
+    /// An ended member does not affect the others: they are kept alive.
     ///
     /// # Errors
-    /// [`LeaseSetError::Ended`] names those that have ended, and why: what is saved under the set would be refused.
+    /// [`LeaseSetError::Ended`] with the ended members and their reasons: a save under the set would be refused.
     pub async fn keep_set_alive(&self, set: &LeaseSet) -> Result<HeldSet, LeaseSetError> {
         let kept = self.keep_alive(&set.lock_ids()).await?;
         self.held_set(set, kept)
     }
 
-    /// Gives all leases of a set back. One that has ended does not keep the others from being given back.
+    /// Releases all leases of a set. An ended member does not prevent the release of the others.
     ///
     /// # Errors
-    /// [`LeaseSetError::Ended`] names those that had ended before, and why.
+    /// [`LeaseSetError::Ended`] with the members that had ended before, and their reasons.
     pub async fn release_set(&self, set: &LeaseSet) -> Result<(), LeaseSetError> {
         let released = self.of_set(set, LockOp::Release);
         let released = seen(self.metrics(), "release_set", None, released).await;
@@ -152,7 +151,7 @@ impl LockManager {
     /// work that saves several of the aggregates.
     ///
     /// # Errors
-    /// [`LeaseError::NoLock`] for the first that has ended: do not save.
+    /// [`LeaseError::NoLock`] for the first ended member: do not save.
     pub async fn guard_set(&self, tx: &mut Transaction, set: &LeaseSet) -> Result<HeldSet, LeaseError> {
         let mut leases = Vec::with_capacity(set.keys().len());
         for id in set.lock_ids() {
@@ -161,13 +160,13 @@ impl LockManager {
         Ok(HeldSet::new(set.clone(), leases))
     }
 
-    /// Counts the leases of a set as those that are taken and given back one by one.
+    /// Counts the leases of a set like leases that are acquired and released one by one.
     fn count(&self, operation: &'static str, set: &HeldSet) {
         let leases = set.leases().iter();
-        leases.for_each(|lease| self.metrics().ended(operation, lease.holder().key.kind(), &lease.told()));
+        leases.for_each(|lease| self.metrics().ended(operation, lease.holder().key.kind(), &lease.report()));
     }
 
-    /// Asks about all of them in one round trip, and about those alone that need waiting or explaining.
+    /// Queries all of them in one round trip, and individually those that need a wait or a reason.
     async fn of_set(&self, set: &LeaseSet, op: fn(Proof) -> LockOp) -> Result<HeldSet, LeaseSetError> {
         let ids = set.lock_ids();
         let proofs: Vec<Proof> = ids.iter().map(|id| self.proof(id)).collect();
@@ -185,13 +184,13 @@ impl LockManager {
         self.held_set(set, members)
     }
 
-    /// The set, if all of it is alive.
+    /// The set, if all members are live.
     fn held_set(&self, set: &LeaseSet, members: Vec<Member>) -> Result<HeldSet, LeaseSetError> {
         let (mut ended, mut others) = (Vec::new(), Vec::with_capacity(members.len()));
         for (key, member) in set.keys().iter().zip(members) {
             match member {
                 Ok(lease) => others.push(lease),
-                // Of a lock id that nobody knows only the set knows the key.
+                // If nobody knows the lock id, only the set knows the key.
                 Err(no_lock) => {
                     let no_lock = no_lock.seen_by(self.owner.as_deref());
                     ended.push(NoLock { key: Some(key.clone()), ..no_lock });
@@ -205,7 +204,7 @@ impl LockManager {
         }
     }
 
-    /// What to tell of all that was in the way. A secret that was used before will never do; others may go away.
+    /// The error for all blocked members. A used secret never works again; other causes may end.
     fn refusal(&self, set: &LeaseSet, refused: Vec<(usize, Attempt)>, asker: &str) -> LockError {
         let (mut held, mut reserved, mut lost) = (Vec::new(), Vec::new(), None);
         for (at, attempt) in refused {

@@ -1,17 +1,18 @@
-//! Locks that several people hold together, to read what is not to change meanwhile.
+//! Shared locks, which several people hold together to read while nobody changes the aggregate.
 
 use super::LockManager;
 use crate::error::LockError;
 use crate::lease::{Lease, LockId, LockKey, Owner};
 
 impl LockManager {
-    /// Takes a share of the lock: several people may hold it together, and as long as one of them does nobody gets the lock
-    /// alone, and no save that asks ([`unless_locked`](crate::unit_of_work::Update::unless_locked)) goes through. It is for reading, so it
-    /// does not allow to save either ([`LeaseLossReason::SharedOnly`](crate::lease::LeaseLossReason::SharedOnly)): whoever wants to change something releases
-    /// it and takes the lock alone. Only types whose policy is [`LockPolicy::shared`](crate::LockPolicy::shared) have it.
+    /// Acquires a share of the lock: several people may hold it together. While one of them does, nobody can acquire the
+    /// exclusive lock, and no save with [`unless_locked`](crate::unit_of_work::Update::unless_locked) succeeds. It is for
+    /// reading, so it permits no save either ([`LeaseLossReason::SharedOnly`](crate::lease::LeaseLossReason::SharedOnly)):
+    /// to change something, release it and acquire the exclusive lock. It requires the policy
+    /// [`LockPolicy::shared`](crate::LockPolicy::shared).
     ///
-    /// A lease like others: it is kept alive, released and broken by the same calls, and its generation is its own. It
-    /// cannot be asked for, nor taken over.
+    /// It is a lease like others: the same calls keep it alive, release it and break it, and it has its own generation. It
+    /// cannot be requested from its holder, nor taken over.
     ///
     /// ```
     /// # use tenure::{Database, LockKey, LockManager, LockPolicy, Owner, error::LockError};
@@ -33,17 +34,17 @@ impl LockManager {
     /// ```
     ///
     /// # Errors
-    /// [`LockError::AlreadyLocked`] with whoever holds it alone; [`LockError::NotShared`] where the policy does not say so; and
+    /// [`LockError::AlreadyLocked`] with the exclusive holder; [`LockError::NotShared`] if the policy is not shared; and
     /// as [`try_lock`](Self::try_lock).
     pub async fn try_lock_shared(&self, key: &LockKey, owner: &Owner) -> Result<Lease, LockError> {
         self.try_lock_shared_as(key, owner, LockId::random()).await
     }
 
-    /// As [`try_lock_shared`](Self::try_lock_shared), with a lock id that the caller made: asking again with it gives the same
-    /// lease.
+    /// As [`try_lock_shared`](Self::try_lock_shared), with a lock id that the caller created: repeated with it, it returns
+    /// the same lease.
     ///
     /// # Errors
-    /// As [`try_lock_shared`](Self::try_lock_shared), and [`LockError::LockIdUsed`] when the lease of this id has ended.
+    /// As [`try_lock_shared`](Self::try_lock_shared), and [`LockError::LockIdUsed`] if the lease of this id has ended.
     pub async fn try_lock_shared_as(&self, key: &LockKey, owner: &Owner, id: LockId) -> Result<Lease, LockError> {
         if !self.policy(key.kind()).is_shared() {
             return Err(LockError::NotShared { key: key.clone() });

@@ -1,4 +1,4 @@
-//! Deleting what nobody asks for any more.
+//! Deleting old entries of the lock table and the history.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use crate::error::SweepError;
 use crate::lease::policy::LockPolicy;
 use crate::storage::{RowPlace, Slice};
 
-/// Rows of one statement: a few milliseconds.
+/// Rows per statement: a few milliseconds.
 const SLICE: u32 = 1_000;
 
-/// A sweep that is being described; [`run`](Sweep::run) does it.
+/// A sweep to be run; [`run`](Sweep::run) runs it.
 #[must_use = "a sweep does nothing until `run`"]
 #[derive(Debug)]
 pub struct Sweep<'m> {
@@ -20,27 +20,28 @@ pub struct Sweep<'m> {
     kind: Option<String>,
 }
 
-/// How many rows a sweep deleted.
+/// The number of rows that a sweep deleted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Keys (and places of advisory leases) that nobody holds.
+    /// Keys (and slots of advisory leases) that nobody holds.
     pub keys: u64,
-    /// What the history said of how leases ended.
+    /// Entries of the history.
     pub history: u64,
-    /// Requests whose askers went away.
+    /// Requests whose requesters have left.
     pub requests: u64,
 }
 
 impl LockManager {
-    /// Deletes what ended longer ago than this: the rows of keys that nobody has held since, how leases ended, and requests
-    /// that nobody repeated. To be called once a day or so, by whoever cleans up; what is held is never touched.
+    /// Deletes entries that ended longer ago than this: the rows of keys that nobody has held since, ended leases, and requests
+    /// that nobody repeated. Call it about once a day; held leases are never touched.
     ///
-    /// Generations go on rising, also of keys whose rows were deleted: the highest one stays, per type, and new keys of that
-    /// type begin above it. What is lost is the memory: a lock id whose lease was swept is
-    /// [`LeaseLossReason::Unknown`](crate::lease::LeaseLossReason::Unknown), and a request for a lock that comes twice is refused only until then. A day
-    /// is the least; thirty are plenty.
+    /// Generations continue to rise, also for keys whose rows were deleted: the highest one is kept per type, and new keys
+    /// of that type begin above it. Sweeping loses history: the lock id of a swept lease is
+    /// [`LeaseLossReason::Unknown`](crate::lease::LeaseLossReason::Unknown), and a duplicate lock request is refused only until then. The
+    /// minimum is a day; thirty are plenty.
     ///
-    /// It works in small transactions, so that nobody waits long, and leaves alone what somebody has locked at that moment.
+    /// It runs in small transactions, so that nobody waits long, and skips rows that another transaction has locked at that
+    /// moment.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -61,11 +62,11 @@ impl LockManager {
 }
 
 impl Sweep<'_> {
-    /// The least age. Whoever lost an answer asks within seconds, and a tab that slept asks on the next day; besides, a
-    /// lease that ran out can be resumed until its absolute limit.
+    /// The minimum age. A request is repeated after a lost response within seconds, and a tab that slept asks on the next day;
+    /// besides, an expired lease can be resumed until its absolute limit.
     pub const SHORTEST: Duration = Duration::from_secs(24 * 3600);
 
-    /// Keeps how leases ended for longer, or not as long: for whoever wants to look at it, see
+    /// Keeps ended leases for longer or shorter than the other entries, see
     /// [`LockManager::history`](crate::LockManager::history).
     pub fn keeping_history_for(mut self, age: Duration) -> Self {
         self.history = Some(age);
@@ -78,11 +79,12 @@ impl Sweep<'_> {
         self
     }
 
-    /// Does it, and tells how much it was.
+    /// Runs it, and returns how much was deleted.
     ///
     /// # Errors
     /// [`SweepError::TooYoung`] for an age below [`SHORTEST`](Self::SHORTEST), or below the longest absolute limit of the
-    /// types: nothing was swept. [`SweepError::Database`]: what was swept until then stays so; the next sweep goes on.
+    /// types: nothing was swept. [`SweepError::Database`]: rows that were swept until then stay deleted; the next sweep
+    /// continues.
     pub async fn run(self) -> Result<Swept, SweepError> {
         let (keys, history) = (self.older_than, self.history.unwrap_or(self.older_than));
         let shortest = self.shortest();
@@ -91,7 +93,7 @@ impl Sweep<'_> {
         }
         let (backend, slice) = (&self.manager.backend, |older_than| self.slice(older_than));
         let mut swept = Swept::default();
-        // The rows first: what ran out and was not taken goes into the history then.
+        // The rows first: this moves expired leases that nobody acquired since into the history.
         let mut after = RowPlace::default();
         loop {
             let rows = backend.sweep_rows(&slice(keys), &after).await?;

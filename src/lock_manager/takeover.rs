@@ -1,4 +1,4 @@
-//! Taking a lease over from its holder, and ending all leases of somebody who is leaving.
+//! Taking over a lease from its holder, and releasing all leases of one owner.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,11 +12,11 @@ use crate::lease::{Holder, Lease, LockId, LockKey, Owner, askable};
 use crate::storage::{Attempt, LockRequest, Proof, TakenOver};
 use crate::telemetry::outcome::seen;
 
-/// Who may take a lease over from its holder: the application's rule for an aggregate type, see
-/// [`LockManager::with_take_over_permission`]. It is only asked about leases of others. A closure is one.
+/// Who may take over a lease from its holder: the application's rule for an aggregate type, see
+/// [`LockManager::with_take_over_permission`]. It applies only to leases of others. A closure implements it.
 pub trait TakeOverPermission: Send + Sync {
-    /// Whether `by` may end the lease of `holder` and get the lock. It is told who that is, also where the policy hides it from
-    /// `by`, and whether they are there: see [`Holder::presence`].
+    /// Whether `by` may end the lease of `holder` and acquire the lock. `holder` is never redacted here, also where the policy
+    /// hides them from `by`, and includes their presence: see [`Holder::presence`].
     fn may_take_over(&self, by: &Owner, holder: &Holder) -> bool;
 }
 
@@ -31,7 +31,7 @@ impl<F: Fn(&Owner, &Holder) -> bool + Send + Sync> TakeOverPermission for F {
 pub(super) struct Permissions(Arc<HashMap<String, Arc<dyn TakeOverPermission>>>);
 
 impl Permissions {
-    /// One's own lease may always be moved to another tab. Where there is no rule, nobody takes from others.
+    /// A person may always move their own lease to another tab. Without a rule, nobody takes over from others.
     fn permit(&self, by: &Owner, holder: &Holder) -> bool {
         let rule = self.0.get(holder.key.kind());
         by.id == holder.owner.id || rule.is_some_and(|rule| rule.may_take_over(by, holder))
@@ -45,7 +45,7 @@ impl fmt::Debug for Permissions {
 }
 
 impl LockManager {
-    /// Says who may take over leases on aggregates of one type. Without it nobody takes over from others.
+    /// Sets who may take over leases on aggregates of one type. Without it nobody takes over from others.
     pub fn with_take_over_permission(
         mut self,
         kind: impl Into<String>,
@@ -55,14 +55,16 @@ impl LockManager {
         self
     }
 
-    /// Ends somebody's lease and gets the lock, in one transaction, so that nobody comes in between. Names the generation
-    /// that was seen, so that it cannot hit a newer one, and a reason, which the holder is told
-    /// ([`LeaseLossReason::TakenOver`](crate::lease::LeaseLossReason::TakenOver)). A save that is under way under the lease is waited for.
+    /// Ends a lease and acquires the lock, in one transaction, so that no other request comes in between. It requires the
+    /// generation that was seen, so that it cannot end a newer lease, and a reason, which the holder sees
+    /// ([`LeaseLossReason::TakenOver`](crate::lease::LeaseLossReason::TakenOver)). A save in flight under the lease is
+    /// waited for.
     ///
-    /// One's own lease may always be moved to another tab; who may take over from others is for the
-    /// [`TakeOverPermission`] of the type to say. (A [`break_lock`](Self::break_lock) asks nobody: there the caller decides.)
-    /// The lock id is a new one, made by the caller; asking again with it gives the same lease. If the future is dropped, what
-    /// it got is given back, as with [`try_lock`](Self::try_lock); whom it was taken from has lost it all the same.
+    /// A person may always move their own lease to another tab; the [`TakeOverPermission`] of the type decides who may take over
+    /// from others. (A [`break_lock`](Self::break_lock) has no such rule: there the caller decides.)
+    /// The lock id is a new one from the caller; repeated with it, the call returns the same lease. If the future is
+    /// dropped, the new lease is released, as with [`try_lock`](Self::try_lock); the former holder has lost theirs
+    /// nevertheless.
     ///
     /// ```
     /// # use tenure::{Database, LockId, LockKey, LockManager, Owner, lease::Holder, error::TakeOverError};
@@ -83,10 +85,10 @@ impl LockManager {
     /// ```
     ///
     /// # Errors
-    /// [`TakeOverError::HolderChanged`] when that generation is not held (any more); [`TakeOverError::NotPermitted`];
+    /// [`TakeOverError::HolderChanged`] if that generation is not held (any more); [`TakeOverError::NotPermitted`];
     /// [`TakeOverError::NoReason`]; [`TakeOverError::ReasonTooLong`]; [`TakeOverError::ReasonNotPlain`]; [`TakeOverError::InvalidOwner`];
     /// [`TakeOverError::Advisory`]; [`TakeOverError::Shared`]; [`TakeOverError::LimitReached`];
-    /// [`TakeOverError::LockIdUsed`]; [`TakeOverError::Database`]. With all of them the holder keeps the lease.
+    /// [`TakeOverError::LockIdUsed`]; [`TakeOverError::Database`]. After any of them the holder keeps the lease.
     pub async fn take_over(
         &self,
         key: &LockKey,
@@ -127,8 +129,8 @@ impl LockManager {
             return Err(TakeOverError::HolderChanged { held_now: Vec::new() });
         }
         let request = LockRequest { key: key.clone(), lock: id.hash(), owner: owner.clone(), policy, shared: false };
-        // A generation belongs to one owner for good, so what is permitted now is still permitted when it is done.
-        // The rule is the application's, and is told who it is about.
+        // A generation has one owner for good, so a permission given now is still valid when the takeover happens.
+        // The application's rule gets the unredacted holder.
         let holders = self.backend.holders(key).await?;
         let Some(holder) = holders.iter().find(|holder| holder.generation == generation) else {
             return self.taken_before(request, generation, id).await;
@@ -139,10 +141,10 @@ impl LockManager {
         if !self.permissions.permit(owner, holder) {
             return Err(TakeOverError::NotPermitted(Box::new(self.seen_by(holder.clone(), Some(&owner.id)))));
         }
-        // Who moves their own lease to another tab holds no more than before.
-        let _turn = if owner.id == holder.owner.id { None } else { self.room_for(&request).await? };
+        // A move of one's own lease to another tab does not add a lock.
+        let _turn = if owner.id == holder.owner.id { None } else { self.admit(&request).await? };
         match self.backend.take_over(&request, generation, reason).await? {
-            // The lock id held it before: that this was asked again has to be seen, see `taken_before`.
+            // The lock id held it before: the repetition must be recorded, see `taken_before`.
             TakenOver::Granted(granted) if granted.generation == generation => self.again(&request, granted, id).await,
             TakenOver::Granted(granted) => {
                 tracing::info!(lock = ?key, generation, by = ?owner.id, owner = ?holder.owner.id, "lock taken over");
@@ -153,7 +155,7 @@ impl LockManager {
         }
     }
 
-    /// The generation is not held any more: perhaps because the same request came before, and its answer was lost.
+    /// The generation is not held any more: perhaps the same request succeeded before, and its response was lost.
     async fn taken_before(&self, request: LockRequest, generation: i64, id: LockId) -> Result<Lease, TakeOverError> {
         let LockRequest { key, lock, owner, .. } = &request;
         match self.backend.check_lock(&Proof { lock: *lock, owner: Some(owner.id.clone()) }).await? {
@@ -164,8 +166,8 @@ impl LockManager {
         }
     }
 
-    /// The lease that the lock id holds already, asked for again, so that whoever got it at first and has gone does not give it
-    /// back.
+    /// Requests again the lease that the lock id already holds, so that its first caller, who has gone, does not
+    /// release it.
     async fn again(&self, request: &LockRequest, held: Holder, id: LockId) -> Result<Lease, TakeOverError> {
         match self.backend.try_lock(request).await? {
             Attempt::Granted(holder) if holder.generation == held.generation => Ok(Lease { id, holder }),
@@ -176,11 +178,11 @@ impl LockManager {
         }
     }
 
-    /// Gives back everything that somebody holds, in all their tabs: when they sign out, or leave for good. Answers what
-    /// was freed, the longest-held first. Who may do this is for the caller to decide.
+    /// Releases all leases of an owner, in all their tabs: when they sign out, or leave for good. Returns the released
+    /// leases, the longest-held first. The caller decides who may do this.
     ///
     /// # Errors
-    /// [`DatabaseError`]: nothing was freed.
+    /// [`DatabaseError`]: nothing was released.
     pub async fn release_all(&self, owner_id: &str) -> Result<Vec<Holder>, DatabaseError> {
         let owner_id = askable(owner_id);
         let mut released = seen(self.metrics(), "release_all", None, self.backend.release_all(&owner_id)).await?;

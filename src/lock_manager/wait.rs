@@ -1,4 +1,4 @@
-//! Waiting for a lock, in the order of arrival.
+//! Waiting for a lock in a queue, in the order of arrival.
 
 use std::future::IntoFuture;
 use std::pin::Pin;
@@ -15,25 +15,25 @@ use crate::lease::{Lease, LockId, LockKey, Owner};
 use crate::storage::watching::Ticket;
 use crate::storage::{LockHash, patience};
 use crate::telemetry::outcome::{Outcome, seen};
-use crate::watch::{Called, Place, random};
+use crate::watch::{Called, QueueEntry, random};
 
-/// How long it is waited after the database had no answer, before it is asked again.
+/// The pause before a retry after the database did not answer.
 const PAUSE: Duration = Duration::from_millis(100);
 
 impl LockManager {
-    /// Takes the lock when it is free and the caller's turn has come: in the order of arrival, across processes. Await it.
+    /// Queues for the lock and acquires it in the order of arrival, across processes. Await it.
     ///
-    /// The place in line is a row that is kept by the signs of life of this process: behind a process that dies nobody
-    /// waits for longer than ten seconds. Whoever drops the future leaves the line at once, and a lease that was just
-    /// granted is given back, as after [`try_lock`](Self::try_lock).
+    /// The queue entry is a row that this process keeps alive with heartbeats: a process that dies blocks the queue
+    /// for at most ten seconds. Dropping the future leaves the queue at once, and releases a lease that was just
+    /// granted, as after [`try_lock`](Self::try_lock).
     ///
-    /// Nobody in line passes another. Somebody who does not stand in it, with [`try_lock`](Self::try_lock), gets the lock if
-    /// they come in the moment after it became free; then those in line keep their places. A hand-over
-    /// ([`hand_over`](Self::hand_over)) goes to whom it was made to. Of a shared lock all of those who read have to go first,
-    /// and new ones may come. An advisory lock excludes nobody, so nobody waits.
+    /// Waiters never overtake each other. A caller outside the queue, with [`try_lock`](Self::try_lock), gets the lock if
+    /// it arrives right after the release; then the waiters keep their positions. A hand-over
+    /// ([`hand_over`](Self::hand_over)) goes to its recipient. A waiter for a shared lock needs all readers to release,
+    /// and new readers may come. An advisory lock excludes nobody, so nobody waits.
     ///
-    /// The same person in two tabs has two places, and waits for themselves. The same lock id has one: asking again with it
-    /// ([`with_id`](Acquisition::with_id)) keeps the place, or gives the lease that it holds by then.
+    /// The same person in two tabs has two positions, and waits for themselves. The same lock id has one: a repetition with it
+    /// ([`with_id`](Acquisition::with_id)) keeps the position, or returns the lease that it holds by then.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -63,13 +63,13 @@ impl LockManager {
     }
 }
 
-/// A lock that is going to be waited for: await it.
+/// A queued request for a lock: await it.
 ///
 /// # Errors
-/// [`LockError::LockTimeout`] with the holder, when it did not become free in time; [`LockError::LimitReached`] at once for
-/// a wait that is longer than the [`Limits`](crate::lease::Limits) allow, or for one wait too many of the same owner;
+/// [`LockError::LockTimeout`] with the holder, if it did not become free in time; [`LockError::LimitReached`] at once for
+/// a wait that is longer than the [`Limits`](crate::lease::Limits) allow, or for too many waits of the same owner;
 /// [`LockError::LockIdUsed`]; [`LockError::InvalidKey`]; [`LockError::Database`].
-#[must_use = "nobody waits until it is awaited"]
+#[must_use = "a wait does not begin until it is awaited"]
 #[derive(Debug)]
 pub struct Acquisition {
     locks: LockManager,
@@ -80,15 +80,15 @@ pub struct Acquisition {
 }
 
 impl Acquisition {
-    /// Waits for so long at most, whatever it is that is waited for: somebody's lease, a save under one that has run out, a
-    /// connection. Without this it is as long as the [`Limits`](crate::lease::Limits) allow: five minutes, unless
-    /// they were set.
+    /// Waits at most this long, whatever causes the wait: a lease, a save under an expired one, or a
+    /// connection. The default is the maximum that the [`Limits`](crate::lease::Limits) allow: five minutes, unless
+    /// set otherwise.
     pub fn within(mut self, wait: Duration) -> Self {
         self.within = wait;
         self
     }
 
-    /// With a lock id that the caller made, as in [`try_lock_as`](LockManager::try_lock_as).
+    /// With a lock id that the caller created, as in [`try_lock_as`](LockManager::try_lock_as).
     pub fn with_id(mut self, id: LockId) -> Self {
         self.id = Some(id);
         self
@@ -97,11 +97,11 @@ impl Acquisition {
     async fn run(self) -> Result<Lease, LockError> {
         let (locks, kind, asked) = (self.locks.clone(), self.key.kind().to_owned(), Instant::now());
         let answer = seen(locks.metrics(), "lock", Some(&kind), self.wait()).await;
-        locks.metrics().waited(&kind, asked.elapsed(), answer.told().outcome);
+        locks.metrics().waited(&kind, asked.elapsed(), answer.report().outcome);
         answer
     }
 
-    /// The wait is a task of its own: it is never cut between being granted the lock and knowing it.
+    /// The wait is a separate task: it is never interrupted between the grant of the lock and its receipt.
     async fn wait(self) -> Result<Lease, LockError> {
         if let Some(invalid) = LockError::of_invalid(&self.key) {
             return Err(invalid);
@@ -129,13 +129,13 @@ impl IntoFuture for Acquisition {
 
 type TransferReply = oneshot::Sender<Result<Unclaimed, LockError>>;
 
-/// Somebody who waits.
+/// A waiter in the queue.
 struct Waiter {
     locks: LockManager,
     key: LockKey,
     owner: Owner,
     id: LockId,
-    /// Whether the lock id may hold the lock already, or have a place in line.
+    /// Whether the lock id may already hold the lock, or have a queue position.
     known: bool,
     asked: Instant,
     within: Duration,
@@ -150,7 +150,7 @@ impl Waiter {
 
     async fn answer(self, mut answer: TransferReply) {
         let outcome = match patience::within(self.within, self.acquire(&mut answer)).await {
-            // What was waited for when the time was over is not what was asked for.
+            // The cause of the last wait at the deadline does not matter to the caller.
             Err(LockError::Database(DatabaseError::Busy(_) | DatabaseError::LockTimeout { .. }))
                 if self.asked.elapsed() >= self.within =>
             {
@@ -161,17 +161,18 @@ impl Waiter {
         let outcome = outcome.transpose();
         if let Some(outcome) = outcome {
             let outcome = outcome.map(|lease| Unclaimed::new(lease, self.locks.clone()));
-            // If nobody waits for it any more, it is dropped here, and given back.
+            // If the caller is gone, the lease is dropped here, and released.
             let _ = answer.send(outcome);
         }
     }
 
-    /// The lease; none if whoever waited has gone.
+    /// The lease; `None` if the caller is gone.
     async fn acquire(&self, answer: &mut TransferReply) -> Result<Option<Lease>, LockError> {
         if !self.locks.policy(self.key.kind()).is_exclusive() {
             return self.locks.try_lock_as(&self.key, &self.owner, self.id.clone()).await.map(Some);
         }
-        // That it was asked for again is left behind in the database: whoever was granted it and has gone must not give it back.
+        // The repetition is recorded in the database, so that a former caller who was granted the lease and is gone does
+        // not release it.
         if self.known
             && let Ok(held) = self.locks.acting_for(&self.owner).check_lock(&self.id).await
             && held.holder().key == self.key
@@ -206,16 +207,16 @@ impl Waiter {
             return Err(LockError::LimitReached { limit: Limit::WaitsPerOwner, most: ticket.most.into() });
         };
         self.locks.hub.touched(&self.key);
-        let place = Place::new(&self.locks.hub, number, &ticket);
+        let place = QueueEntry::new(&self.locks.hub, number, &ticket);
         let outcome = self.wait(&place, &ticket, answer).await;
         drop(place);
         self.leave(lock, waiter).await;
-        // What this one did not take is for the next.
+        // A key that this waiter did not acquire is for the next one.
         self.locks.hub.touched(&self.key);
         outcome
     }
 
-    /// Gives the place back, also when the time is over. A database that does not answer is not waited for.
+    /// Removes the queue entry, also after the deadline. A database that does not answer is not waited for.
     async fn leave(&self, lock: LockHash, waiter: i64) {
         let (backend, key) = (Arc::clone(&self.locks.backend), self.key.clone());
         let leave = async move {
@@ -223,13 +224,13 @@ impl Waiter {
                 tracing::debug!(%error, lock = ?key, "a place in line was not given back; it runs out");
             }
         };
-        // A task of its own goes on, and has the time that an operation has.
+        // A separate task continues, with the time limit of an operation.
         let _ = tokio::time::timeout(patience::GRACE, tokio::spawn(leave)).await;
     }
 
     async fn wait(
         &self,
-        place: &Place,
+        place: &QueueEntry,
         ticket: &Ticket,
         answer: &mut TransferReply,
     ) -> Result<Option<Lease>, LockError> {
@@ -242,7 +243,7 @@ impl Waiter {
                         if let Some(lease) = self.attempt().await? {
                             return Ok(Some(lease));
                         }
-                        // Somebody was faster; perhaps they have gone again already.
+                        // Another request won the race; perhaps it has released the lock already.
                         self.locks.hub.look(&self.key);
                     }
                     Called::PlaceLost => {
@@ -259,7 +260,7 @@ impl Waiter {
         }
     }
 
-    /// Takes the lock if it is free.
+    /// Acquires the lock if it is free.
     async fn attempt(&self) -> Result<Option<Lease>, LockError> {
         match self.locks.try_lock_as(&self.key, &self.owner, self.id.clone()).await {
             Ok(lease) => Ok(Some(lease)),
@@ -275,7 +276,7 @@ impl Waiter {
 
     async fn timed_out(&self) -> LockError {
         let ask = patience::afresh(patience::GRACE, self.locks.holders_seen_by(&self.key, Some(&self.owner.id)));
-        // Who it was is only said to people: a database that does not answer is not waited for.
+        // The holder is for display only, so a database that does not answer is not waited for.
         let holders = tokio::time::timeout(patience::GRACE, ask).await.unwrap_or(Ok(Vec::new()));
         match holders {
             Ok(holders) => LockError::LockTimeout {

@@ -1,4 +1,4 @@
-//! Being told what happens to locks.
+//! Subscribing to lock events.
 
 use super::LockManager;
 use crate::error::LockError;
@@ -6,16 +6,16 @@ use crate::lease::LockKey;
 use crate::watch::Watch;
 
 impl LockManager {
-    /// What happens to the locks on these keys, in this process and in others: first a snapshot of each, then every change
-    /// in the order in which it happened. What this process does is told at once; what others do when it is heard of, or
-    /// looked for ([`poll_interval`](crate::storage::ConnectOptions::poll_interval)). No change of hands in between is passed over.
+    /// The events of the locks on these keys, in this process and in others: first a snapshot of each key, then every change
+    /// in order. Events of this process arrive at once; events of others arrive by notification or
+    /// by polling ([`poll_interval`](crate::storage::ConnectOptions::poll_interval)). No change of the holder in between is lost.
     ///
-    /// Whoever does not read for long loses events, but is told so, and gets a new snapshot: no more than 256 are kept.
-    /// However many watch, each process looks with one statement (one for each 500 keys), and only while somebody watches.
-    /// Call it inside of a Tokio runtime.
+    /// A slow subscriber loses events: at most 256 are queued, then it gets a new snapshot that says so.
+    /// Whatever the number of subscribers, each process polls with one statement (one per 500 keys), and only while there
+    /// are any. Call it inside a Tokio runtime.
     ///
-    /// Others than whom this [acts for](Self::acting_for) are shown as the policy says; the note of a request is only told to
-    /// whom it is meant for, and to whoever wrote it. (To nobody in particular, all notes are told.)
+    /// Holders other than the person of [`acting_for`](Self::acting_for) are redacted by the policy; the note of a request
+    /// is visible only to its recipient and its author. (A manager without an acting person sees all notes.)
     ///
     /// ```
     /// # use tenure::{Database, LockKey, LockManager, Owner, watch::LockEvent};

@@ -1,9 +1,9 @@
-//! Questions to the lock table that arrive while a round trip is under way share the next one.
+//! Requests to the lock table that arrive while a round trip is in flight share the next one.
 //!
-//! Nobody waits for a batch to fill: a few callers go at once, each alone, as if there were no batches. Where there are more,
-//! whoever comes while others are under way goes when they are back, together with all who came meanwhile. So a batch is as
-//! large as the database is slow, and the callers of a round share one round trip and one flush. Those who only want to know
-//! something go by themselves, so that they do not wait for the flush of the others.
+//! Nobody waits for a batch to fill: a few callers go at once, each alone, as without batching. With more callers, requests
+//! that arrive while others are in flight are batched and sent when those return. So the size of a batch adapts to the
+//! latency of the database, and its callers share one round trip and one flush. Reads have a queue of their own, so that
+//! they do not wait for the flush of writes.
 
 mod lane;
 mod round;
@@ -19,30 +19,30 @@ use tokio::sync::oneshot;
 use crate::error::DatabaseError;
 use crate::storage::{Backend, LockAnswer, LockOp, patience};
 use crate::telemetry::metrics::Metrics;
-use lane::Lane;
-use round::{Round, settled};
+use lane::Admission;
+use round::{Batch, settled};
 
-/// How long nobody may set out though somebody waits, because what is under way has not come back. Far longer than a round trip
-/// takes where all is well, and not yet long for a person.
+/// How long requests may be held back because the round trips in flight have not returned. Far longer than a healthy round trip,
+/// and short for a person.
 const LATE: Duration = Duration::from_millis(25);
-/// The most questions of one round trip: beyond that a statement gets slower as much as it answers more.
+/// The maximum number of requests per round trip: beyond that a statement slows down as much as it answers more.
 const MOST: usize = 256;
-/// The most questions that wait. Whoever comes then is told at once, instead of after a timeout.
+/// The maximum length of the queue. Beyond that a request fails at once, instead of after a timeout.
 const LONGEST_QUEUE: usize = 20_000;
 
 type Answer = Result<Option<LockAnswer>, DatabaseError>;
 
-/// Where questions meet. Clones are the same place.
+/// The queues of the lock table. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Batcher {
     backend: Arc<dyn Backend>,
-    lanes: Arc<[Mutex<Lane<Waiting>>; 2]>,
+    admissions: Arc<[Mutex<Admission<Waiting>>; 2]>,
     metrics: Metrics,
-    /// Whether each goes alone.
+    /// Whether batching is off.
     alone: bool,
 }
 
-/// Which way a question goes.
+/// The queue that a request uses.
 #[derive(Debug, Clone, Copy)]
 enum Purpose {
     ToWrite,
@@ -62,7 +62,7 @@ impl Purpose {
     }
 }
 
-/// Whether whoever asked has gone away, though their question is not dropped. Clones are the same.
+/// Whether the caller has gone away, though its request is not dropped. Clones share the flag.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Gone(Arc<AtomicBool>);
 
@@ -89,136 +89,139 @@ impl Waiting {
     }
 }
 
-/// Where a caller stands.
-enum Place {
-    OnTheWay(Way, LockOp),
-    InTheQueue(oneshot::Receiver<Answer>),
+/// The position of a caller.
+enum Position {
+    InFlight(RoundTrip, LockOp),
+    Queued(oneshot::Receiver<Answer>),
 }
 
 impl Batcher {
     pub(crate) fn new(backend: Arc<dyn Backend>, metrics: Metrics) -> Self {
-        let lane = || Mutex::new(Lane::new(backend.answers_at_once()));
-        Batcher { lanes: Arc::new([lane(), lane()]), backend, metrics, alone: false }
+        let admission = || Mutex::new(Admission::new(backend.answers_at_once()));
+        Batcher { admissions: Arc::new([admission(), admission()]), backend, metrics, alone: false }
     }
 
-    /// The same place for those who share nothing with others.
+    /// The same, for requests that must not be batched.
     pub(crate) fn one_by_one(&self) -> Self {
         Batcher { alone: true, ..self.clone() }
     }
 
-    /// Where what is asked here is counted.
+    /// The metrics of these queues.
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.metrics
     }
 
-    /// How many wait, for as long as anybody asks here.
+    /// Reports the length of the queue for as long as these queues exist.
     #[cfg(feature = "opentelemetry")]
     pub(crate) fn waiting(&self) -> impl Fn() -> u64 + Send + Sync + 'static {
-        let lanes = Arc::downgrade(&self.lanes);
+        let admissions = Arc::downgrade(&self.admissions);
         move || {
-            let lanes = lanes.upgrade();
-            let waiting = lanes.iter().flat_map(|lanes| lanes.iter()).map(|lane| locked(lane).queue.len());
+            let admissions = admissions.upgrade();
+            let waiting = admissions
+                .iter()
+                .flat_map(|admissions| admissions.iter())
+                .map(|admission| locked(admission).queue.len());
             waiting.sum::<usize>().try_into().unwrap_or(0)
         }
     }
 
-    /// The answer, or `None` if the question has to be asked alone.
+    /// The answer, or `None` if the request has to be sent alone.
     ///
-    /// A caller who goes away does not disturb those who share its round trip.
+    /// A caller who goes away does not affect the other requests of its round trip.
     pub(crate) async fn ask(&self, op: LockOp) -> Answer {
         self.ask_as(op, None).await
     }
 
-    /// As [`ask`](Self::ask), of somebody who is not dropped when they go away: no question of theirs sets out after that.
+    /// As [`ask`](Self::ask), for a caller that is not dropped when it goes away: no request of it is sent after that.
     pub(crate) async fn ask_unless(&self, op: LockOp, gone: &Gone) -> Answer {
         self.ask_as(op, Some(gone.clone())).await
     }
 
     async fn ask_as(&self, op: LockOp, gone: Option<Gone>) -> Answer {
         if self.alone {
-            return self.go_alone(op).await;
+            return self.send_alone(op).await;
         }
         let reads = matches!(op, LockOp::Check(_));
         match self.enter(op, gone)? {
-            Place::InTheQueue(answer) => match tokio::time::timeout(patience::left(), answer).await {
-                // Without an answer its round was given up: then it is asked alone.
+            Position::Queued(answer) => match tokio::time::timeout(patience::left(), answer).await {
+                // No answer means that its batch was given up: it is sent alone.
                 Ok(answer) => answer.unwrap_or(Ok(None)),
                 Err(_) if reads => Err(DatabaseError::Busy("the lock table did not answer in time")),
-                // Whether it had set out is not known either.
+                // Nor is it known whether it was sent.
                 Err(_) => Err(DatabaseError::OutcomeUnknown("the lock table did not answer in time".into())),
             },
-            Place::OnTheWay(_way, op) => self.go_alone(op).await,
+            Position::InFlight(_round_trip, op) => self.send_alone(op).await,
         }
     }
 
-    async fn go_alone(&self, op: LockOp) -> Answer {
+    async fn send_alone(&self, op: LockOp) -> Answer {
         self.metrics.batch(1);
         settled(self.backend.lock_batch(&[op]).await, 1).pop().unwrap_or(Ok(None))
     }
 
-    fn enter(&self, op: LockOp, gone: Option<Gone>) -> Result<Place, DatabaseError> {
+    fn enter(&self, op: LockOp, gone: Option<Gone>) -> Result<Position, DatabaseError> {
         let purpose = Purpose::of(&op);
-        let mut lane = self.lane(purpose);
-        if lane.queue.len() >= LONGEST_QUEUE {
+        let mut admission = self.admission(purpose);
+        if admission.queue.len() >= LONGEST_QUEUE {
             return Err(DatabaseError::Busy("too many questions to the lock table are waiting already"));
         }
         let (answer, receiver) = oneshot::channel();
-        lane.queue.push_back(Waiting { op, answer, gone });
-        if !lane.may_go() {
-            self.watch(purpose, lane);
-        } else if lane.queue.len() > 1 {
-            self.send(purpose, lane);
-        } else if let Some(Waiting { op, .. }) = lane.queue.pop_front() {
-            lane.begin(1);
-            return Ok(Place::OnTheWay(Way { batcher: self.clone(), purpose, count: 1 }, op));
+        admission.queue.push_back(Waiting { op, answer, gone });
+        if !admission.may_send() {
+            self.watch(purpose, admission);
+        } else if admission.queue.len() > 1 {
+            self.send(purpose, admission);
+        } else if let Some(Waiting { op, .. }) = admission.queue.pop_front() {
+            admission.begin(1);
+            return Ok(Position::InFlight(RoundTrip { batcher: self.clone(), purpose, count: 1 }, op));
         }
-        Ok(Place::InTheQueue(receiver))
+        Ok(Position::Queued(receiver))
     }
 
-    /// Sends those who wait on their way.
-    fn send(&self, purpose: Purpose, mut lane: MutexGuard<'_, Lane<Waiting>>) {
+    /// Sends the next batch of waiting requests.
+    fn send(&self, purpose: Purpose, mut admission: MutexGuard<'_, Admission<Waiting>>) {
         let Ok(runtime) = Handle::try_current() else {
-            // Nobody is left to do it: those who wait ask alone.
-            return lane.queue.clear();
+            // No runtime is left: the waiting requests are sent alone.
+            return admission.queue.clear();
         };
-        let round = Round::of(&mut lane.queue);
-        let count = round.on_board();
+        let batch = Batch::of(&mut admission.queue);
+        let count = batch.size();
         if count == 0 {
             return;
         }
-        lane.begin(count);
-        drop(lane);
-        let way = Way { batcher: self.clone(), purpose, count };
+        admission.begin(count);
+        drop(admission);
+        let round_trip = RoundTrip { batcher: self.clone(), purpose, count };
         runtime.spawn(async move {
-            way.batcher.metrics.batch(count);
-            round.run(&way.batcher.backend).await;
+            round_trip.batcher.metrics.batch(count);
+            batch.run(&round_trip.batcher.backend).await;
         });
     }
 
-    /// Sees to it that those who wait do not wait for what does not come back, for as long as anybody waits.
-    fn watch(&self, purpose: Purpose, mut lane: MutexGuard<'_, Lane<Waiting>>) {
-        if std::mem::replace(&mut lane.watched, true) {
+    /// Releases requests that are held back by a round trip that does not return, for as long as any wait.
+    fn watch(&self, purpose: Purpose, mut admission: MutexGuard<'_, Admission<Waiting>>) {
+        if std::mem::replace(&mut admission.watched, true) {
             return;
         }
-        let (batcher, mut begun) = (self.clone(), lane.begun());
+        let (batcher, mut begun) = (self.clone(), admission.begun());
         tokio::spawn(async move {
             loop {
                 tokio::time::sleep(LATE).await;
-                let mut lane = batcher.lane(purpose);
-                if lane.queue.is_empty() {
-                    lane.watched = false;
+                let mut admission = batcher.admission(purpose);
+                if admission.queue.is_empty() {
+                    admission.watched = false;
                     return;
                 }
-                let late = lane.is_late(begun);
-                begun = lane.begun();
+                let late = admission.is_late(begun);
+                begun = admission.begun();
                 if late {
-                    batcher.send(purpose, lane);
+                    batcher.send(purpose, admission);
                 }
             }
         });
     }
 
-    /// Asks many at once, without the queue: the heartbeat of a whole process.
+    /// Sends many at once, bypassing the queue: the heartbeat of a whole process.
     pub(crate) async fn ask_all(&self, ops: Vec<LockOp>) -> Vec<Answer> {
         let mut answers = Vec::with_capacity(ops.len());
         for ops in ops.chunks(4 * MOST) {
@@ -228,35 +231,35 @@ impl Batcher {
         answers
     }
 
-    fn lane(&self, purpose: Purpose) -> MutexGuard<'_, Lane<Waiting>> {
-        locked(&self.lanes[purpose as usize])
+    fn admission(&self, purpose: Purpose) -> MutexGuard<'_, Admission<Waiting>> {
+        locked(&self.admissions[purpose as usize])
     }
 }
 
-fn locked<T>(lane: &Mutex<Lane<T>>) -> MutexGuard<'_, Lane<T>> {
-    // Nothing is done under it that could leave it half-changed.
-    lane.lock().unwrap_or_else(PoisonError::into_inner)
+fn locked<T>(admission: &Mutex<Admission<T>>) -> MutexGuard<'_, Admission<T>> {
+    // No operation under it can leave it half-changed.
+    admission.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A round trip that is under way, with so many on board. When it is over, those who wait go next.
-struct Way {
+/// A round trip in flight with its number of requests. When it ends, the next batch goes.
+struct RoundTrip {
     batcher: Batcher,
     purpose: Purpose,
     count: usize,
 }
 
-impl Drop for Way {
+impl Drop for RoundTrip {
     fn drop(&mut self) {
-        let mut lane = self.batcher.lane(self.purpose);
-        lane.end(self.count);
-        if lane.may_go() {
-            self.batcher.send(self.purpose, lane);
+        let mut admission = self.batcher.admission(self.purpose);
+        admission.end(self.count);
+        if admission.may_send() {
+            self.batcher.send(self.purpose, admission);
         }
     }
 }
 
 impl fmt::Debug for Batcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.lanes.iter().map(|lane| locked(lane).under_way())).finish()
+        f.debug_list().entries(self.admissions.iter().map(|admission| locked(admission).in_flight())).finish()
     }
 }

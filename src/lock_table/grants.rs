@@ -1,4 +1,4 @@
-//! Counting what is granted, so that the database need not be asked how much an owner holds already.
+//! Counts granted leases per owner, so that the database need not be queried for every request.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -7,28 +7,28 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::OwnedMutexGuard;
 
-/// Owners who are counted: beyond that all is forgotten, and whoever is not known is asked about.
+/// The maximum number of counted owners: beyond that all counts are dropped, and unknown owners are queried.
 const MOST_OWNERS: usize = 10_000;
-/// A limit up to this is exact: everybody is asked about every time.
+/// A limit up to this is exact: the count is queried every time.
 const EXACT: u32 = 100;
-/// Near the limit one after the other is asked about; those who share a turn by chance wait for each other.
+/// Near the limit, queries of one owner are serialized; owners that share a slot by chance wait for each other.
 const TURNS: usize = 64;
 
-/// What this process granted to whom, since it last asked the database. Clones are the same count.
+/// The leases that this process granted per owner since it last queried the database. Clones share the counts.
 #[derive(Clone)]
 pub(crate) struct Grants(Arc<Inner>);
 
 struct Inner {
     counts: Mutex<Counts>,
     turns: Vec<Arc<tokio::sync::Mutex<()>>>,
-    /// Nobody can choose ids that count as one.
+    /// A keyed hash, so that nobody can choose ids that collide.
     hasher: RandomState,
 }
 
 #[derive(Default)]
 struct Counts {
     by_owner: HashMap<u64, u32>,
-    /// Whether owners who are not counted may hold something all the same.
+    /// Whether uncounted owners may hold leases nevertheless.
     forgot: bool,
 }
 
@@ -38,7 +38,7 @@ impl Grants {
         Grants(Arc::new(Inner { counts: Mutex::default(), turns, hasher: RandomState::new() }))
     }
 
-    /// Counts one more. Whether the owner is so far from the limit that the database need not be asked.
+    /// Counts one more. Returns whether the owner is so far from the limit that the database need not be queried.
     pub(crate) fn is_far_from(&self, limit: u32, owner: &str) -> bool {
         if limit <= EXACT {
             return false;
@@ -57,13 +57,13 @@ impl Grants {
         true
     }
 
-    /// Until this is dropped nobody else near the limit is asked about who might be this owner.
+    /// Until this is dropped, no other query near the limit runs for an owner of the same slot.
     pub(crate) async fn turn(&self, owner: &str) -> OwnedMutexGuard<()> {
         let turn = usize::try_from(self.hash(owner) % TURNS as u64).unwrap_or(0);
         Arc::clone(&self.0.turns[turn]).lock_owned().await
     }
 
-    /// What the database says.
+    /// Stores the database's count.
     pub(crate) fn counted(&self, owner: &str, held: u64) {
         self.counts().by_owner.insert(self.hash(owner), u32::try_from(held).unwrap_or(u32::MAX));
     }
@@ -73,7 +73,7 @@ impl Grants {
     }
 
     fn counts(&self) -> MutexGuard<'_, Counts> {
-        // Nothing is done under it that could leave it half-changed.
+        // No operation under it can leave it half-changed.
         self.0.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

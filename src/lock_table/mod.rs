@@ -1,4 +1,4 @@
-//! Questions to the lock table that share something in one process: a round trip, or a limit on what one owner holds.
+//! Requests to the lock table that share something within one process: a round trip, or the quota of one owner.
 
 pub(crate) mod batch;
 pub(crate) mod grants;

@@ -1,4 +1,4 @@
-//! Row locks of the database: in which mode an aggregate is loaded, how long to wait, and which transactions lock in different
+//! Row locks of the database: the lock mode of a load, the time limit of a wait, and the detection of inverted lock
 //! orders. No I/O here.
 
 pub(crate) mod mode;

@@ -1,4 +1,4 @@
-//! How a row is locked while its transaction runs, and how long to wait for it.
+//! The lock mode of a row, and the time limit of a wait for it.
 
 use std::time::Duration;
 
@@ -8,16 +8,16 @@ use std::time::Duration;
 pub enum LockMode {
     /// Load only. Saving still checks the version.
     None,
-    /// The version is checked when the aggregate is saved, and at the commit where it was only read: the default.
+    /// The version is checked when the aggregate is saved, or at the commit if it was only read: the default.
     #[default]
     Optimistic,
-    /// As `Optimistic`, and the version rises with the save, or at the commit where nothing was saved.
+    /// As `Optimistic`, and the version rises with the save, or at the commit if nothing was saved.
     OptimisticForceIncrement,
     /// Nobody changes the aggregate until the transaction ends; others may read it.
     PessimisticRead,
     /// Nobody changes the aggregate, or locks it, until the transaction ends; others may read it without a lock.
     PessimisticWrite,
-    /// As `PessimisticWrite`, and the version rises with the save, or at the commit where nothing was saved.
+    /// As `PessimisticWrite`, and the version rises with the save, or at the commit if nothing was saved.
     PessimisticForceIncrement,
 }
 
@@ -27,26 +27,26 @@ impl LockMode {
         matches!(self, LockMode::OptimisticForceIncrement | LockMode::PessimisticForceIncrement)
     }
 
-    /// Whether others are kept from changing the aggregate while the transaction runs.
+    /// Whether others cannot change the aggregate while the transaction runs.
     pub fn is_pessimistic(self) -> bool {
         use LockMode::*;
         matches!(self, PessimisticRead | PessimisticWrite | PessimisticForceIncrement)
     }
 }
 
-/// How long a transaction may wait for others, in total: for a connection and for all the locks it takes. A database that does
-/// not answer at all is waited for 250 ms longer, and for 1,000 ms after each statement at least.
+/// How long a transaction may wait for others, in total: for a connection and for all locks that it takes. If the database does
+/// not answer at all, the wait is 250 ms longer, and at least 1,000 ms after each statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Wait {
-    /// Fail at once if somebody else is in the way, or has the last connection.
+    /// Fail at once if another transaction holds the row, or if no connection is free.
     No,
-    /// Wait at most this long, to the millisecond. What an hour cannot wait for is cut to an hour.
+    /// Wait at most this long, to the millisecond. The maximum is an hour; longer values are cut to it.
     Within(Duration),
 }
 
 impl Wait {
-    /// The longest wait there is: an hour. A request that waits longer has nobody at the other end.
+    /// The longest wait: an hour. The caller of a request that waits longer is gone.
     pub const LONGEST: Duration = Duration::from_secs(3600);
 
     /// The budget: zero for [`Wait::No`].

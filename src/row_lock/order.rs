@@ -1,5 +1,5 @@
-//! Finds deadlocks before they bite: who locks A and then B, while somebody else locks B and then A, is going to wait for
-//! them in a circle one day. The idea is that of the Linux kernel's lockdep.
+//! Detects potential deadlocks before they happen: one transaction locks A and then B, and another locks B and then A.
+//! The idea is that of the Linux kernel's lockdep.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,11 +10,11 @@ use crate::lease::LockKey;
 /// Two aggregates, or types of aggregates, that were locked in both orders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LockInversion {
-    /// What was locked first this time.
+    /// The one that was locked first this time.
     pub first: String,
-    /// What was locked after it this time, and before it another time.
+    /// The one that was locked after it this time, and before it another time.
     pub then: String,
-    /// What the transaction that locked them the other way round was for, if it said so.
+    /// The command of the transaction that locked them in the other order, if it set one.
     pub seen_before_in: Option<String>,
 }
 
@@ -29,19 +29,19 @@ impl fmt::Display for LockInversion {
     }
 }
 
-/// The orders that were seen. Clones share them.
+/// The observed orders. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LockOrder(Arc<Mutex<Seen>>);
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// First and then, with the command that did it.
+    /// Pairs of first and second, with the command that locked them.
     pairs: BTreeMap<(String, String), Option<String>>,
     inversions: Vec<LockInversion>,
 }
 
 impl LockOrder {
-    /// Records that a transaction which holds these locked one more.
+    /// Records that a transaction that holds these keys locked one more.
     pub(crate) fn record(&self, held: &[LockKey], next: &LockKey, command: Option<&str>) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for before in held.iter().filter(|before| *before != next) {
@@ -58,14 +58,14 @@ impl LockOrder {
         }
     }
 
-    /// What was found so far.
+    /// The inversions found so far.
     pub(crate) fn inversions(&self) -> Vec<LockInversion> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).inversions.clone()
     }
 }
 
-/// Aggregates of different types are compared by type: the next pair of ids will come. Those of one type are compared by
-/// the order of their ids, which is what `lock_all` goes by.
+/// Aggregates of different types are compared by type, because every pair of ids may occur. Aggregates of one type are
+/// compared by the order of their ids, which `lock_all` uses.
 fn names(first: &LockKey, then: &LockKey) -> (String, String) {
     if first.kind() != then.kind() {
         return (first.kind().to_owned(), then.kind().to_owned());

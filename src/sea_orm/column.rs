@@ -13,7 +13,7 @@ impl From<Version> for Value {
 
 impl TryGetable for Version {
     fn try_get_by<I: ColIdx>(row: &QueryResult, index: I) -> Result<Self, TryGetError> {
-        // An `integer` is no `bigint` to every driver.
+        // Some drivers do not read an `integer` as a `bigint`.
         let number = match i64::try_get_by(row, index) {
             Err(TryGetError::DbErr(_)) => i32::try_get_by(row, index).map(i64::from),
             number => number,

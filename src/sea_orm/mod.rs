@@ -47,13 +47,13 @@
 //! let mut tx = db.begin().await?;
 //! let conn = tx.sea_orm()?;
 //! let now = parcel::Entity::find_by_id(parcel.id).one(&conn).await?.expect("it was inserted");
-//! let mut edited = now.into_active_model().expecting(seen)?; // a VersionConflict if somebody was faster
+//! let mut edited = now.into_active_model().expecting(seen)?; // a VersionConflict if somebody saved first
 //! edited.label = Set("green tea".into());
 //! let saved = edited.update_versioned(&conn).await?; // … set label = ?, version = version + 1 where id = ? and version = ?
 //! assert_eq!(saved.version.number(), 2);
 //! tx.commit().await?;
 //!
-//! // Whoever still has version 1 in hand is refused, and told.
+//! // A save that still expects version 1 is refused.
 //! let mut tx = db.begin().await?;
 //! let conn = tx.sea_orm()?;
 //! let mut late = parcel.into_active_model();
@@ -64,28 +64,28 @@
 //! # Ok(()) }
 //! ```
 //!
-//! # What is promised
+//! # Guarantees
 //!
-//! - **After an error nothing is committed.** A SeaORM statement that fails, or whose future is dropped half-way, poisons
-//!   the transaction as tenure's own do: what follows, and [`Transaction::commit`], fail with the first cause, also when
+//! - **After an error nothing is committed.** A SeaORM statement that fails, or whose future is dropped, poisons
+//!   the transaction as tenure's own do: later statements and [`Transaction::commit`] fail with the first cause, also if
 //!   the error was swallowed.
-//! - **The driver's error is kept** in the [`DbErr`], so that [`DbErr::sql_err`] finds a violated constraint. Only a wait
-//!   that was too long says so in tenure's words. `?` turns a `DbErr` into a [`DatabaseError`] or an
-//!   [`Error`](crate::Error) that knows whether trying again can help.
-//! - **Row locks go by the transaction's deadline.** `lock_exclusive()` and `lock_shared()` wait on PostgreSQL and MariaDB
+//! - **The driver's error is kept** in the [`DbErr`], so that [`DbErr::sql_err`] finds a violated constraint. Only an exceeded
+//!   deadline is reported in tenure's words. `?` turns a `DbErr` into a [`DatabaseError`] or an
+//!   [`Error`](crate::Error) that knows whether a retry can help.
+//! - **Row locks use the transaction's deadline.** `lock_exclusive()` and `lock_shared()` wait on PostgreSQL and MariaDB
 //!   as long as [`Database::begin_within`](crate::Database::begin_within) allows (on MySQL in whole seconds), and so do
 //!   writes; only [`execute_unprepared`](ConnectionTrait::execute_unprepared) waits on MariaDB and MySQL as long as the
-//!   server says. For SQLite, SeaORM writes no lock clauses, silently; in here nothing is lost by that, because the
-//!   transaction has excluded all other writers from its beginning.
+//!   server's setting. For SQLite, SeaORM silently writes no lock clauses; that is harmless here, because the
+//!   transaction excludes all other writers from its beginning.
 //!
-//! # What is not
+//! # Not supported
 //!
 //! A plain `update`, `save` or `update_many` of SeaORM checks no version and raises none: write versioned entities with
-//! [`VersionedActiveModel`] only. Do not end the transaction by SQL of your own. The debug mode that finds orders of locks
-//! does not see those that SeaORM takes.
+//! [`VersionedActiveModel`] only. Do not end the transaction by your own SQL. The debug mode that finds inverted lock orders
+//! does not see SeaORM's locks.
 //!
-//! `SeaOrm` is no `TransactionTrait`: a transaction inside the transaction does not compile, and neither do the nested
-//! saves of `ActiveModelEx`, which begin one; save each part by itself. It is no `StreamTrait` either: rows come all at
+//! `SeaOrm` is no `TransactionTrait`: a nested transaction does not compile, and neither do the nested
+//! saves of `ActiveModelEx`, which begin one; save each part by itself. It is no `StreamTrait` either: all rows arrive at
 //! once.
 //!
 //! ```compile_fail
@@ -109,11 +109,11 @@ use crate::unit_of_work::transaction::Transaction;
 
 pub use versioned::{Versioned, VersionedActiveModel};
 
-/// The connection of a [`Transaction`], as SeaORM wants it: pass `&conn` where SeaORM takes a connection.
+/// The connection of a [`Transaction`] for SeaORM: pass `&conn` where SeaORM takes a connection.
 ///
-/// Statements that are awaited together run one after the other. It ends nothing: commit the transaction itself.
+/// Concurrently awaited statements run one after the other. Dropping it does not end the transaction: commit that itself.
 pub struct SeaOrm<'t> {
-    /// SeaORM shares its connections.
+    /// SeaORM uses connections by shared reference.
     transaction: Mutex<&'t mut Transaction>,
     dialect: DbBackend,
 }
@@ -123,14 +123,14 @@ impl Transaction {
     /// The transaction as a connection for SeaORM.
     ///
     /// # Errors
-    /// [`DatabaseError::Poisoned`] when something had failed.
+    /// [`DatabaseError::Poisoned`] after an earlier error.
     pub fn sea_orm(&mut self) -> Result<SeaOrm<'_>, DatabaseError> {
         let dialect = self.database.lend()?.as_sea_orm().dialect();
         Ok(SeaOrm { transaction: Mutex::new(self), dialect })
     }
 }
 
-/// What a failed statement means to the transaction. SeaORM gets the failure in the form that it knows.
+/// The error that the transaction records for a failed statement.
 fn meaning(failure: &Failure) -> DatabaseError {
     failure.meaning.clone()
 }

@@ -15,28 +15,28 @@ use crate::aggregate::version::Version;
 use crate::error::Error;
 use crate::version::conflict::VersionConflict;
 
-/// An entity with a column that counts its versions: an integer, not null, and 1 in a new row.
+/// An entity with a version column: an integer, not null, and 1 in a new row.
 pub trait Versioned: EntityTrait {
-    /// The column.
+    /// The version column.
     const VERSION: Self::Column;
 }
 
 type EntityOf<A> = <A as ActiveModelTrait>::Entity;
 type ModelOf<A> = <EntityOf<A> as EntityTrait>::Model;
 
-/// Saves that are refused when somebody else was faster, for the active models of every [`Versioned`] entity.
+/// Saves with a version check, for the active models of every [`Versioned`] entity.
 ///
-/// The version that the active model was loaded with is the expected one. It is never left out: where it is not known,
+/// The expected version is the one that the active model was loaded with. It is never omitted: if it is unknown,
 /// the save is an error. The hooks of [`ActiveModelBehavior`] run as for SeaORM's own `update` and `delete`.
 #[async_trait]
 pub trait VersionedActiveModel: ActiveModelBehavior
 where
     EntityOf<Self>: Versioned,
 {
-    /// Checks a version that came with a form against the one that was loaded, before anything is done.
+    /// Checks a version from a form against the loaded one, before anything is done.
     ///
     /// # Errors
-    /// [`Error::VersionConflict`] when the row was changed after the form was opened. [`Error::Database`] when the active
+    /// [`Error::VersionConflict`] if the row was changed after the form was opened. [`Error::Database`] if the active
     /// model does not know its version.
     fn expecting(self, seen: Version) -> Result<Self, Error> {
         match version_of(&self)? {
@@ -45,13 +45,13 @@ where
         }
     }
 
-    /// Writes the fields that are set, if the row still has the version that was loaded, and raises the version by one.
-    /// When no field besides the key is set it writes nothing and the version stays, but it is checked all the same.
+    /// Writes the fields that are set, if the row still has the loaded version, and raises the version by one.
+    /// If no field besides the key is set, it writes nothing and keeps the version, but still checks it.
     ///
     /// # Errors
-    /// [`Error::OptimisticLockingFailure`] when somebody else saved the row since it was loaded, with the expected and the
-    /// actual version; [`Error::NotFound`] when it is gone. In both cases nothing was written and the transaction goes on.
-    /// [`Error::Database`] when the version or the primary key is not known, or the database failed; in the latter case
+    /// [`Error::OptimisticLockingFailure`] if somebody else saved the row since it was loaded, with the expected and the
+    /// actual version; [`Error::NotFound`] if it was deleted. In both cases nothing was written and the transaction continues.
+    /// [`Error::Database`] if the version or the primary key is unknown, or the database failed; in the latter case
     /// nothing can be committed any more.
     async fn update_versioned(mut self, conn: &SeaOrm<'_>) -> Result<ModelOf<Self>, Error>
     where
@@ -67,7 +67,7 @@ where
             };
         }
         self = self.before_save(conn, false).await?;
-        // Asked again, because the hook may have set it.
+        // Read again, because the hook may have set it.
         let (_, value) = version_of(&self)?;
         let mut update = <EntityOf<Self>>::update(self.clone()).validate()?.filter(column.eq(value));
         QueryTrait::query(&mut update).value(column, Expr::col(column).add(1));
@@ -78,7 +78,7 @@ where
         }
     }
 
-    /// Deletes the row, if it still has the version that was loaded.
+    /// Deletes the row, if it still has the loaded version.
     ///
     /// # Errors
     /// As [`update_versioned`](Self::update_versioned).
@@ -100,13 +100,13 @@ where
 
 impl<A: ActiveModelBehavior> VersionedActiveModel for A where A::Entity: Versioned {}
 
-/// Whether there is anything to write. The primary key says which row is meant, also when it is set.
+/// Whether there is anything to write. The primary key only identifies the row, also when it is set.
 fn is_edited<A: ActiveModelTrait>(model: &A) -> bool {
     let key = <A::Entity as EntityTrait>::PrimaryKey::from_column;
     <A::Entity as EntityTrait>::Column::iter().any(|column| key(column).is_none() && model.get(column).is_set())
 }
 
-/// The version that an active model was loaded with, also as the value that it had.
+/// The version that an active model was loaded with, and its original value.
 fn version_of<A>(model: &A) -> Result<(Version, Value), MappingError>
 where
     A: ActiveModelTrait<Entity: Versioned>,
@@ -123,7 +123,7 @@ where
     Err(misfit::<A::Entity>(problem))
 }
 
-/// Why a row was not found with the version that was expected. Asked with a lock, so that the answer stays true to the end
+/// Why no row had the expected version. Queried with a lock, so that the answer stays valid to the end
 /// of the transaction.
 async fn why<A>(model: A, conn: &SeaOrm<'_>, expected: Version) -> Result<Error, Error>
 where
@@ -153,7 +153,7 @@ fn not_found<A: ActiveModelTrait>(model: &A) -> Error {
     Error::NotFound { aggregate: table::<A::Entity>(), id: id_text(model) }
 }
 
-/// Only the versions are known: there are no revisions to tell who changed what.
+/// Only the versions are known: there are no revisions with the changes and their author.
 fn conflict<A: ActiveModelTrait>(model: &A, expected: Version, actual: Option<Version>) -> VersionConflict {
     VersionConflict {
         aggregate: table::<A::Entity>(),
@@ -182,12 +182,12 @@ fn table<E: EntityName>() -> String {
     E::default().table_name().to_owned()
 }
 
-/// The primary key as people read it.
+/// The primary key for messages.
 fn id_text<A: ActiveModelTrait>(model: &A) -> String {
     let key = model.get_primary_key_value().into_iter().flat_map(ValueTuple::into_iter);
     let text = key.map(|value| match value {
         Value::String(Some(text)) => text,
-        // As a literal, which quotes what is not a number.
+        // As a literal, which quotes any other type.
         value => SqliteQueryBuilder.value_to_string(&value).trim_matches('\'').to_owned(),
     });
     text.collect::<Vec<_>>().join(", ")

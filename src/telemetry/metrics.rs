@@ -1,4 +1,4 @@
-//! Numbers about locks, for OpenTelemetry. Without the feature `opentelemetry` nothing is left of this.
+//! Metrics of locks, for OpenTelemetry. Without the feature `opentelemetry` they compile to nothing.
 
 #[cfg(feature = "opentelemetry")]
 mod heartbeats;
@@ -16,17 +16,17 @@ use std::time::Duration;
 #[cfg(not(feature = "opentelemetry"))]
 use crate::storage::LockHash;
 #[cfg(not(feature = "opentelemetry"))]
-use crate::telemetry::outcome::Told;
+use crate::telemetry::outcome::Report;
 
-/// Counts nothing.
+/// Records nothing.
 #[cfg(not(feature = "opentelemetry"))]
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Metrics;
 
 #[cfg(not(feature = "opentelemetry"))]
 impl Metrics {
-    pub(crate) fn ended(&self, _operation: &'static str, _kind: &str, _told: &Told<'_>) {}
-    pub(crate) fn beat(&self, _lock: impl FnOnce() -> LockHash, _ttl: Duration, _told: &Told<'_>) {}
+    pub(crate) fn ended(&self, _operation: &'static str, _kind: &str, _report: &Report<'_>) {}
+    pub(crate) fn beat(&self, _lock: impl FnOnce() -> LockHash, _ttl: Duration, _report: &Report<'_>) {}
     pub(crate) fn forget(&self, _lock: impl FnOnce() -> LockHash) {}
     pub(crate) fn batch(&self, _questions: usize) {}
     pub(crate) fn waited(&self, _kind: &str, _waited: Duration, _outcome: &'static str) {}

@@ -1,4 +1,4 @@
-//! What operations report of themselves: a span and a log line for each, and numbers for OpenTelemetry.
+//! Telemetry of operations: a span and a log line for each, and metrics for OpenTelemetry.
 
 pub(crate) mod metrics;
 pub(crate) mod outcome;

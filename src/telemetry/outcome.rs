@@ -1,5 +1,5 @@
-//! What is seen from outside of an operation on locks: a span, and numbers for [`Metrics`]. Neither ever shows a lock id,
-//! a note or a reason.
+//! The telemetry of an operation on locks: a span, and [`Metrics`]. Neither ever contains a lock id, a note or a
+//! reason.
 
 use std::future::Future;
 
@@ -15,9 +15,9 @@ use crate::row_lock::mode::Wait;
 use crate::storage::patience;
 use crate::telemetry::metrics::Metrics;
 
-/// What came of an operation, in words of which there are few.
-pub(crate) struct Told<'a> {
-    /// The lease that it is about, as it is now.
+/// The outcome of an operation, in low-cardinality words.
+pub(crate) struct Report<'a> {
+    /// The lease concerned, in its present state.
     pub holder: Option<&'a Holder>,
     /// The aggregate's type, where there is no lease.
     pub kind: Option<&'a str>,
@@ -26,32 +26,32 @@ pub(crate) struct Told<'a> {
     pub how: How,
 }
 
-/// The kinds of outcomes.
+/// Classes of outcomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
-    /// It was done.
+    /// It succeeded.
     Done,
-    /// It may not be done.
+    /// It was refused.
     Refused,
-    /// The lock id that was shown holds nothing.
+    /// The presented lock id holds no lease.
     Lost,
     /// The database failed.
     Failed,
 }
 
-impl<'a> Told<'a> {
+impl<'a> Report<'a> {
     fn ok(holder: Option<&'a Holder>) -> Self {
-        Told { holder, kind: None, outcome: "ok", how: How::Done }
+        Report { holder, kind: None, outcome: "ok", how: How::Done }
     }
 
     fn refused(outcome: &'static str) -> Self {
-        Told { holder: None, kind: None, outcome, how: How::Refused }
+        Report { holder: None, kind: None, outcome, how: How::Refused }
     }
 
-    /// A lock id that holds nothing.
+    /// A lock id that holds no lease.
     fn lost(no_lock: &'a NoLock) -> Self {
         let kind = no_lock.key.as_ref().map(|key| key.kind());
-        Told { holder: None, kind, outcome: of_why(&no_lock.why), how: How::Lost }
+        Report { holder: None, kind, outcome: of_why(&no_lock.why), how: How::Lost }
     }
 
     pub(crate) fn kind(&self) -> Option<&'a str> {
@@ -59,15 +59,15 @@ impl<'a> Told<'a> {
     }
 }
 
-/// The outcome of a lease whose time was over.
+/// The outcome for an expired lease.
 pub(crate) const EXPIRED: &str = "expired";
 
-/// Something that says what came of an operation.
+/// A result that can report its outcome.
 pub(crate) trait Outcome {
-    fn told(&self) -> Told<'_>;
+    fn report(&self) -> Report<'_>;
 }
 
-/// Does it inside a span and within the time of an operation without a limit of its own, and counts it.
+/// Runs it inside a span and within the default time limit, and counts it.
 pub(crate) async fn seen<T: Outcome>(
     metrics: &Metrics,
     operation: &'static str,
@@ -76,34 +76,34 @@ pub(crate) async fn seen<T: Outcome>(
 ) -> T {
     let span = tracing::debug_span!("lock", operation, kind, generation = Empty, outcome = Empty);
     let answer = patience::within(Wait::default().budget(), work.instrument(span.clone())).await;
-    let told = answer.told();
-    if let (None, Some(kind)) = (kind, told.kind()) {
+    let report = answer.report();
+    if let (None, Some(kind)) = (kind, report.kind()) {
         span.record("kind", kind);
     }
-    if let Some(holder) = told.holder {
+    if let Some(holder) = report.holder {
         span.record("generation", holder.generation);
     }
-    span.record("outcome", told.outcome);
-    metrics.ended(operation, kind.or(told.kind()).unwrap_or("unknown"), &told);
+    span.record("outcome", report.outcome);
+    metrics.ended(operation, kind.or(report.kind()).unwrap_or("unknown"), &report);
     answer
 }
 
 impl<T: About, E: Named> Outcome for Result<T, E> {
-    fn told(&self) -> Told<'_> {
+    fn report(&self) -> Report<'_> {
         match self {
-            Ok(done) => Told::ok(done.holder()),
-            Err(error) => error.told(),
+            Ok(done) => Report::ok(done.holder()),
+            Err(error) => error.report(),
         }
     }
 }
 
 impl Outcome for Lease {
-    fn told(&self) -> Told<'_> {
-        Told::ok(Some(&self.holder))
+    fn report(&self) -> Report<'_> {
+        Report::ok(Some(&self.holder))
     }
 }
 
-/// What an operation gives, and the lease that it is about.
+/// The value of an operation, and the lease concerned.
 pub(crate) trait About {
     fn holder(&self) -> Option<&Holder> {
         None
@@ -126,13 +126,13 @@ impl About for Holder {
     }
 }
 
-/// An error by its name.
+/// The name of an error.
 pub(crate) trait Named {
-    fn told(&self) -> Told<'_>;
+    fn report(&self) -> Report<'_>;
 }
 
 impl Named for DatabaseError {
-    fn told(&self) -> Told<'_> {
+    fn report(&self) -> Report<'_> {
         let outcome = match self {
             DatabaseError::LockTimeout { .. } => "lock_timeout",
             DatabaseError::Deadlock => "deadlock",
@@ -142,105 +142,105 @@ impl Named for DatabaseError {
             DatabaseError::OutcomeUnknown(_) => "outcome_unknown",
             _ => "database_error",
         };
-        Told { how: How::Failed, ..Told::refused(outcome) }
+        Report { how: How::Failed, ..Report::refused(outcome) }
     }
 }
 
 impl Named for NoLock {
-    fn told(&self) -> Told<'_> {
-        Told::lost(self)
+    fn report(&self) -> Report<'_> {
+        Report::lost(self)
     }
 }
 
 impl Named for LockError {
-    fn told(&self) -> Told<'_> {
+    fn report(&self) -> Report<'_> {
         match self {
-            LockError::Database(error) => error.told(),
-            LockError::AlreadyLocked(_) => Told::refused("already_locked"),
-            LockError::Reserved { .. } => Told::refused("reserved"),
-            LockError::LockingFailed { .. } => Told::refused("locking_failed"),
-            LockError::LockIdUsed(_) => Told::refused("lock_id_used"),
-            LockError::InvalidKey { .. } => Told::refused("invalid_key"),
-            LockError::InvalidOwner(_) => Told::refused("invalid_owner"),
-            LockError::SomeLocked { .. } => Told::refused("some_locked"),
-            LockError::NotShared { .. } => Told::refused("not_shared"),
-            LockError::LimitReached { .. } => Told::refused("limit_reached"),
-            LockError::LockTimeout { .. } => Told::refused("lock_timeout"),
-            LockError::NoKeys | LockError::TooManyKeys { .. } => Told::refused("invalid"),
+            LockError::Database(error) => error.report(),
+            LockError::AlreadyLocked(_) => Report::refused("already_locked"),
+            LockError::Reserved { .. } => Report::refused("reserved"),
+            LockError::LockingFailed { .. } => Report::refused("locking_failed"),
+            LockError::LockIdUsed(_) => Report::refused("lock_id_used"),
+            LockError::InvalidKey { .. } => Report::refused("invalid_key"),
+            LockError::InvalidOwner(_) => Report::refused("invalid_owner"),
+            LockError::SomeLocked { .. } => Report::refused("some_locked"),
+            LockError::NotShared { .. } => Report::refused("not_shared"),
+            LockError::LimitReached { .. } => Report::refused("limit_reached"),
+            LockError::LockTimeout { .. } => Report::refused("lock_timeout"),
+            LockError::NoKeys | LockError::TooManyKeys { .. } => Report::refused("invalid"),
         }
     }
 }
 
 impl Named for LeaseError {
-    fn told(&self) -> Told<'_> {
+    fn report(&self) -> Report<'_> {
         match self {
-            LeaseError::NoLock(no_lock) => Told::lost(no_lock),
-            LeaseError::Database(error) => error.told(),
+            LeaseError::NoLock(no_lock) => Report::lost(no_lock),
+            LeaseError::Database(error) => error.report(),
         }
     }
 }
 
 impl Named for LeaseSetError {
-    fn told(&self) -> Told<'_> {
+    fn report(&self) -> Report<'_> {
         match self {
-            LeaseSetError::Ended { ended, .. } => ended.first().map_or(Told::refused("ended"), Told::lost),
-            LeaseSetError::Database(error) => error.told(),
+            LeaseSetError::Ended { ended, .. } => ended.first().map_or(Report::refused("ended"), Report::lost),
+            LeaseSetError::Database(error) => error.report(),
         }
     }
 }
 
 impl Named for BreakError {
-    fn told(&self) -> Told<'_> {
+    fn report(&self) -> Report<'_> {
         match self {
-            BreakError::HolderChanged { .. } => Told::refused("holder_changed"),
-            BreakError::Database(error) => error.told(),
-            _ => Told::refused("invalid"),
+            BreakError::HolderChanged { .. } => Report::refused("holder_changed"),
+            BreakError::Database(error) => error.report(),
+            _ => Report::refused("invalid"),
         }
     }
 }
 
 impl Named for TakeOverError {
-    fn told(&self) -> Told<'_> {
+    fn report(&self) -> Report<'_> {
         match self {
-            TakeOverError::HolderChanged { .. } => Told::refused("holder_changed"),
-            TakeOverError::NotPermitted(_) => Told::refused("not_permitted"),
-            TakeOverError::LockIdUsed(_) => Told::refused("lock_id_used"),
-            TakeOverError::Database(error) => error.told(),
-            _ => Told::refused("invalid"),
+            TakeOverError::HolderChanged { .. } => Report::refused("holder_changed"),
+            TakeOverError::NotPermitted(_) => Report::refused("not_permitted"),
+            TakeOverError::LockIdUsed(_) => Report::refused("lock_id_used"),
+            TakeOverError::Database(error) => error.report(),
+            _ => Report::refused("invalid"),
         }
     }
 }
 
 impl Named for RequestError {
-    fn told(&self) -> Told<'_> {
+    fn report(&self) -> Report<'_> {
         match self {
-            RequestError::HolderChanged { .. } => Told::refused("holder_changed"),
-            RequestError::Database(error) => error.told(),
-            _ => Told::refused("invalid"),
+            RequestError::HolderChanged { .. } => Report::refused("holder_changed"),
+            RequestError::Database(error) => error.report(),
+            _ => Report::refused("invalid"),
         }
     }
 }
 
 impl Named for AnswerError {
-    fn told(&self) -> Told<'_> {
+    fn report(&self) -> Report<'_> {
         match self {
-            AnswerError::NoLock(no_lock) => Told::lost(no_lock),
-            AnswerError::NotAsked { .. } => Told::refused("not_asked"),
-            AnswerError::Database(error) => error.told(),
-            _ => Told::refused("invalid"),
+            AnswerError::NoLock(no_lock) => Report::lost(no_lock),
+            AnswerError::NotAsked { .. } => Report::refused("not_asked"),
+            AnswerError::Database(error) => error.report(),
+            _ => Report::refused("invalid"),
         }
     }
 }
 
-/// Of a save, or a resume.
+/// Of a save or a resume.
 impl Named for Error {
-    fn told(&self) -> Told<'_> {
+    fn report(&self) -> Report<'_> {
         match self {
-            Error::NoLock(no_lock) => Told::lost(no_lock),
-            Error::AlreadyLocked(_) => Told::refused("already_locked"),
-            Error::VersionConflict(_) => Told::refused("version_conflict"),
-            Error::Database(error) => error.told(),
-            _ => Told::refused("refused"),
+            Error::NoLock(no_lock) => Report::lost(no_lock),
+            Error::AlreadyLocked(_) => Report::refused("already_locked"),
+            Error::VersionConflict(_) => Report::refused("version_conflict"),
+            Error::Database(error) => error.report(),
+            _ => Report::refused("refused"),
         }
     }
 }

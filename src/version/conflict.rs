@@ -1,4 +1,4 @@
-//! A conflict that explains itself: who changed what since the form was opened.
+//! Version conflicts: which fields changed since the form was opened, and who changed them.
 
 use std::fmt;
 use std::time::SystemTime;
@@ -8,27 +8,27 @@ use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::lease::Owner;
 
-/// Somebody saved between your read and your write. Nothing of yours was saved, and nothing is lost.
+/// Another user saved between your read and your write. Nothing of yours was saved, and nothing is lost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VersionConflict {
     /// The aggregate's type.
     pub aggregate: String,
     /// Its id.
     pub id: String,
-    /// The version the change was made on.
+    /// The version on which the change was based.
     pub expected: Version,
-    /// The version there is now; `None` when the aggregate was deleted.
+    /// The current version; `None` if the aggregate was deleted.
     pub actual: Option<Version>,
     /// The latest change. `None` when the aggregate keeps no revisions.
     pub changed: Option<Change>,
     /// The fields that differ between the three states; children by key, as in `lines[2].quantity`
     /// and `lines[2].parts[7].name`.
     pub fields: Vec<FieldConflict>,
-    /// Whether the state as opened is known. Without it every `opened` is `None`: the aggregate keeps no revisions, or
-    /// the form is older than those that are kept.
+    /// Whether the opened state is known. If not, every `opened` is `None`: the aggregate keeps no revisions, or
+    /// the form is older than the oldest one.
     pub opened_known: bool,
-    /// Whether your state is known: the command, run on a copy of the state as opened, was accepted by the domain.
-    /// Without it every `mine` is `None`.
+    /// Whether your state is known: the domain accepted the command on a copy of the opened state.
+    /// If not, every `mine` is `None`.
     pub mine_known: bool,
 }
 
@@ -52,37 +52,37 @@ impl fmt::Display for VersionConflict {
 impl std::error::Error for VersionConflict {}
 
 impl VersionConflict {
-    /// Whether the two changes touched different fields, so that yours can be applied on top without undoing theirs: what
-    /// [`Merge::disjoint`](crate::version::Merge::disjoint) would do.
+    /// Whether the two changes touched different fields, so that yours can be applied on top without undoing theirs, as
+    /// [`Merge::disjoint`](crate::version::Merge::disjoint) does.
     pub fn auto_mergeable(&self) -> bool {
         self.opened_known && self.mine_known && !self.fields.iter().any(|field| is_contested(field, &self.fields))
     }
 }
 
-/// One saved change: who, when, by which command.
+/// One saved change: author, time and command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// The version it made.
+    /// The version that it created.
     pub version: Version,
-    /// Who made it, if the code that saved it said so.
+    /// The author, if the saving code set it.
     pub by: Option<Owner>,
-    /// When, by the database's clock.
+    /// The time, by the database's clock.
     pub at: SystemTime,
-    /// What it was for, if the code that saved it said so: `start shipping`.
+    /// The command, if the saving code set it: `start shipping`.
     pub command: Option<String>,
 }
 
-/// One field in three states. `None` means that it is not there: a line that was added or removed, or a state that is
-/// not known (see [`VersionConflict::opened_known`] and [`VersionConflict::mine_known`]).
+/// One field in three states. `None` means that the field does not exist there (an added or removed line), or that the state is
+/// unknown (see [`VersionConflict::opened_known`] and [`VersionConflict::mine_known`]).
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldConflict {
-    /// Which field.
+    /// The path of the field.
     pub path: String,
-    /// As it was when you opened it.
+    /// The value when you opened it.
     pub opened: Option<Value>,
-    /// As it is now.
+    /// The current value.
     pub now: Option<Value>,
-    /// As you want it.
+    /// The value that you want.
     pub mine: Option<Value>,
 }
 
@@ -115,7 +115,7 @@ impl FieldConflict {
     }
 }
 
-/// Whether a field is for somebody to decide: both changed it, or they added it to something that you removed.
+/// Whether a person has to decide about a field: both sides changed it, or they added it to a child that you removed.
 pub(crate) fn is_contested<'f>(field: &FieldConflict, all: impl IntoIterator<Item = &'f FieldConflict>) -> bool {
     let removed = |other: &FieldConflict| other.opened.is_some() && other.mine.is_none();
     let inside = |other: &FieldConflict| {
@@ -129,7 +129,7 @@ pub(crate) fn is_contested<'f>(field: &FieldConflict, all: impl IntoIterator<Ite
     }
 }
 
-/// Where a field is stored.
+/// The location of a field in the rows.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Cell {
     /// The child collection and the key of the row in it; `None` for the root.
@@ -138,7 +138,7 @@ pub(crate) struct Cell {
     pub(crate) column: usize,
 }
 
-/// Compares three states field by field; fields that are the same in all the known ones are left out.
+/// Compares three states field by field; fields that are equal in all known states are left out.
 pub(crate) fn compare(
     mapping: &Mapping,
     opened: Option<&Rows>,
@@ -148,7 +148,7 @@ pub(crate) fn compare(
     compare_cells(mapping, opened, now, mine).into_iter().map(|(_, field)| field).collect()
 }
 
-/// As [`compare`], with the place of each field.
+/// As [`compare`], with the location of each field.
 pub(crate) fn compare_cells(
     mapping: &Mapping,
     opened: Option<&Rows>,
@@ -182,11 +182,11 @@ fn path(mapping: &Mapping, table: &Table, key: &[Value]) -> String {
     let (inherited, own) = key.split_at(mapping.inherited(table));
     let outer = parent.map_or(String::new(), |parent| path(mapping, parent, inherited) + ".");
     let own: Vec<_> = own.iter().map(Value::to_string).collect();
-    // Of an optional child there is but one, and nothing to tell it from.
+    // An optional child occurs once and needs no key in the path.
     if own.is_empty() { outer + &table.path } else { format!("{outer}{}[{}]", table.path, own.join(",")) }
 }
 
-/// The columns from `first` on, which leaves out those of the parent's key: they stand in the path.
+/// Compares the columns from `first` on; those before are the parent's key, which is in the path.
 fn compare_rows(
     table: &Table,
     path: &str,

@@ -1,4 +1,4 @@
-//! What becomes of a change that meets somebody else's: a policy, field by field. No I/O here.
+//! Merging concurrent changes: a policy, field by field. No I/O here.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::aggregate::mapping::{Mapping, Rows};
 use crate::version::conflict::{Cell, FieldConflict, Side, compare_cells, is_contested};
 
-/// Whose change of a field is kept, when both changed it to different values.
+/// Whose change of a field is kept if both sides changed it to different values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Resolution {
@@ -14,14 +14,14 @@ pub enum Resolution {
     Mine,
     /// Theirs.
     Theirs,
-    /// Nobody's, without asking a person: the whole update is refused with the conflict.
+    /// Neither: a person has to decide, and the whole update is refused with the conflict.
     Conflict,
 }
 
-/// How an update goes on that was made on a state which somebody has changed since.
+/// How an update continues if its state was changed by somebody else in the meantime.
 ///
-/// Fields that only one side changed are no question: its change is kept. The policy says what is to be done about those
-/// that both changed. Whatever it says, the domain has the last word: see [`RepeatableUpdate::merging`].
+/// A field that only one side changed keeps that change. The policy decides about fields that
+/// both sides changed. In any case the domain validates the result: see [`RepeatableUpdate::merging`].
 ///
 /// [`RepeatableUpdate::merging`]: crate::unit_of_work::RepeatableUpdate::merging
 #[derive(Clone)]
@@ -30,28 +30,28 @@ pub struct Merge(Option<Rule>);
 type Rule = Arc<dyn Fn(&FieldConflict) -> Resolution + Send + Sync>;
 
 impl Merge {
-    /// Does not merge: an outdated version is a conflict. The default.
+    /// Does not merge: a stale version is a conflict. The default.
     pub fn never() -> Self {
         Merge(None)
     }
 
-    /// Merges changes of different fields; where both changed the same one, it is a conflict.
+    /// Merges changes of different fields; if both sides changed the same field, it is a conflict.
     pub fn disjoint() -> Self {
         Self::by_field(|_| Resolution::Conflict)
     }
 
-    /// Yours are kept where both changed the same field. A field that is computed from others, such as a sum of lines, is one
-    /// field of its own: merge aggregates that have one with a command that changes something, not with one that sets everything.
+    /// Keeps yours if both sides changed the same field. A field that is computed from others, such as a sum of lines, is a
+    /// field of its own: merge such an aggregate with a command that changes something, not with one that sets everything.
     pub fn mine() -> Self {
         Self::by_field(|_| Resolution::Mine)
     }
 
-    /// Theirs are kept where both changed the same field.
+    /// Keeps theirs if both sides changed the same field.
     pub fn theirs() -> Self {
         Self::by_field(|_| Resolution::Theirs)
     }
 
-    /// Asks for each field that both changed.
+    /// Calls a rule for each field that both sides changed.
     ///
     /// ```
     /// use tenure::version::{Resolution, Merge};
@@ -65,7 +65,7 @@ impl Merge {
         Merge(Some(Arc::new(rule)))
     }
 
-    /// Which fields keep their value of now, whatever the command sets them to; `None` if a person has to decide.
+    /// Which fields keep their current value, whatever the command sets them to; `None` if a person has to decide.
     pub(crate) fn decide(&self, mapping: &Mapping, opened: &Rows, now: &Rows, mine: &Rows) -> Option<Vec<Cell>> {
         let rule = self.0.as_ref()?;
         let (mut theirs, mut kept) = (Vec::new(), Vec::new());
@@ -79,7 +79,7 @@ impl Merge {
                     Resolution::Theirs => theirs.push(cell.clone()),
                     Resolution::Conflict => return None,
                 },
-                // A command that sets a whole form sets what it did not change as well, to what it was.
+                // A command that sets a whole form also sets fields that it did not change, to their old values.
                 Side::Theirs => theirs.push(cell.clone()),
                 Side::Mine | Side::Same | Side::Both => {}
             }
@@ -89,7 +89,7 @@ impl Merge {
     }
 }
 
-/// Puts fields back to their values of now: also a child that is there now, and takes away one that is not.
+/// Resets fields to their current values; this also restores a child that exists now, and removes one that does not.
 pub(crate) fn put_back(cells: &[Cell], now: &Rows, merged: &mut Rows) {
     for Cell { child, column } in cells {
         let Some((table, key)) = child else {
@@ -108,9 +108,9 @@ pub(crate) fn put_back(cells: &[Cell], now: &Rows, merged: &mut Rows) {
     }
 }
 
-/// Whether what a command made of the state of now went by what the others had changed there, so that putting that back leaves
-/// halves which do not fit together: a sum of their lines beside lines that it has replaced. A command that only sets what a form
-/// says makes the same of the opened state.
+/// Whether the command's result on the current state depends on others' changes that are then reset, which would leave
+/// inconsistent halves: a sum of their lines beside lines that it replaced. A command that only sets the values of a form
+/// has the same result on the opened state.
 pub(crate) fn is_torn(mapping: &Mapping, put_back: &[Cell], mine: &Rows, after: &Rows, merged: &Rows) -> bool {
     let went_by_theirs = compare_cells(mapping, None, Some(after), Some(mine));
     let changed = compare_cells(mapping, None, Some(after), Some(merged));

@@ -1,5 +1,5 @@
-//! What two versions of an aggregate mean to each other: the token that carries a version through a form, the conflict when
-//! somebody saved in between, and the merge that resolves it. No I/O here.
+//! Versions of an aggregate: the token that carries a version through a form, the conflict after a concurrent save,
+//! and the merge that resolves it. No I/O here.
 
 pub(crate) mod conflict;
 pub(crate) mod merge;

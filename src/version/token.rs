@@ -1,4 +1,4 @@
-//! A version that knows whose it is, and travels through forms, headers and JSON.
+//! A version that is bound to its aggregate, and travels through forms, headers and JSON.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,13 +11,13 @@ use crate::aggregate::version::Version;
 use crate::aggregate::{Aggregate, Loaded};
 use crate::lease::LockKey;
 
-/// The version of one aggregate, as a person saw it: what a form carries along and brings back.
+/// The version of one aggregate as a person saw it: a form carries it and sends it back.
 ///
-/// It is bound to the aggregate's type by the compiler and to its id by a fingerprint, so a token that belongs to
-/// another order is refused ([`Error::VersionTokenMismatch`](crate::Error::VersionTokenMismatch)) instead of happening to
-/// have the right number. There is no token that stands for "no check": a missing one is an error where it is read.
+/// It is bound to the aggregate's type by the compiler and to its id by a fingerprint, so a token of
+/// another order is refused ([`Error::VersionTokenMismatch`](crate::Error::VersionTokenMismatch)) even if
+/// the number matches. No token means "no check": a missing one is an error when it is parsed.
 ///
-/// It is no secret and proves no right: whoever can guess an id can make one.
+/// It is no secret and no credential: anybody who can guess an id can create one.
 ///
 /// ```
 /// # use tenure::{Aggregate, Version, VersionToken};
@@ -43,7 +43,7 @@ pub(crate) type Fingerprint = [u8; 8];
 
 pub(crate) fn fingerprint(key: &LockKey) -> Fingerprint {
     let mut hash = Sha256::new();
-    // The length keeps type and id apart.
+    // The length separates type and id.
     hash.update((key.kind().len() as u64).to_be_bytes());
     hash.update(key.kind());
     hash.update(key.id());
@@ -92,7 +92,7 @@ impl<A: Aggregate> Loaded<A> {
     }
 }
 
-/// As a hidden form field carries it: `v7.` and 16 hexadecimal digits. Safe in HTML, headers, URLs and JSON as it is.
+/// The form for hidden form fields: `v7.` and 16 hexadecimal digits. Safe in HTML, headers, URLs and JSON as it is.
 impl<A> fmt::Display for VersionToken<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "v{}.", self.version)?;
@@ -117,7 +117,7 @@ impl<A> FromStr for VersionToken<A> {
     }
 }
 
-/// Not a version token. Never treat it as "no version given": that would switch the check off.
+/// The text is not a version token. Never treat it as "no version given": that would disable the check.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a version token, as in `v7.5f2bc1db5b3d0aa4`; load the form again to get the current one")]
 pub struct InvalidVersionToken(String);
@@ -141,7 +141,7 @@ impl<'de, A> Deserialize<'de> for VersionToken<A> {
     }
 }
 
-/// The version that a save relies upon: a token that came back with a form, or a bare [`Version`] from a place where it
+/// The version that a save expects: a token from a form, or a bare [`Version`] from code where it
 /// cannot belong to another aggregate.
 pub struct Expected<A> {
     pub(crate) version: Version,
@@ -168,13 +168,13 @@ impl<A> From<&VersionToken<A>> for Expected<A> {
 }
 
 impl<A> Expected<A> {
-    /// Whether it may be meant for this aggregate.
+    /// Whether it can belong to this aggregate.
     pub(crate) fn fits(&self, key: &LockKey) -> bool {
         self.fingerprint.is_none_or(|ours| ours == fingerprint(key))
     }
 }
 
-// Derived, these would ask the same of `A`, which only says whose version it is.
+// Derived implementations would require the same of `A`, which is only a marker.
 impl<A> Clone for VersionToken<A> {
     fn clone(&self) -> Self {
         *self

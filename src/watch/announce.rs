@@ -1,5 +1,5 @@
-//! Telling other processes that something happened, and hearing it from them: only ever a reason to look, never the news
-//! itself. So nothing is lost with an announcement that is; somebody looks a little later.
+//! Notifications between processes that something happened. A notification only triggers a poll and carries no event
+//! itself. So a lost notification loses nothing; the poll happens a little later.
 
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,16 +11,16 @@ use tokio::runtime::Handle;
 use crate::lease::LockKey;
 use crate::storage::Backend;
 
-/// What is told at once goes together: on PostgreSQL every announcement takes a lock that all of them need.
+/// Notifications within this time are sent together: on PostgreSQL every one takes a lock that all of them need.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How long nothing is told after nobody was listening. Who begins to listen looks again after [`SETTLED`].
+/// How long nothing is sent after nobody was listening. A new listener polls again after [`SETTLED`].
 const QUIET: Duration = Duration::from_secs(1);
-/// How long after it began to listen a process has heard of everything since.
+/// The time after which a new listener has received everything since it began.
 pub(super) const SETTLED: Duration = Duration::from_millis(1_500);
-/// The most keys of one announcement: beyond that "everything" is shorter. (An announcement has at most 8,000 bytes.)
+/// The maximum number of keys in one notification: beyond that "everything" is shorter. (A notification has at most 8,000 bytes.)
 const MOST_KEYS: usize = 400;
 
-/// What a key is called in announcements. Two keys of one name are looked at together, and no harm is done.
+/// The short form of a key in notifications. Two keys with the same short form are polled together, which is harmless.
 pub(super) fn mark(key: &LockKey) -> u64 {
     let mut hash = Sha256::new();
     hash.update(key.kind());
@@ -30,11 +30,11 @@ pub(super) fn mark(key: &LockKey) -> u64 {
     hash.into_iter().take(8).fold(0, |mark, byte| mark << 8 | u64::from(byte))
 }
 
-/// What other processes are told.
+/// Sends notifications to other processes.
 #[derive(Debug)]
 pub(super) struct Announcer {
     backend: Arc<dyn Backend>,
-    /// Who tells it, so that one's own announcements are passed over.
+    /// The sender, so that its own notifications are ignored.
     process: i64,
     state: Mutex<Pending>,
 }
@@ -51,7 +51,7 @@ impl Announcer {
         Announcer { backend, process, state: Mutex::default() }
     }
 
-    /// Tells of a key soon, and waits for nothing.
+    /// Schedules a notification of a key, without waiting.
     pub(super) fn tell(self: &Arc<Self>, key: &LockKey) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.quiet_until.is_some_and(|until| Instant::now() < until) {
@@ -81,7 +81,7 @@ impl Announcer {
     }
 }
 
-/// Telling what there is to tell. However it ends, the next one can begin.
+/// Sending is in progress. However it ends, the next one can begin.
 struct Under(Arc<Announcer>);
 
 impl Under {
@@ -105,7 +105,7 @@ impl Drop for Under {
     }
 }
 
-/// `process:mark,mark,…`, or `process:*` for more than can be said.
+/// `process:mark,mark,…`, or `process:*` for more than fits.
 fn text(process: i64, marks: &[u64]) -> String {
     let mut text = format!("{process:x}:");
     if marks.len() > MOST_KEYS {
@@ -119,24 +119,24 @@ fn text(process: i64, marks: &[u64]) -> String {
     text
 }
 
-/// What an announcement is about.
+/// The content of a notification.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Told {
-    /// One's own, which was seen already.
+pub(super) enum Notification {
+    /// The process's own, already handled.
     Nothing,
     Keys(Vec<u64>),
     Everything,
 }
 
-/// Reads an announcement. What another release tells is a reason to look at everything.
-pub(super) fn told(text: &str, process: i64) -> Told {
+/// Parses a notification. An unknown format of another release triggers a poll of everything.
+pub(super) fn parse(text: &str, process: i64) -> Notification {
     match text.split_once(':') {
-        Some((by, _)) if by == format!("{process:x}") => Told::Nothing,
+        Some((by, _)) if by == format!("{process:x}") => Notification::Nothing,
         Some((_, marks)) => {
             let marks: Result<Vec<u64>, _> = marks.split(',').map(|mark| u64::from_str_radix(mark, 16)).collect();
-            marks.map_or(Told::Everything, Told::Keys)
+            marks.map_or(Notification::Everything, Notification::Keys)
         }
-        None => Told::Everything,
+        None => Notification::Everything,
     }
 }
 
@@ -147,17 +147,17 @@ mod tests {
     #[test]
     fn what_is_told_is_heard_by_others_and_not_by_oneself() {
         let marks = [mark(&LockKey::new("Order", "1")), mark(&LockKey::new("Order", "2"))];
-        let told_by_seven = text(-7, &marks);
-        assert_eq!(told(&told_by_seven, 8), Told::Keys(marks.to_vec()));
-        assert_eq!(told(&told_by_seven, -7), Told::Nothing);
+        let from_seven = text(-7, &marks);
+        assert_eq!(parse(&from_seven, 8), Notification::Keys(marks.to_vec()));
+        assert_eq!(parse(&from_seven, -7), Notification::Nothing);
         assert_ne!(mark(&LockKey::new("Order", "1")), mark(&LockKey::new("Order1", "")));
     }
 
     #[test]
     fn more_keys_than_fit_are_everything() {
         let marks: Vec<u64> = (0..=MOST_KEYS as u64).map(|at| u64::MAX - at).collect();
-        assert_eq!(told(&text(7, &marks), 8), Told::Everything);
+        assert_eq!(parse(&text(7, &marks), 8), Notification::Everything);
         assert!(text(7, &marks[1..]).len() < 8_000);
-        assert_eq!(told("what a later release says", 8), Told::Everything);
+        assert_eq!(parse("what a later release says", 8), Notification::Everything);
     }
 }

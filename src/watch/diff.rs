@@ -1,27 +1,27 @@
-//! What happened to a key between two looks at it. No I/O here.
+//! The events of a key between two polls. No I/O here.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::event::{LockEvent, LockSnapshot};
-use super::told::{Told, request_to};
+use super::told::{UnredactedEvent, request_to};
 use crate::aggregate::version::Version;
 use crate::lease::seen::{PastLease, Seen, SeenLease, SeenRequest};
 use crate::lease::transfer::TransferRequest;
 use crate::lease::{Holder, LockKey};
 
-/// How things stood with a key when it was looked at.
+/// The state of a key at a poll.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct State {
-    /// What nobody has ended, alive or not, by their generations.
+    /// The leases that nobody has ended, live or not, by generation.
     leases: BTreeMap<i64, SeenLease>,
     past: BTreeMap<i64, PastLease>,
     requests: Vec<SeenRequest>,
     pub(super) version: Option<Version>,
-    /// Who is first in line.
+    /// The first waiter in the queue.
     pub(super) first: Option<i64>,
     waiting: u32,
-    /// The highest generation that was ever seen.
+    /// The highest generation ever seen.
     generation: i64,
 }
 
@@ -30,7 +30,7 @@ impl State {
         match seen {
             Seen::Lease(lease) => {
                 self.generation = self.generation.max(lease.holder.generation);
-                // What was ended stands in the history. Its row may only be there to keep the generation.
+                // An ended lease is in the history. Its row may only exist to keep the generation.
                 if !lease.ended {
                     self.leases.insert(lease.holder.generation, lease);
                 }
@@ -45,7 +45,7 @@ impl State {
         }
     }
 
-    /// Leases that ended are news above this generation: those that were alive, and those that were not there yet.
+    /// Ended leases are new above this generation: those that were live, and those that were not there yet.
     pub(super) fn after(&self) -> i64 {
         self.live().map(|lease| lease.holder.generation - 1).min().unwrap_or(self.generation)
     }
@@ -58,28 +58,28 @@ impl State {
         self.leases.get(&generation).filter(|lease| lease.alive())
     }
 
-    /// Who is in the way of whoever wants the key alone.
+    /// The holder who blocks an exclusive acquisition.
     pub(super) fn holder(&self) -> Option<&SeenLease> {
         self.live().find(|lease| lease.exclusive || lease.holder.shared)
     }
 
-    /// When the next lease runs out, from when it was looked at.
+    /// The time until the next lease expires, from the poll.
     pub(super) fn runs_out_in(&self) -> Option<Duration> {
         self.live().map(|lease| lease.holder.remaining).min()
     }
 
-    /// A request ends with the lease that it is about.
+    /// A request ends with its lease.
     fn open(&self) -> impl Iterator<Item = (&SeenRequest, &Holder)> {
         let held = |seen: &SeenRequest| self.live_at(seen.request.generation).map(|lease| &lease.holder);
         self.requests.iter().filter_map(move |seen| held(seen).map(|holder| (seen, holder)))
     }
 
-    /// How often there should be a sign of life.
-    pub(super) fn beats_every(&mut self, heartbeat: Duration) {
+    /// Sets the expected interval of heartbeats.
+    pub(super) fn expect_heartbeat(&mut self, heartbeat: Duration) {
         self.leases.values_mut().for_each(|lease| lease.holder.heartbeat = heartbeat);
     }
 
-    /// How things stand, as the owner with this id is told of it.
+    /// The snapshot as the owner with this id sees it.
     pub(super) fn snapshot(&self, key: &LockKey, viewer: Option<&str>) -> LockSnapshot {
         let mut holders: Vec<Holder> = self.live().map(|lease| lease.holder.clone().seen_by(viewer)).collect();
         holders.sort_by_key(|holder| (holder.since, holder.generation));
@@ -90,10 +90,10 @@ impl State {
         LockSnapshot { key: key.clone(), generation, holders, requests, waiting, version }
     }
 
-    /// What happened since `self`, in the order in which it happened, and how things stand now.
-    pub(super) fn until(&self, key: &LockKey, mut now: State) -> (Vec<Told>, State) {
+    /// The events since `self`, in order, and the new state.
+    pub(super) fn until(&self, key: &LockKey, mut now: State) -> (Vec<UnredactedEvent>, State) {
         now.generation = now.generation.max(self.generation);
-        // A version that this process told of is not forgotten because nobody keeps it.
+        // A version that this process reported is not forgotten because nobody stores it.
         now.version = now.version.or(self.version);
         let mut events = Vec::new();
         let mut generations: Vec<i64> =
@@ -106,12 +106,12 @@ impl State {
             if new {
                 events.extend(begun(now.leases.get(&generation), now.past.get(&generation)));
             } else if let (None, Some(lease)) = (was, is) {
-                events.push(Told::Holder(LockEvent::Resumed, lease.holder.clone()));
+                events.push(UnredactedEvent::Holder(LockEvent::Resumed, lease.holder.clone()));
             }
             if let (Some(was), Some(is)) = (was, is)
                 && was.holder.presence() != is.holder.presence()
             {
-                events.push(Told::Holder(LockEvent::PresenceChanged, is.holder.clone()));
+                events.push(UnredactedEvent::Holder(LockEvent::PresenceChanged, is.holder.clone()));
             }
             if is.is_none() && (new || was.is_some()) {
                 let lease = now.leases.get(&generation).or(was);
@@ -121,34 +121,34 @@ impl State {
         let name = |request: &TransferRequest| (request.generation, request.by.id.clone(), request.since);
         let before: Vec<_> = self.open().map(|(seen, _)| name(&seen.request)).collect();
         let new = now.open().filter(|(seen, _)| !before.contains(&name(&seen.request)));
-        events.extend(new.map(|(seen, holder)| Told::Requested(seen.clone(), holder.clone())));
+        events.extend(new.map(|(seen, holder)| UnredactedEvent::Requested(seen.clone(), holder.clone())));
         if now.waiting != self.waiting {
-            events.push(Told::Plain(LockEvent::Waiting { key: key.clone(), waiting: now.waiting }));
+            events.push(UnredactedEvent::Plain(LockEvent::Waiting { key: key.clone(), waiting: now.waiting }));
         }
         if let Some(version) = now.version.filter(|_| now.version != self.version) {
-            events.push(Told::Plain(LockEvent::VersionChanged { key: key.clone(), version }));
+            events.push(UnredactedEvent::Plain(LockEvent::VersionChanged { key: key.clone(), version }));
         }
-        // What has been told need not be kept.
+        // Reported history need not be kept.
         now.past.clear();
         (events, now)
     }
 }
 
-/// How a lease began that was not there before.
-fn begun(lease: Option<&SeenLease>, past: Option<&PastLease>) -> Option<Told> {
+/// The event for the begin of a new lease.
+fn begun(lease: Option<&SeenLease>, past: Option<&PastLease>) -> Option<UnredactedEvent> {
     match (lease, past) {
-        (Some(lease), _) if lease.reserved => Some(Told::Holder(LockEvent::Reserved, lease.holder.clone())),
-        (Some(lease), _) => Some(Told::Holder(LockEvent::Acquired, lease.holder.clone())),
-        (None, past) => past.map(|past| Told::Holder(LockEvent::Acquired, past.holder.clone())),
+        (Some(lease), _) if lease.reserved => Some(UnredactedEvent::Holder(LockEvent::Reserved, lease.holder.clone())),
+        (Some(lease), _) => Some(UnredactedEvent::Holder(LockEvent::Acquired, lease.holder.clone())),
+        (None, past) => past.map(|past| UnredactedEvent::Holder(LockEvent::Acquired, past.holder.clone())),
     }
 }
 
-/// How a lease ended. Of a reservation that was taken there is no history: whom it was for has got the lock.
-fn ended(lease: Option<&SeenLease>, past: Option<&PastLease>) -> Option<Told> {
+/// The event for the end of a lease. An acquired reservation has no history: its recipient holds the lock.
+fn ended(lease: Option<&SeenLease>, past: Option<&PastLease>) -> Option<UnredactedEvent> {
     match (past, lease) {
-        (Some(past), _) => Some(Told::Ended(past.holder.clone(), past.why.clone())),
+        (Some(past), _) => Some(UnredactedEvent::Ended(past.holder.clone(), past.why.clone())),
         (None, Some(lease)) if lease.holder.remaining.is_zero() => {
-            Some(Told::Ended(lease.holder.clone(), lease.ran_out.clone()))
+            Some(UnredactedEvent::Ended(lease.holder.clone(), lease.ran_out.clone()))
         }
         _ => None,
     }
@@ -194,7 +194,7 @@ mod tests {
         state
     }
 
-    /// What is told: `+2` began, `-2` ended, `=2` goes on.
+    /// The events: `+2` began, `-2` ended, `=2` resumed.
     fn told(before: &State, now: State) -> String {
         let (events, _) = before.until(&key(), now);
         let told = events.into_iter().map(|told| match told.to(None) {
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(before.after(), 2);
         assert_eq!(told(&before, state([past(3), past(4), past(5), lease(6, MINUTE)])), "-3 +4 -4 +5 -5 +6");
         assert_eq!(told(&before, state([past(3), past(4), ended(4)])), "-3 +4 -4");
-        // A reservation that was taken leaves no history.
+        // An acquired reservation leaves no history.
         assert_eq!(told(&before, state([past(3), lease(5, MINUTE)])), "-3 +5");
     }
 
@@ -234,7 +234,7 @@ mod tests {
         // Its history comes with the next one.
         assert_eq!(told(&out, state([past(3), lease(4, MINUTE)])), "+4");
         assert_eq!(told(&out, state([lease(3, MINUTE)])), "=3");
-        // It came and went between two looks.
+        // It came and went between two polls.
         assert_eq!(told(&State::default(), state([lease(1, Duration::ZERO)])), "+1 -1");
     }
 

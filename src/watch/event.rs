@@ -1,58 +1,58 @@
-//! What those who watch locks are told. No I/O here.
+//! The events of watched locks. No I/O here.
 
 use crate::aggregate::version::Version;
 use crate::lease::transfer::TransferRequest;
 use crate::lease::{Holder, LeaseLossReason, LockKey};
 
-/// What happened to a lock that is watched, see [`LockManager::watch`](crate::LockManager::watch). Holders are as they
-/// were when the database was looked at.
+/// An event of a watched lock, see [`LockManager::watch`](crate::LockManager::watch). Holders are as they
+/// were at the poll of the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LockEvent {
-    /// How things stand with all keys that are watched: the first event, and again whenever something was missed.
+    /// The state of all watched keys: the first event, and again after missed events.
     Snapshot {
-        /// Whether there were events since the last snapshot that nobody can be told any more, because they were not read
+        /// Whether events since the last snapshot were dropped because they were not read
         /// in time.
         missed: bool,
-        /// One for each key, in the order in which they were asked for.
+        /// One for each key, in the order of the subscription.
         keys: Vec<LockSnapshot>,
     },
-    /// Somebody got the lock. Of a lease that has ended again since, `remaining` is zero.
+    /// An owner acquired the lock. If the lease has ended since, `remaining` is zero.
     Acquired(Holder),
-    /// A lease that had run out goes on: the same generation, see [`LockManager::resume`](crate::LockManager::resume).
+    /// An expired lease was resumed: the same generation, see [`LockManager::resume`](crate::LockManager::resume).
     Resumed(Holder),
-    /// The lock was handed over, and is kept for this owner, who has not taken it yet.
+    /// The lock was handed over, and is reserved for this owner, who has not acquired it yet.
     Reserved(Holder),
-    /// The person who holds the lock is there again, or does nothing, or does not answer any more: see
+    /// The presence of the holder changed to active, idle or unreachable: see
     /// [`Holder::presence`].
     PresenceChanged(Holder),
-    /// A lease ended, and `why` tells how: it was released, expired, broken, taken over or handed over.
+    /// A lease ended for the reason `why`: it was released, expired, broken, taken over or handed over.
     Ended {
-        /// Whose it was.
+        /// Its former holder.
         holder: Holder,
-        /// How it ended, who had to do with it, and the reason given.
+        /// How it ended, by whom, and the given reason.
         why: LeaseLossReason,
     },
-    /// Somebody asks the holder for the lock, or says something new.
+    /// Somebody requested the lock from the holder, or changed the note.
     Requested(TransferRequest),
-    /// Others wait in line, or went: see [`LockManager::lock`](crate::LockManager::lock).
+    /// The number of waiters changed: see [`LockManager::lock`](crate::LockManager::lock).
     Waiting {
-        /// What they wait for.
+        /// The key of the lock.
         key: LockKey,
-        /// How many there are now.
+        /// How many waiters there are now.
         waiting: u32,
     },
-    /// The aggregate was saved. Only where its mapping keeps revisions, or where this process saved it.
+    /// The aggregate was saved. Only if its mapping keeps revisions, or if this process saved it.
     VersionChanged {
-        /// Which aggregate.
+        /// The key of the aggregate.
         key: LockKey,
-        /// The version it has now. Those in between are not told one by one.
+        /// Its current version. Versions in between are not reported one by one.
         version: Version,
     },
 }
 
 impl LockEvent {
-    /// What it is about; a snapshot is about all keys.
+    /// The key concerned; `None` for a snapshot of all keys.
     pub fn key(&self) -> Option<&LockKey> {
         match self {
             LockEvent::Snapshot { .. } => None,
@@ -66,7 +66,7 @@ impl LockEvent {
         }
     }
 
-    /// Which lease it is about, if it is about one.
+    /// The generation of the lease concerned, if any.
     pub fn generation(&self) -> Option<i64> {
         match self {
             LockEvent::Acquired(holder)
@@ -80,20 +80,20 @@ impl LockEvent {
     }
 }
 
-/// How things stand with one key.
+/// The state of one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LockSnapshot {
-    /// What is watched.
+    /// The watched key.
     pub key: LockKey,
-    /// The last change of hands; 0 if it was never locked.
+    /// The latest generation; 0 if it was never locked.
     pub generation: i64,
-    /// Who holds it: at most one with an exclusive policy. Whom it is kept for after a hand-over counts as its holder.
+    /// The holders: at most one with an exclusive policy. The recipient of a reservation counts as its holder.
     pub holders: Vec<Holder>,
-    /// Who asks the holder for it, the longest-waiting first.
+    /// The transfer requests, the longest-waiting first.
     pub requests: Vec<TransferRequest>,
-    /// How many wait in line.
+    /// The number of queued waiters.
     pub waiting: u32,
-    /// The aggregate's version, as far as it is known: see [`LockEvent::VersionChanged`].
+    /// The aggregate's version, if known: see [`LockEvent::VersionChanged`].
     pub version: Option<Version>,
 }

@@ -1,18 +1,18 @@
-//! Listening to what other processes announce, for as long as somebody watches here.
+//! Listening to notifications of other processes, for as long as there are subscribers here.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::announce::{SETTLED, Told, told};
+use super::announce::{Notification, SETTLED, parse};
 use super::hub::{Hub, INTERVAL_WHILE_LISTENING};
 use super::topics::Topics;
 use crate::storage::watching::Listener;
 
-/// How long a first look waits until others can be heard.
+/// How long the first poll waits for the listener.
 const LISTEN_WITHIN: Duration = Duration::from_secs(2);
 
 impl Hub {
-    /// Listens to other processes, where they tell, until what is returned is dropped.
+    /// Listens to other processes, if the database supports it, until the returned value is dropped.
     pub(super) async fn listen(&self) -> Option<Listening> {
         self.0.announcer.as_ref()?;
         let listener = match tokio::time::timeout(LISTEN_WITHIN, self.0.backend.listen()).await {
@@ -40,23 +40,23 @@ impl Hub {
                 }
             };
             self.0.listening.store(heard.is_ok(), Ordering::Release);
-            let told = match heard {
-                Ok(Some(text)) => told(&text, self.0.process),
-                Ok(None) => Told::Everything,
+            let notification = match heard {
+                Ok(Some(text)) => parse(&text, self.0.process),
+                Ok(None) => Notification::Everything,
                 Err(error) => {
                     tracing::debug!(%error, "the connection that listens to other processes was lost");
                     listener = None;
-                    Told::Everything
+                    Notification::Everything
                 }
             };
-            match told {
-                Told::Nothing => {}
-                Told::Keys(marks) => {
+            match notification {
+                Notification::Nothing => {}
+                Notification::Keys(marks) => {
                     self.look_at(|topics| marks.into_iter().fold(false, |any, mark| topics.touch_marked(mark) | any))
                 }
-                Told::Everything => {
+                Notification::Everything => {
                     self.look_at(Topics::touch_all);
-                    // Those who found nobody listening are quiet for a moment.
+                    // Senders that found no listener pause for a moment.
                     let hub = self.clone();
                     tokio::spawn(async move {
                         tokio::time::sleep(SETTLED).await;
@@ -68,7 +68,7 @@ impl Hub {
     }
 }
 
-/// Listening ends with it.
+/// Dropping it ends the listening.
 pub(super) struct Listening(tokio::task::JoinHandle<()>);
 
 impl Drop for Listening {

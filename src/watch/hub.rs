@@ -1,6 +1,6 @@
-//! Looks at what is watched and waited for: one look per process, whatever the number of those who are interested, and
-//! only while there are any. All that happened in this process, or was heard of from others, is only a reason to look: what
-//! is told comes from the database.
+//! Polls the watched and waited-for keys: one poll per process, whatever the number of subscribers and waiters, and
+//! only while there are any. Events of this process and notifications of others only trigger a poll: all reported
+//! events come from the database.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,13 +19,13 @@ use crate::lease::LockKey;
 use crate::storage::Backend;
 use crate::storage::watching::PLACE_TTL;
 
-/// How often it is looked where nobody tells what happened.
+/// The poll interval without notifications.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// How often it is looked where other processes tell: an announcement may be lost.
+/// The poll interval with notifications, because one may be lost.
 pub(super) const INTERVAL_WHILE_LISTENING: Duration = Duration::from_secs(5);
-/// How many keys are looked at with one statement.
+/// The maximum number of keys per statement.
 const MOST_KEYS: usize = 500;
-/// Where those meet who watch and who wait. Clones are the same place.
+/// Connects subscribers and waiters with the poll. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Hub(pub(super) Arc<Inner>);
 
@@ -35,12 +35,12 @@ pub(super) struct Inner {
     pub(super) process: i64,
     interval: Option<Duration>,
     topics: Mutex<Topics>,
-    /// Whether anybody is interested in anything, so that it costs nothing if nobody is.
+    /// Whether there are subscribers or waiters, so that it costs nothing without any.
     wanted: AtomicBool,
     running: AtomicBool,
     pub(super) listening: AtomicBool,
     wake: Notify,
-    /// Rounds go one after the other; since when places in line were last kept.
+    /// Serializes polls; the time of the last heartbeat of queue entries.
     turn: tokio::sync::Mutex<Option<Instant>>,
     pub(super) announcer: Option<Arc<Announcer>>,
 }
@@ -67,7 +67,7 @@ impl Hub {
         self.0.process
     }
 
-    /// Something happened to a key: whoever is interested is told, here and in other processes.
+    /// Something happened to a key: informs subscribers here and notifies other processes.
     pub(crate) fn touched(&self, key: &LockKey) {
         self.look(key);
         if let Some(announcer) = &self.0.announcer {
@@ -75,7 +75,7 @@ impl Hub {
         }
     }
 
-    /// Something happened that is of interest in this process, and that others find out in time.
+    /// Something happened that matters in this process; others will find out by polling.
     pub(crate) fn look(&self, key: &LockKey) {
         if self.0.wanted.load(Ordering::Acquire) && self.topics().touch(key) {
             self.0.wake.notify_one();
@@ -88,7 +88,7 @@ impl Hub {
         }
     }
 
-    /// An aggregate was saved. Where revisions are kept, they tell the version when it is looked at.
+    /// An aggregate was saved. If revisions are kept, the next poll reads the version from them.
     pub(crate) fn saved(&self, key: &LockKey, version: Version, kept: bool) {
         if !kept && self.0.wanted.load(Ordering::Acquire) {
             let wakers = self.topics().saved(key, version);
@@ -97,11 +97,11 @@ impl Hub {
     }
 
     pub(super) fn topics(&self) -> MutexGuard<'_, Topics> {
-        // Nothing is done under it that could leave it half-changed.
+        // No operation under it can leave it half-changed.
         self.0.topics.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes who is interested in what, and looks if anybody is.
+    /// Changes the subscriptions, and polls if there are any.
     pub(super) fn subscribe<T>(&self, change: impl FnOnce(&mut Topics) -> T) -> T {
         let changed = {
             let mut topics = self.topics();
@@ -114,7 +114,7 @@ impl Hub {
         changed
     }
 
-    /// Begins to look, if anybody is interested and nobody looks.
+    /// Starts polling, if there are subscribers and no poll loop runs.
     pub(super) fn start(&self) {
         if !self.0.wanted.load(Ordering::Acquire) {
             return;
@@ -141,7 +141,7 @@ impl Hub {
             if let Err(error) = self.round(everything).await {
                 tracing::warn!(%error, "could not look at the locks that are watched; trying again");
                 next = Instant::now() + interval.min(INTERVAL);
-                // Whatever was touched is looked at then.
+                // All touched keys are polled then.
                 tokio::time::sleep_until(next.into()).await;
                 continue;
             }
@@ -163,7 +163,7 @@ impl Hub {
         self.0.interval.unwrap_or(default)
     }
 
-    /// Looks at what was touched, or at everything, and tells everybody. How many statements it took to look.
+    /// Polls the touched keys, or all, and reports the events. Returns the number of statements.
     pub(crate) async fn round(&self, everything: bool) -> Result<usize, DatabaseError> {
         let mut kept = self.0.turn.lock().await;
         let due = everything || kept.is_none_or(|kept| kept.elapsed() >= PLACE_TTL / 3);
@@ -195,7 +195,7 @@ impl Hub {
         Ok(statements)
     }
 
-    /// Ends what waits and watches.
+    /// Ends all waits and subscriptions.
     pub(crate) fn close(&self) {
         let wakers = self.topics().close();
         wakers.into_iter().for_each(Waker::wake);
@@ -206,12 +206,12 @@ impl Hub {
 /// A random number.
 pub(crate) fn random() -> i64 {
     let mut bytes = [0; 8];
-    // As with a lock id: without randomness there is nothing safe to go on with.
+    // As with a lock id: without randomness it cannot continue safely.
     getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
     i64::from_le_bytes(bytes)
 }
 
-/// Looking, as long as its runtime lives. However it ends, another one can begin.
+/// A running poll loop, as long as its runtime lives. However it ends, another one can begin.
 struct Running(Hub);
 
 impl Running {
@@ -219,7 +219,7 @@ impl Running {
         let hub = self.0.clone();
         hub.keep_looking().await;
         drop(self);
-        // Somebody may have come at the last moment, and found it running.
+        // A subscriber may have arrived at the last moment, and found it running.
         if !hub.topics().is_closed() {
             hub.start();
         }

@@ -1,4 +1,4 @@
-//! Watching locks: events and snapshots of what happens to leases, as it happens, in this process and in others.
+//! Watching locks: events and snapshots of leases, in this process and in others.
 
 mod announce;
 mod diff;
@@ -15,5 +15,5 @@ mod watcher;
 pub use event::{LockEvent, LockSnapshot};
 pub(crate) use hub::{Hub, random};
 pub(crate) use news::News;
-pub(crate) use place::{Called, Place};
+pub(crate) use place::{Called, QueueEntry};
 pub use stream::Watch;

@@ -1,4 +1,4 @@
-//! What a transaction tells those who watch, once it is committed.
+//! The events of a transaction, published after its commit.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::lease::LockKey;
 #[derive(Debug)]
 pub(crate) struct News {
     hub: Hub,
-    /// What it did to keys: of aggregates that it saved the version, and whether revisions of them are kept.
+    /// The touched keys; for saved aggregates the version, and whether revisions are kept.
     keys: BTreeMap<LockKey, Option<(Version, bool)>>,
 }
 
@@ -18,7 +18,7 @@ impl News {
         News { hub: hub.clone(), keys: BTreeMap::new() }
     }
 
-    /// Its lock was released, or goes on.
+    /// Its lock was released or resumed.
     pub(crate) fn touched(&mut self, key: &LockKey) {
         self.keys.entry(key.clone()).or_insert(None);
     }
@@ -27,7 +27,7 @@ impl News {
         self.keys.insert(key.clone(), Some((version, kept)));
     }
 
-    /// Nothing of it has happened.
+    /// The transaction did nothing in the end.
     pub(crate) fn forget(&mut self) {
         self.keys.clear();
     }

@@ -1,4 +1,4 @@
-//! A place in the line for a key, as this process knows of it.
+//! A queue entry for a key, as this process knows it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,25 +10,25 @@ use super::topics;
 use crate::lease::LockKey;
 use crate::storage::watching::Ticket;
 
-/// Somebody waits in line, until this is dropped.
+/// A waiter in the queue, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct QueueEntry {
     hub: Hub,
     key: LockKey,
     waiter: i64,
     offer: Arc<Offer>,
 }
 
-impl Place {
+impl QueueEntry {
     pub(crate) fn new(hub: &Hub, number: i64, ticket: &Ticket) -> Self {
         let offer = Arc::new(Offer::default());
         let Ticket { key, lock, owner, waiter, .. } = ticket.clone();
-        let place = topics::Place { ticket: number, waiter, lock, owner: owner.id, offer: Arc::clone(&offer) };
+        let place = topics::Waiter { ticket: number, waiter, lock, owner: owner.id, offer: Arc::clone(&offer) };
         hub.subscribe(|topics| topics.wait(&key, place));
-        Place { hub: hub.clone(), key, waiter, offer }
+        QueueEntry { hub: hub.clone(), key, waiter, offer }
     }
 
-    /// Waits until something is to be done. Somebody who does not stand in line may still be faster; then this is called
+    /// Waits until there is something to do. A caller outside the queue may still win the race; then this is called
     /// again.
     pub(crate) async fn called(&self) -> Called {
         self.offer.bell.notified().await;
@@ -41,24 +41,24 @@ impl Place {
         }
     }
 
-    /// There is another ticket for it.
+    /// It has a new ticket.
     pub(crate) fn has_ticket(&self, number: i64) {
         self.hub.subscribe(|topics| topics.has_ticket(&self.key, self.waiter, number));
     }
 }
 
-/// What somebody who waits is called for.
+/// Why a waiter is woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Called {
-    /// The key may be had.
+    /// The key can be acquired.
     Offered,
-    /// The place may be lost: the database was restored, or its clock was wrong for long. It is to be asked for again.
+    /// The queue entry may be lost: the database was restored, or its clock was wrong for long. Request a new one.
     PlaceLost,
     /// The database was closed.
     Closed,
 }
 
-/// How somebody who waits is called.
+/// Wakes a waiter.
 #[derive(Debug, Default)]
 pub(super) struct Offer {
     bell: Notify,
@@ -76,7 +76,7 @@ impl Offer {
     }
 }
 
-impl Drop for Place {
+impl Drop for QueueEntry {
     fn drop(&mut self) {
         self.hub.subscribe(|topics| topics.stop_waiting(&self.key, self.waiter));
     }

@@ -1,4 +1,4 @@
-//! The stream of events of those who watch.
+//! The stream of events of a subscriber.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -11,16 +11,16 @@ use super::event::LockEvent;
 use super::hub::Hub;
 use crate::lease::LockKey;
 
-/// What happens to some locks, see [`LockManager::watch`](crate::LockManager::watch). Dropping it ends the watch.
+/// The events of some locks, see [`LockManager::watch`](crate::LockManager::watch). Dropping it ends the subscription.
 ///
-/// It ends when the database is closed. As long as the database cannot be reached nothing comes; what happened meanwhile
-/// comes then.
+/// It ends when the database is closed. While the database is unreachable no events arrive; the missed ones
+/// arrive afterwards.
 #[derive(Debug)]
-#[must_use = "nothing is told to whoever does not read it"]
+#[must_use = "a subscription reports nothing unless it is read"]
 pub struct Watch {
     hub: Hub,
     id: u64,
-    /// Who is told.
+    /// The viewer, for redaction.
     viewer: Option<String>,
 }
 
@@ -41,7 +41,7 @@ impl Watch {
     }
 
     fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<LockEvent>> {
-        // The runtime in which it was looked may be gone, or there was none when the watch began.
+        // The runtime of the poll loop may be gone, or there was none when the subscription began.
         self.hub.start();
         self.hub.topics().next(self.id, self.viewer.as_deref(), context.waker())
     }

@@ -1,4 +1,4 @@
-//! What whoever watches is told of other people. No I/O here.
+//! Redaction of other people in events. No I/O here.
 
 use super::event::LockEvent;
 use crate::lease::policy::ShowOwner;
@@ -6,32 +6,32 @@ use crate::lease::seen::SeenRequest;
 use crate::lease::transfer::TransferRequest;
 use crate::lease::{Holder, LeaseLossReason, Owner};
 
-/// An event, with what decides how much of it somebody is told.
+/// An event, with the data that decides what a viewer may see of it.
 #[derive(Debug, Clone)]
-pub(super) enum Told {
-    /// Nothing in it is to be hidden from anybody.
+pub(super) enum UnredactedEvent {
+    /// It contains nothing to redact.
     Plain(LockEvent),
     Holder(fn(Holder) -> LockEvent, Holder),
     Ended(Holder, LeaseLossReason),
     Requested(SeenRequest, Holder),
 }
 
-impl Told {
-    /// As the owner with this id is told of it.
+impl UnredactedEvent {
+    /// As the owner with this id sees it.
     pub(super) fn to(self, viewer: Option<&str>) -> LockEvent {
         match self {
-            Told::Plain(event) => event,
-            Told::Holder(event, holder) => event(holder.seen_by(viewer)),
-            Told::Ended(holder, why) => {
+            UnredactedEvent::Plain(event) => event,
+            UnredactedEvent::Holder(event, holder) => event(holder.seen_by(viewer)),
+            UnredactedEvent::Ended(holder, why) => {
                 let why = seen_by(why, holder.shown, viewer);
                 LockEvent::Ended { holder: holder.seen_by(viewer), why }
             }
-            Told::Requested(request, holder) => LockEvent::Requested(request_to(request, &holder, viewer)),
+            UnredactedEvent::Requested(request, holder) => LockEvent::Requested(request_to(request, &holder, viewer)),
         }
     }
 }
 
-/// A request as somebody is told of it: whom it is meant for, who made it, or others.
+/// A request as the viewer sees it: its recipient, its author, or others.
 pub(super) fn request_to(
     SeenRequest { request, handle }: SeenRequest,
     holder: &Holder,
@@ -46,13 +46,13 @@ pub(super) fn request_to(
     };
     let by = match holder.shown {
         ShowOwner::ByName => request.by,
-        // By this the holder names them in an answer.
+        // The pseudonym under which the holder can reply.
         hidden => Owner { id: handle, ..request.by.shown(hidden) },
     };
     TransferRequest { by, note, ..request }
 }
 
-/// Who had to do with the end of a lease, as somebody is told of them.
+/// The author of a lease's end, as the viewer sees them.
 fn seen_by(why: LeaseLossReason, how: ShowOwner, viewer: Option<&str>) -> LeaseLossReason {
     let shown = |owner: Owner| if viewer == Some(&*owner.id) { owner } else { owner.shown(how) };
     match why {

@@ -1,5 +1,5 @@
-//! Who watches which keys, who waits for them, and what is known of each. Decides what is to be looked at, and who is
-//! told what; no I/O here.
+//! Subscriptions and waiters by key, and the known state of each key. Decides which keys to poll, and which
+//! events to report to whom; no I/O here.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::announce::mark;
 use super::diff::State;
 use super::event::LockEvent;
 use super::place::Offer;
-use super::told::Told;
+use super::told::UnredactedEvent;
 use super::watcher::{Stage, Watcher};
 use crate::aggregate::version::Version;
 use crate::lease::LockKey;
@@ -18,19 +18,19 @@ use crate::lease::seen::Seen;
 use crate::storage::LockHash;
 use crate::storage::watching::Look;
 
-/// A lease that runs out is looked at then, but not more often than this, however a test's clock stands.
+/// A lease that expires is polled then, but not more often than this, whatever a test's clock shows.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
-/// How soon a key is looked at again that is free while somebody else, perhaps dead, is first in line.
+/// The poll interval of a free key whose first waiter, perhaps dead, is of another process.
 const IDLE_LINE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
 pub(super) struct Topics {
     by_key: HashMap<LockKey, Topic>,
-    /// The keys by what announcements call them.
+    /// The keys by their short form in notifications.
     by_mark: HashMap<u64, LockKey>,
     watchers: HashMap<u64, Watcher>,
     next: u64,
-    /// How many rounds of looking have begun.
+    /// Number of polls begun.
     round: u64,
     closed: bool,
 }
@@ -40,25 +40,25 @@ struct Topic {
     known: Option<State>,
     dirty: bool,
     heartbeat: Option<Duration>,
-    /// When something is going to happen by itself.
+    /// When the next expiry is due.
     due: Option<Instant>,
     watchers: Vec<u64>,
-    waiting: Vec<Place>,
+    waiting: Vec<Waiter>,
 }
 
-/// Somebody who waits in line.
+/// A waiter in the queue.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct Waiter {
     pub(super) ticket: i64,
     pub(super) waiter: i64,
     pub(super) lock: LockHash,
     pub(super) owner: String,
-    /// Rings when the key may be had.
+    /// Wakes it when the key can be acquired.
     pub(super) offer: Arc<Offer>,
 }
 
-/// A round of looking.
-pub(super) struct Round {
+/// A poll.
+pub(super) struct KeyPoll {
     number: u64,
     pub(super) looks: Vec<Look>,
 }
@@ -72,19 +72,19 @@ impl Topics {
         self.by_key.values().any(|topic| !topic.waiting.is_empty())
     }
 
-    /// How many places this process has in lines. Those who wait with one lock id share one.
+    /// Number of queue entries of this process. Waiters with the same lock id share one.
     pub(super) fn places(&self) -> usize {
         self.by_key.values().flat_map(|topic| &topic.waiting).map(|place| place.lock).collect::<HashSet<_>>().len()
     }
 
-    /// Some places are lost: all who wait ask for theirs again.
+    /// Some queue entries are lost: all waiters request theirs again.
     pub(super) fn lost_places(&mut self) {
         for place in self.by_key.values().flat_map(|topic| &topic.waiting) {
             place.offer.lost();
         }
     }
 
-    /// Watches keys, whose holders should give a sign of life so often.
+    /// Subscribes to keys, with the expected interval of their heartbeats.
     pub(super) fn watch(&mut self, keys: Vec<(LockKey, Duration)>) -> u64 {
         self.next += 1;
         let id = self.next;
@@ -108,13 +108,13 @@ impl Topics {
         }
     }
 
-    pub(super) fn wait(&mut self, key: &LockKey, place: Place) {
+    pub(super) fn wait(&mut self, key: &LockKey, place: Waiter) {
         let topic = self.topic(key);
         topic.dirty = true;
         topic.waiting.push(place);
     }
 
-    /// Somebody has another ticket.
+    /// A waiter has a new ticket.
     pub(super) fn has_ticket(&mut self, key: &LockKey, waiter: i64, ticket: i64) {
         let Some(topic) = self.by_key.get_mut(key) else { return };
         topic.dirty = true;
@@ -137,7 +137,7 @@ impl Topics {
         self.by_key.entry(key.clone()).or_default()
     }
 
-    /// Nobody is interested any more.
+    /// The key has no subscribers or waiters any more.
     fn forget(&mut self, key: &LockKey) {
         if self.by_key.get(key).is_some_and(|topic| topic.watchers.is_empty() && topic.waiting.is_empty()) {
             self.by_key.remove(key);
@@ -145,30 +145,30 @@ impl Topics {
         }
     }
 
-    /// Something happened to a key: whether it is of interest.
+    /// Something happened to a key. Returns whether anybody is interested.
     pub(super) fn touch(&mut self, key: &LockKey) -> bool {
         self.by_key.get_mut(key).map(|topic| topic.dirty = true).is_some()
     }
 
-    /// As [`touch`](Self::touch), by what an announcement calls it.
+    /// As [`touch`](Self::touch), by the short form in a notification.
     pub(super) fn touch_marked(&mut self, mark: u64) -> bool {
         let Some(key) = self.by_mark.get(&mark) else { return false };
         self.by_key.get_mut(key).map(|topic| topic.dirty = true).is_some()
     }
 
-    /// Something happened to nobody knows what: whether anything is of interest.
+    /// Something happened to an unknown key. Returns whether anybody is interested in anything.
     pub(super) fn touch_all(&mut self) -> bool {
         self.by_key.values_mut().for_each(|topic| topic.dirty = true);
         !self.by_key.is_empty()
     }
 
-    /// When the next lease runs out.
+    /// When the next lease expires.
     pub(super) fn due(&self) -> Option<Instant> {
         self.by_key.values().filter_map(|topic| topic.due).min()
     }
 
-    /// What to look at now: what was touched, what is due; or everything.
-    pub(super) fn round(&mut self, now: Instant, everything: bool) -> Round {
+    /// The keys to poll now: touched or due ones, or all.
+    pub(super) fn round(&mut self, now: Instant, everything: bool) -> KeyPoll {
         self.round += 1;
         let mut looks = Vec::new();
         for (key, topic) in &mut self.by_key {
@@ -178,10 +178,10 @@ impl Topics {
                 looks.push(Look { key: key.clone(), after });
             }
         }
-        Round { number: self.round, looks }
+        KeyPoll { number: self.round, looks }
     }
 
-    /// What was seen of the keys of a round, or of a part of it: tells everybody. Who is to be woken.
+    /// Processes the result of a poll, or of a part of it: queues the events and returns the subscribers to wake.
     pub(super) fn seen(&mut self, round: u64, looks: &[Look], seen: Vec<(LockKey, Seen)>, now: Instant) -> Vec<Waker> {
         let mut states: HashMap<LockKey, State> = HashMap::new();
         for (key, seen) in seen {
@@ -192,7 +192,7 @@ impl Topics {
             let Some(topic) = self.by_key.get_mut(key) else { continue };
             let mut state = states.remove(key).unwrap_or_default();
             if let Some(heartbeat) = topic.heartbeat {
-                state.beats_every(heartbeat);
+                state.expect_heartbeat(heartbeat);
             }
             let (events, state) = match &topic.known {
                 Some(before) => before.until(key, state),
@@ -210,13 +210,13 @@ impl Topics {
         wakers
     }
 
-    /// A save that this process made of an aggregate of which nobody keeps revisions.
+    /// This process saved an aggregate without revisions.
     pub(super) fn saved(&mut self, key: &LockKey, version: Version) -> Vec<Waker> {
         let mut wakers = Vec::new();
         let Some(topic) = self.by_key.get_mut(key) else { return wakers };
         if let Some(known) = topic.known.as_mut().filter(|known| known.version != Some(version)) {
             known.version = Some(version);
-            let event = [Told::Plain(LockEvent::VersionChanged { key: key.clone(), version })];
+            let event = [UnredactedEvent::Plain(LockEvent::VersionChanged { key: key.clone(), version })];
             for id in &topic.watchers {
                 let Some(watcher) = self.watchers.get_mut(id) else { continue };
                 watcher.push(&event);
@@ -226,7 +226,8 @@ impl Topics {
         wakers
     }
 
-    /// The next event of a watcher, as the owner with this id is told of it. `None`: there is going to be none, because the database was closed.
+    /// The next event of a subscriber, as the owner with this id sees it. `None`: the database was closed, and no event
+    /// will come.
     pub(super) fn next(&mut self, id: u64, viewer: Option<&str>, waker: &Waker) -> Poll<Option<LockEvent>> {
         let Some(watcher) = self.watchers.get_mut(&id) else { return Poll::Ready(None) };
         if let Stage::Due { missed } = watcher.stage {
@@ -250,7 +251,7 @@ impl Topics {
         self.closed
     }
 
-    /// Nothing is going to happen any more.
+    /// No event will come any more.
     pub(super) fn close(&mut self) -> Vec<Waker> {
         self.closed = true;
         for place in self.by_key.values().flat_map(|topic| &topic.waiting) {
@@ -261,14 +262,14 @@ impl Topics {
 }
 
 impl Topic {
-    /// Offers the key to whom it may be had by. When it is to be looked at again, if nothing else happens.
+    /// Offers the key to the waiter who can acquire it. Returns when to poll again, if nothing else happens.
     fn offer(&self, state: &State, now: Instant) -> Option<Instant> {
         let mut offered = false;
         for place in &self.waiting {
             let may = match state.holder() {
                 None => state.first == Some(place.ticket),
                 Some(holder) if holder.reserved => holder.holder.owner.id == place.owner,
-                // Asked for twice, and granted to the other one: it is theirs as well.
+                // Requested twice, and granted to the other one: both have the lease.
                 Some(holder) => holder.lock == place.lock,
             };
             if may {
@@ -282,7 +283,7 @@ impl Topic {
     }
 }
 
-impl Round {
+impl KeyPoll {
     pub(super) fn number(&self) -> u64 {
         self.number
     }
@@ -304,7 +305,7 @@ mod tests {
         }
     }
 
-    /// A round in which so many are seen to wait for the first key.
+    /// A poll that finds this many waiters for the first key.
     fn round(topics: &mut Topics, waiting: u32) -> usize {
         let round = topics.round(Instant::now(), true);
         let seen = match (round.looks.iter().find(|look| look.key.id() == "0"), waiting) {

@@ -1,29 +1,29 @@
-//! Somebody who watches: what they have not read yet, and no more of it than can be read. No I/O here.
+//! A subscriber: its bounded queue of unread events. No I/O here.
 
 use std::collections::{HashSet, VecDeque};
 use std::task::Waker;
 
-use super::told::Told;
+use super::told::UnredactedEvent;
 use crate::lease::LockKey;
 
-/// The most events that are kept for somebody who does not read them: then a snapshot says it shorter.
+/// The maximum number of queued events of a slow subscriber: beyond that a snapshot is shorter.
 pub(super) const MOST_EVENTS: usize = 256;
 #[derive(Debug)]
 pub(super) struct Watcher {
     pub(super) keys: Vec<LockKey>,
-    pub(super) queue: VecDeque<Told>,
+    pub(super) queue: VecDeque<UnredactedEvent>,
     pub(super) stage: Stage,
     pub(super) waker: Option<Waker>,
 }
 
 #[derive(Debug)]
 pub(super) enum Stage {
-    /// Waits until every key was looked at in a round that began after this one.
+    /// Waits until every key was polled by a poll that began after this one.
     Starting {
         after: u64,
         left: HashSet<LockKey>,
     },
-    /// Is to get a snapshot.
+    /// Gets a snapshot next.
     Due {
         missed: bool,
     },
@@ -31,7 +31,7 @@ pub(super) enum Stage {
 }
 
 impl Watcher {
-    /// Watches keys from the round on that begins after this one.
+    /// Subscribes to keys from the poll on that begins after this one.
     pub(super) fn new(keys: Vec<LockKey>, after: u64) -> Self {
         let left: HashSet<LockKey> = keys.iter().cloned().collect();
         let stage = match left.is_empty() {
@@ -51,8 +51,8 @@ impl Watcher {
         }
     }
 
-    pub(super) fn push(&mut self, events: &[Told]) {
-        // What happens before a snapshot is in the snapshot.
+    pub(super) fn push(&mut self, events: &[UnredactedEvent]) {
+        // Events before a snapshot are contained in the snapshot.
         if !matches!(self.stage, Stage::Following) {
             return;
         }
@@ -64,7 +64,7 @@ impl Watcher {
         self.queue.extend(events.iter().cloned());
     }
 
-    /// Whom to wake, if there is something to tell.
+    /// The waker, if there is an event to report.
     pub(super) fn woken(&mut self) -> Option<Waker> {
         let news = matches!(self.stage, Stage::Due { .. }) || !self.queue.is_empty();
         if news { self.waker.take() } else { None }

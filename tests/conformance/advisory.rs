@@ -1,4 +1,4 @@
-//! Types where everybody may edit, and everybody is told.
+//! Advisory types: everybody may edit, and sees the other holders.
 
 use tenure::{LockKey, lease::LeaseLossReason};
 

@@ -1,4 +1,4 @@
-//! Questions to the lock table that come alone are asked in another way than those that share a round trip. Nobody may see that.
+//! A single request to the lock table uses another statement than a batch. The results must be equal.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use tokio::task::JoinSet;
 
 use super::support::{MINUTE, TTL, TestDb, random};
 
-/// As many as share a round trip, and some.
+/// More than the size of a batch.
 const TOGETHER: usize = 24;
 
-/// What became of the key, and of the lock id that is shown, before.
+/// The earlier state of the key, and of the presented lock id.
 #[derive(Debug, Clone, Copy)]
 enum Before {
     NeverLocked,
@@ -36,7 +36,7 @@ enum Verb {
     Release,
 }
 
-/// Of their own: there is a limit to what one owner may hold.
+/// Separate owners, because of the limit per owner.
 #[derive(Clone)]
 struct People {
     me: Owner,
@@ -93,7 +93,7 @@ async fn prepare(locks: LockManager, People { me, other }: People, before: Befor
     (key, id)
 }
 
-/// The answer, and what others see afterwards, but for the names that are different each time.
+/// The result, and the state that others see afterwards, without the names that differ each time.
 async fn ask(locks: &LockManager, me: &Owner, verb: Verb, key: &LockKey, id: LockId) -> String {
     let locks = locks.acting_for(me);
     let answer = match verb {

@@ -1,4 +1,4 @@
-//! Columns of the root that tell who changed it last.
+//! Audit columns of the root: the author of the latest change.
 
 use tenure::{Error, Version, error::UpdateError};
 

@@ -1,4 +1,4 @@
-//! Several aggregates saved at once, and many changed by a condition.
+//! Saving several aggregates at once, and changing many by a condition.
 
 use std::sync::Arc;
 
@@ -205,12 +205,12 @@ pub async fn a_bulk_update_of_a_field_that_is_not_there_is_refused_by_name(t: &T
     let part = Condition::less("ship_to", String::new());
     let part = said(t.orders.update_all(&mut tx).set("state", State::Shipped).when(part).run().await);
     assert!(part.contains("not of the field's type"), "{part}");
-    // Nothing was asked of the database, so the transaction goes on.
+    // No statement was sent, so the transaction continues.
     t.orders.insert(&mut tx, Order::new(&random())).await.unwrap();
     tx.commit().await.unwrap();
 }
 
-/// The database goes through the rows in the order of its collation, and others lock them in that of their keys.
+/// The database visits the rows in the order of its collation, and others lock them in the order of their keys.
 pub async fn bulk_updates_and_saves_of_several_at_once_are_never_told_of_a_deadlock(t: &TestDb) {
     let (prefix, mut names) = (random(), Vec::new());
     for at in ["a", "B", "c", "D", "10", "9", "e", "F"] {

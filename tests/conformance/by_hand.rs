@@ -1,4 +1,4 @@
-//! A mapping that is written by hand has the same guarantees, with children of children as well.
+//! A hand-written mapping has the same guarantees, also with nested children.
 
 use std::convert::Infallible;
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use tenure::{Aggregate, Repository, Version};
 
 use super::support::{TestDb, random, version};
 
-/// Steps with their tools, in the tables of the assembly, from none of the library's collections.
+/// Steps with their tools, in the tables of the assembly, without the library's collections.
 #[derive(Debug, Clone, PartialEq)]
 struct Recipe {
     id: String,

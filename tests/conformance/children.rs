@@ -1,4 +1,4 @@
-//! Children of every kind, at any depth: maps, lists by position, optional children, children of children.
+//! Children of every kind, at any depth: maps, lists by position, optional and nested children.
 
 use tenure::aggregate::value::Value;
 use tenure::{Aggregate, Entity, Error, LockMode, Repository, Version, error::UpdateError, version::Merge};
@@ -6,7 +6,7 @@ use tenure::{Aggregate, Entity, Error, LockMode, Repository, Version, error::Upd
 use super::assembly::{Assembly, Invoice, Module, Seal, Size, Step, note};
 use super::support::{TestDb, random, version};
 
-/// Inserts an assembly, and hands over what is in the database then.
+/// Inserts an assembly, and returns its stored state.
 async fn inserted(t: &TestDb) -> (Repository<Assembly>, Assembly) {
     let (assemblies, assembly) = (Repository::new(&t.db), Assembly::new(&random()));
     let mut tx = t.db.begin().await.unwrap();
@@ -15,7 +15,7 @@ async fn inserted(t: &TestDb) -> (Repository<Assembly>, Assembly) {
     (assemblies, assembly)
 }
 
-/// Saves each change for itself, and expects to find it in the database, one version higher.
+/// Saves each change separately, and expects it in the database, one version higher.
 async fn saved(t: &TestDb, changes: &[fn(&mut Assembly)]) -> Assembly {
     let (assemblies, mut expected) = inserted(t).await;
     for (number, change) in (2..).zip(changes) {
@@ -59,7 +59,7 @@ pub async fn a_change_at_any_depth_raises_the_version_by_one(t: &TestDb) {
 pub async fn a_removed_child_takes_its_children_along(t: &TestDb) {
     let changes: [fn(&mut Assembly); 4] = [
         |assembly| drop(assembly.modules.remove(0)),
-        // What were left of it would be found again under the same key.
+        // Remaining rows would be found again under the same key.
         |assembly| assembly.modules.insert(0, Module::new("tea", 1)),
         |assembly| assembly.modules.clear(),
         |assembly| assembly.modules.push(Module::new("tea ", 1)),
@@ -84,7 +84,7 @@ pub async fn a_child_moves_from_one_parent_to_another(t: &TestDb) {
             let lid = assembly.modules[0].parts.remove(1);
             assembly.modules[1].parts.push(lid);
         },
-        // Two that have the same key change places.
+        // Two with the same key swap places.
         |assembly| {
             let [first, second] = &mut assembly.modules[..] else { panic!("two modules") };
             std::mem::swap(&mut first.parts[0], &mut second.parts[0]);
@@ -119,7 +119,7 @@ pub async fn a_list_keeps_its_order_when_its_head_is_removed(t: &TestDb) {
     assert_eq!(steps.iter().map(|step| step.text.as_str()).collect::<Vec<_>>(), ["paint", "dry", "glue"]);
 }
 
-/// The table of the tools, seen by somebody who knows nothing of steps.
+/// The table of the tools, mapped without the steps.
 #[derive(Aggregate)]
 #[aggregate(table = "test_assembly", name = "Loose")]
 struct Loose {

@@ -1,4 +1,4 @@
-//! Whatever an operation waits for counts against the one time that it has: a connection, the writer of SQLite, rows.
+//! All waits of an operation count against its one deadline: for a connection, the writer of SQLite, rows.
 
 use std::time::{Duration, Instant};
 
@@ -12,12 +12,12 @@ use super::order::Order;
 use super::row_locks::waiting_for;
 use super::support::{TTL, TestDb, key, kim, lee, random};
 
-/// Far more than what is asked for, for a machine that has much else to do, and less than the 5,000 ms of everything else.
+/// Far more than required, for a busy machine, and less than the default of 5,000 ms.
 const GENEROUS: Duration = Duration::from_secs(3);
-/// What has no limit of its own waits so long.
+/// The default deadline.
 const UNLIMITED: Duration = Duration::from_secs(5);
 
-/// A program all of whose connections are taken: by a transaction that writes, on SQLite.
+/// A program that uses all its connections; on SQLite, the writer.
 async fn busy(t: &TestDb) -> (Database, tenure::Transaction) {
     let db = t.another_process_with(1).await;
     let tx = db.begin().await.unwrap();
@@ -60,7 +60,7 @@ pub async fn what_has_no_limit_of_its_own_waits_five_seconds(t: &TestDb) {
     tx.rollback().await.unwrap();
 }
 
-/// Transactions of the application have all connections; locks have some of their own.
+/// Transactions of the application use all connections; locks have their own.
 pub async fn locks_do_not_wait_for_the_connections_of_the_application(t: &TestDb) {
     let held = key();
     t.locks.try_lock(&held, &kim()).await.unwrap();
@@ -96,7 +96,7 @@ fn timed_out(error: &Error) -> bool {
 
 const LIMIT: Duration = Duration::from_millis(900);
 
-/// A lock timeout of the server counts anew for each row.
+/// A lock timeout of the server restarts for each row.
 pub async fn a_change_of_many_rows_ends_at_its_deadline(t: &TestDb) {
     let names = [t.counter(7).await, t.counter(7).await];
     let (mut first, mut second) = (t.db.begin().await.unwrap(), t.db.begin().await.unwrap());
@@ -120,7 +120,7 @@ pub async fn a_change_of_many_rows_ends_at_its_deadline(t: &TestDb) {
     second.rollback().await.unwrap();
 }
 
-/// Who waits behind others waits for each of them.
+/// A waiter behind others waits for each of them.
 pub async fn a_load_behind_a_queue_ends_at_its_deadline(t: &TestDb) {
     let no = t.order().await;
     let mut holder = t.db.begin().await.unwrap();
@@ -147,7 +147,7 @@ pub async fn a_load_behind_a_queue_ends_at_its_deadline(t: &TestDb) {
     next.await.unwrap().rollback().await.unwrap();
 }
 
-/// A program that was stopped, or cut off, in the middle of a save.
+/// A program that was stopped, or disconnected, in the middle of a save.
 pub async fn a_transaction_that_stands_still_is_ended_and_its_lease_is_free(t: &TestDb) {
     let still = t.another_process_that_stands_still_for(Duration::from_secs(1)).await;
     let no = t.order().await;
@@ -157,7 +157,7 @@ pub async fn a_transaction_that_stands_still_is_ended_and_its_lease_is_free(t: &
     locks.guard(&mut tx, lease.id()).await.unwrap();
     t.orders.find(&mut tx, &no, LockMode::PessimisticWrite).await.unwrap().unwrap();
     t.clock.advance(TTL);
-    // Nobody ends the transaction but the server.
+    // Only the server ends the transaction.
     let next = t.locks.lock(&key, &lee()).within(Duration::from_secs(30)).await.unwrap();
     assert_eq!(next.holder().generation, 2);
     t.orders.update(&no).locking(LockMode::PessimisticWrite).run(Order::ship).await.unwrap();
@@ -167,7 +167,7 @@ pub async fn a_transaction_that_stands_still_is_ended_and_its_lease_is_free(t: &
     assert!(tx.commit().await.is_err());
 }
 
-/// Somebody else makes the row of the key while it is asked for, and holds it when they are done.
+/// Another transaction inserts the row of the key during the request, and holds it afterwards.
 pub async fn who_loses_a_lock_by_a_moment_is_told_to_try_again(t: &TestDb) {
     let (key, mut tx) = (key(), t.db.begin().await.unwrap());
     let hash = tenure::LockId::random().reveal();
@@ -183,7 +183,7 @@ pub async fn who_loses_a_lock_by_a_moment_is_told_to_try_again(t: &TestDb) {
     );
     assert_eq!(t.by_hand_in(&mut tx, make).await.unwrap(), 1);
     let (locks, wanted) = (t.locks.clone(), key.clone());
-    // Longer than it is asked for together with others, which waits for nobody.
+    // Longer than its part in a batch, which waits for nobody.
     let asking = waiting_for(Duration::from_millis(2_500), async move { locks.try_lock(&wanted, &lee()).await }).await;
     tx.commit().await.unwrap();
     let lost = asking.await.unwrap().unwrap_err();

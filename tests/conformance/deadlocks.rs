@@ -1,4 +1,4 @@
-//! Calls that lock several rows lose a deadlock, and are done again.
+//! Operations that lock several rows are retried after a deadlock.
 
 use tenure::{LockMode, Transaction, aggregate::Condition};
 use tokio::task::JoinHandle;
@@ -7,7 +7,7 @@ use super::order::Counter;
 use super::row_locks::waiting;
 use super::support::{TestDb, random};
 
-/// Two counters, the second of them locked by a transaction that has written so much that it is not the one to be ended.
+/// Two counters; a transaction that has written so much that it is not the victim holds the second.
 async fn second_is_locked(t: &TestDb) -> ([String; 2], Transaction) {
     let prefix = random();
     let names = [format!("{prefix}a"), format!("{prefix}b")];
@@ -24,7 +24,7 @@ async fn second_is_locked(t: &TestDb) -> ([String; 2], Transaction) {
     (names, holder)
 }
 
-/// Closes the circle: who waits for the second has the first.
+/// Closes the cycle: the waiter for the second holds the first.
 async fn asks_for_the_first(t: &TestDb, first: &String, mut holder: Transaction) {
     t.counters.find(&mut holder, first, LockMode::PessimisticWrite).await.unwrap().unwrap();
     holder.commit().await.unwrap();

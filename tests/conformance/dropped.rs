@@ -1,4 +1,4 @@
-//! Calls that are dropped half-way: what they were granted is given back, and what others were told stays true.
+//! Dropped calls: their leases are released, and results that others received stay true.
 
 use std::future::IntoFuture;
 
@@ -9,7 +9,7 @@ use super::support::{MINUTE, TestDb, key, kim, lee, random};
 use super::transactions::cancelled_after;
 use super::watching::Events;
 
-/// Far more waits than any of these calls has.
+/// Far more awaits than any of these calls has.
 const MOST: usize = 60;
 
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,7 @@ enum Call {
     TakeOver,
 }
 
-/// The lock ids of what was granted.
+/// The lock ids of granted leases.
 async fn ask(call: Call, locks: &LockManager, keys: &[LockKey], id: LockId) -> Vec<LockId> {
     let (key, kim) = (&keys[0], || whose(keys));
     let lease = match call {
@@ -41,12 +41,12 @@ async fn ask(call: Call, locks: &LockManager, keys: &[LockKey], id: LockId) -> V
     vec![lease.id().clone()]
 }
 
-/// Somebody for each case: others share the server, and there is a limit.
+/// A separate owner for each case, because others share the server and there is a limit.
 fn whose(keys: &[LockKey]) -> Owner {
     Owner::new(format!("of {}", keys[0].id()), "Kim")
 }
 
-/// The time stands still, so no lease runs out: a key can only be had if it was given back.
+/// The clock does not move, so no lease expires: a key is free only if it was released.
 pub async fn whatever_is_dropped_at_any_moment_leaves_its_keys_free(t: &TestDb) {
     use Call::*;
     let locks = t.locks.clone().with_policy("PriceList", LockPolicy::shared());
@@ -67,7 +67,7 @@ pub async fn whatever_is_dropped_at_any_moment_leaves_its_keys_free(t: &TestDb) 
                     locks.release_lock(&id).await.unwrap();
                 }
                 if let Some(before) = before {
-                    // Either it was not taken over, or it is nobody's.
+                    // Either it was not taken over, or nobody holds it.
                     let _ended = locks.release_lock(before.id()).await;
                 }
                 for key in &keys {
@@ -75,7 +75,7 @@ pub async fn whatever_is_dropped_at_any_moment_leaves_its_keys_free(t: &TestDb) 
                     assert!(other.is_ok(), "{call:?}, dropped after {waits} waits: {other:?}");
                     locks.release_lock(other.unwrap().id()).await.unwrap();
                 }
-                // The lock id was not used up by nobody.
+                // The lock id was not used up.
                 if done == 0 && !matches!(call, Try | Wait | TakeOver) {
                     ask(call, &locks, &keys, id).await;
                 }
@@ -139,7 +139,7 @@ pub async fn a_lease_that_is_asked_for_again_and_dropped_is_still_held(t: &TestD
             if again.is_some() {
                 break;
             }
-            // Also where two of them are dropped, and one is kept alive between.
+            // Also if two of them are dropped, and one is kept alive in between.
             locks.keep_alive(&held[held.len() - 1..]).await.unwrap();
             let _ = cancelled_after(waits, ask(call, &locks, &keys, id)).await;
         }
@@ -149,7 +149,7 @@ pub async fn a_lease_that_is_asked_for_again_and_dropped_is_still_held(t: &TestD
     }
 }
 
-/// The one who was granted it goes away; another with the same lock id was told of it in the same millisecond.
+/// The caller who was granted it goes away; another with the same lock id received it in the same millisecond.
 pub async fn whoever_asks_again_in_the_same_moment_keeps_what_the_first_was_granted(t: &TestDb) {
     for other_process in [false, true] {
         let process = t.another_process().await;
@@ -161,7 +161,7 @@ pub async fn whoever_asks_again_in_the_same_moment_keeps_what_the_first_was_gran
             let _first = cancelled_after(waits % 5, t.locks.try_lock_as(&key, &owner, id.clone())).await;
             match others.try_lock_as(&key, &owner, id.clone()).await {
                 Ok(second) => told.push(second),
-                // It was given back while this one asked, under another lock id.
+                // It was released during this request, under another lock id.
                 Err(LockError::LockingFailed { .. } | LockError::AlreadyLocked(_)) => {}
                 Err(error) => panic!("{error:?}"),
             }

@@ -1,4 +1,4 @@
-//! An aggregate with every kind of column, and states of it: an ordinary one, and the ends of what is promised.
+//! An aggregate with every kind of column, and its states: an ordinary one, and the limits of each range.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
@@ -60,7 +60,7 @@ pub struct Stay {
     pub hour: Option<Time>,
 }
 
-/// A part of it that keeps no revisions, for changes of many at once.
+/// A part of it without revisions, for bulk changes.
 #[derive(Aggregate, Debug, Clone, PartialEq)]
 #[aggregate(table = "test_kinds")]
 pub struct Part {
@@ -160,7 +160,7 @@ impl Every {
         }
     }
 
-    /// The smallest there is of what is not zero, and the moment before 1970.
+    /// The smallest non-zero values, and the time just before 1970.
     pub fn smallest() -> Every {
         Every {
             number: -1,

@@ -1,4 +1,4 @@
-//! What was seen of an aggregate that was deleted, or of a child that was, is worth nothing to the one that came after it.
+//! Tokens and states of a deleted aggregate or child are invalid for its successor.
 
 use tenure::{
     Error, Loaded, LockKey, LockMode,
@@ -62,7 +62,7 @@ pub async fn a_loaded_aggregate_is_not_saved_over_its_successor(t: &TestDb) {
     assert_eq!(t.stored(&no).await, (Order::new(&no), version(2)));
 }
 
-/// The insert waits for the delete, and was sent before that one was committed.
+/// The insert waits for the delete, and was sent before the delete was committed.
 pub async fn an_insert_that_waits_for_a_delete_goes_on_from_its_version(t: &TestDb) {
     let name = t.counter(5).await;
     let mut tx = t.db.begin().await.unwrap();
@@ -81,7 +81,7 @@ pub async fn an_insert_that_waits_for_a_delete_goes_on_from_its_version(t: &Test
     assert_eq!(t.counters.get(&name).await.unwrap().unwrap().version(), version(2));
 }
 
-/// Somebody's own statement, which does not raise the version.
+/// An own statement, which does not raise the version.
 pub async fn a_child_that_is_gone_is_an_error_and_nothing_is_saved(t: &TestDb) {
     for change in [(|order: &mut Order| order.lines[1].quantity = 9) as fn(&mut Order), |order: &mut Order| {
         order.lines.truncate(1)
@@ -100,7 +100,7 @@ pub async fn a_child_that_is_gone_is_an_error_and_nothing_is_saved(t: &TestDb) {
         let committed = tx.commit().await.unwrap_err();
         assert!(matches!(committed, Error::Database(DatabaseError::Poisoned(_))), "{committed:?}");
         assert_eq!(t.stored(&no).await.1, version(1));
-        // On a fresh load the same work goes on from what is there.
+        // On a fresh load the same command succeeds on the current state.
         let saved = t.orders.update(&no).run(|order| order.send_to("Jongno 1")).await.unwrap();
         assert_eq!(saved.lines.len(), 1);
     }

@@ -1,4 +1,4 @@
-//! Handing a lock over to somebody who asks for it.
+//! Handing a lock over to a requester.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio::sync::Barrier;
 
 use super::support::{MINUTE, TTL, TestDb, key, kim, lee};
 
-/// A key that Kim holds and Lee asks for.
+/// A key that Kim holds and Lee requests.
 async fn asked(t: &TestDb) -> (LockKey, Lease) {
     let key = key();
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
@@ -41,7 +41,7 @@ pub async fn the_key_is_kept_for_whom_it_was_handed_over_to(t: &TestDb) {
     assert_eq!(reserved(t.locks.try_lock(&key, &Owner::new("park", "Park")).await), others);
     let taken = t.locks.try_lock(&key, &lee()).await.unwrap();
     assert_eq!((taken.holder().generation, taken.holder().remaining, taken.holder().since), (3, TTL, t.clock.now()));
-    // From here on it is a lease like any other.
+    // From here on it is an ordinary lease.
     for other in [kim(), lee()] {
         let refused = t.locks.try_lock(&key, &other).await;
         assert!(matches!(&refused, Err(LockError::AlreadyLocked(holder)) if holder.owner == lee()), "{refused:?}");
@@ -60,7 +60,7 @@ pub async fn a_reservation_that_nobody_takes_runs_out(t: &TestDb) {
     assert_eq!((next.holder().generation, next.holder().remaining), (3, TTL));
     let late = t.locks.try_lock(&key, &lee()).await;
     assert!(matches!(&late, Err(LockError::AlreadyLocked(holder)) if holder.owner == kim()), "{late:?}");
-    // Nor does a second tab of hers get what had been reserved before.
+    // Nor does a second tab of hers get the former reservation.
     let tab = t.locks.try_lock(&key, &kim()).await;
     assert!(matches!(tab, Err(LockError::AlreadyLocked(_))), "{tab:?}");
 }
@@ -71,7 +71,7 @@ pub async fn only_who_asks_gets_it_and_only_the_holder_gives_it(t: &TestDb) {
     assert!(matches!(&park, Err(AnswerError::NotAsked { asker }) if asker == "park"), "{park:?}");
     assert_eq!(t.locks.check_lock(lease.id()).await.unwrap().holder().generation, 1);
     t.locks.hand_over(lease.id(), "lee").await.unwrap();
-    // A request that comes twice, and a lease that ended.
+    // A repeated request, and an ended lease.
     let twice = t.locks.hand_over(lease.id(), "lee").await;
     assert!(
         matches!(&twice, Err(AnswerError::NoLock(no)) if no.why == LeaseLossReason::HandedOver { to: lee(), at: t.clock.now() })
@@ -85,7 +85,7 @@ pub async fn a_reservation_can_be_ended_like_a_lease(t: &TestDb) {
     t.locks.hand_over(lease.id(), "lee").await.unwrap();
     t.locks.break_lock(&key, 2, &kim(), "lee has left").await.unwrap();
     assert_eq!(t.locks.try_lock(&key, &kim()).await.unwrap().holder().generation, 3);
-    // Nobody saves past it either.
+    // Nobody can save past it either.
     let no = t.order().await;
     let lease = t.locks.try_lock(&LockKey::of::<super::order::Order>(&no), &kim()).await.unwrap();
     t.locks.request(&lease.holder().key, 1, &lee(), "").await.unwrap();

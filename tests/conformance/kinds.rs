@@ -1,4 +1,4 @@
-//! Every kind of column: what was written comes back, and only what differs is written.
+//! Every kind of column: values round-trip, and only differences are written.
 
 use jiff::civil::{Date, DateTime, Time};
 use serde_json::json;
@@ -27,7 +27,7 @@ async fn insert(t: &TestDb, kinds: &Kinds) -> Loaded<Kinds> {
     inserted
 }
 
-/// Loads it, runs a change on it and saves it: the version afterwards.
+/// Loads it, runs a change on it and saves it; returns the version afterwards.
 async fn change(t: &TestDb, id: Uuid, change: impl FnOnce(&mut Kinds)) -> Version {
     let mut tx = t.db.begin().await.unwrap();
     let mut loaded = repository(t).find(&mut tx, &id, LockMode::PessimisticWrite).await.unwrap().unwrap();
@@ -87,7 +87,7 @@ pub async fn what_was_not_touched_is_not_written_again(t: &TestDb) {
         assert_eq!(repository(t).save(&mut tx, &mut inserted).await.unwrap(), Version::FIRST);
         tx.commit().await.unwrap();
         assert_eq!(change(t, kinds.id, |_| {}).await, Version::FIRST);
-        // Also not when all of it is set to what it is.
+        // Also not if all fields are set to their present values.
         assert_eq!(change(t, kinds.id, |loaded| *loaded = kinds.clone()).await, Version::FIRST);
     }
 }
@@ -173,7 +173,7 @@ pub async fn what_no_column_can_hold_is_refused_with_its_name(t: &TestDb) {
         assert!(repository.find(&mut tx, &other.id, LockMode::None).await.unwrap().is_none());
         *kinds = before;
     }
-    // Nothing of it was written, and the transaction goes on.
+    // Nothing of it was written, and the transaction continues.
     assert_eq!(repository.save(&mut tx, &mut kinds).await.unwrap(), Version::FIRST);
     tx.commit().await.unwrap();
     assert_eq!(stored(t, kinds.id).await, kinds.into_inner());

@@ -1,4 +1,4 @@
-//! What becomes of a lease.
+//! The life cycle of a lease.
 
 use std::time::Duration;
 
@@ -85,7 +85,7 @@ pub async fn no_heartbeat_goes_beyond_the_absolute_limit(t: &TestDb) {
     t.clock.advance(2 * MINUTE);
     let limit = LeaseLossReason::LimitReached { at: t.clock.now() };
     assert_eq!(beat(t, lease.id()).await.unwrap_err().why, limit);
-    // The history says the same, once somebody has the key.
+    // The history has the same, once somebody else holds the key.
     locks.try_lock(&lease.holder().key, &lee()).await.unwrap();
     assert_eq!(no_lock(t.locks.check_lock(lease.id()).await).why, limit);
 }

@@ -1,4 +1,4 @@
-//! How much of the lock table one person may take up.
+//! Quotas of one owner in the lock table.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ fn two(locks: &LockManager) -> LockManager {
     locks.clone().with_limits(Limits { locks_per_owner: 2, askers_per_lock: 2, ..Limits::default() })
 }
 
-/// Somebody who holds nothing yet.
+/// An owner who holds nothing yet.
 fn newcomer() -> Owner {
     Owner::new(random(), "Newcomer")
 }
@@ -33,7 +33,7 @@ pub async fn nobody_holds_more_locks_than_the_limit_and_what_ends_makes_room(t: 
     let first = locks.try_lock(&key(), &owner).await.unwrap();
     locks.try_lock(&LockKey::new("Note", random()), &owner).await.unwrap();
     refused(locks.try_lock(&key(), &owner).await);
-    // Others are not concerned.
+    // Other owners are not affected.
     locks.try_lock(&key(), &newcomer()).await.unwrap();
     locks.release_lock(first.id()).await.unwrap();
     locks.try_lock(&key(), &owner).await.unwrap();
@@ -47,7 +47,7 @@ pub async fn whoever_asks_again_at_the_limit_for_what_they_hold_gets_it(t: &Test
     locks.try_lock_as(&key, &owner, id.clone()).await.unwrap();
     locks.try_lock(&super::support::key(), &owner).await.unwrap();
     assert_eq!(locks.try_lock_as(&key, &owner, id.clone()).await.unwrap().holder().generation, 1);
-    // In another tab it is taken over from oneself: that makes it no more.
+    // A takeover from one's own tab does not add a lock.
     let moved = locks.take_over(&key, 1, &owner, LockId::random(), "another tab").await.unwrap();
     assert_eq!(moved.holder().generation, 2);
     refused(locks.try_lock_as(&super::support::key(), &owner, LockId::random()).await);

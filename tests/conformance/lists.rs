@@ -1,4 +1,4 @@
-//! What is held now, and how leases ended, page by page.
+//! Held and ended leases, page by page.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn ids(page: &Page<Listed>) -> Vec<&str> {
     page.items.iter().map(|listed| listed.holder.key.id()).collect()
 }
 
-/// Everything on all pages, each cursor carried as a text.
+/// The entries of all pages, with each cursor converted to text and back.
 async fn all_pages(t: &TestDb, kind: &str, size: u32, mut between: impl AsyncFnMut()) -> Vec<String> {
     let (mut found, mut after) = (Vec::new(), None::<String>);
     loop {
@@ -93,7 +93,7 @@ pub async fn the_list_is_of_a_type_an_owner_an_age_and_a_state(t: &TestDb) {
 }
 
 pub async fn the_list_is_of_those_who_are_there_or_not_as_their_holders_tell(t: &TestDb) {
-    // Of several heartbeats: a second, 12 s, a minute.
+    // With different heartbeats: a second, 12 s, a minute.
     let long = LockPolicy::exclusive().absolute_limit(20 * 24 * 60 * MINUTE).unwrap();
     let usual = [0, 299_999, 300_000];
     let cases: [(u64, Option<u64>, &[u64]); 4] = [
@@ -110,7 +110,7 @@ pub async fn the_list_is_of_those_who_are_there_or_not_as_their_holders_tell(t: 
         for idle in idles.iter().copied().map(Duration::from_millis) {
             for silent in [0, 2_500, 2_501, 30_000, 30_001, 150_000, 150_001, 1_500_000, 1_500_001] {
                 let lease = locks.try_lock(&LockKey::new(&kind, silent.to_string()), &kim()).await.unwrap();
-                // Since it was taken nobody did anything there, but the form beat.
+                // There was no input since the acquisition, but heartbeats.
                 let mut idled = Duration::ZERO;
                 while idled < idle {
                     let step = (idle - idled).min(ttl * 2 / 3);
@@ -140,12 +140,12 @@ pub async fn what_is_held_all_the_time_is_on_one_page_exactly_once_whatever_come
     let mut leases = Vec::new();
     for id in 0..20 {
         leases.push(t.locks.try_lock(&key(id), &kim()).await.unwrap());
-        // Several at one moment, and pages end between them.
+        // Several at the same time, with page ends between them.
         t.clock.advance(Duration::from_millis(u64::from(id % 3 == 0)));
     }
     let mut round = 0;
     let found = all_pages(t, &kind, 4, async || {
-        // One that was shown and one that was not are released; one is taken again, later than all; beats move nothing.
+        // A listed and an unlisted one are released; one is acquired again, as the latest; heartbeats move nothing.
         t.locks.release_lock(leases[round].id()).await.unwrap();
         t.locks.release_lock(leases[19 - round].id()).await.unwrap();
         t.clock.advance(Duration::from_millis(1));
@@ -174,7 +174,7 @@ pub async fn a_page_has_a_bound_and_a_place_belongs_to_its_list(t: &TestDb) {
     assert!("back to the shop".parse::<Cursor>().unwrap_err().to_string().contains("first page"));
 }
 
-/// Who, which generation, and who came next.
+/// The owner, the generation, and the successor.
 fn told(past: &PastLease) -> (&str, i64, Option<(&str, i64)>) {
     let next = past.next.as_ref().map(|next| (&*next.owner.id, next.generation));
     (&past.owner.id, past.generation, next)
@@ -222,7 +222,7 @@ pub async fn the_history_of_a_key_tells_who_held_it_how_it_ended_and_who_came_ne
     assert_eq!(over.why, LeaseLossReason::TakenOver { by: lee(), at: taken_over, reason: "kim is on holiday".into() });
     assert_eq!((over.since, over.ended_at), (first.holder().since, taken_over));
     assert_eq!(over.next, Some(Successor { owner: lee(), generation: 2, since: taken_over }));
-    // Whoever holds it now comes next as well.
+    // The present holder is the successor as well.
     locks.try_lock(&key, &kim()).await.unwrap();
     let page = locks.history().of_key(&key).limit(1).run().await.unwrap();
     assert_eq!(told(&page.items[0]), ("park", 6, Some(("kim", 7))));
@@ -236,7 +236,7 @@ pub async fn the_history_is_read_by_key_owner_and_type_in_pages_the_latest_first
         for key in [&one, &two] {
             let owner = if round % 2 == 0 { &kim } else { &lee() };
             let lease = t.locks.try_lock(key, owner).await.unwrap();
-            // Two that end at one moment.
+            // Two that end at the same time.
             t.clock.advance(Duration::from_millis(u64::from(key == &one)));
             t.locks.release_lock(lease.id()).await.unwrap();
         }
@@ -255,7 +255,7 @@ pub async fn the_history_is_read_by_key_owner_and_type_in_pages_the_latest_first
                 None => history.run().await.unwrap(),
             };
             found.extend(page.items);
-            // What ends meanwhile comes before all that is still to be read.
+            // Leases that end meanwhile come before the unread ones.
             let lease = t.locks.try_lock(&LockKey::new(random(), "1"), &lee()).await.unwrap();
             t.locks.release_lock(lease.id()).await.unwrap();
             match page.next {

@@ -1,4 +1,4 @@
-//! Who gets the lock.
+//! Acquiring locks.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Changes that meet somebody else's.
+//! Merging concurrent changes.
 
 use tenure::{
     Error, Version,
@@ -12,7 +12,7 @@ use super::support::{TestDb, lee, version};
 
 type Outcome = Result<Updated<Order>, UpdateError<AlreadyShipped>>;
 
-/// Lee changes the order after version 1 was opened; then a change that was made on version 1 is merged.
+/// Lee changes the order after version 1 was opened; then a change based on version 1 is merged.
 async fn merged(
     t: &TestDb,
     theirs: impl Fn(&mut Order) -> Result<(), AlreadyShipped>,
@@ -140,25 +140,25 @@ pub async fn a_line_that_they_removed_and_i_changed_is_put_back_or_stays_away(t:
         outcome.unwrap();
         assert_eq!(stored.lines.iter().map(|line| line.line_no).collect::<Vec<_>>(), lines);
     }
-    // And the other way round: they changed the line that I removed.
+    // And the reverse: they changed the line that I removed.
     let (outcome, stored) = merged(t, at_least_five_cups_of_tea, Merge::theirs(), remove).await;
     outcome.unwrap();
     assert_eq!(stored.lines.iter().map(|line| (line.line_no, line.quantity)).collect::<Vec<_>>(), [(1, 5), (2, 1)]);
 }
 
 pub async fn the_domain_has_the_last_word_on_the_merged_state(t: &TestDb) {
-    // State and address are different fields, but what is on its way goes where it goes.
+    // State and address are different fields, but a shipped parcel keeps its address.
     let (outcome, stored) = merged(t, Order::ship, Merge::mine(), address("mine")).await;
     assert!(matches!(outcome, Err(UpdateError::Refused(AlreadyShipped))), "{outcome:?}");
     assert_eq!((stored.state, stored.ship_to.line1.as_str()), (State::Shipped, "Teheran-ro 1"));
 }
 
-/// What the lines come to is a field of the order as well.
+/// The total is a field of the order as well.
 fn sum(order: &mut Order) {
     order.ship_to.zip = order.lines.iter().map(|line| line.quantity).sum::<u32>().to_string();
 }
 
-/// Commands that change, replace and renumber lines by what is there.
+/// Commands that change, replace and renumber lines, based on the present ones.
 fn rewrite(order: &mut Order, how: u64) -> Result<(), AlreadyShipped> {
     let line = |at: u32, quantity| Line { line_no: at + 1, product: "tea".into(), quantity };
     let total: u32 = order.lines.iter().map(|line| line.quantity).sum();
@@ -168,7 +168,7 @@ fn rewrite(order: &mut Order, how: u64) -> Result<(), AlreadyShipped> {
         2 => drop(order.lines.pop()),
         3 => order.lines.iter_mut().for_each(|line| line.quantity += 1),
         4 => {
-            // As much as before, where it was one.
+            // The same total in one line.
             order.lines.pop();
             let last = order.lines.iter().map(|line| line.line_no).max().unwrap_or(0);
             order.lines.push(line(last, 1));
@@ -210,7 +210,7 @@ pub async fn what_is_not_kept_any_more_cannot_be_merged(t: &TestDb) {
     for line1 in ["a", "b", "c"] {
         t.orders.update(&no).run(address(line1)).await.unwrap();
     }
-    // Three revisions are kept, and version 1 is not among them.
+    // Three revisions are kept, without version 1.
     let refused = t.orders.update(&no).expecting(Version::FIRST).merging(Merge::mine()).run(zip).await;
     let Err(UpdateError::Failed(Error::VersionConflict(conflict))) = refused else { panic!("{refused:?}") };
     assert!(!conflict.opened_known);

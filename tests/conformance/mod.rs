@@ -1,5 +1,5 @@
-//! What every database must do, listed once. A leaf (`tests/sqlite.rs`) names how to open its database and gets one test
-//! per line; a test's name is the promise.
+//! The guarantees of every database, listed once. A leaf (`tests/sqlite.rs`) names how to open its database and gets one test
+//! per line; the name of a test is the guarantee.
 
 pub mod advisory;
 pub mod alike;
@@ -445,7 +445,7 @@ macro_rules! conformance {
                 a_wait_for_a_lock_ends_although_a_save_guards_the_lease_that_ran_out;
         }
     };
-    // What only databases with row locks can be asked.
+    // Only for databases with row locks.
     ($open:path, with row locks) => {
         $crate::conformance! { $open;
             readers:

@@ -48,7 +48,7 @@ pub struct Counter {
     pub count: i64,
 }
 
-/// Keeps no revisions, but says who changed it last.
+/// Without revisions, but with audit columns.
 #[derive(Aggregate, Debug, Clone, PartialEq)]
 #[aggregate(table = "test_note", audit)]
 pub struct Note {

@@ -1,4 +1,4 @@
-//! What the application's own statements do to a transaction, through the connection that it is lent.
+//! The application's own statements in a transaction, through its connection.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::order::{Counter, Order};
 use super::support::{TestDb, random};
 use super::transactions::cancelled_after;
 
-/// Whether the text of the error fits what is stored after an own statement that was to commit.
+/// Whether the error text matches the stored state after an own COMMIT.
 fn is_ended(error: &Error) -> bool {
     match error {
         Error::Database(DatabaseError::TransactionEnded(what)) => what.contains("stored"),
@@ -25,7 +25,7 @@ pub async fn an_own_commit_or_rollback_is_noticed_by_the_next_operation(t: &Test
         order.send_to("before").unwrap();
         t.orders.save(&mut tx, &mut order).await.unwrap();
         let mut later = t.find(&mut tx, &other).await;
-        // On SQLite it is refused: nobody but the transaction commits.
+        // SQLite refuses it: only the transaction commits.
         let _swallowed = t.by_hand_in(&mut tx, statement.to_owned()).await;
         later.send_to("after").unwrap();
         let refused = t.orders.save(&mut tx, &mut later).await.unwrap_err();
@@ -51,7 +51,7 @@ pub async fn an_own_commit_or_rollback_is_noticed_by_the_commit(t: &TestDb) {
         let refused = tx.commit().await.unwrap_err();
         assert!(matches!(refused, Error::Database(DatabaseError::TransactionEnded(_))), "{statement}: {refused:?}");
         assert!(!refused.is_retryable());
-        // Outside of a transaction PostgreSQL takes the application's own statement for itself.
+        // Outside a transaction PostgreSQL commits the application's own statement by itself.
         let is_own = !t.has_one_writer() && !t.begins_by_itself() && !statement.ends_with("begin");
         let is_stored = statement.starts_with("commit") && !t.has_one_writer();
         assert_eq!(t.stored(&saved).await.0.ship_to.line1 == "before", is_stored, "{statement}");
@@ -69,7 +69,7 @@ pub async fn a_rollback_after_an_own_commit_says_that_it_came_too_late(t: &TestD
     let is_stored = tx.rollback().await.is_err();
     assert_eq!(t.stored(&no).await.0.ship_to.line1 == "before", is_stored);
     assert_eq!(is_stored, !t.has_one_writer());
-    // And the connection is as it should be.
+    // And the connection is in its normal state.
     let mut tx = t.db.begin().await.unwrap();
     t.find(&mut tx, &no).await;
     tx.rollback().await.unwrap();
@@ -100,7 +100,7 @@ pub async fn whatever_is_dropped_half_way_every_connection_comes_back(t: &TestDb
         let mut counter = counters.find(&mut tx, &name, LockMode::PessimisticWrite).await.unwrap().unwrap();
         counter.count += 1;
         counters.save(&mut tx, &mut counter).await.unwrap();
-        // Of more rows than come at once, prepared anew each time.
+        // With more rows than one fetch returns, prepared anew each time.
         let own = format!(
             "with recursive n (i) as (select 1 union all select i + 1 from n where i < 500) select i, {at} as a, '{}' as b from n",
             random()

@@ -15,7 +15,7 @@ async fn beat(t: &TestDb, id: &LockId, idle: Duration) -> Result<Lease, NoLock> 
     t.locks.keep_alive_with(&[Heartbeat::idle(id.clone(), idle)]).await.unwrap().remove(0)
 }
 
-/// Locks as those of somebody who may leave a form alone for ten minutes.
+/// Locks with an idle limit of ten minutes.
 fn ten_minutes(t: &TestDb) -> tenure::LockManager {
     t.locks.clone().with_policy("Order", LockPolicy::exclusive().idle_limit(10 * MINUTE).unwrap())
 }
@@ -31,7 +31,7 @@ pub async fn a_holder_tells_the_last_sign_of_life_from_the_last_input(t: &TestDb
     let kept = beat(t, lease.id(), 3 * MINUTE).await.unwrap();
     assert_eq!((kept.holder().last_active, kept.holder().last_input), (t.clock.now(), taken + MINUTE));
     t.clock.advance(Duration::from_secs(10));
-    // Together with others a heartbeat says the same.
+    // In a batch a heartbeat has the same effect.
     let second = t.locks.try_lock(&key(), &lee()).await.unwrap();
     let beats = [Heartbeat::idle(lease.id().clone(), 2 * MINUTE), Heartbeat::active(second.id().clone())];
     let kept: Vec<Lease> = t.locks.keep_alive_with(&beats).await.unwrap().into_iter().map(Result::unwrap).collect();
@@ -47,7 +47,7 @@ pub async fn input_that_was_told_of_is_not_forgotten_by_a_later_beat(t: &TestDb)
     t.clock.advance(MINUTE);
     beat(t, lease.id(), Duration::ZERO).await.unwrap();
     let input = t.clock.now();
-    // Another script, or one that was loaded again, and knows of nothing yet.
+    // A reloaded script, which knows of no input yet.
     assert_eq!(beat(t, lease.id(), Duration::MAX).await.unwrap().holder().last_input, input);
     t.clock.advance(MINUTE);
     assert_eq!(t.locks.extend_lock_expiration(lease.id(), MINUTE).await.unwrap().holder().last_input, t.clock.now());
@@ -80,7 +80,7 @@ pub async fn a_forgotten_tab_loses_the_lock_at_the_idle_limit_and_is_told_so(t: 
     t.clock.advance(MINUTE);
     let at = t.clock.now();
     assert_eq!(beat(t, lease.id(), 10 * MINUTE).await.unwrap_err().why, LeaseLossReason::IdleLimitReached { at });
-    // Also when somebody else holds the lock now.
+    // Also if somebody else holds the lock now.
     t.clock.advance(MINUTE);
     assert_eq!(locks.try_lock(&key, &lee()).await.unwrap().holder().generation, 2);
     let Err(LeaseError::NoLock(lost)) = locks.check_lock(lease.id()).await else { panic!("two hold it") };
@@ -94,7 +94,7 @@ pub async fn whoever_types_goes_on_beyond_the_idle_limit(t: &TestDb) {
         t.clock.advance(MINUTE);
         assert_eq!(beat(t, lease.id(), MINUTE / 2).await.unwrap().holder().remaining, TTL);
     }
-    // Closed without a word: that is no idle limit.
+    // A silently closed tab does not reach the idle limit.
     t.clock.advance(TTL);
     let at = t.clock.now();
     let Err(LeaseError::NoLock(lost)) = locks.check_lock(lease.id()).await else { panic!("it lives on") };

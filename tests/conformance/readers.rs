@@ -1,5 +1,5 @@
-//! Readers, and who comes at the same moment, where rows are locked one by one: the interleavings that would let somebody
-//! hold a lock alone beside a reader.
+//! Readers and concurrent requests on databases with row locks: the interleavings that could grant an exclusive lock
+//! beside a reader.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ fn sharing(t: &TestDb) -> LockManager {
     t.locks.clone().with_policy("Order", LockPolicy::shared())
 }
 
-/// Does to the lock table what another process would be doing.
+/// Performs another process's changes of the lock table.
 async fn sql(t: &TestDb, tx: &mut Transaction, statement: String) {
     let statement = sqlx::AssertSqlSafe(statement);
     match t.db.capabilities().database.starts_with("PostgreSQL") {

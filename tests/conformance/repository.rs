@@ -1,4 +1,4 @@
-//! Aggregates in and out.
+//! Loading and saving aggregates.
 
 use tenure::aggregate::value::Value;
 use tenure::{Error, LockMode, Version, version::Side};
@@ -24,7 +24,7 @@ pub async fn a_load_beside_saves_is_never_torn(t: &TestDb) {
     let writer = tokio::spawn(async move {
         for count in 1..=SAVES {
             let change = |order: &mut Order| {
-                // In every other state there are no lines, which could tell of their version.
+                // In every other state there are no lines, which could reveal their version.
                 order.lines.retain(|_| count % 2 == 1);
                 if count % 2 == 1 {
                     order.lines = Order::new("").lines;
@@ -137,7 +137,7 @@ pub async fn a_save_on_a_stale_state_loses_the_race_and_explains_it(t: &TestDb) 
     assert_eq!((change.by.clone(), change.command.as_deref()), (Some(lee()), Some("ship")));
     let fields: Vec<_> = conflict.fields.iter().map(|field| (field.path.as_str(), field.side())).collect();
     assert_eq!(fields, [("state", Side::Theirs), ("ship_to.line1", Side::Mine)]);
-    // Nothing of it was written, and the transaction goes on.
+    // Nothing of it was written, and the transaction continues.
     tx.commit().await.unwrap();
     assert_eq!(t.stored(&no).await.0.ship_to, Order::new(&no).ship_to);
 }
@@ -165,7 +165,7 @@ pub async fn deleting_takes_the_children_along_and_checks_the_version(t: &TestDb
     let fresh = t.find(&mut tx, &no).await;
     t.orders.delete(&mut tx, fresh).await.unwrap();
     assert!(t.orders.find(&mut tx, &no, LockMode::None).await.unwrap().is_none());
-    // A new one under the old id finds no lines of the old one in its way.
+    // A new one under the old id does not conflict with lines of the old one.
     t.orders.insert(&mut tx, Order::new(&no)).await.unwrap();
     tx.commit().await.unwrap();
     assert_eq!(t.stored(&no).await, (Order::new(&no), version(3)));
@@ -201,7 +201,7 @@ pub async fn the_last_changes_are_kept_with_who_when_and_what_for(t: &TestDb) {
         update.run(|order| order.send_to(line1)).await.unwrap();
     }
     let changes = t.orders.changes(&no, 10).await.unwrap();
-    // Three are kept, of four.
+    // Three of four are kept.
     assert_eq!(changes.iter().map(|change| change.version.number()).collect::<Vec<_>>(), [4, 3, 2]);
     assert_eq!((changes[0].by.clone(), changes[0].at), (Some(lee()), t.clock.now()));
     assert_eq!(changes[0].command.as_deref(), Some("send to"));

@@ -1,4 +1,4 @@
-//! Asking the holder of a lock for it.
+//! Transfer requests to the holder of a lock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +49,7 @@ pub async fn a_request_that_is_repeated_keeps_its_place_and_its_answer(t: &TestD
         (asked.since, TransferRequest::TTL, Some(TransferReply::Later(4 * MINUTE)))
     );
     assert_eq!(t.locks.requests(lease.id()).await.unwrap().len(), 1);
-    // Another note is another request.
+    // Another note is a new request.
     let other = t.locks.request(&key, 1, &lee(), "now, please").await.unwrap();
     assert_eq!((other.since, &other.answer, other.note.as_str()), (t.clock.now(), &None, "now, please"));
     assert_eq!(t.locks.requests(lease.id()).await.unwrap(), [other]);
@@ -96,7 +96,7 @@ pub async fn a_request_ends_with_the_lease_it_was_made_to(t: &TestDb) {
     assert_eq!(t.locks.requests(second.id()).await.unwrap(), []);
     assert_eq!(held_now(t.locks.request(&key, 1, &lee(), "please").await)[0].generation, 2);
     t.locks.request(&key, 2, &lee(), "please").await.unwrap();
-    // Of a generation that is not held any more, or not yet, nobody is asked, also if they ask the holder of this one.
+    // A request for a past or future generation fails, also for a requester of the present one.
     for generation in [1, 3] {
         assert_eq!(held_now(t.locks.request(&key, generation, &lee(), "please").await)[0].generation, 2);
     }

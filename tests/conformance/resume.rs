@@ -1,4 +1,4 @@
-//! Going on with a lease that ran out.
+//! Resuming an expired lease.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::sync::Barrier;
 use super::order::{Note, Order};
 use super::support::{MINUTE, TTL, TestDb, kim, lee, version};
 
-/// An order, Kim's lease on it, and what she saw.
+/// An order, Kim's lease on it, and the version that she saw.
 async fn opened(t: &TestDb) -> (String, Lease, VersionToken<Order>) {
     let no = t.order().await;
     let lease = t.locks.try_lock(&LockKey::of::<Order>(&no), &kim()).await.unwrap();
@@ -60,7 +60,7 @@ pub async fn a_lease_is_not_resumed_over_a_change_and_the_conflict_names_it(t: &
     let changed = conflict.changed.unwrap();
     assert_eq!((changed.by, changed.at, changed.command.as_deref()), (Some(lee()), t.clock.now(), Some("ship")));
     assert_eq!((conflict.expected, conflict.actual), (version(1), Some(version(2))));
-    // It is not alive, so the next one gets the key.
+    // It is not live, so the next request gets the key.
     assert_eq!(t.locks.try_lock(&lease.holder().key, &lee()).await.unwrap().holder().generation, 2);
 }
 
@@ -71,7 +71,7 @@ pub async fn a_lease_that_somebody_took_over_from_is_not_resumed(t: &TestDb) {
     let next = t.locks.try_lock(&lease.holder().key, &lee()).await.unwrap();
     let refused = t.locks.resume(&t.orders, &no, lease.id(), seen).await;
     assert!(matches!(&refused, Err(Error::AlreadyLocked(holder)) if holder.owner == lee()), "{refused:?}");
-    // Nor when the other one is gone again.
+    // Nor after the other one has released it.
     t.locks.release_lock(next.id()).await.unwrap();
     let lost = no_lock(t.locks.resume(&t.orders, &no, lease.id(), seen).await);
     assert_eq!((lost.why, lost.held_now), (LeaseLossReason::Expired { at: expired }, None));
@@ -183,7 +183,7 @@ pub async fn resuming_while_somebody_saves_finds_the_version_before_or_the_confl
         barrier.wait().await;
         let resumed = t.locks.resume(&t.orders, &no, lease.id(), seen).await;
         let saved = saving.await.unwrap();
-        // Whoever respects locks does not save beside a lease that was resumed.
+        // A save `unless_locked` is refused beside a resumed lease.
         match (&resumed, &saved) {
             (Ok(_), Err(tenure::error::UpdateError::Failed(Error::AlreadyLocked(holder)))) => {
                 assert_eq!(holder.owner, kim())

@@ -1,4 +1,4 @@
-//! Units of work that are run again, and those that are not.
+//! Units of work that are retried, and those that are not.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ fn add(counter: &mut Counter) -> Result<(), std::convert::Infallible> {
     Ok(())
 }
 
-/// Saves a counter that was loaded before somebody else saved it, in the first `races` runs.
+/// Saves a counter that somebody else saved after the load, in the first `races` runs.
 async fn losing_races(t: &TestDb, name: &String, races: u32, run: u32) -> Result<i64, Error> {
     let mut counter = t.counters.get(name).await?.unwrap();
     if run <= races {
@@ -56,7 +56,7 @@ pub async fn a_version_that_a_person_saw_is_never_retried(t: &TestDb) {
     });
     let refused = refused.await;
     assert!(matches!(refused, Err(UpdateError::Failed(Error::VersionConflict(_)))), "{refused:?}");
-    // Once, on a copy of what was opened, so that the conflict can show it.
+    // Once, on a copy of the opened state, so that the conflict can show it.
     assert_eq!(runs.into_inner(), 1);
     assert_eq!(t.stored(&no).await.1, version(2));
 }
@@ -128,6 +128,6 @@ pub async fn a_commit_that_can_be_found_out_about_leaves_its_operation_id(t: &Te
     let name = t.counter(0).await;
     let counters = tenure::Repository::<Counter>::new(&db);
     assert_eq!(counters.update(&name).run(add).await.unwrap().count, 1);
-    // Others may have left theirs as well, and forget them at the same time. Those of a day ago, there are none.
+    // Other tests may have left operation ids as well, and forget them concurrently. None is a day old.
     assert_eq!(db.forget_operations(Duration::from_secs(86_400)).await.unwrap(), 0);
 }

@@ -1,4 +1,4 @@
-//! What databases with row locks promise: the interleavings that tear aggregates or deadlock elsewhere.
+//! Guarantees of databases with row locks: the interleavings that tear aggregates or deadlock elsewhere.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use tokio::task::JoinHandle;
 use super::order::{Line, Order};
 use super::support::{TTL, TestDb, kim, lee, random, version};
 
-/// Starts something that has to wait, and makes sure that it does.
+/// Starts a blocked operation, and checks that it waits.
 pub(super) async fn waiting<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
     waiting_for(Duration::from_millis(150), work).await
 }
 
-/// Starts something that has to wait at least that long.
+/// Starts an operation that must wait at least that long.
 pub(super) async fn waiting_for<T: Send + 'static>(
     at_least: Duration,
     work: impl Future<Output = T> + Send + 'static,
@@ -70,7 +70,7 @@ pub async fn a_row_that_somebody_holds_is_skipped_and_the_transaction_goes_on(t:
     assert_eq!((t.stored(&free).await.1, t.stored(&held).await.1), (version(2), version(1)));
 }
 
-/// A lock timeout of 500 ms over two rows lasted 802 ms on PostgreSQL and 1,404 ms on MariaDB, asked for naively.
+/// A naive lock timeout of 500 ms over two rows lasted 802 ms on PostgreSQL and 1,404 ms on MariaDB.
 pub async fn one_budget_counts_for_all_rows_that_are_waited_for(t: &TestDb) {
     let (one, two) = (t.order().await, t.order().await);
     let (mut first, mut second) = (t.db.begin().await.unwrap(), t.db.begin().await.unwrap());
@@ -282,7 +282,7 @@ pub async fn a_resume_waits_for_a_save_that_relied_upon_the_key_being_free(t: &T
     assert!(matches!(&refused, Err(Error::VersionConflict(conflict)) if conflict.actual == Some(version(2))));
 }
 
-/// Kim's save is under way and her lease runs out: for Lee the key is free, but not yet.
+/// Kim's save is in flight and her lease expires: for Lee the key is free, but not yet.
 pub async fn a_save_unless_locked_waits_for_a_save_under_a_lease_that_ended(t: &TestDb) {
     for released in [false, true] {
         let no = t.order().await;
@@ -292,7 +292,7 @@ pub async fn a_save_unless_locked_waits_for_a_save_under_a_lease_that_ended(t: &
         let release = async {
             let (locks, id) = (t.locks.clone(), lease.id().clone());
             let release = tokio::spawn(async move { locks.release_lock(&id).await });
-            // Either it is done at once, or it waits for the save as well.
+            // Either it succeeds at once, or it waits for the save as well.
             (tokio::time::timeout(Duration::from_millis(150), release)).await.ok();
         };
         match released {
@@ -313,7 +313,7 @@ pub async fn a_save_unless_locked_waits_for_a_save_under_a_lease_that_ended(t: &
     }
 }
 
-/// Also the very first one on its key.
+/// Also the very first lease of its key.
 pub async fn a_lease_waits_for_a_save_unless_locked(t: &TestDb) {
     let no = t.order().await;
     let (reached, go_on) = (Arc::new(Barrier::new(2)), tokio::sync::oneshot::channel::<()>());
@@ -333,15 +333,15 @@ pub async fn a_lease_waits_for_a_save_unless_locked(t: &TestDb) {
         (lease.holder().generation, orders.get(&number).await.unwrap().unwrap().version())
     })
     .await;
-    // Other keys are taken meanwhile.
+    // Other keys can be acquired meanwhile.
     t.locks.try_lock(&super::support::key(), &kim()).await.unwrap();
     go_on.0.send(()).unwrap();
     assert_eq!(saving.await.unwrap().unwrap(), version(2));
     assert_eq!(locking.await.unwrap(), (1, version(2)));
 }
 
-/// Managers that go by the database's clock, because a test's clock is read when a question is sent; and a lease that has run
-/// out by the time that the save under it ends, with the question in between.
+/// Managers with the database's clock, because a test's clock is read when a request is sent; and a lease that expires
+/// before the save under it ends, with the request in between.
 async fn asked_in_time_answered_late<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
     t: &TestDb,
     ask: impl FnOnce(LockManager, LockKey) -> F,
@@ -402,7 +402,7 @@ pub async fn opposite_orders_end_within_the_deadline_and_one_succeeds_when_it_ru
     }
 }
 
-/// Children first would deadlock on InnoDB: an insert shares the parent's row, and both then want to change it.
+/// Writing children first would deadlock on InnoDB: an insert share-locks the parent's row, and both then want to change it.
 pub async fn two_saves_with_children_queue_and_do_not_deadlock(t: &TestDb) {
     for round in 1..=10 {
         let no = t.order().await;

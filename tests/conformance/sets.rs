@@ -1,4 +1,4 @@
-//! Several locks at once.
+//! Sets of locks.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ fn ended(answer: Result<impl std::fmt::Debug, LeaseSetError>) -> Vec<NoLock> {
     }
 }
 
-/// Takes each key for a moment: the generation that it had before.
+/// Acquires each key briefly; returns the generation that it had before.
 async fn generation_of(t: &TestDb, key: &LockKey) -> i64 {
     let lease = t.locks.try_lock(key, &kim()).await.unwrap();
     t.locks.release_lock(lease.id()).await.unwrap();
@@ -56,7 +56,7 @@ pub async fn a_refused_set_names_all_who_are_in_the_way_and_takes_nothing(t: &Te
     t.locks.try_lock(&one, &lee()).await.unwrap();
     let park = Owner::new("park", "Park");
     t.locks.try_lock(&three, &park).await.unwrap();
-    // A lease that ran out between them: not even its end is written down.
+    // A lease that expired in between: not even its end is recorded.
     let before = t.locks.clone().with_policy(two.kind(), LockPolicy::exclusive().ttl(3 * MINUTE).unwrap());
     let ran_out = before.try_lock(&two, &lee()).await.unwrap();
     t.clock.advance(4 * MINUTE);
@@ -88,17 +88,17 @@ pub async fn asking_again_with_the_same_secret_gives_the_same_set(t: &TestDb) {
     let again = t.locks.try_lock_all_as(keys.clone(), &kim(), id.clone()).await.unwrap();
     assert_eq!((generations(&again), again.remaining()), (generations(&first), TTL));
     assert_eq!(again.leases()[0].holder().since, first.leases()[0].holder().since);
-    // After one of them was given back, the request comes too late, and takes nothing.
+    // After a member was released, the repeated request is too late, and acquires nothing.
     t.locks.release_lock(&first.set().lock_id(&keys[1]).unwrap()).await.unwrap();
     let late = t.locks.try_lock_all_as(keys.clone(), &kim(), id.clone()).await;
     let Err(LockError::LockIdUsed(used)) = late else { panic!("{late:?}") };
     assert_eq!((used.key.as_ref(), used.why), (Some(&keys[1]), LeaseLossReason::Released { at: t.clock.now() }));
-    // Nor does it with more keys: what is free is not taken beside what is used up.
+    // Nor with more keys: free keys are not acquired beside used ones.
     let more = LockKey::new(keys[0].kind(), "more");
     let late = t.locks.try_lock_all_as(keys.iter().chain([&more]).cloned(), &kim(), id.clone()).await;
     assert!(matches!(late, Err(LockError::LockIdUsed(_))), "{late:?}");
     assert_eq!(generation_of(t, &more).await, 0);
-    // A lock id that holds another aggregate is no member's.
+    // A lock id that holds another aggregate belongs to no member.
     let id_of_one = LeaseSet::of(LockId::random(), [more.clone()]).unwrap();
     let elsewhere = LockKey::new(random(), "elsewhere");
     t.locks.try_lock_as(&elsewhere, &kim(), id_of_one.lock_id(&more).unwrap()).await.unwrap();
@@ -107,7 +107,7 @@ pub async fn asking_again_with_the_same_secret_gives_the_same_set(t: &TestDb) {
         matches!(&used, Err(LockError::LockIdUsed(used)) if used.why == LeaseLossReason::OtherAggregate),
         "{used:?}"
     );
-    // Somebody else's secret is no use.
+    // Another owner's secret does not work.
     assert!(matches!(
         t.locks.try_lock_all_as(keys, &lee(), id).await,
         Err(LockError::SomeLocked { .. } | LockError::LockIdUsed(_))
@@ -172,7 +172,7 @@ pub async fn checking_and_releasing_a_set_tell_which_member_had_ended(t: &TestDb
     for key in [one, three] {
         assert_eq!(t.locks.holders(&key).await.unwrap(), []);
     }
-    // A secret that nobody ever used: the set knows the keys.
+    // A secret that was never used: the set knows the keys.
     let unknown = LeaseSet::of(LockId::random(), [two.clone()]).unwrap();
     assert_eq!(
         ended(t.locks.check_set(&unknown).await)[0],
@@ -192,7 +192,7 @@ pub async fn a_set_may_have_types_of_different_policies(t: &TestDb) {
     );
     assert_eq!((held.remaining(), held.lease(&note).unwrap().holder().remaining), (MINUTE, TTL));
     assert_eq!(locks.holders(&note).await.unwrap().len(), 2);
-    // The exclusive one is in the way, and nobody gets a place beside the advisory ones.
+    // The exclusive lock blocks, and nobody gets a slot beside the advisory ones.
     assert!(matches!(
         locks.try_lock_all([order, note.clone()], &lee()).await,
         Err(LockError::SomeLocked { held, .. }) if held.len() == 1
@@ -265,7 +265,7 @@ pub async fn a_set_is_refused_while_somebody_shares_one_of_its_keys_and_granted_
     let held = locks.try_lock_all(keys.clone(), &kim()).await.unwrap();
     assert_eq!(generations(&held), [1, 2, 1]);
     assert!(matches!(locks.try_lock_shared(&keys[1], &lee()).await, Err(LockError::AlreadyLocked(_))));
-    // Also where this process does not know that the type is shared.
+    // Also if this process does not know that the type is shared.
     locks.release_set(held.set()).await.unwrap();
     locks.try_lock_shared(&keys[2], &lee()).await.unwrap();
     let refused = t.locks.try_lock_all(keys.clone(), &kim()).await;
@@ -297,13 +297,13 @@ pub async fn a_set_counts_for_its_owner_and_is_refused_as_a_whole_beyond_their_l
     let three = locks.try_lock_all_as(keys[..3].to_vec(), &owner, id.clone()).await.unwrap();
     let beyond = locks.try_lock_all(self::keys::<2>(), &owner).await;
     assert!(matches!(beyond, Err(LockError::LimitReached { limit: Limit::LocksPerOwner, most: 4 })), "{beyond:?}");
-    // Asking again is not asking for more.
+    // A repeated request adds nothing.
     let again = locks.try_lock_all_as(keys[..3].to_vec(), &owner, id).await.unwrap();
     assert_eq!(generations(&again), generations(&three));
     locks.try_lock_all([keys[3].clone()], &owner).await.unwrap();
 }
 
-/// One try beside others, all of them from one moment on.
+/// One try concurrent with others, all released at the same moment.
 async fn race(
     locks: LockManager,
     together: Arc<Barrier>,
@@ -343,7 +343,7 @@ pub async fn of_overlapping_sets_at_once_in_any_order_one_wins_and_no_deadlock_i
             expected[at] += 1;
         }
         assert_eq!(generations(held), members.iter().map(|&at| expected[at]).collect::<Vec<_>>(), "round {round}");
-        // Odd rounds end by release, even ones by expiry.
+        // Odd iterations end by release, even ones by expiry.
         if round % 2 == 1 { t.locks.release_set(held.set()).await.unwrap() } else { t.clock.advance(TTL) }
     }
     for (key, generation) in all.iter().zip(expected) {

@@ -22,7 +22,7 @@ pub async fn lock_all_locks_each_once_and_gives_each_once(t: &TestDb) {
     assert_eq!((t.stored(&two).await.1, t.stored(&one).await.1), (version(2), version(1)));
 }
 
-/// Money from A to B, and at the same time from B to A.
+/// Money from A to B, and concurrently from B to A.
 pub async fn transfers_in_opposite_directions_with_lock_all_never_deadlock(t: &TestDb) {
     const EACH: i64 = 15;
     let (a, b) = (t.counter(1_000).await, t.counter(1_000).await);

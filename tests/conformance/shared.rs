@@ -1,4 +1,4 @@
-//! Locks that several people hold together, to read.
+//! Shared locks for readers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,7 +51,7 @@ pub async fn whoever_holds_it_alone_keeps_out_readers(t: &TestDb) {
     let shared = locks.try_lock_shared(&key, &lee()).await.unwrap();
     assert_eq!(shared.holder().generation, 2);
     locks.release_lock(shared.id()).await.unwrap();
-    // Twice, so that it goes both ways: what readers left, and as if there had never been any.
+    // Twice, to cover both cases: after readers, and on a fresh key.
     for generation in 3..5 {
         let alone = locks.try_lock(&key, &kim()).await.unwrap();
         assert_eq!(alone.holder().generation, generation);
@@ -140,7 +140,7 @@ pub async fn readers_and_whoever_wants_it_alone_at_once_never_hold_it_together(t
     let locks = sharing(t);
     for round in 0..12 {
         let key = key();
-        // Before: nothing, readers who are gone, somebody whose lease ran out, or readers whose leases did.
+        // Earlier states: none, released readers, an expired exclusive lease, expired readers.
         match round % 4 {
             0 => {}
             1 => locks.release_lock(locks.try_lock_shared(&key, &kim()).await.unwrap().id()).await.unwrap(),
@@ -251,7 +251,7 @@ pub async fn a_reader_and_a_save_at_once_the_save_is_before_the_reader_or_refuse
             }
             Err(error) => panic!("{error:?}"),
         }
-        // Nothing changes as long as it is held.
+        // Nothing changes while it is held.
         assert_eq!(t.stored(&no).await.1, seen);
     }
 }
@@ -271,7 +271,7 @@ pub async fn resuming_an_advisory_lease_while_the_next_one_comes_one_is_told_of_
         barrier.wait().await;
         let resumed = t.locks.resume(&t.notes, &note, lease.id(), version(1)).await;
         assert_eq!(taking.await.unwrap().unwrap().holder().generation, 2);
-        // What was recorded as ended is not alive, and what is alive can be ended.
+        // A lease with a recorded end is not live, and a live one can be ended.
         let alive = t.locks.holders(&key).await.unwrap().iter().any(|holder| holder.generation == 1);
         assert_eq!(resumed.is_ok(), alive, "{resumed:?}");
         assert_eq!(t.locks.release_lock(lease.id()).await.is_ok(), alive);

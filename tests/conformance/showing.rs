@@ -1,4 +1,4 @@
-//! What people are told of each other, where a policy hides who they are.
+//! Visibility of people to each other, if a policy hides them.
 
 use std::fmt::Debug;
 
@@ -25,7 +25,7 @@ fn showing(t: &TestDb, shown: ShowOwner) -> LockManager {
     t.locks.clone().with_policy("Order", policy).with_take_over_permission("Order", anybody)
 }
 
-/// What is said to somebody does not say who the others are.
+/// A response to one person does not contain the identity of the others.
 fn says_nothing(of: impl Debug) {
     let said = format!("{of:?}");
     assert!(!said.contains("secret-id") && !said.contains("Secret Name"), "{said}");
@@ -130,7 +130,7 @@ pub async fn whoever_asks_for_an_anonymous_lock_is_answered_without_being_known(
     assert_eq!(asked.by, secret());
     let asking = locks.requests(lease.id()).await.unwrap();
     says_nothing(&asking);
-    // Nor can it be found out by guessing.
+    // Nor can it be guessed.
     let guessed = locks.answer_request(lease.id(), "secret-id", TransferReply::Declined { message: "no".into() }).await;
     assert!(matches!(guessed, Err(AnswerError::NotAsked { .. })), "{guessed:?}");
     assert!(matches!(locks.hand_over(lease.id(), "secret-id").await, Err(AnswerError::NotAsked { .. })));
@@ -139,7 +139,7 @@ pub async fn whoever_asks_for_an_anonymous_lock_is_answered_without_being_known(
     let answered = locks.answer_request(lease.id(), &who, no.clone()).await.unwrap();
     assert_eq!((&answered.by.id, answered.answer.as_ref()), (&who, Some(&no)));
     assert_eq!(locks.request(&key, 1, &secret(), "please").await.unwrap().answer, Some(no));
-    // The same one, when they ask again.
+    // The same pseudonym for a repeated request.
     assert_eq!(locks.requests(lease.id()).await.unwrap()[0].by.id, who);
     says_nothing(locks.hand_over(lease.id(), &who).await.unwrap());
     let reserved = locks.try_lock(&key, &hidden()).await.unwrap_err();

@@ -1,4 +1,4 @@
-//! Ids that the column's collation takes for one, though they are spelled differently.
+//! Ids of different spellings that the column's collation treats as equal.
 
 use tenure::{
     Aggregate, Error, LockKey, LockMode, Repository,
@@ -8,7 +8,7 @@ use tenure::{
 
 use super::support::{TestDb, kim, lee, random, version};
 
-/// Its id is compared without regard to case.
+/// Its id is compared case-insensitively.
 #[derive(Aggregate, Debug, Clone, PartialEq)]
 #[aggregate(table = "test_tag")]
 struct Tag {

@@ -1,4 +1,4 @@
-//! Somebody stands still in the middle of what takes a moment. On databases with row locks nobody waits for them without need.
+//! A process that stops in the middle of a short operation. On databases with row locks it blocks others only if necessary.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use super::support::{TestDb, key, kim, lee};
 
-/// Whoever makes the row of a key has it to themselves until they commit; a process that was stopped just then never does.
+/// A process that inserts the row of a key holds it until the commit; a process that was stopped just then never commits.
 pub async fn a_process_that_stands_still_while_it_takes_a_key_holds_up_nobody_else(t: &TestDb) {
     let stuck = key();
     let held = t.locks.try_lock(&key(), &kim()).await.unwrap();
@@ -42,7 +42,7 @@ pub async fn a_process_that_stands_still_while_it_takes_a_key_holds_up_nobody_el
         }
     }
     assert!(beat.await.unwrap().is_ok());
-    // The patience of a try is five seconds, after those that it waited together with the others; then it is generous.
+    // A try waits five seconds, after its part in a batch; the rest is generous.
     assert!(asked.elapsed() < Duration::from_secs(20), "{:?}", asked.elapsed());
     tx.rollback().await.unwrap();
     assert_eq!(t.locks.try_lock(&stuck, &lee()).await.unwrap().holder().generation, 1);

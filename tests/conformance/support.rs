@@ -1,4 +1,4 @@
-//! What a case gets: a database, its clock, random keys.
+//! The context of a case: a database, its clock, random keys.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub const MINUTE: Duration = Duration::from_secs(60);
 /// The default time to live.
 pub const TTL: Duration = Duration::from_secs(300);
 
-/// Far longer than any case takes, on a machine that has much else to do: one that hangs fails by its name.
+/// Far longer than any case takes on a busy machine: a case that hangs fails by its name.
 const LONGEST_CASE: Duration = Duration::from_secs(180);
 
 /// Runs a case; fails if it does not end.
@@ -30,7 +30,7 @@ pub struct TestDb {
     pub orders: Repository<Order>,
     pub counters: Repository<Counter>,
     pub notes: Repository<Note>,
-    /// What must live as long as the database: a directory, a server.
+    /// Values that must live as long as the database: a directory, a server.
     _keep: Box<dyn std::any::Any + Send + Sync>,
 }
 
@@ -59,25 +59,25 @@ impl TestDb {
         async move { Database::connect_with(&url, ConnectOptions::new().clock(clock)).await.unwrap() }
     }
 
-    /// As [`another_process`](Self::another_process), that looks so often what happened to what it watches.
+    /// As [`another_process`](Self::another_process), with this poll interval.
     pub async fn process_looking_every(&self, interval: Duration) -> Database {
         let options = ConnectOptions::new().clock(self.clock.clone()).poll_interval(interval);
         Database::connect_with(&self.url, options).await.unwrap()
     }
 
-    /// The same, with at most so many connections for transactions and loads.
+    /// The same, with this maximum of connections for transactions and loads.
     pub async fn another_process_with(&self, connections: u32) -> Database {
         let options = ConnectOptions::new().max_connections(connections.try_into().unwrap());
         Database::connect_with(&self.url, options.clock(self.clock.clone())).await.unwrap()
     }
 
-    /// The same, whose transactions may stand still for so long.
+    /// The same, with this limit for idle transactions.
     pub async fn another_process_that_stands_still_for(&self, limit: Duration) -> Database {
         let options = ConnectOptions::new().idle_in_transaction(limit);
         Database::connect_with(&self.url, options.clock(self.clock.clone())).await.unwrap()
     }
 
-    /// The same, by the database's own clock, and for a program whose connections are in another time zone. (On PostgreSQL
+    /// The same, by the database's own clock, and for a program whose connections use another time zone. (On PostgreSQL
     /// the driver sets its own, UTC.)
     pub async fn another_process_by_the_real_clock_in(&self, zone: &str) -> Database {
         let with = if self.url.contains('?') { '&' } else { '?' };
@@ -94,7 +94,7 @@ impl TestDb {
         self.db.capabilities().granularity == Granularity::Database
     }
 
-    /// Runs a statement that somebody typed, beside the library: how many rows it changed.
+    /// Runs a manual statement, without the library; returns the number of changed rows.
     pub async fn by_hand(&self, statement: String) -> Result<u64, sqlx::Error> {
         let mut tx = self.db.begin().await.unwrap();
         let changed = self.by_hand_in(&mut tx, statement).await?;
@@ -102,7 +102,7 @@ impl TestDb {
         Ok(changed)
     }
 
-    /// As [`by_hand`](Self::by_hand), in a transaction that goes on.
+    /// As [`by_hand`](Self::by_hand), in an open transaction.
     pub async fn by_hand_in(&self, tx: &mut tenure::Transaction, statement: String) -> Result<u64, sqlx::Error> {
         let statement = sqlx::raw_sql(sqlx::AssertSqlSafe(statement));
         Ok(match self.url.split(':').next() {
@@ -116,7 +116,7 @@ impl TestDb {
         })
     }
 
-    /// As [`by_hand_in`](Self::by_hand_in), prepared: how many rows it gave.
+    /// As [`by_hand_in`](Self::by_hand_in), prepared; returns the number of rows.
     pub async fn prepared_in(&self, tx: &mut tenure::Transaction, statement: String) -> Result<usize, sqlx::Error> {
         let text = sqlx::AssertSqlSafe(statement);
         Ok(match self.url.split(':').next() {
@@ -130,7 +130,7 @@ impl TestDb {
         })
     }
 
-    /// Whether the next statement after a transaction begins another one by itself.
+    /// Whether the next statement after a transaction implicitly begins another one.
     pub fn begins_by_itself(&self) -> bool {
         self.url.starts_with("mysql")
     }
@@ -164,7 +164,7 @@ impl TestDb {
         id
     }
 
-    /// The order as it is in the database.
+    /// The stored order.
     pub async fn stored(&self, no: &str) -> (Order, Version) {
         let order = self.orders.get(&no.to_owned()).await.unwrap().unwrap();
         (Order::clone(&order), order.version())
@@ -180,7 +180,7 @@ pub fn random() -> String {
     LockId::random().reveal()[48..].to_owned()
 }
 
-/// A key of a type that has the default policy.
+/// A key of a type with the default policy.
 pub fn key() -> LockKey {
     LockKey::new("Order", random())
 }

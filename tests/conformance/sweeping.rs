@@ -1,4 +1,4 @@
-//! Deleting what nobody asks for any more. Cases share a server, so each sweeps a type of its own.
+//! Sweeping. Cases share a server, so each sweeps its own type.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub async fn what_ended_long_ago_is_swept_and_what_is_held_or_ended_lately_is_no
     t.locks.release_lock(released.id()).await.unwrap();
     let ran_out = t.locks.try_lock(&key("ran out"), &lee()).await.unwrap();
     t.locks.request(&key("ran out"), 1, &kim(), "please").await.unwrap();
-    // The rows have to be older than the expiry that they had.
+    // The rows must be older than their expiry.
     t.clock.advance(30 * DAY);
     assert_eq!(sweep(t, &kind).await, Swept { keys: 0, history: 1, requests: 0 });
     t.clock.advance(TTL);
@@ -58,7 +58,7 @@ pub async fn the_generation_of_a_swept_key_goes_on_above_all_that_were_before(t:
     t.locks.try_lock(&quiet, &kim()).await.unwrap();
     t.clock.advance(40 * DAY);
     assert_eq!(sweep(t, &kind).await.keys, 2);
-    // By all ways on which a row is made: alone, in a set, and from another process.
+    // By all ways to insert a row: alone, in a set, and from another process.
     assert_eq!(t.locks.try_lock(&busy, &lee()).await.unwrap().holder().generation, 6);
     let set = t.locks.try_lock_all([quiet.clone(), never], &lee()).await.unwrap();
     assert_eq!(set.leases().iter().map(|lease| lease.holder().generation).collect::<Vec<_>>(), [6, 6]);
@@ -95,7 +95,7 @@ pub async fn swept_places_of_advisory_leases_leave_the_live_ones_and_the_generat
         t.clock.advance(DAY - MINUTE);
         short.keep_alive(&[stays.id().clone()]).await.unwrap().remove(0).unwrap();
     }
-    // The last one swept the first, and was then the highest of those that have ended.
+    // The last one swept the first, and was then the highest ended one.
     assert_eq!(short.sweep(DAY).of_type(key.kind()).run().await.unwrap().keys, 2);
     assert_eq!(short.check_lock(stays.id()).await.unwrap().holder().generation, 1);
     assert_eq!(short.try_lock(&key, &lee()).await.unwrap().holder().generation, 5);
@@ -118,7 +118,7 @@ pub async fn the_key_of_somebody_who_shares_or_watches_it_is_not_swept_away_unde
         }
         locks.release_lock(first.id()).await.unwrap();
         t.clock.advance(2 * DAY);
-        // The place of the lease, and the row of the key.
+        // The slot of the lease, and the row of the key.
         let swept = locks.sweep(DAY).of_type(key.kind()).run().await.unwrap();
         assert_eq!((swept.keys, swept.history), (2, 1));
         assert_eq!(locks.try_lock(&key, &lee()).await.unwrap().holder().generation, 2);
@@ -159,7 +159,7 @@ pub async fn a_late_duplicate_is_refused_until_the_history_is_swept(t: &TestDb) 
     t.clock.advance(31 * DAY);
     let swept = t.locks.sweep(30 * DAY).keeping_history_for(60 * DAY).of_type(key.kind()).run().await.unwrap();
     assert_eq!(swept, Swept { keys: 1, history: 0, requests: 0 });
-    // The row is gone, and the history still knows.
+    // The row is deleted, and the history still has it.
     assert!(matches!(t.locks.try_lock_as(&key, &kim(), id.clone()).await, Err(LockError::LockIdUsed(_))));
     let again = t.locks.try_lock_all_as([key.clone()], &kim(), id.clone()).await.unwrap();
     assert_eq!(again.leases()[0].holder().generation, 2);
@@ -167,7 +167,7 @@ pub async fn a_late_duplicate_is_refused_until_the_history_is_swept(t: &TestDb) 
     t.clock.advance(31 * DAY);
     let swept = t.locks.sweep(60 * DAY).keeping_history_for(60 * DAY).of_type(key.kind()).run().await.unwrap();
     assert_eq!(swept, Swept { keys: 0, history: 1, requests: 0 });
-    // The horizon: what is forgotten cannot be told from what never was. The generation still rises.
+    // The horizon: a forgotten key cannot be distinguished from an unknown one. The generation still rises.
     assert_eq!(t.locks.try_lock_as(&key, &kim(), id).await.unwrap().holder().generation, 3);
 }
 
@@ -199,7 +199,7 @@ pub async fn a_sweep_of_what_may_still_be_asked_for_is_refused(t: &TestDb) {
         assert!(matches!(refused, SweepError::TooYoung { shortest: DAY, .. }), "{refused:?}");
         assert!(refused.to_string().contains("24 h"), "{refused}");
     }
-    // A type whose leases last longer can be resumed for longer.
+    // A type with longer leases can be resumed for longer.
     let long = LockPolicy::exclusive().absolute_limit(5 * DAY).unwrap();
     let locks = t.locks.clone().with_policy(&kind, long);
     for sweep in [locks.sweep(4 * DAY), locks.sweep(4 * DAY).of_type(&kind)] {
@@ -268,7 +268,7 @@ pub async fn whoever_takes_a_key_while_it_is_swept_gets_a_higher_generation(t: &
     }
 }
 
-/// Small numbers from one that a failure names (SplitMix64).
+/// Small random numbers from a seed that a failure prints (SplitMix64).
 struct Dice(u64);
 
 impl Dice {

@@ -1,4 +1,4 @@
-//! Taking a lease over, and ending all that somebody holds.
+//! Taking over a lease, and releasing all leases of an owner.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ pub async fn without_permission_one_moves_only_ones_own_lock_to_another_tab(t: &
     let second = t.locks.take_over(&key, 1, &kim(), LockId::random(), "another tab").await.unwrap();
     assert_eq!(second.holder().generation, 2);
     assert!(matches!(why(t, &first).await, LeaseLossReason::TakenOver { by, .. } if by == kim()));
-    // The rule is asked with the holder of that generation.
+    // The rule gets the holder of that generation.
     let (kims, lees) = (kim(), lee());
     let rule = move |by: &Owner, holder: &Holder| *by == lees && holder.owner == kims && holder.generation == 2;
     let ruled = t.locks.clone().with_take_over_permission("Order", rule);

@@ -1,4 +1,4 @@
-//! Transactions that cannot lie, and cannot be left behind.
+//! Transactions report their outcome truthfully, and leave nothing behind.
 
 use std::future::Future;
 use std::pin::pin;
@@ -59,7 +59,7 @@ pub async fn after_an_error_nothing_can_be_committed(t: &TestDb) {
 
 pub async fn an_operation_that_was_dropped_half_way_cannot_be_committed(t: &TestDb) {
     let no = t.order().await;
-    // A fast database may have answered before the drop; then there was nothing half-way.
+    // A fast database may have answered before the drop; then nothing was cancelled.
     for _ in 0..1_000 {
         let mut tx = t.db.begin().await.unwrap();
         let mut order = t.find(&mut tx, &no).await;
@@ -109,7 +109,7 @@ pub async fn a_save_that_is_cancelled_at_any_moment_is_all_or_nothing(t: &TestDb
             order.send_to(&address)
         });
         let told = cancelled_after(attempt % 16, update).await.is_some();
-        // Closing waits for the rollback, or the commit that was under way.
+        // Closing waits for a rollback or a commit in flight.
         elsewhere.close().await;
         let (after, now) = t.stored(&no).await;
         match (after.ship_to.line1 == address, after.lines[0].quantity != before.lines[0].quantity) {
@@ -133,7 +133,7 @@ pub async fn a_wait_ends_at_its_deadline(t: &TestDb) {
         panic!("{refused:?}")
     };
     assert!(waited >= Duration::from_millis(150) && waited <= took);
-    // Generous, because the machine may be busy; a deadline that is not kept at all takes seconds.
+    // Generous, because the machine may be busy; a missed deadline takes seconds.
     assert!(took < Duration::from_millis(1_500), "waited {took:?} for a deadline of 150 ms");
     holder.rollback().await.unwrap();
     t.orders.update(&no).run(Order::ship).await.unwrap();

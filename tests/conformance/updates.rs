@@ -113,7 +113,7 @@ pub async fn of_many_saves_on_the_same_version_one_wins(t: &TestDb) {
     }
     let outcomes = saves.join_all().await;
     let won = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
-    // Whoever looked after the winner's commit sees a conflict; whoever looked before lost the race at the same moment.
+    // A loser that read after the winner's commit sees a conflict; one that read before lost the race at the same moment.
     let conflicts = outcomes.into_iter().filter_map(Result::err).filter(|error| match error {
         UpdateError::Failed(Error::VersionConflict(conflict) | Error::OptimisticLockingFailure(conflict)) => {
             conflict.actual == Some(version(2))
@@ -236,8 +236,8 @@ pub async fn a_lease_that_expires_during_the_save_is_held_to_its_end(t: &TestDb)
     let mut tx = t.db.begin().await.unwrap();
     t.locks.guard(&mut tx, lease.id()).await.unwrap();
     t.clock.advance(TTL);
-    // The successor, in another process, is asking while the save is under way. It is served after the commit, and
-    // sees what was saved.
+    // The successor, in another process, requests the lock while the save is in flight. It gets it after the commit, and
+    // sees the saved state.
     let elsewhere = t.another_process().await;
     let (locks, orders) = (LockManager::new(&elsewhere), Repository::<Order>::new(&elsewhere));
     let successor_no = no.clone();
@@ -269,10 +269,10 @@ pub async fn an_update_may_go_on_after_the_person_saw_who_edits(t: &TestDb) {
     let key = LockKey::of::<Order>(&no);
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
     t.orders.update(&no).by(&lee()).unless_locked_except(lease.holder().generation).run(Order::ship).await.unwrap();
-    // The editor's save finds out by the version.
+    // The editor's save detects it by the version.
     let save = t.orders.update(&no).by(&kim()).expecting(Version::FIRST).releasing(lease.id());
     assert!(matches!(failed(save.run(|order| order.send_to("x")).await), Error::VersionConflict(_)));
-    // Somebody newer has not been seen.
+    // A newer holder was not shown to the operator.
     t.locks.release_lock(lease.id()).await.unwrap();
     t.locks.try_lock(&key, &kim()).await.unwrap();
     let refused = t.orders.update(&no).unless_locked_except(lease.holder().generation).run(Order::ship).await;
@@ -291,7 +291,7 @@ pub async fn a_step_of_the_application_is_committed_with_the_save_or_not_at_all(
         });
         update.run(Order::ship)
     };
-    // There is one of this number already: the step fails, and so does the save.
+    // There is one with this number already: the step fails, and so does the save.
     let taken = t.order().await;
     assert!(matches!(failed(shipping_with(taken).await), Error::AlreadyExists { .. }));
     assert_eq!(t.stored(&no).await.1, Version::FIRST);

@@ -1,4 +1,4 @@
-//! Versions: as tokens, to the end of the transaction, and of other aggregates.
+//! Versions: as tokens, at the end of the transaction, and of other aggregates.
 
 use tenure::{Error, LockMode, Version, VersionToken, error::UpdateError};
 
@@ -36,11 +36,11 @@ pub async fn a_token_travels_through_form_header_and_json(t: &TestDb) {
     assert!(matches!(late, Err(UpdateError::Failed(Error::VersionConflict(_)))), "{late:?}");
 }
 
-/// Loads both, has somebody else change the first (where that is possible), changes the second, commits.
+/// Loads both, another transaction changes the first (if possible), changes the second, commits.
 async fn read_one_change_the_other(t: &TestDb, mode: LockMode) -> (Result<(), Error>, i64) {
     let (read, changed) = (t.counter(7).await, t.counter(0).await);
     let stale = {
-        // The state that was read before is as good as a transaction that waited: SQLite lets nobody write meanwhile.
+        // The earlier state is equivalent to a transaction that waited: SQLite has no concurrent writers.
         let mut tx = t.db.begin().await.unwrap();
         t.counters.find(&mut tx, &read, LockMode::None).await.unwrap().unwrap()
     };
@@ -50,7 +50,7 @@ async fn read_one_change_the_other(t: &TestDb, mode: LockMode) -> (Result<(), Er
     let mut other = t.counters.find(&mut tx, &changed, LockMode::None).await.unwrap().unwrap();
     other.count = relied_upon.count;
     t.counters.save(&mut tx, &mut other).await.unwrap();
-    // By a statement of the application's own, because on SQLite nobody else could.
+    // By an own statement, because on SQLite no other transaction can.
     raise_behind_the_back(t, &mut tx, &read).await;
     let committed = tx.commit().await;
     (committed, t.counters.get(&changed).await.unwrap().unwrap().count)
@@ -119,7 +119,7 @@ pub async fn the_version_rises_once_however_often_the_transaction_saves(t: &Test
     let (stored, at) = t.stored(&no).await;
     assert_eq!((&stored, at), (&*again, version(2)));
     assert_eq!(stored.lines[0].quantity, 9);
-    // The revision that is kept is the last state of the transaction, not the first.
+    // The stored revision is the last state of the transaction, not the first.
     t.orders.update(&no).locking(LockMode::OptimisticForceIncrement).run(|_| Ok::<_, ()>(())).await.unwrap();
     let refused = t.orders.update(&no).expecting(version(2)).run(|_| Ok::<_, ()>(())).await;
     let Err(UpdateError::Failed(Error::VersionConflict(conflict))) = refused else { panic!("{refused:?}") };
@@ -167,7 +167,7 @@ pub async fn another_aggregate_that_has_changed_is_a_conflict(t: &TestDb) {
     let foreign = VersionToken::<Counter>::new(&random(), version(2));
     let foreign = t.counters.assert_unchanged(&mut tx, &limit, foreign).await;
     assert!(matches!(foreign, Err(Error::VersionTokenMismatch { .. })), "{foreign:?}");
-    // Nothing failed in the database, so the transaction goes on.
+    // No statement failed, so the transaction continues.
     let mut order = t.find(&mut tx, &no).await;
     order.ship().unwrap();
     t.orders.save(&mut tx, &mut order).await.unwrap();

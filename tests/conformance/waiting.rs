@@ -20,7 +20,7 @@ const OFTEN: Duration = Duration::from_millis(10);
 
 type Waiting = JoinHandle<Result<Lease, LockError>>;
 
-/// Waits, and is known to stand in line as the `place`-th when this returns.
+/// Waits, and is queued as the `place`-th when this returns.
 async fn waits(locks: &LockManager, key: &LockKey, owner: &Owner, place: u32) -> Waiting {
     let mut events = Events::of(locks, key).await;
     let waiting = tokio::spawn(locks.lock(key, owner).within(MINUTE).into_future());
@@ -70,7 +70,7 @@ pub async fn the_place_of_a_process_that_died_is_skipped(t: &TestDb) {
     let key = key();
     let held = t.locks.try_lock(&key, &kim()).await.unwrap();
     let mut events = Events::of(&t.locks, &key).await;
-    // A process that is gone from one moment to the next, without a word: a runtime that nobody runs any more.
+    // A process that stops suddenly: a runtime that is not driven any more.
     let process = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let (connected, waited_for) = (t.connecting(), key.clone());
     process.spawn(async move {
@@ -83,7 +83,7 @@ pub async fn the_place_of_a_process_that_died_is_skipped(t: &TestDb) {
     t.locks.release_lock(held.id()).await.unwrap();
     t.db.look_now().await.unwrap();
     assert!(t.locks.holders(&key).await.unwrap().is_empty(), "it is the turn of the dead one");
-    // Longer than its place is kept without a sign of life.
+    // Longer than its queue entry lives without a heartbeat.
     t.clock.advance(Duration::from_secs(11));
     t.db.look_now().await.unwrap();
     assert_eq!(second.await.unwrap().unwrap().holder().owner, lee());
@@ -106,7 +106,7 @@ pub async fn a_lease_that_came_too_late_for_whoever_waited_is_given_back(t: &Tes
     let key = key();
     let mut events = Events::of(&t.locks, &key).await;
     let mut waiting = t.locks.lock(&key, &lee()).within(MINUTE).into_future();
-    // Begun, and not asked again for its answer.
+    // Begun, and not polled again.
     assert!(poll_fn(|context| Poll::Ready(waiting.as_mut().poll(context).is_pending())).await);
     assert!(matches!(events.next().await, Some(LockEvent::Acquired(holder)) if holder.owner == lee()));
     drop(waiting);
@@ -125,7 +125,7 @@ pub async fn a_wait_ends_at_its_time_and_says_who_holds_the_lock(t: &TestDb) {
         assert_eq!((of, holder.owner, holder.generation), (key.clone(), kim(), 1));
         assert!(waited >= wait && waited < wait + MINUTE, "{waited:?}");
     }
-    // Its place went with it.
+    // Its queue entry was removed with it.
     assert_eq!(Events::of(&t.locks, &key).await.waiting, 0);
 }
 
@@ -151,19 +151,19 @@ pub async fn one_lock_id_has_one_place_in_line(t: &TestDb) {
     let first = asks(&t.locks);
     events.until_waiting(1).await;
     let other = waits(&t.locks, &key, &Owner::new("other", "Other"), 2).await;
-    // The page was reloaded, and another process answers it: it has the place in front of the other.
+    // The page was reloaded, and another process serves it: it has the position before the other one.
     let again = asks(&LockManager::new(&process));
     while process.look_now().await.unwrap() == 0 {
         tokio::task::yield_now().await;
     }
     assert_eq!(Events::of(&t.locks, &key).await.waiting, 2);
     t.locks.release_lock(held.id()).await.unwrap();
-    // What came to the one is the other's as well.
+    // Both requests get the same lease.
     let lease = first.await.unwrap().unwrap();
     process.look_now().await.unwrap();
     assert_eq!(again.await.unwrap().unwrap().holder().generation, 2);
     assert_eq!((lease.holder().generation, lease.id()), (2, &id));
-    // And once more, when it has got the lock already.
+    // And once more, when it already holds the lock.
     assert_eq!(asks(&t.locks).await.unwrap().unwrap().holder().generation, 2);
     t.locks.release_lock(&id).await.unwrap();
     assert_eq!(other.await.unwrap().unwrap().holder().generation, 3);
@@ -199,7 +199,7 @@ pub async fn one_owner_waits_for_so_many_locks_for_so_long_and_no_more(t: &TestD
     let third = locks.lock(&keys[2], &owner).await;
     let limit = Limit::WaitsPerOwner;
     assert!(matches!(third, Err(LockError::LimitReached { limit: of, most: 2 }) if of == limit), "{third:?}");
-    // One wait less, and there is room.
+    // After one wait has ended, another is allowed.
     let mut events = Events::of(&locks, &keys[1]).await;
     second.abort();
     events.until_waiting(0).await;

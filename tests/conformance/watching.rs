@@ -11,7 +11,7 @@ use tenure::{
 
 use super::support::{MINUTE, TTL, TestDb, key, kim, lee, random, version};
 
-/// Far longer than anything takes: a test that fails says so instead of hanging.
+/// Far longer than anything takes: a failing test reports it instead of hanging.
 const PATIENCE: Duration = Duration::from_secs(30);
 const NEVER: Duration = Duration::from_secs(3600);
 
@@ -40,7 +40,7 @@ impl Events {
         }
     }
 
-    /// Until so many wait in line.
+    /// Until this many wait in the queue.
     pub async fn until_waiting(&mut self, count: u32) {
         while self.waiting != count {
             if let Some(LockEvent::Waiting { waiting, .. }) = self.next().await {
@@ -49,7 +49,7 @@ impl Events {
         }
     }
 
-    /// The next event, in short: what, and of which generation or how many.
+    /// The next event in short form: its kind, and the generation or the count.
     async fn short(&mut self) -> String {
         short(&self.next().await.expect("the stream goes on"))
     }
@@ -121,7 +121,7 @@ pub async fn every_way_in_which_a_lease_ends_is_told_with_who_and_why(t: &TestDb
     let moved = t.locks.take_over(&key, 4, &kim(), tenure::LockId::random(), "another tab").await.unwrap();
     assert_eq!(events.short().await, "4 of kim taken over by kim: another tab");
     assert_eq!(events.short().await, "5 by kim");
-    // Somebody who holds nothing in other tests.
+    // An owner who holds nothing in other tests.
     let (id, next) = (random(), |id: &str| Owner::new(id, "Next"));
     t.locks.request(&key, 5, &next(&id), "").await.unwrap();
     assert_eq!(events.short().await, format!("{id} asks for 5: "));
@@ -148,7 +148,7 @@ pub async fn a_save_that_releases_is_told_and_so_is_its_version(t: &TestDb) {
         told.push(short(&tokio::time::timeout(PATIENCE, events.next()).await.unwrap().unwrap()));
     }
     assert_eq!(told, ["1 by kim", "1 of kim released", "version 2"]);
-    // Nobody keeps revisions of a counter, so its own process tells.
+    // A counter has no revisions, so its own process reports the version.
     let name = t.counter(1).await;
     let mut events = Events::of(&t.locks, &LockKey::of::<super::order::Counter>(&name)).await;
     t.counters
@@ -168,7 +168,7 @@ pub async fn whoever_asks_for_a_lock_or_waits_for_it_is_told(t: &TestDb) {
     let mut events = Events::of(&t.locks, &key).await;
     t.locks.request(&key, 1, &lee(), "please").await.unwrap();
     assert_eq!(events.short().await, "lee asks for 1: please");
-    // Asking again is no news; another note is.
+    // A repeated request is no event; another note is.
     t.clock.advance(Duration::from_secs(1));
     t.locks.request(&key, 1, &lee(), "please").await.unwrap();
     t.db.look_now().await.unwrap();
@@ -254,7 +254,7 @@ pub async fn whom_the_policy_hides_is_hidden_from_those_who_watch(t: &TestDb) {
         let Some(LockEvent::Acquired(holder)) = events.next().await else { panic!("not acquired") };
         assert_eq!(holder.owner.is_hidden(), viewer != "kim");
         let Some(LockEvent::Requested(request)) = events.next().await else { panic!("not asked for") };
-        // Its holder names whoever asks by a handle, and only those two know what was said.
+        // Its holder addresses the requester by a pseudonym, and only those two see the note.
         assert_eq!((request.by.id == "lee", request.by.name == "Lee Junho"), (viewer == "lee", viewer == "lee"));
         assert_eq!(request.note, if viewer == "park" { "" } else { "please" });
         let Some(LockEvent::Ended { holder, why: LeaseLossReason::Broken { by, .. } }) = events.next().await else {
@@ -288,7 +288,7 @@ pub async fn two_processes_see_what_the_other_does(t: &TestDb) {
 pub async fn no_change_of_hands_between_two_looks_is_lost(t: &TestDb) {
     let (process, key) = (t.another_process().await, key());
     let held = t.locks.try_lock(&key, &kim()).await.unwrap();
-    // One look begins before all that, and the next comes after it.
+    // One poll begins before all that, and the next comes after it.
     let locks = LockManager::new(&process);
     let mut events = Events::of(&locks, &key).await;
     t.locks.release_lock(held.id()).await.unwrap();
@@ -332,7 +332,7 @@ pub async fn whoever_reads_slowly_is_told_that_something_was_missed_and_sees_how
     let (missed, keys) = slow.snapshot().await;
     assert_eq!((missed, keys[0].generation, &keys[0].holders[0].owner), (true, 151, &lee()));
     assert_eq!((&keys[1].key, keys[1].generation), (&other, 0));
-    // And from there it goes on.
+    // And it continues from there.
     t.locks.release_lock(lease.id()).await.unwrap();
     assert_eq!(slow.short().await, "151 of lee released");
 }

@@ -1,4 +1,4 @@
-//! Answers that are lost, or never come: what the program is told, when, and what is stored.
+//! Lost and missing responses: the reported outcome, its time, and the stored state.
 
 use std::time::{Duration, Instant};
 
@@ -51,7 +51,7 @@ impl Bank {
         tx
     }
 
-    /// On a connection that is left whole; one that was cut is noticed once.
+    /// On an intact connection; a broken one is noticed once.
     async fn balance(&self) -> i64 {
         for _ in 0..20 {
             if let Ok(account) = self.accounts.get(&"a".into()).await {
@@ -111,7 +111,7 @@ pub async fn a_deposit_that_is_retried_is_made_once_whatever_gets_lost(kind: Kin
     }
 }
 
-/// Far more than the limits of the operations, for a machine that has much else to do.
+/// Far more than the limits of the operations, for a busy machine.
 const GENEROUS: Duration = Duration::from_secs(4);
 
 fn deposit(account: &mut Account) -> Result<(), std::convert::Infallible> {
@@ -124,7 +124,7 @@ pub async fn a_save_ends_at_its_limit_when_the_network_is_silent(kind: Kind) {
     let no = "a".to_owned();
     bank.accounts.update(&no).run(deposit).await.unwrap();
     bank.proxy.fall_silent();
-    // On a connection that was in use a moment ago, on one that has to be opened, and on whatever is left.
+    // On a recently used connection, on a new one, and on the remaining ones.
     for _ in 0..4 {
         let asked = Instant::now();
         let failed = bank.accounts.update(&no).within(Duration::from_millis(500)).run(deposit).await.unwrap_err();
@@ -151,7 +151,7 @@ pub async fn a_load_and_a_lock_end_within_their_time_when_the_network_is_silent(
     let asked = Instant::now();
     let waited = locks.lock(&key, &Owner::new("lee", "Lee")).within(Duration::from_millis(300)).await;
     assert!(waited.is_err() && asked.elapsed() < GENEROUS, "{:?} of 300 ms: {waited:?}", asked.elapsed());
-    // 5,000 ms for what has no limit of its own, and as long as an answer is waited for.
+    // 5,000 ms without a limit of its own, plus the time for an answer.
     let asked = Instant::now();
     let (no, other) = ("a".to_owned(), LockKey::new("Account", "b"));
     let (loaded, taken) = tokio::join!(bank.accounts.get(&no), locks.try_lock(&other, &kim));
@@ -170,14 +170,14 @@ pub async fn a_commit_without_an_answer_in_time_is_unknown(kind: Kind) {
     let lost = tx.commit().await;
     assert!(asked.elapsed() < GENEROUS, "{:?} of 300 ms", asked.elapsed());
     assert!(matches!(lost, Err(Error::Database(DatabaseError::CommitUnknown(_)))), "{lost:?}");
-    // Its connection is not used again: the next one answers.
+    // Its connection is not reused: the next one works.
     assert!(bank.balance().await < 2);
 }
 
 pub async fn a_lock_whose_answer_is_lost_is_unknown_and_can_be_asked_for_again(kind: Kind) {
     let bank = bank(kind, |db| db).await;
     let (locks, kim) = (LockManager::new(&bank.db), Owner::new("kim", "Kim"));
-    // What is prepared for the first time takes several messages.
+    // The first execution of a prepared statement takes several messages.
     locks.try_lock(&LockKey::new("Account", "first"), &kim).await.unwrap();
     let (key, id) = (LockKey::new("Account", "the answer is lost"), LockId::random());
     bank.proxy.lose_answer_to("the answer is lost");
@@ -187,7 +187,7 @@ pub async fn a_lock_whose_answer_is_lost_is_unknown_and_can_be_asked_for_again(k
     assert!(error.to_string().contains("ask again with the same lock id"), "{error}");
     let lease = locks.try_lock_as(&key, &kim, id.clone()).await.unwrap();
     assert_eq!((lease.holder().generation, lease.id()), (1, &id), "it was granted the first time");
-    // The message that is nothing but the COMMIT.
+    // The message with only the COMMIT.
     bank.proxy.lose_answer_to(match kind {
         Kind::Postgres => "commit\0",
         Kind::MariaDb => "set autocommit = 1",

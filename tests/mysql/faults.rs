@@ -1,4 +1,4 @@
-//! What goes wrong with a server, what is said about it, and that it goes on when the server comes back.
+//! Server failures: the reported errors, and recovery when the server returns.
 
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ async fn a_server_that_is_killed_in_the_middle_keeps_what_was_acknowledged_and_i
         "{down:?}"
     );
     server.restart().unwrap();
-    // Connections of before are dead. Each is noticed once, and replaced; none blocks the program.
+    // Old connections are dead. Each is noticed once, and replaced; none blocks the program.
     let mut tries = 0;
     let saved = loop {
         match accounts.update(&"a".into()).run(deposit).await {
@@ -131,7 +131,7 @@ async fn a_server_that_only_reads_is_refused_as_such() {
     }
 }
 
-/// Whatever the server's defaults are: every connection is set up for itself.
+/// Whatever the server's defaults are: every connection sets its own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_with_unfavourable_defaults_is_used_as_any_other() {
     let server = MariaDb::builder()
@@ -154,7 +154,7 @@ async fn a_server_with_unfavourable_defaults_is_used_as_any_other() {
     assert_eq!(locks.holders(&key).await.unwrap()[0].owner.name, "김민지 💐");
     let age = lease.holder().since.elapsed().unwrap_or_else(|ahead| ahead.duration());
     assert!(age < Duration::from_secs(60), "{age:?}");
-    // Longer than the server would wait by itself.
+    // Longer than the server's own wait.
     let mut holder = db.begin().await.unwrap();
     accounts.find(&mut holder, &"a".into(), LockMode::PessimisticWrite).await.unwrap();
     let waiting = accounts.clone();
@@ -186,7 +186,7 @@ async fn when_no_connection_is_left_it_says_so_and_goes_on_when_there_is_one() {
     let refused = Database::connect(&server.url(DATABASE)).await.unwrap_err();
     assert!(refused.to_string().contains("close other connections"), "{refused}");
     drop((held, others));
-    // They are given back in the background.
+    // They are returned in the background.
     let mut tries = 0;
     let saved = loop {
         match accounts.update(&"a".into()).run(deposit).await {
@@ -219,7 +219,7 @@ async fn a_table_without_rights_is_named_and_the_next_transaction_works() {
     assert!(what.contains("account"), "{what}");
     let balance = Repository::<Account>::new(&clerks).get(&"a".into()).await.unwrap().unwrap().balance;
     assert_eq!(balance, 0);
-    // Without the right to see who is in the way, a wait ends as well, and nobody is named.
+    // Without the privilege to see the blocking transaction, a wait ends as well, and nobody is named.
     let mut holder = db.begin().await.unwrap();
     accounts.find(&mut holder, &"a".into(), LockMode::PessimisticWrite).await.unwrap();
     let mut tx = clerks.begin_within(Wait::Within(Duration::from_millis(150))).await.unwrap();
@@ -243,7 +243,7 @@ async fn a_schema_of_a_newer_release_is_refused_and_an_older_one_is_brought_up_t
     assert!(!Database::diagnose(&server.url(DATABASE)).await.unwrap().is_healthy());
 }
 
-/// Making tables is not a transaction here, and sqlx's own lock is none on MariaDB.
+/// Creating tables is not transactional here, and sqlx's own lock does not work on MariaDB.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_that_start_at_once_on_an_empty_database_and_one_after_an_interruption_find_the_tables() {
     let server = MariaDb::start().unwrap();

@@ -1,10 +1,10 @@
-//! The connection of the last transaction is kept for the next one, with autocommit off. Nobody else may notice.
+//! The connection of the last transaction is kept for the next one, with autocommit off. Others must not notice.
 
 use tenure::Database;
 
 use super::open;
 
-/// Takes all connections of the pool; the last of them comes when it was given back.
+/// Takes all connections of the pool; the last one comes when it was returned.
 async fn all_are_as_they_should_be(db: &Database) {
     let pool = db.mysql().unwrap();
     let mut taken = Vec::new();
@@ -34,7 +34,7 @@ async fn what_is_written_without_a_transaction_after_one_is_there_for_good() {
     let t = open().await;
     let db = t.another_process_with(4).await;
     db.begin().await.unwrap().commit().await.unwrap();
-    // While others have all but the kept one.
+    // While others hold all but the kept one.
     let pool = db.mysql().unwrap();
     let others = [pool.acquire().await.unwrap(), pool.acquire().await.unwrap(), pool.acquire().await.unwrap()];
     let id = format!("kept {}", tenure::LockId::random().reveal());

@@ -1,4 +1,4 @@
-//! Questions to the lock table that go together: they wait for nobody, write nothing without need, and cost little.
+//! Batches of requests to the lock table: they wait for nobody, write only what is necessary, and are cheap.
 
 use std::sync::Arc;
 use std::task::Poll;
@@ -34,7 +34,7 @@ async fn shared() -> Database {
     Database::connect(&testkit::server_url(testkit::Kind::MariaDb)).await.unwrap()
 }
 
-/// All ask before any of them gets an answer: two go at once and alone, the others go together with the next round trip.
+/// All requests start before any has an answer: two go at once and unbatched, the others share the next round trip.
 async fn together<T>(asks: impl IntoIterator<Item: Future<Output = T>>) -> Vec<T> {
     let mut asks: Vec<_> = asks.into_iter().map(|ask| (Box::pin(ask), None)).collect();
     std::future::poll_fn(|context| {
@@ -79,7 +79,7 @@ fn ids(leases: &[Lease]) -> Vec<LockId> {
     leases.iter().map(|lease| lease.id().clone()).collect()
 }
 
-/// Numbers that the server counts.
+/// Counters of the server.
 async fn counted<const N: usize>(db: &Database, names: [&str; N]) -> [i64; N] {
     let rows = sqlx::query("show global status").fetch_all(db.mysql().unwrap()).await.unwrap();
     names.map(|name| {
@@ -110,7 +110,7 @@ async fn a_save_under_one_of_the_leases_of_a_batch_keeps_only_the_heartbeat_of_t
     let kept = timeout(Duration::from_secs(20), all(beats)).await.expect("they wait for a save that is not theirs");
     assert_eq!(kept.into_iter().filter(Result::is_ok).count(), 39);
     assert!(!waiting.is_finished());
-    // Whoever wants the key that is being saved is refused meanwhile, alone and together with others.
+    // A request for a key during its save is refused, alone and in a batch.
     for wanted in [&keys[20..21], &keys[..]] {
         for refused in all(try_all(&locks, wanted, &lee())).await {
             assert!(matches!(&refused, Err(LockError::AlreadyLocked(holder)) if holder.owner == kim()), "{refused:?}");
@@ -134,7 +134,7 @@ async fn batches_in_opposite_orders_from_two_processes_have_one_winner_for_each_
     for _ in 0..4 {
         let forth = keys(60);
         let back: Vec<_> = forth.iter().rev().cloned().collect();
-        // The keys are new; then their leases have run out; then they were released.
+        // The keys are new; then their leases have expired; then they were released.
         for generation in 1..=3 {
             let together = Arc::new(Barrier::new(2));
             let ask = |locks: &LockManager, keys: &[LockKey], owner: Owner| {
@@ -188,7 +188,7 @@ async fn a_refusal_and_a_check_write_nothing_alone_and_together() {
     };
     assert_eq!(all(at_once(leases.iter().map(check))).await, [1; 40]);
     assert_eq!(since(before, counted(&db, WRITTEN).await), [0; 3]);
-    // What is counted is what is meant.
+    // The counters count the intended statements.
     locks.release_lock(leases[0].id()).await.unwrap();
     assert_eq!(since(before, counted(&db, WRITTEN).await), [1, 1, 0]);
 }
@@ -207,7 +207,7 @@ async fn many_questions_of_all_kinds_at_once_are_a_handful_of_statements_and_one
         let (locks, key, id) = (locks.clone(), keys[at].clone(), held.get(at).map(|lease| lease.id().clone()));
         async move {
             match (at, id) {
-                // The first four that read go alone, and the first four that write; then two together, and then the rest.
+                // The first four reads go unbatched, and the first four writes; then a batch of two, and then the rest.
                 (0..34, Some(id)) => locks.check_lock(&id).await.unwrap().holder().generation,
                 (34..66, Some(id)) => locks.keep_alive(&[id]).await.unwrap().remove(0).unwrap().holder().generation,
                 (66..82, Some(id)) => {
@@ -231,10 +231,10 @@ async fn many_questions_of_all_kinds_at_once_are_a_handful_of_statements_and_one
     let expected: Vec<i64> = (0..258).map(|at| if (130..162).contains(&at) { 2 } else { 1 }).collect();
     assert_eq!(generations, expected);
     let [selects, inserts, updates, commits, rollbacks] = since(before, counted(&db, STATEMENTS).await);
-    // Written: the history, the rows that were there, and those that were not; the rows of two; and the first four alone.
+    // Written: the history, the existing rows, and the new ones; the rows of two; and the first four alone.
     assert_eq!((inserts, updates, commits, rollbacks), (3 + 1, 4, 2, 0));
-    // Locking, reading keys, reading lock ids, looking into the history, reading the new ones; locking two rows; the four that
-    // were written alone; and at least six for the checks, more if the server was fast.
+    // Locking, reading keys, reading lock ids, reading the history, reading the new ones; locking two rows; the four
+    // unbatched writes; and at least six for the checks, more if the server was fast.
     assert!((5 + 1 + 4 + 6..=5 + 1 + 4 + 34).contains(&selects), "{selects}");
     let ended = "select count(*) from tenure_lock_history where how = 'released'";
     assert_eq!(server.query(DATABASE, ended).unwrap().trim(), "64");
@@ -263,7 +263,7 @@ async fn leases_are_taken_and_kept_while_every_other_connection_is_busy() {
     assert_eq!(server.query("mysql", &open).unwrap().trim(), "0");
 }
 
-/// Whatever a caller who goes away leaves behind would be in the way of the others.
+/// Leftovers of a caller that went away would block the others.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn questions_that_are_cut_at_any_moment_leave_neither_a_transaction_nor_a_lock() {
     let (db, elsewhere) = (shared().await, shared().await);
@@ -276,7 +276,7 @@ async fn questions_that_are_cut_at_any_moment_leave_neither_a_transaction_nor_a_
         super::server::cut_after(waits, locks.release_lock(&ids[0])).await;
         super::server::cut_after(waits, locks.try_lock(&LockKey::new("Order", ids[0].reveal()), &kim())).await;
         for (id, kept) in ids.iter().zip(others.keep_alive(&ids).await.unwrap()) {
-            // The first may have been released before the cut.
+            // The first may have been released before the cancellation.
             assert!(kept.is_ok() || *id == ids[0], "{waits}: {kept:?}");
         }
         match others.try_lock(&LockKey::new("Order", ids[0].reveal()), &lee()).await {
@@ -292,7 +292,7 @@ async fn questions_that_are_cut_at_any_moment_leave_neither_a_transaction_nor_a_
     assert_eq!(all.join_all().await, [1; 30]);
 }
 
-/// Of each round the first go alone and the others together; nobody can tell who.
+/// In each batch the first go alone and the others together, in no fixed order.
 #[tokio::test]
 async fn what_is_answered_together_is_what_is_answered_alone() {
     let clock = ManualClock::new();

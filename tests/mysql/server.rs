@@ -1,5 +1,5 @@
-//! What the code relies on in MariaDB itself and in the driver, and what it promises there beyond the suite. If a new
-//! version behaves differently, these fail and say in which point.
+//! Assumptions about MariaDB and its driver, and guarantees there beyond the suite. If a new
+//! version behaves differently, these fail and name the difference.
 
 use std::future::Future;
 use std::pin::pin;
@@ -71,7 +71,7 @@ pub(crate) async fn cut_after<F: Future>(waits: usize, future: F) -> Option<F::O
     .await
 }
 
-/// Of two transactions that wait for each other one is rolled back by the server. Its owner does not look, and goes on.
+/// The server rolls back one of two transactions that wait for each other. Its owner ignores the error, and continues.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_after_a_swallowed_deadlock_is_an_error_and_nothing_before_or_after_it_is_saved() {
     let (db, pins, one) = pinned().await;
@@ -112,11 +112,11 @@ async fn a_commit_after_ones_own_statement_ended_the_transaction_is_an_error() {
     }
 }
 
-/// Why statements run to their end in the background: sqlx takes what is left of a cut answer for the next answer.
+/// Why statements run to their end in the background: sqlx reads the rest of an interrupted response as the next response.
 #[tokio::test]
 async fn the_driver_does_not_survive_a_cut_in_the_middle_of_a_statement() {
     let mut garbled = false;
-    // A fast server may have answered before the cut.
+    // A fast server may have answered before the cancellation.
     for _ in 0..200 {
         let mut connection = MySqlConnection::connect(&url()).await.unwrap();
         let text = "select ? + 0, ? + 0, ? + 0";
@@ -140,13 +140,13 @@ async fn a_statement_of_ones_own_that_was_cut_is_not_committed_and_its_connectio
         let mut tx = db.begin().await.unwrap();
         let sql = "update pinned set count = count + ? where id = ? and version > ? and sleep(0.01) = 0";
         let own = sqlx::query(sql).bind(1).bind(&id).bind(0).execute(tx.mysql().unwrap());
-        // A fast server may have answered before the cut.
+        // A fast server may have answered before the cancellation.
         if cut_after(attempt % 3, own).await.is_some() {
             continue;
         }
         cuts += 1;
         let before = pins.get(&id).await.unwrap().unwrap().count;
-        // The server did it, or never heard of it. But what is said of the commit has to be true.
+        // The server did it, or never received it. But the reported outcome of the commit must be true.
         let committed = timeout(Duration::from_secs(15), tx.commit()).await.expect("the commit hangs").is_ok();
         let after = pins.get(&id).await.unwrap().unwrap().count;
         assert!(committed || after == before, "refused, but saved");
@@ -172,7 +172,7 @@ async fn operations_that_are_cut_at_any_moment_leave_no_transaction_behind() {
     }
     let pool = db.mysql().unwrap();
     assert!(pool.size() > 0);
-    // Whatever they left behind would be on a connection of this pool, or wait for one.
+    // Leftovers would be on a connection of this pool, or wait for one.
     let settings = "select cast(@@autocommit as signed) + cast(@@in_transaction as signed) * 10";
     let mut connections = Vec::new();
     for _ in 0..10 {
@@ -234,7 +234,7 @@ async fn settings_of_a_transaction_do_not_reach_the_next_user_of_its_connection(
     }
 }
 
-/// MariaDB's own time limit is whole seconds, and counts for every lock anew.
+/// MariaDB's own time limit is whole seconds, and restarts for every lock.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn deadlines_hold_to_some_milliseconds_for_loads_saves_inserts_and_leases() {
     let (db, pins, id) = pinned().await;
@@ -269,7 +269,7 @@ async fn deadlines_hold_to_some_milliseconds_for_loads_saves_inserts_and_leases(
     holder.rollback().await.unwrap();
 }
 
-/// The row is locked before the time is read: a lease that was waited for has its full time.
+/// The row is locked before the time is read: a lease after a wait has its full time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lease_that_had_to_be_waited_for_has_its_full_time() {
     let (db, _, id) = pinned().await;
@@ -297,7 +297,7 @@ async fn heartbeats_takeovers_and_releasing_saves_do_not_get_into_each_others_wa
     out_of_each_others_way(&url()).await;
 }
 
-/// A save that releases its lease, and the heartbeat of the same page, want the same row. Neither sees a deadlock.
+/// A save that releases its lease, and the heartbeat of the same page, want the same row. Neither gets a deadlock.
 pub(crate) async fn out_of_each_others_way(url: &str) {
     let (db, elsewhere) = (Database::connect(url).await.unwrap(), Database::connect(url).await.unwrap());
     sqlx::raw_sql(TABLE).execute(db.mysql().unwrap()).await.unwrap();

@@ -1,11 +1,11 @@
-//! What may happen to an assembly. Every edit does something to it, or nothing where there is nothing to do it to.
+//! Random edits of an assembly. Each one changes something, or nothing if there is nothing to change.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
 
 use super::assembly::{Assembly, Invoice, Module, Note, Part, Seal, Size, Step};
 
-/// Keys that a careless collation would take for one, or sort in another order.
+/// Keys that a careless collation would treat as equal, or sort differently.
 const RACKS: [&str; 5] = ["tea", "Tea", "tea ", "커피", "it's"];
 const LANGUAGES: [&str; 3] = ["de", "DE", "한국어"];
 
@@ -98,7 +98,7 @@ fn put_module(modules: &mut Vec<Module>, module: Module) {
 }
 
 impl Edit {
-    /// `None`: there was nothing to do it to.
+    /// `None`: there was nothing to change.
     pub fn apply(&self, assembly: &mut Assembly) -> Option<()> {
         match self {
             Edit::Name(name) => assembly.name = name.clone(),

@@ -12,7 +12,7 @@ use tenure::{Database, LockId, Repository};
 use assembly::Assembly;
 use edit::{Edit, edit};
 
-/// Lives through `cases` random lives of an assembly, all of them in one database and over one pool.
+/// Runs `cases` random sequences of edits of an assembly, all of them in one database and over one pool.
 pub fn the_database_equals_the_model_after_any_edits(cases: u32, open: impl AsyncFnOnce() -> Database) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let db = runtime.block_on(open());
@@ -54,7 +54,7 @@ async fn live(db: &Database, saves: Vec<Vec<Edit>>) {
 
 fn apply(edits: &[Edit], assembly: &mut Assembly) {
     for edit in edits {
-        // An edit of what is not there changes nothing, in the model and in the database.
+        // An edit of a missing child changes nothing, in the model and in the database.
         let _ = edit.apply(assembly);
     }
 }

@@ -51,7 +51,7 @@ pub mod stock {
         async fn before_save<C: ConnectionTrait>(mut self, _: &C, _: bool) -> Result<Self, DbErr> {
             match self.count.try_as_ref() {
                 Some(count) if *count < 0 => Err(DbErr::Custom("there cannot be less than nothing".into())),
-                // A hook that means well.
+                // A well-meaning hook.
                 Some(100) => {
                     self.version = sea_orm::Set(100);
                     Ok(self)
@@ -75,13 +75,13 @@ pub async fn insert_parcel(t: &TestDb) -> parcel::Model {
     parcel
 }
 
-/// The parcel as it is in the database.
+/// The stored parcel.
 pub async fn stored(t: &TestDb, id: i64) -> Option<parcel::Model> {
     let mut tx = t.db.begin().await.unwrap();
     parcel::Entity::find_by_id(id).one(&tx.sea_orm().unwrap()).await.unwrap()
 }
 
-/// The parcel with another label, as the version that it was read at.
+/// The parcel with another label, with the version it was read with.
 pub fn labelled(parcel: &parcel::Model, label: &str) -> parcel::ActiveModel {
     let mut edited = parcel::ActiveModel::from(parcel.clone());
     edited.label = Set(label.to_owned());

@@ -1,9 +1,9 @@
-//! SeaORM inside tenure's transactions: one suite, on every database that is compiled in.
+//! SeaORM inside tenure's transactions: one suite, on every enabled database.
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 mod entities;
-// The example runs as a test, so that it stays true.
+// The example runs as a test, so that it stays correct.
 #[cfg(feature = "sqlite")]
 #[path = "../../examples/sea_orm.rs"]
 mod example;

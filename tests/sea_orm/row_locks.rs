@@ -13,7 +13,7 @@ use crate::support::{TestDb, random, version};
 
 const BUDGET: Duration = Duration::from_millis(300);
 
-/// Asks for a parcel that somebody else holds, in a transaction with a budget: what is said when the time is up.
+/// Locks a parcel that another transaction holds, with a budget; returns the error at the deadline.
 async fn refused(t: &TestDb, select: Select<parcel::Entity>) {
     let asked = Instant::now();
     let mut tx = t.db.begin_within(Wait::Within(BUDGET)).await.unwrap();
@@ -34,7 +34,7 @@ pub async fn a_row_locked_by_sea_orm_makes_another_transaction_wait_to_its_deadl
     let find = |id| parcel::Entity::find_by_id(id).lock_exclusive();
     find(held.id).one(&holder.sea_orm().unwrap()).await.unwrap().unwrap();
     refused(t, find(held.id)).await;
-    // A save waits as well, and others go on.
+    // A save waits as well, and other transactions proceed.
     let mut tx = t.db.begin_within(Wait::Within(BUDGET)).await.unwrap();
     let conn = tx.sea_orm().unwrap();
     assert_eq!(find(free.id).one(&conn).await.unwrap(), Some(free));

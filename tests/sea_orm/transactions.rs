@@ -1,4 +1,4 @@
-//! SeaORM's statements are part of the transaction: of its commit, of its leases, of its poison.
+//! SeaORM's statements are part of the transaction: its commit, its leases, its poison.
 
 use std::future::Future;
 use std::pin::pin;
@@ -14,7 +14,7 @@ use tenure::{
 use crate::entities::{insert_parcel, labelled, parcel, stored};
 use crate::support::{TestDb, kim, lee, random, version};
 
-/// Counts one further, with an aggregate of tenure.
+/// Increments a counter, with an aggregate of tenure.
 async fn count(t: &TestDb, tx: &mut Transaction, name: &str) {
     let mut counter = t.counters.find(tx, &name.to_owned(), LockMode::PessimisticWrite).await.unwrap().unwrap();
     counter.count += 1;
@@ -58,7 +58,7 @@ pub async fn a_save_under_a_lease_frees_it_with_the_commit(t: &TestDb) {
         assert_eq!(stored(t, parcel.id).await.unwrap().label == label, commit);
         assert_eq!(t.locks.check_lock(lease.id()).await.is_err(), commit);
     }
-    // Lee has it now, so Kim's late save changes nothing.
+    // Lee holds it now, so Kim's late save changes nothing.
     t.locks.try_lock(&key, &lee()).await.unwrap();
     let mut tx = t.db.begin().await.unwrap();
     assert!(matches!(t.locks.guard(&mut tx, lease.id()).await, Err(LeaseError::NoLock(_))));
@@ -71,7 +71,7 @@ pub async fn an_error_of_a_statement_is_the_first_cause_also_when_it_was_swallow
     let conn = tx.sea_orm().unwrap();
     let swallowed = labelled(&parcel, &other.label).update(&conn).await;
     assert!(swallowed.is_err());
-    // The same connection, through SeaORM and past it.
+    // The same connection, through SeaORM and directly.
     let next = parcel::Entity::find_by_id(parcel.id).one(&conn).await.unwrap_err();
     let first = |error: &DatabaseError| matches!(error, DatabaseError::Poisoned(first) if matches!(**first, DatabaseError::Constraint(_)));
     assert!(next.to_string().contains("the transaction had failed before: a rule of the table refused"), "{next}");
@@ -85,7 +85,7 @@ pub async fn an_error_of_a_statement_is_the_first_cause_also_when_it_was_swallow
     assert_eq!(counted(t, &name).await, 0);
 }
 
-/// An aggregate whose table is not there.
+/// An aggregate without a table.
 #[derive(Aggregate, Debug)]
 #[aggregate(table = "test_nowhere")]
 struct Ghost {
@@ -104,7 +104,7 @@ pub async fn an_error_of_a_repository_stops_sea_orm_as_well(t: &TestDb) {
     assert_eq!(stored(t, parcel.id).await, Some(parcel));
 }
 
-/// Polls a future once, and drops it when that was not enough.
+/// Polls a future once, and drops it if that was not enough.
 async fn dropped_half_way<F: Future>(future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     std::future::poll_fn(|context| match future.as_mut().poll(context) {
@@ -116,7 +116,7 @@ async fn dropped_half_way<F: Future>(future: F) -> Option<F::Output> {
 
 pub async fn a_statement_that_was_dropped_half_way_cannot_be_committed(t: &TestDb) {
     let parcel = insert_parcel(t).await;
-    // A fast database may have answered before the drop; then there was nothing half-way.
+    // A fast database may have answered before the drop; then nothing was cancelled.
     for _ in 0..1_000 {
         let mut tx = t.db.begin().await.unwrap();
         let conn = tx.sea_orm().unwrap();
@@ -161,7 +161,7 @@ pub async fn what_is_inserted_gets_its_key(t: &TestDb) {
     assert_eq!(stored(t, two.id).await, Some(two.clone()));
     let mut tx = t.db.begin().await.unwrap();
     let conn = tx.sea_orm().unwrap();
-    // A text of several rows, a value that is null, and a row that is locked.
+    // A text of several rows, a null value, and a locked row.
     let labels = parcel::Entity::find().lock_exclusive().all(&conn).await.unwrap();
     assert!(labels.contains(&one) && labels.contains(&two));
     let new = parcel::ActiveModel {

@@ -28,7 +28,7 @@ pub async fn of_two_saves_on_one_version_one_wins_and_the_other_is_told_both_ver
     assert!(lost.is_retryable());
     let Error::OptimisticLockingFailure(conflict) = lost else { panic!("{lost:?}") };
     assert_eq!((conflict.expected, conflict.actual), (Version::FIRST, Some(version(2))));
-    // The transaction goes on: what is there now can be saved upon.
+    // The transaction continues: a save on the current version succeeds.
     labelled(&won, &second).update_versioned(&conn).await.unwrap();
     tx.commit().await.unwrap();
     assert_eq!(stored(t, parcel.id).await, Some(parcel::Model { label: second, version: version(3), ..parcel }));
@@ -69,7 +69,7 @@ pub async fn a_version_that_is_not_known_is_an_error_and_not_a_missing_check(t: 
         }
         tx.commit().await.unwrap();
     }
-    // Nor can a row without its key be meant.
+    // Nor can a row without its key be identified.
     let mut tx = t.db.begin().await.unwrap();
     let edited = parcel::ActiveModel { id: sea_orm::NotSet, ..labelled(&parcel, "which?") };
     let refused = edited.update_versioned(&tx.sea_orm().unwrap()).await.unwrap_err();
@@ -84,7 +84,7 @@ pub async fn nothing_changed_writes_nothing_and_the_version_stays(t: &TestDb) {
     let conn = tx.sea_orm().unwrap();
     let same = parcel.clone().into_active_model().update_versioned(&conn).await.unwrap();
     assert_eq!(same, parcel);
-    // The key says which row is meant; setting it is no change.
+    // The key identifies the row; setting it is no change.
     let same = parcel::ActiveModel { id: Set(parcel.id), ..parcel.clone().into_active_model() };
     assert_eq!(same.update_versioned(&conn).await.unwrap(), parcel);
     let now = labelled(&parcel, &random()).update_versioned(&conn).await.unwrap();
@@ -147,7 +147,7 @@ pub async fn a_key_of_two_columns_and_a_plain_integer_are_as_good(t: &TestDb) {
     // An `integer` can be read as a version as well as a `bigint`.
     let read = stock::Entity::find_by_id((one.warehouse, one.product)).select_only().column(stock::Column::Version);
     assert_eq!(read.into_tuple::<Version>().one(&conn).await.unwrap(), Some(version(2)));
-    // What never was a version is none.
+    // An invalid number is not a version.
     let mut zero = now.into_active_model();
     (zero.version, zero.count) = (Unchanged(0), Set(8));
     let refused = zero.update_versioned(&conn).await.unwrap_err();
@@ -168,6 +168,6 @@ pub async fn the_hooks_of_the_active_model_run(t: &TestDb) {
     edited.count = Set(100);
     let refused = edited.update_versioned(&tx.sea_orm().unwrap()).await.unwrap_err();
     assert!(refused.to_string().contains("the version was set by hand"), "{refused}");
-    // No statement was sent, so the transaction goes on.
+    // No statement was sent, so the transaction continues.
     tx.commit().await.unwrap();
 }

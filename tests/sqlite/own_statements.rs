@@ -1,4 +1,4 @@
-//! What SQLite rolls back by itself, in the middle of a transaction whose owner goes on.
+//! Rollbacks by SQLite itself, in the middle of a transaction whose owner continues.
 
 use tenure::{
     Error, LockMode,
@@ -8,7 +8,7 @@ use tenure::{
 use super::conformance::support::{kim, lee, random};
 use super::open;
 
-/// The application's own statement fails so that SQLite rolls everything back, and the application goes on as if nothing were.
+/// The application's own statement makes SQLite roll everything back, and the application continues as if nothing had happened.
 #[tokio::test]
 async fn a_swallowed_error_that_rolls_back_lets_nothing_be_stored() {
     let trigger = "create trigger refuse before insert on test_counter when new.count < 0
@@ -37,7 +37,7 @@ async fn a_swallowed_error_that_rolls_back_lets_nothing_be_stored() {
         let counters = "select count(*) from test_counter";
         let counters: i64 = sqlx::query_scalar(counters).fetch_one(t.db.sqlite().unwrap()).await.unwrap();
         assert_eq!(counters, 0);
-        // Whoever comes next is not concerned.
+        // The next transaction is not affected.
         assert!(matches!(t.locks.try_lock(&key, &lee()).await, Err(LockError::AlreadyLocked(_))));
         let mut tx = t.db.begin().await.unwrap();
         assert!(t.orders.find(&mut tx, &no, LockMode::PessimisticWrite).await.unwrap().is_some());
@@ -59,7 +59,7 @@ async fn a_commit_that_was_dropped_half_way_commits_nothing() {
         let done = super::conformance::transactions::cancelled_after(polls, own).await;
         assert!(done.is_none_or(|done| done.is_err()));
         match tx.commit().await {
-            // It was dropped before it was begun.
+            // It was dropped before it had begun.
             Ok(()) => assert_eq!(t.stored(&no).await.0.ship_to.line1, "never"),
             Err(Error::Database(DatabaseError::TransactionEnded(_))) => {
                 assert_ne!(t.stored(&no).await.0.ship_to.line1, "never");

@@ -1,7 +1,7 @@
-//! The way to a server: TLS where it leaves this machine, the certificate as the URL asks, plaintext only where it was allowed.
+//! Connections to a server: TLS to other hosts, certificate verification as the URL requires, plaintext only where allowed.
 //!
-//! A server of a test listens on 127.0.0.1. The address 0.0.0.0 leads there as well, and is no loopback address: so it stands for a
-//! host that is not this machine.
+//! A test server listens on 127.0.0.1. The address 0.0.0.0 reaches it as well, and is not a loopback address: so it stands for
+//! another host.
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
@@ -12,12 +12,12 @@ mod urls;
 
 use tenure::{Database, error::DatabaseError, storage::ConnectOptions};
 
-/// The same server, as a host that is not this machine.
+/// The same server, as another host.
 fn remote(url: &str) -> String {
     url.replace("@127.0.0.1:", "@0.0.0.0:")
 }
 
-/// Why it was not connected, which must name the way around the rule if plaintext is what it is about.
+/// The connection error, which must name the override if it is about plaintext.
 async fn refused(url: &str, options: ConnectOptions) -> String {
     let error = Database::connect_with(url, options.clone()).await.expect_err("it was connected");
     let looked = Database::diagnose_with(url, options).await.expect_err("the doctor went there");

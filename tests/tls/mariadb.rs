@@ -23,7 +23,7 @@ async fn all_connections_to_another_host_use_tls() {
     let authority = Authority::new();
     let server = server(authority.signs("0.0.0.0"));
     let url = remote(&server.url(DATABASE));
-    // From now on the server lets nobody in without TLS; its own client program would be refused as well.
+    // From now on the server refuses connections without TLS; its own client program would be refused as well.
     server.query(DATABASE, "alter user tenure@'%' require ssl").unwrap();
     let db = Database::connect(&url).await.unwrap();
     let (locks, key) = (LockManager::new(&db), LockKey::new("Order", "1"));
@@ -53,7 +53,7 @@ async fn the_certificate_is_checked_as_the_url_asks() {
     };
     assert_eq!(check("ssl-mode=verify_identity").await, CertificateCheck::AuthorityAndHost);
     assert_eq!(check("ssl-mode=VERIFY_CA").await, CertificateCheck::Authority);
-    // A certificate authority without a mode has it checked, as MySQL's own programs do; `required` alone does not.
+    // A certificate authority without a mode enables verification, as in MySQL's own programs; `required` alone does not.
     assert_eq!(check("charset=utf8mb4").await, CertificateCheck::Authority);
     assert_eq!(check("ssl-mode=required").await, CertificateCheck::Nothing);
     for mode in ["ssl-mode=verify_identity", "ssl-mode=verify_ca", "charset=utf8mb4"] {

@@ -35,7 +35,7 @@ async fn all_connections_to_another_host_use_tls() {
     let lease = locks.try_lock(&key, &Owner::new("kim", "Kim")).await.unwrap();
     locks.check_lock(lease.id()).await.unwrap();
     let tx = db.begin().await.unwrap();
-    // Also the connection that listens: it appears a moment after the watch, so it is waited for on the server.
+    // Also the listening connection: it appears a moment after the watch, so the test waits for it on the server.
     let listening = "select count(*) from pg_locks where locktype = 'advisory' and classid <> 0 and mode = 'ShareLock'";
     while server.query(DATABASE, listening).unwrap() == "0" {
         tokio::task::yield_now().await;
@@ -70,7 +70,7 @@ async fn the_certificate_is_checked_as_the_url_asks() {
         other => panic!("{other:?}"),
     };
     assert_eq!(check("sslmode=verify-full").await, CertificateCheck::AuthorityAndHost);
-    // With a root certificate, `require` checks it, as the manuals of PostgreSQL and of the driver say.
+    // With a root certificate, `require` verifies it, as the manuals of PostgreSQL and of the driver say.
     for mode in ["sslmode=verify-ca", "sslmode=require", "sslmode=prefer", "sslmode=allow"] {
         assert_eq!(check(mode).await, CertificateCheck::Authority, "{mode}");
     }
@@ -78,7 +78,7 @@ async fn the_certificate_is_checked_as_the_url_asks() {
         let text = refused(&url(mode, &other), ConnectOptions::new()).await;
         assert!(text.contains("certificate of 0.0.0.0 is not accepted"), "{mode}: {text}");
     }
-    // Nobody whom this machine trusts has signed it.
+    // No authority that this machine trusts has signed it.
     let text = refused(&remote(&format!("{}?sslmode=verify-full", server.url(DATABASE))), ConnectOptions::new()).await;
     assert!(text.contains("sslrootcert"), "{text}");
 }
@@ -112,7 +112,7 @@ async fn plaintext_to_another_host_is_refused_unless_allowed() {
     assert_eq!(transport(&url).await, Transport::Plaintext { local: true });
 }
 
-/// What a server receives that has no TLS, and asks for the password in the clear.
+/// The bytes that a server without TLS receives when it asks for the password in the clear.
 fn greedy(listener: &TcpListener) -> Vec<u8> {
     let (mut stream, _) = listener.accept().unwrap();
     let mut received = Vec::new();
@@ -144,7 +144,7 @@ fn greedy(listener: &TcpListener) -> Vec<u8> {
 async fn a_server_that_asks_for_the_password_in_the_clear_does_not_get_it() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("postgres://tenure:secret@0.0.0.0:{}/shop", listener.local_addr().unwrap().port());
-    // Twice: to connect, and the doctor.
+    // Twice: for the connection, and for the doctor.
     let server = std::thread::spawn(move || [greedy(&listener), greedy(&listener)].concat());
     names_the_way_out(&refused(&url, ConnectOptions::new()).await);
     let received = server.join().unwrap();

@@ -1,4 +1,4 @@
-//! What a URL says about the way, and what of it is shown.
+//! TLS settings in a URL, and which part of the URL is printed.
 
 use tenure::{Database, storage::ConnectOptions};
 

@@ -1,8 +1,8 @@
-// Where an open form stands. The server decides, and has the words; this asks it once in a minute, and at once when the
-// person comes back, and shows the answer.
+// The state of an open form. The server decides, and provides the words; this asks it once a minute, and at once when the
+// person comes back, and displays the answer.
 //
-// By itself it concludes only what is careful: by our clock the lease may be over, so input waits for an answer. Fields turn
-// read-only, never disabled: those are neither posted nor copied.
+// By itself it only makes the safe assumption: by our clock the lease may have expired, so input waits for an answer. Fields become
+// read-only, never disabled: disabled ones are neither posted nor copied.
 
 import { fields, near, typed, values, write } from "./text.js";
 
@@ -12,7 +12,7 @@ const PARTING_MS = 10000; // What the server leaves of a lease after mode=partin
 const SOON_MS = 5000; // What was answered that recently need not be asked again.
 const SAID_S = [120, 60, 30]; // A countdown worries people: it starts late and is said only now and then.
 
-// One may stand still while the machine sleeps, the other may be set back: the one further on is the careful one.
+// One clock may stop while the machine sleeps, the other may be set back: the later one is the safe one.
 const clocks = () => [performance.now(), Date.now()];
 
 export function keepLease(form) {
@@ -47,7 +47,7 @@ export function keepLease(form) {
 		flight = flight?.abort();
 	}
 
-	/** One question at a time: a new one replaces one that may hang since before the machine slept. */
+	/** One request at a time: a new one replaces one that may hang since before the machine slept. */
 	async function ask(want = hadLease ? "keep" : "look", facts) {
 		quiet();
 		const mine = (flight = new AbortController());
@@ -61,7 +61,7 @@ export function keepLease(form) {
 		} catch {} // Unreachable, or a page of somebody between us and the server.
 		clearTimeout(limit);
 		if (flight !== mine) return;
-		// Out of the browser's memory, and somebody else is signed in by now, or nobody: it is not for them to see.
+		// The page comes out of the browser's memory, and another person is signed in by now, or nobody: they must not see it.
 		if (isRestored && (code === 401 || answer?.code === "other-person")) return location.reload();
 		form.hidden = isRestored = false;
 		if (code === 200) hear(answer, sent, want);
@@ -76,7 +76,7 @@ export function keepLease(form) {
 		isHeld = answer.expires_in_ms !== null;
 		hadLease ||= isHeld;
 		if (isHeld) until(answer.expires_in_ms, sent);
-		// What the page itself says, of a mistake or a conflict, stays until there is news.
+		// The page's own message, about a mistake or a conflict, stays until the state changes.
 		if (answer.state !== form.dataset.state) main.dataset.state = form.dataset.state = answer.state;
 		const wasThere = buttons().includes(document.activeElement);
 		for (const button of buttons()) {
@@ -85,7 +85,7 @@ export function keepLease(form) {
 		}
 		show(isHeld && left() <= 0 ? "checking" : answer.mode);
 		if (wasThere && !buttons().some((button) => button === document.activeElement && !button.hidden)) last?.focus();
-		// Said once: nobody wants to hear every minute that they are editing.
+		// Announced once: people need no reminder every minute that they are editing.
 		if (answer.said !== told || (hasSpoken && want !== "look")) say((told = answer.said));
 		hasSpoken = failures = 0;
 		next();
@@ -95,13 +95,13 @@ export function keepLease(form) {
 		// Without a lease there is nothing to keep alive; the page asks again when it becomes visible.
 		if (!isHeld && document.hidden) return;
 		const jitter = heartbeatMs < 30000 ? 0 : Math.random() * 10000 - 5000;
-		// After a reload the farewell of the page before may come later than our first beat: so the second comes soon.
+		// After a reload the release of the previous page may arrive after our first heartbeat: so the second comes soon.
 		const soon = !isHeld ? Infinity : hasBeaten ? left() / 2 : PARTING_MS / 2;
 		hasBeaten = true;
 		timer = setTimeout(ask, Math.max(500, Math.min(+heartbeatMs + jitter, soon)));
 	}
 
-	/** Nothing can be done here any more: it was deleted, a right is gone, somebody else is signed in. */
+	/** Nothing can be done here any more: it was deleted, a permission is gone, another person is signed in. */
 	function close({ detail, code }) {
 		show("lost");
 		main.dataset.state = form.dataset.state = code;
@@ -110,21 +110,21 @@ export function keepLease(form) {
 		timer = setTimeout(ask, heartbeatMs);
 	}
 
-	/** No answer, or none about the form (signed out, database away): a lease lives on, by our clock. */
+	/** No answer, or none about the form (signed out, database unavailable): a lease continues, by our clock. */
 	function doubt(code, want) {
 		const isAlive = left() > 0;
 		const signedOut = code === 401;
 		signIn.hidden = !signedOut;
 		if (isHeld) show(isAlive ? "offline" : "checking");
 		else show(/saved|lost|refused/.test(state) ? state : "free");
-		// One lost beat is nothing to alarm a person with; nor is one about a form in which nothing was typed.
+		// One lost heartbeat need not alarm a person; nor need one of a form in which nothing was typed.
 		const isAlarming = isHeld ? !isAlive || signedOut || failures || !navigator.onLine : hasAsked && (code || failures || !navigator.onLine);
 		if (isAlarming && isHeld) say(!isAlive ? text.textExpired : signedOut ? text.textSignedOut : text.textOffline);
 		else if (isAlarming) say(signedOut ? text.textFreeSignedOut : text.textFree);
 		timer = setTimeout(ask, RETRY_MS[Math.min(failures++, 3)], hadLease ? "keep" : want);
 	}
 
-	/** Asks for the lease. Typing does not wait for the answer, and saving does not need it. */
+	/** Requests the lease. Typing does not wait for the answer, and saving does not need it. */
 	function begin() {
 		hasAsked = true;
 		if (!isHeld && acquire) ask("take");
@@ -166,7 +166,7 @@ export function keepLease(form) {
 		wake();
 	}
 
-	/** Away, asleep or out of time: nobody knows, so the fields of a form with a lease wait for an answer. */
+	/** Away, asleep or expired: the state is unknown, so the fields of a form with a lease wait for an answer. */
 	function wake({ persisted, type } = {}) {
 		if (document.hidden || state === "saving" || state === "leaving") return;
 		if (type === "focus" && Date.now() - answeredAt < SOON_MS) return;
@@ -197,7 +197,7 @@ export function keepLease(form) {
 		wake(event);
 	});
 	addEventListener("pagehide", () => {
-		// After an answer there is nothing to keep, and what was not asked for was not taken. Otherwise a little time is left:
+		// After an answer there is nothing to keep, and without a request nothing was acquired. Otherwise a short time is left:
 		// a reload or Back may come next.
 		if (/lost|saving|leaving|refused|saved/.test(state) || (!isHeld && !hasAsked)) return;
 		quiet();
@@ -225,13 +225,13 @@ export function keepLease(form) {
 			arm();
 			if (!hasAsked) begin();
 		},
-		/** The form is being sent: its fields wait, and it asks nothing meanwhile. */
+		/** The form is being sent: its fields wait, and it sends no heartbeats meanwhile. */
 		pause() {
 			quiet();
 			show("saving");
 			arm();
 		},
-		/** It was not sent after all, or refused: the form goes on, and asks where it stands. */
+		/** It was not sent after all, or refused: the form continues, and asks for its state. */
 		goOn(words, code) {
 			signIn.hidden = code !== 401;
 			show(isHeld ? "held" : "free");
@@ -239,7 +239,7 @@ export function keepLease(form) {
 			if (words) say(words);
 			timer = setTimeout(ask, RETRY_MS[0]);
 		},
-		/** The page is left with an answer in hand. */
+		/** The page is left after an answer. */
 		leave() {
 			quiet();
 			show("leaving");

@@ -1,5 +1,5 @@
-// Sends a form from a page that stays until there is an answer: where to go next. Without a connection, or with a server that is
-// busy, everything is kept and it is tried again. Sending the same form twice saves once: its form_id says so to the server.
+// Sends a form without leaving the page until there is an answer with the next address. Without a connection, or with a busy
+// server, everything is kept and retried. Sending the same form twice saves once: the server recognises its form_id.
 
 import { RETRY_MS, WAIT_MS } from "./lease.js";
 import { near } from "./text.js";
@@ -19,7 +19,7 @@ export function saveFrom(form, lease, text) {
 		}
 	}
 
-	/** Until it is worth another try: after a while, when the connection is back, when the person says so. */
+	/** Until another try makes sense: after a while, when the connection is back, or when the person asks for it. */
 	const pause = (tries, signal) =>
 		new Promise((go) => {
 			const limit = setTimeout(go, RETRY_MS[Math.min(tries, 3)]);
@@ -40,7 +40,7 @@ export function saveFrom(form, lease, text) {
 			const once = new AbortController();
 			const again = () => once.abort();
 			for (const [target, type] of [[check, "click"], [all.signal, "abort"]]) target.addEventListener(type, again, { once: true });
-			// Nobody knows: it may be saved, or on its way. The answer is waited for all the same.
+			// The outcome is unknown: it may be saved, or in flight. Keep waiting for the answer.
 			const slow = setTimeout(() => (lease.say(lease.text.textUnknown), (check.hidden = stop.hidden = false)), WAIT_MS);
 			const answer = await post(url, body, once.signal);
 			clearTimeout(slow);
@@ -51,7 +51,7 @@ export function saveFrom(form, lease, text) {
 				else text.close();
 				return location.assign(answer.next);
 			}
-			// A refusal that another try would not change. The text stays where it is.
+			// A refusal that a retry would not change. The text stays.
 			if (answer.status && !/^(429|502|503|504)$/.test(answer.status)) {
 				said = answer.detail || lease.text.textFailed;
 				code = answer.status;
@@ -68,7 +68,7 @@ export function saveFrom(form, lease, text) {
 	}
 
 	stop.addEventListener("click", () => sending?.abort());
-	// At the window: listeners of the application that cancel the submit run first.
+	// On the window: listeners of the application that cancel the submit run first.
 	addEventListener("submit", (event) => {
 		if (event.target !== form || event.defaultPrevented) return;
 		event.preventDefault();

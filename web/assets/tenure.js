@@ -1,4 +1,4 @@
-// What pages with forms need: text.js keeps what was typed, lease.js says where the form stands, save.js sends it.
+// The scripts of pages with forms: text.js keeps the typed text, lease.js tracks the state of the form, save.js sends it.
 
 import { keepLease } from "./lease.js";
 import { saveFrom } from "./save.js";
@@ -9,13 +9,13 @@ const all = (selector) => [...document.querySelectorAll(selector)];
 for (const form of all("form[data-tenure-form]")) {
 	let lease;
 	const formId = () => form.elements.form_id.value;
-	// A page about a form has none of its text in fields: the drafts of that form are what it is about.
+	// A page about a form without its text in fields: it is about the drafts of that form.
 	const text = form.dataset.restore
 		? keepText(form, () => lease?.begin())
 		: { done: () => forget(formId()), drop: () => drop(formId()), close() {} };
 	lease = keepLease(form);
 	saveFrom(form, lease, text);
-	// Leaving without saving, or taking what the others have: the text is dropped, and can be brought back for a while.
+	// Leaving without saving, or taking the others' changes: the draft is dropped, and can be restored for a while.
 	for (const way of all("[data-tenure-drop]"))
 		way.addEventListener(way.tagName === "FORM" ? "submit" : "click", () => {
 			lease.leave();
@@ -23,7 +23,7 @@ for (const form of all("form[data-tenure-form]")) {
 		});
 }
 
-// Signing out erases the drafts when the page is left: a person who stays, asked by the browser, has lost nothing.
+// Signing out erases the drafts when the page is left: a person who stays, when the browser asks, has lost nothing.
 let isLeaving = false;
 for (const form of all("form[data-tenure-erase]")) form.addEventListener("submit", () => (isLeaving = true));
 addEventListener("input", () => (isLeaving = false));

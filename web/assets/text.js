@@ -1,11 +1,11 @@
-// A form's text, and the one rule about it: text travels only with the version and the person it was typed for.
+// A form's text, and its one rule: text travels only with the version and the person for which it was typed.
 //
-// A draft says for whom, for which form and on which version it was typed, what the fields were then, and what was typed.
-// It goes back into the fields only where person, form and version are the same. Typed on another version it is sent to
-// the server, which shows it beside what was saved meanwhile. What the browser itself puts into fields is taken out again.
+// A draft contains its person, its form and its version, the earlier values of the fields, and the typed text.
+// It is restored into the fields only if person, form and version are the same. For another version it is sent to
+// the server, which shows it beside the changes since. Text that the browser itself restores is removed again.
 //
-// Drafts live in localStorage, so they survive a crash and a closed tab. They go when the form was saved, on signing out,
-// and after a day. One that was dropped can be brought back for ten minutes.
+// Drafts are in localStorage, so they survive a crash and a closed tab. They are deleted when the form was saved, at sign-out,
+// and after a day. A dropped one can be restored for ten minutes.
 
 const KEY = "tenure draft ";
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -22,7 +22,7 @@ const isTick = ({ type }) => /checkbox|radio/.test(type);
 const chosen = (field, is) => Array.from(field.options, (option) => option[is] && option.value).filter((value) => value !== false);
 const now = (field) => (field.options ? chosen(field, "selected") : isTick(field) ? field.checked : field.value);
 
-/** What the aggregate has: what the page was drawn with, unless it was drawn with text (then data-base says). */
+/** The aggregate's value: the rendered value, unless the page was rendered with other text (then data-base has it). */
 function base(field) {
 	if ("base" in field.dataset) return isTick(field) ? field.dataset.base === "true" : field.dataset.base;
 	return field.options ? chosen(field, "defaultSelected") : isTick(field) ? field.defaultChecked : field.defaultValue;
@@ -34,7 +34,7 @@ function read(form, of) {
 	return values;
 }
 
-/** Puts values into fields, name by name; names that the form does not have are left out. */
+/** Puts values into fields, by name; names that the form does not have are ignored. */
 export function write(form, values) {
 	const rest = structuredClone(values);
 	for (const field of fields(form)) {
@@ -47,7 +47,7 @@ export function write(form, values) {
 
 export const values = (form) => read(form, now);
 
-/** What was typed: only the fields that differ from what the aggregate has. */
+/** The typed text: only the fields that differ from the aggregate. */
 export function typed(form) {
 	const [before, after] = [read(form, base), read(form, now)];
 	const changed = Object.entries(after).filter(([name, value]) => `${value}` !== `${before[name]}`);
@@ -75,7 +75,7 @@ function drafts() {
 	return found;
 }
 
-// Not a secret, only a key that no other page has.
+// Not a secret, only a unique key of this page.
 const fresh = () => `${KEY}${Date.now().toString(36)}-${Math.random().toString(36).slice(2)}`;
 
 const remove = ({ key }) => store(() => localStorage.removeItem(key));
@@ -94,7 +94,7 @@ export function forget(formId) {
 	for (const draft of drafts()) if (draft.form_id === formId) remove(draft);
 }
 
-/** The drafts of a form, once its text was dropped: they can be brought back for a while. */
+/** The drafts of a form whose text was dropped: they can be restored for a while. */
 export function drop(formId) {
 	for (const draft of drafts()) if (draft.form_id === formId) put({ ...draft, dropped: Date.now() });
 }
@@ -109,7 +109,7 @@ export function keepText(form, onWrite) {
 	const touched = new Set();
 	let timer, offer, closed;
 
-	/** The browser restores fields by itself, on whatever version the page has now: only what a person typed here stays. */
+	/** The browser restores fields by itself, on any version of the page: only text that a person typed here stays. */
 	function settle() {
 		const drawn = (field) => (field.options ? chosen(field, "defaultSelected") : isTick(field) ? field.defaultChecked : field.defaultValue);
 		const own = fields(form).filter((field) => !touched.has(field) && `${now(field)}` !== `${drawn(field)}`);
@@ -147,12 +147,12 @@ export function keepText(form, onWrite) {
 
 	const isOfNow = (draft) => draft.version === version.value;
 	const isShown = (draft) => Object.entries(draft.typed).every(([name, value]) => `${value}` === `${values(form)[name]}`);
-	/** Whether there is a field for everything that was typed: rows may have been added to the form then. */
+	/** Whether there is a field for all of the typed text: rows may have been added to the form then. */
 	const fits = (draft) =>
 		isOfNow(draft) && Object.entries(draft.typed).every(([name, value]) => value.length === values(form)[name]?.length);
 
 	function fill(draft) {
-		// What was typed here meanwhile is not lost for it: it is on offer in turn, also after this form was saved.
+		// Text that was typed here meanwhile is not lost: it is offered in turn, also after this form was saved.
 		const other = typed(form);
 		if (other) put({ ...draftOf(other), key: fresh(), form_id: "" });
 		write(form, draft.typed);
@@ -164,7 +164,7 @@ export function keepText(form, onWrite) {
 		onWrite?.();
 	}
 
-	/** Typed on another version: the server shows it beside what there is now. */
+	/** Typed on another version: the server shows it beside the current one. */
 	function send(draft) {
 		const post = Object.assign(document.createElement("form"), { method: "post", hidden: true });
 		post.setAttribute("action", restore);
@@ -173,7 +173,7 @@ export function keepText(form, onWrite) {
 		for (const [name, list] of Object.entries(all))
 			for (const value of list) if (value !== false) add(name, value === true ? "on" : value);
 		for (const { name, value } of [csrf, lid]) add(name, value);
-		// Which form it was typed in, and in which it goes on.
+		// The form in which it was typed, and the form in which it continues.
 		add("form_id", draft.form_id || form_id.value);
 		add("next-form", form_id.value);
 		add("version", draft.version);
@@ -182,7 +182,7 @@ export function keepText(form, onWrite) {
 		save();
 		closed = true;
 		document.body.append(post);
-		// The draft stays until the page that comes next has the text in its fields.
+		// The draft stays until the next page has the text in its fields.
 		post.submit();
 	}
 
@@ -194,7 +194,7 @@ export function keepText(form, onWrite) {
 	}
 
 	function discard() {
-		// What was put back is taken out again; what was typed besides stays.
+		// The restored text is removed again; other typed text stays.
 		const before = read(form, base);
 		if (values(form) && isShown(offer)) write(form, Object.fromEntries(Object.keys(offer.typed).map((name) => [name, before[name]])));
 		offer = { ...offer, dropped: Date.now() };
@@ -208,7 +208,7 @@ export function keepText(form, onWrite) {
 		store(() => (sessionStorage[`tenure page ${form_key}`] = key));
 		save();
 		const mine = drafts().filter((draft) => draft.person === person && draft.form === form_key && draft.key !== key);
-		// In the fields already: the page brought it back, or it was saved.
+		// In the fields already: the page restored it, or it was saved.
 		for (const draft of mine.filter(isShown)) remove(draft);
 		const open = mine.filter((draft) => !isShown(draft));
 		offer = open.find((draft) => !draft.dropped) ?? open[0];
@@ -234,13 +234,13 @@ export function keepText(form, onWrite) {
 	look();
 
 	return {
-		/** It was saved, or left: there is nothing to keep any more. */
+		/** It was saved, or left: nothing is to be kept any more. */
 		done() {
 			closed = true;
 			forget(form_id.value);
 			remove({ key });
 		},
-		/** The page is left with an answer in hand: the next page has the text. */
+		/** The page is left after an answer: the next page has the text. */
 		close: save,
 		drop() {
 			save();

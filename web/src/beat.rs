@@ -1,28 +1,28 @@
-//! The heartbeat of an open form: it keeps the lease alive, and its answer says where the form stands.
+//! The heartbeat of an open form: it keeps the lease alive, and its response contains the state of the form.
 //!
-//! The application has one address per form. Its handler says who may, and which aggregate it is; [`Beat`] does the rest, so no
-//! request names a key, and nobody locks what they may not change.
+//! The application has one address per form. Its handler checks the permission and names the aggregate; [`Beat`] does the
+//! rest. So no request names a key, and nobody can lock an aggregate that they may not change.
 //!
 //! | field of the `POST` | |
 //! |---|---|
-//! | `want` | `keep` the lease alive; `take` it, with the first change; `look`, where there is none (any more) |
-//! | `lid`, `form_id`, `version` | the form's hidden fields; `version` is `none` for what was not there when it was opened |
-//! | `person` | for whom the page was drawn |
-//! | `idle_ms` | how long ago the person last did something there, see [`tenure::lease::Heartbeat`] |
-//! | `csrf` | with `take`: a lock id that holds nothing yet proves nothing |
+//! | `want` | `keep` the lease alive; `take` it, with the first change; `look`, if there is none (any more) |
+//! | `lid`, `form_id`, `version` | the form's hidden fields; `version` is `none` if the aggregate did not exist when the form was opened |
+//! | `person` | the person for whom the page was rendered |
+//! | `idle_ms` | the time since the person's last input there, see [`tenure::lease::Heartbeat`] |
+//! | `csrf` | with `take`: a lock id without a lease is no proof |
 //! | `instead_of` | with `take`: the generation of the person's own lease elsewhere, which ends here |
 //!
-//! | the answer | |
+//! | the response | |
 //! |---|---|
 //! | 200, [`Told`] | the [verdict](crate::verdict), in the application's words |
 //! | 401 `session-expired` | nobody is signed in; the lease lives on |
 //! | 409 `other-person` | somebody else is signed in now |
 //! | 403 `csrf-failed`, 400 `bad-form` | |
 //! | 404 `not-found` | the aggregate was deleted |
-//! | 503 | the database did not answer; the same may be sent again |
+//! | 503 | the database did not answer; the same request may be repeated |
 //!
-//! A lease that has run out goes on by itself, with `keep`, where nobody took the lock and nothing was saved since: see
-//! [`LockManager::resume`]. What was not there when the form was opened has no version to go on by.
+//! With `keep`, an expired lease is resumed if nobody acquired the lock and nothing was saved since: see
+//! [`LockManager::resume`]. An aggregate that did not exist when the form was opened has no version to resume with.
 //!
 //! ```
 //! use axum::extract::{Path, State};
@@ -79,14 +79,14 @@ use crate::leases::PARTING_GRACE;
 use crate::problem::Problem;
 use crate::verdict::{Facts, Mine, Moved};
 
-/// The reason that a person's own lease is given when they go on in another tab. A code, not a text: pages say it in the
+/// The reason of the end of a person's own lease when they continue in another tab. A code, not a text: pages show it in the
 /// reader's language.
 pub const MOVED_HERE: &str = "moved-here";
 
-/// After this time without input nobody is in front of the form: a lease that reached its idle limit stays ended.
+/// After this time without input nobody is at the form: a lease that reached its idle limit stays ended.
 const PRESENT: Duration = Duration::from_secs(30);
 
-/// What an open form sends, from somebody who is signed in.
+/// The request of an open form of a signed-in person.
 pub struct Beat<A> {
     owner: Owner,
     id: LockId,
@@ -164,37 +164,37 @@ impl<S: Send + Sync> FromRequestParts<S> for OfSession {
 }
 
 impl<A> Beat<A> {
-    /// Who is signed in, and for whom the page was drawn: the same person.
+    /// The signed-in person, for whom the page was rendered.
     pub fn owner(&self) -> &Owner {
         &self.owner
     }
 
-    /// Which form it is.
+    /// The id of the form.
     pub fn form(&self) -> FormId {
         self.form
     }
 
-    /// Whether it asks for the lock, so that an application can limit how many one person takes.
+    /// Whether it requests the lock, so that an application can limit the rate per person.
     pub fn takes_a_lock(&self) -> bool {
         self.want == Want::Take
     }
 }
 
 impl<A: Aggregate> Beat<A> {
-    /// Does what the form wants with its lease, then looks at the aggregate: the facts for [`decide`](crate::verdict::decide).
-    /// Whether this person may change this aggregate, the caller has decided, and whether this form was saved the caller
-    /// knows ([`Facts::saved`]).
+    /// Performs the form's request on its lease, then reads the aggregate: the facts for [`decide`](crate::verdict::decide).
+    /// The caller has already decided whether this person may change this aggregate, and knows whether this form was saved
+    /// ([`Facts::saved`]).
     ///
-    /// A form that `needs_lease` cannot be saved without one. Another one is decided by its version, if it never had a
-    /// lease, gave it back, or its lock keeps nobody out. `frozen` says why an aggregate in this state is not changed any
+    /// A form that `needs_lease` cannot be saved without one. Any other form is decided by its version, if it never had a
+    /// lease, released it, or its lock excludes nobody. `frozen` returns why an aggregate in this state cannot be changed any
     /// more, if so.
     ///
-    /// A lock is taken only on the version that the form was opened on: text for an older one has to be compared when it is
-    /// saved, and would meanwhile keep out those whose text fits. Asking again gives the same lease. The person's own lease
-    /// of a page that was left a moment ago is in nobody's way.
+    /// A lock is granted only for the version with which the form was opened: text for an older one has to be compared when it is
+    /// saved, and would meanwhile block people whose text is current. A repeated request returns the same lease. The person's own
+    /// lease of a page that was left a moment ago blocks nobody.
     ///
     /// # Errors
-    /// 404 where the aggregate was deleted; 400 for the version of another one; 429 at a limit; 503 when the database did
+    /// 404 if the aggregate was deleted; 400 for the version of another one; 429 at a limit; 503 if the database did
     /// not answer.
     pub async fn facts<F>(
         &self,
@@ -237,7 +237,7 @@ impl<A: Aggregate> Beat<A> {
         Ok(Facts { frozen, mine, others, moved, saved: false, exclusive })
     }
 
-    /// A form that only looks may have had a lease, whose end is reported again; or it has one whose answer was lost.
+    /// A form that only checks may have had a lease, whose end is reported again; or it has one whose response was lost.
     async fn look(&self, locks: &LockManager, key: &LockKey) -> Result<Mine, Problem> {
         match locks.check_lock(&self.id).await {
             Ok(lease) => Ok(alive(&lease, key)),
@@ -263,7 +263,7 @@ impl<A: Aggregate> Beat<A> {
             match locks.resume(aggregates, id, &self.id, seen).await {
                 Ok(lease) => return Ok(Mine::Resumed(Holder::clone(lease.holder()))),
                 Err(Error::Database(error)) => return Err(error.into()),
-                // Somebody holds it, or has saved: the facts that come next tell.
+                // Another person holds it, or has saved: the facts collected next contain that.
                 Err(_) => {}
             }
         }
@@ -282,7 +282,7 @@ impl<A: Aggregate> Beat<A> {
                 match taken {
                     Ok(lease) => lease,
                     Err(TakeOverError::Database(error)) => return Err(error.into()),
-                    // Somebody was quicker, and is named by the facts that come next.
+                    // Another request won the race; the facts collected next name its owner.
                     Err(_) => return self.look(locks, &key).await,
                 }
             }
@@ -292,7 +292,7 @@ impl<A: Aggregate> Beat<A> {
             Err(LockError::LockIdUsed(ended)) => return Ok(Mine::Ended(ended)),
             Err(error) => return Err(error.into()),
         };
-        // Compared under the lock: from here on nobody saves but who holds it.
+        // Compared under the lock: from here on only its holder can save.
         let Some(seen) = self.seen else {
             if aggregates.get(id).await?.is_none() {
                 return Ok(Mine::Alive(Holder::clone(lease.holder())));
@@ -320,7 +320,7 @@ impl<A: Aggregate> Beat<A> {
     }
 }
 
-/// A lease that is alive; of another aggregate it is none here.
+/// A live lease; a lease of another aggregate counts as none here.
 fn alive(lease: &Lease, key: &LockKey) -> Mine {
     if lease.holder().key == *key {
         return Mine::Alive(Holder::clone(lease.holder()));

@@ -1,10 +1,10 @@
-//! A secret of one browser, from which the tokens of its forms and the lock ids of its leases are made.
+//! A secret of one browser, from which the tokens of its forms and the lock ids of its leases are derived.
 //!
-//! It lives in a cookie that scripts cannot read, and nowhere else: the server keeps nothing. So a GET can draw the form of a
-//! lease that an earlier POST took, without the lock id in an address or a session; a form that was opened before its owner
-//! signed in again is still theirs; and reading a page writes nothing.
+//! It is stored in a cookie that scripts cannot read, and nowhere else: the server stores nothing. So a GET can render the
+//! form of a lease that an earlier POST acquired, without the lock id in an address or a session; a form that was opened
+//! before its owner signed in again still belongs to them; and reading a page writes nothing.
 //!
-//! It tells nobody who somebody is. It must be out of reach of other sites and of scripts: `HttpOnly`, `SameSite=Lax`,
+//! It identifies no person. It must be out of reach of other sites and of scripts: `HttpOnly`, `SameSite=Lax`,
 //! and over HTTPS `Secure` with the prefix `__Host-`, so that no other host can plant one.
 
 use std::fmt;
@@ -21,50 +21,50 @@ use crate::form_id::FormId;
 pub struct BrowserKey([u8; 32]);
 
 impl BrowserKey {
-    /// A new one, from the operating system's random source.
+    /// A new key, from the operating system's random source.
     ///
     /// # Panics
-    /// When the operating system has no randomness to give.
+    /// If the operating system provides no randomness.
     pub fn random() -> Self {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
         BrowserKey(bytes)
     }
 
-    /// The one in a cookie; `None` for what is none.
+    /// Parses a cookie; `None` if it is invalid.
     pub fn from_cookie(text: &str) -> Option<Self> {
         crate::hex(text).map(BrowserKey)
     }
 
-    /// Its text, 64 hexadecimal digits, for the cookie. For nothing else.
+    /// Its text, 64 hexadecimal digits, only for the cookie.
     pub fn reveal(&self) -> String {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The token of this browser's forms, for this person or for nobody. Signing in again changes nothing about it, so a form
-    /// that was open meanwhile is accepted; somebody else has another.
+    /// The CSRF token of this browser's forms, for this person or for nobody. Signing in again does not change it, so a form
+    /// that was open meanwhile is accepted; another person has another token.
     pub fn csrf(&self, owner_id: Option<&str>) -> CsrfToken {
         let made = self.made("csrf", owner_id.is_some(), owner_id.unwrap_or_default(), &[]);
         CsrfToken::from_session(made.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// The lock id of a form that this person opened in this browser: the same whenever it is asked for, so that reloading,
-    /// Back and a second window find the lease that the form has.
+    /// The lock id of a form that this person opened in this browser: always the same, so that a reload,
+    /// Back and a second window find the form's lease.
     pub fn lock_id(&self, owner_id: &str, form: FormId) -> LockId {
         let mut bytes = self.made("lock id", true, owner_id, form.bytes());
-        // In front, as in every lock id, the time at which it was made: `LockId` says what for.
+        // It begins with the creation time, like every lock id: see `LockId`.
         bytes[..form.time().len()].copy_from_slice(form.time());
         let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         text.parse().expect("32 bytes in hexadecimal digits are a lock id")
     }
 
-    /// A name of this browser that is good for this person only, 64 hexadecimal digits: so that an application can know again
-    /// in which browsers somebody has signed in. It tells nothing of the key, and nobody else has the same.
+    /// A pseudonym of this browser, valid for this person only, 64 hexadecimal digits, so that an application can recognise
+    /// the browsers in which somebody has signed in. It reveals nothing about the key, and differs for every person.
     pub fn known_as(&self, owner_id: &str) -> String {
         self.made("known as", true, owner_id, &[]).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// HMAC-SHA-256 over what it is for, who it is for (the length keeps them apart), and which one.
+    /// HMAC-SHA-256 over the purpose, the person (length-prefixed to separate them), and the item.
     fn made(&self, purpose: &str, signed_in: bool, owner_id: &str, which: &[u8]) -> [u8; 32] {
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes keys of any length");
         mac.update(purpose.as_bytes());

@@ -1,7 +1,7 @@
-//! No unsafe request without the token that was put into the page.
+//! CSRF protection: an unsafe request needs the token from the page.
 //!
-//! The application keeps one [`CsrfToken`] per session and puts it into the extensions of each request (a middleware of
-//! three lines); pages print it into a hidden field `csrf`. The field is in the body, because a beacon can set no header.
+//! The application has one [`CsrfToken`] per session and puts it into the extensions of each request (a middleware of
+//! three lines); pages print it into a hidden field `csrf`. The field is in the body, because a beacon cannot set headers.
 
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
@@ -18,22 +18,22 @@ use crate::problem::Problem;
 pub struct CsrfToken(String);
 
 impl CsrfToken {
-    /// A new one, from the operating system's random source.
+    /// A new token, from the operating system's random source.
     ///
     /// # Panics
-    /// When the operating system has no randomness to give.
+    /// If the operating system provides no randomness.
     pub fn random() -> Self {
         let mut bytes = [0_u8; 32];
         getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
         CsrfToken(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// The token that a session has kept as text.
+    /// The token that a session stored as text.
     pub fn from_session(text: String) -> Self {
         CsrfToken(text)
     }
 
-    /// Whether that is the token, in a time that does not tell how much of it was right.
+    /// Whether this is the token, compared in constant time.
     pub(crate) fn admits(&self, shown: &str) -> bool {
         self.0.as_bytes().ct_eq(shown.as_bytes()).into()
     }
@@ -60,27 +60,27 @@ impl<S: Send + Sync> FromRequestParts<S> for CsrfToken {
     }
 }
 
-/// A form whose field `csrf` was right.
+/// A form with the right `csrf` field.
 #[derive(Debug)]
 pub struct CsrfForm<T>(pub T);
 
-/// Why a form was not accepted.
+/// Why a form was refused.
 #[derive(Debug)]
 pub enum CsrfRejection {
     /// The request has no session to compare with.
     NoSession,
     /// The field `csrf` is missing.
     Missing,
-    /// The field `csrf` is that of another session.
+    /// The field `csrf` belongs to another session.
     Wrong,
-    /// The body could not be read: too long, or cut off.
+    /// The body could not be read: too long, or interrupted.
     Body(BytesRejection),
-    /// The body is no form, or a field is missing or of another type.
+    /// The body is not a form, or a field is missing or of another type.
     Form(String),
 }
 
 impl CsrfRejection {
-    /// The HTTP status that says it.
+    /// The HTTP status.
     pub fn status(&self) -> u16 {
         match self {
             CsrfRejection::NoSession | CsrfRejection::Missing | CsrfRejection::Wrong => 403,

@@ -1,26 +1,26 @@
-//! The id of a form that was opened: it names the form in addresses, and makes sending it twice the same as sending it once.
+//! The id of an opened form: it identifies the form in addresses, and makes sending it idempotent.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::SystemTime;
 
-/// How many bytes in front tell when it was made, in milliseconds since 1970.
+/// Number of leading bytes with the creation time, in milliseconds since 1970.
 const TIME: usize = 6;
 
-/// One form that somebody opened: 10 random bytes behind the moment in which it was made. It is no secret, and may stand in
-/// an address: it is worth something only together with the browser's own [key](crate::browser_key::BrowserKey), and with
-/// who is signed in.
+/// The id of an opened form: the creation time, then 10 random bytes. It is no secret, and may be part of
+/// an address: it is useful only together with the browser's own [key](crate::browser_key::BrowserKey), and
+/// the signed-in person.
 ///
 /// The form carries it as the hidden field `form_id`. An application writes it in the transaction of the save (see
-/// [`Update::also`](tenure::unit_of_work::Update::also)); when the same form comes again, the first save is the answer.
+/// [`Update::also`](tenure::unit_of_work::Update::also)); if the same form is sent again, the first save is the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FormId([u8; 16]);
 
 impl FormId {
-    /// A new one, from the operating system's random source.
+    /// A new id, from the operating system's random source.
     ///
     /// # Panics
-    /// When the operating system has no randomness to give.
+    /// If the operating system provides no randomness.
     pub fn random() -> Self {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
@@ -34,7 +34,7 @@ impl FormId {
         &self.0
     }
 
-    /// When it was made, as lock ids have it in front.
+    /// Its creation time, in the format that lock ids begin with.
     pub(crate) fn time(&self) -> &[u8] {
         &self.0[..TIME]
     }
@@ -47,7 +47,7 @@ impl fmt::Display for FormId {
     }
 }
 
-/// Reads what `Display` writes.
+/// Parses the output of `Display`.
 impl FromStr for FormId {
     type Err = InvalidFormId;
 
@@ -56,7 +56,7 @@ impl FromStr for FormId {
     }
 }
 
-/// Not the text of a form id.
+/// The text is not a form id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvalidFormId;
 

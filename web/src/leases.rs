@@ -1,14 +1,14 @@
-//! What an open form needs besides its [heartbeat](crate::beat): the way out, and the scripts.
+//! Endpoints of an open form besides its [heartbeat](crate::beat): the release, and the scripts.
 //!
 //! | request | answer |
 //! |---|---|
-//! | `POST /release` `lid, mode` | 204, also when the lease had ended; `mode=parting` leaves it 10 s for a reload |
+//! | `POST /release` `lid, mode` | 204, also if the lease had ended; `mode=parting` leaves it 10 s for a reload |
 //! | `GET` [`scripts`] | the scripts |
 //!
-//! Bodies are `application/x-www-form-urlencoded`, so that a beacon can send them. Who is signed in comes from the request's
-//! extensions, as an [`Owner`]; nobody ends a lease of somebody else. The request carries no token of the session: the lock
-//! id is a secret that only the page itself can send. And what a browser says comes from another site is refused with 403, here and
-//! not only where the application has put a `CsrfLayer` before it.
+//! Bodies are `application/x-www-form-urlencoded`, so that a beacon can send them. The signed-in person comes from the request's
+//! extensions, as an [`Owner`]; nobody can end a lease of somebody else. The request carries no CSRF token, because the lock
+//! id is a secret that only the page itself can send. In addition, a request that the browser marks as cross-site is
+//! refused with 403, here and not only by a `CsrfLayer` of the application.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ use crate::problem::Problem;
 /// How long a lease outlives the page that held it: enough to reload, or to come back with the Back button.
 pub const PARTING_GRACE: Duration = Duration::from_secs(10);
 
-/// The scripts: one that a page loads, and those that it imports.
+/// The scripts: the one that a page loads, and those that it imports.
 const SCRIPTS: [(&str, &str); 4] = [
     ("tenure.js", include_str!("../assets/tenure.js")),
     ("text.js", include_str!("../assets/text.js")),
@@ -37,7 +37,7 @@ const SCRIPTS: [(&str, &str); 4] = [
     ("save.js", include_str!("../assets/save.js")),
 ];
 
-/// The way out, to be nested under a path of the application's choice.
+/// The release endpoint, to be nested under a path of the application's choice.
 pub fn router<S: Clone + Send + Sync + 'static>(locks: LockManager) -> Router<S> {
     let from_elsewhere = |_: ProtectionError| {
         let detail = "The browser says that another site sent this. Nothing was done.";
@@ -47,8 +47,8 @@ pub fn router<S: Clone + Send + Sync + 'static>(locks: LockManager) -> Router<S>
     Router::new().route("/release", post(release)).layer(from_here).with_state(locks)
 }
 
-/// The scripts, under this path (`/tenure`: then pages load `/tenure/tenure.js`). Apart from the other routes, because they
-/// need no session, and nobody should read one from a database to serve a file.
+/// The scripts, under this path (`/tenure`: then pages load `/tenure/tenure.js`). Separate from the other routes, because they
+/// need no session, and serving a file should not read one from a database.
 pub fn scripts<S: Clone + Send + Sync + 'static>(path: &str) -> Router<S> {
     SCRIPTS.iter().fold(Router::new(), |router, (name, text)| {
         let headers = [(CONTENT_TYPE, "text/javascript; charset=utf-8"), (CACHE_CONTROL, "no-cache")];
@@ -63,14 +63,14 @@ struct Farewell {
     mode: Mode,
 }
 
-/// How a page says good-bye.
+/// How a page is left.
 #[derive(Deserialize, Default, PartialEq)]
 #[serde(rename_all = "lowercase")]
 enum Mode {
     /// For good.
     #[default]
     Final,
-    /// Maybe it is only being reloaded.
+    /// Perhaps only for a reload.
     Parting,
 }
 
@@ -85,7 +85,7 @@ async fn release(
     let Form(Farewell { lid, mode }) = form.map_err(|rejection| {
         Problem::new(rejection.status().as_u16(), "bad-form", "Refused").detail(rejection.body_text())
     })?;
-    // Nobody reads the answer to a beacon, and a lease that is gone is what it wanted.
+    // Nobody reads the response to a beacon, and an ended lease is its goal.
     let Ok(id) = lid.parse::<LockId>() else { return Ok(StatusCode::NO_CONTENT.into_response()) };
     let locks = locks.acting_for(&owner);
     let ended = match mode {

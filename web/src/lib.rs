@@ -1,16 +1,16 @@
-//! The web kit of tenure, for axum: what a form that holds a lease, or carries a version, needs from the server.
+//! The web kit of tenure, for axum: the server side of a form that holds a lease or carries a version.
 //!
 //! - [`beat`]: the heartbeat of an open form, and the lock with its first change;
 //! - [`verdict`]: what may be done now and who holds the lock, decided once for lists, pages, forms and heartbeats;
-//! - [`leases`]: the way out, and the scripts that pages load;
-//! - [`sent`]: the answer to a form, for browsers and for the page's script alike;
-//! - [`browser_key`], [`form_id`]: pages with an address of their own, without a lock id in it;
-//! - [`problem`]: refusals as RFC 9457 problem details, with the actions that are left;
-//! - [`versions`]: `ETag` and `If-Match`, for whoever saves by request instead of by form;
-//! - [`csrf`]: no unsafe request without the page's own token. Put `tower_http::csrf::CsrfLayer` before it, which refuses
-//!   what browsers say comes from another site.
+//! - [`leases`]: the release of a lease, and the scripts that pages load;
+//! - [`sent`]: the response to a form, for browsers and for the page's script;
+//! - [`browser_key`], [`form_id`]: pages with their own address, without a lock id in it;
+//! - [`problem`]: refusals as RFC 9457 problem details, with the possible next actions;
+//! - [`versions`]: `ETag` and `If-Match`, for clients that save by request instead of by form;
+//! - [`csrf`]: an unsafe request needs the page's own token. Put `tower_http::csrf::CsrfLayer` before it, which refuses
+//!   requests that browsers mark as cross-site.
 //!
-//! A GET never takes a lock. Lock ids travel in request bodies only, never in URLs.
+//! A GET never acquires a lock. Lock ids travel in request bodies only, never in URLs.
 //!
 //! # The page's side
 //!
@@ -27,7 +27,7 @@ pub mod sent;
 pub mod verdict;
 pub mod versions;
 
-/// Bytes from twice as many hexadecimal digits.
+/// Parses bytes from twice as many hexadecimal digits.
 fn hex<const N: usize>(text: &str) -> Option<[u8; N]> {
     if text.len() != 2 * N || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;

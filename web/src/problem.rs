@@ -1,4 +1,4 @@
-//! Refusals that explain themselves: RFC 9457 problem details with a stable `code` and the actions that are left.
+//! Refusals as RFC 9457 problem details, with a stable `code` and the possible next actions.
 
 mod of_error;
 mod status;
@@ -14,7 +14,7 @@ use tenure::lease::Holder;
 
 pub use status::status;
 
-/// A refusal. It answers a request as `application/problem+json`.
+/// A refusal. As a response it is `application/problem+json`.
 #[derive(Debug, Clone)]
 pub struct Problem {
     status: StatusCode,
@@ -23,7 +23,7 @@ pub struct Problem {
     members: Members,
 }
 
-/// What a problem says beyond the standard members.
+/// Extension members of a problem.
 #[derive(Debug, Clone, Default, Serialize)]
 struct Members {
     code: &'static str,
@@ -36,13 +36,13 @@ struct Members {
     actions: Vec<Action>,
 }
 
-/// Somebody, by the name others are shown.
+/// A person, by the name that others see.
 #[derive(Debug, Clone, Serialize)]
 struct Person {
     name: String,
 }
 
-/// Who holds the lock now.
+/// The present holder of the lock.
 #[derive(Debug, Clone, Serialize)]
 struct HeldNow {
     owner: Person,
@@ -50,10 +50,10 @@ struct HeldNow {
     expires_in_ms: u64,
 }
 
-/// Something the person can do next. Pages draw their buttons from these.
+/// A possible next action of the person. Pages render their buttons from these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Action {
-    /// What it is: `lock-again`, `wait`, `sign-in`, `retry`, `reload`.
+    /// Its name: `lock-again`, `wait`, `sign-in`, `retry`, `reload`.
     pub rel: &'static str,
 }
 
@@ -69,13 +69,13 @@ impl Problem {
         }
     }
 
-    /// Says what happened, to what, and what to do next.
+    /// Sets what happened, to what, and what to do next.
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = detail.into();
         self
     }
 
-    /// Adds something the person can do next.
+    /// Adds a possible next action.
     pub fn action(mut self, rel: &'static str) -> Self {
         self.members.actions.push(Action { rel });
         self
@@ -86,7 +86,7 @@ impl Problem {
         self.status
     }
 
-    /// What a person reads first, in English. (Pages in other languages have words of their own for each [`ErrorCode`](tenure::error::ErrorCode).)
+    /// Its title in English. (Pages in other languages have their own titles for each [`ErrorCode`](tenure::error::ErrorCode).)
     pub fn title(&self) -> &str {
         &self.title
     }

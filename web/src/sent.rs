@@ -1,8 +1,8 @@
-//! The answer to a form: where to go next, for browsers and for the page's script alike.
+//! The response to a form: the next address, for browsers and for the page's script.
 //!
-//! A form that the browser sends is answered with 303 See Other, also when it was refused: so every page has an address, and
-//! Back, Forward and reload send nothing again. The page's script sends the same form with `Accept: application/json`, while
-//! the page stays; it gets the same address, and leaves only with that answer.
+//! The response to a form that the browser sends is 303 See Other, also if it was refused: so every page has an address, and
+//! Back, Forward and reload send nothing again. The page's script sends the same form with `Accept: application/json`, without
+//! leaving the page; it gets the same address in the response, and only then leaves.
 
 use axum::Json;
 use axum::http::header::{ACCEPT, LOCATION};
@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-/// Whether the page's script asks, and not the browser.
+/// Whether the request comes from the page's script, and not from the browser.
 pub fn is_script(headers: &HeaderMap) -> bool {
     headers
         .get(ACCEPT)
@@ -18,27 +18,27 @@ pub fn is_script(headers: &HeaderMap) -> bool {
         .is_some_and(|accept| accept.contains("application/json"))
 }
 
-/// Where to go after a form.
+/// The address after a form.
 #[derive(Debug, Clone, Serialize)]
 pub struct Sent {
     /// The address of the next page.
     pub next: String,
-    /// Whether the form was saved or left for good: then what was typed is not kept any longer.
+    /// Whether the form was saved or left for good: then its draft is deleted.
     pub done: bool,
 }
 
 impl Sent {
-    /// The form did what it was for.
+    /// The form succeeded.
     pub fn done(next: impl Into<String>) -> Self {
         Sent { next: next.into(), done: true }
     }
 
-    /// It did not: the next page says why, and has what was typed.
+    /// The form was refused: the next page says why, and contains the typed text.
     pub fn refused(next: impl Into<String>) -> Self {
         Sent { next: next.into(), done: false }
     }
 
-    /// As the one who sent it expects it: see [`is_script`].
+    /// As the sender expects it: see [`is_script`].
     pub fn answer(self, to_script: bool) -> Response {
         if to_script {
             return Json(self).into_response();

@@ -1,7 +1,7 @@
-//! What may be done with an aggregate now, and in whose way it is: decided in one place, from facts. No I/O here.
+//! What may be done with an aggregate now, and whom it blocks: decided in one place, from facts. No I/O here.
 //!
-//! Lists, pages, buttons, open forms and their heartbeats all ask [`decide`], so no two of them contradict each other. It
-//! decides what people are told; whether a save goes through is decided by the save itself, in its transaction, by the same
+//! Lists, pages, buttons, open forms and their heartbeats all call [`decide`], so no two of them contradict each other. It
+//! decides what people see; the save itself decides in its transaction whether it succeeds, by the same
 //! rules.
 
 use tenure::{
@@ -12,31 +12,31 @@ use tenure::{
 
 use crate::leases::PARTING_GRACE;
 
-/// What is known. `F` is the application's own reason why an aggregate in this state is not to be changed.
+/// The known facts. `F` is the application's own reason why an aggregate in this state cannot be changed.
 #[derive(Debug, Clone)]
 pub struct Facts<F> {
     /// Why nobody can change it any more, if so: shipped, cancelled, closed.
     pub frozen: Option<F>,
-    /// What is known of the form's own lease.
+    /// The state of the form's own lease.
     pub mine: Mine,
-    /// Who holds the lock, but for the form's own lease.
+    /// The holders of the lock, except the form's own lease.
     pub others: Vec<Holder>,
-    /// What was saved since the version that the form shows, if anything was.
+    /// What was saved since the version of the form, if anything.
     pub moved: Option<Moved>,
-    /// Whether this very form was saved.
+    /// Whether this form itself was saved.
     pub saved: bool,
-    /// Whether its lock keeps others out. Where it does not, everybody may save, and the version decides.
+    /// Whether its lock excludes others. If not, everybody may save, and the version decides.
     pub exclusive: bool,
 }
 
-/// What is known of a form's own lease.
+/// The state of a form's own lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mine {
-    /// It has none, and needs none to be saved: the version decides.
+    /// It has none, and a save needs none: the version decides.
     None,
-    /// It is alive.
+    /// It is live.
     Alive(Holder),
-    /// It is alive again: it had run out, nobody took the lock, and nothing was saved since.
+    /// It was resumed: it had expired, nobody acquired the lock, and nothing was saved since.
     Resumed(Holder),
     /// It has ended.
     Ended(Box<NoLock>),
@@ -49,25 +49,25 @@ pub struct Moved {
     pub change: Option<Change>,
 }
 
-/// The answer. In this order: what is listed first is decided first.
+/// The verdict. The order is the priority: the first that applies is the verdict.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict<F> {
-    /// This form was saved. There is nothing left to do with it.
+    /// This form was saved. Nothing is left to do with it.
     Saved,
     /// Nobody can change it any more.
     Frozen(F),
-    /// The form has the lock. Others who have it open as well are named where the lock keeps nobody out.
+    /// The form has the lock. If the lock excludes nobody, other people with the form open are named.
     Editing {
         /// The form's own lease.
         lease: Holder,
-        /// Whether it had run out, and goes on.
+        /// Whether it had expired and was resumed.
         resumed: bool,
-        /// Everybody else who has it open.
+        /// All other people who have it open.
         others: Vec<Holder>,
     },
-    /// It can be typed on; but somebody saved since it was opened, so saving compares.
+    /// It is editable; but somebody saved since it was opened, so a save compares.
     Outdated {
-        /// Who, and what.
+        /// The author and the change.
         moved: Moved,
         /// The form's own lease, if it has one.
         lease: Option<Holder>,
@@ -81,34 +81,34 @@ pub enum Verdict<F> {
     },
     /// Somebody else holds the lock.
     Taken {
-        /// Who.
+        /// The holder.
         holder: Holder,
         /// How this form's own lease ended, if it had one.
         ended: Option<LeaseLossReason>,
     },
-    /// The form's lease has ended, nobody holds the lock.
+    /// The form's lease has ended, and nobody holds the lock.
     Ended {
-        /// How.
+        /// Why it ended.
         why: LeaseLossReason,
-        /// What was saved since the form was opened, if anything was.
+        /// What was saved since the form was opened, if anything.
         moved: Option<Moved>,
     },
-    /// Nobody holds the lock, nobody has saved since.
+    /// Nobody holds the lock, and nobody has saved since.
     Free,
 }
 
-/// What a save would meet.
+/// The expected result of a save.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Saving {
-    /// It goes through.
+    /// It succeeds.
     Goes,
-    /// It is compared with what others have saved.
+    /// It is compared with the saves of others.
     Compares,
-    /// It is refused: what was typed is kept.
+    /// It is refused, and the typed text is kept.
     Refused,
 }
 
-/// Decides. `me` is who looks.
+/// Decides. `me` is the viewer.
 pub fn decide<F>(me: &Owner, facts: Facts<F>) -> Verdict<F> {
     let Facts { frozen, mine, others, moved, saved, exclusive } = facts;
     if saved {
@@ -117,7 +117,7 @@ pub fn decide<F>(me: &Owner, facts: Facts<F>) -> Verdict<F> {
     if let Some(reason) = frozen {
         return Verdict::Frozen(reason);
     }
-    // The person's own lease of a page that was left a moment ago is in nobody's way.
+    // The person's own lease of a page that was left a moment ago blocks nobody.
     let is_leaving = |holder: &&Holder| holder.owner.id == me.id && holder.remaining <= PARTING_GRACE;
     let in_the_way = others.iter().find(|holder| exclusive && !is_leaving(holder)).cloned();
     let (lease, resumed, ended) = match mine {
@@ -138,7 +138,7 @@ pub fn decide<F>(me: &Owner, facts: Facts<F>) -> Verdict<F> {
 }
 
 impl<F> Verdict<F> {
-    /// What a save would meet now.
+    /// The expected result of a save now.
     pub fn saving(&self) -> Saving {
         match self {
             Verdict::Editing { .. } | Verdict::Free => Saving::Goes,
@@ -151,12 +151,12 @@ impl<F> Verdict<F> {
         }
     }
 
-    /// Whether the fields of an open form are for typing. Where a save would be refused they are to be read and copied.
+    /// Whether the fields of an open form are editable. If a save would be refused, they are read-only, for copying.
     pub fn lets_type(&self) -> bool {
         self.saving() != Saving::Refused
     }
 
-    /// How the page's script calls it, see [`told`](crate::beat::Told).
+    /// Its name for the page's script, see [`told`](crate::beat::Told).
     pub fn mode(&self) -> &'static str {
         match self {
             Verdict::Saved => "saved",
@@ -170,7 +170,7 @@ impl<F> Verdict<F> {
 }
 
 impl<F> Facts<F> {
-    /// Of somebody who only looks: at a list, or at a page without a form.
+    /// The facts for a viewer without a form: of a list or a page.
     pub fn of_a_look(frozen: Option<F>, others: Vec<Holder>) -> Self {
         Facts { frozen, mine: Mine::None, others, moved: None, saved: false, exclusive: true }
     }

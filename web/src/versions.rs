@@ -1,6 +1,6 @@
-//! Versions over HTTP: [`Versioned`] sends one as the strong `ETag` of an answer, [`IfMatch`] reads it back.
+//! Versions over HTTP: [`Versioned`] sends one as the strong `ETag` of a response, [`IfMatch`] reads it back.
 //!
-//! | the request | the answer |
+//! | the request | the response |
 //! |---|---|
 //! | without `If-Match` | 428 `version-required` |
 //! | `If-Match` is `*`, a weak tag, several tags, or no version at all | 400 `bad-version` |
@@ -68,8 +68,8 @@ use tenure::VersionToken;
 
 use crate::problem::Problem;
 
-/// An answer about one aggregate, with its version as the strong `ETag`: the version that the body shows, or that the
-/// save has made. Everything of the answer that follows from the aggregate has to follow from this version.
+/// A response about one aggregate, with its version as the strong `ETag`: the version in the body, or the one that
+/// the save created. All parts of the response that depend on the aggregate must be of this version.
 #[derive(Clone)]
 pub struct Versioned<A, B>(pub VersionToken<A>, pub B);
 
@@ -85,15 +85,15 @@ impl<A, B: fmt::Debug> fmt::Debug for Versioned<A, B> {
     }
 }
 
-/// The version that the request relies upon, from its `If-Match`: for
+/// The version that the request expects, from its `If-Match`: for
 /// [`Update::expecting`](tenure::unit_of_work::Update::expecting), which refuses the version of another aggregate.
 ///
-/// A header that is missing is refused, and there is no `Option` of this extractor: that would be a way to switch the
-/// check off. `*` ("whatever there is") would be another. So would a weak tag, which `If-Match` never finds equal
+/// A missing header is refused, and there is no `Option` of this extractor, because it would disable
+/// the check. So would `*` ("any version"), and a weak tag, which never matches in `If-Match`
 /// (RFC 9110, section 13.1.1).
 ///
-/// `If-Match` may name several tags, any of which will do. Here it may not: a save is made on *one* state, and a conflict
-/// compares that one with what there is now. More than one tag is refused, also when it comes as several headers.
+/// `If-Match` may contain several tags, any of which may match. Here it may not: a save is based on *one* state, and a conflict
+/// compares that one with the current one. More than one tag is refused, also if it comes as several headers.
 pub struct IfMatch<A>(pub VersionToken<A>);
 
 impl<A, S: Send + Sync> FromRequestParts<S> for IfMatch<A> {

@@ -38,7 +38,7 @@ struct Order {
 
 type Shop = (LockManager, Repository<Order>);
 
-/// Order 2 is for nobody to change. `lease` is a form that cannot be saved without one, `text` goes by the version.
+/// Order 2 is frozen. `lease` is a form that needs its lease, `text` one that is saved by its version.
 async fn beat(
     State((locks, orders)): State<Shop>,
     Path((no, form)): Path<(String, String)>,
@@ -74,7 +74,7 @@ fn said(verdict: &Verdict<&'static str>) -> String {
     }
 }
 
-/// How a lease ended, without the time.
+/// The reason of a lease's end, without the time.
 fn word(why: &tenure::lease::LeaseLossReason) -> String {
     format!("{why:?}").split_whitespace().next().unwrap().into()
 }
@@ -94,7 +94,7 @@ struct Form {
     version: String,
 }
 
-/// What a form was told: status, mode, words (or a problem's code), milliseconds.
+/// The response to a form: status, mode, message (or a problem's code), milliseconds.
 type Heard = (u16, String, String, Option<u64>);
 
 fn kim() -> Owner {
@@ -184,13 +184,13 @@ impl Kit {
         self.orders.get(&no.to_owned()).await.unwrap().unwrap().token()
     }
 
-    /// A form for order 1 as it is now, which can be saved by its version alone.
+    /// A form for the current state of order 1, which can be saved by its version alone.
     async fn open(&self) -> Form {
         let version = self.version("1").await.to_string();
         Form { path: "/orders/1/text".into(), lid: LockId::random().reveal(), version }
     }
 
-    /// One that cannot be saved without its lease, which it has.
+    /// A form that needs its lease, and has it.
     async fn open_with_lease(&self, owner: &Owner) -> Form {
         let lid = LockId::random();
         self.locks.try_lock_as(&order_1(), owner, lid.clone()).await.unwrap();
@@ -216,7 +216,7 @@ impl Kit {
         (status, headers, serde_json::from_slice(&body).unwrap_or_default())
     }
 
-    /// What the page's script sends, but for these fields.
+    /// The request of the page's script, with these fields changed.
     async fn tell(&self, who: Option<Owner>, form: &Form, want: &str, but: &[(&str, &str)]) -> (u16, Value) {
         let (person, form_id) =
             (who.clone().map(|owner| owner.id).unwrap_or("kim".into()), FormId::random().to_string());
@@ -245,7 +245,7 @@ impl Kit {
         self.beat_but(who, form, want, &[]).await
     }
 
-    /// Of somebody who last did something so long ago.
+    /// With this idle time.
     async fn keep_idle(&self, form: &Form, idle: Duration) -> Heard {
         self.beat_but(&kim(), form, "keep", &[("idle_ms", &idle.as_millis().to_string())]).await
     }
@@ -380,7 +380,7 @@ async fn a_lease_that_ran_out_and_was_taken_is_lost_without_a_word_of_the_others
         assert!(!told.to_string().contains(&lees.id().reveal()), "{told}");
     }
     assert_eq!(kit.holders("1").await, [("lee".into(), 2)]);
-    // Once they have left without saving it is nobody's, and what was typed still fits.
+    // After they left without saving nobody holds it, and the typed text is still current.
     kit.locks.release_lock(lees.id()).await.unwrap();
     assert_eq!(kit.beat(&kim(), &form, "look").await, heard("lost", "Expired"));
 }
@@ -405,7 +405,7 @@ async fn a_form_says_how_long_nobody_touched_it_and_runs_out_at_the_idle_limit()
     let form = kit.open_with_lease(&kim()).await;
     kit.clock.advance(4 * MINUTE);
     assert_eq!(kit.keep_idle(&form, 4 * MINUTE).await, (200, "held".into(), String::new(), Some(120_000)));
-    // A form that does not know is one whose person is there.
+    // A form that sends no idle time counts as active.
     assert_eq!(kit.beat(&kim(), &form, "keep").await, held(""));
 }
 
@@ -445,7 +445,7 @@ async fn ones_own_other_tab_is_told_as_that_unless_it_was_left_a_moment_ago() {
     let (status, told) = kit.tell(Some(kim()), &reloaded, "take", &[]).await;
     let told = (status, &told["mode"], &told["said"], &told["generation"]);
     assert_eq!(told, (200, &"refused".into(), &"elsewhere".into(), &Value::from(1)));
-    // Going on here is for them to say, of the lease that they were told of.
+    // To continue here, the person must name the lease that they were shown.
     assert_eq!(kit.beat_but(&kim(), &reloaded, "take", &[("instead_of", "7")]).await, heard("refused", "elsewhere"));
     assert_eq!(kit.holders("1").await, [("kim".into(), 1)]);
     kit.part(&before).await;
@@ -706,7 +706,7 @@ async fn readers_are_told_of_each_other_as_the_policy_shows_them_and_keep_writer
     kit.locks.try_lock_shared(&order_1(), &lee()).await.unwrap();
     assert_eq!(kit.beat(&kim(), &reading, "keep").await, held("Office"));
     assert_eq!(kit.beat(&lee(), &kit.open().await, "take").await, heard("refused", "held by Warehouse"));
-    // A share of one's own is not moved.
+    // A person's own share is not moved.
     let writing = kit.open().await;
     let refused = kit.beat_but(&kim(), &writing, "take", &[("instead_of", "1")]).await;
     assert_eq!(refused, heard("refused", "elsewhere"));

@@ -1,4 +1,4 @@
-//! What the library's refusals are called over HTTP: each by its own name, and none of them as a failure of the server.
+//! The library's errors as HTTP problems: each has its own code, and none is reported as a server failure.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 

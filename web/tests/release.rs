@@ -1,4 +1,4 @@
-//! The way out of an open form, and the scripts that its page loads.
+//! The release of an open form, and the scripts that its page loads.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -40,13 +40,13 @@ impl Kit {
         self.locks.try_lock(&LockKey::new("Order", "1"), owner).await.unwrap()
     }
 
-    /// Who holds it, and for how long.
+    /// The holder, and the remaining time.
     async fn holders(&self) -> Vec<(String, Duration)> {
         let holders = self.locks.holders(&LockKey::new("Order", "1")).await.unwrap();
         holders.into_iter().map(|holder| (holder.owner.id.clone(), holder.remaining)).collect()
     }
 
-    /// What a beacon sends; status, and the code of the problem.
+    /// Sends a beacon; returns the status, and the code of the problem.
     async fn release(&self, who: Option<Owner>, form: &str) -> (u16, Value) {
         self.release_from(&[], who, form).await
     }
@@ -83,7 +83,7 @@ async fn a_page_that_may_only_be_reloaded_keeps_its_lock_for_a_moment() {
     let form = format!("lid={}&mode=parting", lease.id().reveal());
     assert_eq!(kit.release(Some(kim()), &form).await, DONE);
     assert_eq!(kit.holders().await, [("kim".into(), PARTING_GRACE)]);
-    // Saying it again does not make it longer.
+    // A repetition does not extend it.
     kit.clock.advance(PARTING_GRACE / 2);
     assert_eq!(kit.release(Some(kim()), &form).await, DONE);
     assert_eq!(kit.holders().await, [("kim".into(), PARTING_GRACE / 2)]);

@@ -1,4 +1,4 @@
-//! What is decided, for every combination of facts and in a table to read.
+//! The verdict for every combination of facts, and as a readable table.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -25,7 +25,7 @@ fn lee() -> Owner {
     Owner::new("lee", "Lee Junho")
 }
 
-/// A real one, from which the others are made.
+/// A real holder, from which the others are derived.
 async fn held_by_kim() -> Holder {
     let directory = tempfile::tempdir().unwrap();
     let db = Database::connect(&format!("sqlite://{}/locks.db", directory.path().display())).await.unwrap();
@@ -113,7 +113,7 @@ fn every_fact(own: &Holder) -> Vec<Facts<&'static str>> {
     all
 }
 
-/// Every combination, and what is decided.
+/// Every combination, with its verdict.
 async fn everything() -> Vec<(Facts<&'static str>, Decided)> {
     let all = every_fact(&held_by_kim().await);
     all.into_iter().map(|facts| (facts.clone(), decide(&kim(), facts))).collect()
@@ -213,7 +213,7 @@ async fn a_save_goes_through_compares_or_is_refused_as_the_form_can_be_typed_on(
         if facts.moved.is_some() {
             assert!(saving != Saving::Goes, "{facts:?}");
         }
-        // What a form never had, it cannot lose.
+        // A form without a lease cannot lose one.
         if open(&facts) && facts.mine == Mine::None {
             assert!(mode != "lost", "{facts:?}");
         }

@@ -1,4 +1,4 @@
-//! Versions over HTTP, as a program that saves by request meets them.
+//! Versions over HTTP, for a program that saves by request.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -83,7 +83,7 @@ struct Reply {
 }
 
 impl Reply {
-    /// The problem's status, code and what it says.
+    /// The problem's status, code and detail.
     fn problem(&self) -> (u16, String, String) {
         assert_eq!(self.headers["content-type"], "application/problem+json", "{}", self.body);
         let problem: Value = serde_json::from_str(&self.body).unwrap();
@@ -144,7 +144,7 @@ impl Api {
         self.send(request.body(Body::from(body)).unwrap()).await
     }
 
-    /// Where order 1 goes, and its version.
+    /// The address of order 1, and its version.
     async fn stored(&self) -> (String, i64) {
         let order = self.orders.get(&"1".into()).await.unwrap().unwrap();
         (order.line1.clone(), order.version().number())

@@ -1,4 +1,4 @@
-//! Nobody is shut out: axe-core finds nothing on any page, and what has the focus is never behind something else.
+//! Accessibility: axe-core finds nothing on any page, and the focused element is never covered.
 
 use std::time::Duration;
 
@@ -17,13 +17,13 @@ const HELD: &str = "form[data-tenure-state=held]";
 const REFUSED: &str = "form[data-tenure-state=refused]";
 const LOST: &str = "form[data-tenure-state=lost]";
 
-/// More than the life of a lease.
+/// More than the time to live of a lease.
 const LUNCH: Duration = Duration::from_secs(301);
 
-/// A phone and a desktop; the desktop last, for what is done next.
+/// A phone and a desktop; the desktop last, for the following steps.
 const SCREENS: [(&str, u32, u32); 2] = [("phone", 360, 740), ("desktop", 1280, 900)];
 
-/// Everybody's browsers in one language, and what was found so far.
+/// All browsers in one language, and the findings so far.
 struct Walk<'a> {
     story: &'a Story,
     language: &'static str,
@@ -35,12 +35,12 @@ impl Walk<'_> {
         self.story.reader_of(self.language).await
     }
 
-    /// Looks for what shuts people out, on every screen, in light and dark.
+    /// Runs the checks on every screen, in light and dark.
     async fn sees(&mut self, person: &Person, page: &str) {
         for (screen, width, height) in SCREENS {
             person.has_a_screen_of(width, height, 1).await;
             let page = format!("{page}, {}, {screen}", self.language);
-            // In the dark, nothing is different but the colours.
+            // The dark mode differs only in colours.
             person.prefers("dark").await;
             self.found.extend(person.violations_of_colour(&format!("{page}, dark")).await);
             person.prefers("light").await;
@@ -48,7 +48,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Waits for the page, then looks at it.
+    /// Waits for the page, then checks it.
     async fn comes_to(&mut self, person: &Person, css: &str, page: &str) {
         person.sees(css).await;
         self.sees(person, page).await;
@@ -64,13 +64,13 @@ fn order() -> String {
     format!("/orders/{ORDER}")
 }
 
-/// Somebody else signs in in this browser.
+/// Another person signs in in this browser.
 async fn hands_over(person: &Person, login: &str) {
     person.loses_the_session().await;
     person.sign_in(login).await;
 }
 
-/// Opens the form for the whole order, and what comes instead of it for those who are refused.
+/// Opens the form for the whole order, and the pages of those who are refused.
 async fn presses_edit(person: &Person) {
     person.goes_to(&order()).await;
     person.clicks(EDIT).await;
@@ -81,14 +81,14 @@ async fn leaves(person: &Person) {
     person.waits_until(&format!("location.pathname === '{}'", order())).await;
 }
 
-/// Opens the form for the address, and hears nothing more about the order.
+/// Opens the form for the address, and receives no further updates.
 async fn opens_the_address_and_hears_nothing(person: &Person) {
     person.goes_to(SHIPPING).await;
     person.sees("form[data-tenure-state=free]").await;
     person.gets_heartbeats_through(false).await;
 }
 
-/// Saves a message behind somebody's back.
+/// Saves a message in the background.
 async fn saves_a_message(person: &Person, text: &str) {
     person.goes_to(SHIPPING).await;
     person.types("[name=message]", text).await;
@@ -212,7 +212,7 @@ async fn whole_orders(walk: &mut Walk<'_>, reader: &Person, olivia: &Person) {
     walk.comes_to(reader, "main[data-state=OE-20]", "already saved").await;
 }
 
-/// Reader loses the form: while olivia has the order, after she has left it, after she has saved something.
+/// Reader loses the form: while olivia holds the order, after she has left it, after she has saved something.
 async fn lost_forms(walk: &mut Walk<'_>, reader: &Person, olivia: &Person) {
     let goes_to_lunch = async |text: &str| {
         reader.types("[name=message]", text).await;
@@ -316,7 +316,7 @@ async fn what_shuts_people_out_is_found_where_it_does() {
     let visitor = story.visitor().await;
     visitor.goes_to("/sign-in").await;
     visitor.finds::<()>("(document.querySelector('[for=login]').remove(), null)").await;
-    // Dark letters, which only people with a light screen can read.
+    // Dark letters, readable only on a light screen.
     visitor.finds::<()>("(document.querySelector('h1').style.color = '#1d2421', null)").await;
     visitor.prefers("light").await;
     let [label] = &visitor.violations("light").await[..] else { panic!("one field has no label") };
@@ -327,7 +327,7 @@ async fn what_shuts_people_out_is_found_where_it_does() {
     assert!(colour.starts_with("dark: color-contrast (serious): h1: <h1"), "{colour}");
 }
 
-/// What has the focus for the first time, if anything has, and what covers some of it.
+/// The element that has the focus for the first time, if any, and what covers some of it.
 const COVERED: &str = "((e) => {
     const stops = (window.stops ??= new Set());
     if (e === document.body || stops.has(e)) return null;
@@ -335,13 +335,13 @@ const COVERED: &str = "((e) => {
     const { left, right, top, bottom } = e.getBoundingClientRect();
     const [xs, ys] = [[left, right], [top, bottom]].map(([from, to]) => [from + 2, (from + to) / 2, to - 2]);
     const hits = xs.flatMap((x) => ys.map((y) => document.elementFromPoint(x, y)));
-    // A round corner shows what the element lies in.
+    // A round corner shows the element behind.
     const isIts = (hit) => hit && (hit.contains(e) || [e, ...(e.labels ?? [])].some((own) => own.contains(hit)));
     const name = (e) => e ? `${e.tagName}#${e.id}.${e.className} ${e.name ?? ''}` : 'the edge of the screen';
     return [name(e), hits.filter((hit) => !isIts(hit)).map(name)];
 })(document.activeElement)";
 
-/// Tabs through the whole page and back, and tells what was behind something else when it had the focus.
+/// Tabs through the whole page and back, and returns the elements that were covered while focused.
 async fn covered(person: &Person, page: &str) -> Vec<String> {
     let mut found = Vec::new();
     for way in ["on", "back"] {
@@ -358,12 +358,12 @@ async fn covered(person: &Person, page: &str) -> Vec<String> {
     found
 }
 
-/// How high the parts are that stay on the screen while the rest is scrolled, and the bar among them.
+/// The height of the fixed parts, and the bar among them.
 const STUCK: &str = "((stuck) => [stuck, stuck.filter((e) => e.matches('.bar'))].map((all) =>
     all.reduce((sum, e) => sum + e.getBoundingClientRect().height, 0)))
     ([...document.querySelectorAll('main *')].filter((e) => getComputedStyle(e).position === 'sticky' && e.offsetHeight))";
 
-/// What stays on a phone's screen is small: one row of buttons, and a quarter of the screen with the banner.
+/// The fixed parts of a phone's screen are small: one row of buttons, and a quarter of the screen with the banner.
 async fn keeps_small(person: &Person, page: &str) {
     let (all, bar): (f64, f64) = person.finds(STUCK).await;
     assert!(bar <= 64.0 && all <= 0.25 * 740.0, "{page}: {all} px stay on the screen, {bar} of them the bar");

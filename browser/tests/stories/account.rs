@@ -1,8 +1,8 @@
-//! One's own account: seeing where one is signed in, ending that, another password.
+//! The account page: listing sessions, ending them, changing the password.
 
 use browser::{Key, Person, Story};
 
-/// Types into the field that has the focus, and goes on to the next one.
+/// Types into the focused field, and goes on to the next one.
 async fn fills_in(person: &Person, texts: [&str; 3]) {
     for text in texts {
         person.presses(text).await;

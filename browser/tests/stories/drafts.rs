@@ -1,4 +1,4 @@
-//! Nothing typed is ever lost: not by a save that is refused, nor by leaving the page.
+//! Typed text is never lost: not by a refused save, nor by leaving the page.
 
 use std::time::Duration;
 

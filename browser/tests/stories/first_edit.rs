@@ -1,4 +1,4 @@
-//! A form that most people open only to look: the first key takes the lock.
+//! A form that most people open only to read: the first key acquires the lock.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use tenure::{LockPolicy, lease::Acquire};
 use super::layout::wide;
 
 const GRACE: Duration = Duration::from_secs(10);
-/// How often this page has asked the server where it stands.
+/// The number of heartbeat requests of this page.
 const ASKED: &str = "performance.getEntriesByType('resource').filter((entry) => /beat/.test(entry.name)).length";
 
-/// Opens the form for where the order goes.
+/// Opens the form for the delivery address.
 async fn looks(person: &Person) {
     person.goes_to(&format!("/orders/{ORDER}/shipping")).await;
     person.sees("form[data-tenure-state=free]").await;
@@ -66,7 +66,7 @@ async fn what_the_first_key_took_is_kept_alive_and_given_back_on_leaving() {
     }
     minji.clicks("header .brand").await;
     story.until_remaining("a farewell", |left| left <= GRACE).await;
-    // Whoever comes back at once is not told of themselves.
+    // A person who returns at once is not told about themselves.
     looks(&minji).await;
     begins_to_type(&minji, "R").await;
     minji.sees("form[data-tenure-state=held]").await;
@@ -79,7 +79,7 @@ async fn leaving_without_typing_takes_nothing_and_gives_nothing_back() {
     let story = Story::begin().await;
     let park = story.person("park").await;
     looks(&park).await;
-    // Somebody else's lock would be what a wrong farewell ends.
+    // A wrong release would end somebody else's lock.
     let minji = story.person("minji").await;
     looks(&minji).await;
     begins_to_type(&minji, "R").await;
@@ -113,7 +113,7 @@ async fn whoever_is_refused_while_typing_keeps_the_text_and_can_try_again() {
         assert!(said.contains(told), "{said}");
         park.photo(&named("refused")).await;
         found.extend(wide(&park, &named("refused")).await);
-        // To be read and copied; typing on would be in vain.
+        // Read-only, for copying; further typing would be in vain.
         park.presses("more").await;
         assert_eq!(park.value("[name=message]").await, kept);
         assert!(park.finds::<bool>("document.querySelector('[name=message]').matches(':read-only:enabled')").await);
@@ -127,7 +127,7 @@ async fn whoever_is_refused_while_typing_keeps_the_text_and_can_try_again() {
         park.clicks("[data-tenure-action=retry]").await;
         park.sees("form[data-tenure-state=held]").await;
         assert!(park.finds::<bool>("document.querySelector('[data-tenure-action=retry]').hidden").await);
-        // The cursor is where it was.
+        // The cursor keeps its position.
         park.presses("!").await;
         assert_eq!(park.value("[name=message]").await, format!("{kept}!"));
         park.clicks("[data-tenure-action=save]").await;
@@ -170,7 +170,7 @@ async fn keys_that_are_pressed_while_the_answer_is_on_its_way_are_neither_lost_n
     let story = Story::begin().await;
     let minji = story.person("minji").await;
     looks(&minji).await;
-    // A slow line: the answer comes when the story lets it.
+    // A slow connection: the response arrives when the story lets it.
     let slow = "(window.send = fetch, window.asked = 0, window.fetch = (...request) =>
         new Promise((go) => (window.go = go, window.asked += 1)).then(() => send(...request)), null)";
     minji.finds::<()>(slow).await;
@@ -271,7 +271,7 @@ async fn whoever_loses_what_the_first_key_took_can_edit_again_with_the_text() {
     minji.sees("form[data-tenure-state=lost]").await;
     minji.photo("en-first-lost").await;
     minji.clicks("[data-tenure-action=again]").await;
-    // Text is in it already, so it is reserved again at once.
+    // It contains text already, so it is locked again at once.
     minji.sees("form[data-tenure-state=held]").await;
     assert_eq!(minji.value("[name=message]").await, kept);
     minji.clicks("[data-tenure-action=save]").await;

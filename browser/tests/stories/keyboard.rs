@@ -1,4 +1,4 @@
-//! For people who use no mouse.
+//! Keyboard use without a mouse.
 
 use browser::{EDIT, Key, ORDER, Story};
 

@@ -5,7 +5,7 @@ use browser::{EDIT, ORDER, Person, Story};
 /// A small phone, and a laptop at 200 % zoom: width, height, real pixels to each of CSS.
 const SCREENS: [(&str, u32, u32, u32); 2] = [("phone", 360, 740, 2), ("zoom", 640, 450, 2)];
 
-/// What is wider than the screen, on each of them.
+/// The elements that are wider than the screen, on each of them.
 pub(crate) async fn wide(person: &Person, page: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (name, width, height, scale) in SCREENS {

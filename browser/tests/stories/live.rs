@@ -1,4 +1,4 @@
-//! An open form learns what others do, and says the same as every other page.
+//! An open form learns of others' changes, and agrees with every other page.
 
 use std::time::Duration;
 
@@ -154,7 +154,7 @@ async fn the_pages_around_a_form_do_not_contradict_each_other() {
     assert!(park.reads(".banner").await.contains("김민지"));
     assert!(!park.finds::<bool>(&format!("document.querySelector(\"{START}\").classList.contains('main')")).await);
     ships_anyway(&park).await;
-    // Her form is open still; but there is nothing to wait for any more.
+    // Her form is still open; but nothing will change any more.
     assert!(park.finds::<bool>("!document.querySelector('.banner')").await);
     park.goes_to("/orders").await;
     assert!(!park.reads("main").await.contains("김민지 has been editing"));

@@ -1,4 +1,4 @@
-//! A lease that is lost: the form says so, lets nobody type in vain, and keeps what was typed.
+//! A lost lease: the form says so, becomes read-only, and keeps the typed text.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ async fn olivia_ends_the_editing(story: &Story, reason: &str) {
     olivia.waits_until("!document.querySelector('details.confirm')").await;
 }
 
-/// Everything is still there, to be read and copied; nothing can be typed; there is one way to go on.
+/// Everything is still there for copying; nothing can be typed; there is one way to continue.
 async fn sees_that_the_lease_is_lost(person: &Person, text: &str) -> String {
     person.sees("form[data-tenure-state=lost]").await;
     assert_eq!(person.value("[name=message]").await, text);
@@ -33,7 +33,7 @@ async fn sees_that_the_lease_is_lost(person: &Person, text: &str) -> String {
     person.reads("[data-tenure-status]").await
 }
 
-/// The lock changes hands, so that it cannot be gone on with.
+/// The holder of the lock changes, so that the lease cannot be resumed.
 async fn olivia_edits_and_leaves(story: &Story) {
     let olivia = story.person("olivia").await;
     olivia.edits_the_order().await;
@@ -71,7 +71,7 @@ async fn a_lease_that_ran_out_while_away_is_noticed_on_coming_back_before_anythi
     let park = story.person("park").await;
     park.edits_the_order().await;
     park.types("[name=message]", "Written before lunch").await;
-    // So it cannot be a heartbeat that notices.
+    // So no heartbeat can detect it.
     park.gets_heartbeats_through(false).await;
     story.clock.advance(TTL + Duration::from_secs(1));
     olivia_edits_and_leaves(&story).await;

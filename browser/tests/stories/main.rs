@@ -1,4 +1,4 @@
-//! What people experience who edit orders in a real browser. `cargo xtask test --only browser` installs what it needs.
+//! Editing orders in a real browser. `cargo xtask test --only browser` installs the requirements.
 
 mod accessible;
 mod account;
@@ -15,7 +15,7 @@ mod travelling;
 
 use browser::{ORDER, Person};
 
-/// Saves the form that is open, and sees the order.
+/// Saves the open form, and sees the order.
 async fn saves(person: &Person) {
     person.clicks("[data-tenure-action=save]").await;
     person.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;

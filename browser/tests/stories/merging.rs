@@ -1,10 +1,10 @@
-//! Two people change different fields of one order: the page on which their changes meet.
+//! Two people change different fields of one order: the conflict page.
 
 use browser::{Key, ORDER, Person, Story};
 
 use super::layout::wide;
 
-/// Somebody who is signed in and has the form for the address open.
+/// A signed-in person with the form for the address open.
 async fn at_the_address(story: &Story, login: &str, language: &str) -> Person {
     let person = story.reader_of(language).await;
     person.sign_in(login).await;
@@ -41,7 +41,7 @@ async fn both_changes_are_saved_by_keyboard_alone_at_200_percent_zoom() {
         found.extend(wide(&minji, &named("both-saved")).await);
         minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
         assert_eq!(minji.value("[name='address.line1']").await, named("address"));
-        // What was typed is saved, so no draft of it comes back.
+        // The typed text is saved, so no draft of it returns.
         assert!(minji.finds::<bool>("document.querySelector('[data-tenure-draft]').hidden").await);
         assert_eq!(minji.complaints().await, [""; 0]);
     }

@@ -1,4 +1,4 @@
-//! A save is sent from a page that stays until it has an answer.
+//! A save is sent without leaving the page until it has a response.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ async fn an_answer_that_is_lost_is_asked_for_again_and_saves_once() {
     let story = Story::begin().await;
     let minji = types_a_message(&story, "minji", "en", "Saved, but nobody said so").await;
     minji.sees("#shipping[data-tenure-state=held]").await;
-    // The first answer gets lost on its way back.
+    // The first response is lost.
     let lossy = "(window.send = fetch, window.lost = 0, window.fetch = async (url, options) => {
         const answer = await send(url, options);
         if (!/beat/.test(url) && !window.lost++) throw new TypeError('lost');
@@ -86,7 +86,7 @@ async fn a_slow_save_is_seen_and_after_fifteen_seconds_can_be_checked() {
     {
         let minji = types_a_message(&story, "minji", language, &format!("Slow {language}")).await;
         minji.sees("#shipping[data-tenure-state=held]").await;
-        // The clock of the page is the story's: fifteen seconds pass when it says so.
+        // The story controls the page's clock: fifteen seconds pass on its command.
         let slow = "(window.real = setTimeout, window.timers = [],
             window.setTimeout = (run, ms, ...rest) => ms === 15000 ? timers.push(run) : real(run, ms, ...rest),
             window.send = fetch, window.fetch = (url, options) => /beat/.test(url) || window.isQuick ? send(url, options)

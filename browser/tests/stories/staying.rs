@@ -1,4 +1,4 @@
-//! A form that is open keeps its lease, and one that is left gives it back.
+//! An open form keeps its lease, and a left one releases it.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use browser::Story;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const FULL: Duration = Duration::from_secs(300);
-/// What a page that was left leaves of its lease.
+/// The remaining lease of a left page.
 const GRACE: Duration = Duration::from_secs(10);
 
 async fn generation(story: &Story) -> i64 {
@@ -82,7 +82,7 @@ async fn a_reloaded_edit_form_keeps_its_lease() {
     for _ in 0..3 {
         park.reloads().await;
         park.sees("form[data-tenure-state=held]").await;
-        // The farewell of the page before, and the first beat of this one, are both behind us.
+        // The release of the previous page and the first heartbeat of this one have both happened.
         park.waits_until("performance.getEntriesByType('resource').filter((e) => /beat/.test(e.name)).length > 1")
             .await;
         story.clock.advance(MINUTE);
@@ -145,7 +145,7 @@ async fn both_who_have_a_note_open_are_told_of_each_other() {
         person.sees("form[action='/orders/2026-000300/note/save']").await;
     }
     assert!(olivia.reads("[data-tenure-banner]").await.contains("박서연"));
-    // He was there first, and hears of her with his next beat.
+    // He was there first, and learns of her with his next heartbeat.
     park.waits_until("document.querySelector('[data-tenure-status]').textContent.includes('Olivia Reed')").await;
     assert_eq!(park.complaints().await, [""; 0]);
 }

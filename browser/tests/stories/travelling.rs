@@ -1,4 +1,4 @@
-//! Text travels only with the version and the person it was typed for, whichever way it comes back.
+//! Text travels only with its version and its person, however it is restored.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::saves;
 const SHIPPING: &str = "/orders/2026-000300/shipping";
 const OPEN: &str = "#shipping[data-tenure-state]";
 
-/// The two forms in which somebody may have typed.
+/// The two forms that may contain typed text.
 #[derive(Clone, Copy, PartialEq)]
 enum Form {
     Shipping,
@@ -33,7 +33,7 @@ async fn types_an_address(person: &Person, street: &str) {
     person.waits_until("Object.keys(localStorage).some((key) => key.startsWith('tenure draft'))").await;
 }
 
-/// Emma's part of the story is Minji's here, for it is her order: she types a street and leaves; Olivia saves a message.
+/// Emma's part of the story is Minji's here, because it is her order: she types a street and leaves; Olivia saves a message.
 async fn typed_and_left_then_somebody_saves(story: &Story, form: Form) -> (Person, Person) {
     let (minji, olivia) = (story.person("minji").await, story.person("olivia").await);
     opens(&minji, form).await;
@@ -46,7 +46,7 @@ async fn typed_and_left_then_somebody_saves(story: &Story, form: Form) -> (Perso
     (minji, olivia)
 }
 
-/// Whatever comes: both changes are in the order, or she is asked.
+/// In any case both changes are in the order, or she is asked.
 async fn meets_the_other_change_when_saving(minji: &Person) {
     minji.clicks("[data-tenure-action=save]").await;
     minji.sees("main[data-state=CP-1] [name=both]").await;
@@ -88,7 +88,7 @@ async fn a_draft_of_one_form_is_not_put_into_the_other() {
     assert!(minji.finds::<bool>("document.querySelector('[data-tenure-draft]').hidden").await);
 }
 
-/// Minji types a street and leaves; Olivia corrects the street; Minji goes back, and saves what she finds.
+/// Minji types a street and leaves; Olivia corrects the street; Minji goes back, and saves the restored form.
 async fn goes_back_to_a_street_that_was_corrected(minji: Person, story: &Story, scripts: bool) {
     minji.has_scripts(scripts).await;
     minji.goes_to(SHIPPING).await;
@@ -212,7 +212,7 @@ async fn what_one_person_typed_is_neither_offered_to_nor_saved_by_the_next() {
     let park = story.person("park").await;
     opens(&park, Form::Shipping).await;
     types_an_address(&park, "Hangang-daero 2").await;
-    // His session runs out, and somebody else signs in in the same tab.
+    // His session expires, and somebody else signs in in the same tab.
     park.loses_the_session().await;
     park.sign_in("olivia").await;
     opens(&park, Form::Shipping).await;
@@ -281,7 +281,7 @@ async fn a_dropped_draft_can_be_brought_back() {
     opens(&park, Form::Shipping).await;
     park.clicks("[data-tenure-draft-restore]").await;
     assert_eq!(park.value("[name='address.line1']").await, "Hangang-daero 2");
-    // Leaving without saving drops it as well, and it is not pressed upon anybody again.
+    // Leaving without saving drops it as well, and it is not offered again.
     park.clicks("[form=leave]").await;
     park.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
     opens(&park, Form::Shipping).await;
@@ -309,7 +309,7 @@ async fn drafts_of_two_tabs_do_not_overwrite_each_other() {
     let park = story.person("park").await;
     opens(&park, Form::Shipping).await;
     types_an_address(&park, "Hangang-daero 2").await;
-    // He has forgotten the first tab for so long that the order is free.
+    // He has left the first tab for so long that the lease has expired.
     story.clock.advance(Duration::from_secs(301));
     park.opens_a_tab().await;
     opens(&park, Form::Shipping).await;

@@ -1,4 +1,4 @@
-//! The people who sign in.
+//! Members: the people who sign in.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,13 +12,13 @@ use super::text::{Invalid, NAME_MAX, check_line};
 pub struct MemberId(String);
 
 impl MemberId {
-    /// The most characters of a sign-in name.
+    /// The maximum length of a sign-in name, in characters.
     pub const MAX: usize = 64;
 
-    /// The sign-in name, if it can be one.
+    /// The sign-in name, if it is valid.
     ///
     /// # Errors
-    /// [`Invalid`] when it is empty or only white space, too long, or contains control characters.
+    /// [`Invalid`] if it is empty or only white space, too long, or contains control characters.
     pub fn new(id: impl Into<String>) -> Result<MemberId, Invalid> {
         let id = id.into();
         match check_line(&id, Self::MAX) {
@@ -47,7 +47,7 @@ impl fmt::Display for MemberId {
     }
 }
 
-/// What a person may do.
+/// The role of a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueObject)]
 pub enum Role {
     /// Sees and changes the orders they placed.
@@ -73,7 +73,7 @@ impl Member {
     /// The epoch of a new member.
     const FIRST_EPOCH: i64 = 1;
 
-    /// A new member. The password is hashed elsewhere; to the domain the hash is any text.
+    /// A new member. The password is hashed elsewhere; the domain treats the hash as any text.
     ///
     /// # Errors
     /// [`Invalid`] about the name.
@@ -107,27 +107,27 @@ impl Member {
         &self.name
     }
 
-    /// What they may do.
+    /// Their role.
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// Whether they work here.
+    /// Whether they are an operator.
     pub fn is_operator(&self) -> bool {
         self.role == Role::Operator
     }
 
-    /// The hash that their password is compared with.
+    /// The hash of their password.
     pub fn password_hash(&self) -> &str {
         &self.password_hash
     }
 
-    /// Which life of the account this is: a session is one of the epoch in which it began.
+    /// The epoch of the account: a session belongs to the epoch in which it began.
     pub fn epoch(&self) -> i64 {
         self.epoch
     }
 
-    /// Whether the password is the public one of the demo, with which nobody signs in elsewhere.
+    /// Whether the password is the public one of the demo, which is accepted only in the demo.
     pub fn is_demo(&self) -> bool {
         self.demo
     }
@@ -143,7 +143,7 @@ impl Member {
         self.epoch = self.epoch.saturating_add(1);
     }
 
-    /// Another password, hashed elsewhere. It is the member's own, and every session of the old one ends.
+    /// Sets another password, hashed elsewhere. It belongs to the member alone, and every session of the old one ends.
     pub fn change_password(&mut self, password_hash: impl Into<String>) {
         self.password_hash = password_hash.into();
         self.demo = false;
@@ -151,7 +151,7 @@ impl Member {
     }
 }
 
-/// Without the password hash: what is printed ends up in logs.
+/// Omits the password hash, because debug output ends up in logs.
 impl fmt::Debug for Member {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut member = f.debug_struct("Member");

@@ -6,7 +6,7 @@ use tenure::ValueObject;
 
 /// An amount in won, the shop's only currency. The won has no smaller unit, so a whole number is exact.
 ///
-/// It prints as `12,300`; the pages add the sign of the currency, which differs from language to language.
+/// It prints as `12,300`; the pages add the currency sign, which depends on the language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ValueObject)]
 pub struct Money(i64);
 
@@ -16,9 +16,9 @@ pub struct Money(i64);
 pub struct AmountTooLarge;
 
 impl Money {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Money = Money(0);
-    /// The largest amount that can be kept.
+    /// The largest amount that can be stored.
     pub const MAX: Money = Money(i64::MAX);
 
     /// So many won.
@@ -31,7 +31,7 @@ impl Money {
         self.0
     }
 
-    /// Both together.
+    /// The sum.
     ///
     /// # Errors
     /// [`AmountTooLarge`] instead of a wrapped or cut sum.
@@ -39,7 +39,7 @@ impl Money {
         self.0.checked_add(other.0).map(Money).ok_or(AmountTooLarge)
     }
 
-    /// So many times the amount.
+    /// The product.
     ///
     /// # Errors
     /// [`AmountTooLarge`] instead of a wrapped or cut product.

@@ -1,4 +1,4 @@
-//! What operators write about an order, for each other.
+//! The operators' internal note on an order.
 
 use tenure::Aggregate;
 
@@ -7,8 +7,8 @@ use super::text::{Invalid, check_paragraphs, with_plain_line_breaks};
 
 /// The operators' internal note on an order.
 ///
-/// An aggregate of its own, so that writing a note never stands in the way of whoever changes the order. Two operators
-/// may write at the same time; both are told, and the version decides whose text is compared with whose.
+/// It is a separate aggregate, so that writing a note never blocks a change of the order. Two operators
+/// may write at the same time; both see each other, and the version decides whose text has to be compared.
 #[derive(Debug, Clone, PartialEq, Eq, Aggregate)]
 #[aggregate(table = "order_note", revisions = 50)]
 pub struct Note {
@@ -18,38 +18,38 @@ pub struct Note {
 }
 
 impl Note {
-    /// The most characters of a note.
+    /// The maximum length of a note, in characters.
     pub const MAX: usize = 4000;
 
-    /// A note on an order; an empty one says nothing yet.
+    /// A note on an order; an empty one is allowed.
     ///
     /// # Errors
-    /// [`Invalid`] when the text is too long, or contains control characters other than line breaks and tabs.
+    /// [`Invalid`] if the text is too long, or contains control characters other than line breaks and tabs.
     pub fn new(order_no: OrderNo, text: &str) -> Result<Note, Invalid> {
         Ok(Note { order_no, text: checked(text)? })
     }
 
-    /// The order it is about.
+    /// The order of the note.
     pub fn order_no(&self) -> &OrderNo {
         &self.order_no
     }
 
-    /// What it says.
+    /// The text of the note.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Replaces what it says.
+    /// Replaces the text.
     ///
     /// # Errors
-    /// As for [`new`](Self::new); the note stays as it was.
+    /// As for [`new`](Self::new); the note is unchanged.
     pub fn rewrite(&mut self, text: &str) -> Result<(), Invalid> {
         self.text = checked(text)?;
         Ok(())
     }
 }
 
-/// The text as it is kept: spaces and empty lines are the writer's business.
+/// The stored text: spaces and empty lines are kept as written.
 fn checked(text: &str) -> Result<String, Invalid> {
     let text = with_plain_line_breaks(text);
     match check_paragraphs(&text, Note::MAX) {

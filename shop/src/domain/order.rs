@@ -6,45 +6,45 @@ use tenure::Aggregate;
 use super::text::{Invalid, NAME_MAX, check_line};
 use super::{MemberId, Money, OrderError, OrderLine, OrderNo, OrderState, ShippingInfo};
 
-/// What a member ordered, and where it goes.
+/// An order of a member: its lines, and the delivery address.
 ///
-/// It holds at all times: there is at least one line, line numbers are unique and ascending, the total is the sum of the
-/// lines, and nothing changes once the parcel is out of the house.
+/// Invariants: there is at least one line, line numbers are unique and ascending, the total is the sum of the
+/// lines, and nothing changes after the parcel was shipped.
 #[derive(Debug, Clone, PartialEq, Eq, Aggregate)]
 #[aggregate(table = "orders", revisions = 50)]
 pub struct Order {
     #[aggregate(id)]
     no: OrderNo,
     orderer: MemberId,
-    // The name when it was ordered: whoever packs the parcel reads it without a look at the member.
+    // The name at the time of the order: the packer needs no lookup of the member.
     orderer_name: String,
     shipping: ShippingInfo,
     #[aggregate(children, table = "order_line", owner = "order_no")]
     lines: Vec<OrderLine>,
-    // Stored although it follows from the lines: lists show it without reading them.
+    // Stored although it is computed from the lines: lists show it without reading them.
     total: Money,
     state: OrderState,
     placed_at: Timestamp,
 }
 
-/// What becomes of a line when the lines of an order change.
+/// One change of the lines of an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LineChange {
     /// The line stays, with this quantity. A line that no change keeps is removed.
     Keep {
         /// The line.
         line_no: u32,
-        /// How many pieces of it from now on.
+        /// The new quantity.
         quantity: u32,
     },
-    /// A new line, with a number that the order does not have. Not even the number of a line that goes in the same
-    /// change: whoever compares the two orders would take one product for the other.
+    /// A new line, with an unused number. It must not reuse the number of a line that the same
+    /// change removes, because a comparison of the two orders would confuse the products.
     Add(OrderLine),
 }
 
 impl Order {
-    /// A new order, waiting for payment. Its time is kept to the microsecond, as in the tables, so that the order is
-    /// the same when it is read back.
+    /// A new order, waiting for payment. Its time has microsecond precision, as in the tables, so that the order is
+    /// equal after it is read back.
     ///
     /// # Errors
     /// [`OrderError::NoLines`], [`OrderError::DuplicateLine`], [`OrderError::TotalTooLarge`];
@@ -65,7 +65,7 @@ impl Order {
         Ok(Order { no, orderer, orderer_name, shipping, lines, total, state, placed_at })
     }
 
-    /// Sends the parcel elsewhere, or to somebody else.
+    /// Changes the delivery address or the receiver.
     ///
     /// # Errors
     /// [`OrderError::AlreadyShipped`], [`OrderError::AlreadyCancelled`].
@@ -75,11 +75,11 @@ impl Order {
         Ok(())
     }
 
-    /// Replaces the lines by those that are kept and those that are added. All of it happens, or nothing.
+    /// Replaces the lines by the kept and the added ones, all or nothing.
     ///
     /// # Errors
-    /// [`OrderError::AlreadyShipped`], [`OrderError::AlreadyCancelled`]; [`OrderError::NoSuchLine`] for a line that is
-    /// kept but not there; [`OrderError::DuplicateLine`], [`OrderError::NoLines`], [`OrderError::QuantityOutOfRange`],
+    /// [`OrderError::AlreadyShipped`], [`OrderError::AlreadyCancelled`]; [`OrderError::NoSuchLine`] for a kept line that
+    /// does not exist; [`OrderError::DuplicateLine`], [`OrderError::NoLines`], [`OrderError::QuantityOutOfRange`],
     /// [`OrderError::TotalTooLarge`].
     pub fn change_lines(&mut self, changes: Vec<LineChange>) -> Result<(), OrderError> {
         self.state.check_changeable()?;
@@ -101,10 +101,10 @@ impl Order {
         }
     }
 
-    /// The money has arrived; the goods can be packed.
+    /// Records the payment; the goods can be packed.
     ///
     /// # Errors
-    /// [`OrderError::AlreadyCancelled`]; [`OrderError::OutOfTurn`] when it was paid before.
+    /// [`OrderError::AlreadyCancelled`]; [`OrderError::OutOfTurn`] if it was paid before.
     pub fn confirm_payment(&mut self) -> Result<(), OrderError> {
         self.advance(OrderState::PaymentWaiting, OrderState::Preparing)
     }
@@ -147,7 +147,7 @@ impl Order {
         Ok(())
     }
 
-    /// Gives the order up.
+    /// Cancels the order.
     ///
     /// # Errors
     /// [`OrderError::AlreadyShipped`], [`OrderError::AlreadyCancelled`].
@@ -177,7 +177,7 @@ impl Order {
         &self.orderer
     }
 
-    /// The name of whoever placed it, as it was then.
+    /// The name of the orderer at the time of the order.
     pub fn orderer_name(&self) -> &str {
         &self.orderer_name
     }
@@ -187,17 +187,17 @@ impl Order {
         &self.shipping
     }
 
-    /// What was ordered, by line number.
+    /// The lines, by line number.
     pub fn lines(&self) -> &[OrderLine] {
         &self.lines
     }
 
-    /// What all lines cost together.
+    /// The sum of all lines.
     pub fn total(&self) -> Money {
         self.total
     }
 
-    /// How far it has come.
+    /// Its state.
     pub fn state(&self) -> OrderState {
         self.state
     }
@@ -208,7 +208,7 @@ impl Order {
     }
 }
 
-/// Lines as an order may have them, and what they cost together. Sorted, because that is how they are read back: the
+/// Validates and sorts lines, and sums them. Sorted, because they are read back in that order: the
 /// same lines in another order are not a change.
 fn settled(mut lines: Vec<OrderLine>) -> Result<(Vec<OrderLine>, Money), OrderError> {
     if lines.is_empty() {

@@ -1,29 +1,29 @@
-//! Why an order refuses.
+//! Why an order refuses a command.
 
 use super::money::AmountTooLarge;
 use super::order_line::OrderLine;
 use super::order_state::OrderState;
 use super::text::Invalid;
 
-/// Why an order refuses what was asked of it. A refused order is as it was before.
+/// Why an order refuses a command. A refused order is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OrderError {
-    /// The parcel is out of the house; nothing about the order can change any more.
+    /// The parcel was shipped; the order cannot change any more.
     #[error(
         "the order is already {state}, so it cannot be changed, cancelled or shipped again; \
          ask the carrier to redirect the parcel, or have it returned"
     )]
     AlreadyShipped {
-        /// How far it has come.
+        /// Its state.
         state: OrderState,
     },
-    /// Nothing follows a cancellation.
+    /// The order was cancelled.
     #[error("the order was cancelled, so nothing about it can change; place a new order")]
     AlreadyCancelled,
-    /// Goods leave the house only when they are paid.
+    /// The order must be paid before it is shipped.
     #[error("the order is not paid yet, so it cannot be shipped; confirm the payment first")]
     NotPaid,
-    /// A step that comes at another point of an order's way.
+    /// A step that does not fit the state of the order.
     #[error("the order is {state}, and this step is for an order that is {needed}; load the order again")]
     OutOfTurn {
         /// The state that the step starts from.
@@ -31,22 +31,22 @@ pub enum OrderError {
         /// The state that the order is in.
         state: OrderState,
     },
-    /// An order of nothing.
+    /// The order would have no lines.
     #[error("the order would have no lines left; keep at least one, or cancel the order")]
     NoLines,
-    /// A line number that is taken.
+    /// A line number that is already used.
     #[error("line {line_no} is in the order already; give the new line a number of its own")]
     DuplicateLine {
         /// The number.
         line_no: u32,
     },
-    /// A line that is not, or no longer, in the order.
+    /// A line that does not exist, or no longer exists, in the order.
     #[error("line {line_no} is not in the order; load the order again to see the lines it has")]
     NoSuchLine {
         /// The number.
         line_no: u32,
     },
-    /// More of a product than one order may have, or none.
+    /// An invalid quantity: zero, or more than one order may have.
     #[error("{quantity} pieces on line {line_no} are not possible; order 1 to {max}", max = OrderLine::MAX_QUANTITY)]
     QuantityOutOfRange {
         /// The line.
@@ -54,10 +54,10 @@ pub enum OrderError {
         /// The quantity that was asked for.
         quantity: u32,
     },
-    /// A sum that a 64-bit number cannot hold.
+    /// A total that a 64-bit number cannot store.
     #[error("the total of the order is too large to be kept; lower a quantity, or split the order")]
     TotalTooLarge,
-    /// A text or a price that cannot be one.
+    /// An invalid text or price.
     #[error(transparent)]
     Invalid(#[from] Invalid),
 }

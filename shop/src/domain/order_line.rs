@@ -5,29 +5,29 @@ use tenure::Entity;
 use super::text::{Invalid, Problem, check_line};
 use super::{Money, OrderError};
 
-/// A product inside an order: what, at which price, how many. Its number tells it from the order's other lines for as
-/// long as the order exists; a line that is merged or compared is found by it, not by its place.
+/// A line of an order: product, price and quantity. Its number identifies it within the order for as
+/// long as the order exists; merging and comparing use the number, not the position.
 #[derive(Debug, Clone, PartialEq, Eq, Entity)]
 pub struct OrderLine {
     #[aggregate(key)]
     line_no: u32,
     product: String,
-    // The price when it was ordered: the catalogue's may change, the customer's may not.
+    // The price at the time of the order: the catalogue's may change, the customer's may not.
     price: Money,
     quantity: u32,
 }
 
 impl OrderLine {
-    /// The most pieces of one product in one order.
+    /// The maximum quantity of one product in one order.
     pub const MAX_QUANTITY: u32 = 999;
-    /// The most characters of a product's name.
+    /// The maximum length of a product's name, in characters.
     pub const PRODUCT_MAX: usize = 200;
 
-    /// A line, if it can be one.
+    /// A line, if it is valid.
     ///
     /// # Errors
     /// [`OrderError::Invalid`] about the product's name or a negative price, [`OrderError::QuantityOutOfRange`],
-    /// [`OrderError::TotalTooLarge`] when price times quantity cannot be kept.
+    /// [`OrderError::TotalTooLarge`] if price times quantity cannot be stored.
     pub fn new(line_no: u32, product: impl Into<String>, price: Money, quantity: u32) -> Result<OrderLine, OrderError> {
         let product = product.into().trim().to_owned();
         check_line(&product, Self::PRODUCT_MAX).map_err(|problem| Invalid { field: "lines.product", problem })?;
@@ -40,7 +40,7 @@ impl OrderLine {
     /// The same line with another quantity.
     ///
     /// # Errors
-    /// [`OrderError::QuantityOutOfRange`]; [`OrderError::TotalTooLarge`] when price times quantity cannot be kept.
+    /// [`OrderError::QuantityOutOfRange`]; [`OrderError::TotalTooLarge`] if price times quantity cannot be stored.
     pub fn with_quantity(self, quantity: u32) -> Result<OrderLine, OrderError> {
         if !(1..=Self::MAX_QUANTITY).contains(&quantity) {
             return Err(OrderError::QuantityOutOfRange { line_no: self.line_no, quantity });
@@ -64,13 +64,13 @@ impl OrderLine {
         self.price
     }
 
-    /// How many pieces.
+    /// The quantity.
     pub fn quantity(&self) -> u32 {
         self.quantity
     }
 
-    /// The price of all pieces. It always fits, because no line is made of which it does not; a row that somebody wrote
-    /// into the table by hand shows the largest amount, so that the page about it can still be opened.
+    /// The price of all pieces. It always fits, because the constructor refuses other lines; for a row that somebody wrote
+    /// by hand it is the largest amount, so that the order's page can still be opened.
     pub fn amount(&self) -> Money {
         self.price.times(self.quantity).unwrap_or(Money::MAX)
     }

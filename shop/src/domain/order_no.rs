@@ -7,19 +7,19 @@ use tenure::ValueObject;
 
 use super::text::{Invalid, check_line};
 
-/// The number of an order, such as `2026-000123`. Other shops' numbers are welcome as they are: up to 255 characters of
-/// any script, nothing trimmed or folded, so that two numbers that differ stay different.
+/// The number of an order, such as `2026-000123`. Numbers of other shops are accepted unchanged: up to 255 characters of
+/// any script, nothing trimmed or folded, so that different numbers stay different.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, ValueObject)]
 pub struct OrderNo(String);
 
 impl OrderNo {
-    /// The most characters that a number has.
+    /// The maximum length of a number, in characters.
     pub const MAX: usize = 255;
 
-    /// The number, if it can be one.
+    /// The number, if it is valid.
     ///
     /// # Errors
-    /// [`Invalid`] when it is empty or only white space, too long, or contains control characters.
+    /// [`Invalid`] if it is empty or only white space, too long, or contains control characters.
     pub fn new(no: impl Into<String>) -> Result<OrderNo, Invalid> {
         let no = no.into();
         match check_line(&no, Self::MAX) {

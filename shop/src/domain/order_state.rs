@@ -1,4 +1,4 @@
-//! How far an order has come.
+//! The states of an order.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use tenure::ValueObject;
 
 use super::OrderError;
 
-/// How far an order has come, in the order in which it happens. An order can be cancelled until it is shipped.
+/// The state of an order, in chronological order. An order can be cancelled until it is shipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueObject)]
 pub enum OrderState {
     /// Placed, not paid.
@@ -34,7 +34,7 @@ impl OrderState {
         OrderState::Cancelled,
     ];
 
-    /// The word that stands for it in the table and in addresses; never shown to people.
+    /// Its code in the table and in addresses; never shown to people.
     pub fn code(self) -> &'static str {
         match self {
             OrderState::PaymentWaiting => "PaymentWaiting",
@@ -46,17 +46,17 @@ impl OrderState {
         }
     }
 
-    /// The state that a [`code`](Self::code) stands for.
+    /// The state with this [`code`](Self::code).
     pub fn from_code(code: &str) -> Option<OrderState> {
         Self::ALL.into_iter().find(|state| state.code() == code)
     }
 
-    /// Whether address and lines may still change: until the parcel is out of the house.
+    /// Whether address and lines may still change: until the parcel is shipped.
     pub fn is_changeable(self) -> bool {
         self.check_changeable().is_ok()
     }
 
-    /// The same question, with the reason when the answer is no.
+    /// As [`is_changeable`](Self::is_changeable), with the reason if not.
     pub(super) fn check_changeable(self) -> Result<(), OrderError> {
         match self {
             OrderState::PaymentWaiting | OrderState::Preparing => Ok(()),

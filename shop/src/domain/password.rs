@@ -1,46 +1,46 @@
-//! What a password has to be. Long, and not the name: no rules about signs, and none about when it has to be changed.
+//! The rules of passwords: long, and not the name. There are no rules about kinds of characters, and no expiry.
 
 use super::MemberId;
 
-/// The fewest characters of a password. Guesses are limited, so that is enough for years.
+/// The minimum length, in characters. Guesses are rate-limited, so that is enough for years.
 const SHORTEST: usize = 12;
 
-/// The most characters: sentences fit, and nobody has megabytes hashed.
+/// The maximum length: enough for sentences, and it bounds the work of hashing.
 const LONGEST: usize = 256;
 
-/// How many characters have to be left of it without the names of the member.
+/// The minimum length without the names of the member.
 const LEFT_WITHOUT_NAME: usize = 8;
 
-/// How many different characters there have to be.
+/// The minimum number of different characters.
 const DIFFERENT: usize = 5;
 
-/// Why a text cannot be a password.
+/// Why a password is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WeakPassword {
     /// Too few characters.
     #[error("a password has at least {min} characters; a short sentence is a good one")]
     TooShort {
-        /// How many there have to be.
+        /// The minimum.
         min: usize,
     },
     /// Too many characters.
     #[error("a password has at most {max} characters; shorten it")]
     TooLong {
-        /// How many there may be.
+        /// The maximum.
         max: usize,
     },
     /// Little but the name of the member.
     #[error("the password is little more than the name; choose something that nobody would try first")]
     IsName,
-    /// The same few characters again and again, or known to everybody.
+    /// A repetition of few characters, or a publicly known password.
     #[error("the password is one of the first that somebody would try; choose another one")]
     Guessable,
 }
 
-/// Checks a password that a member with these names chose. `public` are passwords that everybody knows.
+/// Checks a password for a member with these names. `public` are publicly known passwords.
 ///
 /// # Errors
-/// [`WeakPassword`], with what to change.
+/// [`WeakPassword`], with the required change.
 pub fn check_password(password: &str, id: &MemberId, name: &str, public: &[&str]) -> Result<(), WeakPassword> {
     let length = password.chars().count();
     if length < SHORTEST {

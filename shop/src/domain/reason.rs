@@ -1,8 +1,8 @@
-//! Why somebody's lock is ended.
+//! The reason for ending a lock.
 
 use super::text::{Invalid, Problem, check_line};
 
-/// Checks the reason that the holder of a lock is given: one line of at most `max` characters.
+/// Validates the reason that the holder of a lock will see: one line of at most `max` characters.
 ///
 /// # Errors
 /// [`Invalid`] about the field `reason`.

@@ -1,4 +1,4 @@
-//! Where an order goes.
+//! The delivery address of an order.
 
 use tenure::ValueObject;
 
@@ -6,8 +6,8 @@ use super::text::{
     Invalid, NAME_MAX, Problem, check_line, check_optional_line, check_paragraphs, with_plain_line_breaks,
 };
 
-/// Who takes the parcel, where, and what the courier should know. Its parts have been checked, all of them: a
-/// [`Receiver`] or an [`Address`] by itself is only what somebody typed.
+/// The receiver, the address and the message to the courier, validated together: a
+/// [`Receiver`] or an [`Address`] alone is unvalidated input.
 #[derive(Debug, Clone, PartialEq, Eq, ValueObject)]
 pub struct ShippingInfo {
     receiver: Receiver,
@@ -15,12 +15,12 @@ pub struct ShippingInfo {
     message: String,
 }
 
-/// Who takes the parcel.
+/// The receiver of the parcel.
 #[derive(Debug, Clone, PartialEq, Eq, ValueObject)]
 pub struct Receiver {
     /// The name on the door.
     pub name: String,
-    /// Whom the courier calls.
+    /// The phone number for the courier.
     pub phone: String,
 }
 
@@ -36,15 +36,15 @@ pub struct Address {
 }
 
 impl ShippingInfo {
-    /// The most characters of an address line.
+    /// The maximum length of an address line, in characters.
     pub const LINE_MAX: usize = 200;
-    /// The most characters of the message to the courier.
+    /// The maximum length of the message to the courier, in characters.
     pub const MESSAGE_MAX: usize = 500;
 
-    /// What was typed, without the white space around it, if all of it is in order.
+    /// The trimmed input, if all of it is valid.
     ///
     /// # Errors
-    /// Every field that is not, in the order of the form, so that a person corrects them all at once.
+    /// Every invalid field, in the order of the form, so that a person can correct them all at once.
     pub fn new(receiver: Receiver, address: Address, message: &str) -> Result<ShippingInfo, Vec<Invalid>> {
         let info = ShippingInfo {
             receiver: Receiver { name: trimmed(&receiver.name), phone: trimmed(&receiver.phone) },
@@ -70,7 +70,7 @@ impl ShippingInfo {
         }
     }
 
-    /// The same, but for the parts that are chosen by the name that [`Invalid::field`] has for them: those are as in
+    /// A copy in which the parts that `is_chosen` selects, by their names in [`Invalid::field`], are taken from
     /// `other`.
     pub fn with(&self, other: &ShippingInfo, is_chosen: impl Fn(&str) -> bool) -> ShippingInfo {
         let part = |name, of: fn(&ShippingInfo) -> &str| of(if is_chosen(name) { other } else { self }).to_owned();
@@ -88,17 +88,17 @@ impl ShippingInfo {
         }
     }
 
-    /// Who takes the parcel.
+    /// The receiver.
     pub fn receiver(&self) -> &Receiver {
         &self.receiver
     }
 
-    /// Where it goes.
+    /// The address.
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// What the courier should know; may be empty.
+    /// The message to the courier; may be empty.
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -108,14 +108,14 @@ fn trimmed(text: &str) -> String {
     text.trim().to_owned()
 }
 
-/// Digits, grouped as people group them, perhaps with a country code. No country's numbering plan: those change.
+/// Digits, optionally grouped and with a country code. No country's numbering plan, because those change.
 fn check_phone(phone: &str) -> Result<(), Problem> {
     if phone.is_empty() {
         return Err(Problem::Empty);
     }
     let number = phone.strip_prefix('+').unwrap_or(phone);
     let digits = number.chars().filter(char::is_ascii_digit).count();
-    // 15 digits are the longest international number (E.164); as many separators are plenty.
+    // 15 digits are the longest international number (E.164); the same number of separators is enough.
     let fits = (7..=15).contains(&digits) && number.len() <= 30;
     match fits && number.chars().all(|c| c.is_ascii_digit() || " -.()".contains(c)) {
         true => Ok(()),
@@ -123,7 +123,7 @@ fn check_phone(phone: &str) -> Result<(), Problem> {
     }
 }
 
-/// 3 to 10 letters and digits, at least one of them a digit, perhaps with a space or hyphen inside.
+/// 3 to 10 letters and digits, at least one of them a digit, optionally with a space or hyphen inside.
 fn check_postal_code(code: &str) -> Result<(), Problem> {
     if code.is_empty() {
         return Err(Problem::Empty);

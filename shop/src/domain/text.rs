@@ -1,46 +1,46 @@
-//! What a text may be, and what is wrong with one that was typed.
+//! Validation of typed texts.
 
-/// What is wrong with a value that somebody typed. The variant is the code by which the pages choose their own words,
+/// Why a typed value is invalid. The variant is the code by which the pages choose their own text,
 /// in Korean and in English; the text here is for logs and programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// Nothing, or only white space, where something is needed.
+    /// Empty, or only white space, although it is required.
     #[error("is empty; fill it in")]
     Empty,
-    /// More characters than are kept.
+    /// Too many characters.
     #[error("is longer than {max} characters; shorten it")]
     TooLong {
-        /// How many characters are kept at most.
+        /// The maximum number of characters.
         max: usize,
     },
-    /// A character that cannot be seen and moves the cursor or worse: a tab in a name, a NUL.
+    /// A control character: a tab in a name, a NUL.
     #[error("contains a control character; remove it, or type the text instead of pasting it")]
     ControlCharacter,
-    /// Not what anybody could call.
+    /// Not a phone number.
     #[error("is not a phone number; write 7 to 15 digits, as in 010-0000-1234 or +44 20 7946 0000")]
     NotAPhoneNumber,
-    /// Not what any post office would know.
+    /// Not a postal code.
     #[error("is not a postal code; write it as in 06236, SW1A 1AA or 94103")]
     NotAPostalCode,
-    /// A price below zero.
+    /// A negative price.
     #[error("is below zero; write 0 or more")]
     Negative,
 }
 
-/// A value that was refused, and why.
+/// A refused value, with the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("`{field}` {problem}")]
 pub struct Invalid {
-    /// The path of the field, as in `receiver.name`, so that a form can show the problem where it was typed.
+    /// The path of the field, as in `receiver.name`, so that a form can show the problem at the field.
     pub field: &'static str,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: Problem,
 }
 
-/// The longest name of a person.
+/// The maximum length of a person's name.
 pub(super) const NAME_MAX: usize = 100;
 
-/// Checks a text on one line that has to say something.
+/// Validates a required text on one line.
 pub(super) fn check_line(text: &str, max: usize) -> Result<(), Problem> {
     if text.trim().is_empty() {
         return Err(Problem::Empty);
@@ -48,29 +48,29 @@ pub(super) fn check_line(text: &str, max: usize) -> Result<(), Problem> {
     check_optional_line(text, max)
 }
 
-/// Checks a text on one line that may be empty.
+/// Validates an optional text on one line.
 pub(super) fn check_optional_line(text: &str, max: usize) -> Result<(), Problem> {
     check(text, max, is_unprintable)
 }
 
-/// Control characters, other ends of lines, and what turns the direction of the text around it: in a list of many people's
-/// texts they show one line as another. The same as tenure refuses in reasons and names.
+/// Control characters, other line separators, and characters that change the direction of the surrounding text: in a list of
+/// texts of several people they could show one line as another. tenure refuses the same in reasons and names.
 fn is_unprintable(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Checks a text of any number of lines that may be empty.
+/// Validates an optional text of any number of lines.
 pub(super) fn check_paragraphs(text: &str, max: usize) -> Result<(), Problem> {
     check(text, max, |c| c.is_control() && c != '\n' && c != '\t')
 }
 
-/// The text with every line break as `\n`. Browsers send `\r\n` whatever they were given; unless the two are made one,
-/// a form that was sent back untouched would be a change.
+/// The text with every line break as `\n`. Browsers send `\r\n` whatever they received; without normalization,
+/// an untouched form would be a change.
 pub(super) fn with_plain_line_breaks(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n")
 }
 
-/// Characters are counted as people count them on a keyboard, not in bytes: 255 are 255 in Hangul as well.
+/// Characters are counted, not bytes: 255 are 255 in Hangul as well.
 fn check(text: &str, max: usize, is_refused: fn(char) -> bool) -> Result<(), Problem> {
     if text.chars().count() > max {
         return Err(Problem::TooLong { max });

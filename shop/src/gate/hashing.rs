@@ -1,7 +1,7 @@
-//! Hashes of passwords: one at a time for each core, and only so many wait.
+//! Computes password hashes: one at a time per core, with a bounded queue.
 //!
-//! A hash takes 19 MiB and all of a core for a tenth of a second. Without a bound, as many as the runtime has threads
-//! would be made at once.
+//! A hash takes 19 MiB and a whole core for a tenth of a second. Without a limit, as many as the runtime has threads
+//! would run at once.
 
 use std::sync::Arc;
 use std::thread::available_parallelism;
@@ -11,17 +11,17 @@ use tokio::sync::{Semaphore, TryAcquireError};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-/// How many may wait for each that is being made.
+/// The maximum queue length per running hash.
 const WAITING: usize = 8;
 
-/// How long one waits.
+/// The maximum wait.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// Too much is going on; nothing was looked at.
+/// The queue is full; nothing was checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooBusy;
 
-/// The hashes that are being made, and those that wait.
+/// The running and the queued hashes.
 #[derive(Debug)]
 pub(crate) struct Hashing {
     running: Arc<Semaphore>,
@@ -34,12 +34,12 @@ impl Hashing {
         Hashing { running: Arc::new(Semaphore::new(cores)), line: Arc::new(Semaphore::new(cores * (1 + WAITING))) }
     }
 
-    /// Runs it on a thread of its own when it is its turn.
+    /// Runs it on a blocking thread when its turn comes.
     pub(crate) async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, TooBusy> {
         let place = self.line.clone().try_acquire_owned().map_err(|_: TryAcquireError| TooBusy)?;
         let turn = timeout(LONGEST, self.running.clone().acquire_owned()).await;
         let Ok(Ok(turn)) = turn else { return Err(TooBusy) };
-        // Both are held by the work itself: whoever leaves meanwhile does not make room for another one.
+        // The work itself holds both permits: a caller that leaves does not admit another one.
         let worked = spawn_blocking(move || {
             let _held = (place, turn);
             work()
@@ -74,7 +74,7 @@ mod tests {
             };
             all.spawn(async move { hashing.run(work).await });
         }
-        // As long as the gate is shut, only those answer who found no place.
+        // While the gate is shut, only callers that found the queue full get a result.
         for _ in 0..150 - cores * (1 + WAITING) {
             assert_eq!(all.join_next().await.expect("there are more").expect("it ended"), Err(TooBusy));
         }

@@ -1,8 +1,8 @@
-//! So many at once, then one each so often, for each key: the generic cell rate algorithm.
+//! A rate limiter per key with a burst and a steady rate: the generic cell rate algorithm.
 //!
-//! The crate `governor` has the same arithmetic. It cannot take back what turned out to be no guess, and it keeps an entry
-//! for each key that anybody invents until it is told to forget. Here keys share a table of a fixed size, by a hash with a
-//! random key of this process; two that meet in it share a limit, and nobody can make two meet.
+//! The crate `governor` has the same arithmetic. It cannot take back an event that turned out not to count, and it keeps an entry
+//! for each invented key until it is told to forget. Here keys share a table of a fixed size, by a hash with a
+//! random key of this process; two colliding keys share a limit, and nobody can choose keys that collide.
 
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,20 +11,20 @@ use std::time::Duration;
 /// A table of 128 KiB.
 const SLOTS: usize = 1 << 14;
 
-/// How often something may happen.
+/// A rate.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rate {
-    /// So often at once.
+    /// The burst size.
     pub(crate) at_once: u32,
-    /// Then once in this time.
+    /// The interval of the steady rate.
     pub(crate) then_each: Duration,
 }
 
-/// The limit of all keys.
+/// The limits of all keys.
 #[derive(Debug)]
 pub(crate) struct Limiter {
     rate: Rate,
-    /// For each, the microsecond at which everything is as if nothing had happened.
+    /// For each slot, the microsecond at which its limit is fully restored.
     slots: Box<[AtomicU64]>,
     hasher: RandomState,
 }
@@ -35,7 +35,7 @@ impl Limiter {
         Limiter { rate, slots, hasher: RandomState::new() }
     }
 
-    /// Lets it happen; or says how long it has to wait, and counts nothing. `now` is the time since 1970.
+    /// Counts an event; or returns how long it has to wait, and counts nothing. `now` is the time since 1970.
     pub(crate) fn take(&self, key: &impl Hash, now: Duration) -> Result<(), Duration> {
         let (now, each) = (micros(now), micros(self.rate.then_each));
         let most = each.saturating_mul(self.rate.at_once.into());
@@ -50,7 +50,7 @@ impl Limiter {
     pub(crate) fn give_back(&self, key: &impl Hash) {
         let each = micros(self.rate.then_each);
         let back = |even: u64| Some(even.saturating_sub(each));
-        // It never refuses.
+        // The closure never refuses.
         let _ = self.slot(key).fetch_update(Ordering::Relaxed, Ordering::Relaxed, back);
     }
 

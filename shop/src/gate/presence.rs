@@ -1,10 +1,10 @@
-//! When sessions were last used, beside what the database knows: so that the row of a session is written once in some
-//! minutes and not at every click, and a session goes on also where it cannot be written.
+//! The last use of sessions, beside the database: so that the row of a session is written once every few
+//! minutes and not at every request, and a session continues while the database cannot be written.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// So many sessions at most: a megabyte. Those beyond are known by their rows alone.
+/// The maximum number of sessions: a megabyte. Sessions beyond it are known only by their rows.
 const MOST: usize = 10_000;
 
 /// Seconds since 1970, by the id of the session.
@@ -12,12 +12,12 @@ const MOST: usize = 10_000;
 pub(crate) struct Presence(Mutex<HashMap<String, i64>>);
 
 impl Presence {
-    /// When it was last used, by its row and by what this process has seen.
+    /// The last use, by its row and by this process.
     pub(crate) fn last(&self, id: &str, row: i64) -> i64 {
         self.lock().get(id).map_or(row, |seen| row.max(*seen))
     }
 
-    /// It is used now. Forgets those that were last used before `idle_since`.
+    /// Records a use. Forgets sessions that were last used before `idle_since`.
     pub(crate) fn note(&self, id: &str, now: i64, idle_since: i64) {
         let mut seen = self.lock();
         if seen.len() >= MOST && !seen.contains_key(id) {
@@ -29,7 +29,7 @@ impl Presence {
         seen.insert(id.to_owned(), now);
     }
 
-    /// It has ended.
+    /// The session has ended.
     pub(crate) fn forget(&self, id: &str) {
         self.lock().remove(id);
     }

@@ -1,4 +1,4 @@
-//! One's own account: where one is signed in, and how to end that.
+//! The account page: the member's sessions, and how to end them.
 
 use askama::Template;
 use axum::Extension;
@@ -27,7 +27,7 @@ struct AccountPage {
 }
 
 impl AccountPage {
-    /// Whether it is the session of the browser that asks.
+    /// Whether it is the session of this browser.
     fn is_here(&self, session: &Session) -> bool {
         self.current.as_ref().is_some_and(|current| current.0 == session.id)
     }
@@ -45,13 +45,13 @@ pub(super) async fn show(State(shop): State<Shop>, visit: Visit, current: Option
         Err(refusal) => return refusal::plain(frame, refusal),
     };
     let current = current.map(|Extension(id)| id);
-    // The one that people look for first.
+    // The current one first, because people look for it first.
     sessions.sort_by_key(|session| current.as_ref().is_none_or(|current| current.0 != session.id));
     let page = AccountPage { f: frame.state("AM-1"), member, sessions, current };
     page.f.answer(StatusCode::OK, &page)
 }
 
-/// POST /account/sessions/end: one of one's own, maybe this one. One that has ended is what was wanted.
+/// POST /account/sessions/end: one of the member's sessions, maybe the current one. An ended session is fine, too.
 pub(super) async fn end(State(shop): State<Shop>, current: Option<Extension<SessionId>>, form: Posted) -> Answer {
     let id = SessionId(form.fields.text("session").to_owned());
     let is_this_one = current.is_some_and(|Extension(current)| current == id);
@@ -66,7 +66,7 @@ pub(super) async fn end(State(shop): State<Shop>, current: Option<Extension<Sess
     Ok(response)
 }
 
-/// POST /account/sign-out-everywhere: here as well.
+/// POST /account/sign-out-everywhere: includes this browser.
 pub(super) async fn end_all(State(shop): State<Shop>, form: Posted) -> Answer {
     if let Err(refusal) = shop.end_all_sessions(&form.visit.member).await {
         return Err(still_signed_in(form.visit.frame, refusal, "/account/sign-out-everywhere"));

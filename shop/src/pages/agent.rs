@@ -1,8 +1,8 @@
-//! What a browser says of itself, in words that people know.
+//! The `User-Agent` of a browser in familiar names.
 
 use crate::texts::{Html, Lang};
 
-/// Marks, and the names that they stand for; the first that fits counts, because most browsers also claim to be others.
+/// Patterns and names; the first match counts, because most browsers also claim to be others.
 const BROWSERS: [(&str, &str); 8] = [
     ("Edg", "Edge"),
     ("OPR/", "Opera"),
@@ -23,7 +23,7 @@ const SYSTEMS: [(&str, &str); 7] = [
     ("Linux", "Linux"),
 ];
 
-/// How much is shown of what nobody knows.
+/// How much of an unknown one is shown.
 const LONGEST: usize = 60;
 
 /// The browser and the system.

@@ -1,4 +1,4 @@
-//! POST /orders/{no}/beat: the heartbeat of an open form. The same verdict as everywhere, in the same words.
+//! POST /orders/{no}/beat: the heartbeat of an open form, with the same verdict and texts as the pages.
 
 use axum::Json;
 use axum::extract::{FromRequest, Query, Request, State};
@@ -13,7 +13,7 @@ use super::standing::{Kind, Standing};
 use crate::domain::OrderNo;
 use crate::use_cases::Shop;
 
-/// `form` in the query says which of the order's forms it is.
+/// `form` in the query names the kind of form.
 pub(super) async fn beat(
     State(shop): State<Shop>,
     frame: Frame,
@@ -32,7 +32,7 @@ pub(super) async fn beat(
 }
 
 async fn told(shop: &Shop, frame: &Frame, no: &OrderNo, kind: Kind, request: Request) -> Result<Told, Problem> {
-    // A session names a member, so an owner in the extensions comes with one.
+    // A session names a member, so an owner in the extensions implies one.
     let member = frame.member.as_ref().ok_or_else(|| Problem::new(401, "session-expired", "Signed out"))?;
     let verdict = match kind {
         Kind::Note => shop.note_form(member, no, &Beat::from_request(request, shop).await?).await?,

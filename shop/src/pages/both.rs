@@ -1,4 +1,4 @@
-//! *Save both changes*: a form that a conflict page sends, and which of its fields the person had changed.
+//! *Save both changes*: the form of a conflict page, and the fields that the person changed.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::domain::{LineChange, Order, ShippingInfo};
 use crate::texts::line_of;
 use crate::use_cases::Changes;
 
-/// What the conflict page offers.
+/// The offer of the conflict page.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Offer {
     /// The version at which the form was opened, for the button.
@@ -23,8 +23,8 @@ pub(super) struct Offer {
 }
 
 impl Offer {
-    /// The offer, where nothing stands against it: the fields are different ones, and the person has changed some.
-    /// Commands without fields are not offered it: whoever ships has to look at the address first.
+    /// The offer, if nothing conflicts: the changed fields are different ones, and the person has changed some.
+    /// Commands without fields get no offer: an operator has to look at the address before shipping.
     pub(super) fn new(attempt: &Attempt<'_>, conflict: &VersionConflict, rows: &[Row]) -> Option<Offer> {
         let is_form = matches!(attempt.what, What::ChangeShipping | What::SaveEdit);
         let is_mine = |row: &&Row| row.side == Side::Mine;
@@ -37,15 +37,15 @@ impl Offer {
     }
 }
 
-/// The version at which the form was opened, if the person wants both changes saved.
+/// The version at which the form was opened, if the person wants to save both changes.
 ///
 /// # Errors
-/// The page that says that the form is incomplete.
+/// The page about an incomplete form.
 pub(super) fn opened(form: &Posted) -> Result<Option<VersionToken<Order>>, Response> {
     if form.fields.has("both") { form.parse("both").map(Some) } else { Ok(None) }
 }
 
-/// What the form says, and what of it was changed.
+/// The content of the form, and which parts were changed.
 pub(super) fn changes(typed: &Fields, info: ShippingInfo, lines: Option<Vec<LineChange>>) -> Changes {
     let (mut changed, mut changed_lines) = (BTreeSet::new(), BTreeSet::new());
     for name in typed.all("mine") {

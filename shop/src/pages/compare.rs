@@ -1,4 +1,4 @@
-//! Field by field: as it was opened, as it is now, as somebody typed it. Each row can be chosen from.
+//! Comparison field by field: the opened value, the current one, and the typed one. A row can offer a choice.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::fields::{Fields, REMOVE, SHIPPING, quantity, removal};
 use crate::domain::Order;
 use crate::texts::{Html, Lang, field_label, line_of, shown};
 
-/// A field that differs.
+/// A differing field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) label: Html,
@@ -22,13 +22,13 @@ pub(super) struct Row {
     pub(super) side: Side,
     /// The choice between the two, if the form has a field for it.
     pub(super) choice: Option<Choice>,
-    /// Whether it is a line of the order, which may be there or not.
+    /// Whether it is a line of the order, which may be missing.
     is_line: bool,
-    /// Whether it is a line that somebody else took away, so that mine has nothing to change any more.
+    /// Whether it is a line that somebody else removed, so that mine has nothing to change any more.
     pub(super) gone: bool,
 }
 
-/// A value as it is shown; `None` when there is none.
+/// A displayed value; `None` if there is none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Cell(pub(super) Option<String>);
 
@@ -41,7 +41,7 @@ pub(super) struct Choice {
 }
 
 impl Row {
-    /// The value of one of its cells. What is not there and what is empty is said, not left blank.
+    /// The text of one of its cells. A missing or empty value is named, not left blank.
     pub(super) fn shown(&self, cell: &Cell, t: &Lang) -> Html {
         match cell.0.as_deref() {
             None if self.is_line => Html::dim(t.no_line()),
@@ -69,33 +69,33 @@ impl Row {
         self.opened != self.mine
     }
 
-    /// What becomes of the field when both sides are kept.
+    /// The value of the field if both sides are kept.
     pub(super) fn kept<'a>(&self, choice: &'a Choice) -> &'a str {
         if self.is_theirs() { &choice.theirs } else { &choice.mine }
     }
 
-    /// Whether this row is the only one of the two sides' that has something to choose.
+    /// Whether this is a row with a choice between the two sides.
     pub(super) fn is_choosable(&self) -> bool {
         self.choice.as_ref().is_some_and(|choice| choice.theirs != choice.mine)
     }
 }
 
-/// The rows of a conflict. `order` is the order as it is now, if it is about one: it knows the names of the products.
+/// The rows of a conflict. `order` is the current order, if it is about one: it has the names of the products.
 pub(super) fn rows(t: Lang, conflict: &VersionConflict, typed: &Fields, order: Option<&Order>) -> Vec<Row> {
     let has_lines = typed.lines().next().is_some();
     let is_told_otherwise = |path: &str| match line_of(path) {
-        // A line that came or went is one row, not one for each of its columns.
+        // An added or removed line is one row, not one for each of its columns.
         Some((line, field)) if field != "quantity" => {
             let quantity = format!("lines[{line}].quantity");
             field == "line_no" || conflict.fields.iter().any(|field| field.path == quantity)
         }
-        // The total follows from the lines.
+        // The total is computed from the lines.
         _ => path == "total" && has_lines,
     };
     let told = conflict.fields.iter().filter(|field| !is_told_otherwise(&field.path));
     let mut rows: Vec<Row> = told.map(|field| row(t, conflict, field, typed, order)).collect();
     if let Some(order) = order.filter(|_| !conflict.mine_known) {
-        // The library could not tell what would have become of mine; the form still can.
+        // The library could not compute my state; the form still has it.
         let known: Vec<_> = rows.iter().map(|row| row.label.clone()).collect();
         let typed = typed_rows(t, order, typed).into_iter().filter(|row| !known.contains(&row.label));
         rows.extend(typed.map(|row| Row {
@@ -122,7 +122,7 @@ fn row(t: Lang, conflict: &VersionConflict, field: &FieldConflict, typed: &Field
         };
     }
     if line.is_some() && field.opened.is_none() && field.now.is_some() {
-        // A new line of theirs. If mine has the same number it is another product, and gets a number of its own.
+        // A new line of theirs. A line of mine with the same number is another product, and gets its own number.
         field.mine = None;
     }
     let cell = |value: &Option<Value>| Cell(value.as_ref().map(|value| shown(t, &field.path, value)));
@@ -141,7 +141,7 @@ fn row(t: Lang, conflict: &VersionConflict, field: &FieldConflict, typed: &Field
     }
 }
 
-/// What a line is called that is not in the order: one that I added, or that they removed.
+/// The label of a line that is not in the order: one that I added, or that they removed.
 fn product_label(t: Lang, conflict: &VersionConflict, line: Option<u32>, order: Option<&Order>) -> Option<Html> {
     let line = line.filter(|line| order.is_none_or(|order| order.lines().iter().all(|own| own.line_no() != *line)))?;
     let path = format!("lines[{line}].product");
@@ -152,7 +152,7 @@ fn product_label(t: Lang, conflict: &VersionConflict, line: Option<u32>, order: 
     }
 }
 
-/// What a field is called; the quantity of a product by the product's name.
+/// The label of a field; the quantity of a product by the product's name.
 fn label(t: Lang, path: &str, order: Option<&Order>) -> Html {
     let line = line_of(path)
         .filter(|(_, field)| *field == "quantity")
@@ -160,7 +160,7 @@ fn label(t: Lang, path: &str, order: Option<&Order>) -> Html {
     line.map_or_else(|| field_label(t, path), |line| t.line_quantity(line.product()))
 }
 
-/// Where what was typed differs from the order as it is now, when nothing else is known.
+/// The differences between the typed text and the current order, if nothing else is known.
 pub(super) fn typed_rows(t: Lang, order: &Order, typed: &Fields) -> Vec<Row> {
     let row = |path: &str, now: Option<String>, mine: Option<String>, side, choice, gone| Row {
         label: label(t, path, Some(order)),
@@ -193,7 +193,7 @@ pub(super) fn typed_rows(t: Lang, order: &Order, typed: &Fields) -> Vec<Row> {
         if theirs == mine {
             continue;
         }
-        // A line that the form did not have is one that somebody else added.
+        // A line that the form did not have was added by somebody else.
         let side = if typed.has(&name) { Side::Both } else { Side::Theirs };
         let sent = |value: &Option<String>| value.clone().unwrap_or_else(|| REMOVE.to_owned());
         let choice = Choice { name: name.clone(), theirs: sent(&theirs), mine: sent(&mine) };
@@ -203,7 +203,7 @@ pub(super) fn typed_rows(t: Lang, order: &Order, typed: &Fields) -> Vec<Row> {
     rows
 }
 
-/// What was typed, without the fields that the rows decide: for hidden fields beside them.
+/// The typed fields that the rows do not decide: for hidden fields beside them.
 pub(super) fn undecided(typed: &Fields, rows: &[Row]) -> Fields {
     let mut rest = typed.carried();
     for name in rows.iter().filter_map(|row| row.choice.as_ref()).map(|choice| &choice.name) {
@@ -215,7 +215,7 @@ pub(super) fn undecided(typed: &Fields, rows: &[Row]) -> Fields {
     rest
 }
 
-/// Takes lines out of what was typed that are not in the order any more: nothing can be kept of them.
+/// Removes typed lines that are not in the order any more: nothing of them can be kept.
 pub(super) fn without_gone_lines(mut typed: Fields, order: &Order) -> Fields {
     let is_gone = |line_no: &u32| order.lines().iter().all(|line| line.line_no() != *line_no);
     for line_no in typed.lines().filter(is_gone).collect::<Vec<_>>() {

@@ -1,4 +1,4 @@
-//! Two changes met: who changed what meanwhile, and what to do about it.
+//! The conflict page: who changed what meanwhile, and what to do about it.
 
 use askama::Template;
 use axum::http::StatusCode;
@@ -39,28 +39,28 @@ struct ConflictPage {
     now_heading: Html,
     opened_known: bool,
     has_mine: bool,
-    /// Rows to decide or to look at; then those that only the others changed.
+    /// Rows to decide or to read; then those that only the others changed.
     rows: Vec<Row>,
     theirs: Vec<Row>,
     apply: Apply,
-    /// Where the two changes are about different fields, both can be saved as they are.
+    /// If the two changes are about different fields, both can be saved as they are.
     both: Option<Offer>,
     holder: Option<Holder>,
 }
 
-/// The form that does it again on the version there is now.
+/// The form that applies the change again on the current version.
 struct Apply {
     what: What,
     action: String,
     hidden: Fields,
-    /// The fields that say which form it is; none for a form of which that is not known.
+    /// The hidden fields with the form's id; empty if it is unknown.
     form_id: String,
     lid: Option<String>,
     label: &'static str,
 }
 
 impl ConflictPage {
-    /// Where the form with the typed text is drawn again.
+    /// The address that renders the form with the typed text again.
     fn edit_first(&self) -> String {
         match self.apply.what {
             What::SaveEdit => format!("{}/edit", self.url),
@@ -69,7 +69,7 @@ impl ConflictPage {
         }
     }
 
-    /// Where a lease has to be given back when mine is dropped.
+    /// The address that releases a lease if my change is dropped.
     fn leave(&self) -> Option<String> {
         match self.apply.what {
             What::SaveNote => Some(format!("{}/note/leave", self.url)),
@@ -77,12 +77,12 @@ impl ConflictPage {
         }
     }
 
-    /// Whether there is anything that could be done again.
+    /// Whether there is anything to apply again.
     fn can_apply(&self) -> bool {
         self.rule.is_none() && self.f.state != "CP-3"
     }
 
-    /// Whether the form is one with text, that goes on asking where it stands.
+    /// Whether the form has text, and sends heartbeats.
     fn is_form(&self) -> bool {
         self.apply.what.has_text() && !self.apply.form_id.is_empty()
     }
@@ -101,7 +101,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
     let has_mine = !matches!(attempt.what, What::StartShipping | What::Cancel);
     let mut rows = compare::rows(t, conflict, attempt.fields, order);
     let typed = order.map_or_else(|| attempt.fields.clone(), |order| without_gone_lines(attempt.fields.clone(), order));
-    // What was typed is kept for the person; only where it could not be kept, the page carries it.
+    // The typed text is kept for the person; only if that failed, the page carries it.
     let hidden = match attempt.kept {
         Some(_) => attempt.carried(),
         None => compare::undecided(&typed, &rows),
@@ -115,10 +115,10 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
         _ => t.now_short().into(),
     };
     if !has_mine {
-        // The command would change the state as well, but that is what it is for.
+        // The command would change the state as well, which is its purpose.
         rows.retain(|row| row.side != Side::Mine);
     }
-    // Folded only where there is something else to look at and nothing to explain.
+    // Folded only if there is something else to read and nothing to explain.
     let folds = has_mine && both.is_none() && rule.is_none() && rows.iter().any(|row| !row.is_theirs());
     let (theirs, rows) = rows.into_iter().partition(|row| folds && row.is_theirs());
     let label = match attempt.what {
@@ -174,7 +174,7 @@ fn token<A: Aggregate<Id = OrderNo>>(no: &OrderNo, version: Version) -> String {
     VersionToken::<A>::new(no, version).to_string()
 }
 
-/// Why the command cannot be run on the order as it is now, if that is plain to see. Otherwise the domain tells later.
+/// Why the command cannot run on the current order, if that is obvious. Otherwise the domain refuses later.
 fn rule(t: Lang, what: What, state: OrderState) -> Option<Html> {
     let refusal = match state {
         OrderState::Cancelled => OrderError::AlreadyCancelled,
@@ -185,7 +185,7 @@ fn rule(t: Lang, what: What, state: OrderState) -> Option<Html> {
     Some(t.refusal(&refusal))
 }
 
-/// Which of the states of the conflict page this is.
+/// The state of this conflict page.
 fn state(frame: &Frame, conflict: &VersionConflict, rows: &[Row], is_ruled_out: bool) -> &'static str {
     let by_me = conflict.changed.as_ref().and_then(|change| change.by.as_ref()).is_some_and(|by| frame.is_me(by));
     let all = |is: fn(&Row) -> bool| rows.iter().all(is);
@@ -199,7 +199,7 @@ fn state(frame: &Frame, conflict: &VersionConflict, rows: &[Row], is_ruled_out: 
     }
 }
 
-/// Who changed what and when; that nothing is lost; what that means here.
+/// Who changed what and when; that nothing is lost; the consequence here.
 fn said(
     frame: &Frame,
     conflict: &VersionConflict,

@@ -1,7 +1,7 @@
-//! Editing a whole order under a lease: take it, show the form, go on in it, move it here, save it, leave it.
+//! Editing a whole order under a lease: acquire it, show the form, resume it, move it here, save it, leave it.
 //!
-//! The form has an address of its own, which names the form and not the lock id: that comes from the browser's key. So reload,
-//! Back, a bookmark and a second window show what is true then, and looking at it takes no lock.
+//! The address of the form names the form and not the lock id: that is derived from the browser's key. So a reload,
+//! Back, a bookmark and a second window show the current state, and viewing acquires no lock.
 
 mod page;
 
@@ -26,12 +26,12 @@ use crate::domain::{Order, OrderNo};
 use crate::use_cases::{Doing, Refusal, Shop, WholeForm};
 use page::draw;
 
-/// Where the form is.
+/// The address of the form.
 pub(super) fn address(no: &OrderNo, form: FormId, kept: Option<FormId>) -> String {
     form_url(no, "edit", form, kept)
 }
 
-/// GET /orders/{no}/edit: looking never takes a lock, so there is nothing to show here.
+/// GET /orders/{no}/edit: viewing never acquires a lock, so there is nothing to show here.
 pub(super) async fn explain(Number(no): Number) -> Response {
     let mut response = see(&order_url(&no));
     Flash::PressEdit.leave(&mut response);
@@ -61,8 +61,8 @@ pub(super) async fn show(
     Ok(draw(&shop, visit, attempt, form, id, mistakes).await)
 }
 
-/// POST /orders/{no}/edit: takes the lease, then shows the form at its address. The page that sends this made the form's id, so
-/// that sending it again (a double click, [Keep editing]) finds the same lease.
+/// POST /orders/{no}/edit: acquires the lease, then shows the form at its address. The sending page created the form's id, so
+/// a repetition (a double click, [Keep editing]) finds the same lease.
 pub(super) async fn open(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
     let form = form.with_kept(&shop, &no).await?;
     let (next, mut seen) = (form.next_form()?, form.typed_on(&no)?);
@@ -74,7 +74,7 @@ pub(super) async fn open(State(shop): State<Shop>, Number(no): Number, form: Pos
     Ok(opened_at(&shop, form, &no, next, id, seen, opened).await)
 }
 
-/// POST /orders/{no}/edit/move-here: ends the person's own lease in another tab, and takes a new one.
+/// POST /orders/{no}/edit/move-here: ends the person's own lease in another tab, and acquires a new one.
 pub(super) async fn move_here(State(shop): State<Shop>, Number(no): Number, form: Posted) -> Answer {
     let form = form.with_kept(&shop, &no).await?;
     let (next, generation, seen) = (form.next_form()?, form.parse("generation")?, form.typed_on(&no)?);
@@ -83,7 +83,7 @@ pub(super) async fn move_here(State(shop): State<Shop>, Number(no): Number, form
     Ok(opened_at(&shop, form, &no, next, id, seen, opened).await)
 }
 
-/// To the form's address, with the text that was sent along. Why it cannot be edited, the page there says.
+/// Redirects to the form's address, with the sent text. That page says why the order cannot be edited, if so.
 async fn opened_at(
     shop: &Shop,
     posted: Posted,
@@ -165,7 +165,7 @@ pub(super) async fn save(State(shop): State<Shop>, Number(no): Number, form: Pos
     Ok(outcome::of(&shop, visit, attempt, done).await)
 }
 
-/// The form again, with what has to be corrected in it. It keeps its lease, so that nobody takes the order while a mistake is
+/// The form again, with its mistakes. It keeps its lease, so that nobody acquires the order while a mistake is
 /// corrected.
 async fn with_mistakes(shop: &Shop, visit: Visit, attempt: Attempt<'_>, form: FormId, id: LockId) -> Response {
     match outcome::keep(shop, &visit, &attempt).await {
@@ -177,7 +177,7 @@ async fn with_mistakes(shop: &Shop, visit: Visit, attempt: Attempt<'_>, form: Fo
     }
 }
 
-/// What of the text cannot stay as it is.
+/// The mistakes in the text.
 async fn mistakes(shop: &Shop, visit: &Visit, no: &OrderNo, fields: &Fields) -> Vec<Mistake> {
     let t = visit.frame.t;
     let Ok(view) = shop.order(&visit.member, no).await else { return Vec::new() };

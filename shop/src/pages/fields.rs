@@ -1,18 +1,18 @@
-//! What somebody typed into a form: names and values, in the order in which the browser sent them.
+//! The fields of a submitted form: names and values, in the order in which the browser sent them.
 
 use sha2::{Digest, Sha256};
 
 use crate::domain::{OrderLine, ShippingInfo};
 
-/// The names of the fields of [`ShippingInfo`], which are the paths by which the domain refuses them.
+/// The names of the fields of [`ShippingInfo`], which are the paths in the domain's refusals.
 pub(crate) const SHIPPING: [&str; 6] =
     ["receiver.name", "receiver.phone", "address.postal_code", "address.line1", "address.line2", "message"];
-/// The three fields of a line that is added. They repeat, once per line.
+/// The three fields of an added line. They repeat, once per line.
 pub(crate) const NEW_LINE: [&str; 3] = ["new-product", "new-price", "new-quantity"];
-/// The value of a quantity field that takes the line away.
+/// The value of a quantity field that removes the line.
 pub(crate) const REMOVE: &str = "remove";
 
-/// What belongs to one page and not to what was typed: never carried on to the next page.
+/// Fields of one page that are not typed text: never carried on to the next page.
 const OF_THE_PAGE: [&str; 16] = [
     "csrf",
     "lid",
@@ -32,7 +32,7 @@ const OF_THE_PAGE: [&str; 16] = [
     "password",
 ];
 
-/// Names of other fields that forms have. Those of lines have a number behind them.
+/// Names of other form fields. Those of lines have a number as suffix.
 const OTHERS: [&str; 12] = [
     "after",
     "id",
@@ -48,7 +48,7 @@ const OTHERS: [&str; 12] = [
     "type",
 ];
 
-/// The most bytes of a field that are shown before anybody has looked at the form; of the text of a note, and of all fields.
+/// Size limits for displaying an unvalidated form: of a field, of the text of a note, and of all fields.
 const SHOWN_OF_A_FIELD: usize = 2 * 1024;
 const SHOWN_OF_A_TEXT: usize = 16 * 1024;
 const SHOWN_OF_ALL: usize = 20 * 1024;
@@ -61,18 +61,18 @@ pub(crate) type Pairs = Vec<(String, String)>;
 pub(crate) struct Fields(Pairs);
 
 impl Fields {
-    /// What a browser sent. Line breaks arrive as `\r\n` whatever was typed; here they are plain.
+    /// The fields that a browser sent. Line breaks arrive as `\r\n` whatever was typed; here they are normalized.
     pub(crate) fn sent(pairs: Pairs) -> Fields {
         let plain = |text: String| text.replace("\r\n", "\n");
         Fields(pairs.into_iter().map(|(name, value)| (name, plain(value))).collect())
     }
 
-    /// What a form sent, without what no form has.
+    /// The fields that a form sent, without unknown ones.
     pub(crate) fn posted(pairs: Pairs) -> Fields {
         Fields::sent(pairs.into_iter().filter(|(name, _)| is_known(name)).collect())
     }
 
-    /// What is shown of a form that nobody has looked at, because it was not accepted: no more than forms have, however much
+    /// The part of an unaccepted form that is displayed: no more than forms have, however much
     /// was sent.
     pub(crate) fn shown_unseen(self) -> Fields {
         let most = |name: &str| if name == "text" { SHOWN_OF_A_TEXT } else { SHOWN_OF_A_FIELD };
@@ -82,7 +82,7 @@ impl Fields {
         if size <= SHOWN_OF_ALL { Fields(pairs) } else { Fields::default() }
     }
 
-    /// As if somebody had typed where an order goes to now.
+    /// As if the person had typed this delivery address.
     pub(crate) fn of_shipping(info: &ShippingInfo) -> Fields {
         let (receiver, address) = (info.receiver(), info.address());
         let values =
@@ -90,7 +90,7 @@ impl Fields {
         Fields(SHIPPING.into_iter().zip(values).map(|(name, value)| (name.into(), value.into())).collect())
     }
 
-    /// As if somebody had typed the quantities of these lines as well.
+    /// As if the person had typed the quantities of these lines as well.
     pub(crate) fn with_lines(mut self, lines: &[OrderLine]) -> Fields {
         self.0.extend(lines.iter().map(|line| (quantity(line.line_no()), line.quantity().to_string())));
         self
@@ -101,17 +101,17 @@ impl Fields {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// The first value of a field; a field that was not sent is empty.
+    /// The first value of a field, or an empty text if it was not sent.
     pub(crate) fn text(&self, name: &str) -> &str {
         self.get(name).unwrap_or_default()
     }
 
-    /// Whether a field was sent, with whatever value.
+    /// Whether a field was sent, with any value.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
 
-    /// All values of a field that repeats.
+    /// All values of a repeated field.
     pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
@@ -129,29 +129,29 @@ impl Fields {
         }
     }
 
-    /// Takes a field away.
+    /// Removes a field.
     pub(crate) fn drop(&mut self, name: &str) {
         self.0.retain(|(key, _)| key != name);
     }
 
-    /// What was typed, without what belongs to the page: for hidden fields of the next page.
+    /// The typed fields, without those of the page: for hidden fields of the next page.
     pub(crate) fn carried(&self) -> Fields {
         Fields(self.0.iter().filter(|(name, _)| !is_of_the_page(name)).cloned().collect())
     }
 
-    /// Everything but what the next page adds by itself: for hidden fields of a page that sends the same form again.
+    /// Everything except the fields that the next page adds itself: for hidden fields of a page that sends the same form again.
     pub(crate) fn again(&self) -> Fields {
         let kept = self.0.iter().filter(|(name, _)| name != "csrf" && !is_password(name));
         Fields(kept.cloned().collect())
     }
 
-    /// What belongs to the page, for sending the form again together with what is kept of it.
+    /// The fields of the page, to send the form again together with its kept text.
     pub(crate) fn of_the_page(&self) -> Fields {
         let of_page = ["lid", "form_id", "version", "both", "mine", "anyway"];
         Fields(self.0.iter().filter(|(name, _)| of_page.contains(&name.as_str())).cloned().collect())
     }
 
-    /// These fields over what was kept of the form before: what they do not say, it says.
+    /// These fields, completed by the kept ones of the form.
     pub(crate) fn over(mut self, kept: Pairs) -> Fields {
         let kept = Fields(kept);
         let version = kept.get("version").map(|version| ("version".to_owned(), version.to_owned()));
@@ -164,13 +164,13 @@ impl Fields {
         self
     }
 
-    /// As they are kept: without the secrets.
+    /// The fields to keep: without the secrets.
     pub(crate) fn to_keep(&self) -> Pairs {
         let secret = |name: &str| ["csrf", "lid", "kept"].contains(&name) || is_password(name);
         self.0.iter().filter(|(name, _)| !secret(name)).cloned().collect()
     }
 
-    /// A digest of what was typed and chosen: the same for a form that is sent again, on whatever version.
+    /// A digest of typed and chosen values: equal for a form that is sent again, on any version.
     pub(crate) fn digest(&self) -> String {
         let chosen = self.0.iter().filter(|(name, _)| ["both", "mine", "anyway"].contains(&name.as_str()));
         let sent: Vec<_> = self.carried().0.into_iter().chain(chosen.cloned()).collect();
@@ -178,7 +178,7 @@ impl Fields {
         Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Whether anything was typed that the next page has to carry.
+    /// Whether there is no typed text that the next page has to carry.
     pub(crate) fn is_blank(&self) -> bool {
         self.carried().0.is_empty()
     }
@@ -188,7 +188,7 @@ impl Fields {
         self.0.iter().filter_map(|(name, _)| name.strip_prefix("quantity-")?.parse().ok())
     }
 
-    /// Whether a line is to go.
+    /// Whether a line is removed.
     pub(crate) fn removes(&self, line_no: u32) -> bool {
         self.has(&removal(line_no)) || self.get(&quantity(line_no)) == Some(REMOVE)
     }
@@ -202,7 +202,7 @@ fn is_of_the_page(name: &str) -> bool {
     OF_THE_PAGE.contains(&name) || is_password(name)
 }
 
-/// Whether there is a form with such a field.
+/// Whether a form has such a field.
 fn is_known(name: &str) -> bool {
     let of_line = ["quantity-", "remove-"].iter().find_map(|prefix| name.strip_prefix(prefix));
     let is_listed = [&SHIPPING[..], &NEW_LINE, &OTHERS, &OF_THE_PAGE].iter().any(|names| names.contains(&name));
@@ -214,7 +214,7 @@ pub(crate) fn quantity(line_no: u32) -> String {
     format!("quantity-{line_no}")
 }
 
-/// The name of a line's check box that takes it away.
+/// The name of a line's check box for removal.
 pub(crate) fn removal(line_no: u32) -> String {
     format!("remove-{line_no}")
 }

@@ -1,4 +1,4 @@
-//! What a page says once, after the redirect that followed a form. It waits in a cookie: reading a page writes nothing.
+//! The message of a page after a redirect, shown once. It is in a cookie, so that reading a page writes nothing.
 
 use axum::http::request::Parts;
 use axum::response::Response;
@@ -21,10 +21,10 @@ const MAX_AGE: u32 = 60;
 pub(crate) enum Flash {
     /// An order was saved.
     Saved,
-    /// An order was saved together with what these people had saved meanwhile; with what the reader had, where it is
-    /// nobody.
+    /// An order was saved together with the saves of these people; together with the reader's own other save, if the list is
+    /// empty.
     SavedBoth { with: Vec<String> },
-    /// Nothing was different.
+    /// The save changed nothing.
     Unchanged,
     /// Shipping has started.
     Shipping,
@@ -34,27 +34,27 @@ pub(crate) enum Flash {
     Left,
     /// A note was saved.
     NoteSaved,
-    /// An operator ended somebody's lease.
+    /// An operator ended a lease.
     Ended { order: String, name: String },
-    /// Somebody asked for the edit form by its address.
+    /// A person opened the edit form by its address.
     PressEdit,
-    /// Somebody signed out.
+    /// The person signed out.
     SignedOut,
-    /// Somebody signed out everywhere.
+    /// The person signed out everywhere.
     SignedOutEverywhere,
-    /// One of somebody's sessions was ended.
+    /// A session was ended.
     SessionEnded,
     /// A password was changed.
     PasswordChanged,
 }
 
 impl Flash {
-    /// An order was saved; or it was not, because nothing was different.
+    /// An order was saved, or nothing was different.
     pub(crate) fn saved(seen: VersionToken<Order>, saved: Version) -> Flash {
         if seen.version() == saved { Flash::Unchanged } else { Flash::Saved }
     }
 
-    /// An order was saved together with what others had saved.
+    /// An order was saved together with the saves of others.
     pub(crate) fn saved_both(frame: &Frame, saved: SavedBoth) -> Flash {
         if saved.with.is_empty() {
             return Flash::Saved;
@@ -73,26 +73,26 @@ impl Flash {
         Flash::SavedBoth { with }
     }
 
-    /// Leaves it for the next page.
+    /// Adds it to the response, for the next page.
     pub(crate) fn leave(&self, response: &mut Response) {
         let text = serde_json::to_string(self).unwrap_or_default();
         let text = serde_urlencoded::to_string([("said", text)]).unwrap_or_default();
         cookies::leave(response, Cookie { name: COOKIE, value: text, max_age: MAX_AGE });
     }
 
-    /// The message that waits, if one does.
+    /// The pending message, if any.
     pub(super) fn waiting(parts: &Parts) -> Option<Flash> {
         let waiting = cookies::read(&parts.headers, &parts.extensions, COOKIE)?;
         let pairs: Vec<(String, String)> = serde_urlencoded::from_str(waiting).ok()?;
         serde_json::from_str(&pairs.first()?.1).ok()
     }
 
-    /// It was said.
+    /// The message was shown.
     pub(super) fn forget(response: &mut Response) {
         cookies::take_away(response, COOKIE);
     }
 
-    /// In words.
+    /// Its text.
     pub(super) fn text(self, t: Lang) -> Html {
         match self {
             Flash::Saved => t.flash_saved().into(),

@@ -1,4 +1,4 @@
-//! The order in a form: the inputs of its shipping details and of its lines.
+//! The inputs of an order's form: its shipping details and its lines.
 
 use super::fields::{Fields, NEW_LINE, SHIPPING, quantity};
 use super::input::{Input, Kind, Mistake};
@@ -6,21 +6,21 @@ use super::read::{new_line_id, new_lines};
 use crate::domain::{Order, OrderLine};
 use crate::texts::{Html, Lang, field_label};
 
-/// How a form is drawn.
+/// How a form is rendered.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Style<'a> {
-    /// In which language.
+    /// The language.
     pub(crate) t: Lang,
-    /// What is wrong with what was typed.
+    /// The mistakes in the typed text.
     pub(crate) mistakes: &'a [Mistake],
-    /// Whether it is the person's own order. Then the browser may offer what it knows of them; operators write down
-    /// where others live.
+    /// Whether it is the person's own order. Then the browser may autofill; operators enter
+    /// addresses of others.
     pub(crate) own: bool,
-    /// Whether the form is only there to be read and copied.
+    /// Whether the form is read-only, for copying.
     pub(crate) readonly: bool,
 }
 
-/// The inputs that say where an order goes, and what the order says (`base`), where that is not what was typed.
+/// The inputs of the delivery address; `base` has the order's values where they differ from the typed ones.
 pub(crate) fn shipping_inputs(style: Style<'_>, typed: &Fields, base: &Fields) -> Vec<Input> {
     let t = style.t;
     let about = |name| match name {
@@ -50,12 +50,12 @@ pub(crate) struct LineInput {
     pub(crate) removed: bool,
 }
 
-/// The lines of the order, with the quantities that were typed. A line that the form did not know yet has its own.
+/// The lines of the order, with the typed quantities. A line that the form did not have shows its own quantity.
 pub(crate) fn line_inputs(style: Style<'_>, order: &Order, typed: &Fields) -> Vec<LineInput> {
     let input = |line: &OrderLine| {
         let (name, removed) = (quantity(line.line_no()), typed.removes(line.line_no()));
         let own = line.quantity().to_string();
-        // A line that goes has the word for it in its field; the number it had is what comes back when it stays.
+        // The field of a removed line contains the word for it; the line's own number returns when it stays.
         let value = typed.get(&name).filter(|_| !removed).unwrap_or(&own);
         let label = style.t.line_quantity(line.product());
         let quantity =
@@ -66,8 +66,8 @@ pub(crate) fn line_inputs(style: Style<'_>, order: &Order, typed: &Fields) -> Ve
     order.lines().iter().map(input).collect()
 }
 
-/// The inputs of the lines that are added: those that were typed, and an empty one if another is wanted. Customers are
-/// not offered any: a price is nothing that they could know.
+/// The inputs of added lines: the typed ones, and an empty one if another is wanted. Customers get
+/// none, because they do not set prices.
 pub(crate) fn new_line_inputs(style: Style<'_>, typed: &Fields) -> Vec<[Input; 3]> {
     let mut rows = new_lines(typed);
     if !style.readonly && !style.own && (rows.is_empty() || typed.has("more")) {

@@ -1,4 +1,4 @@
-//! What every page has around it: language, who is signed in, the token of its forms, and the last flash message.
+//! The frame of every page: language, the signed-in person, the form token, and the last flash message.
 
 use std::convert::Infallible;
 use std::time::SystemTime;
@@ -22,44 +22,44 @@ use crate::session::SignedIn;
 use crate::texts::{Html, Lang, When};
 use crate::use_cases::Shop;
 
-/// Around a page of whoever asks, signed in or not.
+/// The frame of a page, with or without a signed-in person.
 #[derive(Debug, Clone)]
 pub(crate) struct Frame {
     /// The language, which is also the table of texts.
     pub(crate) t: Lang,
-    /// The state of the page, as in the list of states: tests and the script look for it.
+    /// The state of the page, from the list of states: tests and the script use it.
     pub(crate) state: &'static str,
     /// The text of the hidden field `csrf`.
     pub(crate) csrf: String,
-    /// Who is signed in.
+    /// The signed-in member.
     pub(crate) member: Option<Member>,
-    /// What the redirect before this page has to say.
+    /// The flash message of the redirect before this page.
     pub(crate) flash: Option<Html>,
-    /// Whether the page's script asked, and not the browser.
+    /// Whether the page's script sent the request, and not the browser.
     pub(crate) script: bool,
-    /// The moment at which the page is drawn.
+    /// When the page is rendered.
     pub(crate) now: Timestamp,
     /// The address of the page in the other language.
     pub(crate) other_language: String,
-    /// What has to be sent there to see the page in the other language, where the page is an answer to a form.
+    /// The fields to send there to see the page in the other language, if the page is a response to a form.
     pub(crate) sent_again: Option<Fields>,
-    /// The path that was asked for.
+    /// The requested path.
     path: String,
-    /// Whether the language was chosen with this very request, and has to be remembered.
+    /// Whether this request chose the language, so that it must be remembered.
     chosen: bool,
 }
 
-/// A request of somebody who is signed in.
+/// A request of a signed-in person.
 #[derive(Debug)]
 pub(crate) struct Visit {
-    /// Around the page.
+    /// The frame of the page.
     pub(crate) frame: Frame,
-    /// Who asks.
+    /// The signed-in member.
     pub(crate) member: Member,
 }
 
 impl Frame {
-    /// Without the message that waits: for answers to forms.
+    /// Without the pending message: for responses to forms.
     pub(crate) fn bare(parts: &Parts) -> Frame {
         let uri = &parts.uri;
         let (query, cookie) =
@@ -84,38 +84,38 @@ impl Frame {
         }
     }
 
-    /// The page is in that state.
+    /// Sets the state of the page.
     pub(crate) fn state(mut self, state: &'static str) -> Frame {
         self.state = state;
         self
     }
 
-    /// The id of the person who looks, for forms: what is typed is theirs.
+    /// The id of the viewer, for forms: typed text belongs to them.
     pub(crate) fn person(&self) -> &str {
         self.member.as_ref().map_or("", |member| member.id().as_str())
     }
 
-    /// An instant, as it is shown on this page.
+    /// An instant, formatted for this page.
     pub(crate) fn at(&self, at: impl IntoTimestamp) -> When {
         When::new(self.t, at.into_timestamp(), self.now)
     }
 
-    /// When the page was drawn.
+    /// When the page was rendered.
     pub(crate) fn as_of(&self) -> Html {
         self.t.as_of(self.at(self.now).with_zone())
     }
 
-    /// Whether the person who looks works here.
+    /// Whether the viewer is an operator.
     pub(crate) fn is_operator(&self) -> bool {
         self.member.as_ref().is_some_and(Member::is_operator)
     }
 
-    /// Whether that is the person who looks.
+    /// Whether that is the viewer.
     pub(crate) fn is_me(&self, owner: &tenure::Owner) -> bool {
         self.member.as_ref().is_some_and(|member| member.id().as_str() == owner.id)
     }
 
-    /// Who made the latest of these changes, what and when.
+    /// The latest of these changes: author, command and time.
     pub(crate) fn latest(&self, changes: &[Change]) -> Html {
         let did = |change: &Change| {
             let is_me = change.by.as_ref().is_some_and(|by| self.is_me(by));
@@ -124,7 +124,7 @@ impl Frame {
         changes.first().map_or_else(|| self.t.changed_since().into(), did)
     }
 
-    /// The number of the order that the address is about, if it is about one.
+    /// The number of the order in the address, if there is one.
     pub(crate) fn order(&self) -> Option<String> {
         let no = self.path.strip_prefix("/orders/")?.split('/').next()?;
         let decoded: Vec<(String, String)> =
@@ -132,13 +132,13 @@ impl Frame {
         decoded.into_iter().next().map(|(_, no)| no).filter(|no| !no.is_empty())
     }
 
-    /// Around an answer to this form: the language switch sends the same form again.
+    /// The frame of a response to this form: the language switch sends the same form again.
     pub(crate) fn answering(self, sent: &Fields) -> Frame {
         let other_language = format!("{}?lang={}", self.path, self.t.other().code());
         Frame { other_language, sent_again: Some(sent.again()), ..self }
     }
 
-    /// The path that was asked for.
+    /// The requested path.
     pub(crate) fn path(&self) -> &str {
         &self.path
     }
@@ -153,7 +153,7 @@ impl Frame {
         super::assets::style_address()
     }
 
-    /// Answers with a page. Pages show what only this person may see, so nobody keeps a copy.
+    /// Responds with a page. Pages show data that only this person may see, so nothing may cache them.
     pub(crate) fn answer(&self, status: StatusCode, page: &impl Template) -> Response {
         let mut response = match page.render() {
             Ok(html) => (status, HtmlBody(html)).into_response(),
@@ -201,7 +201,7 @@ impl FromRequestParts<Shop> for Visit {
     }
 }
 
-/// Templates hand over what they have by reference.
+/// Templates pass values by reference.
 impl<T: IntoTimestamp + Copy> IntoTimestamp for &T {
     fn into_timestamp(self) -> Timestamp {
         (*self).into_timestamp()
@@ -214,7 +214,7 @@ fn is_safe(method: &Method) -> bool {
 
 /// The two kinds of time that reach the pages: the library's and the domain's.
 pub(crate) trait IntoTimestamp {
-    /// As the kind that can be shown.
+    /// Converts to the displayable kind.
     fn into_timestamp(self) -> Timestamp;
 }
 
@@ -244,12 +244,12 @@ fn in_language(uri: &Uri, lang: Lang) -> String {
     format!("{}?{}", local(uri.path()), kept.join("&"))
 }
 
-/// The path as one of this shop: behind two slashes, browsers would look for the name of another host.
+/// The path as one of this shop: browsers would read two leading slashes as another host.
 fn local(path: &str) -> &str {
     let rest = path.trim_start_matches(['/', '\\']);
     match path.len() - rest.len() {
         0 | 1 => path,
-        // The last of them is one byte, whichever it is.
+        // The last slash is one byte, whichever it is.
         many => path.get(many - 1..).filter(|path| path.starts_with('/')).unwrap_or("/"),
     }
 }

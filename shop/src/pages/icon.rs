@@ -1,4 +1,4 @@
-//! Icons. They never stand alone: a word next to them says the same.
+//! Icons. They are never alone: a word next to them says the same.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::domain::OrderState;
 pub(crate) struct Icon(pub(crate) &'static str);
 
 impl Icon {
-    /// The one of a state.
+    /// The icon of a state.
     pub(crate) fn of(state: impl Borrow<OrderState>) -> Icon {
         Icon(match state.borrow() {
             OrderState::PaymentWaiting => "card",

@@ -1,4 +1,4 @@
-//! One input of a form: its label, its hint, what was typed, and what is wrong with that.
+//! One input of a form: label, hint, typed value, and mistake.
 
 use std::fmt;
 
@@ -8,35 +8,35 @@ use askama::filters::HtmlSafe;
 use super::icon::Icon;
 use crate::texts::{Html, Lang};
 
-/// Something that was typed and cannot stay like that.
+/// A mistake in the typed text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mistake {
     /// The id of the input, for the link in the summary.
     pub(crate) id: String,
-    /// What the field is called, if it is one field.
+    /// The label of the field, if it concerns one field.
     pub(crate) label: Option<Html>,
-    /// What is wrong.
+    /// The problem.
     pub(crate) text: Html,
 }
 
 impl Mistake {
-    /// A field that cannot stay as it is.
+    /// A mistake in one field.
     pub(crate) fn new(id: impl Into<String>, label: impl Into<Html>, text: impl Into<Html>) -> Mistake {
         Mistake { id: id.into(), label: Some(label.into()), text: text.into() }
     }
 
-    /// Something about the form that is not one field's fault.
+    /// A mistake that concerns the form and not one field.
     pub(crate) fn general(id: &str, text: impl Into<Html>) -> Mistake {
         Mistake { id: id.into(), label: None, text: text.into() }
     }
 
-    /// As it stands in the summary, away from its field.
+    /// Its text in the summary, away from its field.
     pub(crate) fn summary(&self, t: &Lang) -> Html {
         self.label.as_ref().map_or_else(|| self.text.clone(), |label| t.labelled(label, &self.text))
     }
 }
 
-/// An input with its label, its hint and what is wrong with it.
+/// An input with its label, its hint and its mistake.
 #[derive(Debug, Clone, Template)]
 #[template(path = "part/input.html")]
 pub(crate) struct Input {
@@ -50,13 +50,13 @@ pub(crate) struct Input {
     kind: Kind,
     autocomplete: &'static str,
     readonly: bool,
-    /// What the aggregate says, where that is not the value.
+    /// The aggregate's value, if it differs from the input's.
     base: Option<String>,
 }
 
 impl HtmlSafe for Input {}
 
-/// What an input is for: which keyboard a phone shows, and how wide it is.
+/// The kind of an input: it selects the keyboard of a phone, and the width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A line of text.
@@ -76,7 +76,7 @@ pub(crate) enum Kind {
 }
 
 impl Input {
-    /// An input, with what was typed and what is wrong with that.
+    /// An input with a typed value and its mistake.
     pub(crate) fn new(name: &str, label: impl Into<Html>, value: &str, kind: Kind, mistakes: &[Mistake]) -> Input {
         Input::with_id(name.to_owned(), name, label, value, kind, mistakes)
     }
@@ -107,17 +107,17 @@ impl Input {
         }
     }
 
-    /// With a hint under its label.
+    /// Adds a hint under its label.
     pub(crate) fn hint(self, hint: &'static str) -> Input {
         Input { hint, ..self }
     }
 
-    /// With what the browser may fill in.
+    /// Sets the `autocomplete` attribute.
     pub(crate) fn autocomplete(self, autocomplete: &'static str) -> Input {
         Input { autocomplete, ..self }
     }
 
-    /// With what the aggregate says: what differs from it is text that somebody typed.
+    /// Sets the aggregate's value: a different value is text that somebody typed.
     pub(crate) fn base(self, base: &str) -> Input {
         Input { base: (self.value != base).then(|| base.to_owned()), ..self }
     }
@@ -133,12 +133,12 @@ impl Input {
         hint.into_iter().chain(mistake).collect::<Vec<_>>().join(" ")
     }
 
-    /// With a remark that it may be left empty.
+    /// Marks it as optional.
     pub(crate) fn optional(self, optional: &'static str) -> Input {
         Input { optional, ..self }
     }
 
-    /// To be read and copied only.
+    /// Makes it read-only.
     pub(crate) fn readonly(self, readonly: bool) -> Input {
         Input { readonly, ..self }
     }
@@ -154,7 +154,7 @@ impl Kind {
     }
 }
 
-/// As the style sheet knows it.
+/// Its name in the style sheet.
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

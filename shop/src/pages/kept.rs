@@ -1,4 +1,4 @@
-//! A form that was refused, at an address of its own: what was typed is kept, and the page says what is true now. Looking at it
+//! A refused form, at its own address: the typed text is kept, and the page shows the current state. Viewing it
 //! changes nothing.
 
 use axum::extract::{FromRequestParts, Path, State};
@@ -19,7 +19,7 @@ use super::{both, edit, note, problem, see, shipping};
 use crate::domain::{Note, Order, OrderNo};
 use crate::use_cases::{Doing, Refusal, ShippingForm, Shop, WholeForm};
 
-/// What stands in the address behind the order's number.
+/// The part of the address after the order's number.
 pub(super) struct Named(pub(super) FormId);
 
 impl FromRequestParts<Shop> for Named {
@@ -32,7 +32,7 @@ impl FromRequestParts<Shop> for Named {
     }
 }
 
-/// The browser's key, for pages that are looked at.
+/// The browser's key, for pages that are only viewed.
 pub(super) struct Key(pub(super) BrowserKey);
 
 impl FromRequestParts<Shop> for Key {
@@ -43,7 +43,7 @@ impl FromRequestParts<Shop> for Key {
     }
 }
 
-/// A form that was refused, read back.
+/// A refused form, read back.
 pub(super) struct KeptForm {
     pub(super) id: FormId,
     pub(super) what: What,
@@ -51,7 +51,7 @@ pub(super) struct KeptForm {
 }
 
 impl KeptForm {
-    /// The one that the query of an address names, if it names one.
+    /// The form that the query of an address names, if any.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -68,7 +68,7 @@ impl KeptForm {
         }
     }
 
-    /// The one of this person's about this order; the lock id that is not kept comes from the browser.
+    /// The form of this person about this order; its lock id is not stored, and is derived from the browser's key.
     ///
     /// # Errors
     /// The page that says that it is not kept any more.
@@ -91,7 +91,7 @@ impl KeptForm {
         Ok(KeptForm { id, what, fields })
     }
 
-    /// As an attempt that is looked at again.
+    /// As an attempt that is viewed again.
     pub(super) fn attempt<'a>(&'a self, no: &'a OrderNo) -> Attempt<'a> {
         Attempt { what: self.what, no, seen: self.parse("version"), fields: &self.fields, kept: Some(self.id) }
     }
@@ -104,7 +104,7 @@ impl KeptForm {
         self.fields.text(name).parse().ok()
     }
 
-    /// What a save of it would meet now; the page of the form itself, where something typed has to be corrected first.
+    /// The result that a save of it would have now; or the page of the form itself, if the typed text has mistakes.
     async fn ask(&self, shop: &Shop, visit: &Visit, no: &OrderNo) -> Result<Result<(), Refusal>, Option<Response>> {
         let (t, member, fields) = (visit.frame.t, &visit.member, &self.fields);
         let seen = self.parse::<VersionToken<Order>>("version");
@@ -153,7 +153,7 @@ impl KeptForm {
                 let (Some(id), seen) = (id, self.parse::<VersionToken<Note>>("version")) else { return Err(None) };
                 shop.save_note(member, no, seen, &id, fields.text("text"), &Doing::Ask).await.map(drop)
             }
-            // Those have a page of their own.
+            // Notes have their own page.
             What::OpenEdit => match self.form_id() {
                 Some(form) => return Err(Some(see(&edit::address(no, form, Some(self.id))))),
                 None => return Err(None),

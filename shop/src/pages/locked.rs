@@ -1,4 +1,4 @@
-//! 423: somebody holds the order. Who, since when, until when, and what can be done meanwhile.
+//! 423: somebody holds the order. Shows who, since when, until when, and the possible actions.
 
 use askama::Template;
 use axum::http::StatusCode;
@@ -26,14 +26,14 @@ struct LockedPage {
     is_me: bool,
     what: What,
     view: OrderView,
-    /// Where [Try again] sends, and what.
+    /// The address and the fields of [Try again].
     action: String,
     again: Fields,
-    /// What was typed, for the edit form if the person moves their editing here.
+    /// The typed text, for the edit form if the person moves their editing here.
     carried: Fields,
     typed: Vec<(Html, String)>,
     seen: Option<VersionToken<Order>>,
-    /// The form that moving here opens.
+    /// The form that the move opens.
     next_form: FormId,
 }
 
@@ -46,7 +46,7 @@ impl LockedPage {
         self.what == What::StartShipping
     }
 
-    /// What the page is about, with the number of the order. For a button: what was not done.
+    /// The title with the number of the order. For a button, the action that failed.
     fn title(&self) -> Html {
         let (t, no) = (self.f.t, self.order().no());
         match self.what {
@@ -110,7 +110,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, holder
     response
 }
 
-/// 409: it was free, and somebody else was quicker.
+/// 409: it was free, and another request won the race.
 pub(super) fn raced(visit: Visit, attempt: Attempt<'_>) -> Response {
     let t = visit.frame.t;
     let page = ProblemPage::new(visit.frame.state("LP-7"), t.raced_title(attempt.no)).say(t.raced_what());

@@ -1,4 +1,4 @@
-//! The operators' console: who is editing what, and ending a lease whose holder does not come back.
+//! The operators' console: the current leases, and ending a lease whose holder does not return.
 
 use askama::Template;
 use axum::extract::{Query, State};
@@ -21,7 +21,7 @@ use crate::domain::{OrderNo, check_reason};
 use crate::texts::{Html, left};
 use crate::use_cases::{HeldPage, Refusal, Shop};
 
-/// The types that have locks here.
+/// The aggregate types with locks.
 const KINDS: [&str; 2] = ["Order", "Note"];
 
 #[derive(Template)]
@@ -30,12 +30,12 @@ struct LocksPage {
     f: Frame,
     kind: Option<&'static str>,
     held: Vec<Holder>,
-    /// Where this page begins, if it is not the first one, and where the next one does.
+    /// The start of this page, if it is not the first one, and of the next one.
     after: Option<Cursor>,
     next: Option<Cursor>,
-    /// What stands above the list when something did not happen.
+    /// The notice above the list if an action failed.
     notice: Option<&'static str>,
-    /// The lease whose form was sent and is wrong, and what is wrong with it.
+    /// The lease whose form was sent with a mistake, and the mistake.
     open: Option<(LockKey, i64)>,
     mistakes: Vec<Mistake>,
     reason: String,
@@ -50,7 +50,7 @@ impl LocksPage {
         if kind.is_empty() { "/locks".to_owned() } else { format!("/locks?type={kind}") }
     }
 
-    /// The page that begins there.
+    /// The address of the page that begins there.
     fn page(&self, after: &Cursor) -> String {
         let kind = self.kind.map(|kind| ("type", kind.to_owned()));
         let query: Vec<_> = kind.into_iter().chain([("after", after.to_string())]).collect();
@@ -82,7 +82,7 @@ impl LocksPage {
         self.open.as_ref().is_some_and(|(key, generation)| *key == holder.key && *generation == holder.generation)
     }
 
-    /// The field for the reason. Its id is that of the row, because every row has one.
+    /// The field for the reason. Its id contains the row's id, because every row has such a field.
     fn reason(&self, holder: &Holder) -> Input {
         let (value, mistakes) = if self.is_open(holder) { (&*self.reason, &*self.mistakes) } else { ("", &[][..]) };
         let id = reason_id(&holder.key, holder.generation);
@@ -94,7 +94,7 @@ fn reason_id(key: &LockKey, generation: i64) -> String {
     format!("reason-{}-{}-{generation}", key.kind(), key.id().replace(char::is_whitespace, "_"))
 }
 
-/// GET /locks: `type` is which of them, `after` where the page before ended.
+/// GET /locks: `type` filters, `after` is the end of the previous page.
 pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Query(asked): Query<Pairs>) -> Response {
     let place = Place::of(&Fields::sent(asked));
     match place.held(&shop, &visit).await {
@@ -106,14 +106,14 @@ pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Query(asked): Q
     }
 }
 
-/// Which page of the list.
+/// The requested page of the list.
 struct Place {
     kind: Option<&'static str>,
     after: Option<Cursor>,
 }
 
 impl Place {
-    /// What cannot be understood is left out: a list is always an answer.
+    /// Invalid parameters are ignored: there is always a list.
     fn of(asked: &Fields) -> Place {
         let kind = KINDS.into_iter().find(|kind| *kind == asked.text("type"));
         Place { kind, after: asked.text("after").parse().ok() }
@@ -132,7 +132,7 @@ pub(super) async fn end(State(shop): State<Shop>, form: Posted) -> Answer {
     let generation: i64 = form.parse("generation")?;
     let Posted { visit, fields, .. } = form;
     let (kind, id) = (fields.text("kind"), fields.text("id"));
-    // Nothing else has locks here.
+    // Other types have no locks here.
     if !KINDS.contains(&kind) || OrderNo::new(id).is_err() {
         return Err(problem::incomplete_form(visit.frame, "id", &fields));
     }
@@ -172,7 +172,7 @@ pub(super) async fn end(State(shop): State<Shop>, form: Posted) -> Answer {
             let notice = |page: &mut LocksPage| {
                 page.notice = Some(t.holder_changed());
                 page.reason = reason.to_owned();
-                // Where somebody else holds it now, the reason that was typed stays beside them.
+                // If somebody else holds it now, the typed reason stays beside them.
                 page.open =
                     page.held.iter().find(|holder| holder.key == key).map(|holder| (key.clone(), holder.generation));
             };
@@ -183,9 +183,9 @@ pub(super) async fn end(State(shop): State<Shop>, form: Posted) -> Answer {
 
 /// Why a lease was not ended.
 enum Ended {
-    /// The reason cannot be one.
+    /// The reason is invalid.
     Not(Html),
-    /// The holder is another one by now.
+    /// The holder has changed.
     ByNobody,
 }
 

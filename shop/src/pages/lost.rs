@@ -1,4 +1,4 @@
-//! 410: the lease of a form is gone. Why, what happened meanwhile, and everything that was typed.
+//! 410: the lease of a form is gone. Shows why, what happened meanwhile, and the typed text.
 
 use askama::Template;
 use axum::http::StatusCode;
@@ -30,11 +30,11 @@ struct LostPage {
     title: Html,
     said: Vec<Html>,
     seen: Option<VersionToken<Order>>,
-    /// What differs between what was typed and the order as it is now, if the order has changed.
+    /// The differences between the typed text and the current order, if the order has changed.
     rows: Vec<Row>,
-    /// Whether anything was typed at all.
+    /// Whether there is typed text.
     has_text: bool,
-    /// Whether all of it is in the order already.
+    /// Whether the order already contains all of it.
     is_done: bool,
     inputs: Vec<Input>,
     lines: Vec<LineInput>,
@@ -60,7 +60,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_loc
     let style = Style { t, mistakes: &[], own: false, readonly: true };
     let held_now = view.holder.as_ref();
     let (state, title, mut said) = reason(&frame, attempt.no, no_lock, held_now, moved.is_some());
-    // What was sent twice is in the order already; lines that were added are in it under numbers of their own.
+    // A form that was sent twice is in the order already; added lines are there under their own numbers.
     let added = new_line_inputs(style, typed).len();
     let is_done = state == "OE-20" && rows.len() == added && rows.iter().all(Row::is_theirs);
     if is_done && has_text {

@@ -1,4 +1,4 @@
-//! The operators' note: whoever opens it is told who else has it open; the version decides when it is saved.
+//! The operators' note: everybody who opens it sees the others; the version decides at the save.
 
 use askama::Template;
 use axum::extract::{Query, State};
@@ -30,7 +30,7 @@ use super::{conflict, form_url, order_url, outcome, problem, read, see};
 use crate::domain::{Note, OrderNo};
 use crate::use_cases::{Doing, Refusal, Shop};
 
-/// The version of a note that is not there yet. A field that is missing is a mistake, and not that.
+/// The version of a note that does not exist yet. A missing field is a mistake, and does not mean that.
 const NONE: &str = "none";
 
 #[derive(Template)]
@@ -49,12 +49,12 @@ struct NotePage {
     mistakes: Vec<Mistake>,
 }
 
-/// Where the form is.
+/// The address of the form.
 pub(super) fn address(no: &OrderNo, form: FormId, kept: Option<FormId>) -> String {
     form_url(no, "note", form, kept)
 }
 
-/// GET /orders/{no}/note/edit: looking never takes a lock.
+/// GET /orders/{no}/note/edit: viewing never acquires a lock.
 pub(super) async fn explain(Number(no): Number) -> Response {
     see(&order_url(&no))
 }
@@ -109,7 +109,7 @@ pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
             fields.set("version", &seen.to_string());
             done
         }
-        // There was no note yet. If this very form has made it by now, that is the answer.
+        // There was no note yet. If this form itself has created it meanwhile, that is the result.
         None => match save(None).await {
             Err(refusal) if !refusal.is_of_database() => match shop.saved(&visit.member, once.form).await {
                 Ok(Some(saved)) if saved.digest == once.digest => Ok(Flash::NoteSaved),
@@ -135,12 +135,12 @@ pub(super) async fn leave(State(shop): State<Shop>, Number(no): Number, form: Po
     }
 }
 
-/// The version of the note that the person saw; none if there was no note yet.
+/// The version of the note that the person saw; `None` if there was no note yet.
 fn seen(form: &Posted) -> Result<Option<VersionToken<Note>>, Response> {
     if form.fields.text("version") == NONE { Ok(None) } else { form.version().map(Some) }
 }
 
-/// Keeps what was typed, and shows it in the form at its address.
+/// Keeps the typed text, and shows it in the form at its address.
 async fn on_to_the_form(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey, form: FormId) -> Response {
     let mut kept = None;
     if attempt.fields.has("text") {
@@ -152,7 +152,7 @@ async fn on_to_the_form(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &B
     Sent::refused(address(attempt.no, form, kept)).answer(visit.frame.script)
 }
 
-/// The page about a form that was refused; of a note, also where nothing is known of the text as it was opened.
+/// The page about a refused form; of a note, also if the opened text is unknown.
 pub(super) async fn refusal(shop: &Shop, visit: Visit, attempt: Attempt<'_>, refusal: Refusal) -> Response {
     match refusal {
         Refusal::Failed(Error::AlreadyExists { .. }) => met(shop, visit, attempt, Version::FIRST, None).await,
@@ -164,8 +164,8 @@ pub(super) async fn refusal(shop: &Shop, visit: Visit, attempt: Attempt<'_>, ref
         refusal => refusal::page(shop, visit, attempt, refusal).await,
     }
 }
-/// Two people wrote, and nothing is known of the text as it was opened: maybe there was none. Then the note as it is
-/// now is compared with what was typed.
+/// Two people wrote, and the opened text is unknown: maybe there was none. Then the current note
+/// is compared with the typed text.
 async fn met(shop: &Shop, visit: Visit, attempt: Attempt<'_>, expected: Version, changed: Option<Change>) -> Response {
     let view = match shop.order(&visit.member, attempt.no).await {
         Ok(view) => view,
@@ -192,7 +192,7 @@ async fn met(shop: &Shop, visit: Visit, attempt: Attempt<'_>, expected: Version,
     conflict::page(shop, visit, attempt, &conflict).await
 }
 
-/// The form, with what was typed in it if anything was.
+/// The form, with the typed text if there is any.
 async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey, form: FormId) -> Response {
     let (member, no, fields) = (&visit.member, attempt.no, attempt.fields);
     let id = key.lock_id(member.id().as_str(), form);
@@ -217,7 +217,7 @@ async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey,
     let text = view.note.as_ref().map_or("", |note| note.text());
     let current = view.note.as_ref().map_or_else(|| NONE.to_owned(), |note| note.token().to_string());
     let typed = fields.get("text");
-    // Text keeps the version that it was typed on, so that saving it finds out what others changed meanwhile.
+    // Text keeps the version that it was typed on, so that saving it detects the changes of others.
     let version = if typed.is_some() { fields.text("version").to_owned() } else { current.clone() };
     let mistakes: Vec<_> = match typed.map(|text| Note::new(no.clone(), text)) {
         Some(Err(invalid)) => vec![read::mistake(t, invalid)],

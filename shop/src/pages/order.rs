@@ -1,4 +1,4 @@
-//! An order: what it says, what can be done with it, who is editing it, who changed it.
+//! The page of an order: its content, the possible actions, its editor, and its changes.
 
 use askama::Template;
 use axum::extract::{FromRequestParts, Path, State};
@@ -22,9 +22,9 @@ struct OrderPage {
     f: Frame,
     view: OrderView,
     url: String,
-    /// What may be done with the order now.
+    /// The possible actions on the order now.
     verdict: Verdict<OrderState>,
-    /// The forms that the buttons of this page would open or send, one each per page that was drawn.
+    /// The ids of the forms that the buttons of this page open or send, new for each rendered page.
     edit_form: FormId,
     note_form: FormId,
     ship_form: FormId,
@@ -40,7 +40,7 @@ impl OrderPage {
         self.f.is_operator() && self.order().state() == OrderState::Preparing
     }
 
-    /// The holder whose lock a change would meet.
+    /// The holder whose lock blocks a change.
     fn in_the_way(&self) -> Option<&Holder> {
         match &self.verdict {
             Verdict::Taken { holder, .. } | Verdict::Elsewhere { holder, .. } => Some(holder),
@@ -53,19 +53,19 @@ impl OrderPage {
     }
 }
 
-/// The number in the address. A text that is no number is that of no order, and the page about it says why.
+/// The number in the address. An invalid text is the number of no order, and the page about it says why.
 pub(super) struct Number(pub(super) OrderNo);
 
 impl FromRequestParts<Shop> for Number {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, shop: &Shop) -> Result<Number, Response> {
-        // There may be more in the address than the number, which comes first.
+        // The address may contain more than the number, which comes first.
         match Path::<Vec<(String, String)>>::from_request_parts(parts, shop).await {
             Ok(Path(mut named)) if !named.is_empty() => OrderNo::new(named.swap_remove(0).1)
                 .map(Number)
                 .map_err(|why| problem::no_order_number(Frame::bare(parts), why)),
-            // Not even text.
+            // Not valid UTF-8.
             _ => Err(problem::not_found(Frame::bare(parts))),
         }
     }

@@ -1,4 +1,4 @@
-//! The list of orders: what there is, and who is editing what.
+//! The list of orders, with their editors.
 
 use askama::Template;
 use axum::extract::{Query, State};
@@ -27,7 +27,7 @@ impl OrdersPage {
         self.state == Some(*state)
     }
 
-    /// The holder whose lock a change would meet.
+    /// The holder whose lock blocks a change.
     fn editing(&self, row: &OrderRow) -> Option<Holder> {
         let me = self.f.member.as_ref()?.owner();
         let frozen = (!row.state.is_changeable()).then_some(row.state);
@@ -47,7 +47,7 @@ impl OrdersPage {
 
 /// GET /orders
 pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Query(asked): Query<Pairs>) -> Response {
-    // What cannot be understood is left out: a list is always an answer.
+    // Invalid parameters are ignored: there is always a list.
     let asked = Fields::sent(asked);
     let state = OrderState::from_code(asked.text("state"));
     let filter = OrderFilter { state, page: asked.text("page").parse().unwrap_or(1) };

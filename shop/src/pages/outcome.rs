@@ -1,7 +1,7 @@
-//! From what became of a form to the page that comes next: in one place, so that all forms end alike.
+//! From the result of a form to the next page: in one place, so that all forms end alike.
 //!
-//! A form is answered with the address of a page. One that was refused is kept for the person, and its page draws itself from
-//! what is kept and what is true then. Only where nothing can be kept is the page itself the answer.
+//! The response to a form is the address of a page. A refused form is kept for the person, and its page renders itself from
+//! the kept text and the current state. Only if nothing can be kept is the page itself the response.
 
 use std::future::Future;
 
@@ -17,11 +17,11 @@ use super::{note, order_url};
 use crate::domain::{Order, OrderNo};
 use crate::use_cases::{Kept, Once, Refusal, Shop};
 
-/// Runs a save on the version that the person saw. When the same form was saved before, that is the answer; when it was saved
-/// with other text, the person has seen the version that this save made, where it was made on the one that they saw.
+/// Runs a save on the version that the person saw. If the same form was saved before, that is the result. If it was saved
+/// with other text on the version that the person saw, the person has also seen the version that this save created.
 ///
 /// # Errors
-/// The refusal, and the version that the text was typed on.
+/// The refusal, and the version on which the text was typed.
 pub(super) async fn once<A: Aggregate, F>(
     shop: &Shop,
     visit: &Visit,
@@ -48,7 +48,7 @@ where
     }
 }
 
-/// The version that text was typed on: where the form was saved and then typed on in, the one that this save made.
+/// The version on which text was typed: if the form was saved and edited further, the one that this save created.
 pub(super) async fn typed_on(
     shop: &Shop,
     visit: &Visit,
@@ -62,7 +62,7 @@ pub(super) async fn typed_on(
     }
 }
 
-/// The version that the text was typed on, and what became of it.
+/// The version on which the text was typed, and the result.
 pub(super) fn seen<A>(
     seen: VersionToken<A>,
     done: Result<Flash, (Refusal, VersionToken<A>)>,
@@ -73,7 +73,7 @@ pub(super) fn seen<A>(
     }
 }
 
-/// On to the order's page, which says what was done; or to the page that explains why nothing was.
+/// Redirects to the order's page with the result, or to the page that explains the refusal.
 pub(super) async fn of(shop: &Shop, visit: Visit, attempt: Attempt<'_>, done: Result<Flash, Refusal>) -> Response {
     let refusal = match done {
         Ok(flash) => {
@@ -83,7 +83,7 @@ pub(super) async fn of(shop: &Shop, visit: Visit, attempt: Attempt<'_>, done: Re
         }
         Err(refusal) => refusal,
     };
-    // A malformed request is answered at once. A database that failed cannot keep the form either.
+    // A malformed request is answered at once. A failed database cannot keep the form either.
     if refusal.is_of_database() || refusal.is_about_the_request() {
         return note::refusal(shop, visit, attempt, refusal).await;
     }
@@ -93,7 +93,7 @@ pub(super) async fn of(shop: &Shop, visit: Visit, attempt: Attempt<'_>, done: Re
     }
 }
 
-/// Keeps what was sent; `None` where that is not possible.
+/// Keeps the sent form; `None` if that is not possible.
 pub(super) async fn keep(shop: &Shop, visit: &Visit, attempt: &Attempt<'_>) -> Option<FormId> {
     let kept = Kept { what: attempt.what.code().to_owned(), fields: attempt.kept_fields() };
     match shop.keep(&visit.member, attempt.no, &kept).await {

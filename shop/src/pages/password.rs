@@ -1,4 +1,4 @@
-//! Changing one's own password.
+//! The page for changing one's password.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ pub(super) async fn show(visit: Visit) -> Response {
     page(visit.frame, Vec::new(), StatusCode::OK)
 }
 
-/// POST /account/password. It is done in this browser only where it is done everywhere: all other sessions end.
+/// POST /account/password. A change ends all other sessions, and this browser gets a new one.
 pub(super) async fn change(
     State(shop): State<Shop>,
     Extension(visitor): Extension<Visitor>,

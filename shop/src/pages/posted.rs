@@ -1,4 +1,4 @@
-//! A form that was sent: by somebody who is signed in, from a page of their own session.
+//! A form that a signed-in person sent from a page of their own session.
 
 use std::str::FromStr;
 
@@ -18,24 +18,24 @@ use crate::domain::{Order, OrderNo};
 use crate::session::SignedIn;
 use crate::use_cases::{Once, Shop};
 
-/// A form of somebody who is signed in. If it is refused before any use case sees it, the page that says so still shows
-/// what was typed.
+/// A form of a signed-in person. If it is refused before a use case sees it, the page about that still shows
+/// the typed text.
 #[derive(Debug)]
 pub(crate) struct Posted {
-    /// Who sent it, and what goes around the answer.
+    /// The sender, and the frame of the response.
     pub(crate) visit: Visit,
-    /// What was sent.
+    /// The sent fields.
     pub(crate) fields: Fields,
-    /// The browser's key, of which the lock ids of its forms are made.
+    /// The browser's key, from which the lock ids of its forms are derived.
     key: BrowserKey,
 }
 
-/// A form of anybody.
+/// A form of anybody, signed in or not.
 #[derive(Debug)]
 pub(crate) struct PostedByAnybody {
-    /// What goes around the answer.
+    /// The frame of the response.
     pub(crate) frame: Frame,
-    /// What was sent.
+    /// The sent fields.
     pub(crate) fields: Fields,
 }
 
@@ -48,7 +48,7 @@ impl FromRequest<Shop> for Posted {
         let key = browser_key(&parts);
         let (frame, sent) = read(parts, body, shop).await;
         match (member, sent) {
-            // What was typed is the person's for whom the page was drawn, and nobody else saves it.
+            // Typed text belongs to the person for whom the page was rendered, and nobody else can save it.
             (Ok(SignedIn(member)), Ok(fields) | Err((_, fields)))
                 if fields.get("person").is_some_and(|person| person != member.id().as_str()) =>
             {
@@ -68,18 +68,18 @@ impl FromRequest<Shop> for PostedByAnybody {
         let (parts, body) = request.into_parts();
         match read(parts, body, shop).await {
             (frame, Ok(fields)) => Ok(PostedByAnybody { frame, fields }),
-            // Nobody shows or repeats what may be a password.
+            // The text may be a password, so it is neither shown nor repeated.
             (frame, Err((rejection, _))) => Err(problem::form_refused(frame, &rejection, &Fields::default())),
         }
     }
 }
 
-/// The browser's key. There is always one: a browser without was given one with this very request.
+/// The browser's key. It always exists: a browser without one gets it with this request.
 pub(super) fn browser_key(parts: &Parts) -> BrowserKey {
     parts.extensions.get().cloned().unwrap_or_else(BrowserKey::random)
 }
 
-/// The fields, if the form belongs to the session; otherwise why not, and what was typed none the less.
+/// The fields, if the form belongs to the session; otherwise the reason, together with the typed text.
 async fn read(parts: Parts, body: Body, shop: &Shop) -> (Frame, Result<Fields, (CsrfRejection, Fields)>) {
     let frame = Frame::bare(&parts);
     let again = |body| Request::from_parts(parts.clone(), body);
@@ -91,7 +91,7 @@ async fn read(parts: Parts, body: Body, shop: &Shop) -> (Frame, Result<Fields, (
     match sent {
         Ok(CsrfForm(pairs)) => {
             let fields = Fields::posted(pairs);
-            // Before anybody has looked at it, only so much is shown as forms have.
+            // Before the form is validated, only a limited part is shown.
             let fields = if frame.member.is_none() { fields.shown_unseen() } else { fields };
             (frame.answering(&fields), Ok(fields))
         }
@@ -103,31 +103,31 @@ async fn read(parts: Parts, body: Body, shop: &Shop) -> (Frame, Result<Fields, (
     }
 }
 
-/// What handlers give: a page, or a page instead of it.
+/// The result of a handler: a page, or another page instead of it.
 pub(crate) type Answer = Result<Response, Response>;
 
 impl Posted {
-    /// The version that the person saw. Whether it is one of the aggregate that is to be changed is checked with it,
-    /// where that is changed.
+    /// The version that the person saw. The change itself checks whether it belongs to the aggregate
+    /// that is changed.
     ///
     /// # Errors
-    /// The page that says that the form is incomplete. A version that is missing never means "whichever": that would
-    /// switch the check off.
+    /// The page about an incomplete form. A missing version never means "any version": that would
+    /// disable the check.
     pub(crate) fn version<A>(&self) -> Result<VersionToken<A>, Response> {
         self.parse("version")
     }
 
-    /// As [`version`](Self::version), where the order is not changed yet, but shown beside what was typed.
+    /// As [`version`](Self::version), if the order is not changed yet, but shown beside the typed text.
     ///
     /// # Errors
-    /// The page that says that the form is incomplete, or that it is one of another order.
+    /// The page about an incomplete form, or about a form of another order.
     pub(crate) fn version_of(&self, no: &OrderNo) -> Result<VersionToken<Order>, Response> {
         let seen: VersionToken<Order> = self.version()?;
         let foreign = || problem::foreign_version(self.visit.frame.clone(), no, &self.fields);
         if seen.is_of(no) { Ok(seen) } else { Err(foreign()) }
     }
 
-    /// The version that the text in the form was typed on; none if there is no text in it.
+    /// The version on which the text in the form was typed; `None` if it contains no text.
     ///
     /// # Errors
     /// As [`version_of`](Self::version_of).
@@ -138,41 +138,41 @@ impl Posted {
     /// The secret of the lease.
     ///
     /// # Errors
-    /// The page that says that the form is incomplete.
+    /// The page about an incomplete form.
     pub(crate) fn lock_id(&self) -> Result<LockId, Response> {
         self.parse("lid")
     }
 
-    /// Which form it is.
+    /// The id of the form.
     ///
     /// # Errors
-    /// The page that says that the form is incomplete.
+    /// The page about an incomplete form.
     pub(crate) fn form_id(&self) -> Result<FormId, Response> {
         self.parse("form_id")
     }
 
-    /// The form that is to be opened: another one when this form's own lease was lost.
+    /// The form to open: a new one if this form's own lease was lost.
     ///
     /// # Errors
-    /// The page that says that the form is incomplete.
+    /// The page about an incomplete form.
     pub(crate) fn next_form(&self) -> Result<FormId, Response> {
         if self.fields.has("next-form") { self.parse("next-form") } else { self.form_id() }
     }
 
-    /// The lock id of a form of this person's in this browser.
+    /// The lock id of this person's form in this browser.
     pub(crate) fn lock_id_of(&self, form: FormId) -> LockId {
         self.key.lock_id(self.visit.member.id().as_str(), form)
     }
 
-    /// The form as a request that is done once, and on which version it is saved directly, if it is.
+    /// The form as an idempotent request, with the version on which it is saved directly, if any.
     ///
     /// # Errors
-    /// The page that says that the form is incomplete.
+    /// The page about an incomplete form.
     pub(crate) fn once(&self, on: Option<Version>) -> Result<Once, Response> {
         Ok(Once { form: self.form_id()?, digest: self.fields.digest(), on: on.map_or(0, Version::number) })
     }
 
-    /// The form, over what was kept of it when it was refused before, if it says so.
+    /// The form, completed by its kept text if it was refused before and refers to it.
     ///
     /// # Errors
     /// The page that says that it is not kept any more; or that the database failed.
@@ -191,7 +191,7 @@ impl Posted {
     /// A hidden field.
     ///
     /// # Errors
-    /// The page that says that the form is incomplete, and which field it is.
+    /// The page about an incomplete form, with the name of the field.
     pub(crate) fn parse<T: FromStr>(&self, name: &'static str) -> Result<T, Response> {
         let value = self.fields.text(name).parse();
         value.map_err(|_| problem::incomplete_form(self.visit.frame.clone(), name, &self.fields))

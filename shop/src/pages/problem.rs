@@ -1,4 +1,4 @@
-//! Full pages for what did not happen: what happened, to what, and what to do next. Nothing typed is lost on them.
+//! Full pages about a failure: what happened, to what, and what to do next. They lose no typed text.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use super::order_url;
 use crate::domain::{Invalid, OrderError, OrderNo, Role};
 use crate::texts::{Html, Lang, field_label, left};
 
-/// A page that says what did not happen.
+/// A page about a failure.
 #[derive(Template)]
 #[template(path = "problem.html")]
 pub(super) struct ProblemPage {
@@ -65,19 +65,19 @@ impl ProblemPage {
         self
     }
 
-    /// Shows what was typed.
+    /// Shows the typed text.
     pub(super) fn typed(mut self, fields: &Fields) -> Self {
         self.typed = typed(self.f.t, fields);
         self
     }
 
-    /// Adds a way on.
+    /// Adds a link.
     pub(super) fn link(mut self, address: impl Into<String>, label: impl Into<Html>) -> Self {
         self.links.push(Way { address: address.into(), label: label.into(), in_new_tab: false });
         self
     }
 
-    /// Adds a button that sends what was typed to the address that it was sent to, if anything was typed.
+    /// Adds a button that sends the typed text to its address again, if there is any.
     fn send_again(mut self, typed: &Fields) -> Self {
         if !typed.is_blank() {
             self.retry = Some(Retry { action: self.f.path().to_owned(), fields: typed.again() });
@@ -92,9 +92,9 @@ impl ProblemPage {
         self
     }
 
-    /// The page; for the page's script, which stays where it is, what the page says.
+    /// The page; for the page's script, which stays on its page, the text of it.
     pub(super) fn answer(mut self, status: StatusCode) -> Response {
-        // The order is named also where something else is what went wrong.
+        // The order is named also if the problem is something else.
         if let Some(no) = self.f.order().filter(|no| !self.title.plain().contains(no)) {
             self.title = self.f.t.about_order(&self.title, no);
         }
@@ -118,7 +118,7 @@ struct Told {
     detail: String,
 }
 
-/// What somebody typed, in words: only fields that people fill in, and never a password.
+/// The typed text in words: only fields that people fill in, and never a password.
 pub(super) fn typed(t: Lang, fields: &Fields) -> Vec<(Html, String)> {
     let free = |name: &str| SHIPPING.contains(&name) || NEW_LINE.contains(&name) || ["text", "reason"].contains(&name);
     let typed = fields.iter().filter(|(name, value)| {
@@ -127,7 +127,7 @@ pub(super) fn typed(t: Lang, fields: &Fields) -> Vec<(Html, String)> {
     typed.map(|(name, value)| (field_label(t, name), value.to_owned())).collect()
 }
 
-/// 401: a form of somebody whose session has ended.
+/// 401: a form of a person whose session has ended.
 pub(super) fn signed_out(frame: Frame, typed: &Fields) -> Response {
     let t = frame.t;
     let page = ProblemPage::new(frame.state("OE-13"), t.signed_out_title()).say(t.signed_out_what());
@@ -136,12 +136,12 @@ pub(super) fn signed_out(frame: Frame, typed: &Fields) -> Response {
     page.answer(StatusCode::UNAUTHORIZED)
 }
 
-/// 403, 400 or 413: a form that was not accepted as such.
+/// 403, 400 or 413: a form that was refused as such.
 pub(super) fn form_refused(frame: Frame, rejection: &CsrfRejection, typed: &Fields) -> Response {
     let t = frame.t;
     let status = StatusCode::from_u16(rejection.status()).unwrap_or(StatusCode::BAD_REQUEST);
     let page = if status == StatusCode::FORBIDDEN {
-        // Requests from other sites do not come as far as this page, and nothing is sent without a look at it.
+        // Cross-site requests do not reach this page, and nothing is sent unchecked.
         let next = if typed.is_blank() { t.csrf_reload() } else { t.csrf_next() };
         ProblemPage::new(frame.state("E-403"), t.csrf_title()).say(t.csrf_what()).say(next).send_again(typed)
     } else {
@@ -151,21 +151,21 @@ pub(super) fn form_refused(frame: Frame, rejection: &CsrfRejection, typed: &Fiel
     page.link("/orders", t.to_orders()).answer(status)
 }
 
-/// 409: somebody else is signed in than the person for whom the form was opened.
+/// 409: the signed-in person is not the one for whom the form was opened.
 pub(super) fn other_person(frame: Frame, typed: &Fields) -> Response {
     let t = frame.t;
     let page = ProblemPage::new(frame.state("other-person"), t.other_person_title()).say(t.other_person_what());
     page.typed(typed).link("/orders", t.to_orders()).answer(StatusCode::CONFLICT)
 }
 
-/// 404: text that was kept for a day, or among the latest few, and is not any more.
+/// 404: kept text that has expired, after a day or by the maximum number.
 pub(super) fn not_kept(frame: Frame, no: &OrderNo) -> Response {
     let t = frame.t;
     let page = ProblemPage::new(frame.state("not-kept"), t.not_kept_title(no)).say(t.not_kept_what());
     page.link(order_url(no), t.back_to_order()).answer(StatusCode::NOT_FOUND)
 }
 
-/// 200: a form that was refused before could be saved now.
+/// 200: a refused form that could be saved now.
 pub(super) fn ready(frame: Frame, no: &OrderNo, typed: &Fields, retry: Retry) -> Response {
     let t = frame.t;
     let mut page = ProblemPage::new(frame.state("LP-6"), t.ready_title(no)).say(t.ready_what()).typed(typed);
@@ -181,7 +181,7 @@ pub(super) fn already_saved(frame: Frame, no: &OrderNo) -> Response {
     page.link(order_url(no), t.see_order()).answer(StatusCode::GONE)
 }
 
-/// 400: a hidden field that is missing, or is not what it has to be.
+/// 400: a hidden field is missing or invalid.
 pub(super) fn incomplete_form(frame: Frame, field: &str, typed: &Fields) -> Response {
     let t = frame.t;
     let page = ProblemPage::new(frame.state("E-400"), t.incomplete_title()).say(t.incomplete_what(field));
@@ -195,7 +195,7 @@ pub(super) fn foreign_version(frame: Frame, no: &OrderNo, typed: &Fields) -> Res
     page.typed(typed).link(order_url(no), t.back_to_order()).answer(StatusCode::BAD_REQUEST)
 }
 
-/// 403: somebody else's business.
+/// 403: the person lacks the role.
 pub(super) fn not_allowed(frame: Frame, needs: Role, typed: &Fields) -> Response {
     let t = frame.t;
     let whose = match needs {
@@ -206,14 +206,14 @@ pub(super) fn not_allowed(frame: Frame, needs: Role, typed: &Fields) -> Response
     page.link("/orders", t.to_orders()).answer(StatusCode::FORBIDDEN)
 }
 
-/// 404: an address that leads nowhere.
+/// 404: an unknown address.
 pub(super) fn not_found(frame: Frame) -> Response {
     let t = frame.t;
     let page = ProblemPage::new(frame.state("E-404"), t.not_found_title()).say(t.not_found_what());
     page.link("/orders", t.to_orders()).answer(StatusCode::NOT_FOUND)
 }
 
-/// 404: an order that is not there, or not for this person to see. The two look alike.
+/// 404: an order that does not exist, or that this person may not see. The two look alike.
 pub(super) fn no_such_order(frame: Frame, no: &str, typed: &Fields) -> Response {
     let t = frame.t;
     let page =
@@ -221,7 +221,7 @@ pub(super) fn no_such_order(frame: Frame, no: &str, typed: &Fields) -> Response 
     page.typed(typed).link("/orders", t.to_orders()).answer(StatusCode::NOT_FOUND)
 }
 
-/// 404: a text that is the number of no order.
+/// 404: the text is not an order number.
 pub(super) fn no_order_number(frame: Frame, invalid: Invalid) -> Response {
     let t = frame.t;
     let why = t.labelled(t.order_no(), t.wrong(invalid.problem));
@@ -229,14 +229,14 @@ pub(super) fn no_order_number(frame: Frame, invalid: Invalid) -> Response {
     page.link("/orders", t.to_orders()).answer(StatusCode::NOT_FOUND)
 }
 
-/// 405: a page that was sent to, or a form that was looked at.
+/// 405: a GET for a form's address, or a POST to a page.
 pub(super) fn method_not_allowed(frame: Frame) -> Response {
     let t = frame.t;
     let page = ProblemPage::new(frame.state("E-405"), t.wrong_method_title()).say(t.wrong_method_what());
     page.link("/orders", t.to_orders()).answer(StatusCode::METHOD_NOT_ALLOWED)
 }
 
-/// 503 or 500: the database. What it said is for the log.
+/// 503 or 500: the database failed. Its message is for the log.
 pub(super) fn database(frame: Frame, error: &DatabaseError, again: Option<(Retry, &Fields)>) -> Response {
     let t = frame.t;
     let status =
@@ -258,14 +258,14 @@ pub(super) fn database(frame: Frame, error: &DatabaseError, again: Option<(Retry
     page.link("/orders", t.to_orders()).answer(status)
 }
 
-/// 503: something that everything needs does not answer.
+/// 503: a required service does not respond.
 pub(super) fn unavailable(frame: Frame) -> Response {
     let t = frame.t;
     let page = ProblemPage::new(frame.state("OE-23"), t.busy_title()).say(t.busy_what()).say(t.busy_next());
     page.link("/orders", t.to_orders()).answer(StatusCode::SERVICE_UNAVAILABLE)
 }
 
-/// 413: more than any form has. Nobody has read it.
+/// 413: more than any form has. The body was not read.
 pub(super) fn too_long(frame: Frame) -> Response {
     let t = frame.t;
     let page = ProblemPage::new(frame.state("E-413"), t.too_long_title()).say(t.too_long_what()).say(t.too_long_next());
@@ -279,14 +279,14 @@ pub(super) fn too_slow(frame: Frame) -> Response {
     page.link("/orders", t.to_orders()).answer(StatusCode::REQUEST_TIMEOUT)
 }
 
-/// 421: a name by which this shop does not go.
+/// 421: a host name that is not the shop's.
 pub(super) fn misdirected(frame: Frame) -> Response {
     let t = frame.t;
     let page = ProblemPage::new(frame.state("E-421"), t.misdirected_title()).say(t.misdirected_what());
     page.say(t.misdirected_next()).answer(StatusCode::MISDIRECTED_REQUEST)
 }
 
-/// 429: more forms in a short time than anybody opens.
+/// 429: too many forms in a short time.
 pub(super) fn too_many_locks(frame: Frame, wait: Duration, typed: &Fields) -> Response {
     let t = frame.t;
     let page = ProblemPage::new(frame.state("E-429"), t.too_many_locks_title()).say(t.too_many_locks_what());
@@ -294,7 +294,7 @@ pub(super) fn too_many_locks(frame: Frame, wait: Duration, typed: &Fields) -> Re
     retry_after(page.answer(StatusCode::TOO_MANY_REQUESTS), wait)
 }
 
-/// 429: more forms open at the same time than anybody can fill in.
+/// 429: too many forms open at the same time.
 pub(super) fn too_many_open(frame: Frame, most: u64, typed: &Fields) -> Response {
     let t = frame.t;
     let page = ProblemPage::new(frame.state("E-429"), t.too_many_open_title()).say(t.too_many_open_what(most));
@@ -302,7 +302,7 @@ pub(super) fn too_many_open(frame: Frame, most: u64, typed: &Fields) -> Response
     retry_after(page.answer(StatusCode::TOO_MANY_REQUESTS), Duration::from_secs(60))
 }
 
-/// 423: it was handed over, and is kept for somebody else a little longer.
+/// 423: it was handed over, and is reserved for somebody else for a short time.
 pub(super) fn reserved(frame: Frame, no: &OrderNo, owner: &Owner, remaining: Duration, typed: &Fields) -> Response {
     let t = frame.t;
     let page = ProblemPage::new(frame.state("LP-19"), t.reserved_title(no)).say(t.reserved_what(owner));
@@ -310,27 +310,27 @@ pub(super) fn reserved(frame: Frame, no: &OrderNo, owner: &Owner, remaining: Dur
     retry_after(page.answer(StatusCode::LOCKED), remaining)
 }
 
-/// 403: an account with a name under which nothing can be edited.
+/// 403: an account whose name cannot own locks.
 pub(super) fn unusable_account(frame: Frame, typed: &Fields) -> Response {
     let t = frame.t;
     let page = ProblemPage::new(frame.state("E-403"), t.unusable_account_title()).say(t.unusable_account_what());
     page.typed(typed).link("/orders", t.to_orders()).answer(StatusCode::FORBIDDEN)
 }
 
-/// With the time after which another try is worth something.
+/// Sets `Retry-After`.
 pub(super) fn retry_after(mut response: Response, wait: Duration) -> Response {
     response.headers_mut().insert(RETRY_AFTER, (wait.as_secs() + 1).into());
     response
 }
 
-/// 500: something that should not be possible.
+/// 500: an internal error.
 pub(super) fn failed(frame: Frame) -> Response {
     let t = frame.t;
     let page = ProblemPage::new(frame.state("E-500"), t.failed_title()).say(t.failed_what()).say(t.failed_next());
     page.link("/orders", t.to_orders()).answer(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// 409: the order's own rules are against it. What was typed is shown, to be copied.
+/// 409: the order's own rules refuse it. The typed text is shown for copying.
 pub(super) fn order_refuses(frame: Frame, no: &OrderNo, error: &OrderError, typed: &Fields) -> Response {
     let t = frame.t;
     let mut page = ProblemPage::new(frame.state("OE-15"), t.refused_title(no)).say(t.refusal(error)).typed(typed);

@@ -1,30 +1,30 @@
-//! What a form means once it is sent: values for the domain, or every field that cannot stay as it is.
+//! Parses a submitted form into values for the domain, or all its mistakes.
 
 use super::fields::{Fields, NEW_LINE, SHIPPING, quantity};
 use super::input::Mistake;
 use crate::domain::{Address, Invalid, LineChange, Money, OrderError, OrderLine, Receiver, ShippingInfo};
 use crate::texts::{Html, Lang, field_label};
 
-/// What the fields say about where the order goes.
+/// The delivery address in the fields.
 ///
 /// # Errors
-/// Every field that cannot stay like that.
+/// Every mistake.
 pub(crate) fn read_shipping(t: Lang, typed: &Fields) -> Result<ShippingInfo, Vec<Mistake>> {
     let [name, phone, postal_code, line1, line2, message] = SHIPPING.map(|name| typed.text(name).to_owned());
     ShippingInfo::new(Receiver { name, phone }, Address { postal_code, line1, line2 }, &message)
         .map_err(|problems| problems.into_iter().map(|invalid| mistake(t, invalid)).collect())
 }
 
-/// What the fields say about the lines of an order that has these lines now.
+/// The changes of lines in the fields, for an order that has these lines now.
 ///
 /// # Errors
-/// Every field that cannot stay like that.
+/// Every mistake.
 pub(crate) fn read_lines(t: Lang, typed: &Fields, now: &[OrderLine]) -> Result<Vec<LineChange>, Vec<Mistake>> {
     let (mut changes, mut mistakes) = (Vec::new(), Vec::new());
     for line_no in typed.lines().filter(|line_no| !typed.removes(*line_no)) {
         let name = quantity(line_no);
         let line = now.iter().find(|line| line.line_no() == line_no);
-        // The domain knows how many are possible; a line that is not there any more it refuses later, by its number.
+        // The domain knows the maximum; it refuses a missing line later, by its number.
         let possible = |quantity| line.is_none_or(|line| line.clone().with_quantity(quantity).is_ok());
         match typed.text(&name).trim().parse().ok().filter(|quantity| possible(*quantity)) {
             Some(quantity) => changes.push(LineChange::Keep { line_no, quantity }),
@@ -65,8 +65,8 @@ fn read_new_line(
     })
 }
 
-/// An amount as people write it: `12300`, `₩12,300` or `12,300원`. A comma that does not set off three digits may be
-/// meant as a decimal point, and is refused.
+/// An amount in common notations: `12300`, `₩12,300` or `12,300원`. A comma that does not separate three digits may be
+/// a decimal point, and is refused.
 fn won(text: &str) -> Option<Money> {
     let digits = text.trim().trim_start_matches('₩').trim_end_matches('원').trim();
     let mut groups = digits.split(',');
@@ -77,7 +77,7 @@ fn won(text: &str) -> Option<Money> {
     digits.replace(',', "").parse().ok().map(Money::won)
 }
 
-/// Where the domain's refusal belongs on the form, if it is about something that was typed.
+/// The mistake on the form for a refusal of the domain, if it is about typed text.
 pub(crate) fn mistake_of(t: Lang, error: &OrderError) -> Option<Mistake> {
     match error {
         OrderError::QuantityOutOfRange { line_no, .. } => {
@@ -94,17 +94,17 @@ pub(crate) fn mistake_of(t: Lang, error: &OrderError) -> Option<Mistake> {
     }
 }
 
-/// What the domain says about a field, at the input of that name.
+/// The domain's refusal of a field, at the input of that name.
 pub(crate) fn mistake(t: Lang, invalid: Invalid) -> Mistake {
     Mistake::new(invalid.field, field_label(t, invalid.field), t.wrong(invalid.problem))
 }
 
-/// The id of an input of a line that is added: which of the three, and in which row.
+/// The id of an input of an added line: which of the three fields, and in which row.
 pub(super) fn new_line_id(at: usize, row: usize) -> String {
     format!("{}-{}", NEW_LINE[at], row + 1)
 }
 
-/// The lines that somebody began to add; a row without product and price is none.
+/// The added lines; a row without product and price is none.
 pub(super) fn new_lines(typed: &Fields) -> Vec<[&str; 3]> {
     let [mut products, mut prices, mut quantities] = NEW_LINE.map(|name| typed.all(name));
     let mut rows = Vec::new();

@@ -15,22 +15,22 @@ use super::{conflict, locked, lost, order_url, problem};
 use crate::domain::{Order, OrderNo};
 use crate::use_cases::{Refusal, Shop};
 
-/// What somebody tried to do with a form.
+/// The attempt that a form made.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Attempt<'a> {
-    /// What it was.
+    /// The kind of form.
     pub(super) what: What,
-    /// With which order.
+    /// The number of the order.
     pub(super) no: &'a OrderNo,
-    /// The version of the order that they saw, if the form had one.
+    /// The version of the order that the person saw, if the form had one.
     pub(super) seen: Option<VersionToken<Order>>,
-    /// What the form said.
+    /// The fields of the form.
     pub(super) fields: &'a Fields,
-    /// Where that is kept, if it is.
+    /// The id of the kept form, if it is kept.
     pub(super) kept: Option<FormId>,
 }
 
-/// Which form it was.
+/// The kind of form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum What {
     ChangeShipping,
@@ -43,7 +43,7 @@ pub(super) enum What {
 }
 
 impl What {
-    /// All of them, with the word by which each is kept.
+    /// All of them, with the codes under which they are kept.
     const CODES: [(What, &'static str); 7] = [
         (What::ChangeShipping, "change-shipping"),
         (What::StartShipping, "start-shipping"),
@@ -54,24 +54,24 @@ impl What {
         (What::SaveNote, "save-note"),
     ];
 
-    /// The word by which it is kept.
+    /// The code under which it is kept.
     pub(super) fn code(self) -> &'static str {
         Self::CODES.iter().find(|(what, _)| *what == self).map_or("", |(_, code)| code)
     }
 
-    /// What is kept by that word.
+    /// The kind with this code.
     pub(super) fn from_code(code: &str) -> Option<What> {
         Self::CODES.iter().find(|(_, own)| *own == code).map(|(what, _)| *what)
     }
 
-    /// Whether it is a form with text in it, and not only a button.
+    /// Whether it is a form with text, and not only a button.
     pub(super) fn has_text(self) -> bool {
         !matches!(self, What::StartShipping | What::Cancel)
     }
 }
 
 impl Attempt<'_> {
-    /// Where the form was sent.
+    /// The address to which the form was sent.
     pub(super) fn action(&self) -> String {
         let path = match self.what {
             What::ChangeShipping => "shipping",
@@ -85,7 +85,7 @@ impl Attempt<'_> {
         format!("{}/{path}", order_url(self.no))
     }
 
-    /// Hidden fields that bring what was typed to the next page: where it is kept, or else itself.
+    /// Hidden fields that carry the typed text to the next page: a reference to the kept form, or else the text itself.
     pub(super) fn carried(&self) -> Fields {
         self.at_where_it_is_kept(Fields::default()).unwrap_or_else(|| self.fields.carried())
     }
@@ -100,7 +100,7 @@ impl Attempt<'_> {
         Some(fields)
     }
 
-    /// What is kept of it: what was sent, with the version that the text was typed on.
+    /// The fields to keep: the sent ones, with the version on which the text was typed.
     pub(super) fn kept_fields(&self) -> Pairs {
         let mut fields = self.fields.clone();
         if let Some(seen) = self.seen {
@@ -110,7 +110,7 @@ impl Attempt<'_> {
     }
 }
 
-/// The page about a form that was refused. Whatever it is, what was typed is on it.
+/// The page about a refused form. It always shows the typed text.
 pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, refusal: Refusal) -> Response {
     match refusal {
         Refusal::Failed(Error::VersionConflict(conflict) | Error::OptimisticLockingFailure(conflict)) => {
@@ -155,7 +155,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, refusa
     }
 }
 
-/// The page about a refusal that has nothing to do with a form.
+/// The page about a refusal that does not concern a form.
 pub(super) fn plain(frame: Frame, refusal: Refusal) -> Response {
     match refusal {
         Refusal::NotAllowed { needs } => problem::not_allowed(frame, needs, &Fields::default()),

@@ -1,5 +1,5 @@
-//! Changing where an order goes. Most who open it only look, so it takes the lock with the first change, as the policy
-//! says; whoever has no lock is decided by the version.
+//! Changing the delivery address. Most people who open it only read, so it acquires the lock with the first change, by the
+//! policy; without a lock, the version decides.
 
 use askama::Template;
 use axum::extract::{Query, State};
@@ -43,25 +43,25 @@ struct ShippingPage {
     url: String,
     version: VersionToken<Order>,
     form_id: FormId,
-    /// The secret of the lease that the first change takes.
+    /// The secret of the lease that the first change acquires.
     lid: String,
-    /// Whether it is taken before anything is typed: there is text in the form already, or the policy says so.
+    /// Whether it is acquired before anything is typed: the form contains text already, or the policy requires it.
     at_once: bool,
     inputs: Vec<Input>,
     mistakes: Vec<Mistake>,
-    /// Whether the form holds text that was typed before it was drawn.
+    /// Whether the form contains text that was typed before it was rendered.
     returned: bool,
-    /// Who has changed the order since the text was typed, if anybody has; and what differs.
+    /// Who changed the order since the text was typed, if anybody; and the differences.
     moved: Option<Html>,
     rows: Vec<Row>,
 }
 
-/// Where the form is, with what was typed into it before.
+/// The address of the form, with its kept text.
 pub(super) fn address(no: &OrderNo, kept: FormId) -> String {
     format!("{}/shipping?kept={kept}", order_url(no))
 }
 
-/// GET /orders/{no}/shipping: looking never takes a lock.
+/// GET /orders/{no}/shipping: viewing never acquires a lock.
 pub(super) async fn show(
     State(shop): State<Shop>,
     visit: Visit,
@@ -115,7 +115,7 @@ pub(super) async fn save(State(shop): State<Shop>, Key(key): Key, Number(no): Nu
     Ok(outcome::of(&shop, visit, Attempt { seen: Some(seen), ..attempt }, done).await)
 }
 
-/// The form, with what was typed in it if anything was.
+/// The form, with the typed text if there is any.
 async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey) -> Response {
     let (member, no, fields) = (&visit.member, attempt.no, attempt.fields);
     let view = match shop.order(member, no).await {
@@ -124,19 +124,19 @@ async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey)
     };
     let is_blank = fields.is_blank();
     if let Some(refusal) = view.order.frozen() {
-        // Where nothing was typed, the order's own page says why.
+        // If nothing was typed, the order's own page says why.
         return match is_blank {
             true => see(&order_url(no)),
             false => problem::order_refuses(visit.frame, no, &refusal, fields),
         };
     }
-    // Text goes on in the form in which it was typed, as long as that was neither saved nor lost.
+    // Text stays in the form in which it was typed, as long as that was neither saved nor lost.
     let mut form_id = fields.text("form_id").parse().unwrap_or_else(|_| FormId::random());
     let mut mine = Mine::None;
     if !is_blank {
         match shop.saved(member, form_id).await {
             Ok(Some(saved)) if saved.digest == fields.digest() => return problem::already_saved(visit.frame, no),
-            // It was typed on after it had been saved.
+            // It was edited further after it had been saved.
             Ok(Some(_)) => form_id = FormId::random(),
             Ok(None) => {}
             Err(refusal) => return refusal::page(shop, visit, attempt, refusal).await,
@@ -164,7 +164,7 @@ async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey)
     page(shop, visit, attempt, &view, Opened { form_id, lid, version, standing })
 }
 
-/// What an opened form has besides its text.
+/// The data of an opened form besides its text.
 struct Opened {
     form_id: FormId,
     lid: String,

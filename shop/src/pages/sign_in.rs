@@ -21,10 +21,10 @@ use crate::session::{self, Visitor};
 use crate::texts::{Html, left};
 use crate::use_cases::{Current, Knock, SessionId, Shop, SignIn};
 
-/// The people of the story: who they are stands in the README.
+/// The people of the demo: the README introduces them.
 const SHOWN: [&str; 5] = ["minji", "lee", "emma", "park", "olivia"];
 
-/// The longest address that is gone on to, and the longest name that is shown again.
+/// The maximum length of the address to continue to, and of the name that is shown again.
 const LONGEST_NEXT: usize = 2_048;
 const LONGEST_LOGIN: usize = 256;
 
@@ -37,7 +37,7 @@ struct SignInPage {
     inputs: [Input; 2],
     mistakes: Vec<Mistake>,
     next: String,
-    /// Of the demo: none where it is not the demo.
+    /// The demo accounts; none outside the demo.
     accounts: Accounts,
 }
 
@@ -45,7 +45,7 @@ impl SignInPage {
     fn new(frame: Frame, typed: &Fields, accounts: Accounts, mistakes: Vec<Mistake>) -> SignInPage {
         let (t, login) = (frame.t, typed.text("login"));
         let login = if login.len() > LONGEST_LOGIN { "" } else { login };
-        // Everybody's password stands on this page anyway.
+        // This page shows everybody's password anyway.
         let known = accounts.iter().any(|(id, ..)| id == login);
         let password = if known && mistakes.is_empty() { seed::DEMO_PASSWORD } else { "" };
         let inputs = [
@@ -62,7 +62,7 @@ impl SignInPage {
     }
 }
 
-/// The accounts of the demo that are shown, where it is the demo.
+/// The demo accounts to show, in the demo.
 async fn accounts(shop: &Shop) -> Accounts {
     if !shop.has_demo() {
         return Vec::new();
@@ -72,7 +72,7 @@ async fn accounts(shop: &Shop) -> Accounts {
     members.filter(|(id, ..)| SHOWN.contains(&id.as_str()) && there.contains(id)).collect()
 }
 
-/// GET /sign-in: `next` is where to go afterwards, `as` the account to fill in.
+/// GET /sign-in: `next` is the address to continue to, `as` the account to fill in.
 pub(super) async fn show(State(shop): State<Shop>, frame: Frame, Query(asked): Query<Pairs>) -> Response {
     let mut typed = Fields::sent(asked);
     let login = typed.text("as").to_owned();
@@ -98,7 +98,7 @@ pub(super) async fn sign_in(
         Ok(SignIn::Done(session)) => {
             let mut response = see(here(fields.text("next")));
             session::start(&mut response, &session);
-            // The browser forgets the secret of the session that it had, so nobody could end that any more.
+            // The browser forgets the secret of its previous session, so nobody could end that any more.
             if let Some(Extension(Current { member, id })) = before
                 && let Err(refusal) = shop.end_session(&member, &id).await
             {
@@ -119,9 +119,9 @@ pub(super) async fn sign_in(
     }
 }
 
-/// The form again, with what is wrong.
+/// The form again, with the mistake.
 async fn again(shop: &Shop, frame: Frame, fields: &Fields, said: impl Into<Html>, status: StatusCode) -> Response {
-    // The password is not sent back to switch the language: the page in the other language asks for it again.
+    // The language switch does not send the password back: the page in the other language asks for it again.
     let mut frame = frame.state("sign-in");
     frame.other_language = format!("/sign-in?lang={}", frame.t.other().code());
     frame.sent_again = None;
@@ -138,7 +138,7 @@ pub(super) async fn sign_out(State(shop): State<Shop>, session: Option<Extension
     Ok(signed_out(Flash::SignedOut))
 }
 
-/// To the page for signing in, without the cookie.
+/// Redirects to the sign-in page, and deletes the cookie.
 pub(super) fn signed_out(flash: Flash) -> Response {
     let mut response = see("/sign-in");
     session::end(&mut response);
@@ -146,7 +146,7 @@ pub(super) fn signed_out(flash: Flash) -> Response {
     response
 }
 
-/// A session that could not be ended goes on, and the page says so, with a button that tries again.
+/// A session that could not be ended continues, and the page says so, with a button to try again.
 pub(super) fn still_signed_in(frame: Frame, refusal: crate::use_cases::Refusal, action: &str) -> Response {
     match refusal {
         crate::use_cases::Refusal::Failed(tenure::Error::Database(error)) => {
@@ -157,7 +157,7 @@ pub(super) fn still_signed_in(frame: Frame, refusal: crate::use_cases::Refusal, 
     }
 }
 
-/// The address, if it is one of this shop; the list of orders otherwise. Nobody is sent elsewhere from here.
+/// The address, if it is one of this shop; otherwise the list of orders. It never redirects to another site.
 fn here(address: &str) -> &str {
     let path = address.strip_prefix('/').filter(|rest| !rest.starts_with(['/', '\\']));
     let clean = address.len() <= LONGEST_NEXT && !address.contains(|c: char| c.is_control() || c == '\\');

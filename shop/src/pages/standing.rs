@@ -1,4 +1,4 @@
-//! Where an open form stands, in words: of the verdict, for the page as it is drawn and for its heartbeats alike.
+//! The state of an open form in words: the text of the verdict, for the rendered page and for heartbeats.
 
 use std::time::Duration;
 
@@ -15,19 +15,19 @@ use crate::domain::{OrderError, OrderNo, OrderState};
 use crate::texts::Html;
 use crate::use_cases;
 
-/// Which form it is.
+/// The kind of form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Where the order goes: the lock with the first change.
+    /// The delivery address: it acquires the lock with the first change.
     Shipping,
-    /// The whole order: under a lease.
+    /// The whole order: it is edited under a lease.
     Edit,
-    /// The operators' note: a lock that keeps nobody out.
+    /// The operators' note: its lock excludes nobody.
     Note,
 }
 
 impl Kind {
-    /// The word for it in addresses.
+    /// Its code in addresses.
     pub(crate) fn code(self) -> &'static str {
         match self {
             Kind::Shipping => "shipping",
@@ -36,7 +36,7 @@ impl Kind {
         }
     }
 
-    /// How often it sends a heartbeat, by the policy of what it edits.
+    /// Its heartbeat interval, by the policy of its aggregate.
     fn heartbeat(self) -> Duration {
         match self {
             Kind::Shipping | Kind::Edit => use_cases::order_policy(),
@@ -45,33 +45,33 @@ impl Kind {
         .heartbeat_interval()
     }
 
-    /// The form of that word.
+    /// The kind with this code.
     pub(crate) fn from_code(code: &str) -> Option<Kind> {
         [Kind::Shipping, Kind::Edit, Kind::Note].into_iter().find(|kind| kind.code() == code)
     }
 }
 
-/// Where a form stands.
+/// The state of a form.
 #[derive(Debug, Clone)]
 pub(crate) struct Standing {
-    /// The state, of the list of states.
+    /// The state, from the list of states.
     pub(crate) state: &'static str,
-    /// What the script calls it.
+    /// The script's name for it.
     pub(crate) mode: &'static str,
-    /// In words.
+    /// Its text.
     pub(crate) said: Html,
-    /// The buttons that are shown.
+    /// The visible buttons.
     pub(crate) actions: Vec<&'static str>,
-    /// How often the form sends a heartbeat, in milliseconds.
+    /// The heartbeat interval, in milliseconds.
     pub(crate) heartbeat_ms: u128,
-    /// How long the form's own lease lasts, in milliseconds.
+    /// The time until the form's own lease expires, in milliseconds.
     pub(crate) expires_in_ms: Option<u64>,
     told: Told,
     quiet: bool,
 }
 
 impl Standing {
-    /// Of this form, for the person who looks.
+    /// The state of this form, for the viewer.
     pub(crate) fn new(f: &Frame, me: &Owner, kind: Kind, no: &OrderNo, verdict: &Verdict<OrderState>) -> Standing {
         let (state, said) = words(f, kind, verdict);
         let actions = actions(verdict);
@@ -90,12 +90,12 @@ impl Standing {
         }
     }
 
-    /// Said only once it changes: for pages that have something else to say first.
+    /// Shown only once it changes: for pages that show something else first.
     pub(crate) fn quietly(self) -> Standing {
         Standing { quiet: true, ..self }
     }
 
-    /// Whether it is not said when the page is drawn.
+    /// Whether it is not shown on the rendered page.
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet || self.said.plain().is_empty()
     }
@@ -105,7 +105,7 @@ impl Standing {
         self.told
     }
 
-    /// Whether a button is shown.
+    /// Whether a button is visible.
     pub(crate) fn shows(&self, action: &str) -> bool {
         self.actions.contains(&action)
     }
@@ -117,7 +117,7 @@ fn actions(verdict: &Verdict<OrderState>) -> Vec<&'static str> {
         Verdict::Elsewhere { ended: None, .. } => vec!["move", "retry"],
         Verdict::Taken { ended: None, .. } => vec!["retry"],
         Verdict::Elsewhere { .. } | Verdict::Taken { .. } | Verdict::Ended { .. } => vec!["again"],
-        // The answer to its save may have been lost, and something typed since.
+        // The response to its save may have been lost, and more text typed since.
         Verdict::Saved => vec!["see", "again"],
         _ => vec!["see"],
     }
@@ -160,7 +160,7 @@ fn words(f: &Frame, kind: Kind, verdict: &Verdict<OrderState>) -> (&'static str,
     }
 }
 
-/// Who changed it, what and when.
+/// The author, the change and the time.
 fn who(f: &Frame, kind: Kind, moved: &Moved) -> Html {
     match &moved.change {
         Some(change) => f.t.did(change, change.by.as_ref().is_some_and(|by| f.is_me(by)), f.at(change.at)),
@@ -188,7 +188,7 @@ pub(crate) fn ended(f: &Frame, why: &LeaseLossReason) -> Html {
     }
 }
 
-/// Who else has the note open.
+/// The other people who have the note open.
 fn note(f: &Frame, lease: &Holder, others: &[Holder]) -> Html {
     let t = f.t;
     let (own, others): (Vec<_>, Vec<_>) = others.iter().partition(|holder| holder.owner.id == lease.owner.id);

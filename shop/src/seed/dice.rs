@@ -1,10 +1,10 @@
-//! Chance that comes out the same every time.
+//! Reproducible random numbers.
 
-/// A linear congruential generator with Knuth's constants: good enough to make a shop look lived in, and nothing else.
+/// A linear congruential generator with Knuth's constants: good enough for demo data, and for nothing else.
 pub(super) struct Dice(u64);
 
 impl Dice {
-    /// Dice that always fall the same way for the same seed.
+    /// Dice with a reproducible sequence for a seed.
     pub(super) fn new(seed: u64) -> Dice {
         Dice(seed)
     }
@@ -12,11 +12,11 @@ impl Dice {
     /// A number from 0 to `sides - 1`.
     pub(super) fn roll(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        // The low bits of such a generator repeat after a few rolls; the high ones do not.
+        // The low bits of such a generator repeat soon; the high bits do not.
         (self.0 >> 33) as usize % sides
     }
 
-    /// One of these.
+    /// A random element.
     pub(super) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.roll(from.len())]
     }

@@ -1,4 +1,4 @@
-//! Orders of the last six weeks, made of the tables beside this file.
+//! Orders of the last six weeks, generated from the tables beside this file.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -11,14 +11,14 @@ use crate::domain::{
 };
 
 const ORDERS: usize = 300;
-/// How many of the newest orders mostly belong to the people of the story.
+/// How many of the newest orders mostly belong to the people of the demo.
 const NEWEST: usize = 30;
-/// The people of the story are the first of the customers.
+/// The people of the demo are the first of the customers.
 const STORY: usize = 3;
 
 type Step = fn(&mut Order) -> Result<(), OrderError>;
 
-/// What happens to an order that is not cancelled, from its placing to its delivery.
+/// The steps of an order that is not cancelled, from its placing to its delivery.
 const STEPS: [Step; 4] = [Order::confirm_payment, Order::start_shipping, Order::start_delivery, Order::finish_delivery];
 
 /// Three hundred orders of the 45 days before `now`, oldest first, numbered `2026-000001` to `2026-000300`.
@@ -26,7 +26,7 @@ pub fn orders(now: Timestamp) -> Vec<Order> {
     let mut dice = Dice::new(2026);
     let mut age = SignedDuration::ZERO;
     let newest_first = (0..ORDERS).map(|rank| {
-        // The further back, the longer the pauses: the shop is getting known.
+        // Older orders have longer intervals, because the shop was less known.
         let pause = 60 * (20 + 13 * rank / 10);
         age += SignedDuration::from_secs((pause / 2 + dice.roll(pause)) as i64);
         order(rank, age, now, &mut dice).expect("the tables of the seed obey the rules of the domain")
@@ -48,8 +48,8 @@ fn order(rank: usize, age: SignedDuration, now: Timestamp, dice: &mut Dice) -> R
     Ok(order)
 }
 
-/// Of every five of the newest orders three belong to the people of the story, so that each of them has several that
-/// can still change; the others, and all older ones, to whomever the dice say.
+/// Of every five of the newest orders three belong to the people of the demo, so that each of them has several that
+/// can still change; the others, and all older ones, are assigned at random.
 fn customer(rank: usize, dice: &mut Dice) -> usize {
     match rank % 5 {
         turn if rank < NEWEST && turn < STORY => turn,
@@ -58,8 +58,8 @@ fn customer(rank: usize, dice: &mut Dice) -> usize {
     }
 }
 
-/// How far an order of this age has come. On the first day every third still waits for its payment; one in nineteen is
-/// cancelled, whenever that was.
+/// The state of an order of this age. On the first day every third still waits for its payment; one in nineteen is
+/// cancelled, at any age.
 fn state(rank: usize, age: SignedDuration) -> OrderState {
     if rank % 19 == 13 {
         return OrderState::Cancelled;

@@ -1,7 +1,7 @@
-//! Invented people. Korean phone numbers begin with `010-0000`, which nobody has; foreign ones are from the ranges that
-//! are reserved for fiction. Buildings are invented as well.
+//! Invented people. Korean phone numbers begin with `010-0000`, which is not assigned; foreign ones are from ranges
+//! reserved for fiction. Buildings are invented as well.
 
-/// Somebody who takes parcels.
+/// A receiver of parcels.
 pub(super) struct Person {
     pub(super) name: &'static str,
     pub(super) phone: &'static str,
@@ -14,7 +14,7 @@ const fn person([name, phone, postal_code, line1, line2]: [&'static str; 5]) -> 
     Person { name, phone, postal_code, line1, line2 }
 }
 
-/// Sign-in name and person. The first three are the people of the story.
+/// Sign-in name and person. The first three are the people of the demo.
 #[rustfmt::skip]
 pub(super) const CUSTOMERS: [(&str, Person); 12] = [
     ("minji",   person(["김민지", "010-0000-1001", "06236", "서울특별시 강남구 테헤란로14길 27", "가온빌 302호"])),
@@ -31,7 +31,7 @@ pub(super) const CUSTOMERS: [(&str, Person); 12] = [
     ("daniel",  person(["Daniel Hughes", "+1 415-555-0142", "94103", "412 Alder Alley, San Francisco, CA", "Apt 5B, USA"])),
 ];
 
-/// Others whom the customers send parcels to, each always to the same.
+/// Other receivers, each always of the same customer.
 #[rustfmt::skip]
 pub(super) const RELATIVES: [Person; 10] = [
     person(["김영자", "010-0000-2001", "25523", "강원특별자치도 강릉시 경강로 2046", "솔향주택 1층"]),
@@ -46,5 +46,5 @@ pub(super) const RELATIVES: [Person; 10] = [
     person(["Noah Tremblay", "+1 604-555-0177", "V6B 0A0", "88 Cedar Quay, Vancouver, BC", "Canada"]),
 ];
 
-/// Sign-in name and name of those who work in the shop.
+/// Sign-in name and name of the operators.
 pub(super) const OPERATORS: [(&str, &str); 2] = [("park", "박서연"), ("olivia", "Olivia Reed")];

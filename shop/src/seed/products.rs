@@ -1,4 +1,4 @@
-//! What the shop sells: the product's name, and its price in won.
+//! The products: name, and price in won.
 
 pub(super) const PRODUCTS: [(&str, i64); 40] = [
     ("제주 노지 감귤 3kg", 18_900),

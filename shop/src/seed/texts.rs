@@ -1,4 +1,4 @@
-//! What people write: customers to the courier, operators to each other.
+//! Texts: messages of customers to the courier, notes of operators.
 
 /// To the courier, in Korean. Most people write nothing.
 pub(super) const MESSAGES_KO: &[&str] = &[

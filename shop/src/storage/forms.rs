@@ -1,10 +1,10 @@
-//! Forms that were refused, and forms that were saved.
+//! Refused forms, and saved forms.
 
 use tenure::{Database, Error, Transaction, error::DatabaseError};
 
 use super::{mysql, on, postgres, sqlite};
 
-/// What somebody typed into a form that was refused.
+/// The text of a refused form.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub(crate) struct KeptRow {
     pub(crate) id: String,
@@ -16,21 +16,21 @@ pub(crate) struct KeptRow {
     pub(crate) kept_at: i64,
 }
 
-/// A form that was saved, and the version that it made.
+/// A saved form, and the version that it created.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub(crate) struct SavedRow {
     pub(crate) form_id: String,
     pub(crate) member: String,
-    /// Of what was sent: the same form with other text in it is not the same request.
+    /// A digest of the content: the same form with other text is another request.
     pub(crate) digest: String,
     pub(crate) version: i64,
-    /// The version that it was made on directly; 0 where it was not made on the one that the form was opened at.
+    /// The version on which it was saved directly; 0 if that is not the one with which the form was opened.
     pub(crate) made_on: i64,
     /// Seconds since 1970.
     pub(crate) saved_at: i64,
 }
 
-/// Keeps it, and drops all but the latest `most` of this member.
+/// Keeps it, and deletes all but the latest `most` of this member.
 ///
 /// # Errors
 /// [`Error::Database`] when the database failed; nothing was kept.
@@ -38,7 +38,7 @@ pub(crate) async fn keep_form(db: &Database, form: &KeptRow, most: i64) -> Resul
     on!(db, keep_form(db, form, most))
 }
 
-/// One of this member's that was kept after `since`.
+/// A form of this member that was kept after `since`.
 ///
 /// # Errors
 /// [`DatabaseError`] when the database failed.
@@ -51,7 +51,7 @@ pub(crate) async fn kept_form(
     on!(db, kept_form(db, id, member, since))
 }
 
-/// Writes, in the transaction of the save, that this form was saved.
+/// Records, in the transaction of the save, that this form was saved.
 ///
 /// # Errors
 /// [`DatabaseError`] when the database failed.
@@ -67,10 +67,10 @@ pub(crate) async fn saved_form(db: &Database, form_id: &str, member: &str) -> Re
     on!(db, saved_form(db, form_id, member))
 }
 
-/// Forgets what is older.
+/// Deletes older ones.
 ///
 /// # Errors
-/// [`Error::Database`]; it stays until the next time.
+/// [`Error::Database`]; the rest is deleted next time.
 pub(crate) async fn sweep_forms(db: &Database, before: i64) -> Result<(), Error> {
     on!(db, sweep_forms(db, before))
 }

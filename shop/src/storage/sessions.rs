@@ -1,6 +1,6 @@
-//! Who is signed in, in which browser; and in which browsers somebody has signed in before.
+//! Sessions, and the browsers in which members have signed in before.
 //!
-//! The secret of a session is in a cookie, and only its SHA-256 is stored: whoever reads the table cannot sign in with it.
+//! The secret of a session is in a cookie, and only its SHA-256 is stored: a reader of the table cannot sign in with it.
 
 use tenure::{Database, Error, Transaction, Wait, error::DatabaseError};
 
@@ -14,14 +14,14 @@ pub(crate) struct SessionRow {
     pub(crate) member: String,
     /// The epoch of the member when it began.
     pub(crate) epoch: i64,
-    /// What the browser said of itself.
+    /// The user agent of the browser.
     pub(crate) browser: String,
     pub(crate) started_at: i64,
-    /// When somebody was last there, to a few minutes.
+    /// The last use, to a few minutes.
     pub(crate) seen_at: i64,
 }
 
-/// What nobody can use any more: seconds since 1970.
+/// The limits of expired sessions and browsers: seconds since 1970.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ended {
     pub(crate) started_before: i64,
@@ -37,7 +37,7 @@ pub(crate) async fn demo_members(db: &Database) -> Result<Vec<String>, DatabaseE
     on!(db, demo_members(db))
 }
 
-/// Writes a new session, and drops all but the latest `most` of its member.
+/// Inserts a new session, and deletes all but the latest `most` of its member.
 ///
 /// # Errors
 /// [`DatabaseError`] when the database failed.
@@ -50,7 +50,7 @@ pub(crate) async fn insert_session(
     on!(db, insert_session(tx, row, most))
 }
 
-/// The session of this id.
+/// The session with this id.
 ///
 /// # Errors
 /// [`DatabaseError`] when the database failed.
@@ -66,23 +66,23 @@ pub(crate) async fn list_sessions(db: &Database, member: &str, epoch: i64) -> Re
     on!(db, list_sessions(db, member, epoch))
 }
 
-/// Notes that somebody was there, if the session is still there.
+/// Records a use, if the session still exists.
 ///
 /// # Errors
-/// [`Error::Database`]; then nothing is noted.
+/// [`Error::Database`]; then nothing is recorded.
 pub(crate) async fn touch_session(db: &Database, id: &str, seen_at: i64, wait: Wait) -> Result<(), Error> {
     on!(db, touch_session(db, id, seen_at, wait))
 }
 
-/// Ends a session of this member, and answers whether there was one.
+/// Ends a session of this member, and returns whether there was one.
 ///
 /// # Errors
-/// [`Error::Database`]; then it goes on.
+/// [`Error::Database`]; then it continues.
 pub(crate) async fn delete_session(db: &Database, id: &str, member: &str) -> Result<bool, Error> {
     on!(db, delete_session(db, id, member))
 }
 
-/// Ends all sessions of this member, and knows none of their browsers any more.
+/// Ends all sessions of this member, and forgets all their browsers.
 ///
 /// # Errors
 /// [`DatabaseError`] when the database failed.
@@ -90,7 +90,7 @@ pub(crate) async fn delete_sessions(db: &Database, tx: &mut Transaction, member:
     on!(db, delete_sessions(tx, member))
 }
 
-/// Notes that the member has signed in in this browser, and drops all but the latest `most`.
+/// Records that the member has signed in in this browser, and deletes all but the latest `most`.
 ///
 /// # Errors
 /// [`DatabaseError`] when the database failed.
@@ -118,10 +118,10 @@ pub(crate) async fn knows_browser(
     on!(db, knows_browser(db, member, browser, since))
 }
 
-/// Deletes what has ended.
+/// Deletes expired ones.
 ///
 /// # Errors
-/// [`Error::Database`]; it stays, and is still not accepted.
+/// [`Error::Database`]; the rest stays, and is still not accepted.
 pub(crate) async fn sweep_sessions(db: &Database, ended: Ended) -> Result<(), Error> {
     on!(db, sweep_sessions(db, ended))
 }

@@ -1,4 +1,4 @@
-//! One's own account: sessions, and the password. And what is said where too much is asked for.
+//! The account page: sessions, and the password. Also the texts about rate limits.
 
 use super::texts;
 

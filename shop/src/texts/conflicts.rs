@@ -1,4 +1,4 @@
-//! The page on which two changes meet.
+//! The conflict page.
 
 use super::texts;
 

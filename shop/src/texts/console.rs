@@ -46,7 +46,7 @@ texts! {
 }
 
 impl Lang {
-    /// Why the reason for ending a lock cannot stay as it is.
+    /// Why the reason for ending a lock is invalid.
     pub(crate) fn wrong_reason(self, problem: Problem) -> Html {
         if problem == Problem::Empty { self.reason_missing().into() } else { self.wrong(problem) }
     }

@@ -1,4 +1,4 @@
-//! Editing: the forms, the lease they hold, and what happens when somebody else holds it or it is gone.
+//! Editing: the forms, their lease, and the pages if somebody else holds it or it is gone.
 
 use super::texts;
 

@@ -1,4 +1,4 @@
-//! What stands around every page, what is said after a redirect, and signing in.
+//! The frame of every page, the messages after a redirect, and signing in.
 
 use super::texts;
 

@@ -1,4 +1,4 @@
-//! Words for the fields of forms and conflicts, and values as people read them.
+//! Labels of the fields of forms and conflicts, and formatted values.
 
 use std::borrow::Borrow;
 
@@ -37,8 +37,8 @@ impl Lang {
     }
 }
 
-/// What a field is called, by the path in a conflict (`shipping.address.line1`, `lines[2].quantity`) or by its name in
-/// a form (`address.line1`, `quantity-2`). A path that nobody thought of is shown as it is.
+/// The label of a field, by the path in a conflict (`shipping.address.line1`, `lines[2].quantity`) or by its name in
+/// a form (`address.line1`, `quantity-2`). An unknown path is shown as it is.
 pub(crate) fn field_label(t: Lang, path: &str) -> Html {
     if let Some((line, field)) = line_of(path) {
         return t.line_field(line, field_label(t, field));
@@ -66,7 +66,7 @@ pub(crate) fn field_label(t: Lang, path: &str) -> Html {
     label.into()
 }
 
-/// The number of the line that a path or a field is about, and the field within the line.
+/// The line number in a path or a field name, and the field within the line.
 pub(crate) fn line_of(path: &str) -> Option<(u32, &str)> {
     if let Some(rest) = path.strip_prefix("lines[") {
         let (line, field) = rest.split_once("].")?;
@@ -75,7 +75,7 @@ pub(crate) fn line_of(path: &str) -> Option<(u32, &str)> {
     Some((path.strip_prefix("quantity-")?.parse().ok()?, "quantity"))
 }
 
-/// A value of a conflict as people read it.
+/// A formatted value of a conflict.
 pub(crate) fn shown(t: Lang, path: &str, value: &Value) -> String {
     let field = line_of(path).map_or(path, |(_, field)| field);
     match (field, value) {

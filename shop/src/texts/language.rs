@@ -1,8 +1,8 @@
-//! Which language a visitor reads.
+//! The language of a visitor.
 
 use std::str::FromStr;
 
-/// A language that the shop speaks.
+/// A supported language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lang {
     /// English.
@@ -15,7 +15,7 @@ impl Lang {
     /// The cookie that remembers the choice.
     pub(crate) const COOKIE: &'static str = "lang";
 
-    /// The language of the page: what was just chosen, what was chosen before, what the browser prefers, English.
+    /// The language of the page, by priority: the query, the cookie, the browser's preference, English.
     pub(crate) fn negotiate(query: Option<&str>, cookie: Option<&str>, accept: Option<&str>) -> Lang {
         let chosen = query.and_then(|code| code.parse().ok()).or_else(|| cookie.and_then(|code| code.parse().ok()));
         chosen.or_else(|| accept.and_then(preferred)).unwrap_or(Lang::En)
@@ -29,7 +29,7 @@ impl Lang {
         }
     }
 
-    /// The one that the switch in the page's header leads to.
+    /// The target of the language switch.
     pub(crate) fn other(self) -> Lang {
         match self {
             Lang::En => Lang::Ko,
@@ -46,7 +46,7 @@ impl Lang {
     }
 }
 
-/// Reads a tag such as `ko`, `ko-KR` or `en_US`.
+/// Parses a tag such as `ko`, `ko-KR` or `en_US`.
 impl FromStr for Lang {
     type Err = ();
 
@@ -60,7 +60,7 @@ impl FromStr for Lang {
     }
 }
 
-/// The language that `Accept-Language` likes best among ours; of equal ones the first.
+/// The supported language that `Accept-Language` prefers; the first of equal ones.
 fn preferred(accept: &str) -> Option<Lang> {
     let mut best: Option<(f32, Lang)> = None;
     for range in accept.split(',') {

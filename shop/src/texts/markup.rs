@@ -1,4 +1,4 @@
-//! Text that is HTML already, and how values get into it.
+//! HTML texts, and how values are inserted.
 
 use std::fmt::{self, Display, Write};
 
@@ -7,12 +7,12 @@ use tenure::{Owner, Version};
 
 use crate::domain::{MemberId, Money, OrderNo};
 
-/// A piece of HTML that templates do not escape again: everything foreign in it was escaped when it was put there.
+/// A piece of HTML that templates do not escape again: all foreign parts were escaped when they were inserted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Html(String);
 
 impl Html {
-    /// Takes the text as it is. Only for texts that were put together from escaped parts.
+    /// Takes the text as it is. Only for texts that consist of escaped parts.
     pub(super) fn trusted(html: String) -> Html {
         Html(html)
     }
@@ -35,23 +35,23 @@ impl Html {
 }
 
 impl Html {
-    /// A remark, less loud than the text around it.
+    /// A remark in a less prominent style.
     pub(crate) fn dim(text: &str) -> Html {
         Html(format!(r#"<span class="dim">{}</span>"#, Html::text(text)))
     }
 
-    /// A value as somebody typed it, line by line.
+    /// A typed value, line by line.
     pub(crate) fn typed(text: &str) -> Html {
         Html(format!(r#"<span class="typed">{}</span>"#, Html::text(text)))
     }
 }
 
 impl Html {
-    /// The same without markup, for whatever shows plain text.
+    /// The text without markup, for plain text.
     pub(crate) fn plain(&self) -> String {
         let mut plain = String::new();
         let mut rest = self.0.as_str();
-        // What was escaped holds no `<`, so each one begins a tag of ours.
+        // Escaped parts contain no `<`, so each one begins a tag of ours.
         while let Some((text, tag)) = rest.split_once('<') {
             plain.push_str(text);
             rest = tag.split_once('>').map_or("", |(_, after)| after);
@@ -76,7 +76,7 @@ impl From<&str> for Html {
     }
 }
 
-/// What can be a parameter of a text.
+/// A parameter of a text.
 pub(crate) trait Part {
     /// As HTML.
     fn html(&self) -> Html;
@@ -94,7 +94,7 @@ impl<T: Part + ?Sized> Part for &T {
     }
 }
 
-/// Names are marked, so that a name in another script than the text around it stays in one piece.
+/// Names are isolated, so that a name in another script than the text around it stays in one piece.
 impl Part for Owner {
     fn html(&self) -> Html {
         let mut html = String::from("<bdi>");

@@ -1,4 +1,4 @@
-//! Times and durations as people read them: Korean time, because the shop is in Korea.
+//! Formatted times and durations: Korean time, because the shop is in Korea.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use jiff::{Timestamp, Zoned};
 use super::Lang;
 use super::markup::{Html, Part};
 
-/// An instant on a page. It is a `<time>` element: the script may show it in the visitor's own zone.
+/// A displayed instant. It is a `<time>` element: the script may show it in the visitor's own zone.
 #[derive(Debug, Clone)]
 pub(crate) struct When {
     lang: Lang,
@@ -18,17 +18,17 @@ pub(crate) struct When {
 }
 
 impl When {
-    /// That instant, on a page that is drawn `now`: today's times are shown without the day.
+    /// That instant, on a page that is rendered at `now`: today's times are shown without the day.
     pub(crate) fn new(lang: Lang, at: Timestamp, now: Timestamp) -> When {
         When { lang, at: in_seoul(at), today: in_seoul(now), zone: false }
     }
 
-    /// The same, with the name of the zone behind it.
+    /// Adds the name of the zone.
     pub(crate) fn with_zone(self) -> When {
         When { zone: true, ..self }
     }
 
-    /// Without markup, as short as it can be.
+    /// Without markup, in the shortest form.
     pub(crate) fn text(&self) -> String {
         let (at, today) = (&self.at, &self.today);
         let format = match (self.lang, at.date() == today.date(), at.year() == today.year()) {
@@ -60,13 +60,13 @@ impl Part for When {
 }
 
 fn in_seoul(at: Timestamp) -> Zoned {
-    // The zone comes with the program. Should it be missing none the less, the time is still the right one: Korea has
+    // The zone database is part of the program. If it is missing nevertheless, the time is still right: Korea has
     // been nine hours ahead, without summer time, for decades.
     let seoul = TimeZone::get("Asia/Seoul").unwrap_or_else(|_| TimeZone::fixed(jiff::tz::offset(9)));
     at.to_zoned(seoul)
 }
 
-/// A time that is left, in minutes and seconds.
+/// A remaining time, in minutes and seconds.
 pub(crate) fn left(lang: Lang, duration: Duration) -> String {
     let (minutes, seconds) = (duration.as_secs() / 60, duration.as_secs() % 60);
     match (lang, minutes, seconds) {

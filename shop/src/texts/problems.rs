@@ -1,4 +1,4 @@
-//! Pages that say that something did not happen, why, and what to do next.
+//! Pages about failures: what failed, why, and what to do next.
 
 use super::texts;
 

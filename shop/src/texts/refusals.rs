@@ -1,4 +1,4 @@
-//! Why something that was typed or asked for is not possible, and what to do about it.
+//! Why a typed value or a request is refused, and what to do about it.
 
 use super::labels::field_label;
 use super::{Html, Lang, texts};
@@ -47,7 +47,7 @@ texts! {
 }
 
 impl Lang {
-    /// What is wrong with a value that was typed.
+    /// The problem with a typed value.
     pub(crate) fn wrong(self, problem: Problem) -> Html {
         match problem {
             Problem::Empty => self.wrong_empty().into(),

@@ -1,4 +1,4 @@
-//! Where an open form stands: said when the page is drawn, and by each of its heartbeats.
+//! The state of an open form: shown on the rendered page, and by each heartbeat.
 
 use super::texts;
 

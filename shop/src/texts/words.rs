@@ -1,4 +1,4 @@
-//! Words for states, roles and changes: who did what, and when.
+//! Texts for states, roles and changes.
 
 use std::borrow::Borrow;
 
@@ -60,7 +60,7 @@ impl Lang {
         }
     }
 
-    /// What a change was for, in a list.
+    /// The command of a change, in a list.
     pub(crate) fn command(self, command: Option<&str>) -> &'static str {
         match command {
             Some("place order") => self.command_place(),
@@ -74,7 +74,7 @@ impl Lang {
         }
     }
 
-    /// Who did what, and when, in a sentence.
+    /// The author, the change and the time, in a sentence.
     pub(crate) fn did(self, change: &Change, is_me: bool, time: When) -> Html {
         let who = match &change.by {
             _ if is_me => self.you().into(),
@@ -98,7 +98,7 @@ impl Lang {
         Html::trusted(names.iter().map(named).collect::<Vec<_>>().join(", "))
     }
 
-    /// Who holds or changed something, within a sentence: a name, or the reader.
+    /// The author or holder, within a sentence: a name, or the reader.
     pub(crate) fn who(self, owner: &Owner, is_me: bool) -> Html {
         if is_me { self.you().into() } else { owner.html() }
     }

@@ -1,4 +1,4 @@
-//! Looking: the list of orders, and one order with everything around it.
+//! Reading: the list of orders, and one order with its related data.
 
 use jiff::Timestamp;
 use tenure::{Loaded, LockKey, lease::Holder, version::Change};
@@ -11,7 +11,7 @@ use crate::storage;
 const PAGE_SIZE: u32 = 25;
 /// How many changes an order's page shows.
 const CHANGES_SHOWN: u32 = 20;
-/// How many leases the list looks at; more people than that do not edit at once.
+/// The maximum number of leases in the list; more people do not edit at once.
 const LEASES_SHOWN: u32 = 1_000;
 
 /// Which orders to list.
@@ -43,9 +43,9 @@ pub struct OrderRow {
     pub no: OrderNo,
     /// Who placed it.
     pub orderer_name: String,
-    /// Where it stands.
+    /// Its state.
     pub state: OrderState,
-    /// What it costs.
+    /// Its total.
     pub total: Money,
     /// When it was placed.
     pub placed_at: Timestamp,
@@ -53,7 +53,7 @@ pub struct OrderRow {
     pub editing: Option<Holder>,
 }
 
-/// An order, and everything around it.
+/// An order with its related data.
 #[derive(Debug, Clone)]
 pub struct OrderView {
     /// The order.
@@ -69,7 +69,7 @@ pub struct OrderView {
 }
 
 impl OrderView {
-    /// The state in which nobody changes the order any more, if it is in such a state.
+    /// The state, if nobody can change the order in it any more.
     pub fn frozen(&self) -> Option<OrderState> {
         (!self.order.is_changeable()).then(|| self.order.state())
     }
@@ -111,7 +111,7 @@ impl Shop {
         Ok(self.members.get(id).await?.map(Loaded::into_inner))
     }
 
-    /// The order, if this member may see it; nobody learns that somebody else's order exists.
+    /// The order, if this member may see it; the error does not reveal that another's order exists.
     pub(crate) async fn order_of(&self, viewer: &Member, no: &OrderNo) -> Result<Loaded<Order>, Refusal> {
         let order = self.orders.get(no).await?.filter(|order| viewer.may_see(order));
         order.ok_or_else(|| no_such_order(no))

@@ -1,7 +1,7 @@
 //! Changing an order without an offline lock: the version that the person saw decides.
 //!
-//! Each of these also looks at the offline lock, inside the saving transaction: a command is no reason to change an
-//! order under the hands of somebody who is editing it.
+//! Each of these also checks the offline lock, inside the saving transaction: a command must not change an
+//! order while somebody edits it.
 
 use tenure::{
     LockId, Version, VersionToken,
@@ -12,7 +12,7 @@ use super::{Doing, Refusal, Shop};
 use crate::domain::{LineChange, Member, Order, OrderNo, Role, ShippingInfo};
 
 impl Shop {
-    /// The customer, or an operator for them, changes where the order goes: under a lease, and frees it, or without one.
+    /// The customer, or an operator for them, changes the delivery address: under a lease, and releases it, or without one.
     pub async fn change_shipping(
         &self,
         actor: &Member,
@@ -30,9 +30,9 @@ impl Shop {
         Ok(self.run(actor, update, doing, |order| order.change_shipping_info(info.clone())).await?)
     }
 
-    /// An operator starts shipping the order as they saw it. Somebody who is editing it is in the way, unless the
-    /// operator has seen that and goes on `anyway`, naming the generation of the lease that they saw: then the editor's
-    /// save is going to be refused by the version.
+    /// An operator starts shipping the order as they saw it. A lease of an editor blocks this, unless the
+    /// operator has seen the lease and proceeds `anyway`, naming its generation: then the version will refuse the editor's
+    /// save.
     pub async fn start_shipping(
         &self,
         actor: &Member,
@@ -70,20 +70,20 @@ impl Shop {
         seen: VersionToken<Order>,
         command: &str,
     ) -> Result<Update<'_, Order>, Refusal> {
-        // Whose order it is never changes, so this may be read before the transaction.
+        // The owner of an order never changes, so this may be read before the transaction.
         self.order_of(actor, no).await?;
         Ok(self.orders.update(no).by(&actor.owner()).command(command).expecting(seen))
     }
 }
 
-/// All that the shop's commands do is change the aggregate they are given. So where the database gives up a transaction
-/// without keeping anything of it, the same command is run again, and nobody notices; the version that the person saw is
+/// The shop's commands only change the given aggregate. So if the database rolls a transaction back
+/// completely, the same command can run again unnoticed; the version that the person saw is
 /// compared each time.
 pub(super) fn as_often_as_is_safe() -> Retry {
     Retry::transient(3)
 }
 
-/// A new line names its price, so only operators add one; a customer would name their own.
+/// A new line contains its price, so only operators may add one; a customer could set the price.
 pub(super) fn may_add(actor: &Member, lines: &[LineChange]) -> Result<(), Refusal> {
     match lines.iter().any(|line| matches!(line, LineChange::Add(_))) {
         true => actor.must_be(Role::Operator),

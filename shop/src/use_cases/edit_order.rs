@@ -11,27 +11,27 @@ use super::change_order::may_add;
 use super::{Doing, Refusal, Shop};
 use crate::domain::{LineChange, Member, Order, OrderError, OrderNo, OrderState, ShippingInfo};
 
-/// What an open form has: the order as it is, and the lease that keeps it so.
+/// The data of an open form: the current order, and its lease.
 #[derive(Debug, Clone)]
 pub struct Editing<A> {
-    /// The aggregate, loaded after the lock was taken: nobody changes it under the form.
+    /// The aggregate, loaded after the lock was acquired: nobody can change it under the form.
     pub aggregate: Loaded<A>,
     /// The lease.
     pub lease: Lease,
 }
 
-/// What the form for a whole order says.
+/// The content of the form for a whole order.
 #[derive(Debug, Clone)]
 pub struct WholeForm {
-    /// Where it goes.
+    /// The delivery address.
     pub info: ShippingInfo,
-    /// What becomes of its lines.
+    /// The changes of its lines.
     pub lines: Vec<LineChange>,
 }
 
 impl Shop {
-    /// Takes the lock and opens the order for editing. The page makes the form's id, so that sending the page's request
-    /// again (a double click, a lost answer) opens the same lease again.
+    /// Acquires the lock and opens the order for editing. The page creates the form's id, so that a repeated
+    /// request (a double click, a lost response) gets the same lease.
     pub async fn open_for_edit(&self, actor: &Member, no: &OrderNo, id: LockId) -> Result<Editing<Order>, Refusal> {
         self.counts_lock(actor)?;
         self.open_counted(actor, no, id).await
@@ -52,7 +52,7 @@ impl Shop {
         self.opened(actor, no, lease).await
     }
 
-    /// What the form shows. Loaded after the lock was taken, because somebody may have saved before it was ours.
+    /// The data of the form. Loaded after the lock was acquired, because another save may have come before.
     async fn opened(&self, actor: &Member, no: &OrderNo, lease: Lease) -> Result<Editing<Order>, Refusal> {
         let aggregate = self.order_of(actor, no).await?;
         if let Err(refusal) = must_be_changeable(&aggregate) {
@@ -62,8 +62,8 @@ impl Shop {
         Ok(Editing { aggregate, lease })
     }
 
-    /// The member's own lease under another lock id. In one step, so that nobody gets the order in between; where it changed hands
-    /// since, the lock is asked for as anybody asks.
+    /// The member's own lease under another lock id. In one step, so that nobody can acquire the order in between; if the holder
+    /// changed since, an ordinary lock request follows.
     async fn move_lease(&self, actor: &Member, key: &LockKey, generation: i64, id: LockId) -> Result<Lease, LockError> {
         match self.locks.take_over(key, generation, &actor.owner(), id.clone(), MOVED_HERE).await {
             Ok(lease) => Ok(lease),
@@ -82,7 +82,7 @@ impl Shop {
     ) -> Result<Editing<Order>, Refusal> {
         must_be_changeable(&*self.order_of(actor, no).await?)?;
         let key = LockKey::of::<Order>(no);
-        // Before the other lease is ended: whoever may take no other one keeps it.
+        // Before the other lease is ended: a member at the rate limit keeps it.
         self.counts_lock(actor)?;
         let holders = self.locks.holders(&key).await?;
         match holders.into_iter().find(|holder| holder.generation == generation) {
@@ -98,7 +98,7 @@ impl Shop {
         }
     }
 
-    /// Saves the form: checks the lease, changes the order and frees it, in one transaction.
+    /// Saves the form: checks the lease, changes the order and releases the lease, in one transaction.
     pub async fn save_edit(
         &self,
         actor: &Member,
@@ -117,8 +117,8 @@ impl Shop {
         Ok(self.run(actor, update, doing, command).await?)
     }
 
-    /// Leaves without saving, and answers whether that freed anything. A lease that is gone already, or was never taken,
-    /// is what was wanted.
+    /// Leaves without saving, and returns whether that released a lease. A lease that is already gone, or was never acquired,
+    /// is fine.
     pub async fn leave(&self, actor: &Member, id: &LockId) -> Result<bool, Refusal> {
         match self.locks.acting_for(&actor.owner()).release_lock(id).await {
             Ok(()) => Ok(true),

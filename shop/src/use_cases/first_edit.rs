@@ -1,5 +1,5 @@
-//! Changing where an order goes, in a form that takes its lock with the first change, or not at all: without scripts, or
-//! while the server cannot be reached, the version alone decides.
+//! Changing the delivery address, in a form that acquires its lock with the first change, or not at all: without scripts, or
+//! while the server is unreachable, only the version decides.
 
 use tenure::{
     Error, Lease, LockId, VersionToken,
@@ -11,7 +11,7 @@ use super::save_both::{Changes, SavedBoth};
 use super::{Doing, Refusal, Shop};
 use crate::domain::{Member, Order, OrderNo, ShippingInfo};
 
-/// What somebody filled in.
+/// The submitted change.
 #[derive(Debug, Clone)]
 pub enum ShippingForm {
     /// On the version that they saw.
@@ -21,19 +21,19 @@ pub enum ShippingForm {
 }
 
 impl Shop {
-    /// When the form takes its lock, as the policy of orders says. (The form for the whole order is opened by a button
-    /// that says so, and takes it at once.)
+    /// When the form acquires its lock, by the policy of orders. (The form for the whole order is opened by an explicit button,
+    /// and acquires it at once.)
     pub fn acquire(&self) -> Acquire {
         self.locks.policy("Order").acquire()
     }
 
-    /// The lease of this lock id, for showing.
+    /// The lease of this lock id, for display.
     pub async fn lease(&self, actor: &Member, id: &LockId) -> Result<Lease, LeaseError> {
         self.locks.acting_for(&actor.owner()).check_lock(id).await
     }
 
-    /// Saves the form and frees the order: under its lease; or, where it has none, unless somebody holds the lock. Whoever
-    /// had one and lost it is told so.
+    /// Saves the form and releases the order: under its lease; or, without one, unless somebody holds the lock. A form that
+    /// lost its lease is refused.
     pub async fn save_shipping(
         &self,
         actor: &Member,
@@ -49,16 +49,16 @@ impl Shop {
             saved => saved,
         };
         match saved {
-            // Whoever types one letter and presses Enter sends both at once, and the lock may come second.
+            // Typing one letter and pressing Enter sends both requests at once, and the lock request may arrive second.
             Err(Refusal::Failed(Error::AlreadyLocked(own))) if own.owner.id == actor.id().as_str() => {
                 match save(Some(id)).await {
                     Err(refusal) if has_none(&refusal) => Err(Refusal::Lock(LockError::AlreadyLocked(own))),
                     saved => saved,
                 }
             }
-            // The same may be sent again.
+            // The same request may be repeated.
             Err(Refusal::Failed(Error::Database(error))) => Err(error.into()),
-            // The text is compared next, or only kept to be copied, and that is no reason to keep others out.
+            // The text is compared next, or only kept for copying, which must not block others.
             Err(refusal) if matches!(doing, Doing::Save(_)) => {
                 self.leave(actor, id).await?;
                 Err(refusal)
@@ -86,7 +86,7 @@ impl Shop {
     }
 }
 
-/// It was never taken, or given back: the text was for an older version, or is sent twice.
+/// It was never acquired, or was released: the text was for an older version, or is sent twice.
 fn has_none(refusal: &Refusal) -> bool {
     matches!(refusal, Refusal::Failed(Error::NoLock(no_lock)) if matches!(no_lock.why, LeaseLossReason::Unknown | LeaseLossReason::Released { .. }))
 }

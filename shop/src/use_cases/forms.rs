@@ -1,4 +1,4 @@
-//! Forms that come again, and forms that were refused: a form is saved once, and what was typed into it is kept.
+//! Repeated forms and refused forms: a form is saved once, and its text is kept.
 
 use jiff::Timestamp;
 use tenure::{Aggregate, Version, unit_of_work::Update};
@@ -9,63 +9,63 @@ use super::{Refusal, Shop};
 use crate::domain::{Member, OrderNo};
 use crate::storage::{self, KeptRow, SavedRow};
 
-/// How many refused forms are kept for one member. The oldest go first.
+/// The maximum number of kept forms per member. The oldest are deleted first.
 const MOST_KEPT: i64 = 20;
-/// The most bytes that are kept of one form. A longer one is shown where it was sent to, and nowhere else.
+/// The maximum bytes kept of one form. A longer one is shown only in the response itself.
 const LONGEST_KEPT: usize = 64 * 1024;
 /// How long refused forms are kept, in seconds.
 const KEPT_FOR: i64 = 24 * 60 * 60;
 
-/// Whether a form is to be saved, or only asked about.
+/// Whether a form is saved, or only tested.
 #[derive(Debug, Clone)]
 pub enum Doing {
-    /// Save it. Should the same form come again, this is the answer.
+    /// Save it. If the same form is sent again, this save is the result.
     Save(Once),
-    /// Say what a save would meet now; nothing is changed.
+    /// Return the result that a save would have now; nothing is changed.
     Ask,
 }
 
-/// A form, and what was in it when it was sent.
+/// A form, with its content when it was sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Once {
     /// Which form.
     pub form: FormId,
-    /// A digest of all that was sent: a form that was corrected in between is not the same request.
+    /// A digest of the content: a corrected form is another request.
     pub digest: String,
-    /// The number of the version that it is saved on directly: 0 for what is not there yet, and for what is saved together
+    /// The number of the version on which it is saved directly: 0 if the aggregate does not exist yet, and for a save together
     /// with the changes of others.
     pub on: i64,
 }
 
-/// A form that was refused, as it was sent.
+/// A refused form, as it was sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
-    /// What it was for, in the words of the pages.
+    /// Its kind, as a code of the pages.
     pub what: String,
     /// Names and values.
     pub fields: Vec<(String, String)>,
 }
 
-/// A form that was saved.
+/// A saved form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavedForm {
-    /// The version that the save made, or found if nothing was different.
+    /// The version that the save created, or found if nothing was different.
     pub version: Version,
-    /// A digest of what was sent.
+    /// A digest of the content.
     pub digest: String,
     made_on: i64,
 }
 
 impl SavedForm {
-    /// Whether text that was typed on the version of this number goes on from what the form has saved: only where that save
-    /// was made on this very version, so that it holds nothing of anybody else's that the text has not seen.
+    /// Whether text that was typed on this version continues from the form's save: only if that save
+    /// was made on this same version, so that it contains no changes of others that the text's author has not seen.
     pub fn goes_on_from(&self, seen: i64) -> bool {
         self.made_on == seen && self.version.number() == seen + 1
     }
 }
 
 impl Shop {
-    /// Keeps a form that was refused, for this member only: the latest few, for a day. `None` when it is too long.
+    /// Keeps a refused form, for this member only: the latest few, for a day. `None` if it is too long.
     pub async fn keep(&self, member: &Member, about: &OrderNo, kept: &Kept) -> Result<Option<FormId>, Refusal> {
         let fields = serde_json::to_string(&kept.fields).unwrap_or_default();
         if fields.len() > LONGEST_KEPT {
@@ -84,7 +84,7 @@ impl Shop {
         Ok(Some(id))
     }
 
-    /// A form of this member's about this order that was refused; `None` when it is not kept any more.
+    /// A refused form of this member about this order; `None` if it is not kept any more.
     pub async fn kept(&self, member: &Member, about: &OrderNo, id: FormId) -> Result<Option<Kept>, Refusal> {
         let row = storage::kept_form(&self.db, &id.to_string(), member.id().as_str(), now() - KEPT_FOR).await?;
         let row = row.filter(|row| row.about == about.as_str());
@@ -99,7 +99,7 @@ impl Shop {
         }))
     }
 
-    /// Runs a command on an aggregate: saves it together with the mark that this form was saved, or only asks.
+    /// Runs a command on an aggregate: saves it together with the record that this form was saved, or only tests.
     pub(super) async fn run<A: Aggregate, E>(
         &self,
         actor: &Member,
@@ -116,7 +116,7 @@ impl Shop {
         }
     }
 
-    /// The update, with the mark that this form was saved in its transaction.
+    /// The update, with the record that this form was saved in its transaction.
     pub(super) fn noting<'u, A: Aggregate>(&self, actor: &Member, update: Update<'u, A>, once: &Once) -> Update<'u, A> {
         let (db, row) = (self.db.clone(), once.row(actor));
         update.also(move |tx, saved| {

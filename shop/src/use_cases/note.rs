@@ -1,4 +1,4 @@
-//! The operators' note on an order: an advisory lock. Both may edit, both are told; the version decides when they save.
+//! The operators' note on an order: an advisory lock. Both may edit and see each other; the version decides at the save.
 
 use tenure::{Error, Lease, Loaded, LockId, LockKey, Version, VersionToken, error::UpdateError, lease::Holder};
 
@@ -7,25 +7,25 @@ use super::{Doing, OrderView, Refusal, Shop};
 use crate::domain::{Member, Note, OrderNo, Role};
 use crate::storage::{self, SavedRow};
 
-/// What an open note form has.
+/// The data of an open note form.
 #[derive(Debug, Clone)]
 pub struct EditingNote {
-    /// The note, if there is one already.
+    /// The note, if it exists already.
     pub note: Option<Loaded<Note>>,
     /// This form's own lease.
     pub lease: Lease,
-    /// Everybody else who has it open.
+    /// All others who have it open.
     pub others: Vec<Holder>,
 }
 
 impl Shop {
-    /// The order with its note, for those who write notes.
+    /// The order with its note, for operators.
     pub async fn noted(&self, actor: &Member, no: &OrderNo) -> Result<OrderView, Refusal> {
         actor.must_be(Role::Operator)?;
         self.order(actor, no).await
     }
 
-    /// Opens the note for editing, and tells who else has it open.
+    /// Opens the note for editing, and returns who else has it open.
     pub async fn open_note(&self, actor: &Member, no: &OrderNo, id: LockId) -> Result<EditingNote, Refusal> {
         actor.must_be(Role::Operator)?;
         self.order_of(actor, no).await?;
@@ -38,8 +38,8 @@ impl Shop {
         Ok(EditingNote { note: self.notes.get(no).await?, lease, others })
     }
 
-    /// Saves the note on the version that was seen; without one, there was no note yet. The lease is not needed to save
-    /// (it is advisory), only given back.
+    /// Saves the note on the version that was seen; without one, the note did not exist yet. The save does not need the lease
+    /// (it is advisory), and only releases it.
     pub async fn save_note(
         &self,
         actor: &Member,

@@ -1,4 +1,4 @@
-//! Passwords: hashing them, changing one's own, and the members that are made on the command line.
+//! Passwords: hashing, changing one's own, and the members created on the command line.
 
 use std::time::Duration;
 
@@ -14,38 +14,38 @@ use crate::gate::{Guess, TooBusy};
 use crate::seed;
 use crate::storage;
 
-/// What became of a change of password.
+/// The result of a change of password.
 #[derive(Debug)]
 pub enum PasswordChange {
-    /// It is changed, every session is ended, and this browser has a new one.
+    /// It was changed, every session has ended, and this browser has a new one.
     Done(NewSession),
-    /// The old one is not right.
+    /// The old password is wrong.
     WrongOld,
-    /// The new one cannot be one.
+    /// The new one is refused.
     Weak(WeakPassword),
-    /// It is the old one.
+    /// It equals the old one.
     Same,
-    /// Too many guesses at the old one: the next one is looked at after this time.
+    /// Too many guesses at the old one: the next one is accepted after this time.
     TooMany(Duration),
-    /// Too much is going on. Nothing was changed.
+    /// The server is busy. Nothing was changed.
     Busy,
 }
 
-/// Why no member was made, or no password was set.
+/// Why no member was created, or no password was set.
 #[derive(Debug, thiserror::Error)]
 pub enum MemberRefusal {
-    /// The password cannot be one.
+    /// The password is refused.
     #[error(transparent)]
     Weak(#[from] WeakPassword),
-    /// There is such a member already.
+    /// The member exists already.
     #[error(
         "there is a member with this name already; choose another one, or set a password with `shop member password`"
     )]
     Exists,
-    /// There is no such member.
+    /// The member does not exist.
     #[error("there is no member with this name; make one with `shop member add`")]
     Missing,
-    /// The name cannot be one.
+    /// The name is invalid.
     #[error(transparent)]
     Invalid(#[from] crate::domain::Invalid),
     /// The database failed.
@@ -54,7 +54,7 @@ pub enum MemberRefusal {
 }
 
 impl Shop {
-    /// Changes the member's own password, who has to know the old one. `browser` and `agent` as for
+    /// Changes the member's own password; it requires the old one. `browser` and `agent` as for
     /// [`Knock`](super::Knock).
     pub async fn change_password(
         &self,
@@ -68,7 +68,7 @@ impl Shop {
         if let Err(weak) = check_password(new, member.id(), member.name(), &[seed::DEMO_PASSWORD]) {
             return Ok(PasswordChange::Weak(weak));
         }
-        // Whoever sits down at a screen that was left gets as many guesses as everybody else.
+        // A person at an unattended screen gets as many guesses as anybody else.
         let guess = Guess { account, address: None, known: Some("change of password") };
         match self.check_password_of(&guess, member.password_hash(), old).await {
             Checked::Right => {}
@@ -92,12 +92,12 @@ impl Shop {
                 tracing::info!(account = ?account, "password changed, signed out everywhere else");
                 Ok(PasswordChange::Done(session))
             }
-            // Somebody else was faster; what was typed as the old one is not it any more.
+            // A concurrent change won the race; the typed old password is not the current one any more.
             None => Ok(PasswordChange::WrongOld),
         }
     }
 
-    /// Makes a member. For the command line: whoever has the database may do it.
+    /// Creates a member. For the command line: access to the database is the permission.
     pub async fn add_member(&self, id: &str, name: &str, role: Role, password: &str) -> Result<Member, MemberRefusal> {
         let id = MemberId::new(id)?;
         check_password(password, &id, name, &[seed::DEMO_PASSWORD])?;
@@ -111,7 +111,7 @@ impl Shop {
         Ok(member)
     }
 
-    /// Sets a member's password without asking for the old one, and signs them out everywhere. For the command line.
+    /// Sets a member's password without the old one, and signs them out everywhere. For the command line.
     pub async fn set_password(&self, id: &str, password: &str) -> Result<(), MemberRefusal> {
         let id = MemberId::new(id)?;
         let member = self.members.get(&id).await?.ok_or(MemberRefusal::Missing)?;

@@ -1,4 +1,4 @@
-//! Saving a form on top of what others have saved since it was opened, where the two are about different fields.
+//! Saving a form on top of saves of others since it was opened, if the two changed different fields.
 
 use std::collections::BTreeSet;
 
@@ -11,32 +11,32 @@ use super::change_order::{as_often_as_is_safe, may_add};
 use super::{Doing, Refusal, Shop};
 use crate::domain::{LineChange, Member, Order, OrderError, OrderNo, ShippingInfo};
 
-/// What a form says, and what of it the person has changed. The rest is what they found in it, perhaps outdated: a
-/// command that set it again would undo what the others did.
+/// The content of a form, and which parts the person has changed. The rest is the opened state, perhaps stale: a
+/// command that sets it again would undo the changes of others.
 #[derive(Debug, Clone)]
 pub struct Changes {
-    /// Where the form says that the order goes.
+    /// The delivery address in the form.
     pub info: ShippingInfo,
-    /// What the form says of the lines, if it has them.
+    /// The lines in the form, if it has them.
     pub lines: Option<Vec<LineChange>>,
-    /// The parts of `info` that were changed, by the names that [`ShippingInfo`] has for them.
+    /// The changed parts of `info`, by their names in [`ShippingInfo`].
     pub changed: BTreeSet<String>,
-    /// The numbers of the lines that were changed or removed. New ones count in any case.
+    /// The numbers of changed or removed lines. New ones always count.
     pub changed_lines: BTreeSet<u32>,
 }
 
-/// A form that was saved together with what others had saved.
+/// A form that was saved together with the saves of others.
 #[derive(Debug, Clone)]
 pub struct SavedBoth {
-    /// The version that it made.
+    /// The version that it created.
     pub version: Version,
-    /// The others' changes, newest first; none when nothing had happened since the form was opened.
+    /// The others' changes, newest first; empty if there were none since the form was opened.
     pub with: Vec<Change>,
 }
 
 impl Shop {
-    /// Saves what the person changed, on top of whatever others have saved since version `seen`. If anybody has changed
-    /// the same field, it is a conflict. A form that was opened under a lease is saved under it, and frees it.
+    /// Saves the person's changes on top of all saves of others since version `seen`. If anybody has changed
+    /// the same field, it is a conflict. A form that was opened under a lease is saved under it, and releases it.
     pub async fn save_both(
         &self,
         actor: &Member,
@@ -67,7 +67,7 @@ impl Shop {
         Ok(SavedBoth { version: saved.loaded.version(), with })
     }
 
-    /// What the others did. The save is done by now: what cannot be read any more is no reason to say that it failed.
+    /// The changes of others. The save has succeeded by now: a failed read must not report it as failed.
     async fn changes_met(&self, no: &OrderNo, conflict: &VersionConflict, saved: Version) -> Vec<Change> {
         let limit = u32::try_from(saved.number() - conflict.expected.number()).unwrap_or(u32::MAX);
         let is_met = |change: &Change| change.version > conflict.expected && change.version < saved;
@@ -78,7 +78,7 @@ impl Shop {
 }
 
 impl Changes {
-    /// Only what the person changed; everything else stays as the order has it.
+    /// Sets only the person's changes; everything else stays as in the order.
     fn apply(&self, order: &mut Order) -> Result<(), OrderError> {
         order.change_shipping_info(order.shipping().with(&self.info, |part| self.changed.contains(part)))?;
         match &self.lines {

@@ -1,9 +1,9 @@
 //! Sessions: who is signed in, in which browsers, and until when.
 //!
-//! A row is written at sign-in, and after that only shortened: no request brings back a session that was ended. A session
-//! ends twelve hours after sign-in at the latest, and two hours after it was last used. That it is used is written once in
-//! five minutes, beside the answer and not before it; where it cannot be written (a full disk, somebody else's long
-//! transaction), this process knows it all the same. So pages are readable then, and nobody is signed out by it.
+//! Sign-in inserts a row, which is only shortened after that: no request restores an ended session. A session
+//! ends twelve hours after sign-in at the latest, and two hours after its last use. Its use is written once in
+//! five minutes, concurrently with the response; if it cannot be written (a full disk, a long transaction of another
+//! process), this process still knows it. So pages stay readable then, and nobody is signed out.
 
 use std::time::Duration;
 
@@ -16,31 +16,31 @@ use super::{Refusal, Shop};
 use crate::domain::{Member, MemberId};
 use crate::storage::{self, Ended, SessionRow};
 
-/// How long somebody stays signed in at most, in seconds.
+/// The maximum lifetime of a session, in seconds.
 const LONGEST: i64 = 12 * 60 * 60;
-/// How long without doing anything. Heartbeats of open forms are nothing that anybody does.
+/// The maximum time without activity. Heartbeats of open forms are no activity.
 const IDLE: i64 = 2 * 60 * 60;
-/// How exactly it is known when a session was last used.
+/// The precision of the last use.
 const EXACTLY: i64 = 5 * 60;
-/// Nobody waits for it, and it waits for nobody.
+/// No request waits for it, so its own wait is short.
 const WRITTEN_WITHIN: Wait = Wait::Within(Duration::from_secs(1));
 
-/// The most sessions of one member. The oldest go first.
+/// The maximum number of sessions of one member. The oldest are deleted first.
 const MOST: i64 = 50;
-/// The most browsers that are known of one member.
+/// The maximum number of known browsers of one member.
 const MOST_BROWSERS: i64 = 20;
-/// How much of what a browser says of itself is kept.
+/// The maximum stored length of a user agent.
 const LONGEST_AGENT: usize = 255;
 
-/// Somebody who has signed in just now.
+/// A session that has just begun.
 pub struct NewSession {
-    /// Who.
+    /// Its member.
     pub member: Member,
     secret: [u8; 32],
 }
 
 impl NewSession {
-    /// The secret of the session, for the cookie and for nothing else.
+    /// The secret of the session, for the cookie only.
     pub fn reveal(&self) -> String {
         hex(&self.secret)
     }
@@ -56,9 +56,9 @@ impl std::fmt::Debug for NewSession {
 /// A session, in the list of its member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
-    /// What it is called: no secret, and good for nothing but ending it.
+    /// Its id: no secret, and useful only for ending it.
     pub id: String,
-    /// What the browser said of itself.
+    /// The user agent of the browser.
     pub browser: String,
     /// When it began.
     pub since: Timestamp,
@@ -66,21 +66,21 @@ pub struct Session {
     pub last_active: Timestamp,
 }
 
-/// A session that a request came with.
+/// The session of a request.
 #[derive(Debug, Clone)]
 pub struct Current {
     /// Who is signed in.
     pub member: Member,
-    /// Which of the member's sessions it is.
+    /// The session's id.
     pub id: SessionId,
 }
 
-/// Which session.
+/// The id of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionId(pub String);
 
 impl Shop {
-    /// The session with this secret, if it goes on. `is_used`: whether somebody does something, or only a page by itself.
+    /// The session with this secret, if it is valid. `is_used`: whether the person is active, or only the page.
     pub async fn session(&self, secret: &str, is_used: bool) -> Result<Option<Current>, Refusal> {
         let id = id_of(secret);
         let Some(row) = storage::read_session(&self.db, &id).await? else { return Ok(None) };
@@ -136,7 +136,7 @@ impl Shop {
         (row, secret)
     }
 
-    /// The sessions of this member that go on, the latest first.
+    /// The valid sessions of this member, the latest first.
     pub async fn sessions(&self, member: &Member) -> Result<Vec<Session>, Refusal> {
         let now = self.clock.seconds();
         let rows = storage::list_sessions(&self.db, member.id().as_str(), member.epoch()).await?;
@@ -152,7 +152,7 @@ impl Shop {
         Ok(goes_on.map(session).collect())
     }
 
-    /// Ends one of the member's sessions, and answers whether there was one.
+    /// Ends one of the member's sessions, and returns whether there was one.
     pub async fn end_session(&self, member: &Member, id: &SessionId) -> Result<bool, Refusal> {
         let ended = storage::delete_session(&self.db, &id.0, member.id().as_str()).await?;
         self.gate.presence.forget(&id.0);
@@ -182,7 +182,7 @@ impl Shop {
         Ok(())
     }
 
-    /// Saves a member's new password, ends every session, and begins a new one in this browser: all of it or nothing.
+    /// Saves a member's new password, ends every session, and begins a new one in this browser, all or nothing.
     pub(super) async fn begin_again(
         &self,
         member: &Member,
@@ -207,7 +207,7 @@ impl Shop {
                 Ok(())
             })
         });
-        // The password that was checked is the one that is replaced, and the session is one of the epoch that begins.
+        // It replaces the password that was checked, and the session belongs to the new epoch.
         let replace = |now: &mut Member| {
             if *now != *member {
                 return Err(());
@@ -222,10 +222,10 @@ impl Shop {
         }
     }
 
-    /// Deletes sessions that have ended, and browsers that nobody has used for long.
+    /// Deletes ended sessions, and browsers that were not used for long.
     pub(crate) async fn sweep_sessions(&self) -> Result<(), tenure::Error> {
         let now = self.clock.seconds();
-        // Other processes know by themselves what was used, so a row is kept as long as it may go on.
+        // Other processes have their own record of uses, so a row is kept as long as it may be valid.
         let ended = Ended {
             started_before: now - LONGEST,
             seen_before: now - LONGEST,

@@ -1,4 +1,4 @@
-//! Signing in: with a password, as often as guessing allows.
+//! Signing in with a password, with rate limits.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -14,45 +14,45 @@ use crate::domain::{Member, MemberId};
 use crate::gate::{Guess, TooBusy};
 use crate::storage;
 
-/// The hash of a password nobody has: checking it takes as long as checking a member's.
+/// The hash of an unused password: checking it takes as long as checking a member's.
 const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$dGVudXJlLW5vYm9keQ$8hWb4lQ4c8VJ1JpGm0e8g1nq2x0m6n3Fq5s1xJ0o7dE";
 
-/// How much of a name stands in the log.
+/// How much of a name is logged.
 const LOGGED: usize = 80;
 
-/// For so long a browser is known in which a member has signed in, in seconds: a hundred days.
+/// How long a browser in which a member has signed in is known, in seconds: a hundred days.
 pub(super) const BROWSER_KNOWN_FOR: i64 = 100 * 86_400;
 
-/// Somebody who asks to be let in.
+/// A sign-in request.
 #[derive(Debug, Clone, Copy)]
 pub struct Knock<'a> {
     /// The sign-in name that was typed.
     pub login: &'a str,
     /// The password that was typed.
     pub password: &'a str,
-    /// Where from, if that is known.
+    /// The client's address, if known.
     pub address: Option<IpAddr>,
-    /// The name that the browser has for this member: see
+    /// The browser's pseudonym for this member: see
     /// [`BrowserKey::known_as`](tenure_web::browser_key::BrowserKey::known_as).
     pub browser: &'a str,
-    /// What the browser says of itself.
+    /// The user agent of the browser.
     pub agent: &'a str,
 }
 
-/// What became of it.
+/// The result of a sign-in.
 #[derive(Debug)]
 pub enum SignIn {
-    /// They are in.
+    /// The member is signed in.
     Done(NewSession),
-    /// The name and the password do not belong together. Whether there is such a member, nobody learns.
+    /// Wrong name or password. It does not reveal whether the member exists.
     Wrong,
-    /// Too many guesses: the next one is looked at after this time.
+    /// Too many guesses: the next one is accepted after this time.
     TooMany(Duration),
-    /// Too much is going on. Nothing was looked at.
+    /// The server is busy. Nothing was checked.
     Busy,
 }
 
-/// What became of checking a password.
+/// The result of checking a password.
 pub(super) enum Checked {
     Right,
     Wrong,
@@ -61,7 +61,7 @@ pub(super) enum Checked {
 }
 
 impl Shop {
-    /// Signs in. It takes as long, and answers the same, whether or not there is such a member.
+    /// Signs in. The duration and the response do not depend on whether the member exists.
     pub async fn sign_in(&self, knock: Knock<'_>) -> Result<SignIn, Refusal> {
         let account: String = knock.login.chars().take(LOGGED).collect();
         let address = knock.address.map(tracing::field::display);
@@ -71,7 +71,7 @@ impl Shop {
                 self.members.get(&id).await?.map(Loaded::into_inner),
                 storage::knows_browser(&self.db, &account, knock.browser, since).await?,
             ),
-            // No database is asked for what no name can be: PostgreSQL has no text with NUL in it.
+            // An invalid name is not sent to the database: PostgreSQL has no text with NUL in it.
             Err(_) => (None, false),
         };
         // The password of the demo is no secret.
@@ -100,7 +100,7 @@ impl Shop {
         }
     }
 
-    /// Compares a password with a hash, if there may be another guess. One that is right does not count.
+    /// Compares a password with a hash, if the rate limit admits a guess. A right one does not count.
     pub(super) async fn check_password_of(&self, guess: &Guess<'_>, hash: &str, password: &str) -> Checked {
         if let Err(wait) = self.gate.admit(guess, self.clock.now()) {
             return Checked::TooMany(wait);

@@ -1,4 +1,4 @@
-//! Where an open form stands: the facts of its heartbeat, and the verdict.
+//! The state of an open form: the facts of its heartbeat, and the verdict.
 
 use std::future::Future;
 
@@ -10,10 +10,10 @@ use super::{Refusal, Shop};
 use crate::domain::{Member, Note, Order, OrderNo, OrderState, Role};
 
 impl Shop {
-    /// A form of an order: one that cannot be saved without its lease, or one that is decided by its version.
+    /// A form of an order: either it cannot be saved without its lease, or its version decides.
     ///
     /// # Errors
-    /// Those of [`Beat::facts`]; 404 for an order that is not this member's to see.
+    /// Those of [`Beat::facts`]; 404 for an order that this member may not see.
     pub async fn order_form(
         &self,
         actor: &Member,
@@ -43,7 +43,7 @@ impl Shop {
         self.verdict(actor, beat, facts).await
     }
 
-    /// The facts of a heartbeat. One that takes a lock counts as one.
+    /// The facts of a heartbeat. A request for a lock counts against the rate limit.
     async fn counted<A>(
         &self,
         actor: &Member,

@@ -1,4 +1,4 @@
-//! The lock console: who is editing what, and ending a lease for somebody who is not coming back.
+//! The lock console: the current leases, and ending a lease whose holder does not return.
 
 use tenure::{
     LockKey,
@@ -8,10 +8,10 @@ use tenure::{
 use super::{Refusal, Shop};
 use crate::domain::{Member, Role};
 
-/// How many leases a page of the console shows.
+/// Leases per page of the console.
 const SHOWN: u32 = 50;
 
-/// A page of what is being edited.
+/// A page of current leases.
 #[derive(Debug, Clone)]
 pub struct HeldPage {
     /// The longest-held first.
@@ -21,7 +21,7 @@ pub struct HeldPage {
 }
 
 impl Shop {
-    /// What is being edited now, of one type or of all, a page at a time; `after` is where the page before ended.
+    /// The current leases, of one type or of all, page by page; `after` is the end of the previous page.
     pub async fn held(&self, actor: &Member, kind: Option<&str>, after: Option<Cursor>) -> Result<HeldPage, Refusal> {
         actor.must_be(Role::Operator)?;
         let all = self.locks.list().limit(SHOWN);
@@ -30,7 +30,7 @@ impl Shop {
         Ok(HeldPage { items: page.items.into_iter().map(|listed| listed.holder).collect(), next: page.next })
     }
 
-    /// Ends the lease that the operator saw, with a reason that its holder is told.
+    /// Ends the lease that the operator saw, with a reason that the holder sees.
     pub async fn break_lock(
         &self,
         actor: &Member,

@@ -1,4 +1,4 @@
-//! A browser whose every byte can be chosen: cookies in sight, redirects not followed, bodies as given.
+//! A browser with full control of every byte: visible cookies, no redirects, raw bodies.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ impl Visitor {
         Visitor { client, base: base.to_owned(), cookies: BTreeMap::new() }
     }
 
-    /// A visitor who is signed in as this member.
+    /// A visitor signed in as this member.
     pub async fn signed_in(base: &str, login: &str) -> Visitor {
         let mut visitor = Visitor::new(base);
         let form = visitor.page("/sign-in").await.form("/sign-in");
@@ -41,12 +41,12 @@ impl Visitor {
         self.request(Method::GET, path, None, &[]).await
     }
 
-    /// The page at this address, of which the forms can be read.
+    /// The page at this address, with parsed forms.
     pub async fn page(&mut self, path: &str) -> Page {
         self.get(path).await.page(path)
     }
 
-    /// Sends a form, and looks at the page that it leads to.
+    /// Sends a form, and follows to the next page.
     pub async fn follow(&mut self, form: Form) -> Page {
         let answer = self.send(form).await;
         assert_eq!(answer.status, 303, "{}", answer.body);
@@ -58,12 +58,12 @@ impl Visitor {
         self.post(&form.action, &body).await
     }
 
-    /// A form as given.
+    /// Sends these exact fields.
     pub async fn post(&mut self, path: &str, body: &str) -> Answer {
         self.request(Method::POST, path, Some(body), &[]).await
     }
 
-    /// A form if there is a body, a page otherwise; nothing when nobody answers.
+    /// Sends a form if there is a body, otherwise gets a page; `None` if nobody answers.
     pub async fn ask(&mut self, path: &str, body: Option<&str>) -> Option<Answer> {
         let method = if body.is_some() { Method::POST } else { Method::GET };
         self.try_request(method, path, body, &[]).await.ok()
@@ -113,12 +113,12 @@ impl Visitor {
 }
 
 impl Answer {
-    /// As a page, of which the forms can be read.
+    /// As a page with parsed forms.
     pub fn page(self, path: &str) -> Page {
         Page { status: self.status.try_into().unwrap(), path: path.to_owned(), headers: self.headers, html: self.body }
     }
 
-    /// Where it leads, or nothing.
+    /// The target of the redirect, if any.
     pub fn location(&self) -> &str {
         self.headers.get(LOCATION).map_or("", |location| location.to_str().unwrap())
     }

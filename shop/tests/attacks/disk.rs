@@ -1,5 +1,5 @@
-//! A disk that is full, and a file that cannot be written: what is read is answered, what is written is refused with the text that
-//! was typed, and nothing is stored by half.
+//! A full disk, and a file that cannot be written: reads succeed, writes are refused together with the typed
+//! text, and nothing is stored partially.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -16,7 +16,7 @@ use super::support::{Form, ORDER};
 
 const SHIPPING: &str = "/orders/2026-000300/shipping";
 
-/// A shop on a file of SQLite's, whatever the other tests run on.
+/// A shop on a SQLite file, whatever the other tests use.
 struct OnFile {
     db: Database,
     base: String,
@@ -34,7 +34,7 @@ impl OnFile {
         OnFile { db, base, _directory: directory }
     }
 
-    /// Sets something on the connection that writes.
+    /// Sets a pragma on the writing connection.
     async fn set(&self, pragma: &str) {
         let mut tx = self.db.begin().await.unwrap();
         let text = sqlx::AssertSqlSafe(format!("pragma {pragma}"));
@@ -42,7 +42,7 @@ impl OnFile {
         tx.rollback().await.unwrap();
     }
 
-    /// The file cannot grow any more, as on a full disk; or it can again.
+    /// Stops the growth of the file, like a full disk; or allows it again.
     async fn fill(&self, is_full: bool) {
         let pages: i64 = sqlx::query_scalar("pragma page_count").fetch_one(self.db.sqlite().unwrap()).await.unwrap();
         self.set(&format!("max_page_count = {}", if is_full { pages } else { 1_000_000 })).await;
@@ -54,7 +54,7 @@ impl OnFile {
     }
 }
 
-/// What is looked at is there, and says nothing of the trouble.
+/// Pages can be read, and do not mention the problem.
 async fn reads_are_answered(shop: &OnFile, minji: &mut Visitor, park: &mut Visitor) {
     for path in ["/orders", "/orders/2026-000300", SHIPPING, "/sign-in", "/orders?state=Shipped&page=2"] {
         let answer = minji.get(path).await;
@@ -65,7 +65,7 @@ async fn reads_are_answered(shop: &OnFile, minji: &mut Visitor, park: &mut Visit
     assert_eq!(Visitor::new(&shop.base).get("/assets/shop.css").await.status, 200);
 }
 
-/// A save that cannot be stored: a page says so, shows what was typed, and offers to send it again.
+/// A save that cannot be stored: a page says so, shows the typed text, and offers to send it again.
 async fn is_refused_with_its_text(shop: &OnFile, minji: &mut Visitor, form: &Form, before: &(String, i64)) {
     let answer = minji.send(form.clone()).await;
     assert!((500..600).contains(&answer.status), "{} {}", answer.status, answer.location());
@@ -81,7 +81,7 @@ async fn on_a_full_disk_pages_are_read_and_no_text_is_lost() {
     let mut minji = Visitor::signed_in(&shop.base, "minji").await;
     let mut park = Visitor::signed_in(&shop.base, "park").await;
     shop.fill(true).await;
-    // There is some room in the pages that the file has.
+    // The existing pages of the file have some free space.
     let (form, before) = loop {
         let before = shop.order().await;
         assert!(before.1 < 200, "it never got full");
@@ -96,7 +96,7 @@ async fn on_a_full_disk_pages_are_read_and_no_text_is_lost() {
     };
     is_refused_with_its_text(&shop, &mut minji, &form, &before).await;
     reads_are_answered(&shop, &mut minji, &mut park).await;
-    // With room again the very same form is saved.
+    // With free space the same form is saved.
     shop.fill(false).await;
     assert_eq!(minji.send(form.clone()).await.location(), "/orders/2026-000300");
     assert_eq!(shop.order().await, (form.value("message").to_owned(), before.1 + 1));
@@ -112,7 +112,7 @@ async fn where_nothing_can_be_written_pages_are_read_and_no_text_is_lost() {
     shop.set("query_only = on").await;
     is_refused_with_its_text(&shop, &mut minji, &form, &before).await;
     reads_are_answered(&shop, &mut minji, &mut park).await;
-    // Whoever signs in is told that it did not work; whoever signs out, too.
+    // Sign-in and sign-out report the failure, too.
     let mut lee = Visitor::new(&shop.base);
     let sign_in = lee.page("/sign-in").await.form("/sign-in").with("login", "lee");
     let answer = lee.send(sign_in.with("password", shop::seed::DEMO_PASSWORD)).await;
@@ -129,7 +129,7 @@ fn a_file_that_cannot_be_written_ends_the_start_with_the_reason() {
     let folder = tempfile::tempdir().unwrap();
     drop(Program::start(folder.path()));
     let file = folder.path().join("shop.db");
-    // What was not in the file itself yet belongs to whoever may write.
+    // Content of the log that is not in the file yet needs a writer.
     let before = fs::read(&file).unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o555)).unwrap();

@@ -1,5 +1,5 @@
-//! Every field of every form with what no page would send. No answer is a failure of the server, and where something is refused,
-//! nothing has changed.
+//! Every field of every form with invalid content. No response is a server failure, and a refusal
+//! changes nothing.
 
 use tenure::{LockKey, LockManager, Owner, Repository};
 
@@ -8,7 +8,7 @@ use shop::domain::{Note, OrderNo};
 use super::client::{Answer, Visitor, encoded};
 use super::support::{Form, ORDER, Server};
 
-/// What is put into each field.
+/// The invalid contents.
 const BAD: [&str; 26] = [
     "",
     " ",
@@ -38,21 +38,21 @@ const BAD: [&str; 26] = [
     "remove",
 ];
 
-/// Bytes that are no text, as a browser would never encode them.
+/// Bytes that are not UTF-8, which no browser would encode.
 const NO_TEXT: [&str; 4] = ["%FF%FE", "%C0%80", "%ED%A0%80", "%"];
 
-/// A form, where it stands, and who sends it. It is opened anew after each change.
+/// A form, its page, and its sender. It is opened anew after each change.
 struct Target {
     who: &'static str,
-    /// Pages and buttons that lead to it.
+    /// The pages and buttons that lead to it.
     way: &'static [(&'static str, &'static str)],
     /// Fields that scripts and buttons add.
     more: &'static [(&'static str, &'static str)],
-    /// Fields that are left as they are: another test is about them.
+    /// Fields that are left unchanged, because another test covers them.
     spared: &'static [&'static str],
 }
 
-/// After how many changes another shop is opened.
+/// After this many changes another shop is opened.
 const CHANGES: usize = 25;
 
 const PAGE: &str = "/orders/2026-000300";
@@ -115,7 +115,7 @@ async fn no_field_of_a_form_makes_the_server_fail() {
     }
 }
 
-/// Sends each field of the form in every bad way.
+/// Sends each field of the form with every invalid content.
 async fn hunt(target: &Target) {
     let mut server = Server::start().await;
     let mut visitor = Visitor::signed_in(&server.base, target.who).await;
@@ -134,7 +134,7 @@ async fn hunt(target: &Target) {
                 assert!(page.status < 500, "{} of {body:.200}: {}", page.status, page.body);
             }
             changes += usize::from(after != before);
-            // Or when a member has taken nearly as many locks as hands can.
+            // Or when a member has nearly reached the rate limit of locks.
             if !after.order.0.state().is_changeable() || changes == CHANGES {
                 changes = 0;
                 server = Server::start().await;
@@ -147,7 +147,7 @@ async fn hunt(target: &Target) {
     }
 }
 
-/// Bodies that are the form's but for one field.
+/// Bodies of the form with one field changed.
 fn bad_bodies(form: &Form, name: &str) -> Vec<String> {
     let of = |form: Form| encoded(&form.fields);
     let mut bodies: Vec<_> = BAD.iter().map(|bad| of(form.clone().with(name, bad))).collect();
@@ -167,7 +167,7 @@ fn bad_bodies(form: &Form, name: &str) -> Vec<String> {
     bodies
 }
 
-/// What an error must leave as it was.
+/// The state that an error must not change.
 #[derive(Debug, PartialEq)]
 struct State {
     order: (shop::domain::Order, i64),
@@ -188,7 +188,7 @@ fn is_sound(form: &Form, body: &str, answer: &Answer, before: &State, after: &St
     assert!(answer.status < 500, "{}: {sent}\n{}", answer.status, answer.body);
     assert!(!matches!(answer.status, 401 | 429), "{}: it did not come as far as the form: {sent}", answer.status);
     let refused = answer.status >= 400 || answer.location().contains("kept");
-    // A form with a mistake in it takes or keeps its lease, so that nobody has the order while it is corrected.
+    // A form with a mistake acquires or keeps its lease, so that nobody else gets the order while it is corrected.
     let aggregates = |state: &State| (state.order.1, state.note.clone());
     if refused {
         assert_eq!(aggregates(before), aggregates(after), "{} changed something: {sent}", answer.status);
@@ -230,7 +230,7 @@ async fn no_address_makes_the_server_fail() {
     assert_eq!(State::of(&server).await, before);
 }
 
-/// The heartbeat and the farewell, which scripts send.
+/// The heartbeat and the release, which scripts send.
 #[tokio::test]
 async fn no_field_of_a_heartbeat_makes_the_server_fail() {
     let server = Server::start().await;
@@ -302,7 +302,7 @@ async fn no_field_of_ending_a_lock_makes_the_server_fail() {
     assert_eq!(failed, []);
 }
 
-/// Who has as many locks as anybody may have is told so, on a page.
+/// A member with the maximum number of locks gets a page that says so.
 #[tokio::test]
 async fn one_lock_too_many_is_refused_on_a_page() {
     let server = Server::start().await;

@@ -5,7 +5,7 @@ use reqwest::Method;
 use super::client::{Visitor, encoded};
 use super::support::{Form, ORDER, Server};
 
-/// Which request it is, and how it is answered.
+/// The kind of request, and its response.
 struct Forged {
     what: &'static str,
     method: &'static str,
@@ -72,16 +72,16 @@ async fn a_forged_request_changes_nothing_however_it_is_made() {
         assert_eq!(answer.status, forged.status, "{}: {}", forged.what, answer.body);
         assert_eq!(server.order(ORDER).await.1, 1, "{}", forged.what);
     }
-    // The token in the address is no token: addresses are passed on, and stand in logs.
+    // A token in the address does not count: addresses are shared, and are in logs.
     let path = format!("{}?{}", cancel.action, encoded(&cancel.fields));
     assert_eq!(minji.post(&path, "").await.status, 403);
     assert_eq!(server.order(ORDER).await.1, 1);
-    // And the form itself is not refused.
+    // The form itself is accepted.
     assert_eq!(minji.send(cancel).await.location(), format!("/orders/{ORDER}"));
     assert_eq!(server.order(ORDER).await.1, 2);
 }
 
-/// The token that stood on a page before somebody signed in is worth nothing afterwards.
+/// The token of a page before sign-in is invalid afterwards.
 #[tokio::test]
 async fn the_token_of_the_sign_in_page_is_not_that_of_the_session() {
     let server = Server::start().await;

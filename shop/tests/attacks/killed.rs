@@ -9,7 +9,7 @@ use tenure::{Database, Repository};
 use super::client::Visitor;
 use super::program::Program;
 
-/// How many people save at once, each their own order; and how many saves are acknowledged before the shop is killed.
+/// The number of concurrent savers, each with their own order; and the number of acknowledged saves before the kill.
 const PEOPLE: usize = 4;
 const SAVES: usize = 40;
 
@@ -49,14 +49,14 @@ async fn every_acknowledged_save_is_there_after_the_process_was_killed() {
             let no = OrderNo::new(order.rsplit('/').next().unwrap()).unwrap();
             let stored = Repository::<Order>::new(&db).get(&no).await.unwrap().unwrap();
             let stored: u32 = stored.shipping().message().parse().unwrap();
-            // One more may have been stored whose answer was not sent any more.
+            // One more may have been stored without its response.
             assert!((*last..=last + 1).contains(&stored), "{order}: {stored} is stored, {last} was acknowledged");
         }
         db.close().await;
     }
 }
 
-/// Orders that an operator may change.
+/// Changeable orders for an operator.
 async fn changeable(park: &mut Visitor) -> Vec<String> {
     let page = park.page("/orders?state=Preparing").await;
     let links = page.html.split("href=\"/orders/").skip(1).map(|link| link.split('"').next().unwrap());
@@ -66,7 +66,7 @@ async fn changeable(park: &mut Visitor) -> Vec<String> {
     orders
 }
 
-/// Saves this number as the order's message, through its form; nothing when the shop is gone.
+/// Saves this number as the order's message, through its form; `None` when the shop is gone.
 async fn save(park: &mut Visitor, order: &str, number: u32) -> Option<()> {
     let page = park.ask(&format!("{order}/shipping"), None).await?;
     assert_eq!(page.status, 200, "{}", page.body);

@@ -1,4 +1,4 @@
-//! What stands in the logs when everything is logged.
+//! The content of the logs at the most verbose level.
 
 use std::fs;
 
@@ -10,11 +10,11 @@ const TYPED: &str = "0000-typed-by-minji";
 const NOTE: &str = "0000-noted-by-park";
 const WRONG: &str = "0000-wrong-password";
 
-/// What a session of two people was about.
+/// The secrets and texts of a session of two people.
 struct Secrets {
-    /// What signs in, or acts as somebody, or holds a lock.
+    /// Secrets that sign in, or hold a lock.
     credentials: Vec<String>,
-    /// What people have typed, and where they live.
+    /// Typed texts and addresses.
     personal: Vec<String>,
 }
 
@@ -23,7 +23,7 @@ async fn work(program: &Program) -> Secrets {
     let (order, edit) = (format!("/orders/{ORDER}"), format!("/orders/{ORDER}/edit"));
     let mut credentials = vec![WRONG.to_owned(), shop::seed::DEMO_PASSWORD.to_owned()];
 
-    // A password that is wrong, and one that is right.
+    // A wrong password, and the right one.
     let mut minji = Visitor::new(&program.base);
     let form = minji.page("/sign-in").await.form("/sign-in").with("login", "minji");
     credentials.push(form.value("csrf").to_owned());
@@ -31,7 +31,7 @@ async fn work(program: &Program) -> Secrets {
     credentials.extend(minji.cookies.values().cloned());
     let (mut minji, mut park) = (program.sign_in("minji").await, program.sign_in("park").await);
 
-    // An order from the first look to the last: opened, kept alive, refused, saved, left, broken, cancelled.
+    // An order from opening to the end: opened, kept alive, refused, saved, left, broken, cancelled.
     let opened = minji.page(&order).await.form(&edit);
     let form = minji.follow(opened).await.form(&format!("{edit}/save"));
     credentials.extend(["lid", "csrf"].map(|name| form.value(name).to_owned()));

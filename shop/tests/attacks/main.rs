@@ -1,5 +1,5 @@
-//! Attacks on the real server: what a stranger, a customer, an operator and a machine send that no page would send, and what the
-//! shop does when its disk is full, its file cannot be written, or its process is killed.
+//! Attacks on the real server: invalid requests of a stranger, a customer, an operator and a machine, and the
+//! shop with a full disk, an unwritable file, or a killed process.
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 

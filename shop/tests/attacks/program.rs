@@ -1,4 +1,4 @@
-//! The shop as the program that people start, in a process of its own.
+//! The shop as a real program, in a separate process.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -9,7 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use super::client::Visitor;
 
-/// The user whom nothing belongs to.
+/// An unprivileged user.
 const NOBODY: u32 = 65_534;
 
 /// A running shop, killed when it is dropped.
@@ -24,19 +24,19 @@ impl Program {
         let mut child = command(folder).stdout(Stdio::piped()).spawn().unwrap();
         let mut said = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
-        // It says where it is, once it listens.
+        // It prints its address once it listens.
         while !line.contains("http://") {
             line.clear();
             assert_ne!(said.read_line(&mut line).unwrap(), 0, "it has ended: {}", log(folder));
         }
         let base = line.split_whitespace().find(|word| word.starts_with("http://")).unwrap();
         let base = base.trim_end_matches('/').to_owned();
-        // Nobody reads the rest, and a full pipe would stop the program.
+        // Without a reader, a full pipe would stop the program.
         std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
         Program { base, child }
     }
 
-    /// Lets it start and end by itself, as somebody whom permissions bind: root becomes nobody.
+    /// Lets it start and exit, as a user bound by permissions: root becomes nobody.
     pub fn run_without_rights(folder: &Path) -> (ExitStatus, String) {
         let mut command = command(folder);
         if fs::metadata("/proc/self").unwrap().uid() == 0 {
@@ -46,7 +46,7 @@ impl Program {
         (status, log(folder))
     }
 
-    /// As `kill -9` does.
+    /// Like `kill -9`.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -63,7 +63,7 @@ impl Drop for Program {
     }
 }
 
-/// Everything that it has logged there.
+/// Everything that it logged there.
 pub fn log(folder: &Path) -> String {
     fs::read_to_string(folder.join("shop.log")).unwrap()
 }

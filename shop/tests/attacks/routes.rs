@@ -1,4 +1,4 @@
-//! Every address of the shop, checked against the router itself: a new one fails here until it is listed, and with that walked.
+//! Every address of the shop, checked against the router itself: a new one fails here until it is listed, and thereby tested.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use shop::{Accounts, Settings};
 
 use super::support::Server;
 
-/// Methods and paths. What answers GET answers HEAD as well.
+/// Methods and paths. GET implies HEAD.
 pub const ROUTES: [(&str, &[&str]); 33] = [
     ("/", &["GET"]),
     ("/account", &["GET"]),
@@ -52,7 +52,7 @@ async fn every_route_of_the_router_is_listed() {
     assert_eq!(routed(&router), listed);
 }
 
-/// The routes that a router names when it is asked for its insides: `RouteId(3): "/path"`, and of the same number
+/// The routes in the debug output of a router: `RouteId(3): "/path"`, and with the same number
 /// `MethodRouter(… allow_header: Bytes(b"GET,HEAD"))`.
 fn routed(router: &str) -> BTreeSet<(String, String)> {
     let own = router.split("fallback_router").next().unwrap();

@@ -1,16 +1,16 @@
-//! Scripts in everything that can be typed or asked for: they come back as text.
+//! Scripts in all typed and requested texts: they are escaped.
 
 use scraper::{Html, Selector};
 
 use super::client::Visitor;
 use super::support::{ORDER, Server, order_path};
 
-/// An element with a handler, a quote that ends an attribute, and a script: the browser would see one of them.
+/// An element with a handler, a quote that ends an attribute, and a script: unescaped, the browser would run one of them.
 const SCRIPT: &str = "\"'><img src=x onerror=alert(1)></textarea><script>alert(1)</script>{{1337*1337}}";
-/// As much of it as a product, a name or an address may be long.
+/// The part of it that fits into a product, a name or an address.
 const SHORT: &str = "\"'></option></textarea><script>alert(1)</script>";
 
-/// Fails if the page has an element that the shop did not put there.
+/// Fails if the page has an element that does not belong to the shop.
 fn is_inert(at: &str, html: &str) {
     let document = Html::parse_document(html);
     for bad in ["img[onerror]", "script:not([src])", "[onerror]", "[onload]", "[onclick]", "iframe", "object", "base"] {
@@ -38,7 +38,7 @@ async fn what_was_stored_comes_back_as_text_on_every_page() {
     let (order, version) = server.order(no).await;
     assert_eq!((order.shipping().message(), version), (SCRIPT, 2), "it is stored as it was typed");
 
-    // Its form, what was refused of it, and the comparison with what others did.
+    // Its form, its refused form, and the comparison with others' changes.
     let opened = park.page(&path).await.form(&format!("{path}/edit"));
     let edit = park.follow(opened).await;
     let stale = edit.form(&format!("{path}/edit/save")).with("message", &format!("{SCRIPT} mine"));
@@ -86,7 +86,7 @@ async fn what_is_asked_for_comes_back_as_text() {
             is_inert(&path, &answer.body);
         }
     }
-    // What is refused in a form comes back in the page that says so.
+    // A refused form shows its text again.
     let form = park.page(&format!("/orders/{ORDER}/shipping")).await.form(&format!("/orders/{ORDER}/shipping"));
     for (name, _) in form.fields.clone() {
         let mut refused = form.clone().with(&name, SCRIPT);

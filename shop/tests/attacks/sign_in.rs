@@ -1,9 +1,9 @@
-//! Signing in: sessions that were planted, other sites to be led to, and who has an account.
+//! Sign-in: planted sessions, open redirects, and account enumeration.
 
 use super::client::Visitor;
 use super::support::Server;
 
-/// Addresses that are not of this shop, whatever they look like.
+/// Addresses of other sites, however they look.
 const ELSEWHERE: [&str; 17] = [
     "https://evil.example/",
     "http:evil.example",
@@ -29,7 +29,7 @@ async fn signing_in_leads_to_no_other_site() {
     let server = Server::start().await;
     let mut visitor = Visitor::new(&server.base);
     let form = visitor.page("/sign-in").await.form("/sign-in").with("login", "minji").with("password", "wrong");
-    // The page that is shown again keeps where to go. Sign-ins that succeed would be too many from one address.
+    // The repeated page keeps the target. Successful sign-ins would hit the rate limit of the address.
     for next in ELSEWHERE {
         let asked = format!(
             "/sign-in?{}",
@@ -50,7 +50,7 @@ async fn a_session_id_that_was_planted_is_never_signed_in() {
     let mut fresh = Visitor::new(&server.base);
     fresh.get("/sign-in").await;
     let session = signed_in.cookies.keys().find(|name| !fresh.cookies.contains_key(*name)).unwrap().clone();
-    // One that is made up, and one that was handed out before.
+    // An invented one, and one that was issued before.
     let mut ended = Visitor::signed_in(&server.base, "lee").await;
     let old = ended.cookies[&session].clone();
     let out = ended.page("/orders").await.form("/sign-out");

@@ -1,5 +1,5 @@
-//! A walk over all routes as everybody who should not get far, with somebody else's secrets in hand: lock id, form id, version,
-//! generation, text that is kept, token against forged requests. Statuses are exact, nothing changes, and nothing is told.
+//! All routes, requested by everybody without permission, with another person's secrets: lock id, form id, version,
+//! generation, kept text, CSRF token. Statuses are exact, nothing changes, and nothing is revealed.
 
 use reqwest::Method;
 
@@ -7,15 +7,15 @@ use super::client::{Answer, Visitor, encoded};
 use super::routes::ROUTES;
 use super::support::{Form, ORDER, Server};
 
-/// What stands in minji's order: only she and the operators may read it.
+/// Text in minji's order: only she and the operators may read it.
 const MESSAGE: &str = "left-with-the-neighbour";
-/// What she typed into a form that was refused: only she may read it.
+/// Text in a refused form of hers: only she may read it.
 const DRAFT: &str = "the-door-code-is-in-the-letter";
 
-/// Who walks, and what of minji's they have besides what is in the form.
+/// The attacker, and which secrets of minji's they have besides those in the form.
 #[derive(Clone, Copy, PartialEq)]
 enum Who {
-    /// Nobody is signed in.
+    /// Not signed in.
     Stranger,
     /// In minji's browser, with its key and the token, but without her session.
     Thief,
@@ -33,8 +33,8 @@ enum Who {
 
 use Who::*;
 
-/// For each route what a stranger gets (with or without minji's browser), another customer, one with her token, an operator,
-/// and one who says that the form is hers. Where an answer leads to another page, that page's status follows.
+/// For each route the status for a stranger (with or without minji's browser), another customer, one with her token, an operator,
+/// and an operator who sends her form. For a redirect it is followed by the status of the next page.
 #[rustfmt::skip]
 const EXPECTED: [(&str, [&str; 5]); 36] = [
     ("GET /", ["303 /orders", "303 /orders", "303 /orders", "303 /orders", "303 /orders"]),
@@ -81,11 +81,11 @@ async fn nobody_gets_further_with_somebody_elses_secrets() {
     let world = World::of(&server).await;
     let before = (server.order(ORDER).await, server.held().await);
     let mut walked = Vec::new();
-    // Signing out ends the walk.
+    // Signing out ends the test.
     let routes = ROUTES.iter().flat_map(|(path, methods)| methods.iter().map(move |method| (*method, *path)));
-    // `sign_in.rs` is about signing in; what fails too often is refused for another reason.
+    // `sign_in.rs` covers sign-in; too many failures would be refused for another reason.
     let routes = routes.filter(|route| *route != ("POST", "/sign-in"));
-    // Nor would anybody be signed in after this one, which has stories of its own.
+    // This one ends all sessions; its stories are elsewhere.
     let routes = routes.filter(|route| *route != ("POST", "/account/sign-out-everywhere"));
     let (last, routes): (Vec<_>, Vec<_>) = routes.partition(|(_, path)| *path == "/sign-out");
     for (method, path) in routes.into_iter().chain(last) {
@@ -94,7 +94,7 @@ async fn nobody_gets_further_with_somebody_elses_secrets() {
             let (status, pages) = world.ask(walker, method, path).await;
             for page in pages {
                 assert!(!page.body.contains(DRAFT), "{method} {path} tells what was typed: {}", page.body);
-                // What somebody has sent may come back to them.
+                // A sender's own text may be returned to them.
                 let told = method == "GET" && page.body.contains(&world.lock_id);
                 assert!(!told, "{method} {path} tells the lock id: {}", page.body);
                 let may_read = matches!(walker.who, Park | ParkAsMinji);
@@ -110,12 +110,12 @@ async fn nobody_gets_further_with_somebody_elses_secrets() {
     assert_eq!(walked, expected);
     let (order, version) = server.order(ORDER).await;
     assert_eq!((&order, version), (&before.0.0, before.0.1));
-    // Operators have opened the note for themselves.
+    // Operators have opened the note themselves.
     let held: Vec<_> = server.held().await.into_iter().filter(|(owner, _)| owner != "park").collect();
     assert_eq!(held, before.1);
 }
 
-/// Minji's secrets, and those who have got hold of them.
+/// Minji's secrets, and the attackers who have them.
 struct World {
     form: Form,
     lock_id: String,
@@ -171,7 +171,7 @@ impl World {
         World { lock_id: form.value("lid").to_owned(), form, kept, walkers }
     }
 
-    /// The status of the answer, and of the page it leads to; and both pages.
+    /// The status of the response, and of the next page; and both pages.
     async fn ask(&self, walker: &Walker, method: &str, path: &str) -> (String, Vec<Answer>) {
         let id = if path.contains("kept") { &self.kept } else { self.form.value("form_id") };
         let path = path.replace("{no}", ORDER).replace("{form}", id).replace("{id}", id);
@@ -188,7 +188,7 @@ impl World {
         (format!("{} {}", first.status, second.status), vec![first, second])
     }
 
-    /// A form that has everything that any route may ask for.
+    /// A form with every field that any route may require.
     fn everything(&self, walker: &Walker) -> Form {
         let form = self.form.clone().with("csrf", &walker.csrf).with("person", walker.person);
         let form = form.with("message", "stolen").with("text", "stolen").with("want", "keep").with("reason", "");

@@ -1,4 +1,4 @@
-//! Forms that come again, pages that are reached again, and what is kept for whom.
+//! Repeated forms, revisited pages, and kept texts.
 
 use shop::domain::OrderState;
 
@@ -46,7 +46,7 @@ async fn a_form_that_was_corrected_after_a_lost_answer_is_saved_on_top_of_itself
     minji.submit(form.clone()).await.is(200);
     minji.submit(form.clone().with("message", "second")).await.is(200).says("second");
     assert_eq!(server.order(ORDER).await.1, 3);
-    // Somebody else's change in between is a conflict as ever.
+    // A change by somebody else in between is a conflict as always.
     let park = server.sign_in("park").await;
     park.submit(park.get(SHIPPING).await.form(SHIPPING).with("message", "his")).await.is(200);
     minji.submit(form.with("message", "third")).await.is(409).says("his").says("third");
@@ -58,7 +58,7 @@ async fn the_whole_order_corrected_after_a_lost_answer_is_not_a_conflict_with_on
     let minji = server.sign_in("minji").await;
     let form = minji.edit(ORDER).await.form(SAVE).with("message", "first");
     minji.submit(form.clone()).await.is(200);
-    // The lease was given back with the save, so it is taken again; and then it is her own version that she changes.
+    // The save released the lease, so it is acquired again; and then it is her own version that she changes.
     let again = minji.submit(form.with("message", "second")).await;
     let reopened = minji.submit(again.is(410).form(EDIT)).await.is(200).form(SAVE);
     assert_eq!(reopened.value("version"), token(ORDER, 2));
@@ -81,15 +81,15 @@ async fn the_form_of_somebody_else_is_neither_replayed_nor_saved() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let hers = minji.get(SHIPPING).await.form(SHIPPING).with("message", "hers");
-    // The id of her form was in an address that she passed on. His save with it is neither answered with hers, nor made on hers.
+    // She shared an address with her form's id. His save with it neither returns her result, nor is based on hers.
     let his = park.get(SHIPPING).await.form(SHIPPING).with("form_id", hers.value("form_id")).with("message", "his");
     minji.submit(hers.clone()).await.is(200);
     park.submit(his.clone()).await.is(409).says("hers").says("his");
     let his = park.get(SHIPPING).await.form(SHIPPING).with("form_id", hers.value("form_id")).with("message", "his");
     park.submit(his.clone()).await.is(200).says("his");
-    // Nor is hers made on his, when she corrects it.
+    // Nor is hers based on his, when she corrects it.
     minji.submit(hers.with("message", "hers again")).await.is(409).says("his").says("hers again");
-    // What she typed is not saved in his name.
+    // Her typed text is not saved in his name.
     let as_him = his.with("person", "minji").with("message", "typed by her");
     assert_eq!(park.submit(as_him).await.is(409).state(), "other-person");
     assert_eq!(server.order(ORDER).await.0.shipping().message(), "his");
@@ -107,7 +107,7 @@ async fn every_refusal_has_an_address_that_can_be_reloaded_and_sends_nothing() {
     assert_eq!((conflict.status.as_u16(), mistake.status.as_u16(), locked.status.as_u16()), (409, 422, 423));
     assert_eq!(minji.get(&conflict.path).await.is(409).says("typed").state(), conflict.state());
     assert_eq!(minji.get(&mistake.path).await.is(422).state(), "OE-17");
-    // By now nobody is in his way.
+    // By now nobody blocks him.
     park.get(&locked.path).await.is(200);
     let version = server.order(ORDER).await.1;
     assert_eq!((version, server.held().await), (2, vec![]));
@@ -150,7 +150,7 @@ async fn what_is_kept_is_shown_to_nobody_else_and_for_no_other_order() {
     }
     let elsewhere = kept.path.replace("000300", "000299");
     assert!(!minji.get(&elsewhere).await.is(404).html.contains("비밀로 1"));
-    // Nor can it be fetched into a form of one's own.
+    // Nor can it be loaded into one's own form.
     let his = park.get("/orders/2026-000298/shipping").await;
     if his.has_form("/orders/2026-000298/shipping") {
         let id = kept.path.rsplit('/').next().unwrap().to_owned();
@@ -247,7 +247,7 @@ async fn the_address_of_a_form_is_worth_nothing_to_anybody_else_and_nothing_late
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let hers = minji.edit(ORDER).await;
     let lid = hers.form(SAVE).value("lid").to_owned();
-    // Passed on, it shows who is editing; in another browser of her own, that it is herself.
+    // For another person, it shows who is editing; in another browser of hers, that it is herself.
     let seen = park.get(&hers.path).await;
     assert_eq!((seen.is(423).state().as_str(), seen.html.contains(&lid)), ("LP-1", false));
     let other_browser = server.sign_in("minji").await.get(&hers.path).await;
@@ -256,7 +256,7 @@ async fn the_address_of_a_form_is_worth_nothing_to_anybody_else_and_nothing_late
     assert_eq!(minji.get(&hers.path).await.is(200).form(SAVE).value("lid"), lid);
     minji.submit(hers.form("/orders/2026-000300/edit/leave")).await.is(200);
     assert_eq!(minji.get(&hers.path).await.is(410).state(), "OE-20");
-    // To him it is no form at all: he is shown the order, and nothing is taken.
+    // For him there is no form: he is shown the order, and nothing is acquired.
     assert_eq!(park.get(&hers.path).await.is(200).path, "/orders/2026-000300");
     assert_eq!(server.held().await, []);
 }
@@ -278,7 +278,7 @@ async fn back_to_the_form_after_a_conflict_was_resolved_never_saves_over_the_oth
         };
         minji.submit(resolved).await.is(200);
         let (before, version) = server.order(ORDER).await;
-        // The form as it was opened, with other text in it: by its button, and by [Edit again with my text].
+        // The opened form, with other text in it: by its button, and by [Edit again with my text].
         let back = form.with("address.line2", "3층");
         minji.submit(back.clone()).await.is(409);
         let again = minji.submit(back.with("edit-first", "1")).await.is(200).form(SHIPPING);

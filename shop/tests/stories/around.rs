@@ -1,4 +1,4 @@
-//! What stands around every answer: headers, cookies, and the name by which the shop goes.
+//! Headers and cookies of every response, and the host names of the shop.
 
 use reqwest::{Client, Method, redirect};
 use shop::Settings;

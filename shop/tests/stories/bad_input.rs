@@ -1,4 +1,4 @@
-//! What nobody should send, and somebody will.
+//! Invalid requests.
 
 use super::support::{Form, ORDER, Server, order_path, token};
 
@@ -67,7 +67,7 @@ async fn a_version_that_is_missing_or_no_version_is_refused_and_never_means_no_c
     let cancel = minji.open(ORDER).await.form("/orders/2026-000300/cancel");
     minji.submit(cancel.clone().without("version")).await.is(400);
     minji.submit(cancel.with("version", "-7")).await.is(400);
-    // One that never was is as stale as one that is past.
+    // A version that never existed is as stale as a past one.
     minji.submit(form.with("version", &token(ORDER, 9))).await.is(409).says("typed");
     assert_eq!(server.order(ORDER).await.1, 1);
 }
@@ -83,7 +83,7 @@ async fn the_version_of_another_order_is_refused_even_when_the_number_is_right_a
     let edit = minji.edit(ORDER).await;
     let save = edit.form(SAVE).with("message", "typed").with("version", &foreign);
     minji.submit(save.clone()).await.is(400).says("another order").says("typed");
-    // Nor does a form with mistakes, or text that is brought back, compare itself with another order.
+    // Nor does a form with mistakes, or restored text, compare itself with another order.
     minji.submit(save.with("quantity-1", "many")).await.is(400).says("another order").says("typed");
     let reopen = edit.form(SAVE).with("message", "typed").with("version", &foreign);
     let reopen = Form { action: format!("{}/edit", order_path(ORDER)), ..reopen };

@@ -1,4 +1,4 @@
-//! What one person may cost everybody else: echoes, locks, history; and what nobody learns of others.
+//! Limits of one person: echoed text, locks, history; and what nobody learns about others.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ async fn what_a_stranger_sends_does_not_come_back_many_times() {
     let many: Vec<_> = many.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let page = stranger.post(SHIPPING, &many[..2_000], &[]).await;
     assert!(page.is(401).html.len() < 12_000, "{} bytes", page.html.len());
-    // What somebody may really have typed is still there.
+    // Text that a person may really have typed is still there.
     let note = "메".repeat(4_000);
     stranger.post("/orders/2026-000300/note/save", &[("text", &note)], &[]).await.is(401).says(&note);
 }
@@ -37,7 +37,7 @@ async fn a_form_that_is_longer_than_any_of_ours_is_not_read() {
     let form = minji.get(SHIPPING).await.form(SHIPPING);
     let page = minji.submit(form.clone().with("message", &"x".repeat(300_000))).await;
     assert!(page.is(413).html.len() < 12_000 && page.state() == "E-413");
-    // Before anybody is signed in, less is enough.
+    // Before sign-in the limit is smaller.
     let page = server.browser().submit(form.with("message", &"x".repeat(70_000))).await;
     assert!(page.is(413).html.len() < 12_000);
     let page = server.browser().post("/sign-in", &[("login", &"x".repeat(1_980_000))], &[]).await;
@@ -86,12 +86,12 @@ async fn nobody_fills_the_history_with_locks() {
     let locks = LockManager::new(&server.db);
     let history = locks.history().of_key(&LockKey::new("Order", ORDER)).limit(1_000);
     assert_eq!(history.run().await.unwrap().items.len(), 60);
-    // The first change of a form takes a lock as well.
+    // The first change of a form acquires a lock as well.
     let shipping = minji.get(SHIPPING).await.form(SHIPPING);
     let (status, told) = minji.beat("shipping", &shipping, "take").await;
     assert_eq!((status, told["code"].as_str()), (429, Some("too-many-locks")), "{told}");
     assert_eq!(server.held().await, []);
-    // Others go on, and so does she in a moment.
+    // Others can continue, and so can she in a moment.
     let park = server.sign_in("park").await;
     park.submit(park.edit(ORDER).await.form("/orders/2026-000300/edit/leave")).await.is(200);
     clock.advance(Duration::from_secs(2));

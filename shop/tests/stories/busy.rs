@@ -1,4 +1,4 @@
-//! A database that cannot be written just now, rights that are gone, a session that is read only.
+//! A database that cannot be written, lost permissions, a session that is only read.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::support::{Browser, ORDER, Server};
 const SHIPPING: &str = "/orders/2026-000300/shipping";
 const SAVE: &str = "/orders/2026-000300/edit/save";
 
-/// Somebody else writes, and does not finish: no other write gets through.
+/// Another transaction writes, and does not finish: no other write succeeds.
 async fn write_locked(server: &Server) -> tenure::Transaction {
     let mut tx = server.db.begin_within(Wait::Within(Duration::from_secs(5))).await.unwrap();
     let orders = Repository::<Order>::new(&server.db);
@@ -19,7 +19,7 @@ async fn write_locked(server: &Server) -> tenure::Transaction {
     tx
 }
 
-/// How often the sign-in sessions were written, as the rows have it.
+/// How often the sign-in sessions were written, by their rows.
 async fn sessions(server: &Server) -> Vec<(String, String, i64)> {
     let text = "select id, member, seen_at from sign_in order by id";
     if let Ok(pool) = server.db.postgres() {
@@ -114,7 +114,7 @@ async fn an_answer_to_a_form_can_be_read_in_the_other_language_with_its_text() {
     let page = server.browser().submit(korean).await;
     assert!(page.is(401).says("문 앞에").html.contains("<html lang=\"ko\""), "{}", page.html);
     assert!(page.html.contains("<h1>로그아웃되었습니다 – 주문 2026-000300</h1>"), "{}", page.html);
-    // Also where another try would be of no use.
+    // Also if another try would not help.
     let foreign =
         park.get(SHIPPING).await.form(SHIPPING).with("message", "문 앞에").with("version", "v1.0123456789abcdef");
     let refused = park.submit(foreign).await;

@@ -81,7 +81,7 @@ async fn a_late_save_after_somebody_took_over_changes_nothing_and_loses_nothing(
     let refused = minji.submit(lunch).await;
     refused.is(410).says("박서연").says("세종대로 9").says("it's \"me\" & <you>");
     assert_eq!((refused.state().as_str(), server.order(ORDER).await.1), ("OE-9", 1));
-    // While he edits, her text waits in the page; then it is opened on top of what he saved, and compared.
+    // While he edits, the page keeps her text; then it is opened on top of his save, and compared.
     let again = refused.form(EDIT);
     minji.submit(again.clone()).await.is(423).says("세종대로 9");
     park.submit(parks).await.is(200);
@@ -130,7 +130,7 @@ async fn reloading_the_form_keeps_the_lease_and_its_generation() {
     let minji = server.sign_in("minji").await;
     let press = minji.open(ORDER).await.form(EDIT);
     let form = minji.submit(press.clone()).await.is(200).form(SAVE);
-    // What a browser does on reload: the beacon of the page that goes, then the same request again.
+    // A browser's reload: the beacon of the old page, then the same request again.
     let parting = [("lid", form.value("lid")), ("csrf", form.value("csrf")), ("mode", "parting")];
     minji.post("/tenure/release", &parting, &[]).await.is(204);
     server.clock.advance(PARTING_GRACE - Duration::from_secs(1));
@@ -174,11 +174,11 @@ async fn a_form_goes_on_beating_after_its_owner_signed_in_again_elsewhere() {
     let sign_in = minji.get("/sign-in").await.form("/sign-in").with("login", "minji").with("password", "tenure-demo");
     minji.submit(sign_in).await.is(200);
     assert_eq!(minji.beat("edit", &form, "keep").await.1["mode"], "held");
-    // From another site the lock id alone is worth nothing.
+    // From another site the lock id alone is useless.
     let beat = "/orders/2026-000300/beat?form=edit";
     minji.post(beat, &[("lid", form.value("lid"))], &[("sec-fetch-site", "cross-site")]).await.is(403);
     minji.post(beat, &[], &[]).await.is(400);
-    // One send after signing in is enough.
+    // One submit after signing in is enough.
     minji.submit(form.with("message", "typed before")).await.is(200).says("typed before");
 }
 
@@ -201,7 +201,7 @@ async fn a_second_tab_is_told_that_it_is_oneself_and_can_move_the_editing_here()
     let moved = minji.submit(second.form("/orders/2026-000300/edit/move-here")).await.is(200).form(SAVE);
     minji.submit(first).await.is(410);
     minji.submit(moved).await.is(200);
-    // In one step: between a break and a new lock somebody else could have got the order.
+    // In one step: between a break and a new lock another person could acquire the order.
     let ended = LockManager::new(&server.db).history().run().await.unwrap().items;
     let moved = |past: &PastLease| matches!(&past.why, LeaseLossReason::TakenOver { by, .. } if by.id == "minji");
     assert_eq!(ended.iter().filter(|past| moved(past)).count(), 1, "{ended:?}");

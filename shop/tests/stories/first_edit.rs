@@ -1,4 +1,4 @@
-//! Where an order goes: whoever opens the form looks, and whoever changes something has the lock.
+//! The delivery address: opening the form acquires no lock, and the first change does.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ async fn open(browser: &Browser) -> Form {
     browser.get(SHIPPING).await.is(200).form(SHIPPING)
 }
 
-/// What the page's script sends with the first change, and where the form stands then.
+/// The script's request with the first change, and the resulting state of the form.
 async fn begin(browser: &Browser, form: &Form) -> (String, Value) {
     let (status, told) = browser.beat("shipping", form, "take").await;
     assert_eq!(status, 200, "{told}");
@@ -77,7 +77,7 @@ async fn of_one_letter_and_enter_at_once_the_save_always_goes_through_and_no_loc
 async fn without_a_lock_the_version_and_whoever_holds_it_decide_and_nothing_typed_is_lost() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
-    // No script: nothing was asked for.
+    // No script: no request for the lock.
     minji.submit(open(&minji).await.with("message", "문 앞에")).await.is(200).says("문 앞에");
     let (hers, his) = (open(&minji).await.with("message", "경비실"), open(&park).await.with("message", "불량 확인"));
     begin(&park, &his).await;
@@ -128,7 +128,7 @@ async fn text_for_an_order_that_was_changed_meanwhile_gets_no_lock_and_is_compar
     assert_eq!(server.held().await, []);
     let met = minji.submit(hers).await;
     assert_eq!(met.is(409).says("경비실").says("한강대로 2").state(), "CP-1");
-    // From there on it is a form for the version of now, which may have the lock.
+    // From there on it is a form for the current version, which may have the lock.
     let first = minji.submit(met.press(SHIPPING, "edit-first")).await;
     assert!(first.is(200).html.contains("data-acquire=\"open\""), "{}", first.html);
     let form = first.form(SHIPPING);
@@ -172,7 +172,7 @@ async fn leaving_frees_what_was_taken_and_says_so_and_is_silent_otherwise() {
     let left = minji.submit(page.form(LEAVE)).await;
     assert!(!left.is(200).html.contains("without saving"), "{}", left.html);
     begin(&minji, &page.form(SHIPPING)).await;
-    // It was left already, but the same page came back.
+    // It was left already, but the same page returned.
     assert_eq!(server.held().await.len(), 1);
     let left = minji.submit(page.form(LEAVE)).await;
     assert!(left.is(200).html.contains("without saving"), "{}", left.html);
@@ -205,9 +205,9 @@ async fn the_form_takes_its_lock_on_opening_where_the_policy_says_so() {
         let page = minji.get(SHIPPING).await;
         let when = if at_once { "open" } else { "first-edit" };
         assert!(page.html.contains(&format!("data-acquire=\"{when}\"")), "{}", page.html);
-        // In any case it is the page that asks, not the GET.
+        // In any case the page requests it, not the GET.
         assert_eq!(server.held().await, []);
-        // And the button for the whole order says what it does.
+        // And the button for the whole order acquires its lock.
         minji.edit(ORDER).await.is(200);
         assert_eq!(server.held().await, [("minji".into(), 1)]);
     }

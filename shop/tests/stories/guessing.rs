@@ -1,4 +1,4 @@
-//! Guessing passwords: it ends after a few tries, and keeps nobody out who has been here before.
+//! Guessing passwords: it is limited after a few tries, and does not lock out a known browser.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ async fn behind_a_proxy() -> (Server, ManualClock) {
     (Server::start_with(settings, move |shop| shop.clock(own)).await, clock)
 }
 
-/// Sends the form from this address, as a proxy in front says.
+/// Sends the form from this address, by the header of a proxy.
 async fn from(browser: &Browser, address: &str, form: &Form) -> Page {
     let fields: Vec<_> = form.fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     browser.post("/sign-in", &fields, &[("x-forwarded-for", address)]).await
@@ -85,7 +85,7 @@ async fn what_a_visitor_writes_before_the_proxys_own_address_does_not_count() {
         last = from(&thief, &format!("198.51.100.{no}, 203.0.113.7"), &form).await.status.as_u16();
     }
     assert_eq!(last, 429);
-    // And without a proxy nobody says where they come from.
+    // Without a proxy the header does not count.
     let server = Server::start().await;
     let thief = server.browser();
     let form = form_of(&thief, "minji").await;

@@ -1,4 +1,4 @@
-//! Two people change different things: both are saved, and nobody's is undone.
+//! Two people change different fields: both changes are saved.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ async fn met(server: &Server, minji: &Browser, park: &Browser) -> Page {
     conflict
 }
 
-/// Where the order goes: line 1 of the address, and the message to the courier; and the version.
+/// The delivery address (line 1), the message to the courier, and the version.
 async fn stored(server: &Server) -> (String, String, i64) {
     let (order, version) = server.order(ORDER).await;
     (order.shipping().address().line1.clone(), order.shipping().message().to_owned(), version)
@@ -44,7 +44,7 @@ async fn two_people_change_different_fields_and_both_are_saved_with_one_button()
     let conflict = met(&server, &minji, &park).await;
     let both = conflict.press(SHIPPING, "both");
     assert_eq!((both.value("both"), both.value("mine")), (token(ORDER, 1).as_str(), "address.line1"));
-    // There is nothing to choose, so nothing is asked.
+    // There is no choice, so no question.
     assert!(!conflict.html.contains("type=\"radio\""));
     let saved = minji.submit(both).await;
     saved.is(200);
@@ -82,7 +82,7 @@ async fn a_save_that_loses_a_race_is_run_again_and_nobody_notices() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let both = met(&server, &minji, &park).await.press(SHIPPING, "both");
-    // Somebody's save is written and not yet committed: hers has read the order by then, and has to wait with writing.
+    // A save is written and not yet committed: hers has already read the order, and has to wait with writing.
     let (orders, no) = (Repository::<Order>::new(&server.db), OrderNo::new(ORDER).unwrap());
     let mut tx = server.db.begin().await.unwrap();
     tx.by(&Owner::new("olivia", "Olivia Reed")).command("change shipping info");
@@ -126,7 +126,7 @@ async fn the_same_field_is_never_saved_over_without_a_choice() {
     park.submit(his.with("address.line1", "한강대로 2")).await.is(200);
     let hers = hers.with("address.line1", "세종대로 9");
     minji.submit(hers.clone()).await.is(409);
-    // Not even if somebody asks for what the page does not offer.
+    // Also if a request asks for more than the page offers.
     let forced = hers.with("both", &token(ORDER, 1)).with("mine", "address.line1");
     minji.submit(forced.clone()).await.is(409).says("세종대로 9");
     minji.submit(forced.clone().with("both", &token("2026-000299", 1))).await.is(400).says("세종대로 9");

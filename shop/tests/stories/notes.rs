@@ -1,4 +1,4 @@
-//! The operators' note: an advisory lock. Both may edit, both are told.
+//! The operators' note: an advisory lock. Both may edit, and see each other.
 
 use super::support::{ORDER, Server};
 

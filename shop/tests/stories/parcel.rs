@@ -20,7 +20,7 @@ async fn the_customer_is_first_and_the_operator_has_to_look_again() {
     let refused = park.submit(as_park_saw_it).await;
     refused.is(409).says("세종대로 9").says("김민지");
     assert_eq!(server.order(ORDER).await.0.state(), OrderState::Preparing);
-    // The page offers to do it on what is there now.
+    // The page offers to apply it to the current version.
     park.submit(refused.form(START)).await.is(200);
     let (order, version) = server.order(ORDER).await;
     assert_eq!(
@@ -40,7 +40,7 @@ async fn the_operator_is_first_and_the_customers_address_comes_too_late_but_is_n
     refused.is(409).says("박서연").says("세종대로 9");
     let (order, version) = server.order(ORDER).await;
     assert_eq!((order.state(), order.shipping(), version), (OrderState::Shipped, before.shipping(), 2));
-    // Even sent again on the new version, the domain's own rule stands, and the text is still there.
+    // Also sent again on the new version, the domain's rule applies, and the text is still there.
     let again = minji.submit(form.with("version", &token(ORDER, 2))).await;
     again.is(409).says("세종대로 9");
     assert_eq!(server.order(ORDER).await, (order, 2));

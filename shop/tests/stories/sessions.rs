@@ -1,4 +1,4 @@
-//! Sessions: they end when they should, everywhere they should, and nothing brings them back.
+//! Sessions: they end when and where they should, and nothing restores them.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::support::{Browser, Form, ORDER, Page, Server};
 
 const NEW: &str = "파란 자전거 세 대가 간다";
 
-/// A browser whose cookies are the test's own, so that they can be kept after sign-out.
+/// A browser with the test's own cookies, so that they can be kept after sign-out.
 struct Raw {
     client: Client,
     base: String,
@@ -33,7 +33,7 @@ impl Raw {
         raw
     }
 
-    /// Keeps what the answer says of cookies.
+    /// Keeps the cookies of the response.
     fn keep(&mut self, page: &Page) {
         for cookie in page.headers.get_all("set-cookie") {
             let (pair, _) = cookie.to_str().unwrap().split_once(';').unwrap();
@@ -113,7 +113,7 @@ async fn a_request_that_was_held_back_does_not_sign_in_again() {
         minji.cookies,
         body.len()
     );
-    // The request is under way, and only its body is missing.
+    // The request is in flight, and only its body is missing.
     let mut held = TcpStream::connect(host).await.unwrap();
     held.write_all(head.as_bytes()).await.unwrap();
     assert!(minji.is_signed_in().await);
@@ -134,7 +134,7 @@ async fn a_session_ends_two_hours_after_it_was_last_used() {
         clock.advance(Duration::from_secs(2 * 3600 - 1));
         assert!(minji.is_signed_in().await);
     }
-    // A heartbeat says that a page is open, and not that somebody is there.
+    // A heartbeat shows that a page is open, and not that the person is active.
     clock.advance(Duration::from_secs(3600));
     minji.post(&format!("/orders/{ORDER}/beat?form=edit"), &[]).await.is(400);
     clock.advance(Duration::from_secs(3600));
@@ -164,7 +164,7 @@ async fn that_a_session_is_used_is_written_once_in_five_minutes() {
     assert_eq!(seen_at(&server).await, first);
     clock.advance(Duration::from_secs(1));
     assert!(minji.is_signed_in().await);
-    // It is written beside the answer.
+    // It is written concurrently with the response.
     while seen_at(&server).await == first {
         tokio::task::yield_now().await;
     }
@@ -184,7 +184,7 @@ async fn a_session_goes_on_while_nothing_can_be_written() {
         clock.advance(Duration::from_secs(3600));
         assert!(minji.is_signed_in().await);
     }
-    // On SQLite one transaction keeps out all others.
+    // On SQLite one transaction blocks all other writers.
     if server.db.sqlite().is_ok() {
         assert_eq!(seen_at(&server).await, stored);
     }
@@ -226,14 +226,14 @@ async fn somebody_sees_their_sessions_and_ends_another_one() {
     assert_eq!(here.submit(other.clone()).await.is(200).path, "/account");
     assert!(there.get("/orders").await.path.starts_with("/sign-in"));
     assert_eq!(here.get("/orders").await.path, "/orders");
-    // The own one leads to the page for signing in.
+    // The own one leads to the sign-in page.
     let own = ends(&here.get("/account").await);
     assert_eq!((own.len(), own[0].value("session")), (1, here_too.as_str()));
     assert_eq!(here.submit(own[0].clone()).await.is(200).path, "/sign-in");
     assert!(here.get("/orders").await.path.starts_with("/sign-in"));
 }
 
-/// What the list calls the session of this browser.
+/// The list's id of this browser's session.
 async fn seen_id(browser: &Browser) -> String {
     let account = browser.get("/account").await;
     let (_, row) = account.html.split_once("<tr role=\"row\" aria-current=\"true\">").unwrap();
@@ -283,7 +283,7 @@ async fn signing_out_everywhere_ends_every_session_of_the_member_and_no_other() 
 async fn a_sign_in_that_was_under_way_does_not_outlive_signing_out_everywhere() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
-    // As if the password had been checked before, and the row written after it.
+    // As if the password had been checked before the change, and the row written after it.
     let members = Repository::<Member>::new(&server.db);
     let id = MemberId::new("minji").unwrap();
     let begin = |member: &mut Member| {
@@ -315,7 +315,7 @@ async fn a_change_of_password_asks_for_the_old_one_and_ends_all_other_sessions()
     let form = visitor.get("/sign-in").await.form("/sign-in").with("login", "minji");
     visitor.submit(form.clone().with("password", "tenure-demo")).await.is(422);
     assert_eq!(visitor.submit(form.with("password", NEW)).await.is(200).path, "/orders");
-    // It is no account of the demo any more.
+    // It is no longer a demo account.
     assert!(!server.browser().get("/sign-in").await.html.contains("?as=minji"));
 }
 
@@ -378,7 +378,7 @@ async fn a_database_of_an_older_shop_is_brought_up_to_date() {
     }
     tx.commit().await.unwrap();
     let shop = shop::open(db.clone(), shop::Accounts::Own).await.unwrap();
-    // Until now all members were of the demo.
+    // Until now there were only demo members.
     assert_eq!(shop.demo_members().await.unwrap(), ["minji"]);
     let members = Repository::<Member>::new(&db);
     let minji = members.get(&MemberId::new("minji").unwrap()).await.unwrap().unwrap();

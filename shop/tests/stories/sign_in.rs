@@ -46,7 +46,7 @@ async fn signing_out_ends_the_session() {
     let page = minji.get("/orders").await;
     minji.submit(page.form("/sign-out")).await.is(200);
     assert!(minji.get("/orders").await.path.starts_with("/sign-in"));
-    // What an open form sends after that is refused, and changes nothing.
+    // Requests of an open form after that are refused, and change nothing.
     let edit = [("csrf", "x"), ("version", "1")];
     let refused = minji.post("/orders/2026-000300/cancel", &edit, &[]).await;
     assert!(matches!(refused.status.as_u16(), 401 | 403), "{}", refused.status);

@@ -1,4 +1,4 @@
-//! A real server on a free port, and people with browsers: cookies, pages, forms as the page has them.
+//! A real server on a free port, and people with browsers: cookies, pages and their forms.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub struct Server {
     _directory: TempDir,
 }
 
-/// A new database: a file in this directory, or one on the server that the stories are told on.
+/// A new database: a file in this directory, or one on the server under test.
 pub fn database_url(directory: &TempDir) -> String {
     match std::env::var("SHOP_STORIES_ON").as_deref() {
         Err(_) | Ok("sqlite") => format!("sqlite://{}/shop.db", directory.path().display()),
@@ -46,7 +46,7 @@ impl Server {
         Server::start_with(Settings::default(), set_up).await
     }
 
-    /// A shop that is reached otherwise.
+    /// A shop with other settings.
     pub async fn start_with(settings: Settings, set_up: impl FnOnce(Shop) -> Shop) -> Server {
         let directory = tempfile::tempdir().unwrap();
         let clock = ManualClock::new();
@@ -60,13 +60,13 @@ impl Server {
         Server { base, clock, db, stop: Some(stop), _directory: directory }
     }
 
-    /// A browser in which nobody is signed in.
+    /// A browser without a session.
     pub fn browser(&self) -> Browser {
         let client = Client::builder().cookie_store(true).build().unwrap();
         Browser { client, base: self.base.clone() }
     }
 
-    /// A browser that says of itself what it is.
+    /// A browser with this user agent.
     pub fn browser_that_says(&self, agent: &str) -> Browser {
         let client = Client::builder().cookie_store(true).user_agent(agent).build().unwrap();
         Browser { client, base: self.base.clone() }
@@ -99,7 +99,7 @@ impl Server {
         tx.commit().await.unwrap();
     }
 
-    /// Waits until a transaction waits for another one. On SQLite they queue before they begin, and nobody can see that.
+    /// Waits until a transaction waits for another one. On SQLite they queue before they begin, which cannot be observed.
     pub async fn until_somebody_waits(&self) {
         const POSTGRES: &str = "select count(*) from pg_stat_activity
             where datname = current_database() and wait_event_type = 'Lock'";
@@ -117,12 +117,12 @@ impl Server {
             if waiting > 0 {
                 return;
             }
-            // MariaDB looks anew only if nobody has asked within a tenth of a second.
+            // MariaDB refreshes its data only if nobody has read it within a tenth of a second.
             tokio::time::sleep(Duration::from_millis(150)).await;
         }
     }
 
-    /// Who holds a lock now, and its generation.
+    /// The holder of a lock, and its generation.
     pub async fn held(&self) -> Vec<(String, i64)> {
         let held = LockManager::new(&self.db).list().run().await.unwrap().items;
         held.into_iter().map(|listed| (listed.holder.owner.id.clone(), listed.holder.generation)).collect()
@@ -150,7 +150,7 @@ impl Browser {
         self.send(self.client.post(format!("{}{}", self.base, form.action)).form(&form.fields)).await
     }
 
-    /// A request as given: for what no page would send.
+    /// A raw request: for invalid content.
     pub async fn post(&self, path: &str, fields: &[(&str, &str)], headers: &[(&str, &str)]) -> Page {
         let request = self.client.post(format!("{}{path}", self.base)).form(fields);
         self.send(headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))).await
@@ -203,12 +203,12 @@ impl Page {
     }
 }
 
-/// The version of an order as forms carry it.
+/// The version of an order in the format of forms.
 pub fn token(no: &str, version: i64) -> String {
     VersionToken::<Order>::new(&OrderNo::new(no).unwrap(), Version::new(version).unwrap()).to_string()
 }
 
-/// The path of an order's page, whatever its number is made of.
+/// The path of an order's page, for any number.
 pub fn order_path(no: &str) -> String {
     let escaped: String = no
         .bytes()
@@ -229,7 +229,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// The form that posts to this path, with the values that the page gave it.
+    /// The form that posts to this path, with the page's values.
     pub fn form(&self, action: &str) -> Form {
         self.find_form(action).unwrap_or_else(|| panic!("no form for {action} in {}:\n{}", self.path, self.html))
     }
@@ -258,14 +258,14 @@ impl Page {
         self.form(action).with(button, found.attr("value").unwrap_or_default())
     }
 
-    /// The state of the page, as its `<main>` says it.
+    /// The state of the page, from its `<main>`.
     pub fn state(&self) -> String {
         let document = Html::parse_document(&self.html);
         let main = document.select(&selector("main")).next().unwrap_or_else(|| panic!("no main in {}", self.html));
         main.attr("data-state").unwrap_or_default().to_owned()
     }
 
-    /// What a person reads in the page's main part, with what stands in its fields.
+    /// The visible text of the page's main part, with the contents of its fields.
     pub fn text(&self) -> String {
         let document = Html::parse_document(&self.html);
         let main = document.select(&selector("main")).next().unwrap_or_else(|| panic!("no main in {}", self.html));

@@ -48,7 +48,7 @@ impl People {
         browser.submit(browser.get(SHIPPING).await.form(SHIPPING).with("message", text)).await.is(200);
     }
 
-    /// What happens between opening the form and saving it. Whatever needs the order to be free happens after a lapse.
+    /// An event between opening the form and saving it. An event that needs a free order happens after an expiry.
     async fn happens(&self, meanwhile: Meanwhile, form: &Form, holds: bool) {
         let is_in_the_way = matches!(meanwhile, SomebodySaved | SomebodyTookIt | SheTookItElsewhere | ItWasCancelled);
         let lapses = matches!(meanwhile, HerLeaseRanOut | HerLeaseRanOutAndSomebodySaved);
@@ -81,7 +81,7 @@ impl People {
     }
 }
 
-/// What the form was told, by the word for it.
+/// The verdict on the form, by its name.
 fn promised(mode: &str) -> Saving {
     match mode {
         "held" | "free" => Saving::Goes,
@@ -115,7 +115,7 @@ async fn the_verdict_on_a_form_agrees_with_the_result_of_its_save() {
             let page = people.minji.get(sent["next"].as_str().unwrap()).await;
             let met = match (saved, page.status.as_u16(), page.state().starts_with("CP-4")) {
                 (true, 200, _) => Saving::Goes,
-                // What the rules of the order are against is no comparison: nothing can be saved any more.
+                // A rule of the order is no comparison: nothing can be saved any more.
                 (false, 409, false) if page.state().starts_with("CP") => Saving::Compares,
                 (false, ..) => Saving::Refused,
                 (true, ..) => panic!("{kind} {meanwhile:?}: saved, and then {}", page.html),
@@ -125,7 +125,7 @@ async fn the_verdict_on_a_form_agrees_with_the_result_of_its_save() {
         }
     }
     for (kind, takes, meanwhile, mode, met) in &told_and_met {
-        // Other text in a form that was saved goes on top of that save; the verdict says that the form was saved.
+        // Other text in a saved form goes on top of that save; the verdict says that the form was saved.
         let of_its_own = *meanwhile == SheSavedIt && mode == "saved";
         assert!(of_its_own || promised(mode) == *met, "{kind} {takes} {meanwhile:?}: told {mode}, met {met:?}");
     }

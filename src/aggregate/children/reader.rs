@@ -1,4 +1,4 @@
-//! From rows back to collections. Every row finds its parent, or is named in an error.
+//! Reads rows back into collections. Every row has a parent, or an error names it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,18 +7,18 @@ use crate::aggregate::Entity;
 use crate::aggregate::mapping::{Mapping, MappingError, Row, Rows, Table};
 use crate::aggregate::value::{Key, RowReader, Value};
 
-/// The rows of one aggregate's children; those that were read are taken out.
+/// The rows of one aggregate's children; rows that were read are removed.
 #[derive(Debug)]
 struct Unread<'a> {
     mapping: &'a Mapping,
     rows: &'a Rows,
-    /// For each table, the rows by the key of their parent, which is empty for what belongs to the root itself.
+    /// For each table, the rows by the key of their parent, which is empty for children of the root.
     tables: Vec<HashMap<Key<'a>, Vec<&'a Row>>>,
 }
 
 impl<'a> Unread<'a> {
-    /// State that was stored before a collection was declared has no rows for it: an error, not an empty collection,
-    /// because saving an empty one would delete what is there.
+    /// A state that was stored before a collection was declared has no rows for it. That is an error, not an empty collection,
+    /// because saving an empty one would delete the existing rows.
     fn new(mapping: &'a Mapping, rows: &'a Rows) -> Result<Self, MappingError> {
         let mut tables = Vec::with_capacity(mapping.children.len());
         for (at, table) in mapping.children.iter().enumerate() {
@@ -39,7 +39,7 @@ impl<'a> Unread<'a> {
     }
 
     /// # Errors
-    /// [`MappingError`] naming the first row that nobody took.
+    /// [`MappingError`] naming the first row without a parent.
     fn finish(self) -> Result<(), MappingError> {
         for (at, table) in self.mapping.children.iter().enumerate() {
             let inherited = self.mapping.inherited(table);
@@ -56,13 +56,13 @@ impl<'a> Unread<'a> {
     }
 }
 
-/// The rows of the children of one parent, while they are read.
+/// The rows of one parent's children while they are read.
 #[derive(Debug)]
 pub struct ChildReader<'r, 'a> {
     unread: &'r mut Unread<'a>,
-    /// The table of the collection that is read next.
+    /// The table of the next collection.
     next: usize,
-    /// The parent's key, with which the rows of its children start.
+    /// The parent's key, which is a prefix of its children's keys.
     parent: &'a [Value],
 }
 
@@ -76,7 +76,7 @@ impl ChildReader<'_, '_> {
         };
         let rows = self.unread.tables[at].remove(&Key(self.parent)).unwrap_or_default();
         let whose = |key| Parent { mapping, table, root: &self.unread.rows.root, key };
-        // Without a key of its own there is but one, and that is for the collection to see.
+        // Without a key of its own there is at most one row; the collection checks that.
         if table.key > self.parent.len() {
             let mut keys = HashSet::with_capacity(rows.len());
             if let Some(twice) = rows.iter().find(|row| !keys.insert(Key(&row[..table.key]))) {
@@ -96,7 +96,7 @@ impl ChildReader<'_, '_> {
     }
 }
 
-/// Whose children are being read, so that an error can name them.
+/// The parent whose children are being read, for error messages.
 #[derive(Debug, Clone, Copy)]
 pub struct Parent<'a> {
     mapping: &'a Mapping,
@@ -106,7 +106,7 @@ pub struct Parent<'a> {
 }
 
 impl Parent<'_> {
-    /// An error about the rows of this parent: it names their table, and the columns by which they are found there.
+    /// An error about the rows of this parent: it names their table, and the columns that identify them there.
     pub fn error(&self, what: impl AsRef<str>) -> MappingError {
         let id = &self.root[..self.mapping.root.key.min(self.root.len())];
         let owner = self.table.owner.iter().zip(id);
@@ -117,11 +117,11 @@ impl Parent<'_> {
 }
 
 impl Rows {
-    /// The aggregate that has this state. `root` reads the root's row and, in the order of the mapping's tables, its
+    /// Builds the aggregate with this state. `root` reads the root's row and, in the order of the mapping's tables, its
     /// collections.
     ///
     /// # Errors
-    /// [`MappingError`] when a row does not fit the type, or has no parent.
+    /// [`MappingError`] if a row does not fit the type, or has no parent.
     pub fn read<A>(
         &self,
         mapping: &Mapping,

@@ -1,29 +1,29 @@
-//! From declarations of collections to the tables of a mapping.
+//! Turns declarations of collections into the tables of a mapping.
 
 use super::Children;
 use crate::aggregate::Entity;
 use crate::aggregate::mapping::{Column, Mapping, MappingError, Table};
 
-/// How a collection is declared: what stands in `#[aggregate(children, …)]`.
+/// The declaration of a collection in `#[aggregate(children, …)]`.
 #[derive(Debug, Clone, Copy)]
 pub struct ChildTable<'a> {
     /// The field's name, for people.
     pub path: &'a str,
     /// The table.
     pub name: &'a str,
-    /// The columns that name the parent: one per column of the root's id, then, for a child of a child, one per column of
-    /// the parent's key. Empty: as in the parent's table, which a child of a child may say.
+    /// The columns that refer to the parent: one per column of the root's id, then, for a nested child, one per column of
+    /// the parent's key. Empty: as in the parent's table, which a nested child may use.
     pub owner: &'a [&'a str],
-    /// The columns of the key that the collection brings, see [`Children::KEY`].
+    /// The columns of the key that the collection provides, see [`Children::KEY`].
     pub key: &'a [&'a str],
 }
 
-/// The child tables of a mapping that is being made.
+/// The child tables of a mapping under construction.
 #[derive(Debug)]
 pub struct Tables<'a> {
     root: &'a Table,
     children: &'a mut Vec<Table>,
-    /// Whose collections are added now: nobody's but the root's, or those of the children in this table.
+    /// The table whose nested collections are added now; `None` for the root's.
     parent: Option<usize>,
 }
 
@@ -73,8 +73,9 @@ impl Tables<'_> {
 }
 
 impl Mapping {
-    /// Adds the tables of the collections of an aggregate, in the order in which [`Rows::write`](crate::aggregate::mapping::Rows::write)
-    /// and [`Rows::read`](crate::aggregate::mapping::Rows::read) see them, and [`validate`](Self::validate)s the whole.
+    /// Adds the tables of the collections of an aggregate, in the order in which
+    /// [`Rows::write`](crate::aggregate::mapping::Rows::write) and [`Rows::read`](crate::aggregate::mapping::Rows::read)
+    /// use them, and [`validate`](Self::validate)s the whole.
     ///
     /// # Errors
     /// [`MappingError`] naming the table and the column.

@@ -5,13 +5,13 @@ use crate::aggregate::Entity;
 use crate::aggregate::mapping::{Row, Rows};
 use crate::aggregate::value::Value;
 
-/// The rows of the children of one parent, while they are written.
+/// The rows of one parent's children while they are written.
 #[derive(Debug)]
 pub struct ChildWriter<'a> {
     tables: &'a mut Vec<Vec<Row>>,
-    /// The table of the collection that is written next.
+    /// The table of the next collection.
     next: usize,
-    /// The parent's key, with which the rows of its children start.
+    /// The parent's key, which is a prefix of its children's keys.
     parent: &'a [Value],
 }
 
@@ -19,7 +19,7 @@ impl ChildWriter<'_> {
     pub(super) fn write<C: Children>(&mut self, children: &C) {
         let at = self.next;
         self.next += C::TABLES;
-        // Also when it is empty: a state says of each table what is in it.
+        // Also for an empty collection: a state has an entry for each table.
         if self.tables.len() < self.next {
             self.tables.resize_with(self.next, Vec::new);
         }
@@ -34,7 +34,7 @@ impl ChildWriter<'_> {
 }
 
 impl Rows {
-    /// The state of an aggregate: the root's row, and what is written of its children.
+    /// The state of an aggregate: the root's row, and the rows of its children.
     pub fn write(root: Row, children: impl FnOnce(&mut ChildWriter<'_>)) -> Self {
         let mut tables = Vec::new();
         children(&mut ChildWriter { tables: &mut tables, next: 0, parent: &[] });

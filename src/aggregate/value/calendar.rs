@@ -1,4 +1,4 @@
-//! Dates and times in ISO 8601: the one form in which they are compared, and reading what others write.
+//! Dates and times in ISO 8601: the canonical form for comparison, and parsing of other common forms.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 /// The instants of the years 1 to 9999, which every database can hold, in microseconds since 1970.
 pub(super) const INSTANTS: RangeInclusive<i64> = -62_135_596_800_000_000..=253_402_300_799_999_999;
 
-/// A day: `YYYY-MM-DD`. Those outside of the years 1 to 9999 can be written, but not read.
+/// A day: `YYYY-MM-DD`. Days outside the years 1 to 9999 can be written, but not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Day {
     pub(super) year: i64,
@@ -62,7 +62,7 @@ pub(super) struct Hour {
 }
 
 impl Hour {
-    /// Also reads less than seconds and less or more than microseconds; what is smaller than those is cut off.
+    /// Also parses times without seconds and with any number of fraction digits; fractions of a microsecond are cut off.
     pub(super) fn parse(text: &str) -> Result<Hour, String> {
         let hour = || {
             let (time, fraction) = text.split_once('.').unwrap_or((text, "0"));
@@ -96,7 +96,7 @@ pub(super) fn parse(text: &str) -> Result<(Day, Hour), String> {
     })
 }
 
-/// An instant in UTC, with as much of a fraction as there is: `2026-11-20T10:00:00Z`.
+/// An instant in UTC, with the fraction if there is one: `2026-11-20T10:00:00Z`.
 pub(super) fn write_instant(micros: i64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let (seconds, micros) = (micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000));
     let (day, second) = (Day::after_1970(seconds.div_euclid(86_400)), seconds.rem_euclid(86_400));
@@ -107,7 +107,7 @@ pub(super) fn write_instant(micros: i64, f: &mut fmt::Formatter<'_>) -> fmt::Res
     f.write_str("Z")
 }
 
-/// Numbers of so many digits, with this between them.
+/// Parses numbers with these counts of digits and this separator.
 fn numbers<const N: usize>(text: &str, between: char, digits: [usize; N]) -> Option<[u32; N]> {
     let mut parts = text.split(between);
     let mut found = [0; N];

@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// An exact decimal number of any size, as it is written: digits, and a point before the fraction.
+/// An exact decimal number of any size, as written: digits, and a point before the fraction.
 ///
-/// It keeps how it was written, for people, and is compared as a number, because what is equal need not be saved:
+/// It keeps its spelling for display, and compares as a number, because an equal value need not be saved:
 ///
 /// ```
 /// use tenure::aggregate::value::Decimal;
@@ -18,19 +18,19 @@ use serde::{Deserialize, Serialize};
 /// # Ok::<(), tenure::aggregate::value::InvalidDecimal>(())
 /// ```
 ///
-/// It does not calculate. For that there is `rust_decimal::Decimal` with the feature `rust_decimal`, or a
-/// [`ValueObject`](crate::ValueObject) of yours that reads and writes this one.
+/// It has no arithmetic. Use `rust_decimal::Decimal` with the feature `rust_decimal`, or your own
+/// [`ValueObject`](crate::ValueObject) that reads and writes this type.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Decimal(String);
 
-/// A text that is no decimal number.
+/// The text is not a decimal number.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no decimal number; it is written with digits, and a point before the fraction, as in `-12.50`")]
 pub struct InvalidDecimal(String);
 
 impl Decimal {
-    /// As it was written.
+    /// Its original spelling.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -75,8 +75,8 @@ impl PartialEq for Decimal {
 
 impl Eq for Decimal {}
 
-/// A number, written with digits and perhaps a point and an exponent, as its sign, its digits without zeros at either
-/// end, and the power of ten of the last one: the same for equal numbers.
+/// The normal form of a number with digits and optionally a point and an exponent: its sign, its digits without zeros at either
+/// end, and the power of ten of the last one. Equal numbers have the same normal form.
 pub(super) fn normal(text: &str) -> (bool, String, i64) {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let (negative, mantissa) = mantissa.strip_prefix('-').map_or((false, mantissa), |rest| (true, rest));
@@ -87,7 +87,7 @@ pub(super) fn normal(text: &str) -> (bool, String, i64) {
     if significant.is_empty() {
         return (false, String::new(), 0);
     }
-    // An exponent beyond this is no number that any database or program can hold.
+    // No database or program can store a larger exponent.
     let exponent = exponent.parse().unwrap_or(i64::from(i32::MAX));
     let length = |text: &str| i64::try_from(text.len()).unwrap_or(i64::MAX);
     (negative, significant.to_owned(), exponent - length(fraction) + length(&digits) - length(short))

@@ -1,4 +1,4 @@
-//! JSON in a column: anything that serde can write.
+//! JSON in a column: any type that serde can serialize.
 
 use std::any::type_name;
 use std::ops::{Deref, DerefMut};
@@ -11,7 +11,7 @@ use super::decimal::normal;
 use super::{Kind, RowReader, Value, ValueObject};
 use crate::aggregate::mapping::{Column, MappingError};
 
-/// Anything that serde can write, in one column of JSON: lists, maps, enums with data.
+/// Any type that serde can serialize, in one JSON column: lists, maps, enums with data.
 ///
 /// ```
 /// use serde::{Deserialize, Serialize};
@@ -47,9 +47,9 @@ use crate::aggregate::mapping::{Column, MappingError};
 /// # Ok(()) }
 /// ```
 ///
-/// It is saved when its content differs; the order of keys and the spelling of numbers do not count, because PostgreSQL's
-/// `jsonb` keeps neither. What serde cannot write (a map whose keys are no texts), or could not read again (a NaN, which
-/// JSON does not have), is refused by the save, with an error that names the column.
+/// A save writes it if its content differs; the order of keys and the spelling of numbers do not count, because PostgreSQL's
+/// `jsonb` keeps neither. A value that serde cannot serialize (a map whose keys are not texts), or could not deserialize again (a
+/// NaN, which JSON does not have), is refused by the save, with an error that names the column.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Json<T>(pub T);
 
@@ -100,8 +100,8 @@ impl<T: Serialize + DeserializeOwned> ValueObject for Json<T> {
     }
 }
 
-/// Whether the content is the same. Numbers are compared as numbers: `jsonb` spells `1e16` with sixteen zeros, and what
-/// was a float comes back as an integer.
+/// Whether the content is equal. Numbers are compared as numbers: `jsonb` spells `1e16` with sixteen zeros, and a
+/// float may come back as an integer.
 pub(super) fn same(a: &Content, b: &Content) -> bool {
     match (a, b) {
         (Content::Number(a), Content::Number(b)) => a == b || normal(&a.to_string()) == normal(&b.to_string()),

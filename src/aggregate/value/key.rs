@@ -1,10 +1,10 @@
-//! Keys of rows, to be looked up.
+//! Keys of rows, for lookup.
 
 use std::hash::{Hash, Hasher};
 
 use super::Value;
 
-/// The values of a key. Equal keys have one hash, which a floating-point number alone does not have.
+/// The values of a key. Equal keys have equal hashes, which a floating-point number alone does not guarantee.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Key<'a>(pub(crate) &'a [Value]);
 
@@ -16,12 +16,12 @@ impl Hash for Key<'_> {
             match value {
                 Value::Bool(value) => value.hash(state),
                 Value::Integer(value) | Value::Timestamp(value) => value.hash(state),
-                // 0.0 is -0.0.
+                // 0.0 equals -0.0.
                 Value::Real(value) => (value + 0.0).to_bits().hash(state),
                 Value::Text(text) | Value::Date(text) | Value::DateTime(text) | Value::Time(text) => text.hash(state),
                 Value::Bytes(bytes) => bytes.hash(state),
                 Value::Uuid(bytes) => bytes.hash(state),
-                // What is equal may be spelled differently; they are no keys.
+                // Equal values may be spelled differently; these kinds cannot be keys.
                 Value::Null(_) | Value::Decimal(_) | Value::Json(_) | Value::Invalid(..) => {}
             }
         }

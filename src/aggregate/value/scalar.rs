@@ -1,10 +1,10 @@
-//! Types of one column, each of one kind: those of the language itself, and how others are added.
+//! Single-column types, each of one kind: primitive types, and the macro for others.
 
 use super::{Decimal, Kind, RowReader, Value, ValueObject};
 use crate::aggregate::mapping::{Column, MappingError};
 use crate::clock::{from_micros, to_micros};
 
-/// A [`ValueObject`] of one column: its kind, how it is written, and how it is read; reading may fail with a text.
+/// A [`ValueObject`] of one column: its kind, how to write it, and how to read it; reading may fail with a text.
 macro_rules! scalar {
     ($type:ty, $kind:ident, |$value:ident| $write:expr, |$stored:ident| $read:expr) => {
         impl ValueObject for $type {
@@ -52,10 +52,10 @@ scalar!(Decimal, Decimal, |value| value.clone(), |stored| Ok::<_, String>(stored
 scalar!(String, Text, |value| value.clone(), |stored| Ok::<_, String>(stored.clone()));
 scalar!(Vec<u8>, Bytes, |value| value.clone(), |stored| Ok::<_, String>(stored.clone()));
 scalar!(serde_json::Value, Json, |value| value.clone(), |stored| Ok::<_, String>(stored.clone()));
-// To the microsecond; what is smaller is cut off.
+// To the microsecond; smaller fractions are cut off.
 scalar!(std::time::SystemTime, Timestamp, |value| to_micros(*value), |stored| Ok::<_, String>(from_micros(*stored)));
 
-/// SQLite keeps NaN as NULL, MariaDB has neither NaN nor infinity, and JSON, in which revisions are kept, as little.
+/// SQLite stores NaN as NULL; MariaDB has neither NaN nor infinity, nor has JSON, in which revisions are stored.
 pub(super) fn finite(number: f64) -> Result<f64, String> {
     match number.is_finite() {
         true => Ok(number),
@@ -63,7 +63,7 @@ pub(super) fn finite(number: f64) -> Result<f64, String> {
     }
 }
 
-/// Rounded, it would differ from what is stored, and the next save would write it.
+/// A rounded number would differ from the stored one, and the next save would write it.
 fn exact(number: f64) -> Result<f32, String> {
     #[allow(clippy::cast_possible_truncation, reason = "what was lost is what is asked next")]
     let short = finite(number)? as f32;

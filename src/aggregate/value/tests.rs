@@ -42,7 +42,7 @@ fn a_value_that_was_kept_as_json_is_equal_to_what_it_was() {
     }
 }
 
-/// Their names are in the databases of those who keep revisions.
+/// These names are stored in existing databases with revisions.
 #[test]
 fn what_was_kept_by_earlier_releases_can_be_read() {
     let kept =

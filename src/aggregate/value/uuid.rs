@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Where the hyphens are: before these bytes.
+/// The positions of the hyphens: before these bytes.
 const HYPHENS: [usize; 4] = [4, 6, 8, 10];
 
 pub(super) fn write(bytes: &[u8; 16], f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -28,7 +28,7 @@ pub(super) fn parse(text: &str) -> Result<[u8; 16], String> {
     parsed().ok_or_else(|| format!("`{text}` is no UUID, written `6ccd780c-baba-1026-9564-5b8c656024db`"))
 }
 
-/// As databases hand it over: 16 bytes, or text.
+/// As databases return it: 16 bytes, or text.
 #[cfg(any(feature = "sqlite", feature = "mysql"))]
 pub(super) fn from_stored(stored: &[u8]) -> Result<[u8; 16], String> {
     match (stored.try_into(), std::str::from_utf8(stored)) {

@@ -1,9 +1,9 @@
-//! The trait of types that live in columns, and the reader of a row.
+//! The trait of types that are stored in columns, and the reader of a row.
 
 use super::Value;
 use crate::aggregate::mapping::{Column, MappingError};
 
-/// A type that lives in one or more columns of an aggregate's table.
+/// A type that is stored in one or more columns of an aggregate's table.
 ///
 /// Derive it for newtypes (`struct OrderNo(String)`: one column, the inner type's), for structs (one column per field,
 /// named with the field's name as prefix) and for enums without data (one text column, the variant's name):
@@ -21,11 +21,11 @@ use crate::aggregate::mapping::{Column, MappingError};
 /// enum OrderState { Preparing, Shipped }                    // 'Preparing' or 'Shipped'
 /// ```
 ///
-/// Lists, maps and enums with data go into one column of JSON, see [`Json`](super::Json). Which type is stored in which
-/// column of which database is said in a table in `docs/databases.md`.
+/// Lists, maps and enums with data go into one JSON column, see [`Json`](super::Json). A table in
+/// `docs/databases.md` lists the column types of each database.
 ///
-/// Types of other crates, each with the feature of its name; instants and times of day are kept to the microsecond, and
-/// what is smaller is cut off:
+/// Types of other crates, each with the feature of its name; instants and times of day have microsecond precision, and
+/// smaller fractions are cut off:
 ///
 /// ```
 /// # #[cfg(all(feature = "jiff", feature = "rust_decimal", feature = "time", feature = "uuid"))] {
@@ -43,8 +43,8 @@ use crate::aggregate::mapping::{Column, MappingError};
 /// # }
 /// ```
 ///
-/// A column that holds something the type does not know is a [`MappingError`] when the aggregate is loaded. A value that
-/// not every database can hold (a date before the year 1, a NaN) is one when it is saved; nothing is written then.
+/// If a column holds a value that the type does not know, loading the aggregate is a [`MappingError`]. A value that
+/// not every database can store (a date before the year 1, a NaN) is one at the save; nothing is written then.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored in a column",
     note = "derive `ValueObject` for it, or use one of: bool, i8, i16, i32, i64, u8, u16, u32, f32, f64, String, Vec<u8>, SystemTime, tenure::aggregate::value::Decimal, serde_json::Value; with the features `jiff`, `rust_decimal`, `time`, `uuid` the types of those crates; Option of all of them",
@@ -55,7 +55,7 @@ pub trait ValueObject: Sized {
     const WIDTH: usize;
 
     /// Adds its columns. `column` is the column's name (or, for several columns, the prefix without the underscore);
-    /// `path` is the field path shown to people, as in `shipping.address.line1`.
+    /// `path` is the field path in messages, as in `shipping.address.line1`.
     fn columns(column: &str, path: &str, columns: &mut Vec<Column>);
 
     /// Adds its values, [`WIDTH`](Self::WIDTH) of them.
@@ -67,11 +67,11 @@ pub trait ValueObject: Sized {
     /// Takes its values back off the row.
     ///
     /// # Errors
-    /// [`MappingError`] when a value is of another kind or outside the type's range.
+    /// [`MappingError`] if a value is of another kind or outside the type's range.
     fn read(row: &mut RowReader<'_>) -> Result<Self, MappingError>;
 }
 
-/// Reads a row from left to right; knows the column at hand, so that an error can name it.
+/// Reads a row from left to right, and tracks the current column for error messages.
 #[derive(Debug, Clone)]
 pub struct RowReader<'a> {
     table: &'a str,
@@ -88,7 +88,7 @@ impl<'a> RowReader<'a> {
     /// The next value.
     ///
     /// # Errors
-    /// [`MappingError`] when the row has no more values.
+    /// [`MappingError`] if the row has no more values.
     pub fn next_value(&mut self) -> Result<&'a Value, MappingError> {
         match (self.values.split_first(), self.columns.split_first()) {
             (Some((value, values)), Some((_, columns))) => {
@@ -110,14 +110,14 @@ impl<'a> RowReader<'a> {
         self.columns = &self.columns[width.min(self.columns.len())..];
     }
 
-    /// An error about the column that is read next.
+    /// An error about the next column.
     pub fn error(&self, what: impl Into<String>) -> MappingError {
         let column = self.columns.first().map_or("", |column| column.name.as_str());
         MappingError::new(self.table, column, what)
     }
 }
 
-/// `None` is null in every column. A value of which *every* column may be null reads back as `None` when all are.
+/// `None` is null in every column. A value whose columns may *all* be null reads back as `None` if all are.
 impl<T: ValueObject> ValueObject for Option<T> {
     const WIDTH: usize = T::WIDTH;
 

@@ -1,4 +1,4 @@
-//! Types of `jiff` in columns. All to the microsecond; what is smaller is cut off.
+//! Types of `jiff` in columns. All have microsecond precision; smaller fractions are cut off.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};

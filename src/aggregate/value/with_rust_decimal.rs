@@ -1,4 +1,4 @@
-//! `rust_decimal::Decimal` in a column. At most 28 digits or so; what a column holds beyond that is an error.
+//! `rust_decimal::Decimal` in a column. At most about 28 digits; a stored number with more is an error.
 
 use rust_decimal::Decimal;
 
@@ -13,7 +13,7 @@ impl From<Decimal> for super::Decimal {
     }
 }
 
-/// A column of many decimal places fills them up with zeros, which need not fit.
+/// A column with many decimal places pads with zeros, which need not fit.
 fn read(text: &str) -> Result<Decimal, String> {
     let short = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text };
     Decimal::from_str_exact(text).or_else(|_| Decimal::from_str_exact(short)).map_err(|error| {

@@ -1,4 +1,4 @@
-//! Types of `time` in columns. All to the microsecond; what is smaller is cut off. An instant comes back in UTC.
+//! Types of `time` in columns. All have microsecond precision; smaller fractions are cut off. An instant is read back in UTC.
 
 use ::time::{Date, Month, OffsetDateTime, PrimitiveDateTime, Time};
 
@@ -14,7 +14,7 @@ scalar!(PrimitiveDateTime, DateTime, |value| format!("{} {}", day(value.date()),
 });
 
 fn micros(time: OffsetDateTime) -> i64 {
-    // With its feature `large-dates`, years beyond what fits; they are refused as those that just fit.
+    // Its feature `large-dates` allows years out of range; they are clamped to the nearest refused ones.
     let micros = time.unix_timestamp_nanos().div_euclid(1_000);
     i64::try_from(micros).unwrap_or(if micros < 0 { i64::MIN } else { i64::MAX })
 }

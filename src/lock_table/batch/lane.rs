@@ -1,70 +1,70 @@
-//! Who may set out for the database, and when. It decides; it neither waits nor asks.
+//! Admission: decides which requests may be sent to the database, and when. It neither waits nor sends.
 
 use std::collections::VecDeque;
 
-/// How many have to wait for a second round trip to begin beside one that has others on board. Fewer are better off with the
-/// next: what a round trip costs, all who share it pay together, and flushes of the log go one after the other anyway.
+/// How many requests must wait to start a second round trip beside a batch in flight. Fewer are better off in the next batch:
+/// a batch shares the cost of a round trip, and flushes of the log are serialized anyway.
 const MANY: usize = 32;
-/// The most round trips under way, also when some are late.
-const MOST_UNDER_WAY: usize = 4;
+/// The maximum number of round trips in flight, also when some are late.
+const MAX_IN_FLIGHT: usize = 4;
 
-/// One way to the database, and who waits for it.
+/// The admission state of one queue, with its waiting requests.
 #[derive(Debug)]
-pub(super) struct Lane<T> {
+pub(super) struct Admission<T> {
     pub(super) queue: VecDeque<T>,
-    /// How many the database answers alone and at once for less than they would cost together.
+    /// Up to this number, the database answers single requests at less cost than a batch.
     few: usize,
-    /// Round trips under way that have one on board, and that have several.
+    /// Round trips in flight with one request, and with several.
     alone: usize,
     together: usize,
-    /// How many were on board of the largest round trip of late.
+    /// The size of the largest recent round trip.
     lately: usize,
     /// How many round trips have begun.
     begun: u64,
-    /// Whether somebody sees to it that those who wait get there.
+    /// Whether a watchdog task runs for the waiting requests.
     pub(super) watched: bool,
 }
 
-impl<T> Lane<T> {
+impl<T> Admission<T> {
     pub(super) fn new(few: usize) -> Self {
-        Lane { queue: VecDeque::new(), few, alone: 0, together: 0, lately: 0, begun: 0, watched: false }
+        Admission { queue: VecDeque::new(), few, alone: 0, together: 0, lately: 0, begun: 0, watched: false }
     }
 
-    /// Whether those who wait may go now.
-    pub(super) fn may_go(&self) -> bool {
+    /// Whether the waiting requests may be sent now.
+    pub(super) fn may_send(&self) -> bool {
         let busy = self.lately > self.few;
         match self.queue.len() {
             0 => false,
-            _ if self.under_way() == 0 => true,
-            waiting if busy || self.together > 0 => waiting >= MANY && self.under_way() < 2,
+            _ if self.in_flight() == 0 => true,
+            waiting if busy || self.together > 0 => waiting >= MANY && self.in_flight() < 2,
             1 => self.alone < self.few,
             _ => true,
         }
     }
 
-    /// Whether those who wait should go though it was not their turn: nobody went since so many had gone, so what is under way
-    /// does not come back.
+    /// Whether the waiting requests should be sent out of turn: no round trip began since `since`, so those in flight
+    /// do not return.
     pub(super) fn is_late(&self, since: u64) -> bool {
-        !self.queue.is_empty() && self.begun == since && self.under_way() < MOST_UNDER_WAY
+        !self.queue.is_empty() && self.begun == since && self.in_flight() < MAX_IN_FLIGHT
     }
 
-    /// Round trips that have begun so far.
+    /// Number of round trips begun so far.
     pub(super) fn begun(&self) -> u64 {
         self.begun
     }
 
-    pub(super) fn under_way(&self) -> usize {
+    pub(super) fn in_flight(&self) -> usize {
         self.alone + self.together
     }
 
-    /// A round trip with so many on board begins.
+    /// A round trip with this many requests begins.
     pub(super) fn begin(&mut self, count: usize) {
         self.begun += 1;
         self.lately = count.max(self.lately - self.lately.div_ceil(8));
         *self.like(count) += 1;
     }
 
-    /// A round trip with so many on board is over.
+    /// A round trip with this many requests has ended.
     pub(super) fn end(&mut self, count: usize) {
         *self.like(count) -= 1;
     }
@@ -78,93 +78,93 @@ impl<T> Lane<T> {
 mod tests {
     use super::*;
 
-    /// So many come, one after the other; how many were on board of each round trip that began then.
-    fn come(lane: &mut Lane<()>, count: usize) -> Vec<usize> {
+    /// This many requests arrive one after the other; returns the sizes of the round trips that began.
+    fn arrive(admission: &mut Admission<()>, count: usize) -> Vec<usize> {
         let mut begun = Vec::new();
         for _ in 0..count {
-            lane.queue.push_back(());
-            begun.extend(go(lane));
+            admission.queue.push_back(());
+            begun.extend(send(admission));
         }
         begun
     }
 
-    fn go(lane: &mut Lane<()>) -> Option<usize> {
-        lane.may_go().then(|| {
-            let count = lane.queue.drain(..).count();
-            lane.begin(count);
+    fn send(admission: &mut Admission<()>) -> Option<usize> {
+        admission.may_send().then(|| {
+            let count = admission.queue.drain(..).count();
+            admission.begin(count);
             count
         })
     }
 
-    /// A round trip comes back, and those who waited go, if they may.
-    fn back(lane: &mut Lane<()>, count: usize) -> Option<usize> {
-        lane.end(count);
-        go(lane)
+    /// A round trip returns, and the waiting requests are sent if admitted.
+    fn finish(admission: &mut Admission<()>, count: usize) -> Option<usize> {
+        admission.end(count);
+        send(admission)
     }
 
     #[test]
     fn a_few_go_at_once_and_alone() {
-        let mut lane = Lane::new(4);
-        assert_eq!(come(&mut lane, 4), [1, 1, 1, 1]);
-        assert_eq!(back(&mut lane, 1), None, "nobody waits");
-        assert_eq!(come(&mut lane, 1), [1]);
+        let mut admission = Admission::new(4);
+        assert_eq!(arrive(&mut admission, 4), [1, 1, 1, 1]);
+        assert_eq!(finish(&mut admission, 1), None, "no request waits");
+        assert_eq!(arrive(&mut admission, 1), [1]);
     }
 
     #[test]
     fn where_one_writes_at_a_time_the_second_waits_for_the_third() {
-        let mut lane = Lane::new(1);
-        assert_eq!(come(&mut lane, 3), [1, 2]);
+        let mut admission = Admission::new(1);
+        assert_eq!(arrive(&mut admission, 3), [1, 2]);
     }
 
     #[test]
     fn those_who_come_while_many_are_under_way_go_together_when_they_are_back() {
-        let mut lane = Lane::new(4);
-        assert_eq!(come(&mut lane, 6), [1, 1, 1, 1, 2]);
-        assert!(come(&mut lane, 10).is_empty());
+        let mut admission = Admission::new(4);
+        assert_eq!(arrive(&mut admission, 6), [1, 1, 1, 1, 2]);
+        assert!(arrive(&mut admission, 10).is_empty());
         for _ in 0..4 {
-            assert_eq!(back(&mut lane, 1), None, "two are still under way, and share what those who wait will share");
+            assert_eq!(finish(&mut admission, 1), None, "the batch of two is still in flight");
         }
-        assert_eq!(back(&mut lane, 2), Some(10));
-        assert!(come(&mut lane, 7).is_empty());
-        assert_eq!(back(&mut lane, 10), Some(7));
+        assert_eq!(finish(&mut admission, 2), Some(10));
+        assert!(arrive(&mut admission, 7).is_empty());
+        assert_eq!(finish(&mut admission, 10), Some(7));
     }
 
     #[test]
     fn so_many_that_they_fill_a_round_trip_do_not_wait_for_another() {
-        let mut lane = Lane::new(4);
-        lane.begin(20);
-        assert!(come(&mut lane, 31).is_empty());
-        assert_eq!(come(&mut lane, 1), [32]);
-        assert!(come(&mut lane, 100).is_empty(), "two are enough");
-        assert_eq!(back(&mut lane, 20), Some(100));
+        let mut admission = Admission::new(4);
+        admission.begin(20);
+        assert!(arrive(&mut admission, 31).is_empty());
+        assert_eq!(arrive(&mut admission, 1), [32]);
+        assert!(arrive(&mut admission, 100).is_empty(), "two is the maximum");
+        assert_eq!(finish(&mut admission, 20), Some(100));
     }
 
     #[test]
     fn where_many_have_just_been_under_way_nobody_goes_alone_beside_another() {
-        let mut lane = Lane::new(4);
-        lane.begin(12);
-        lane.end(12);
-        assert_eq!(come(&mut lane, 5), [1]);
-        assert_eq!(back(&mut lane, 1), Some(4));
+        let mut admission = Admission::new(4);
+        admission.begin(12);
+        admission.end(12);
+        assert_eq!(arrive(&mut admission, 5), [1]);
+        assert_eq!(finish(&mut admission, 1), Some(4));
         // Until it has been quiet for a while.
         for _ in 0..12 {
-            lane.begin(1);
-            lane.end(1);
+            admission.begin(1);
+            admission.end(1);
         }
-        lane.end(4);
-        assert_eq!(come(&mut lane, 2), [1, 1]);
+        admission.end(4);
+        assert_eq!(arrive(&mut admission, 2), [1, 1]);
     }
 
     #[test]
     fn what_does_not_come_back_holds_up_nobody_for_long() {
-        let mut lane = Lane::new(4);
-        lane.begin(5);
-        assert!(come(&mut lane, 3).is_empty());
-        assert!(lane.is_late(lane.begun()), "nobody went since somebody looked");
-        assert!(!lane.is_late(lane.begun() - 1), "somebody did");
+        let mut admission = Admission::new(4);
+        admission.begin(5);
+        assert!(arrive(&mut admission, 3).is_empty());
+        assert!(admission.is_late(admission.begun()), "no round trip began since");
+        assert!(!admission.is_late(admission.begun() - 1), "one began");
         for _ in 0..3 {
-            lane.begin(3);
+            admission.begin(3);
         }
-        assert!(!lane.is_late(lane.begun()), "so many do not come back that no more are sent after them");
+        assert!(!admission.is_late(admission.begun()), "the maximum is in flight");
     }
 }

@@ -1,4 +1,4 @@
-//! Those who share a round trip, and the answers that each of them gets.
+//! A batch: requests that share a round trip, and the answer to each.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -11,40 +11,40 @@ use crate::lease::LockKey;
 use crate::row_lock::mode::Wait;
 use crate::storage::{Backend, LockAnswer, LockHash, LockOp, LockRequest, patience};
 
-/// Those who go together: no two with the same key or lock id, except that many may ask for one key.
+/// Requests that are sent together: no two with the same key or lock id, except that many may try to acquire one key.
 #[derive(Default)]
-pub(super) struct Round {
+pub(super) struct Batch {
     ops: Vec<LockOp>,
     answers: Vec<oneshot::Sender<Answer>>,
-    /// Who asks for the same key as one of them.
+    /// Further requests for a key that the batch already requests.
     rivals: Vec<(usize, LockRequest, oneshot::Sender<Answer>)>,
     keys: HashMap<LockKey, usize>,
     locks: HashSet<LockHash>,
 }
 
-impl Round {
-    /// Takes along who can go together, in their order. Those who cannot stay in front of those who came after them.
+impl Batch {
+    /// Takes all compatible requests from the queue, in their order. The others stay in front of later ones.
     pub(super) fn of(queue: &mut VecDeque<Waiting>) -> Self {
-        let (mut round, mut later) = (Round::default(), Vec::new());
-        while round.ops.len() < MOST {
+        let (mut batch, mut later) = (Batch::default(), Vec::new());
+        while batch.ops.len() < MOST {
             let Some(waiting) = queue.pop_front() else { break };
             if waiting.has_gone() {
                 continue;
             }
-            if let Err(waiting) = round.add(waiting) {
+            if let Err(waiting) = batch.add(waiting) {
                 later.push(waiting);
             }
         }
         later.into_iter().rev().for_each(|waiting| queue.push_front(waiting));
-        round
+        batch
     }
 
-    /// How many get an answer by it.
-    pub(super) fn on_board(&self) -> usize {
+    /// Number of requests that it answers.
+    pub(super) fn size(&self) -> usize {
         self.ops.len() + self.rivals.len()
     }
 
-    /// Takes somebody along, or gives them back to go with the next round.
+    /// Adds a request, or returns it for the next batch.
     fn add(&mut self, waiting: Waiting) -> Result<(), Waiting> {
         let Waiting { op, answer, gone } = waiting;
         match op {
@@ -73,13 +73,13 @@ impl Round {
             }));
         }
         for (sender, answer) in self.answers.into_iter().zip(answers) {
-            // Whoever has gone away meanwhile has no answer to get.
+            // A caller that went away needs no answer.
             let _ = sender.send(answer);
         }
     }
 }
 
-/// What the answer to one who asked for a key says to another who asked for it at the same moment.
+/// Derives the answer for a rival from the answer to another request for the same key at the same moment.
 fn beside(op: &LockOp, answer: LockAnswer, rival: &LockRequest) -> Option<LockAnswer> {
     let LockOp::Take(asked) = op else { return None };
     let (holder, lock) = match answer {
@@ -89,8 +89,8 @@ fn beside(op: &LockOp, answer: LockAnswer, rival: &LockRequest) -> Option<LockAn
     (lock != rival.lock).then_some(LockAnswer::Held { holder, lock })
 }
 
-/// An answer for each. Where the database is not there, nobody need ask again; any other error may be the fault of one of
-/// them, or of two that met, so each asks alone.
+/// An answer for each. If the database is unavailable, nobody need retry; any other error may be the fault of one
+/// request, or of two that conflict, so each is retried alone.
 pub(super) fn settled(answers: Result<Vec<Option<LockAnswer>>, DatabaseError>, count: usize) -> Vec<Answer> {
     match answers {
         Ok(answers) => answers.into_iter().map(Ok).collect(),
@@ -127,7 +127,7 @@ mod tests {
             })
             .collect();
         receivers.pop();
-        let round = Round::of(&mut queue);
-        assert_eq!((round.on_board(), round.ops.len()), (2, 1), "the third has gone away");
+        let batch = Batch::of(&mut queue);
+        assert_eq!((batch.size(), batch.ops.len()), (2, 1), "the third has gone away");
     }
 }

@@ -1,21 +1,21 @@
-//! When each lease had its last sign of life, as far as this process has seen it: to tell how late the next one is.
+//! The last heartbeat of each lease that this process has seen, to compute the lateness of the next one.
 
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
 use crate::storage::LockHash;
 
-/// The most leases that are remembered. Of the others nobody can tell how late they are.
+/// The maximum number of remembered leases. The lateness of others is not measured.
 const MOST: usize = 20_000;
 
 #[derive(Default)]
 pub(super) struct Beats(HashMap<LockHash, SystemTime>);
 
 impl Beats {
-    /// Notes a sign of life, by the database's clock, and answers how long it is since the one before.
+    /// Records a heartbeat, by the database's clock, and returns the time since the previous one.
     pub(super) fn note(&mut self, lock: &LockHash, at: SystemTime, ttl: Duration) -> Option<Duration> {
         if self.0.len() >= MOST && !self.0.contains_key(lock) {
-            // Whoever has been silent for so long has gone.
+            // A holder that has been silent for so long has gone.
             self.0.retain(|_, last| at.duration_since(*last).is_ok_and(|silent| silent < ttl));
             if self.0.len() >= MOST {
                 return None;

@@ -18,9 +18,9 @@ pub(super) struct Instruments {
     pub batch: Histogram<u64>,
 }
 
-/// From a second to the longest that anything can be held.
+/// From a second to the longest possible hold time.
 const HELD: [f64; 12] = [1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 1_800.0, 3_600.0, 7_200.0, 14_400.0, 28_800.0, 86_400.0];
-/// How long people wait, and how late browsers are.
+/// Wait times of people, and lateness of browsers.
 const PATIENCE: [f64; 11] = [0.01, 0.1, 0.5, 1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 900.0];
 const QUESTIONS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
 

@@ -1,5 +1,5 @@
-//! Which operation counts for what. Attributes are the type of the aggregate, the operation and the outcome, and nothing of
-//! which there could be many.
+//! Which operation is counted by which instrument. The attributes are the type of the aggregate, the operation and the outcome,
+//! and nothing with high cardinality.
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -14,21 +14,21 @@ use super::instruments::Instruments;
 use crate::clock::to_micros;
 use crate::lease::HeldByType;
 use crate::storage::LockHash;
-use crate::telemetry::outcome::{EXPIRED, How, Told};
+use crate::telemetry::outcome::{EXPIRED, How, Report};
 
-/// Counts, if there is a meter to count with. Clones are the same.
+/// Records metrics, if there is a meter. Clones share the instruments.
 #[derive(Clone, Default)]
 pub(crate) struct Metrics(Option<Arc<Recording>>);
 
 struct Recording {
     instruments: Instruments,
     beats: Mutex<Beats>,
-    /// How much the database's clock is ahead of this host's, in microseconds, as last seen.
+    /// How far the database's clock is ahead of this host's, in microseconds, as last seen.
     ahead: AtomicI64,
     held: Arc<Mutex<Held>>,
 }
 
-/// What was held when it was last asked.
+/// The held leases at the last query.
 #[derive(Default)]
 struct Held {
     asked: Option<Instant>,
@@ -64,30 +64,31 @@ impl Metrics {
         Metrics(Some(Arc::new(Recording { instruments, beats, ahead, held })))
     }
 
-    /// How many questions wait to be asked.
+    /// Reports the number of queued requests.
     pub(crate) fn watch_queue(meter: &Meter, waiting: impl Fn() -> u64 + Send + Sync + 'static) {
         let queue = meter.u64_observable_gauge("tenure.lock.queue.length").with_unit("{question}");
         let queue = queue.with_description("Questions to the lock table that wait for a round trip");
         queue.with_callback(move |gauge| gauge.observe(waiting(), &[])).build();
     }
 
-    /// An operation is over.
-    pub(crate) fn ended(&self, operation: &'static str, kind: &str, told: &Told<'_>) {
+    /// An operation has ended.
+    pub(crate) fn ended(&self, operation: &'static str, kind: &str, report: &Report<'_>) {
         let Some(Recording { instruments, .. }) = self.0.as_deref() else { return };
         let by_type = [of_type(kind)];
-        let by_outcome = [of_type(kind), KeyValue::new("operation", operation), KeyValue::new("outcome", told.outcome)];
-        match (operation, told.how) {
+        let by_outcome =
+            [of_type(kind), KeyValue::new("operation", operation), KeyValue::new("outcome", report.outcome)];
+        match (operation, report.how) {
             ("try_lock", How::Done) => {
                 instruments.acquired.add(1, &by_type);
-                self.saw_the_clock(told);
+                self.saw_the_clock(report);
             }
-            ("keep_alive" | "extend_lock_expiration" | "resume", How::Done) if told.holder.is_some() => {
+            ("keep_alive" | "extend_lock_expiration" | "resume", How::Done) if report.holder.is_some() => {
                 instruments.extended.add(1, &by_outcome[..2]);
-                self.saw_the_clock(told);
+                self.saw_the_clock(report);
             }
             ("release_lock" | "release_within", How::Done) => {
                 instruments.released.add(1, &by_type);
-                self.held_for(told, &by_type);
+                self.held_for(report, &by_type);
             }
             ("take_over", How::Done) => instruments.taken_over.add(1, &by_type),
             ("break_lock", How::Done) => instruments.broken.add(1, &by_type),
@@ -96,16 +97,16 @@ impl Metrics {
             (_, How::Failed) => instruments.failed.add(1, &by_outcome),
             _ => {}
         }
-        if told.outcome == EXPIRED {
+        if report.outcome == EXPIRED {
             instruments.expired.add(1, &by_outcome[..2]);
         }
     }
 
-    /// A sign of life of a lease, or its end.
-    pub(crate) fn beat(&self, lock: impl FnOnce() -> LockHash, ttl: Duration, told: &Told<'_>) {
+    /// A heartbeat of a lease, or its end.
+    pub(crate) fn beat(&self, lock: impl FnOnce() -> LockHash, ttl: Duration, report: &Report<'_>) {
         let Some(recording) = self.0.as_deref() else { return };
         let (lock, mut beats) = (lock(), locked(&recording.beats));
-        match (told.holder, told.how) {
+        match (report.holder, report.how) {
             (Some(holder), _) => {
                 if let Some(silent) = beats.note(&lock, holder.last_active, ttl) {
                     let late = silent.saturating_sub(ttl / 3).as_secs_f64();
@@ -117,21 +118,21 @@ impl Metrics {
         }
     }
 
-    /// A lease was given back.
+    /// A lease was released.
     pub(crate) fn forget(&self, lock: impl FnOnce() -> LockHash) {
         if let Some(recording) = self.0.as_deref() {
             locked(&recording.beats).forget(&lock());
         }
     }
 
-    /// So many questions went together.
+    /// A batch of this many requests was sent.
     pub(crate) fn batch(&self, questions: usize) {
         if let Some(recording) = self.0.as_deref() {
             recording.instruments.batch.record(questions.try_into().unwrap_or(u64::MAX), &[]);
         }
     }
 
-    /// A lock was waited for, in vain or not.
+    /// A wait for a lock ended, with or without the lock.
     pub(crate) fn waited(&self, kind: &str, waited: Duration, outcome: &'static str) {
         if let Some(recording) = self.0.as_deref() {
             let attributes = [of_type(kind), KeyValue::new("outcome", outcome)];
@@ -139,7 +140,7 @@ impl Metrics {
         }
     }
 
-    /// Whether it is time to ask what is held; whoever is told so asks, and nobody else before it is time again.
+    /// Whether the query of held leases is due; only one caller per interval gets `true`.
     pub(crate) fn is_due(&self, interval: Duration) -> bool {
         let Some(recording) = self.0.as_deref() else { return false };
         let mut held = locked(&recording.held);
@@ -150,7 +151,7 @@ impl Metrics {
         due
     }
 
-    /// What is held. Of a type of which nothing is held any more that is said, too.
+    /// The held leases. A type whose last lease has gone is reported as 0.
     pub(crate) fn observed(&self, mut by_type: Vec<HeldByType>) {
         let Some(recording) = self.0.as_deref() else { return };
         let mut held = locked(&recording.held);
@@ -162,16 +163,16 @@ impl Metrics {
         held.by_type = by_type;
     }
 
-    /// What has just been kept alive was so at this moment, by the database's clock.
-    fn saw_the_clock(&self, told: &Told<'_>) {
-        if let (Some(recording), Some(holder)) = (self.0.as_deref(), told.holder) {
+    /// A lease that was just kept alive tells the database's time.
+    fn saw_the_clock(&self, report: &Report<'_>) {
+        if let (Some(recording), Some(holder)) = (self.0.as_deref(), report.holder) {
             let ahead = to_micros(holder.last_active) - to_micros(SystemTime::now());
             recording.ahead.store(ahead, Ordering::Relaxed);
         }
     }
 
-    fn held_for(&self, told: &Told<'_>, by_type: &[KeyValue]) {
-        if let (Some(recording), Some(holder)) = (self.0.as_deref(), told.holder) {
+    fn held_for(&self, report: &Report<'_>, by_type: &[KeyValue]) {
+        if let (Some(recording), Some(holder)) = (self.0.as_deref(), report.holder) {
             let now = to_micros(SystemTime::now()) + recording.ahead.load(Ordering::Relaxed);
             let held = u64::try_from(now - to_micros(holder.since)).unwrap_or(0);
             recording.instruments.hold_time.record(Duration::from_micros(held).as_secs_f64(), by_type);
@@ -184,7 +185,7 @@ fn of_type(kind: &str) -> KeyValue {
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing is done under it that could leave it half-changed.
+    // No operation under it can leave it half-changed.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

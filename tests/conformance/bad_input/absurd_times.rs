@@ -1,4 +1,4 @@
-//! Durations of nothing and of for ever.
+//! Zero and infinite durations.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ async fn done(locks: &LockManager, lease: &Lease, what: What) -> Result<Duration
     done.map(|lease| lease.holder().remaining)
 }
 
-/// For a lease alone, and for some at once, which go together.
+/// For a single lease, and for several in one batch.
 pub async fn absurd_durations_move_no_lease_beyond_its_limits(t: &TestDb) {
     let almost = Duration::MAX - Duration::from_nanos(1);
     let cases = [

@@ -1,5 +1,5 @@
-//! Texts that would forge the lines of a log, or show one name as another. They are refused before the database is asked, so it is the
-//! same on all of them; the one that refuses a NUL by itself does it with an error of its own.
+//! Texts that could forge lines of a log, or show one name as another. They are refused before any database access, so the
+//! result is the same on all databases; a database that refuses a NUL would do it with an error of its own.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tenure::{
 use crate::conformance::order::Note;
 use crate::conformance::support::{TTL, TestDb, key, kim, lee, random, version};
 
-/// With a NUL, with line ends of four kinds, an escape sequence in 7 and in 8 bits, and one that turns the direction of writing.
+/// With a NUL, four kinds of line ends, an escape sequence in 7 and in 8 bits, and a direction override.
 const BAD: [&str; 8] = ["a\0b", "a\nb", "a\rb", "a\tb", "\u{1b}[31mb", "a\u{9b}b", "a\u{2028}b", "a\u{202e}b"];
 
 fn pin(note: &mut Note) -> Result<(), Infallible> {
@@ -57,7 +57,7 @@ pub async fn control_characters_are_in_no_key_owner_or_reason(t: &TestDb) {
         assert!(matches!(answered, Err(AnswerError::MessageNotPlain)), "{bad:?}: {answered:?}");
     }
     assert_eq!(locks.check_lock(held.id()).await.unwrap().holder().owner, kim());
-    // The space around a reason is no part of it.
+    // The space around a reason is trimmed.
     locks.break_lock(&held.holder().key, held.holder().generation, &lee(), "  stuck\r\n").await.unwrap();
 }
 
@@ -122,7 +122,7 @@ async fn changes_nothing(
     let all = t.notes.update_all(&mut tx).set("pinned", true).when(Condition::equal("id", id.clone()));
     refused(all.run().await.map(drop));
     refused(tx.commit().await);
-    // The version that is raised with the commit.
+    // The version that is raised at the commit.
     let mut tx = t.db.begin().await.unwrap();
     t.notes.find(&mut tx, id, LockMode::OptimisticForceIncrement).await.unwrap().unwrap();
     author(&mut tx);
@@ -138,7 +138,7 @@ pub async fn a_save_that_has_to_do_with_a_lock_needs_a_key(t: &TestDb) {
     }
 }
 
-/// The lease is alive, has run out, was broken, was released: to somebody else it is all the same.
+/// The lease is live, expired, broken or released: another owner gets the same response.
 pub async fn a_lock_id_of_somebody_else_tells_nothing(t: &TestDb) {
     let stranger = t.locks.acting_for(&Owner::new("han", "Han"));
     for end in ["alive", "expired", "taken", "broken", "released"] {
@@ -163,7 +163,7 @@ pub async fn a_lock_id_of_somebody_else_tells_nothing(t: &TestDb) {
         let han = Owner::new("han", "Han");
         let used = match t.locks.try_lock_as(&key, &han, lease.id().clone()).await {
             Err(LockError::LockIdUsed(no_lock)) => Err(*no_lock),
-            // Who holds the key is told to everybody.
+            // The holder of the key is visible to everybody.
             Err(LockError::AlreadyLocked(_)) => continue_as_not_yours(),
             other => panic!("{end}: {other:?}"),
         };

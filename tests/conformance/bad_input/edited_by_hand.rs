@@ -1,5 +1,5 @@
-//! A lock table that somebody has edited. What cannot be is an error that says so, or ends by itself or by a break; whoever
-//! is in the same batch does not notice.
+//! A lock table that was edited by hand. An invalid row is an error that says so, or expires or can be broken; other requests
+//! of the same batch are not affected.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ async fn edit(t: &TestDb, key: &LockKey, set: &str) -> Result<u64, sqlx::Error> 
     t.by_hand(format!("update tenure_lock set {set} where kind = '{}' and id = '{}'", key.kind(), key.id())).await
 }
 
-/// Everything that can be asked about a lease. Whatever comes back: nothing panics.
+/// Every operation on a lease. Whatever the result: nothing panics.
 async fn everything(locks: &LockManager, lease: &tenure::Lease) {
     let (id, key) = (lease.id(), &lease.holder().key);
     let _ = locks.check_lock(id).await;
@@ -34,7 +34,7 @@ async fn everything(locks: &LockManager, lease: &tenure::Lease) {
     let _ = locks.holders(key).await;
 }
 
-/// Beside the bad one, at the same moment: heartbeats, and keys that are taken. What whoever asked for the bad key got.
+/// Heartbeats and acquisitions concurrent with the bad row. Returns the result of the request for the bad key.
 async fn neighbours_go_on(t: &TestDb, bad: &tenure::Lease, edit: &str) -> Result<tenure::Lease, LockError> {
     const BESIDE: usize = 12;
     let mut good = Vec::new();
@@ -76,7 +76,7 @@ async fn neighbours_go_on(t: &TestDb, bad: &tenure::Lease, edit: &str) -> Result
 }
 
 pub async fn a_row_that_somebody_edited_frees_itself_or_can_be_broken_and_disturbs_nobody(t: &TestDb) {
-    // Of another length, where the column takes it; and random, because the database is shared.
+    // Of another length, if the column accepts it; and random, because the database is shared.
     let short = random();
     let hash = match t.db.capabilities().database.starts_with("PostgreSQL") {
         true => format!("'\\x{short}'"),
@@ -106,7 +106,7 @@ pub async fn a_row_that_somebody_edited_frees_itself_or_can_be_broken_and_distur
         let _ = neighbours_go_on(t, &lease, set).await;
         let _ = edit(t, &lease.holder().key, set).await;
         everything(&t.locks, &lease).await;
-        // Whoever comes next gets it, at the latest when it is broken, and with a number that is not lower.
+        // The next request gets it, at the latest after a break, and with a generation that is not lower.
         t.clock.advance(Duration::from_secs(24 * 3600));
         let before = t.locks.holders(&lease.holder().key).await.unwrap();
         if let Some(stuck) = before.first() {
@@ -123,7 +123,7 @@ pub async fn a_row_that_somebody_edited_frees_itself_or_can_be_broken_and_distur
     }
 }
 
-/// There is no number after the last: the key changes hands no more, and says so.
+/// There is no generation after the last: the holder cannot change any more, and the error says so.
 pub async fn a_generation_at_its_end_is_an_error_and_not_the_first_again(t: &TestDb) {
     let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
     edit(t, &lease.holder().key, &format!("generation = {LATEST}")).await.unwrap();

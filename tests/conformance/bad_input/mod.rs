@@ -1,5 +1,5 @@
-//! What nobody should ask for, and somebody will: refused by name, or done with care; never a panic, and never at the cost
-//! of whoever asks at the same moment.
+//! Invalid requests: refused by name, or handled with care; never a panic, and never at the cost
+//! of concurrent requests.
 
 pub mod absurd_times;
 pub mod control_characters;

@@ -1,4 +1,4 @@
-//! Keys and owners that some databases take for the same: by case, accents, trailing spaces, or what was cut off.
+//! Keys and owners that some databases treat as equal: by case, accents, trailing spaces, or truncation.
 
 use std::time::Duration;
 
@@ -83,7 +83,7 @@ pub async fn keys_that_look_alike_are_different_locks(t: &TestDb) {
     for kind in &kinds {
         assert_eq!(t.locks.list().of_type(kind).limit(1_000).run().await.unwrap().items.len(), lookalikes().len());
     }
-    // What is done to one is done to no other.
+    // An operation on one affects no other.
     let (ended, kept) = taken.split_at(taken.len() / 2);
     t.clock.advance(MINUTE);
     for (_, lease) in ended {
@@ -133,7 +133,7 @@ pub async fn people_whose_ids_look_alike_are_different_people(t: &TestDb) {
         assert!(matches!(taken, Err(TakeOverError::NotPermitted(_))), "{taken:?}");
     }
     assert_eq!(t.locks.acting_for(&kim).check_lock(lease.id()).await.unwrap().holder().remaining, TTL - MINUTE);
-    // A key that is kept for one of them is kept from the others.
+    // A key that is reserved for one of them is refused to the others.
     let (big, small) = (Owner::new(format!("{run}LEE"), "Lee"), Owner::new(format!("{run}lee"), "Lee"));
     t.locks.request(&lease.holder().key, 1, &small, "please").await.unwrap();
     assert!(t.locks.hand_over(lease.id(), &big.id).await.is_err());

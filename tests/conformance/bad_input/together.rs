@@ -1,4 +1,4 @@
-//! Many at once, with some among them that are bad.
+//! Batches with some invalid requests.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::conformance::support::{MINUTE, TTL, TestDb, key, kim, lee, random};
 
 pub async fn of_a_thousand_heartbeats_the_bad_ones_are_told_why_and_the_others_go_on(t: &TestDb) {
     const LEASES: usize = 1_000;
-    // Somebody of their own: there is a limit to what one owner may hold.
+    // Separate owners, because of the limit per owner.
     let (run, mut taking, owner) = (random(), JoinSet::new(), Owner::new(random(), "Kim Minji"));
     for at in 0..LEASES {
         let (locks, key) = (t.locks.clone(), LockKey::new("Order", format!("{run}-{at}")));
@@ -58,7 +58,7 @@ pub async fn one_lock_id_twice_in_a_heartbeat_is_answered_twice(t: &TestDb) {
     assert!(t.locks.keep_alive(&[]).await.unwrap().is_empty());
 }
 
-/// A key that cannot be taken, an owner who cannot be, and a lock id that holds another key, among good ones.
+/// An invalid key, an invalid owner, and a lock id that holds another key, among valid requests.
 pub async fn one_bad_question_does_not_fail_those_that_are_asked_with_it(t: &TestDb) {
     let (run, taken) = (random(), t.locks.try_lock(&key(), &kim()).await.unwrap());
     let mut asking = JoinSet::new();
@@ -101,7 +101,7 @@ pub async fn whoever_goes_away_does_not_disturb_those_who_share_the_round_trip(t
                 Err(gone) => assert!(gone.is_cancelled() && at % 3 == 0, "{at}: {gone}"),
             }
         }
-        // And the way is free for whoever comes next.
+        // And the key is free for the next request.
         t.locks.try_lock(&key(), &lee()).await.unwrap();
     }
 }

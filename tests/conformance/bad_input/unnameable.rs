@@ -1,4 +1,4 @@
-//! What cannot be a key or an owner.
+//! Invalid keys and owners.
 
 use tenure::{
     Error, LockId, LockKey, LockMode, Owner,
@@ -40,7 +40,7 @@ pub async fn what_cannot_be_a_key_is_refused_by_name_and_held_by_nobody(t: &Test
     let held = locks.try_lock(&crate::conformance::support::key(), &kim()).await.unwrap();
     let taken = locks.take_over(&held.holder().key, i64::MAX, &kim(), held.id().clone(), "mine").await;
     assert!(matches!(&taken, Err(TakeOverError::HolderChanged { held_now }) if held_now.len() == 1), "{taken:?}");
-    // The longest there are.
+    // The longest valid ones.
     let longest = LockKey::new(random() + &"k".repeat(239), "가".repeat(341));
     assert_eq!(locks.try_lock(&longest, &kim()).await.unwrap().holder().key, longest);
 }

@@ -1,4 +1,4 @@
-//! Clocks: whose they are, how fine, in which time zone, and what happens when they step.
+//! Clocks: whose clock counts, its precision, time zones, and clock steps.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -9,7 +9,7 @@ use crate::conformance::support::{MINUTE, TTL, TestDb, key, kim, lee};
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// Row 15: clocks of programs differ, and one takes the lease of another before it has ended, or waits for a dead one.
-/// Here a program's clock may be months away from the database's: only the database's counts.
+/// Here a program's clock may be months off: only the database's clock counts.
 pub async fn a_program_whose_clock_is_wrong_neither_steals_nor_holds_on(t: &TestDb) {
     for ahead in [true, false] {
         let real = SystemTime::now();
@@ -30,11 +30,11 @@ pub async fn a_program_whose_clock_is_wrong_neither_steals_nor_holds_on(t: &Test
     }
 }
 
-/// Row 16: the expiry was computed, then came a pause, then it was written: the lock is born (nearly) expired. By the
-/// database's own clock, because a clock that stands still would hide it.
+/// Row 16: the expiry was computed, then came a pause, then it was written: the lock is created (nearly) expired. By the
+/// database's own clock, because a manual clock would hide it.
 pub async fn a_lease_that_had_to_be_waited_for_lasts_its_full_time(t: &TestDb) {
     let key = key();
-    // Alive for whoever goes by this clock, long expired for everybody else.
+    // Live by this clock, long expired by any other.
     t.clock.set(SystemTime::now() - TTL - MINUTE);
     let old = t.locks.try_lock(&key, &kim()).await.unwrap();
     let mut tx = t.db.begin().await.unwrap();
@@ -48,7 +48,7 @@ pub async fn a_lease_that_had_to_be_waited_for_lasts_its_full_time(t: &TestDb) {
     let released = SystemTime::now();
     tx.commit().await.unwrap();
     let lease = waiting.await.unwrap().unwrap();
-    // The database runs on this host. Both to the millisecond, so one of them may be cut off.
+    // The database runs on this host. Both have millisecond precision, so one of them may be cut off.
     let millisecond = Duration::from_millis(1);
     assert!(
         lease.holder().since + millisecond >= released,
@@ -59,7 +59,7 @@ pub async fn a_lease_that_had_to_be_waited_for_lasts_its_full_time(t: &TestDb) {
     assert!(locks.check_lock(lease.id()).await.unwrap().holder().remaining > TTL - pause / 2);
 }
 
-/// Row 17: times in whole seconds, cut off by one server and rounded by another.
+/// Row 17: times in whole seconds, which one server truncates and another rounds.
 pub async fn a_lease_ends_at_one_millisecond_for_its_holder_and_for_the_next(t: &TestDb) {
     for fraction in [1, 499, 500, 999] {
         let whole = t.clock.now().duration_since(UNIX_EPOCH).unwrap().as_secs() + 1;
@@ -76,7 +76,7 @@ pub async fn a_lease_ends_at_one_millisecond_for_its_holder_and_for_the_next(t: 
         assert!(t.locks.check_lock(lease.id()).await.is_err());
         assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().holder().since, lease.holder().since + TTL);
     }
-    // The database's own clock is as fine: of some moments in a row not all are at a whole second.
+    // The database's own clock has the same precision: of several consecutive times not all are whole seconds.
     let locks = LockManager::new(&t.another_process_by_the_real_clock_in("+00:00").await);
     let mut fractions = 0;
     for _ in 0..5 {
@@ -104,7 +104,7 @@ pub async fn programs_in_different_time_zones_agree_when_a_lease_ends(t: &TestDb
     }
 }
 
-/// Row 18 as well: the hour that comes twice in autumn, and the one that is left out in spring.
+/// Row 18 as well: the hour that repeats in autumn, and the one that is skipped in spring.
 pub async fn a_lease_lasts_as_long_across_the_change_of_summer_time(t: &TestDb) {
     // In Berlin and in New York, 2026, spring and autumn: seconds since 1970.
     for change in [1_774_746_000, 1_792_890_000, 1_772_953_200, 1_793_512_800] {
@@ -123,24 +123,24 @@ pub async fn a_lease_lasts_as_long_across_the_change_of_summer_time(t: &TestDb) 
 }
 
 /// The clock of the database's host is corrected by a day. Two people may then believe that they hold a lock; only one of
-/// them is accepted. A step back makes leases last longer, by as much as it was, and no longer.
+/// them is accepted. A step back extends leases by exactly that step.
 pub async fn a_clock_that_steps_makes_nobody_hold_twice_and_no_lock_stuck(t: &TestDb) {
     let no = t.order().await;
     let order_key = tenure::LockKey::of::<crate::conformance::order::Order>(&no);
     let first = t.locks.try_lock(&order_key, &kim()).await.unwrap();
     t.clock.advance(DAY);
-    // Forward: everything has expired. Whoever held it is told, and does not save.
+    // Forward: everything has expired. The former holder learns it, and cannot save.
     let second = t.locks.try_lock(&order_key, &lee()).await.unwrap();
     assert_eq!(second.holder().generation, 2);
     let late = t.orders.update(&no).by(&kim()).holding(first.id()).run(|order| order.send_to("late")).await;
     assert!(late.is_err(), "{late:?}");
-    // Back again: the first one's lease would be alive by its expiry. It is not.
+    // Back again: by its expiry the first lease would be live. It is not.
     t.clock.set(t.clock.now() - DAY);
     assert!(t.locks.check_lock(first.id()).await.is_err());
     assert!(t.locks.keep_alive(&[first.id().clone()]).await.unwrap()[0].is_err());
     let late = t.orders.update(&no).by(&kim()).holding(first.id()).run(|order| order.send_to("late")).await;
     assert!(late.is_err(), "{late:?}");
-    // The second one's lasts a day longer than its time to live, and heartbeats do not make it more.
+    // The second lease lasts a day longer than its time to live, and heartbeats do not extend it further.
     let kept = t.locks.keep_alive(&[second.id().clone()]).await.unwrap().remove(0).unwrap();
     assert_eq!((kept.holder().generation, kept.holder().remaining), (2, DAY + TTL));
     t.clock.advance(DAY + TTL - Duration::from_millis(1));

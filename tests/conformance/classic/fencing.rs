@@ -1,4 +1,4 @@
-//! The number that refuses a late holder, lost answers, and what is left behind.
+//! The fencing number, lost responses, and leftover rows.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use tenure::{LockId, LockKey, Owner, error::LockError, lease::Holder};
 use crate::conformance::support::{TTL, TestDb, key, kim, lee, random};
 use crate::conformance::transactions::cancelled_after;
 
-/// Row 19: the lock was granted, the answer was lost, and whoever asks again is locked out by themselves.
+/// Row 19: the lock was granted, the response was lost, and a repeated request is locked out by itself.
 pub async fn whoever_lost_the_answer_asks_again_and_has_the_lock(t: &TestDb) {
     let mut cut_off = 0;
     for attempt in 0..24 {
         let (key, id) = (key(), LockId::random());
         let lost = cancelled_after(attempt % 12, t.locks.try_lock_as(&key, &kim(), id.clone())).await;
         cut_off += i32::from(lost.is_none());
-        // Also when the first request is still under way.
+        // Also while the first request is in flight.
         let lease = t.locks.try_lock_as(&key, &kim(), id.clone()).await.unwrap();
-        // The first one, or the next: what nobody was told of may have been given back by then.
+        // The first lease, or the next one: an unreceived lease may have been released by then.
         assert!(lease.id() == &id && lease.holder().generation <= 2, "{lease:?}");
         assert!(
             matches!(t.locks.try_lock(&key, &lee()).await, Err(LockError::AlreadyLocked(holder)) if holder.owner == kim())
@@ -27,7 +27,7 @@ pub async fn whoever_lost_the_answer_asks_again_and_has_the_lock(t: &TestDb) {
     assert!(cut_off > 0, "no request was cut off");
 }
 
-/// Row 21: without a number that rises with every holder nothing downstream can refuse a late one.
+/// Row 21: without a number that rises with every holder, a downstream system cannot refuse a late one.
 pub async fn the_fencing_number_rises_by_one_however_the_lease_before_ended(t: &TestDb) {
     let key = key();
     let locks = t.locks.clone().with_take_over_permission("Order", |_: &Owner, _: &Holder| true);
@@ -53,7 +53,7 @@ pub async fn the_fencing_number_rises_by_one_however_the_lease_before_ended(t: &
     assert_eq!([&all_released, &parted, &last].map(|lease| lease.holder().generation), [7, 8, 9]);
 }
 
-/// Row 24: rows of leases that ended stay, and every change of hands deletes one and makes another.
+/// Row 24: rows of ended leases remain, and every change of the holder deletes one and inserts another.
 pub async fn a_key_keeps_one_row_however_often_it_changes_hands(t: &TestDb) {
     let (kind, note) = (random(), LockKey::new("Note", random()));
     let key = LockKey::new(&kind, "1");
@@ -71,7 +71,7 @@ pub async fn a_key_keeps_one_row_however_often_it_changes_hands(t: &TestDb) {
         format!("update tenure_lock set ttl = ttl where kind = '{}' and id = '{}'", key.kind(), key.id())
     };
     assert_eq!(t.by_hand(rows(&key)).await.unwrap(), 1);
-    // Of the advisory leases that ended a few are kept until they are swept, however many there were.
+    // A few ended advisory leases are kept until they are swept, however many there were.
     t.locks.try_lock(&note, &lee()).await.unwrap();
     let kept = t.by_hand(rows(&note)).await.unwrap();
     assert!(kept <= 3, "{kept} rows after 7 leases");

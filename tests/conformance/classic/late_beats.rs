@@ -1,4 +1,4 @@
-//! Heartbeats that come late, or two at a time.
+//! Late and concurrent heartbeats.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use tokio::sync::Barrier;
 
 use crate::conformance::support::{MINUTE, TTL, TestDb, key, kim, lee};
 
-/// Row 3: an extension that has read the old lease writes, by the key, into the new one, and shortens it.
+/// Row 3: an extension that read the old lease writes, by the key, into the new one, and shortens it.
 pub async fn a_late_heartbeat_of_an_expired_lease_does_not_touch_the_next_holder(t: &TestDb) {
     let elsewhere = LockManager::new(&t.another_process().await);
     for _ in 0..8 {
@@ -40,7 +40,7 @@ pub async fn a_late_heartbeat_of_an_expired_lease_does_not_touch_the_next_holder
     }
 }
 
-/// Row 4: the heartbeat was on its way when the lease was released, and somebody else has the key when it arrives.
+/// Row 4: the heartbeat was in flight when the lease was released, and arrives when somebody else holds the key.
 pub async fn a_late_heartbeat_of_a_released_lease_does_not_touch_the_next_holder(t: &TestDb) {
     for _ in 0..10 {
         let (key, barrier) = (key(), Arc::new(Barrier::new(3)));
@@ -88,7 +88,7 @@ pub async fn of_two_extensions_at_once_none_is_lost(t: &TestDb) {
             })
         };
         let (one, two) = (extend(&t.locks), extend(&elsewhere));
-        // The first may be told already what the second has made of it.
+        // The first result may already include the effect of the second.
         for told in [one.await.unwrap(), two.await.unwrap()] {
             assert!([3 * MINUTE, 4 * MINUTE].contains(&told), "{told:?}");
         }

@@ -1,4 +1,4 @@
-//! Checks that come late, or inside a transaction that has looked before.
+//! Late checks, and checks inside a transaction that has read before.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::sync::Barrier;
 use crate::conformance::order::Order;
 use crate::conformance::support::{MINUTE, TTL, TestDb, key, kim, lee, random, version};
 
-/// Row 2: a check that finds its own lease expired cleans up, by the key, what is somebody else's by then.
+/// Row 2: a check that finds its own lease expired deletes, by the key, the lease of the next holder.
 pub async fn a_late_check_does_not_end_the_lease_of_the_next_holder(t: &TestDb) {
     for _ in 0..10 {
         let (key, barrier) = (key(), Arc::new(Barrier::new(2)));
@@ -36,8 +36,8 @@ pub async fn a_late_check_does_not_end_the_lease_of_the_next_holder(t: &TestDb) 
     }
 }
 
-/// Row 8: whatever comes after the end takes the lease away although nobody else has it; or revives it without a look at
-/// what was saved meanwhile.
+/// Row 8: any late operation removes the lease although nobody else has it; or revives it without checking for
+/// saves in between.
 pub async fn a_lease_that_ran_out_stays_to_be_resumed_whatever_came_late(t: &TestDb) {
     let no = t.order().await;
     let lease = t.locks.try_lock(&LockKey::of::<Order>(&no), &kim()).await.unwrap();
@@ -54,8 +54,8 @@ pub async fn a_lease_that_ran_out_stays_to_be_resumed_whatever_came_late(t: &Tes
     assert_eq!((resumed.holder().generation, resumed.holder().remaining), (1, TTL));
 }
 
-/// Row 10: a transaction that looked at anything before a heartbeat sees the old expiry in its snapshot, and takes its own
-/// live lease for expired.
+/// Row 10: a transaction that read anything before a heartbeat sees the old expiry in its snapshot, and treats its own
+/// live lease as expired.
 pub async fn a_heartbeat_during_a_transaction_counts_for_its_check(t: &TestDb) {
     let no = t.order().await;
     let lease = t.locks.try_lock(&LockKey::of::<Order>(&no), &kim()).await.unwrap();
@@ -65,7 +65,7 @@ pub async fn a_heartbeat_during_a_transaction_counts_for_its_check(t: &TestDb) {
     t.clock.advance(TTL - Duration::from_secs(1));
     let mut beat = tokio::spawn(async move { locks.keep_alive(&[id]).await.unwrap().remove(0) });
     if t.has_one_writer() {
-        // There is no other moment for it than before or after: it waits.
+        // It can only happen before or after: it waits.
         let early = tokio::time::timeout(Duration::from_millis(150), &mut beat).await;
         assert!(early.is_err(), "{early:?}");
     } else {
@@ -82,7 +82,7 @@ pub async fn a_heartbeat_during_a_transaction_counts_for_its_check(t: &TestDb) {
     assert!(t.locks.check_lock(lease.id()).await.is_ok());
 }
 
-/// Row 11, its mirror image: the snapshot still shows a lease that somebody has ended, and the save goes on without it.
+/// Row 11, the reverse: the snapshot still shows an ended lease, and the save proceeds without it.
 pub async fn a_break_during_a_transaction_is_seen_by_its_check(t: &TestDb) {
     let no = t.order().await;
     let key = LockKey::of::<Order>(&no);

@@ -1,5 +1,5 @@
-//! What goes wrong with the classic lock table (select, delete what has expired, insert, each statement for itself, times
-//! from the application), row by row, and does not here. `docs/guarantees.md` says which case keeps which row away.
+//! The flaws of the classic lock table (select, delete expired rows, insert, each statement by itself, times
+//! from the application), row by row, which tenure does not have. `docs/guarantees.md` lists the case for each row.
 
 pub mod clocks;
 pub mod fencing;

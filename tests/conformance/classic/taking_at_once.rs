@@ -1,4 +1,4 @@
-//! Taking keys that others take at the same moment.
+//! Concurrent acquisitions of the same keys.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use crate::conformance::support::{TTL, TestDb, key, kim, lee, random};
 
-/// Row 1: whoever saw the old lease expire deletes, by the key, the new one that somebody has taken meanwhile.
+/// Row 1: a client that saw the old lease expire deletes, by the key, the new lease of somebody else.
 pub async fn of_many_who_find_a_lease_expired_one_gets_the_key_and_keeps_it(t: &TestDb) {
     const CALLERS: usize = 12;
     let elsewhere = LockManager::new(&t.another_process().await);
@@ -35,7 +35,7 @@ pub async fn of_many_who_find_a_lease_expired_one_gets_the_key_and_keeps_it(t: &
             }
         }
         assert_eq!((won.len(), lost), (1, CALLERS - 1));
-        // Nobody who came too late has taken it from the winner.
+        // No loser has taken it from the winner.
         let kept = t.locks.check_lock(won[0].id()).await.unwrap();
         assert_eq!(
             (kept.holder().generation, kept.holder().remaining, &kept.holder().owner),
@@ -45,7 +45,7 @@ pub async fn of_many_who_find_a_lease_expired_one_gets_the_key_and_keeps_it(t: &
     }
 }
 
-/// Row 1 as well, one step after the other: both saw that it had expired, and both had to wait before they could take it.
+/// Row 1 as well, step by step: both saw that it had expired, and both had to wait before they could acquire it.
 pub async fn of_two_who_waited_for_an_expired_lease_one_gets_the_key(t: &TestDb) {
     let key = key();
     let old = t.locks.try_lock(&key, &kim()).await.unwrap();
@@ -71,8 +71,8 @@ pub async fn of_two_who_waited_for_an_expired_lease_one_gets_the_key(t: &TestDb)
     }
 }
 
-/// Rows 12 and 25: locks on gaps between keys, and SERIALIZABLE, make people wait for, or fail, whom they have nothing to
-/// do with.
+/// Rows 12 and 25: gap locks and SERIALIZABLE make unrelated clients wait for, or fail, each
+/// other.
 pub async fn people_who_lock_neighbouring_keys_never_fail_or_wait_for_each_other(t: &TestDb) {
     const PEOPLE: usize = 8;
     let elsewhere = LockManager::new(&t.another_process().await);
@@ -84,7 +84,7 @@ pub async fn people_who_lock_neighbouring_keys_never_fail_or_wait_for_each_other
         people.spawn(async move {
             for round in 0..6 {
                 meet.wait().await;
-                // Next to each other, where nothing is yet.
+                // Adjacent keys without rows yet.
                 let key = LockKey::new("Order", format!("{run}-{round}-{person}"));
                 for generation in 1..=2 {
                     let lease = locks.try_lock(&key, &kim()).await.unwrap();

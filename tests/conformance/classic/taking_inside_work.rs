@@ -1,4 +1,4 @@
-//! Locks that are asked for while a transaction is under way.
+//! Locks that are requested while a transaction is open.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use crate::conformance::order::Order;
 use crate::conformance::support::{MINUTE, TTL, TestDb, key, kim, lee, version};
 
-/// Row 13: the row of a lock that was taken inside a longer transaction makes a try wait as long as that lasts.
+/// Row 13: the row of a lock that was taken inside a longer transaction delays a try for that time.
 pub async fn a_try_while_somebody_saves_and_releases_is_answered_at_once(t: &TestDb) {
     let key = key();
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
@@ -26,7 +26,7 @@ pub async fn a_try_while_somebody_saves_and_releases_is_answered_at_once(t: &Tes
         assert!(matches!(&refused, Err(LockError::AlreadyLocked(holder)) if holder.owner == kim()), "{refused:?}");
         assert_eq!(locks.check_lock(lease.id()).await.unwrap().holder().remaining, TTL);
     }
-    // Generous, because the machine may be busy; whoever waits for the transaction waits for ever.
+    // Generous, because the machine may be busy; a wait for the transaction would never end.
     assert!(asked.elapsed() < Duration::from_secs(2), "{:?}", asked.elapsed());
     tx.rollback().await.unwrap();
     assert!(t.locks.check_lock(lease.id()).await.is_ok());
@@ -59,7 +59,7 @@ async fn everything(locks: &LockManager) {
     let (one, two) = (locks.try_lock(&key(), &person).await.unwrap(), locks.try_lock(&key(), &person).await.unwrap());
     locks.check_lock(one.id()).await.unwrap();
     locks.keep_alive(&[one.id().clone()]).await.unwrap().remove(0).unwrap();
-    // One that has ended calls for an explanation, which takes more than the others.
+    // An ended one needs a reason, which takes longer than the others.
     let kept = locks.keep_alive(&[one.id().clone(), LockId::random(), two.id().clone()]).await.unwrap();
     assert_eq!(kept.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false, true]);
     assert!(matches!(locks.try_lock(&one.holder().key, &lee()).await, Err(LockError::AlreadyLocked(_))));
@@ -82,8 +82,8 @@ async fn busy(t: &TestDb, process: &Database, connections: u32) -> Vec<tenure::T
     all
 }
 
-/// Row 27: whoever holds a connection and asks for a lock needs a second one; a pool of as many as there are requests then
-/// stands still for ever. And leases run out because everything else is busy.
+/// Row 27: a client that holds a connection and requests a lock needs a second one; a pool of as many connections as requests
+/// then deadlocks. And leases expire because all connections are busy.
 pub async fn requests_that_hold_every_connection_still_get_and_keep_their_locks(t: &TestDb) {
     const REQUESTS: u32 = 2;
     if t.has_one_writer() {
@@ -98,14 +98,14 @@ pub async fn requests_that_hold_every_connection_still_get_and_keep_their_locks(
         requests.spawn(async move { everything(&locks).await });
     }
     requests.join_all().await;
-    // Each round is bounded: far from the patience with which a connection is waited for.
+    // Each iteration is bounded: far below the wait for a connection.
     assert!(asked.elapsed() < Duration::from_secs(4), "{:?}", asked.elapsed());
     for tx in held {
         tx.commit().await.unwrap();
     }
 }
 
-/// What SQLite promises instead: who only looks does not wait, and a heartbeat waits for its turn, within its budget.
+/// SQLite's guarantee instead: reads do not wait, and a heartbeat waits for its turn, within its budget.
 async fn one_writer_is_waited_for_and_nobody_is_refused(t: &TestDb) {
     let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
     let held = busy(t, &t.db, 1).await;

@@ -1,29 +1,29 @@
-//! The answer to a heartbeat.
+//! The response to a heartbeat.
 
 use serde::Serialize;
 use tenure::Owner;
 
 use crate::verdict::Verdict;
 
-/// Where a form stands, for its page's script. The page has the words; the script only shows them.
+/// The state of a form, for its page's script. The server provides the words; the script only displays them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Told {
-    /// `held`, `free`, `moved`: it can be typed on. `refused`, `lost`, `saved`: to be read and copied.
+    /// `held`, `free`, `moved`: it is editable. `refused`, `lost`, `saved`: it is read-only, for reading and copying.
     pub mode: &'static str,
     /// The state of the page, in the application's own list of states; empty for none.
     pub state: String,
-    /// In words. Empty where there is nothing to say.
+    /// The message. Empty if there is none.
     pub said: String,
-    /// What can be done next: the names of the buttons that are shown.
+    /// The possible next actions: the names of the visible buttons.
     pub actions: Vec<&'static str>,
-    /// How long the form's own lease lasts from now, in milliseconds, if it has one. A duration, because the clocks of browsers are
+    /// The time until the form's own lease expires, in milliseconds, if it has one. A duration, because browsers' clocks are
     /// wrong.
     pub expires_in_ms: Option<u64>,
     /// The generation of the person's own lease elsewhere, for `instead_of`.
     pub generation: Option<i64>,
-    /// Who is signed in.
+    /// The signed-in person.
     pub person: String,
-    /// Where to go, once there is nothing left to do here.
+    /// The address to go to when the form is finished.
     pub next: Option<String>,
 }
 
@@ -50,22 +50,22 @@ impl Told {
         }
     }
 
-    /// In these words.
+    /// Sets the message.
     pub fn said(self, said: impl Into<String>) -> Self {
         Told { said: said.into(), ..self }
     }
 
-    /// In that state of the application's list.
+    /// Sets the state from the application's list.
     pub fn state(self, state: impl Into<String>) -> Self {
         Told { state: state.into(), ..self }
     }
 
-    /// With these buttons.
+    /// Sets the visible buttons.
     pub fn actions(self, actions: impl IntoIterator<Item = &'static str>) -> Self {
         Told { actions: actions.into_iter().collect(), ..self }
     }
 
-    /// There is nothing left to do here; go on there.
+    /// The form is finished; sets the address to go to.
     pub fn next(self, next: impl Into<String>) -> Self {
         Told { next: Some(next.into()), ..self }
     }

@@ -1,5 +1,5 @@
-//! What the library's errors are called over HTTP. Their [codes](ErrorCode) are the whole of it: a new one does not compile here
-//! before it has a title and says what can be done next.
+//! The library's errors as problems, by their [codes](ErrorCode). The match is exhaustive: a new code does not compile here
+//! before it has a title and its next actions.
 
 use std::convert::Infallible;
 
@@ -15,7 +15,7 @@ use tenure::{
 
 use super::{HeldNow, Person, Problem, status};
 
-/// What a person reads first, and what they can do next, in the order of the buttons.
+/// The title, and the possible next actions, in the order of the buttons.
 fn words(code: ErrorCode) -> (&'static str, &'static [&'static str]) {
     match code {
         ErrorCode::NotFound => ("It is not there", &[]),
@@ -73,7 +73,7 @@ fn words(code: ErrorCode) -> (&'static str, &'static [&'static str]) {
     }
 }
 
-/// What is said of the database instead of its own words: they may name tables and files, and are for the log of who runs the server.
+/// Replaces the database's own message: that may name tables and files, and belongs in the server's log.
 fn instead(code: ErrorCode) -> Option<&'static str> {
     match code {
         ErrorCode::Unavailable | ErrorCode::Unreachable | ErrorCode::ReadOnly | ErrorCode::Closed => {
@@ -82,7 +82,7 @@ fn instead(code: ErrorCode) -> Option<&'static str> {
         ErrorCode::FileLost => Some("Nothing was changed, and nothing can be until the server was looked after."),
         ErrorCode::NoAnswer => Some("The database's answer was lost on the way. The same request may be sent again."),
         ErrorCode::ChildGone => Some("Nothing was changed. Load it again."),
-        // What came before the statement that ended it may be stored.
+        // Statements before the one that ended the transaction may be stored.
         ErrorCode::TransactionEnded => Some("The reason is in the server's log. Load it again to see how it is now."),
         ErrorCode::OutcomeUnknown => {
             Some("The database's answer was lost on the way. Load it again to see whether it was saved.")
@@ -101,8 +101,8 @@ fn problem(code: ErrorCode, error: &impl ToString) -> Problem {
 }
 
 impl Problem {
-    /// As the answer to a request whose version came in `If-Match`: what is a 409 where the version came in a form or a
-    /// body, is a precondition that failed, 412, where it came in a header.
+    /// For a request whose version came in `If-Match`: a conflict that is a 409 for a version in a form or a
+    /// body is a failed precondition, 412, for a version in a header.
     #[must_use]
     pub fn of_if_match(error: impl Into<Problem>) -> Problem {
         let mut problem = error.into();
@@ -206,7 +206,7 @@ macro_rules! by_code {
 
 by_code!(BreakError, ListError, RequestError, LeaseSetError, SweepError);
 
-/// A domain's own refusal becomes a problem as the application says: it implements `From` for it.
+/// The application converts a domain's own refusal to a problem: it implements `From` for it.
 impl<E: Into<Problem>> From<UpdateError<E>> for Problem {
     fn from(error: UpdateError<E>) -> Self {
         match error {
@@ -216,7 +216,7 @@ impl<E: Into<Problem>> From<UpdateError<E>> for Problem {
     }
 }
 
-/// For commands that refuse nothing.
+/// For commands that cannot refuse.
 impl From<Infallible> for Problem {
     fn from(never: Infallible) -> Self {
         match never {}

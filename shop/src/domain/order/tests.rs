@@ -1,4 +1,4 @@
-//! What an order lets happen, and what it refuses.
+//! The commands of an order: accepted and refused.
 
 use jiff::Timestamp;
 use tenure::Aggregate;
@@ -32,7 +32,7 @@ fn order(state: OrderState) -> Order {
     order
 }
 
-/// What every state but the two changeable ones answers.
+/// The refusal in every state but the two changeable ones.
 fn refusal(state: OrderState) -> OrderError {
     match state {
         OrderState::Cancelled => OrderError::AlreadyCancelled,
@@ -107,7 +107,7 @@ fn lines_are_kept_removed_and_added_and_the_total_follows() {
 fn lines_cannot_change_after_shipping() {
     for state in unchangeable() {
         let mut order = order(state);
-        // Not even when the lines themselves are wrong: the state is what matters to the person.
+        // Also for invalid lines: the state matters more to the person.
         assert_eq!(order.change_lines(vec![]), Err(refusal(state)));
         assert_eq!(order.lines().len(), 2);
     }

@@ -26,7 +26,7 @@ fn number(number: i64) -> Option<Value> {
     Some(Value::Integer(number))
 }
 
-/// A path, and its value as it was opened, as it is now, and as it was typed.
+/// A path, with its opened, current and typed value.
 type Field<'a> = (&'a str, Option<Value>, Option<Value>, Option<Value>);
 
 fn conflict(fields: Vec<Field<'_>>, known: bool) -> VersionConflict {

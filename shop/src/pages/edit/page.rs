@@ -1,4 +1,4 @@
-//! The form for a whole order as it is drawn; or the page that says why there is none.
+//! The rendered form for a whole order; or the page that says why there is none.
 
 use askama::Template;
 use axum::http::StatusCode;
@@ -47,24 +47,24 @@ struct EditPage {
     inputs: Vec<Input>,
     lines: Vec<LineInput>,
     new_lines: Vec<[Input; 3]>,
-    /// Lines that were typed and are not in the order any more: they take part in the comparison when it is saved.
+    /// Typed lines that are not in the order any more: they are compared when it is saved.
     gone_lines: Vec<(String, String)>,
     mistakes: Vec<Mistake>,
-    /// Whether the form holds text that was typed before it was drawn.
+    /// Whether the form contains text that was typed before it was rendered.
     returned: bool,
-    /// Who has changed the order since the text was typed, if anybody has; and what differs.
+    /// Who changed the order since the text was typed, if anybody; and the differences.
     moved: Option<Html>,
     rows: Vec<Row>,
 }
 
 impl EditPage {
-    /// What is wrong with the lines as a whole.
+    /// The mistake about the lines as a whole.
     fn lines_mistake(&self) -> Option<&Mistake> {
         self.mistakes.iter().find(|mistake| mistake.id == "lines")
     }
 }
 
-/// The form; or the page that says why there is none, with what was typed.
+/// The form; or the page that says why there is none, with the typed text.
 pub(super) async fn draw(
     shop: &Shop,
     visit: Visit,
@@ -118,7 +118,7 @@ pub(super) async fn draw(
             let holder = holder.clone();
             locked::page(shop, visit, attempt, holder).await
         }
-        // A bookmark, or the address in another browser: there is nothing of the form but its address.
+        // A bookmark, or the address in another browser: only the address of the form exists.
         (Verdict::Ended { why: LeaseLossReason::Unknown, .. }, _) if attempt.fields.is_blank() => {
             explain(Number(attempt.no.clone())).await
         }
@@ -140,12 +140,12 @@ fn editing(
     let Attempt { no, seen, fields, .. } = attempt;
     let t = frame.t;
     let is_blank = fields.is_blank();
-    // Text keeps the version that it was typed on, so that saving it finds out what others changed meanwhile.
+    // Text keeps the version that it was typed on, so that saving it detects the changes of others.
     let (version, now) = (seen.unwrap_or(order.token()), order.token());
     let own = Fields::of_shipping(order.shipping()).with_lines(order.lines());
     let typed = if is_blank { &own } else { fields };
     let style = Style { t, mistakes: &mistakes, own: !visit.member.is_operator(), readonly: false };
-    // Text from the shipping form knows nothing of lines.
+    // Text from the shipping form has no lines.
     let knows_lines = typed.lines().next().is_some();
     let is_known = |line_no| !knows_lines || typed.lines().any(|typed| typed == line_no);
     let is_gone = |line_no: &u32| order.lines().iter().all(|line| line.line_no() != *line_no);
