@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use crate::guarantees::change::{Change, Edit};
 use crate::guarantees::document::{Row, Test};
-use crate::guarantees::trial::Outcome;
+use crate::guarantees::trial::{Outcome, complaint};
 
 /// What came of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// A test failed, as it should.
-    Caught,
+    /// A test failed, as it should, and said this.
+    Caught(String),
     /// Every test passed.
     Survived,
     /// The compiler refused it: no test has shown anything.
@@ -25,7 +25,7 @@ impl Verdict {
     /// What the outcome of the tests says about a change.
     pub(super) fn of(outcome: Outcome) -> Self {
         match outcome {
-            Outcome::Failed => Verdict::Caught,
+            Outcome::Failed => Verdict::Caught(complaint()),
             Outcome::Passed => Verdict::Survived,
             Outcome::DidNotCompile => Verdict::DidNotCompile,
             Outcome::NoTest => Verdict::NoTest,
@@ -34,7 +34,7 @@ impl Verdict {
 
     fn shown(&self) -> &str {
         match self {
-            Verdict::Caught => "caught",
+            Verdict::Caught(_) => "caught",
             Verdict::Survived => "SURVIVED",
             Verdict::DidNotCompile => "DID NOT COMPILE",
             Verdict::NoTest => "NO SUCH TEST",
@@ -54,12 +54,15 @@ pub(super) struct Report {
 impl Report {
     /// Notes a verdict, and says it.
     pub(super) fn note(&mut self, row: &Row, mutant: &[Edit], verdict: Verdict, took: Duration) {
-        let reason = if let Verdict::DoesNotApply(reason) = &verdict { format!(" ({reason})") } else { String::new() };
+        let reason = match &verdict {
+            Verdict::Caught(reason) | Verdict::DoesNotApply(reason) => format!(" ({reason})"),
+            _ => String::new(),
+        };
         let edits: Vec<_> = mutant.iter().map(shown).collect();
         let line =
             format!("{:<15} {}: {}: {}{reason}", verdict.shown(), row.section, row.guarantee, edits.join(" and "));
         println!("{line} [{:.0} s]", took.as_secs_f32());
-        if verdict == Verdict::Caught {
+        if matches!(verdict, Verdict::Caught(_)) {
             self.caught += 1;
         } else {
             self.others.push(line);
@@ -129,7 +132,7 @@ mod tests {
         let others = [Verdict::Survived, Verdict::DidNotCompile, Verdict::NoTest, Verdict::DoesNotApply(String::new())];
         for other in others {
             let mut report = Report::default();
-            report.note(&row, &[], Verdict::Caught, Duration::ZERO);
+            report.note(&row, &[], Verdict::Caught(String::new()), Duration::ZERO);
             assert!(report.show());
             report.note(&row, &[], other, Duration::ZERO);
             assert!(!report.show());
@@ -140,6 +143,6 @@ mod tests {
     #[test]
     fn a_passed_test_means_that_the_change_survived() {
         assert_eq!(Verdict::of(Outcome::Passed), Verdict::Survived);
-        assert_eq!(Verdict::of(Outcome::Failed), Verdict::Caught);
+        assert!(matches!(Verdict::of(Outcome::Failed), Verdict::Caught(_)));
     }
 }

@@ -115,6 +115,17 @@ pub(super) fn log() -> PathBuf {
     Scratch::folder().join("log")
 }
 
+/// What the first test that failed said, for a person to judge whether it failed for the right reason.
+pub(super) fn complaint() -> String {
+    first_complaint(&fs::read_to_string(log()).unwrap_or_default())
+}
+
+/// The first line that says something, after the one that says where.
+fn first_complaint(log: &str) -> String {
+    let mut lines = log.lines().skip_while(|line| !line.contains(" panicked at "));
+    lines.nth(1).unwrap_or("no test said why").chars().take(120).collect()
+}
+
 /// How many tests were run, by what their programs say.
 fn count(log: &str) -> usize {
     let running =
@@ -131,5 +142,12 @@ mod tests {
         let log = "running 0 tests\n\nrunning 12 tests\ntest a ... ok\nrunning 1 test\n";
         assert_eq!(count(log), 13);
         assert_eq!(count("running 0 tests\nrunning late\n"), 0);
+    }
+
+    #[test]
+    fn a_failed_test_is_shown_by_what_it_said() {
+        let log = "running 1 test\nthread 'a' panicked at a.rs:1:2:\nassertion failed\nnote: b\nthread 'c' panicked at c\nd\n";
+        assert_eq!(first_complaint(log), "assertion failed");
+        assert_eq!(first_complaint("running 1 test\n"), "no test said why");
     }
 }
