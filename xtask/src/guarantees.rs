@@ -47,6 +47,7 @@ fn make_all(document: &Document, rows: &[&Row]) -> Result<bool, String> {
     let chosen: Vec<_> = rows.iter().filter_map(|row| Some((*row, mutants(row)?))).collect();
     // What fails anyway, or is not there, shows nothing when it fails.
     let tests: Vec<_> = chosen.iter().flat_map(|(row, _)| &row.tests).collect();
+    println!("==> {} rows: first their tests, without any change", chosen.len());
     let before = trials.run(&tests)?;
     if before != Outcome::Passed {
         return Err(format!("without any change: {before:?}; see {}", log().display()));

@@ -45,8 +45,8 @@ impl Scratch {
     ///
     /// # Errors
     /// What does not apply. Nothing is changed then.
-    pub(super) fn make(&self, edits: &[Edit]) -> Result<Made<'_>, String> {
-        let mut made = Made { scratch: self, before: Vec::new() };
+    pub(super) fn make(&self, edits: &[Edit]) -> Result<Made, String> {
+        let mut made = Made { before: Vec::new() };
         for edit in edits {
             let path = self.tree.join(&edit.file);
             let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", edit.file))?;
@@ -58,15 +58,15 @@ impl Scratch {
     }
 }
 
-/// Edits that are made until this is dropped.
+/// Edits that are made until this is dropped. A run that is ended by force leaves them; the next one begins with
+/// [`Scratch::refresh`].
 #[must_use]
-pub(super) struct Made<'a> {
-    #[expect(dead_code, reason = "the copy has one change at a time")]
-    scratch: &'a Scratch,
+pub(super) struct Made {
+    /// The files, and what was in them.
     before: Vec<(PathBuf, String)>,
 }
 
-impl Drop for Made<'_> {
+impl Drop for Made {
     fn drop(&mut self) {
         // The last first: a file may have been edited twice.
         for (path, text) in self.before.iter().rev() {
