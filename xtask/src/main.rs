@@ -1,11 +1,12 @@
 //! The project's chores, in Rust so that they run wherever the project builds: `cargo xtask test` is what CI runs,
-//! `cargo xtask bench` measures.
+//! `cargo xtask bench` measures, `cargo xtask guarantees` sees the tests of docs/guarantees.md fail.
 
 mod api;
 mod axe;
 mod bench;
 mod debian;
 mod deny;
+mod guarantees;
 mod servers;
 mod steps;
 
@@ -42,6 +43,15 @@ enum Chore {
     },
     /// Check the crates of Cargo.lock by the rules of deny.toml: advisories, licences, bans and duplicates, sources
     Deny,
+    /// Make each change that docs/guarantees.md names in a copy of the project, and see a test fail
+    Guarantees {
+        /// Only rows in whose guarantee or tests this stands; may be given several times
+        #[arg(long, value_name = "SUBSTRING")]
+        only: Vec<String>,
+        /// Name the rows and what is done with each, and run nothing
+        #[arg(long)]
+        list: bool,
+    },
     /// Measure tenure beside hand-written code, with throw-away servers; `--list`, `--only SUBSTRING`, `--quick`
     Bench {
         /// As on a disk whose flushes take so many microseconds more than this one's
@@ -67,6 +77,7 @@ fn main() -> ExitCode {
         }
         Chore::Api { check } => api::run(check),
         Chore::Deny => deny::run(),
+        Chore::Guarantees { only, list } => guarantees::run(&only, list),
         Chore::Bench { slower_flush, options } => bench::run(slower_flush, &options),
     }
 }

@@ -1,0 +1,76 @@
+//! `cargo xtask guarantees`: makes each change that `docs/guarantees.md` names, one after the other, in a copy of the project,
+//! and sees a test fail. A change that no test notices is a finding.
+
+mod change;
+mod check;
+mod document;
+mod report;
+mod scratch;
+mod tables;
+mod trial;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use crate::guarantees::change::{Change, Mutant};
+use crate::guarantees::document::{Document, Row, Test};
+use crate::guarantees::report::{Report, Verdict};
+use crate::guarantees::scratch::Scratch;
+use crate::guarantees::trial::{Outcome, Trials, log};
+
+/// Runs the rows in whose guarantee or tests one of these stands, or lists them.
+pub(crate) fn run(only: &[String], list: bool) -> ExitCode {
+    let ran = Document::read().and_then(|document| {
+        let rows: Vec<_> = document.rows.iter().filter(|row| is_chosen(row, only)).collect();
+        if list { Ok(report::list(&rows, &check::problems(&document))) } else { make_all(&document, &rows) }
+    });
+    match ran {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(reason) => {
+            println!("FAILED guarantees: {reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn is_chosen(row: &Row, only: &[String]) -> bool {
+    let is_in =
+        |part: &String| row.guarantee.contains(part) || row.tests.iter().any(|test| test.shown().contains(part));
+    only.is_empty() || only.iter().any(is_in)
+}
+
+/// Makes every change of these rows. Whether each was caught.
+fn make_all(document: &Document, rows: &[&Row]) -> Result<bool, String> {
+    let scratch = Scratch::refresh()?;
+    let mut trials = Trials::new(document, &scratch);
+    let chosen: Vec<_> = rows.iter().filter_map(|row| Some((*row, mutants(row)?))).collect();
+    // What fails anyway, or is not there, shows nothing when it fails.
+    let tests: Vec<_> = chosen.iter().flat_map(|(row, _)| &row.tests).collect();
+    println!("==> {} rows: first their tests, without any change", chosen.len());
+    let before = trials.run(&tests)?;
+    if before != Outcome::Passed {
+        return Err(format!("without any change: {before:?}; see {}", log().display()));
+    }
+    let mut report = Report::default();
+    for (row, mutants) in chosen {
+        let tests: Vec<&Test> = row.tests.iter().collect();
+        for mutant in mutants {
+            let start = Instant::now();
+            let verdict = match scratch.make(mutant) {
+                Ok(_made) => Verdict::of(trials.run(&tests)?),
+                Err(reason) => Verdict::DoesNotApply(reason),
+            };
+            report.note(row, mutant, verdict, start.elapsed());
+        }
+    }
+    Ok(report.show())
+}
+
+/// What a machine makes for a row, if it can.
+fn mutants(row: &Row) -> Option<&[Mutant]> {
+    match &row.change {
+        Ok(Change::Mutants(mutants)) => Some(mutants),
+        _ => None,
+    }
+}

@@ -1,0 +1,174 @@
+//! `docs/guarantees.md`: how the tests run, and a row for each guarantee.
+
+use std::fs;
+
+use testkit::Kind;
+
+use crate::guarantees::change::{self, Change};
+use crate::guarantees::tables::{Cell, Piece, Table, tables, words};
+use crate::servers::root;
+
+/// Where the guarantees are, from the root of the project.
+pub(super) const PATH: &str = "docs/guarantees.md";
+
+/// What the document says.
+pub(super) struct Document {
+    pub(super) programs: Vec<Program>,
+    pub(super) rows: Vec<Row>,
+}
+
+/// A way to run tests.
+pub(super) struct Program {
+    /// What rows call it.
+    pub(super) name: String,
+    pub(super) environment: Vec<(String, String)>,
+    /// What cargo is given.
+    pub(super) arguments: Vec<String>,
+    /// Which servers it needs.
+    pub(super) servers: Vec<Kind>,
+}
+
+/// A guarantee.
+pub(super) struct Row {
+    pub(super) section: String,
+    pub(super) guarantee: String,
+    /// Files that keep it, as far as they are named in full or by their name.
+    pub(super) files: Vec<String>,
+    /// Tests, of which at least one fails for each mutant.
+    pub(super) tests: Vec<Test>,
+    pub(super) change: Result<Change, String>,
+}
+
+/// `` `program name` ``, or `` `program` `` for all of its tests.
+pub(super) struct Test {
+    pub(super) program: String,
+    pub(super) name: Option<String>,
+}
+
+impl Document {
+    /// The document of the project.
+    ///
+    /// # Errors
+    /// That it cannot be read, or that a way to run tests is not understood.
+    pub(super) fn read() -> Result<Self, String> {
+        let text = fs::read_to_string(root().join(PATH)).map_err(|error| format!("{PATH}: {error}"))?;
+        Self::parse(&text)
+    }
+
+    /// Reads the tables.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let tables = tables(text);
+        let (programs, others): (Vec<_>, Vec<_>) =
+            tables.iter().partition(|table| table.heads == ["program", "command", "servers"]);
+        let programs =
+            programs.iter().flat_map(|table| &table.rows).map(|row| Program::parse(row)).collect::<Result<_, _>>()?;
+        let rows = others.iter().flat_map(|table| table.rows.iter().map(|row| Row::parse(table, row))).collect();
+        Ok(Document { programs, rows })
+    }
+
+    /// The way to run tests with this name.
+    pub(super) fn program(&self, name: &str) -> Option<&Program> {
+        self.programs.iter().find(|program| program.name == name)
+    }
+}
+
+impl Program {
+    fn parse(row: &[Cell]) -> Result<Self, String> {
+        let [name, command, servers] = row else { return Err("a program without three cells".to_owned()) };
+        let (name, command) = (words(name), words(command));
+        let mut parts = command.split_whitespace().peekable();
+        let mut environment = Vec::new();
+        while let Some((variable, value)) = parts.peek().and_then(|part| part.split_once('=')) {
+            environment.push((variable.to_owned(), value.to_owned()));
+            parts.next();
+        }
+        if parts.next() != Some("cargo") {
+            return Err(format!("{name}: `{command}` is no command of cargo"));
+        }
+        let kind = |server: &str| match server {
+            "PostgreSQL" => Ok(Kind::Postgres),
+            "MariaDB" => Ok(Kind::MariaDb),
+            other => Err(format!("{name}: there is no server {other}")),
+        };
+        let servers = words(servers);
+        let servers = servers.split(", ").filter(|server| !server.is_empty()).map(kind).collect::<Result<_, _>>()?;
+        Ok(Program { environment, arguments: parts.map(str::to_owned).collect(), servers, name })
+    }
+}
+
+impl Row {
+    fn parse(table: &Table, row: &[Cell]) -> Self {
+        let column = |heads: &[&str]| table.heads.iter().position(|head| heads.contains(&head.as_str()));
+        let cell = |heads: &[&str]| column(heads).and_then(|at| row.get(at)).map_or(&[][..], Vec::as_slice);
+        let codes = |cell: &[Piece]| cell.iter().filter_map(Piece::code).map(str::to_owned).collect::<Vec<_>>();
+        let files: Vec<_> = codes(cell(&["kept in"]));
+        Row {
+            section: table.section.clone(),
+            guarantee: words(cell(&["guarantee", "flaw"])),
+            tests: codes(cell(&["test"])).iter().map(|code| Test::parse(code)).collect(),
+            change: change::parse(cell(&["delete or change to see it fail"]), files.first().map(String::as_str)),
+            files,
+        }
+    }
+}
+
+impl Test {
+    fn parse(code: &str) -> Self {
+        match code.split_once(' ') {
+            Some((program, name)) => Test { program: program.to_owned(), name: Some(name.to_owned()) },
+            None => Test { program: code.to_owned(), name: None },
+        }
+    }
+
+    /// As the document names it.
+    pub(super) fn shown(&self) -> String {
+        self.name.as_ref().map_or_else(|| self.program.clone(), |name| format!("{} {name}", self.program))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: &str = "
+## How
+
+| program | command | servers |
+|---|---|---|
+| `both` | `A=b cargo test --test both` | PostgreSQL, MariaDB |
+| `lib` | `cargo test --lib` | |
+
+## Locks
+
+| guarantee | kept in | test | delete or change to see it fail |
+|---|---|---|---|
+| One holder | `src/a.rs`: `take` | `lib one_wins`, `both` | `x` → `y` |
+";
+
+    #[test]
+    fn a_program_has_its_environment_and_its_servers() {
+        let document = Document::parse(SMALL).expect("a document");
+        let both = document.program("both").expect("a program");
+        assert_eq!(both.environment, [("A".to_owned(), "b".to_owned())]);
+        assert_eq!(both.arguments, ["test", "--test", "both"]);
+        assert_eq!(both.servers, [Kind::Postgres, Kind::MariaDb]);
+        assert!(document.program("lib").expect("a program").servers.is_empty());
+    }
+
+    #[test]
+    fn a_row_names_its_tests_and_the_file_of_its_edit() {
+        let document = Document::parse(SMALL).expect("a document");
+        let [row] = &document.rows[..] else { panic!("one row") };
+        assert_eq!((row.section.as_str(), row.guarantee.as_str()), ("Locks", "One holder"));
+        assert_eq!(row.tests.iter().map(Test::shown).collect::<Vec<_>>(), ["lib one_wins", "both"]);
+        let Ok(Change::Mutants(mutants)) = &row.change else { panic!("{:?}", row.change) };
+        assert_eq!(mutants[0][0].file, "src/a.rs");
+    }
+
+    #[test]
+    fn what_is_no_command_and_no_server_is_an_error() {
+        for (old, new) in [("cargo test --lib", "make"), ("PostgreSQL, MariaDB", "Oracle")] {
+            assert!(Document::parse(&SMALL.replace(old, new)).is_err(), "{new}");
+        }
+    }
+}
