@@ -157,6 +157,11 @@ impl OpenRequest {
         self.shown != ShowOwner::ByName && self.request.by.id != self.holder
     }
 
+    /// Whether it is about this lease. One that is beside the exclusive lease is not asked for.
+    pub(crate) fn is_for(&self, holder: &Holder) -> bool {
+        self.request.generation == holder.generation
+    }
+
     /// Whether the holder means this one.
     pub(crate) fn is_of(&self, asker: &str) -> bool {
         asker == if self.is_hidden() { &self.handle } else { &self.request.by.id }

@@ -37,6 +37,8 @@ mod checkout;
 mod condition;
 mod connect_options;
 pub(crate) mod diagnosis;
+#[cfg(all(test, any(feature = "sqlite", feature = "postgres", feature = "mysql")))]
+mod differential;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod kept;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]

@@ -125,6 +125,6 @@ fn open(rows: &Rows, key: &LockKey, now: i64) -> Vec<OpenRequest> {
 /// Those for this lease. A lease beside the exclusive one is not asked for, and does not see the requests of its neighbour.
 fn open_for(rows: &Rows, holder: &Holder, now: i64) -> Vec<OpenRequest> {
     let mut open = open(rows, &holder.key, now);
-    open.retain(|open| open.request.generation == holder.generation);
+    open.retain(|open| open.is_for(holder));
     open
 }
