@@ -6,12 +6,16 @@
 //! holder and never falls (the fencing number).
 
 pub(crate) mod cursor;
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+#[allow(dead_code, reason = "so far only tests use it: the databases change over to it one after the other")]
+pub(crate) mod engine;
 mod held_by_type;
 mod key;
 pub(crate) mod limits;
 pub(crate) mod listing;
 mod lock_id;
 mod no_lock;
+pub(crate) mod operations;
 mod owner;
 pub(crate) mod policy;
 pub(crate) mod presence;

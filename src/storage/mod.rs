@@ -16,6 +16,12 @@ use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
+pub(crate) use crate::lease::operations::{
+    Asked, Asking, Attempt, AttemptAll, KeyState, LockAnswer, LockHash, LockOp, LockRequest, Proof, Resumption,
+    TakenOver,
+};
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+use crate::lease::operations::{CENTURY, OpenRequest};
 use crate::lease::transfer::{TransferReply, TransferRequest};
 use crate::lease::{HeldByType, Holder, LockKey, NoLock, Owner};
 use crate::row_lock::mode::{LockMode, Wait};
@@ -31,9 +37,10 @@ mod checkout;
 mod condition;
 mod connect_options;
 pub(crate) mod diagnosis;
+#[cfg(all(test, any(feature = "sqlite", feature = "postgres", feature = "mysql")))]
+mod differential;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod kept;
-mod lock_table;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod migration;
 #[cfg(feature = "mysql")]
@@ -61,12 +68,6 @@ mod whole;
 pub use capabilities::{Capabilities, Granularity};
 pub use connect_options::ConnectOptions;
 pub use diagnosis::{CertificateCheck, Diagnosis, Setting, Transport};
-pub(crate) use lock_table::{
-    Asked, Asking, Attempt, AttemptAll, KeyState, LockAnswer, LockHash, LockOp, LockRequest, Proof, Resumption,
-    TakenOver,
-};
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-use lock_table::{CENTURY, OpenRequest};
 pub(crate) use saves::{Authorship, BulkChange, RowLocked, Save, Saved};
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 use saves::{Effect, child_found};

@@ -93,6 +93,7 @@ macro_rules! conformance {
                 whoever_holds_it_alone_keeps_out_readers,
                 asking_again_for_a_share_gives_the_same_lease_and_after_its_end_nothing,
                 a_share_that_ran_out_keeps_out_nobody_and_is_told_so,
+                an_older_share_that_ran_out_hides_no_live_one,
                 a_lock_held_alone_that_ran_out_gives_way_to_readers,
                 a_share_does_not_allow_to_save_and_keeps_others_from_it,
                 a_type_whose_policy_does_not_share_has_no_shares,
@@ -147,6 +148,7 @@ macro_rules! conformance {
                 a_lease_that_was_released_or_broken_is_not_resumed,
                 a_lease_is_not_resumed_beyond_its_absolute_limit,
                 a_lease_of_somebody_else_or_of_another_aggregate_is_not_resumed,
+                a_used_lock_id_does_not_end_an_expired_lease,
                 an_advisory_lease_is_resumed_until_the_next_one_comes,
                 resuming_and_taking_at_once_one_wins,
                 resuming_while_somebody_saves_finds_the_version_before_or_the_conflict;
@@ -272,6 +274,7 @@ macro_rules! conformance {
                 a_history_without_names_still_tells_that_the_lease_ended;
             sets:
                 a_set_is_granted_as_a_whole_in_the_order_of_its_keys_each_once,
+                a_set_with_a_lease_that_was_broken_is_not_granted_again,
                 a_refused_set_names_all_who_are_in_the_way_and_takes_nothing,
                 a_set_is_refused_where_a_key_is_kept_for_somebody_else_and_not_for_whom_it_is_kept,
                 asking_again_with_the_same_secret_gives_the_same_set,

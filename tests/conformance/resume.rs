@@ -11,7 +11,7 @@ use tenure::{
 use tokio::sync::Barrier;
 
 use super::order::{Note, Order};
-use super::support::{MINUTE, TTL, TestDb, kim, lee, version};
+use super::support::{MINUTE, TTL, TestDb, key, kim, lee, version};
 
 /// An order, Kim's lease on it, and the version that she saw.
 async fn opened(t: &TestDb) -> (String, Lease, VersionToken<Order>) {
@@ -40,6 +40,19 @@ pub async fn a_lease_that_ran_out_goes_on_with_the_same_generation_if_nobody_cam
     let refused = t.locks.try_lock(&resumed.holder().key, &lee()).await;
     assert!(matches!(refused, Err(LockError::AlreadyLocked(holder)) if holder.owner == kim()));
     t.orders.update(&no).by(&kim()).expecting(seen).releasing(lease.id()).run(Order::ship).await.unwrap();
+}
+
+pub async fn a_used_lock_id_does_not_end_an_expired_lease(t: &TestDb) {
+    let (no, lease, seen) = opened(t).await;
+    t.clock.advance(TTL);
+    let used = t.locks.try_lock(&key(), &lee()).await.unwrap();
+    t.locks.release_lock(used.id()).await.unwrap();
+    let late = t.locks.try_lock_as(&lease.holder().key, &lee(), used.id().clone()).await;
+    assert!(matches!(late, Err(LockError::LockIdUsed(_))), "{late:?}");
+    assert_eq!(
+        t.locks.resume(&t.orders, &no, lease.id(), seen).await.unwrap().holder().generation,
+        lease.holder().generation
+    );
 }
 
 pub async fn resuming_a_lease_that_is_alive_keeps_it_alive(t: &TestDb) {

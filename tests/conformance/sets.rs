@@ -38,6 +38,19 @@ async fn generation_of(t: &TestDb, key: &LockKey) -> i64 {
     lease.holder().generation - 1
 }
 
+pub async fn a_set_with_a_lease_that_was_broken_is_not_granted_again(t: &TestDb) {
+    let [one, other] = keys();
+    for broken in [&one, &other] {
+        let (keys, id) = ([one.clone(), other.clone()], LockId::random());
+        let held = t.locks.try_lock_all_as(keys.clone(), &kim(), id.clone()).await.unwrap();
+        let generation = held.lease(broken).unwrap().holder().generation;
+        t.locks.break_lock(broken, generation, &lee(), "stuck").await.unwrap();
+        let again = t.locks.try_lock_all_as(keys, &kim(), id).await;
+        assert!(matches!(&again, Err(LockError::LockIdUsed(used)) if used.key.as_ref() == Some(broken)), "{again:?}");
+        assert!(t.locks.release_set(held.set()).await.is_err(), "one of them was broken, and the other is released");
+    }
+}
+
 pub async fn a_set_is_granted_as_a_whole_in_the_order_of_its_keys_each_once(t: &TestDb) {
     let [one, two, three] = keys();
     let asked = [three.clone(), one.clone(), two.clone(), one.clone()];

@@ -113,6 +113,24 @@ pub async fn a_share_does_not_allow_to_save_and_keeps_others_from_it(t: &TestDb)
     t.orders.update(&no).by(&lee()).unless_locked().run(Order::ship).await.unwrap();
 }
 
+pub async fn an_older_share_that_ran_out_hides_no_live_one(t: &TestDb) {
+    let (locks, no) = (sharing(t), t.order().await);
+    let key = LockKey::of::<Order>(&no);
+    let (older, live) =
+        (locks.try_lock_shared(&key, &kim()).await.unwrap(), locks.try_lock_shared(&key, &lee()).await.unwrap());
+    t.clock.advance(TTL / 2);
+    locks.keep_alive(&[live.id().clone()]).await.unwrap().remove(0).unwrap();
+    t.clock.advance(TTL / 2);
+    assert!(locks.check_lock(older.id()).await.is_err());
+    let refused = locks.try_lock(&key, &kim()).await;
+    assert!(matches!(&refused, Err(LockError::AlreadyLocked(reader)) if reader.owner == lee()), "{refused:?}");
+    let beside = t.orders.update(&no).by(&kim()).unless_locked().run(Order::ship).await;
+    assert!(
+        matches!(&beside, Err(UpdateError::Failed(Error::AlreadyLocked(reader))) if reader.owner == lee()),
+        "{beside:?}"
+    );
+}
+
 pub async fn a_type_whose_policy_does_not_share_has_no_shares(t: &TestDb) {
     for key in [key(), LockKey::new("Note", random())] {
         let refused = t.locks.try_lock_shared(&key, &kim()).await;

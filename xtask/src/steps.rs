@@ -49,8 +49,12 @@ pub(crate) const STEPS: [Step; 19] = [
     Step::new("deny", &["xtask", "deny"]),
     // What everybody runs: the default members, with the examples in their documentation, and no service.
     Step::new("test", &["test"]),
-    // The tests beside the code, also of what measures and of what starts the servers.
-    Step::new("units", &["test", "--workspace", "--all-features", "--lib", "--bins"]),
+    // The tests beside the code, also of what measures and of what starts the servers. One of them compares the lease engine with
+    // each database.
+    Step {
+        servers: &[Kind::Postgres, Kind::MariaDb],
+        ..Step::new("units", &["test", "--workspace", "--all-features", "--lib", "--bins"])
+    },
     // The library for those who bring a backend of their own. Its tests need one, so it is only compiled.
     Step::new("no-backend", &["check", "--package", "tenure", "--no-default-features"]),
     // And for those who want one server and no SQLite: together, the features hide what each of them lacks.

@@ -56,6 +56,8 @@ pub(super) struct StoredLease {
     pub lock: Vec<u8>,
     pub slot: Vec<u8>,
     pub ended: bool,
+    /// Exactly as it is stored.
+    pub since: i64,
     pub last_active: i64,
     /// The last input by the person.
     pub active_at: i64,
@@ -84,7 +86,7 @@ impl StoredLease {
 
     /// Whether its expiry is that of the idle limit.
     pub(super) fn idle(&self) -> bool {
-        self.idle_limit.is_some_and(|limit| self.expires_at >= self.active_at + limit)
+        self.idle_limit.is_some_and(|limit| self.expires_at >= self.active_at.saturating_add(limit))
     }
 
     /// Whether its expiry is that of the absolute limit.
@@ -125,6 +127,7 @@ pub(super) fn lease(row: &MySqlRow) -> Result<StoredLease, DatabaseError> {
         lock: bytes("lock_hash")?,
         slot: bytes("slot")?,
         ended: row.try_get("ended").map_err(classify)?,
+        since: number("since")?,
         last_active: number("last_active")?,
         active_at: number("active_at")?,
         expires_at: number("expires_at")?,

@@ -11,7 +11,7 @@ use super::errors::{classify, is_duplicate};
 use super::leases::{self, StoredLease, clock};
 use super::session::{Session, Statement};
 use super::slots;
-use crate::clock::{from_millis, millis};
+use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LeaseLossReason, LockId, LockKey, NoLock, Owner};
 use crate::storage::{Attempt, CENTURY, LockHash, LockRequest, Proof};
@@ -153,15 +153,24 @@ pub(super) async fn refused(
     request: &LockRequest,
     now: Option<i64>,
 ) -> Result<Attempt, DatabaseError> {
+    // Lock ids are unique over all keys: this one holds another aggregate, or did.
+    let place = (&request.key, if request.is_alone() { &[][..] } else { &request.lock[..] });
+    if let Some(row) = leases::of_lock(session, &proof(request), now).await?
+        && (&row.holder.key, &row.slot[..]) != place
+        && leases::ended(session, &request.lock).await?.is_none()
+    {
+        return Ok(of_another(request));
+    }
     match leases::check(session, &proof(request), now).await? {
         Ok(holder) if holder.key == request.key => Ok(Attempt::Granted(holder)),
-        Ok(_) => {
-            let used = NoLock { key: Some(request.key.clone()), why: LeaseLossReason::OtherAggregate, held_now: None };
-            Ok(Attempt::Used(used))
-        }
+        Ok(_) => Ok(of_another(request)),
         Err(NoLock { why: LeaseLossReason::Unknown, .. }) => Ok(Attempt::Lost),
         Err(no_lock) => Ok(Attempt::Used(no_lock)),
     }
+}
+
+fn of_another(request: &LockRequest) -> Attempt {
+    Attempt::Used(NoLock { key: Some(request.key.clone()), why: LeaseLossReason::OtherAggregate, held_now: None })
 }
 
 fn proof(request: &LockRequest) -> Proof {
@@ -241,28 +250,32 @@ pub(super) async fn release(
     change(session, proof, now, |lease| lease.ended = true).await
 }
 
+/// A longer time to live was edited by hand: 3,000 years in milliseconds.
+const LONGEST_TTL: i64 = 100_000_000_000_000;
+
 impl StoredLease {
     /// The person last did something so long ago.
     pub(super) fn keep(&mut self, idle: Duration) {
         self.active_at = self.active_at.max(self.now.saturating_sub(millis(idle.min(CENTURY))));
-        self.keep_until(self.now.saturating_add(self.ttl));
+        self.keep_until(i64::MAX);
     }
 
     pub(super) fn extend(&mut self, by: Duration) {
-        self.active_at = self.now;
+        self.active_at = self.active_at.max(self.now);
         let longer = self.expires_at.saturating_add(millis(by.min(CENTURY)));
-        self.keep_until(longer.min(self.now.saturating_add(self.ttl)));
+        self.keep_until(longer);
     }
 
     pub(super) fn expire_within(&mut self, within: Duration) {
         self.expires_at = self.expires_at.min(self.now.saturating_add(millis(within.min(CENTURY))));
     }
 
-    /// Sets the expiry, within the idle and the absolute limit; never backwards.
+    /// Sets the expiry, within the time to live, the idle and the absolute limit; never backwards.
     pub(super) fn keep_until(&mut self, until: i64) {
-        self.last_active = self.now + i64::from(from_millis(self.now) == self.holder.since);
+        self.last_active = self.now.saturating_add(i64::from(self.since == self.now));
         let most =
             self.idle_limit.map_or(self.hard_until, |limit| self.hard_until.min(self.active_at.saturating_add(limit)));
+        let most = most.min(self.now.saturating_add(self.ttl.min(LONGEST_TTL)));
         self.expires_at = self.expires_at.max(until.min(most));
     }
 }
@@ -312,7 +325,7 @@ pub(super) async fn give_back(
 ) -> Result<bool, DatabaseError> {
     let proof = Proof { lock: *lock, owner: None };
     let found = leases::by_lock_id(session, &proof, RowLock::Update, now).await?;
-    let untold = |lease: &StoredLease| lease.alive() && from_millis(lease.last_active) == lease.holder.since;
+    let untold = |lease: &StoredLease| lease.alive() && lease.last_active == lease.since;
     let Some(mut lease) = found.filter(|lease| lease.holder.generation == generation && untold(lease)) else {
         return Ok(false);
     };

@@ -151,7 +151,7 @@ pub(super) async fn requests(
     match leases::check(session, proof, now).await? {
         Ok(holder) => {
             let open = open(session, &holder.key, None, now).await?;
-            Ok(Ok(open.into_iter().map(OpenRequest::for_holder).collect()))
+            Ok(Ok(open.into_iter().filter(|open| open.is_for(&holder)).map(OpenRequest::for_holder).collect()))
         }
         Err(no_lock) => Ok(Err(no_lock)),
     }
@@ -171,13 +171,15 @@ pub(super) async fn answer(
     answer: &TransferReply,
     now: Option<i64>,
 ) -> Result<Result<Option<TransferRequest>, NoLock>, DatabaseError> {
-    let Holder { key, generation, .. } = match leases::check(session, proof, now).await? {
+    let holder = match leases::check(session, proof, now).await? {
         Ok(holder) => holder,
         Err(no_lock) => return Ok(Err(no_lock)),
     };
-    let Some(asked) = open(session, &key, None, now).await?.into_iter().find(|open| open.is_of(asker)) else {
+    let asking = open(session, &holder.key, None, now).await?;
+    let Some(asked) = asking.into_iter().find(|open| open.is_for(&holder) && open.is_of(asker)) else {
         return Ok(Ok(None));
     };
+    let Holder { key, generation, .. } = holder;
     let (later, declined) = answer.parts();
     let answer = Statement::new(ANSWER)
         .bind(now)
@@ -213,7 +215,9 @@ pub(super) async fn hand_over(
     };
     let key = &held.holder.key;
     let asking = open(session, key, None, now).await?;
-    let Some(by) = asking.into_iter().find(|open| open.is_of(to)).map(|open| open.request.by) else {
+    let Some(by) =
+        asking.into_iter().find(|open| open.is_for(&held.holder) && open.is_of(to)).map(|open| open.request.by)
+    else {
         return Ok(Ok(None));
     };
     record_ended(session, &held, "handed over", Some(&by), None).await?;

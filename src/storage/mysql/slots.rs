@@ -7,7 +7,7 @@
 
 use super::deadline::RowLock;
 use super::errors::classify;
-use super::leases::{self, StoredLease, lease, select_lease};
+use super::leases::{self, StoredLease, clock, lease, lease_columns, select_lease};
 use super::lock;
 use super::session::{Session, Statement};
 use crate::error::DatabaseError;
@@ -106,9 +106,15 @@ async fn record_expired(
     Ok(())
 }
 
-const READER: &str = select_lease!(
-    "where kind = ? and id = ? and slot <> '' and shared and not ended having expires_at > clock
-     order by since, generation limit 1"
+/// The condition is no `having`: MariaDB sorts and limits before it, so an older share that ran out would hide the others.
+const READER: &str = concat!(
+    "select ",
+    clock!("?"),
+    " as clock, ",
+    lease_columns!(),
+    " from tenure_lock where kind = ? and id = ? and slot <> '' and shared and not ended and expires_at > ",
+    clock!("?"),
+    " order by since, generation limit 1"
 );
 
 /// Who has held the key the longest of those who share it.
@@ -117,7 +123,7 @@ pub(super) async fn reader(
     key: &LockKey,
     now: Option<i64>,
 ) -> Result<Option<Holder>, DatabaseError> {
-    let select = Statement::new(READER).bind(now).bind(key.kind().as_bytes()).bind(key.id().as_bytes());
+    let select = Statement::new(READER).bind(now).bind(key.kind().as_bytes()).bind(key.id().as_bytes()).bind(now);
     let row = session.fetch_optional(select).await.map_err(classify)?;
     Ok(row.as_ref().map(lease).transpose()?.map(StoredLease::into_holder))
 }

@@ -57,9 +57,9 @@ pub(super) fn lease(row: &PgRow) -> Result<StoredLease, DatabaseError> {
         lock: row.try_get("lock_hash").map_err(classify)?,
         alive: remaining > 0 && !ended,
         ended,
-        reserved: ttl.is_zero(),
+        reserved: number("ttl")? == 0,
         hard_until: number("hard_until")?,
-        idle: idle_limit.is_some_and(|limit| expires_at >= active_at + limit),
+        idle: idle_limit.is_some_and(|limit| expires_at >= active_at.saturating_add(limit)),
         expires_at,
     })
 }

@@ -187,14 +187,16 @@ pub(super) async fn keep_all_alive(
 }
 
 const EXTEND: &str = "
-    update tenure_lock set last_active = coalesce(nullif(tenure_now($1), since), since + 1), active_at = tenure_now($1),
+    update tenure_lock set last_active = coalesce(nullif(tenure_now($1), since), since + 1),
+           active_at = greatest(active_at, tenure_now($1)),
            expires_at = greatest(expires_at, least(least(expires_at, tenure_now($1) + least(ttl, 100000000000000)) + $4,
-                                                  tenure_now($1) + least(ttl, 100000000000000), hard_until))
+                                                  tenure_now($1) + least(ttl, 100000000000000), hard_until,
+                                                  greatest(active_at, tenure_now($1)) + idle_limit))
      where lock_hash = $2 and ($3::text is null or owner_id = $3) and not ended and expires_at > tenure_now($1)
        and $4::bigint is not null
     returning *, tenure_now($1) as now";
 
-/// Adds to the expiry, within now + ttl and the absolute limit; never backwards.
+/// Adds to the expiry, within now + ttl, the idle and the absolute limit; never backwards.
 pub(super) async fn extend(
     connection: &mut PgConnection,
     proof: &Proof,

@@ -10,8 +10,10 @@ use crate::lease::{LeaseLossReason, LockKey, NoLock};
 use crate::storage::{Proof, Resumption};
 
 const RESUME: &str = "
-    update tenure_lock set last_active = tenure_now($1), active_at = tenure_now($1),
-           expires_at = greatest(expires_at, least(tenure_now($1) + ttl, hard_until))
+    update tenure_lock set last_active = coalesce(nullif(tenure_now($1), since), since + 1),
+           active_at = greatest(active_at, tenure_now($1)),
+           expires_at = greatest(expires_at, least(tenure_now($1) + least(ttl, 100000000000000), hard_until,
+                                                   greatest(active_at, tenure_now($1)) + idle_limit))
      where lock_hash = $2
     returning *, tenure_now($1) as now";
 

@@ -109,7 +109,7 @@ impl Columns {
             lock,
             alive: remaining > 0 && self.ended == 0,
             ended: self.ended != 0,
-            reserved: ttl.is_zero(),
+            reserved: self.ttl == 0,
             hard_until: self.hard_until,
             idle: self.idle_limit.is_some_and(|limit| self.expires_at >= self.active_at.saturating_add(limit)),
             expires_at: self.expires_at,

@@ -133,7 +133,7 @@ async fn record_expired(
 
 const KEEP_ALIVE: &str = "
     update tenure_lock set last_active = ?1 + (since = ?1), active_at = max(active_at, ?1 - ?4),
-           expires_at = max(expires_at, min(?1 + ttl, hard_until,
+           expires_at = max(expires_at, min(?1 + min(ttl, 100000000000000), hard_until,
                                             coalesce(max(active_at, ?1 - ?4) + idle_limit, hard_until)))
      where lock_hash = ?2 and (?3 is null or owner_id = ?3) and ended = 0 and expires_at > ?1
     returning *";
@@ -150,12 +150,13 @@ pub(super) async fn keep_alive(
 }
 
 const EXTEND: &str = "
-    update tenure_lock set last_active = ?1 + (since = ?1), active_at = ?1,
-           expires_at = max(expires_at, min(expires_at + ?4, ?1 + ttl, hard_until))
+    update tenure_lock set last_active = ?1 + (since = ?1), active_at = max(active_at, ?1),
+           expires_at = max(expires_at, min(expires_at + ?4, ?1 + min(ttl, 100000000000000), hard_until,
+                                            coalesce(max(active_at, ?1) + idle_limit, hard_until)))
      where lock_hash = ?2 and (?3 is null or owner_id = ?3) and ended = 0 and expires_at > ?1
     returning *";
 
-/// Adds to the expiry, within now + ttl and the absolute limit; never backwards.
+/// Adds to the expiry, within now + ttl, the idle and the absolute limit; never backwards.
 pub(super) async fn extend(
     connection: &mut SqliteConnection,
     proof: &Proof,

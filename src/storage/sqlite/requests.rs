@@ -117,7 +117,7 @@ pub(super) async fn requests(
     match leases::check(connection, proof, now).await? {
         Ok(holder) => {
             let open = open(connection, &holder.key, None, now).await?;
-            Ok(Ok(open.into_iter().map(OpenRequest::for_holder).collect()))
+            Ok(Ok(open.into_iter().filter(|open| open.is_for(&holder)).map(OpenRequest::for_holder).collect()))
         }
         Err(no_lock) => Ok(Err(no_lock)),
     }
@@ -135,13 +135,15 @@ pub(super) async fn answer(
     answer: &TransferReply,
     now: i64,
 ) -> Result<Result<Option<TransferRequest>, NoLock>, DatabaseError> {
-    let Holder { key, generation, .. } = match leases::check(connection, proof, now).await? {
+    let holder = match leases::check(connection, proof, now).await? {
         Ok(holder) => holder,
         Err(no_lock) => return Ok(Err(no_lock)),
     };
-    let Some(asked) = open(&mut *connection, &key, None, now).await?.into_iter().find(|open| open.is_of(asker)) else {
+    let asking = open(&mut *connection, &holder.key, None, now).await?;
+    let Some(asked) = asking.into_iter().find(|open| open.is_for(&holder) && open.is_of(asker)) else {
         return Ok(Ok(None));
     };
+    let Holder { key, generation, .. } = holder;
     let (later, declined) = answer.parts();
     let answer = sqlx::query(ANSWER)
         .bind(now)
@@ -176,7 +178,8 @@ pub(super) async fn hand_over(
         Err(no_lock) => return Ok(Err(no_lock)),
     };
     let asking = open(&mut *connection, &holder.key, None, now).await?;
-    let Some(by) = asking.into_iter().find(|open| open.is_of(to)).map(|open| open.request.by) else {
+    let Some(by) = asking.into_iter().find(|open| open.is_for(&holder) && open.is_of(to)).map(|open| open.request.by)
+    else {
         return Ok(Ok(None));
     };
     let held =

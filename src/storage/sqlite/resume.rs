@@ -10,7 +10,9 @@ use crate::lease::{LeaseLossReason, LockKey, NoLock};
 use crate::storage::{Proof, Resumption};
 
 const RESUME: &str = "
-    update tenure_lock set last_active = ?1, active_at = ?1, expires_at = max(expires_at, min(?1 + ttl, hard_until))
+    update tenure_lock set last_active = ?1 + (since = ?1), active_at = max(active_at, ?1),
+           expires_at = max(expires_at, min(?1 + min(ttl, 100000000000000), hard_until,
+                                            coalesce(max(active_at, ?1) + idle_limit, hard_until)))
      where lock_hash = ?2
     returning *";
 

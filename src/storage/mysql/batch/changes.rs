@@ -127,6 +127,7 @@ fn granted(request: &LockRequest, generation: i64, now: i64) -> StoredLease {
         lock: request.lock.to_vec(),
         slot: Vec::new(),
         ended: false,
+        since: now,
         last_active: now,
         active_at: now,
         expires_at: now + ttl,

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::fmt::{Display, Write};
 
 use super::changes::Ended;
-use crate::clock::to_micros;
 use crate::lease::LockKey;
 use crate::storage::LockHash;
 use crate::storage::mysql::deadline::Flavour;
@@ -197,6 +196,6 @@ fn who(lease: &StoredLease) -> Who {
             holder.owner.role.as_deref().map_or_else(|| "null".to_owned(), text),
             holder.shown.stored()
         ),
-        since: to_micros(holder.since) / 1000,
+        since: lease.since,
     }
 }

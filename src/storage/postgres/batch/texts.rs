@@ -71,9 +71,9 @@ macro_rules! changes {
             " - ",
             $by,
             ")
-                       when 2 then ",
+                       when 2 then greatest(l.active_at, ",
             $now,
-            "
+            ")
                        else l.active_at end,
                    expires_at = case ",
             $verb,
@@ -94,7 +94,10 @@ macro_rules! changes {
             ",
                                                   ",
             $now,
-            " + least(l.ttl, 100000000000000), l.hard_until))
+            " + least(l.ttl, 100000000000000), l.hard_until,
+                                                  greatest(l.active_at, ",
+            $now,
+            ") + l.idle_limit))
                        when 3 then least(l.expires_at, ",
             $now,
             " + ",

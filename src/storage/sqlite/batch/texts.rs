@@ -45,7 +45,7 @@ pub(super) async fn look(
 }
 
 /// As in [`lock`](super::super::lock), but only over what has ended: ran-out leases have to be recorded before. (Or asked for
-/// again in the same millisecond, which looks the same afterwards.)
+/// again in the same millisecond with the same policy, which looks the same afterwards.)
 macro_rules! take {
     () => {
         "
@@ -80,17 +80,20 @@ macro_rules! take {
            ended       = 0
      where (ended = 1 and shared = 0 and lock_hash <> excluded.lock_hash)
         or (ended = 0 and lock_hash = excluded.lock_hash and owner_id = excluded.owner_id
-            and since = ?1 and expires_at = ?1 + ttl);
+            and since = ?1 and expires_at = excluded.expires_at and ttl = excluded.ttl
+            and hard_until = excluded.hard_until);
 
     select 'taken', json_group_array(json_array(asked.value ->> 0, l.generation))
       from json_each(?2) as asked cross join tenure_lock as l
      where l.kind = asked.value ->> 1 and l.id = asked.value ->> 2 and l.slot = x''
        and l.lock_hash = unhex(asked.value ->> 3) and l.owner_id = asked.value ->> 4
-       and l.ended = 0 and l.since = ?1 and l.expires_at = ?1 + l.ttl"
+       and l.ended = 0 and l.since = ?1 and l.expires_at = ?1 + l.ttl
+       and l.ttl = asked.value ->> 6 and l.hard_until = ?1 + (asked.value ->> 7)"
     };
 }
 
-/// Records what ran out on the keys that are asked for, and marks it as ended.
+/// Records what ran out on the keys that are asked for, and marks it as ended. A lock id that was used before gets nothing, so it
+/// ends nothing: whoever lost the lease may still resume it.
 macro_rules! end_expired {
     () => {
         "
@@ -101,13 +104,15 @@ macro_rules! end_expired {
       from json_each(?2) as asked cross join tenure_lock as l
      where l.kind = asked.value ->> 1 and l.id = asked.value ->> 2 and l.slot = x''
        and l.ended = 0 and l.expires_at <= ?1 and l.lock_hash <> unhex(asked.value ->> 3)
+       and not exists (select 1 from tenure_lock_history as past where past.lock_hash = unhex(asked.value ->> 3))
         on conflict (lock_hash) do nothing;
 
     update tenure_lock set ended = 1
       from json_each(?2) as asked
      where tenure_lock.kind = asked.value ->> 1 and tenure_lock.id = asked.value ->> 2 and tenure_lock.slot = x''
        and tenure_lock.ended = 0 and tenure_lock.expires_at <= ?1
-       and tenure_lock.lock_hash <> unhex(asked.value ->> 3)"
+       and tenure_lock.lock_hash <> unhex(asked.value ->> 3)
+       and not exists (select 1 from tenure_lock_history as past where past.lock_hash = unhex(asked.value ->> 3))"
     };
 }
 
@@ -140,9 +145,10 @@ macro_rules! active_at {
 macro_rules! expires_at {
     () => {
         "case shown.value ->> 3
-               when 1 then max(expires_at, min(?1 + ttl, hard_until,
+               when 1 then max(expires_at, min(?1 + min(ttl, 100000000000000), hard_until,
                                coalesce(max(active_at, ?1 - (shown.value ->> 4)) + idle_limit, hard_until)))
-               when 2 then max(expires_at, min(expires_at + (shown.value ->> 4), ?1 + ttl, hard_until))
+               when 2 then max(expires_at, min(expires_at + (shown.value ->> 4), ?1 + min(ttl, 100000000000000), hard_until,
+                               coalesce(max(active_at, ?1) + idle_limit, hard_until)))
                when 3 then min(expires_at, ?1 + (shown.value ->> 4))
                else expires_at end"
     };

@@ -1,4 +1,4 @@
-//! What is asked of the lock table, and what it answers.
+//! What is asked of the lock table, and what it answers. No I/O here.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::lease::{Holder, LockKey, NoLock, Owner};
 
 /// Beyond every limit, and leaves room to add.
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-pub(super) const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+pub(crate) const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 /// All that the database ever sees of a lock id: when it was made, and the rest of its SHA-256.
 pub(crate) type LockHash = [u8; 32];
@@ -41,7 +41,7 @@ pub(crate) enum KeyState {
     Held(Holder),
     /// Held by nobody, and nobody gets it before the transaction ends.
     Free,
-    /// It has no row yet that could be locked, so somebody may get it. [`Backend::make_row`](super::Backend::make_row).
+    /// It has no row yet that could be locked, so somebody may get it: `Backend::make_row` makes one.
     #[cfg_attr(
         not(any(feature = "postgres", feature = "mysql")),
         allow(dead_code, reason = "SQLite has one writer, who needs no row to lock")
@@ -136,7 +136,7 @@ pub(crate) enum Asked {
 impl Asked {
     /// From the request as it is now, if it is there.
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-    pub(super) fn found(request: Option<TransferRequest>, generation: i64) -> Self {
+    pub(crate) fn found(request: Option<TransferRequest>, generation: i64) -> Self {
         request.filter(|request| request.generation == generation).map_or(Asked::Changed, Asked::Open)
     }
 }
@@ -157,13 +157,18 @@ impl OpenRequest {
         self.shown != ShowOwner::ByName && self.request.by.id != self.holder
     }
 
+    /// Whether it is about this lease. One that is beside the exclusive lease is not asked for.
+    pub(crate) fn is_for(&self, holder: &Holder) -> bool {
+        self.request.generation == holder.generation
+    }
+
     /// Whether the holder means this one.
-    pub(super) fn is_of(&self, asker: &str) -> bool {
+    pub(crate) fn is_of(&self, asker: &str) -> bool {
         asker == if self.is_hidden() { &self.handle } else { &self.request.by.id }
     }
 
     /// As the holder is told of it.
-    pub(super) fn for_holder(self) -> TransferRequest {
+    pub(crate) fn for_holder(self) -> TransferRequest {
         match self.is_hidden() {
             true => {
                 TransferRequest { by: Owner { id: self.handle, ..self.request.by.shown(self.shown) }, ..self.request }
@@ -198,7 +203,7 @@ pub(crate) enum Resumption {
 impl Resumption {
     /// Why a lock id was not resumed, from what a check says about it.
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-    pub(super) fn refused(key: &LockKey, checked: Result<Holder, NoLock>) -> Self {
+    pub(crate) fn refused(key: &LockKey, checked: Result<Holder, NoLock>) -> Self {
         match checked {
             Err(NoLock {
                 why: LeaseLossReason::Expired { .. } | LeaseLossReason::IdleLimitReached { .. },
@@ -248,7 +253,7 @@ impl LockOp {
     /// As the statements have it: the lease that is to become another, the verb (1 kept alive, 2 extended, 3 let expire, 4
     /// released), and by how many milliseconds.
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-    pub(super) fn change(&self) -> Option<(&Proof, i32, i64)> {
+    pub(crate) fn change(&self) -> Option<(&Proof, i32, i64)> {
         let bounded = |by: &Duration| millis((*by).min(CENTURY));
         match self {
             LockOp::Take(_) | LockOp::Check(_) => None,

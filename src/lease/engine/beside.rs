@@ -1,0 +1,60 @@
+//! Leases beside each other on one key: shared ones, which exclude the exclusive one, and advisory ones, which exclude nothing.
+//!
+//! The row of the exclusive lease is their anchor. It carries the highest generation, and is marked shared as long as there may
+//! be shared leases.
+
+use sha2::{Digest, Sha256};
+
+use super::changes::Draft;
+use super::take::take_place;
+use super::{LastGeneration, LeaseRow, Past};
+use crate::lease::LockKey;
+use crate::lease::operations::{Attempt, LockHash, LockRequest};
+
+/// Takes a lease beside others. Whoever holds the key exclusively was asked about before.
+pub(super) fn take(draft: &mut Draft, request: &LockRequest, now: i64) -> Result<Attempt, LastGeneration> {
+    let key = &request.key;
+    let anchor = draft.rows.exclusive(key).cloned().unwrap_or_else(|| {
+        // The generations of a key that was swept go on.
+        let floor = draft.rows.floor(key);
+        let anchor = LeaseRow::anchor(key, floor, nobodys(&request.lock, key, floor).to_vec());
+        draft.put(anchor.clone());
+        anchor
+    });
+    end_expired(draft, key, &request.lock, now);
+    let taken = take_place(draft, request, now)?;
+    let free = !anchor.alive(now) || anchor.is_reserved_for(&request.owner);
+    if let (Attempt::Granted(holder), true) = (&taken, free) {
+        let anchor = draft.rows.exclusive(key).cloned().unwrap_or(anchor);
+        let generation = anchor.generation.max(holder.generation);
+        draft.put(LeaseRow { generation, shared: anchor.shared || request.shared, ended: true, ..anchor });
+    }
+    Ok(taken)
+}
+
+/// Records the leases on a key that ran out, and deletes the slots that ended; the highest generation has to stay. The row of this
+/// lock id is left alone.
+pub(super) fn end_expired(draft: &mut Draft, key: &LockKey, lock: &LockHash, now: i64) {
+    let rows: Vec<LeaseRow> = draft.rows.of_key(key).cloned().collect();
+    for row in rows.iter().filter(|row| row.ran_out_unrecorded(now) && row.lock != lock) {
+        draft.record(Past::expired(row));
+        draft.put(LeaseRow { ended: true, ..row.clone() });
+    }
+    let highest = rows.iter().map(|row| row.generation).max();
+    let rows: Vec<LeaseRow> = draft.rows.of_key(key).cloned().collect();
+    for row in rows.iter().filter(|row| row.ended && !row.place.slot.is_empty() && Some(row.generation) < highest) {
+        draft.delete(&row.place);
+    }
+}
+
+/// A lock hash of no lock id. It differs for each lock id, key and generation.
+pub(super) fn nobodys(lock: &[u8], key: &LockKey, generation: i64) -> LockHash {
+    let kind_bytes = u64::try_from(key.kind().len()).unwrap_or(u64::MAX).to_be_bytes();
+    let hash = Sha256::new().chain_update(b"tenure: nobody's lock hash").chain_update(lock).chain_update(kind_bytes);
+    let hash = hash.chain_update(key.kind()).chain_update(key.id()).chain_update(generation.to_be_bytes());
+    let mut nobodys: LockHash = hash.finalize().into();
+    // Beside the hashes that are made at the same time, in the order of the index.
+    let time = lock.len().min(6);
+    nobodys[..time].copy_from_slice(&lock[..time]);
+    nobodys
+}

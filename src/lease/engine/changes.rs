@@ -1,0 +1,77 @@
+//! The changes that an operation makes.
+
+use std::collections::BTreeMap;
+
+use super::{LeaseRow, Past, Place, RequestPlace, RequestRow, Rows};
+
+/// What is to be written. A place with `None` is to be deleted, before other rows are written.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Changes {
+    pub leases: BTreeMap<Place, Option<LeaseRow>>,
+    pub past: Vec<Past>,
+    pub requests: BTreeMap<RequestPlace, Option<RequestRow>>,
+}
+
+impl Changes {
+    /// The rows after these changes.
+    #[cfg(test)]
+    pub(crate) fn apply(self, rows: &mut Rows) {
+        for (place, row) in self.leases {
+            match row {
+                Some(row) => drop(rows.leases.insert(place, row)),
+                None => drop(rows.leases.remove(&place)),
+            }
+        }
+        for (place, row) in self.requests {
+            match row {
+                Some(row) => drop(rows.requests.insert(place, row)),
+                None => drop(rows.requests.remove(&place)),
+            }
+        }
+        rows.past.extend(self.past.into_iter().map(|past| (past.lock.clone(), past)));
+    }
+}
+
+/// The rows as they become while an operation is decided, and how they got there.
+pub(super) struct Draft {
+    pub(super) rows: Rows,
+    pub(super) changes: Changes,
+}
+
+impl Draft {
+    pub(super) fn new(rows: &Rows) -> Self {
+        Draft { rows: rows.clone(), changes: Changes::default() }
+    }
+
+    /// Writes a row of the lock table.
+    pub(super) fn put(&mut self, row: LeaseRow) {
+        self.changes.leases.insert(row.place.clone(), Some(row.clone()));
+        self.rows.leases.insert(row.place.clone(), row);
+    }
+
+    /// Deletes a row of the lock table.
+    pub(super) fn delete(&mut self, place: &Place) {
+        self.changes.leases.insert(place.clone(), None);
+        self.rows.leases.remove(place);
+    }
+
+    /// Appends to the history, unless it knows already how the lease of this lock id ended.
+    pub(super) fn record(&mut self, past: Past) {
+        if !self.rows.past.contains_key(&past.lock) {
+            self.changes.past.push(past.clone());
+            self.rows.past.insert(past.lock.clone(), past);
+        }
+    }
+
+    /// Writes a transfer request.
+    pub(super) fn put_request(&mut self, row: RequestRow) {
+        self.changes.requests.insert(row.place(), Some(row.clone()));
+        self.rows.requests.insert(row.place(), row);
+    }
+
+    /// Deletes a transfer request.
+    pub(super) fn delete_request(&mut self, place: &RequestPlace) {
+        self.changes.requests.insert(place.clone(), None);
+        self.rows.requests.remove(place);
+    }
+}

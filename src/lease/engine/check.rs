@@ -1,0 +1,49 @@
+//! Whether a lease is alive, and why not; who holds a key.
+
+use super::{LeaseRow, Rows};
+use crate::clock::from_millis;
+use crate::lease::operations::{KeyState, Proof};
+use crate::lease::{Holder, LeaseLossReason, LockKey, NoLock};
+
+/// The live lease of a lock id, if it belongs to its owner.
+pub(super) fn live<'r>(rows: &'r Rows, proof: &Proof, now: i64) -> Option<&'r LeaseRow> {
+    rows.of_lock(&proof.lock).filter(|row| row.alive(now) && proof.is_by(&row.owner.id))
+}
+
+/// Whether a lock id holds a lease, and why not.
+pub(super) fn check(rows: &Rows, proof: &Proof, now: i64) -> Result<Holder, NoLock> {
+    if let Some(row) = live(rows, proof, now) {
+        return Ok(row.holder(now));
+    }
+    let (key, owner_id, why) = match (rows.of_lock(&proof.lock), rows.past.get(&proof.lock[..])) {
+        (Some(row), _) if row.alive(now) => (&row.place.key, &row.owner.id, LeaseLossReason::NotYours),
+        (Some(row), _) if !row.ended => {
+            let why = LeaseLossReason::ran_out(from_millis(row.expires_at), row.ran_out());
+            (&row.place.key, &row.owner.id, why)
+        }
+        (_, Some(past)) => (&past.key, &past.owner.id, past.reason()),
+        (_, None) => return Err(NoLock { key: None, why: LeaseLossReason::Unknown, held_now: None }),
+    };
+    // A stranger does not learn how the lease of somebody else ended.
+    let why = if proof.is_by(owner_id) { why } else { LeaseLossReason::NotYours };
+    let held_now = rows.exclusive(key).filter(|row| row.alive(now)).map(|row| row.holder(now));
+    Err(NoLock { key: Some(key.clone()), why, held_now })
+}
+
+/// Whether somebody holds a key, exclusively or together with others. Advisory leases hold nothing.
+pub(super) fn key_state(rows: &Rows, key: &LockKey, now: i64) -> KeyState {
+    let holder = match rows.exclusive(key) {
+        None => return KeyState::NoRow,
+        Some(row) if row.alive(now) => Some(row),
+        Some(row) if row.shared => rows.reader(key, now),
+        Some(_) => None,
+    };
+    holder.map_or(KeyState::Free, |row| KeyState::Held(row.holder(now)))
+}
+
+/// All leases on a key, the longest-held first.
+pub(super) fn holders(rows: &Rows, key: &LockKey, now: i64) -> Vec<Holder> {
+    let mut alive: Vec<_> = rows.of_key(key).filter(|row| row.alive(now)).collect();
+    alive.sort_by_key(|row| (row.since, row.generation));
+    alive.into_iter().map(|row| row.holder(now)).collect()
+}

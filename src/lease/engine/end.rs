@@ -1,0 +1,94 @@
+//! Ending leases: by their holder, and by others.
+
+use super::beside::nobodys;
+use super::changes::Draft;
+use super::take::of_another;
+use super::{How, LastGeneration, LeaseRow, Past, Place, check, keep};
+use crate::lease::operations::{LockHash, LockRequest, Proof, TakenOver};
+use crate::lease::{Holder, LockKey, NoLock, Owner};
+
+/// Ends a live lease, and records it.
+pub(super) fn release(draft: &mut Draft, proof: &Proof, now: i64) -> Result<Holder, NoLock> {
+    let ended = check::live(&draft.rows, proof, now).map(|row| Past::ended(row, How::Released, None, None, now));
+    let released = keep::change(draft, proof, now, |row| row.ended = true);
+    if let Some(ended) = ended {
+        draft.record(ended);
+    }
+    released
+}
+
+/// Ends a live lease that nobody was told of but the one that it was granted to, who has gone: there was no sign of life since.
+/// Its lock id can be used again.
+pub(super) fn give_back(draft: &mut Draft, lock: &LockHash, generation: i64, now: i64) -> bool {
+    let untold = |row: &&LeaseRow| row.generation == generation && row.alive(now) && row.last_active == row.since;
+    let Some(mut row) = draft.rows.of_lock(lock).filter(untold).cloned() else { return false };
+    draft.delete(&row.place);
+    let nobodys = nobodys(lock, &row.place.key, generation).to_vec();
+    row.ended = true;
+    row.lock.clone_from(&nobodys);
+    if !row.place.slot.is_empty() {
+        row.place.slot = nobodys;
+    }
+    draft.record(Past::ended(&row, How::Released, None, None, now));
+    draft.put(row);
+    true
+}
+
+/// Ends the live lease of a generation, and records who did it and why.
+pub(super) fn break_lock(
+    draft: &mut Draft,
+    key: &LockKey,
+    generation: i64,
+    by: &Owner,
+    reason: &str,
+    now: i64,
+) -> Option<Holder> {
+    let mut row = draft.rows.of_key(key).find(|row| row.generation == generation && row.alive(now))?.clone();
+    draft.record(Past::ended(&row, How::Broken, Some(by), Some(reason), now));
+    row.ended = true;
+    let broken = row.holder(now);
+    draft.put(row);
+    Some(broken)
+}
+
+/// Ends the live exclusive lease of a generation, and grants the next one. Asked again, it is the same lease.
+pub(super) fn take_over(
+    draft: &mut Draft,
+    request: &LockRequest,
+    generation: i64,
+    reason: &str,
+    now: i64,
+) -> Result<TakenOver, LastGeneration> {
+    let LockRequest { key, lock, owner, .. } = request;
+    let held = draft.rows.exclusive(key).filter(|row| row.generation == generation && row.alive(now));
+    let Some(mut row) = held.cloned() else { return Ok(TakenOver::Changed) };
+    let proof = Proof { lock: *lock, owner: Some(owner.id.clone()) };
+    if row.lock == lock {
+        return Ok(check::check(&draft.rows, &proof, now).map_or_else(TakenOver::Used, TakenOver::Granted));
+    }
+    if draft.rows.past.contains_key(&lock[..]) {
+        let used = check::check(&draft.rows, &proof, now);
+        return Ok(used.map_or_else(TakenOver::Used, |_| TakenOver::Changed));
+    }
+    if draft.rows.of_lock(lock).is_some() {
+        return Ok(TakenOver::Used(of_another(key)));
+    }
+    draft.record(Past::ended(&row, How::TakenOver, Some(owner), Some(reason), now));
+    row.change_hands(request, now)?;
+    let granted = row.holder(now);
+    draft.put(row);
+    Ok(TakenOver::Granted(granted))
+}
+
+/// Ends all live leases of an owner, reservations among them, and records it.
+pub(super) fn release_all(draft: &mut Draft, owner: &str, now: i64) -> Vec<Holder> {
+    let theirs = draft.rows.leases.values().filter(|row| row.owner.id == owner && row.alive(now));
+    let theirs: Vec<(Place, Holder)> = theirs.map(|row| (row.place.clone(), row.holder(now))).collect();
+    for (place, _) in &theirs {
+        if let Some(row) = draft.rows.leases.get(place).cloned() {
+            draft.record(Past::ended(&row, How::Released, None, None, now));
+            draft.put(LeaseRow { ended: true, ..row });
+        }
+    }
+    theirs.into_iter().map(|(_, holder)| holder).collect()
+}

@@ -1,0 +1,166 @@
+//! The rules of a lease, once for all databases: [`decide`] gets the rows that an operation is about and the time, and returns
+//! the answer and the changes to write. No I/O, no clock, no randomness.
+//!
+//! The rows have to be complete: all rows of the keys that are named, the rows and the history of the lock ids that are shown,
+//! the transfer requests of the keys, and the floors of their types. They have to be read under the locks that keep them as
+//! they are until the changes are committed; what an operation only reads may be read without a lock.
+//!
+//! The databases have a one-statement form of the most frequent operations besides. This is its specification: a property test
+//! (`storage/differential`) runs random operations through both.
+
+mod beside;
+mod changes;
+mod check;
+mod end;
+mod keep;
+mod past;
+mod resume;
+mod row;
+mod rows;
+mod set;
+mod take;
+#[cfg(test)]
+mod tests;
+mod transfer;
+
+use std::time::Duration;
+
+pub(crate) use changes::Changes;
+pub(crate) use past::{How, Past};
+pub(crate) use row::{LeaseRow, Place};
+pub(crate) use rows::{RequestPlace, RequestRow, Rows};
+
+use super::operations::{
+    Asked, Asking, Attempt, AttemptAll, KeyState, LockHash, LockRequest, Proof, Resumption, TakenOver,
+};
+use super::transfer::{TransferReply, TransferRequest};
+use super::{Holder, LockKey, NoLock, Owner};
+use changes::Draft;
+
+/// What is to be done with leases.
+#[derive(Debug)]
+pub(crate) enum Operation<'o> {
+    /// Take a lease: alone, shared or advisory, as the request and its policy say.
+    Take(&'o LockRequest),
+    /// Take all of these leases or none.
+    TakeAll(&'o [LockRequest]),
+    /// Check that a lease is alive.
+    Check(&'o Proof),
+    /// A heartbeat, and how long ago the last input was.
+    Keep(&'o Proof, Duration),
+    /// Move the expiry by so much.
+    Extend(&'o Proof, Duration),
+    /// Bring the expiry forward to so long from now.
+    ExpireWithin(&'o Proof, Duration),
+    /// End a lease.
+    Release(&'o Proof),
+    /// End a lease that its owner never learned of; its lock id can be used again.
+    GiveBack { lock: &'o LockHash, generation: i64 },
+    /// End the lease of this generation, whoever its owner is.
+    Break { key: &'o LockKey, generation: i64, by: &'o Owner, reason: &'o str },
+    /// End the exclusive lease of this generation and grant the next one.
+    TakeOver { request: &'o LockRequest, generation: i64, reason: &'o str },
+    /// End all leases of an owner.
+    ReleaseAll { owner: &'o str },
+    /// Ask the holder for the lease, or repeat that.
+    Ask(&'o Asking<'o>),
+    /// The open requests for a lease.
+    Requests(&'o Proof),
+    /// Reply to one of them.
+    Reply { proof: &'o Proof, asker: &'o str, reply: &'o TransferReply },
+    /// End a lease and reserve the key for one of those who ask for it, under a lock id that nobody has.
+    HandOver { proof: &'o Proof, to: &'o str, reservation: &'o LockHash },
+    /// Revive a lease that ran out.
+    Resume { proof: &'o Proof, key: &'o LockKey },
+    /// Whether a key is held.
+    KeyState(&'o LockKey),
+    /// All holders of a key.
+    Holders(&'o LockKey),
+}
+
+/// The answer to an [`Operation`].
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// Of [`Operation::Take`].
+    Taken(Attempt),
+    /// Of [`Operation::TakeAll`].
+    TakenAll(AttemptAll),
+    /// Of check, keep, extend, expire within and release.
+    Lease(Result<Holder, NoLock>),
+    /// Whether it was.
+    GivenBack(bool),
+    /// `None`: that generation is not alive.
+    Broken(Option<Holder>),
+    /// Of [`Operation::TakeOver`].
+    TakenOver(TakenOver),
+    /// What the owner held.
+    Released(Vec<Holder>),
+    /// Of [`Operation::Ask`].
+    Asked(Asked),
+    /// The longest-waiting first.
+    Requests(Result<Vec<TransferRequest>, NoLock>),
+    /// `None`: they do not ask.
+    Replied(Result<Option<TransferRequest>, NoLock>),
+    /// `None`: they do not ask.
+    HandedOver(Result<Option<Holder>, NoLock>),
+    /// Of [`Operation::Resume`].
+    Resumed(Resumption),
+    /// Of [`Operation::KeyState`].
+    KeyState(KeyState),
+    /// The longest-held first.
+    Holders(Vec<Holder>),
+}
+
+/// The key has had the highest generation that there is. It changes hands no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LastGeneration;
+
+/// Decides an operation on the rows that it is about, at this moment (milliseconds since 1970): the answer, and the changes to
+/// write with it. An operation that is refused changes nothing.
+pub(crate) fn decide(operation: &Operation<'_>, rows: &Rows, now: i64) -> Result<(Answer, Changes), LastGeneration> {
+    let mut draft = Draft::new(rows);
+    let answer = match *operation {
+        Operation::Take(request) => Answer::Taken(take::take(&mut draft, request, now)?),
+        Operation::TakeAll(requests) => Answer::TakenAll(set::take_all(&mut draft, requests, now)?),
+        Operation::Check(proof) => Answer::Lease(check::check(rows, proof, now)),
+        Operation::Keep(proof, idle) => Answer::Lease(keep::keep(&mut draft, proof, idle, now)),
+        Operation::Extend(proof, by) => Answer::Lease(keep::extend(&mut draft, proof, by, now)),
+        Operation::ExpireWithin(proof, within) => Answer::Lease(keep::expire_within(&mut draft, proof, within, now)),
+        Operation::Release(proof) => Answer::Lease(end::release(&mut draft, proof, now)),
+        Operation::GiveBack { lock, generation } => {
+            Answer::GivenBack(end::give_back(&mut draft, lock, generation, now))
+        }
+        Operation::Break { key, generation, by, reason } => {
+            Answer::Broken(end::break_lock(&mut draft, key, generation, by, reason, now))
+        }
+        Operation::TakeOver { request, generation, reason } => {
+            Answer::TakenOver(end::take_over(&mut draft, request, generation, reason, now)?)
+        }
+        Operation::ReleaseAll { owner } => Answer::Released(end::release_all(&mut draft, owner, now)),
+        Operation::Ask(asking) => Answer::Asked(transfer::ask(&mut draft, asking, now)),
+        Operation::Requests(proof) => Answer::Requests(transfer::requests(rows, proof, now)),
+        Operation::Reply { proof, asker, reply } => {
+            Answer::Replied(transfer::reply(&mut draft, proof, asker, reply, now))
+        }
+        Operation::HandOver { proof, to, reservation } => {
+            Answer::HandedOver(transfer::hand_over(&mut draft, proof, to, reservation, now)?)
+        }
+        Operation::Resume { proof, key } => Answer::Resumed(resume::resume(&mut draft, proof, key, now)),
+        Operation::KeyState(key) => Answer::KeyState(check::key_state(rows, key, now)),
+        Operation::Holders(key) => Answer::Holders(check::holders(rows, key, now)),
+    };
+    let changes = if answer.is_refusal() { Changes::default() } else { draft.changes };
+    Ok((answer, changes))
+}
+
+impl Answer {
+    /// Whether nothing of the operation may be written, although it had begun.
+    fn is_refusal(&self) -> bool {
+        match self {
+            Answer::Taken(attempt) => !matches!(attempt, Attempt::Granted(_)),
+            Answer::TakenAll(attempt) => !matches!(attempt, AttemptAll::Granted(_)),
+            Answer::TakenOver(taken) => !matches!(taken, TakenOver::Granted(_)),
+            _ => false,
+        }
+    }
+}

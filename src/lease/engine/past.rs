@@ -1,0 +1,87 @@
+//! An entry of the history: how a lease ended.
+
+use super::LeaseRow;
+use crate::clock::from_millis;
+use crate::lease::{LeaseLossReason, LockKey, Owner, RanOut, ShowOwner};
+
+/// How a lease ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum How {
+    Released,
+    Expired,
+    Broken,
+    TakenOver,
+    HandedOver,
+}
+
+impl How {
+    /// As it is stored.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            How::Released => "released",
+            How::Expired => "expired",
+            How::Broken => "broken",
+            How::TakenOver => "taken over",
+            How::HandedOver => "handed over",
+        }
+    }
+
+    /// From what is stored. An unknown text has no other party, so it reads as an expiry.
+    pub(crate) fn of(text: &str) -> Self {
+        let all = [How::Released, How::Broken, How::TakenOver, How::HandedOver];
+        all.into_iter().find(|how| how.text() == text).unwrap_or(How::Expired)
+    }
+}
+
+/// An entry of the history. There is at most one for each lock id: the first one stays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Past {
+    pub lock: Vec<u8>,
+    pub key: LockKey,
+    pub generation: i64,
+    pub owner: Owner,
+    pub shown: ShowOwner,
+    pub since: i64,
+    pub ended_at: i64,
+    pub how: How,
+    /// The other party: who broke it, took it over, or got it.
+    pub by: Option<Owner>,
+    pub reason: Option<String>,
+    /// It expired at its idle limit.
+    pub idle: bool,
+    /// It expired at its absolute limit.
+    pub limited: bool,
+}
+
+impl Past {
+    /// Somebody ended the lease.
+    pub(super) fn ended(row: &LeaseRow, how: How, by: Option<&Owner>, reason: Option<&str>, now: i64) -> Self {
+        Past {
+            lock: row.lock.clone(),
+            key: row.place.key.clone(),
+            generation: row.generation,
+            owner: row.owner.clone(),
+            shown: row.shown,
+            since: row.since,
+            ended_at: now,
+            how,
+            by: by.cloned(),
+            reason: reason.map(str::to_owned),
+            idle: false,
+            limited: false,
+        }
+    }
+
+    /// The lease ran out.
+    pub(super) fn expired(row: &LeaseRow) -> Self {
+        let (idle, limited) = (row.is_at_idle_limit(), row.is_at_hard_limit());
+        Past { idle, limited, ..Past::ended(row, How::Expired, None, None, row.expires_at) }
+    }
+
+    /// As the former owner reads it: other people are shown as the policy of the lease says.
+    pub(super) fn reason(&self) -> LeaseLossReason {
+        let by = self.by.clone().map(|by| if by.id == self.owner.id { by } else { by.shown(self.shown) });
+        let ran_out = RanOut::of(self.idle, self.limited);
+        LeaseLossReason::recorded(self.how.text(), ran_out, from_millis(self.ended_at), by, self.reason.clone())
+    }
+}

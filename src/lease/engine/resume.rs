@@ -1,0 +1,28 @@
+//! Reviving a lease that ran out.
+
+use std::time::Duration;
+
+use super::changes::Draft;
+use super::check;
+use crate::clock::from_millis;
+use crate::lease::operations::{Proof, Resumption};
+use crate::lease::{LeaseLossReason, LockKey, NoLock};
+
+/// Revives a lease if it is still in its row, nobody recorded its end, and its absolute limit is not reached.
+pub(super) fn resume(draft: &mut Draft, proof: &Proof, key: &LockKey, now: i64) -> Resumption {
+    let found = draft.rows.of_lock(&proof.lock);
+    let found = found.filter(|row| !row.ended && row.place.key == *key && proof.is_by(&row.owner.id));
+    // Next to an advisory lease others get theirs, and record that it ran out, but leave its row.
+    let Some(mut row) = found.filter(|_| !draft.rows.past.contains_key(&proof.lock[..])).cloned() else {
+        return Resumption::refused(key, check::check(&draft.rows, proof, now));
+    };
+    if row.hard_until <= now {
+        let why = LeaseLossReason::LimitReached { at: from_millis(row.hard_until) };
+        return Resumption::Ended(NoLock { key: Some(key.clone()), why, held_now: None });
+    }
+    // To resume is an input.
+    row.keep(Duration::ZERO, now);
+    let resumed = row.holder(now);
+    draft.put(row);
+    Resumption::Resumed(resumed)
+}

@@ -1,0 +1,201 @@
+//! A row of the lock table: what it says, and how it changes.
+
+use std::time::Duration;
+
+use super::LastGeneration;
+use crate::clock::{from_millis, millis, until};
+use crate::lease::operations::{CENTURY, LockRequest};
+use crate::lease::policy::usual_heartbeat;
+use crate::lease::{Holder, LockKey, Owner, RanOut, ShowOwner};
+
+/// The longest time to live that counts, in milliseconds: 3,000 years. A longer one was edited by hand, and the databases must
+/// be able to add it to the time.
+const LONGEST_TTL: i64 = 100_000_000_000_000;
+
+/// The primary key of a row. The slot is empty for the exclusive lease on the key; a lease beside others has its lock hash there.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub key: LockKey,
+    pub slot: Vec<u8>,
+}
+
+impl Place {
+    /// The place of the exclusive lease on a key.
+    pub(crate) fn exclusive(key: &LockKey) -> Self {
+        Place { key: key.clone(), slot: Vec::new() }
+    }
+
+    /// The place of the lease that is requested.
+    pub(crate) fn of(request: &LockRequest) -> Self {
+        let slot = if request.is_alone() { Vec::new() } else { request.lock.to_vec() };
+        Place { key: request.key.clone(), slot }
+    }
+}
+
+/// A row of the lock table. Times are milliseconds since 1970. Anything may stand in it: it may have been edited by hand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LeaseRow {
+    pub place: Place,
+    pub generation: i64,
+    pub lock: Vec<u8>,
+    pub owner: Owner,
+    pub shown: ShowOwner,
+    /// In a slot: a shared lease. In the row of the exclusive lease: there may be shared leases beside it.
+    pub shared: bool,
+    pub since: i64,
+    pub last_active: i64,
+    /// The last input.
+    pub active_at: i64,
+    pub expires_at: i64,
+    /// Zero in a reservation: handed over, and not taken yet.
+    pub ttl: i64,
+    pub idle_limit: Option<i64>,
+    /// The absolute limit.
+    pub hard_until: i64,
+    /// Ended before it ran out, or its end was recorded.
+    pub ended: bool,
+}
+
+impl LeaseRow {
+    /// The first lease on a place, with this generation.
+    pub(super) fn granted(request: &LockRequest, generation: i64, now: i64) -> Self {
+        let LockRequest { lock, owner, policy, shared, .. } = request;
+        LeaseRow {
+            place: Place::of(request),
+            generation,
+            lock: lock.to_vec(),
+            owner: owner.clone(),
+            shown: policy.shown,
+            shared: *shared,
+            since: now,
+            last_active: now,
+            active_at: now,
+            expires_at: now.saturating_add(millis(policy.ttl)),
+            ttl: millis(policy.ttl),
+            idle_limit: policy.idle.map(millis),
+            hard_until: now.saturating_add(millis(policy.limit)),
+            ended: false,
+        }
+    }
+
+    /// The row of a key that has only leases beside each other: nobody's, under a lock id that nobody has.
+    pub(super) fn anchor(key: &LockKey, generation: i64, lock: Vec<u8>) -> Self {
+        LeaseRow {
+            place: Place::exclusive(key),
+            generation,
+            lock,
+            owner: Owner::new("", ""),
+            shown: ShowOwner::ByName,
+            shared: false,
+            since: 0,
+            last_active: 0,
+            active_at: 0,
+            expires_at: 0,
+            ttl: 0,
+            idle_limit: None,
+            hard_until: 0,
+            ended: true,
+        }
+    }
+
+    pub(super) fn alive(&self, now: i64) -> bool {
+        !self.ended && self.expires_at > now
+    }
+
+    /// Ran out, and nobody recorded it yet.
+    pub(super) fn ran_out_unrecorded(&self, now: i64) -> bool {
+        !self.ended && self.expires_at <= now
+    }
+
+    pub(super) fn is_reservation(&self) -> bool {
+        self.ttl == 0
+    }
+
+    pub(super) fn is_reserved_for(&self, owner: &Owner) -> bool {
+        self.is_reservation() && self.owner.id == owner.id
+    }
+
+    /// What moved the expiry, as it is now.
+    pub(super) fn ran_out(&self) -> RanOut {
+        RanOut::of(self.is_at_idle_limit(), self.is_at_hard_limit())
+    }
+
+    pub(super) fn is_at_idle_limit(&self) -> bool {
+        self.idle_limit.is_some_and(|limit| self.expires_at >= self.active_at.saturating_add(limit))
+    }
+
+    pub(super) fn is_at_hard_limit(&self) -> bool {
+        self.expires_at >= self.hard_until
+    }
+
+    /// The next generation in the same place: another owner, another lock id.
+    pub(super) fn change_hands(&mut self, request: &LockRequest, now: i64) -> Result<(), LastGeneration> {
+        let generation = self.generation.checked_add(1).ok_or(LastGeneration)?;
+        *self =
+            LeaseRow { place: self.place.clone(), shared: self.shared, ..LeaseRow::granted(request, generation, now) };
+        Ok(())
+    }
+
+    /// The same lock id asks again: the same lease, kept alive. Its absolute limit stays.
+    pub(super) fn ask_again(&mut self, request: &LockRequest, now: i64) {
+        let LeaseRow { owner, shown, ttl, idle_limit, expires_at, .. } = LeaseRow::granted(request, 0, now);
+        *self = LeaseRow { owner, shown, ttl, idle_limit, active_at: now, ..self.clone() };
+        self.sign_of_life(now);
+        self.expires_at = self.expires_at.max(expires_at.min(self.hard_until));
+    }
+
+    /// A heartbeat; the last input was so long ago.
+    pub(super) fn keep(&mut self, idle: Duration, now: i64) {
+        self.active_at = self.active_at.max(now.saturating_sub(bounded(idle)));
+        self.keep_until(i64::MAX, now);
+    }
+
+    /// Moves the expiry. The person asked for it, so it is an input, too.
+    pub(super) fn extend(&mut self, by: Duration, now: i64) {
+        self.active_at = self.active_at.max(now);
+        self.keep_until(self.expires_at.saturating_add(bounded(by)), now);
+    }
+
+    /// Brings the expiry forward.
+    pub(super) fn expire_within(&mut self, within: Duration, now: i64) {
+        self.expires_at = self.expires_at.min(now.saturating_add(bounded(within)));
+    }
+
+    /// Sets the expiry: at most the time to live from now, within the idle and the absolute limit; never backwards.
+    fn keep_until(&mut self, until: i64, now: i64) {
+        self.sign_of_life(now);
+        let idle_until = self.idle_limit.map_or(i64::MAX, |limit| self.active_at.saturating_add(limit));
+        let most = now.saturating_add(self.ttl.min(LONGEST_TTL)).min(self.hard_until).min(idle_until);
+        self.expires_at = self.expires_at.max(until.min(most));
+    }
+
+    /// The last sign of life is never the first one again: a lease with another sign of life is not given back.
+    fn sign_of_life(&mut self, now: i64) {
+        self.last_active = now.saturating_add(i64::from(self.since == now));
+    }
+
+    /// The holder, with the times as they are now.
+    pub(crate) fn holder(&self, now: i64) -> Holder {
+        let ttl = until(self.ttl, 0);
+        Holder {
+            key: self.place.key.clone(),
+            owner: self.owner.clone(),
+            generation: self.generation,
+            since: from_millis(self.since),
+            last_active: from_millis(self.last_active),
+            last_input: from_millis(self.active_at),
+            remaining: until(self.expires_at, now),
+            ttl,
+            idle: until(now, self.active_at),
+            silent: until(now, self.last_active),
+            shared: self.shared,
+            heartbeat: usual_heartbeat(ttl),
+            shown: self.shown,
+        }
+    }
+}
+
+/// Milliseconds, with room to add.
+fn bounded(duration: Duration) -> i64 {
+    millis(duration.min(CENTURY))
+}

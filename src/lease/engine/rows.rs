@@ -1,0 +1,96 @@
+//! The rows that an operation is about.
+
+use std::collections::BTreeMap;
+
+use super::{LeaseRow, Past, Place};
+use crate::clock::{from_millis, until};
+use crate::lease::operations::OpenRequest;
+use crate::lease::{LockKey, Owner, TransferReply, TransferRequest};
+
+/// The primary key of a transfer request: there is one of each asker for a key.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RequestPlace {
+    pub key: LockKey,
+    pub asker: String,
+}
+
+/// A row of the table of transfer requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RequestRow {
+    pub key: LockKey,
+    pub asker: Owner,
+    /// What names the asker to a holder who may not know them.
+    pub handle: String,
+    /// The lease that it is about.
+    pub generation: i64,
+    pub note: String,
+    pub since: i64,
+    pub expires_at: i64,
+    /// The reply "later", as long as it holds.
+    pub later_until: Option<i64>,
+    /// The reply "no".
+    pub declined: Option<String>,
+}
+
+impl RequestRow {
+    pub(super) fn place(&self) -> RequestPlace {
+        RequestPlace { key: self.key.clone(), asker: self.asker.id.clone() }
+    }
+
+    /// As it is now, for a lease that is alive.
+    pub(super) fn open(&self, lease: &LeaseRow, now: i64) -> OpenRequest {
+        let later = self.later_until.map(|at| until(at, now));
+        let request = TransferRequest {
+            key: self.key.clone(),
+            generation: self.generation,
+            by: self.asker.clone(),
+            note: self.note.clone(),
+            since: from_millis(self.since),
+            remaining: until(self.expires_at, now),
+            answer: TransferReply::stored(later, self.declined.clone()),
+        };
+        OpenRequest { request, handle: self.handle.clone(), shown: lease.shown, holder: lease.owner.id.clone() }
+    }
+}
+
+/// The rows that an operation is about, by their keys.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Rows {
+    pub leases: BTreeMap<Place, LeaseRow>,
+    /// The history, by lock hash.
+    pub past: BTreeMap<Vec<u8>, Past>,
+    pub requests: BTreeMap<RequestPlace, RequestRow>,
+    /// The highest generations of rows that were swept, by type.
+    pub floors: BTreeMap<String, i64>,
+}
+
+impl Rows {
+    pub(super) fn exclusive(&self, key: &LockKey) -> Option<&LeaseRow> {
+        self.leases.get(&Place::exclusive(key))
+    }
+
+    pub(super) fn of_key(&self, key: &LockKey) -> impl Iterator<Item = &LeaseRow> {
+        self.leases.values().filter(move |row| row.place.key == *key)
+    }
+
+    pub(super) fn of_lock(&self, lock: &[u8]) -> Option<&LeaseRow> {
+        self.leases.values().find(|row| row.lock == lock)
+    }
+
+    /// The shared lease on a key that has been held the longest.
+    pub(super) fn reader(&self, key: &LockKey, now: i64) -> Option<&LeaseRow> {
+        let readers = self.of_key(key).filter(|row| !row.place.slot.is_empty() && row.shared && row.alive(now));
+        readers.min_by_key(|row| (row.since, row.generation))
+    }
+
+    /// The highest generation that a key may have had; 0 if there was none.
+    pub(super) fn generation(&self, key: &LockKey) -> i64 {
+        let highest = self.of_key(key).map(|row| row.generation).max().unwrap_or(0);
+        highest.max(self.floor(key))
+    }
+
+    /// The highest generation that a row of the key may have had that was swept.
+    pub(super) fn floor(&self, key: &LockKey) -> i64 {
+        self.floors.get(key.kind()).copied().unwrap_or(0).max(0)
+    }
+}

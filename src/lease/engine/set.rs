@@ -1,0 +1,25 @@
+//! Several leases: all of them or none.
+
+use super::changes::Draft;
+use super::{LastGeneration, take};
+use crate::lease::operations::{Attempt, AttemptAll, LockRequest};
+
+/// Takes all of them. Otherwise answers all that others hold; or, if they hold none, all that was refused for another reason. That is
+/// explained by the rows as they are, because nothing of the set is granted.
+pub(super) fn take_all(draft: &mut Draft, requests: &[LockRequest], now: i64) -> Result<AttemptAll, LastGeneration> {
+    let held = requests.iter().enumerate().filter(|(_, request)| request.is_alone());
+    let held = held.filter_map(|(at, request)| Some((at, take::held_by_other(&draft.rows, request, now)?)));
+    let mut refused: Vec<(usize, Attempt)> = held.collect();
+    if !refused.is_empty() {
+        return Ok(AttemptAll::Refused(refused));
+    }
+    let before = draft.rows.clone();
+    let mut granted = Vec::with_capacity(requests.len());
+    for (at, request) in requests.iter().enumerate() {
+        match take::take(draft, request, now)? {
+            Attempt::Granted(holder) => granted.push(holder),
+            _ => refused.push((at, take::take(&mut Draft::new(&before), request, now)?)),
+        }
+    }
+    Ok(if refused.is_empty() { AttemptAll::Granted(granted) } else { AttemptAll::Refused(refused) })
+}

@@ -1,0 +1,99 @@
+//! Taking a lease.
+
+use super::changes::Draft;
+use super::{LastGeneration, LeaseRow, Past, Place, Rows, beside, check};
+use crate::lease::operations::{Attempt, LockRequest, Proof};
+use crate::lease::{LeaseLossReason, LockKey, NoLock};
+
+/// Takes a lease: the only one on its key, or one beside others.
+pub(super) fn take(draft: &mut Draft, request: &LockRequest, now: i64) -> Result<Attempt, LastGeneration> {
+    if let Some(refusal) = held_by_other(&draft.rows, request, now) {
+        return Ok(refusal);
+    }
+    if !request.is_alone() {
+        return beside::take(draft, request, now);
+    }
+    let anchor = draft.rows.exclusive(&request.key).cloned();
+    if let Some(anchor) = anchor.filter(|anchor| anchor.shared) {
+        // Nobody shares the key any more.
+        beside::end_expired(draft, &request.key, &request.lock, now);
+        let anchor = draft.rows.leases.get(&anchor.place).cloned().unwrap_or(anchor);
+        draft.put(LeaseRow { shared: false, ..anchor });
+    }
+    let before = draft.rows.exclusive(&request.key);
+    let before = before.filter(|row| row.ran_out_unrecorded(now) && row.lock != request.lock);
+    if let Some(expired) = before.map(Past::expired) {
+        draft.record(expired);
+    }
+    take_place(draft, request, now)
+}
+
+/// Who prevents this, if anybody does: the holder of the exclusive lease or of a reservation; the longest-held shared lease, if an
+/// exclusive one is requested. Advisory leases are granted beside everything.
+pub(super) fn held_by_other(rows: &Rows, request: &LockRequest, now: i64) -> Option<Attempt> {
+    if !request.policy.exclusive {
+        return None;
+    }
+    let anchor = rows.exclusive(&request.key)?;
+    if anchor.alive(now) {
+        let again = !request.shared && anchor.lock == request.lock;
+        return match anchor.is_reservation() {
+            _ if again || anchor.is_reserved_for(&request.owner) => None,
+            true => Some(Attempt::Reserved(anchor.holder(now))),
+            false => Some(Attempt::Held(anchor.holder(now))),
+        };
+    }
+    let reader = rows.reader(&request.key, now).filter(|_| anchor.shared && !request.shared);
+    reader.map(|row| Attempt::Held(row.holder(now)))
+}
+
+/// Takes the place of the request if its lease ended, or if it is a reservation for this owner. A lock id whose lease has ended
+/// gets nothing: its request came twice.
+pub(super) fn take_place(draft: &mut Draft, request: &LockRequest, now: i64) -> Result<Attempt, LastGeneration> {
+    let (place, lock) = (Place::of(request), &request.lock[..]);
+    if draft.rows.past.contains_key(lock) {
+        return Ok(refused(&draft.rows, request, now));
+    }
+    let elsewhere = draft.rows.of_lock(lock).is_some_and(|row| row.place != place);
+    let row = match draft.rows.leases.get(&place).cloned() {
+        Some(mut row) if row.lock == lock && row.alive(now) && row.owner.id == request.owner.id => {
+            row.ask_again(request, now);
+            row
+        }
+        Some(row) if row.lock == lock || row.shared || !is_free(&row, request, now) => {
+            return Ok(refused(&draft.rows, request, now));
+        }
+        _ if elsewhere => return Ok(Attempt::Used(of_another(&request.key))),
+        Some(mut row) => {
+            row.change_hands(request, now)?;
+            row
+        }
+        None => {
+            let generation = draft.rows.generation(&request.key).checked_add(1).ok_or(LastGeneration)?;
+            LeaseRow::granted(request, generation, now)
+        }
+    };
+    let granted = row.holder(now);
+    draft.put(row);
+    Ok(Attempt::Granted(granted))
+}
+
+fn is_free(row: &LeaseRow, request: &LockRequest, now: i64) -> bool {
+    !row.alive(now) || row.is_reserved_for(&request.owner)
+}
+
+/// A lock id holds one lease at most.
+pub(super) fn of_another(key: &LockKey) -> NoLock {
+    NoLock { key: Some(key.clone()), why: LeaseLossReason::OtherAggregate, held_now: None }
+}
+
+/// Why nothing was granted although nobody holds the key.
+fn refused(rows: &Rows, request: &LockRequest, now: i64) -> Attempt {
+    let proof = Proof { lock: request.lock, owner: Some(request.owner.id.clone()) };
+    match check::check(rows, &proof, now) {
+        Ok(holder) if holder.key == request.key => Attempt::Granted(holder),
+        Ok(_) => Attempt::Used(of_another(&request.key)),
+        Err(NoLock { why: LeaseLossReason::Unknown, .. }) => Attempt::Lost,
+        Err(no_lock) => Attempt::Used(no_lock),
+    }
+}

@@ -1,0 +1,624 @@
+//! Tables of cases. The moment of every operation is [`NOW`]; times in the tables are relative to it, in milliseconds.
+
+use std::time::Duration;
+
+use super::*;
+use crate::clock::{from_millis, millis};
+use crate::lease::{LeaseLossReason, LockPolicy, ShowOwner};
+
+const NOW: i64 = 1_800_000_000_000;
+const TTL: i64 = 300_000;
+const LIMIT: i64 = 12 * 3_600_000;
+const KIMS: LockHash = [1; 32];
+const LEES: LockHash = [2; 32];
+const OTHER: LockHash = [3; 32];
+
+fn key() -> LockKey {
+    LockKey::new("Order", "1")
+}
+
+fn kim() -> Owner {
+    Owner::new("kim", "Kim")
+}
+
+fn lee() -> Owner {
+    Owner::new("lee", "Lee")
+}
+
+fn request(lock: LockHash, owner: Owner, policy: LockPolicy, shared: bool) -> LockRequest {
+    LockRequest { key: key(), lock, owner, policy, shared }
+}
+
+/// Lee asks for the exclusive lease.
+fn lees() -> LockRequest {
+    request(LEES, lee(), LockPolicy::exclusive(), false)
+}
+
+fn proof(lock: LockHash, owner: &str) -> Proof {
+    Proof { lock, owner: Some(owner.into()) }
+}
+
+/// Kim's lease of generation 4, taken 10 s ago, that expires then.
+fn kims(expires_in: i64) -> LeaseRow {
+    let mine = request(KIMS, kim(), LockPolicy::exclusive(), false);
+    LeaseRow { expires_at: NOW + expires_in, ..LeaseRow::granted(&mine, 4, NOW - 10_000) }
+}
+
+/// A share or an advisory lease of Kim beside others, generation 5.
+fn beside(shared: bool, expires_in: i64) -> LeaseRow {
+    let place = Place { key: key(), slot: KIMS.to_vec() };
+    LeaseRow { place, shared, generation: 5, ..kims(expires_in) }
+}
+
+/// The row that marks shares on the key.
+fn anchor(shared: bool) -> LeaseRow {
+    LeaseRow { shared, ..LeaseRow::anchor(&key(), 5, vec![9; 32]) }
+}
+
+fn rows(leases: impl IntoIterator<Item = LeaseRow>) -> Rows {
+    Rows { leases: leases.into_iter().map(|row| (row.place.clone(), row)).collect(), ..Rows::default() }
+}
+
+fn asks(asker: Owner, note: &str, since: i64, expires_in: i64) -> RequestRow {
+    let (since, expires_at) = (NOW + since, NOW + expires_in);
+    let handle = format!("handle of {}", asker.id);
+    RequestRow {
+        key: key(),
+        asker,
+        handle,
+        generation: 4,
+        note: note.into(),
+        since,
+        expires_at,
+        later_until: None,
+        declined: None,
+    }
+}
+
+fn with_requests(mut rows: Rows, requests: impl IntoIterator<Item = RequestRow>) -> Rows {
+    rows.requests = requests.into_iter().map(|row| (row.place(), row)).collect();
+    rows
+}
+
+fn with_past(mut rows: Rows, past: Past) -> Rows {
+    rows.past.insert(past.lock.clone(), past);
+    rows
+}
+
+/// Decides, and gives the answer, the rows afterwards and the changes as texts that are easy to compare.
+fn run(operation: Operation<'_>, rows: &Rows) -> (Answer, Rows) {
+    let (answer, changes) = decide(&operation, rows, NOW).expect("there is a generation left");
+    let mut after = rows.clone();
+    changes.apply(&mut after);
+    (answer, after)
+}
+
+/// An answer to a request for a lease in one word, with the generation.
+fn word(attempt: &Attempt) -> String {
+    match attempt {
+        Attempt::Granted(holder) => format!("granted {}", holder.generation),
+        Attempt::Held(holder) => format!("held {}", holder.generation),
+        Attempt::Reserved(holder) => format!("reserved {}", holder.owner.id),
+        Attempt::Lost => "lost".into(),
+        Attempt::Used(no_lock) => format!("used {:?}", no_lock.why),
+    }
+}
+
+fn take(rows: &Rows, request: &LockRequest) -> (String, Rows) {
+    match run(Operation::Take(request), rows) {
+        (Answer::Taken(attempt), after) => (word(&attempt), after),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The history after an operation: how, when it ended relative to now, and whether it was idle or at its limit.
+fn history(rows: &Rows) -> Vec<(How, i64, bool, bool)> {
+    rows.past.values().map(|past| (past.how, past.ended_at - NOW, past.idle, past.limited)).collect()
+}
+
+#[test]
+fn an_exclusive_lease_is_granted_on_a_free_key_only() {
+    let ended = LeaseRow { ended: true, ..kims(TTL) };
+    let reserved = |owner: Owner| LeaseRow { ttl: 0, owner, ..kims(1) };
+    let cases = [
+        ("no row", rows([]), "granted 1"),
+        ("ended", rows([ended]), "granted 5"),
+        ("ran out this millisecond", rows([kims(0)]), "granted 5"),
+        ("a millisecond left", rows([kims(1)]), "held 4"),
+        ("reserved for Kim", rows([reserved(kim())]), "reserved kim"),
+        ("reserved for Lee", rows([reserved(lee())]), "granted 5"),
+        ("a reservation that ran out", rows([LeaseRow { expires_at: NOW, ..reserved(kim()) }]), "granted 5"),
+        ("a share", rows([anchor(true), beside(true, 1)]), "held 5"),
+        ("a share that ran out", rows([anchor(true), beside(true, 0)]), "granted 6"),
+        ("an advisory lease", rows([anchor(false), beside(false, 1)]), "granted 6"),
+        (
+            "another key",
+            rows([LeaseRow { place: Place::exclusive(&LockKey::new("Order", "2")), ..kims(1) }]),
+            "granted 1",
+        ),
+    ];
+    for (case, rows, expected) in cases {
+        let (answer, after) = take(&rows, &lees());
+        assert_eq!(answer, expected, "{case}");
+        let granted = after.exclusive(&key()).is_some_and(|row| row.lock == LEES);
+        assert_eq!(granted, expected.starts_with("granted"), "{case}");
+        assert!(granted || after == rows, "{case}: a refusal changes nothing");
+    }
+}
+
+#[test]
+fn a_granted_row_has_the_times_of_its_policy() {
+    let second = Duration::from_secs(1);
+    let policy = LockPolicy::exclusive().idle_limit(600 * second).expect("a valid policy").showing(ShowOwner::ByRole);
+    let (_, after) = take(&rows([kims(0)]), &request(LEES, lee(), policy, false));
+    let expected = LeaseRow {
+        place: Place::exclusive(&key()),
+        generation: 5,
+        lock: LEES.to_vec(),
+        owner: lee(),
+        shown: ShowOwner::ByRole,
+        shared: false,
+        since: NOW,
+        last_active: NOW,
+        active_at: NOW,
+        expires_at: NOW + TTL,
+        ttl: TTL,
+        idle_limit: Some(600_000),
+        hard_until: NOW + LIMIT,
+        ended: false,
+    };
+    assert_eq!(after.exclusive(&key()), Some(&expected));
+    assert_eq!(history(&after), [(How::Expired, 0, false, false)]);
+}
+
+#[test]
+fn an_expiry_is_recorded_with_its_cause() {
+    let idle = LeaseRow { idle_limit: Some(5_000), active_at: NOW - 6_000, ..kims(-1_000) };
+    let cases = [
+        (kims(-7), (How::Expired, -7, false, false)),
+        (idle.clone(), (How::Expired, -1_000, true, false)),
+        (LeaseRow { hard_until: NOW - 1_000, ..idle }, (How::Expired, -1_000, true, true)),
+        (LeaseRow { idle_limit: Some(i64::MAX), active_at: i64::MAX, ..kims(-1) }, (How::Expired, -1, false, false)),
+    ];
+    for (row, expected) in cases {
+        assert_eq!(history(&take(&rows([row]), &lees()).1), [expected]);
+    }
+}
+
+#[test]
+fn a_lock_id_holds_one_lease_once() {
+    let kims_request = request(KIMS, kim(), LockPolicy::exclusive(), false);
+    let mut ended = kims(1);
+    ended.ended = true;
+    let released = Past::ended(&kims(1), How::Released, None, None, NOW - 5);
+    let elsewhere = LeaseRow { place: Place::exclusive(&LockKey::new("Order", "2")), ..kims(1) };
+    let at = from_millis(NOW - 5);
+    let cases = [
+        ("alive", rows([kims(1)]), "granted 4".to_owned()),
+        ("of somebody else", rows([LeaseRow { owner: lee(), ..kims(1) }]), "used NotYours".into()),
+        ("ran out", rows([kims(-5)]), format!("used {:?}", LeaseLossReason::Expired { at })),
+        (
+            "released",
+            with_past(rows([ended]), released.clone()),
+            format!("used {:?}", LeaseLossReason::Released { at }),
+        ),
+        ("swept", with_past(rows([]), released), format!("used {:?}", LeaseLossReason::Released { at })),
+        ("of another key", rows([elsewhere]), "used OtherAggregate".into()),
+    ];
+    for (case, rows, expected) in cases {
+        assert_eq!(take(&rows, &kims_request).0, expected, "{case}");
+    }
+}
+
+#[test]
+fn asking_again_is_a_sign_of_life_within_the_limit() {
+    let request = request(KIMS, kim(), LockPolicy::exclusive(), false);
+    for (hard_until, expires_in) in [(NOW + LIMIT, TTL), (NOW + 9, 9), (NOW + 1, 5)] {
+        let (_, after) = take(&rows([LeaseRow { hard_until, ..kims(5) }]), &request);
+        let row = after.exclusive(&key()).expect("the row stays");
+        assert_eq!((row.expires_at, row.hard_until, row.generation), (NOW + expires_in, hard_until, 4));
+        assert_eq!((row.since, row.last_active, row.active_at), (NOW - 10_000, NOW, NOW));
+    }
+    let (_, after) = take(&rows([LeaseRow { since: NOW, last_active: NOW, ..kims(5) }]), &request);
+    assert_eq!(after.exclusive(&key()).map(|row| row.last_active), Some(NOW + 1), "not to be given back");
+}
+
+#[test]
+fn generations_go_on_above_slots_and_floor() {
+    let mut swept = rows([]);
+    swept.floors.insert("Order".into(), 40);
+    assert_eq!(take(&swept, &lees()).0, "granted 41");
+    let mut slots = rows([beside(false, -1)]);
+    slots.floors.insert("Order".into(), 2);
+    assert_eq!(take(&slots, &lees()).0, "granted 6");
+    let last = rows([LeaseRow { generation: i64::MAX, ended: true, ..kims(1) }]);
+    assert_eq!(decide(&Operation::Take(&lees()), &last, NOW).map(drop), Err(LastGeneration));
+}
+
+#[test]
+fn leases_beside_each_other_note_their_generation() {
+    let advisory = request(LEES, lee(), LockPolicy::advisory(), false);
+    let share = request(LEES, lee(), LockPolicy::shared(), true);
+    let reserved = |owner: Owner| LeaseRow { ttl: 0, owner, ..kims(1) };
+    // Rows, request, answer, and of the anchor: generation, shared, ended.
+    let cases = [
+        (rows([]), &advisory, "granted 1", (1, false, true)),
+        (rows([]), &share, "granted 1", (1, true, true)),
+        (rows([anchor(false), beside(false, 1)]), &advisory, "granted 6", (6, false, true)),
+        (rows([anchor(true), beside(true, 1)]), &share, "granted 6", (6, true, true)),
+        (rows([kims(1)]), &advisory, "granted 5", (4, false, false)),
+        (rows([kims(1)]), &share, "held 4", (4, false, false)),
+        (rows([kims(0)]), &share, "granted 5", (5, true, true)),
+        (rows([reserved(kim())]), &share, "reserved kim", (4, false, false)),
+        (rows([reserved(lee())]), &share, "granted 5", (5, true, true)),
+    ];
+    for (rows, request, expected, of_anchor) in cases {
+        let (answer, after) = take(&rows, request);
+        let anchor = after.exclusive(&key()).expect("there is an anchor");
+        assert_eq!((&*answer, (anchor.generation, anchor.shared, anchor.ended)), (expected, of_anchor), "{rows:?}");
+    }
+}
+
+#[test]
+fn slots_that_ended_are_swept_and_the_highest_stays() {
+    let slot = |lock: u8, generation, expires_in| {
+        let place = Place { key: key(), slot: vec![lock; 32] };
+        LeaseRow { place, lock: vec![lock; 32], generation, ..beside(true, expires_in) }
+    };
+    let before = rows([anchor(true), slot(10, 3, -5), slot(11, 5, -5), slot(12, 4, 5)]);
+    let (answer, after) = take(&before, &request(LEES, lee(), LockPolicy::shared(), true));
+    assert_eq!(answer, "granted 6");
+    let left: Vec<_> = after.of_key(&key()).map(|row| (row.place.slot.first().copied(), row.ended)).collect();
+    assert_eq!(left, [(None, true), (Some(2), false), (Some(11), true), (Some(12), false)]);
+    assert_eq!(history(&after).len(), 2);
+}
+
+#[test]
+fn an_exclusive_lease_clears_the_mark_of_shares() {
+    let (_, after) = take(&rows([anchor(true), beside(true, -5)]), &lees());
+    let row = after.exclusive(&key()).expect("it was granted");
+    assert_eq!((row.shared, row.generation, row.ended), (false, 6, false));
+    assert_eq!(history(&after), [(How::Expired, -5, false, false)]);
+}
+
+#[test]
+fn a_heartbeat_sets_the_expiry_within_all_limits() {
+    let hour = 3_600_000;
+    let row = |idle_limit, hard_in: i64, ttl| LeaseRow {
+        idle_limit,
+        hard_until: NOW.saturating_add(hard_in),
+        ttl,
+        ..kims(5)
+    };
+    // Row, idle for, expires in.
+    let cases = [
+        (row(None, LIMIT, TTL), 0, TTL),
+        (row(None, LIMIT, TTL), hour, TTL),
+        (row(None, 9, TTL), 0, 9),
+        (row(None, 1, TTL), 0, 5),
+        (row(Some(hour), LIMIT, TTL), hour - 60_000, TTL),
+        (row(Some(hour), LIMIT, TTL), hour, TTL),
+        (row(Some(10_500), LIMIT, TTL), hour, 500),
+        (row(Some(100), LIMIT, TTL), hour, 5),
+        (row(Some(i64::MAX), LIMIT, TTL), 0, TTL),
+        (row(None, LIMIT, -1), 0, 5),
+        (row(None, i64::MAX, i64::MAX), 0, 100_000_000_000_000),
+        (row(None, i64::MIN, TTL), 0, 5),
+    ];
+    for (row, idle, expires_in) in cases {
+        let idle = Duration::from_millis(u64::try_from(idle).expect("not negative"));
+        let before = rows([row]);
+        let (answer, after) = run(Operation::Keep(&proof(KIMS, "kim"), idle), &before);
+        let row = after.exclusive(&key()).expect("the row stays");
+        assert_eq!(row.expires_at - NOW, expires_in, "{before:?}");
+        assert_eq!((row.last_active, row.active_at), (NOW, (NOW - millis(idle)).max(NOW - 10_000)));
+        assert!(matches!(answer, Answer::Lease(Ok(holder)) if millis(holder.remaining) == expires_in));
+    }
+}
+
+#[test]
+fn extending_adds_within_the_same_limits() {
+    let row =
+        |expires_in, hard_in: i64, idle_limit| LeaseRow { hard_until: NOW + hard_in, idle_limit, ..kims(expires_in) };
+    let cases = [
+        (row(5, LIMIT, None), 1_000, 1_005),
+        (row(5, LIMIT, None), TTL, TTL),
+        (row(TTL + 7, LIMIT, None), 1_000, TTL + 7),
+        (row(5, 9, None), 1_000, 9),
+        (row(5, LIMIT, Some(100)), 1_000, 100),
+    ];
+    for (row, by, expires_in) in cases {
+        let by = Duration::from_millis(u64::try_from(by).expect("not negative"));
+        let (_, after) = run(Operation::Extend(&proof(KIMS, "kim"), by), &rows([row]));
+        assert_eq!(after.exclusive(&key()).map(|row| (row.expires_at - NOW, row.active_at)), Some((expires_in, NOW)));
+    }
+    let (_, after) = run(Operation::Extend(&proof(KIMS, "kim"), Duration::MAX), &rows([kims(5)]));
+    assert_eq!(after.exclusive(&key()).map(|row| row.expires_at), Some(NOW + TTL));
+}
+
+#[test]
+fn parting_only_shortens() {
+    for (expires_in, within, expected) in [(TTL, 10_000, 10_000), (5, 10_000, 5), (5, 0, 0)] {
+        let within = Duration::from_millis(within);
+        let (_, after) = run(Operation::ExpireWithin(&proof(KIMS, "kim"), within), &rows([kims(expires_in)]));
+        let row = after.exclusive(&key()).expect("the row stays");
+        assert_eq!((row.expires_at - NOW, row.last_active), (expected, NOW - 10_000), "a parting is no sign of life");
+    }
+}
+
+#[test]
+fn a_check_tells_why_there_is_no_lease() {
+    let broken = Past::ended(&kims(1), How::Broken, Some(&lee()), Some("stuck"), NOW - 5);
+    let hidden = Past { shown: ShowOwner::Anonymous, ..broken.clone() };
+    let by_lee = |by: Owner| LeaseLossReason::Broken { by, at: from_millis(NOW - 5), reason: "stuck".into() };
+    let idle = LeaseRow { idle_limit: Some(5_000), active_at: NOW - 6_000, ..kims(-1_000) };
+    let limited = LeaseRow { hard_until: NOW - 1_000, ..kims(-1_000) };
+    let at = from_millis(NOW - 1_000);
+    let cases = [
+        (rows([]), "kim", LeaseLossReason::Unknown),
+        (rows([kims(5)]), "lee", LeaseLossReason::NotYours),
+        (rows([kims(-5)]), "lee", LeaseLossReason::NotYours),
+        (rows([kims(-1_000)]), "kim", LeaseLossReason::Expired { at }),
+        (rows([idle]), "kim", LeaseLossReason::IdleLimitReached { at }),
+        (rows([limited]), "kim", LeaseLossReason::LimitReached { at }),
+        (with_past(rows([]), broken.clone()), "kim", by_lee(lee())),
+        (with_past(rows([]), hidden), "kim", by_lee(Owner::new("", "somebody"))),
+        (with_past(rows([]), broken), "lee", LeaseLossReason::NotYours),
+    ];
+    for (rows, owner, why) in cases {
+        let (answer, after) = run(Operation::Check(&proof(KIMS, owner)), &rows);
+        assert!(matches!(&answer, Answer::Lease(Err(no_lock)) if no_lock.why == why), "{answer:?} for {why:?}");
+        assert_eq!(after, rows);
+    }
+    let taken = with_past(rows([LeaseRow { lock: LEES.to_vec(), owner: lee(), ..kims(5) }]), Past::expired(&kims(-5)));
+    let (answer, _) = run(Operation::Check(&proof(KIMS, "kim")), &taken);
+    assert!(matches!(answer, Answer::Lease(Err(NoLock { held_now: Some(holder), .. })) if holder.owner == lee()));
+}
+
+#[test]
+fn a_lease_is_released_once() {
+    let (answer, after) = run(Operation::Release(&proof(KIMS, "kim")), &rows([kims(5)]));
+    assert!(matches!(answer, Answer::Lease(Ok(_))));
+    assert_eq!(after.exclusive(&key()).map(|row| (row.ended, row.expires_at)), Some((true, NOW + 5)));
+    assert_eq!(history(&after), [(How::Released, 0, false, false)]);
+    let (again, unchanged) = run(Operation::Release(&proof(KIMS, "kim")), &after);
+    assert!(matches!(again, Answer::Lease(Err(NoLock { why: LeaseLossReason::Released { .. }, .. }))));
+    assert_eq!(unchanged, after);
+    for (rows, shown_by) in [(rows([kims(5)]), "lee"), (rows([kims(0)]), "kim")] {
+        assert_eq!(run(Operation::Release(&proof(KIMS, shown_by)), &rows).1, rows);
+    }
+}
+
+#[test]
+fn only_an_unseen_lease_is_given_back() {
+    let unseen = LeaseRow { last_active: NOW - 10_000, ..kims(5) };
+    let cases = [
+        (unseen.clone(), 4, true),
+        (unseen.clone(), 5, false),
+        (LeaseRow { last_active: NOW, ..unseen.clone() }, 4, false),
+        (LeaseRow { expires_at: NOW, ..unseen.clone() }, 4, false),
+        (LeaseRow { ended: true, ..unseen }, 4, false),
+    ];
+    for (row, generation, expected) in cases {
+        let rows = rows([row]);
+        let (answer, after) = run(Operation::GiveBack { lock: &KIMS, generation }, &rows);
+        assert!(matches!(answer, Answer::GivenBack(given) if given == expected));
+        assert_eq!(after == rows, !expected);
+        if expected {
+            assert_eq!(take(&after, &request(KIMS, kim(), LockPolicy::exclusive(), false)).0, "granted 5");
+        }
+    }
+    let share = LeaseRow { last_active: NOW - 10_000, ..beside(true, 5) };
+    let (_, after) = run(Operation::GiveBack { lock: &KIMS, generation: 5 }, &rows([anchor(true), share]));
+    assert!(after.of_lock(&KIMS).is_none());
+    assert_eq!(take(&after, &request(KIMS, kim(), LockPolicy::shared(), true)).0, "granted 6");
+}
+
+#[test]
+fn a_break_ends_the_named_generation_only() {
+    let before = rows([anchor(true), beside(true, 5)]);
+    let end = |generation| run(Operation::Break { key: &key(), generation, by: &lee(), reason: "stuck" }, &before);
+    let (answer, after) = end(5);
+    assert!(matches!(answer, Answer::Broken(Some(holder)) if holder.shared && holder.owner == kim()));
+    let past = after.past.get(&KIMS[..]).expect("it is recorded");
+    assert_eq!((past.how, &past.by, past.reason.as_deref()), (How::Broken, &Some(lee()), Some("stuck")));
+    assert!(matches!(end(4), (Answer::Broken(None), after) if after == before));
+}
+
+#[test]
+fn a_takeover_names_the_live_generation() {
+    let elsewhere = LeaseRow { place: Place::exclusive(&LockKey::new("Order", "2")), lock: LEES.to_vec(), ..kims(5) };
+    let used = Past { lock: LEES.to_vec(), owner: lee(), ..Past::ended(&kims(5), How::Released, None, None, NOW - 5) };
+    let own = LeaseRow { lock: LEES.to_vec(), owner: lee(), ..kims(5) };
+    let cases = [
+        (rows([kims(5)]), 4, "granted 5"),
+        (rows([kims(5)]), 3, "changed"),
+        (rows([kims(0)]), 4, "changed"),
+        (rows([anchor(true), beside(true, 5)]), 5, "changed"),
+        (rows([own]), 4, "granted 4"),
+        (rows([kims(5), elsewhere]), 4, "used"),
+        (with_past(rows([kims(5)]), used), 4, "used"),
+    ];
+    for (rows, generation, expected) in cases {
+        let request = lees();
+        let (answer, after) = run(Operation::TakeOver { request: &request, generation, reason: "ill" }, &rows);
+        let (word, changed) = match answer {
+            Answer::TakenOver(TakenOver::Granted(holder)) => {
+                (format!("granted {}", holder.generation), holder.generation == 5)
+            }
+            Answer::TakenOver(TakenOver::Changed) => ("changed".into(), false),
+            Answer::TakenOver(TakenOver::Used(_)) => ("used".into(), false),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((&*word, after != rows), (expected, changed));
+        if changed {
+            let past = after.past.get(&KIMS[..]).expect("it is recorded");
+            assert_eq!((past.how, &past.by, past.ended_at), (How::TakenOver, &Some(lee()), NOW));
+        }
+    }
+}
+
+#[test]
+fn all_live_leases_of_an_owner_are_released() {
+    let reservation =
+        LeaseRow { ttl: 0, place: Place::exclusive(&LockKey::new("Order", "2")), lock: vec![7; 32], ..kims(5) };
+    let ran_out = LeaseRow { place: Place::exclusive(&LockKey::new("Order", "3")), lock: vec![8; 32], ..kims(0) };
+    let lees =
+        LeaseRow { place: Place::exclusive(&LockKey::new("Order", "4")), lock: LEES.to_vec(), owner: lee(), ..kims(5) };
+    let (answer, after) = run(Operation::ReleaseAll { owner: "kim" }, &rows([kims(5), reservation, ran_out, lees]));
+    assert!(matches!(answer, Answer::Released(released) if released.len() == 2));
+    assert_eq!(history(&after), [(How::Released, 0, false, false); 2]);
+    assert_eq!(after.leases.values().filter(|row| row.ended).count(), 2);
+}
+
+#[test]
+fn a_repeated_request_keeps_its_place_and_reply() {
+    let before = RequestRow { declined: Some("no".into()), ..asks(lee(), "please", -60_000, 5) };
+    let held = rows([kims(5)]);
+    let ask = |rows: &Rows, note, most| {
+        let by = Owner::new("lee", "Lee Junho");
+        let asking = Asking { key: &key(), generation: 4, by: &by, note, handle: "new".into(), most };
+        run(Operation::Ask(&asking), rows)
+    };
+    let cases = [
+        ("the same", with_requests(held.clone(), [before.clone()]), "please", (-60_000, true)),
+        ("another note", with_requests(held.clone(), [before.clone()]), "now", (0, false)),
+        (
+            "lapsed",
+            with_requests(held.clone(), [RequestRow { expires_at: NOW, ..before.clone() }]),
+            "please",
+            (0, false),
+        ),
+        (
+            "a former lease",
+            with_requests(held.clone(), [RequestRow { generation: 3, ..before.clone() }]),
+            "please",
+            (0, false),
+        ),
+    ];
+    for (case, rows, note, (since, answered)) in cases {
+        let (answer, after) = ask(&rows, note, 1);
+        assert!(
+            matches!(&answer, Answer::Asked(Asked::Open(open)) if open.answer.is_some() == answered),
+            "{case}: {answer:?}"
+        );
+        let row = after.requests.values().next().expect("the request stands");
+        assert_eq!((row.since - NOW, row.expires_at - NOW), (since, 120_000), "{case}");
+        assert_eq!((&*row.asker.name, &*row.handle), ("Lee Junho", "handle of lee"), "{case}");
+    }
+    let full = with_requests(held, [asks(Owner::new("park", "Park"), "", -5, 5)]);
+    assert!(matches!(ask(&full, "", 1), (Answer::Asked(Asked::Full), after) if after == full));
+    let gone = with_requests(rows([kims(0)]), [RequestRow { expires_at: NOW, ..before }]);
+    let (answer, after) = ask(&gone, "please", 1);
+    assert!(matches!(answer, Answer::Asked(Asked::Changed)) && after.requests.is_empty());
+}
+
+#[test]
+fn a_reply_goes_to_who_asks_for_this_lease() {
+    let later = TransferReply::Later(Duration::from_secs(60));
+    let reply = |rows: &Rows, lock, asker| match run(
+        Operation::Reply { proof: &proof(lock, "kim"), asker, reply: &later },
+        rows,
+    ) {
+        (Answer::Replied(Ok(replied)), after) => (replied.map(|request| request.by.id), after),
+        other => panic!("{other:?}"),
+    };
+    let asked = with_requests(rows([kims(5)]), [asks(lee(), "", -5, 5)]);
+    let (replied, after) = reply(&asked, KIMS, "lee");
+    assert_eq!(replied.as_deref(), Some("lee"));
+    assert_eq!(after.requests.values().next().and_then(|row| row.later_until), Some(NOW + 60_000));
+    assert_eq!(reply(&asked, KIMS, "park"), (None, asked.clone()));
+    // Where names are hidden, the handle names the asker.
+    let hidden = with_requests(rows([LeaseRow { shown: ShowOwner::Anonymous, ..kims(5) }]), [asks(lee(), "", -5, 5)]);
+    assert_eq!(reply(&hidden, KIMS, "lee").0, None);
+    assert_eq!(reply(&hidden, KIMS, "handle of lee").0.as_deref(), Some("handle of lee"));
+    // An advisory neighbour does not see the request.
+    let neighbour =
+        LeaseRow { lock: OTHER.to_vec(), place: Place { key: key(), slot: OTHER.to_vec() }, ..beside(false, 5) };
+    let beside = with_requests(rows([kims(5), neighbour]), [asks(lee(), "", -5, 5)]);
+    assert_eq!(reply(&beside, OTHER, "lee").0, None);
+}
+
+#[test]
+fn a_hand_over_reserves_the_key_for_an_asker() {
+    let asked = with_requests(rows([kims(5)]), [asks(lee(), "", -5, 5)]);
+    let hand_over = |to| run(Operation::HandOver { proof: &proof(KIMS, "kim"), to, reservation: &OTHER }, &asked);
+    let (_, after) = hand_over("lee");
+    let row = after.exclusive(&key()).expect("the row stays");
+    assert_eq!((row.generation, row.ttl, row.expires_at - NOW, &row.owner), (5, 0, 30_000, &lee()));
+    assert_eq!(history(&after), [(How::HandedOver, 0, false, false)]);
+    assert_eq!(take(&after, &lees()).0, "granted 6");
+    assert_eq!(take(&after, &request([4; 32], kim(), LockPolicy::exclusive(), false)).0, "reserved lee");
+    assert!(matches!(hand_over("park"), (Answer::HandedOver(Ok(None)), after) if after == asked));
+}
+
+#[test]
+fn a_lease_that_ran_out_is_resumed_while_it_is_in_its_row() {
+    let recorded = with_past(rows([beside(false, -5)]), Past::expired(&beside(false, -5)));
+    let limited = LeaseRow { hard_until: NOW, ..kims(-5) };
+    let idle = LeaseRow { idle_limit: Some(5), active_at: NOW - 10, ..kims(-5) };
+    let cases = [
+        (rows([kims(-5)]), Some(TTL)),
+        (rows([kims(5)]), Some(TTL)),
+        (rows([idle]), Some(5)),
+        (rows([limited]), None),
+        (rows([LeaseRow { ended: true, ..kims(5) }]), None),
+        (rows([LeaseRow { owner: lee(), ..kims(-5) }]), None),
+        (rows([LeaseRow { place: Place::exclusive(&LockKey::new("Order", "2")), ..kims(-5) }]), None),
+        (recorded, None),
+    ];
+    for (rows, expected) in cases {
+        let (answer, after) = run(Operation::Resume { proof: &proof(KIMS, "kim"), key: &key() }, &rows);
+        let resumed = match answer {
+            Answer::Resumed(Resumption::Resumed(holder)) => Some(millis(holder.remaining)),
+            _ => None,
+        };
+        assert_eq!(resumed, expected, "{rows:?}");
+        assert_eq!(after != rows, expected.is_some());
+    }
+}
+
+#[test]
+fn a_set_is_granted_as_a_whole() {
+    let other =
+        |lock, policy| LockRequest { key: LockKey::new("Order", "2"), lock, owner: lee(), policy, shared: false };
+    let take_all = |rows: &Rows, requests: &[LockRequest]| match run(Operation::TakeAll(requests), rows) {
+        (Answer::TakenAll(AttemptAll::Granted(holders)), after) => (format!("granted {}", holders.len()), after),
+        (Answer::TakenAll(AttemptAll::Refused(refused)), after) => (
+            refused.iter().map(|(at, attempt)| format!("{at} {}", word(attempt))).collect::<Vec<_>>().join(", "),
+            after,
+        ),
+        other => panic!("{other:?}"),
+    };
+    let (exclusive, advisory) = (other(OTHER, LockPolicy::exclusive()), other(OTHER, LockPolicy::advisory()));
+    let held = LeaseRow { place: Place::exclusive(&LockKey::new("Order", "2")), ..kims(5) };
+    assert_eq!(take_all(&rows([]), &[lees(), exclusive.clone()]).0, "granted 2");
+    assert_eq!(take_all(&rows([kims(-5)]), &[lees(), advisory.clone()]).0, "granted 2");
+    assert_eq!(take_all(&rows([held.clone()]), &[lees(), advisory]).0, "granted 2");
+    let held = rows([held]);
+    assert_eq!(take_all(&held, &[lees(), exclusive]), ("1 held 4".into(), held.clone()));
+    let used = Past { lock: OTHER.to_vec(), owner: lee(), ..Past::ended(&kims(5), How::Released, None, None, NOW) };
+    let (answer, after) = take_all(&with_past(rows([]), used), &[lees(), other(OTHER, LockPolicy::exclusive())]);
+    assert!(answer.starts_with("1 used Released") && after.leases.is_empty(), "{answer}");
+}
+
+#[test]
+fn a_key_is_held_by_its_lease_or_by_shares() {
+    let state = |rows: &Rows| match run(Operation::KeyState(&key()), rows).0 {
+        Answer::KeyState(KeyState::Held(holder)) => format!("held {}", holder.generation),
+        Answer::KeyState(state) => format!("{state:?}"),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(state(&rows([])), "NoRow");
+    assert_eq!(state(&rows([kims(1)])), "held 4");
+    assert_eq!(state(&rows([kims(0)])), "Free");
+    assert_eq!(state(&rows([anchor(true), beside(true, 1)])), "held 5");
+    assert_eq!(state(&rows([anchor(true), beside(true, 0)])), "Free");
+    assert_eq!(state(&rows([anchor(false), beside(false, 1)])), "Free");
+    let both = rows([kims(1), LeaseRow { since: 0, lock: OTHER.to_vec(), ..beside(false, 1) }]);
+    let holders = match run(Operation::Holders(&key()), &both).0 {
+        Answer::Holders(holders) => holders,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(holders.iter().map(|holder| holder.generation).collect::<Vec<_>>(), [5, 4]);
+}

@@ -1,0 +1,432 @@
+//! The engine and the databases agree: random operations on random rows, through both, with the same answers, rows and history.
+//!
+//! Each operation goes through every form that the database has for it: one of a batch, alone in one statement, in a
+//! transaction of its own, in a unit of work. Whatever a fast form leaves open is asked again in a transaction, as the lock manager does.
+//!
+//! `TENURE_SEED=…` runs the operations of a failure again.
+
+mod random;
+mod tables;
+mod world;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use crate::clock::ManualClock;
+use crate::error::DatabaseError;
+use crate::lease::engine::{Answer, LeaseRow, Past, Place, RequestRow, Rows, decide};
+use crate::lease::operations::{Attempt, AttemptAll, KeyState, LockAnswer, LockOp};
+use crate::lease::{Holder, LockId};
+use crate::row_lock::Wait;
+use crate::storage::Backend;
+use random::Random;
+use tables::Dialect;
+use world::{Case, Op, REASON};
+
+/// Cases in one round: their rows are written and read together, and they share batches.
+const CASES: usize = 48;
+/// Operations on each case, one after the other.
+const STEPS: usize = 5;
+/// More than 10,000 operations.
+const ROUNDS: u64 = 42;
+/// So many differences are told of before the test fails.
+const MOST: usize = 6;
+
+/// Through which door.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// With others in one batch.
+    Batch,
+    /// A batch of one.
+    Lone,
+    /// A transaction of its own.
+    Alone,
+    /// In a unit of work, where it can be done there.
+    Within,
+}
+
+/// One database, and what was counted.
+struct Comparison {
+    backend: Arc<dyn Backend>,
+    dialect: Dialect,
+    clock: ManualClock,
+    operations: usize,
+    /// Asked of a fast form, and answered by it.
+    asked: [usize; 2],
+    answered: [usize; 2],
+    failed_batches: usize,
+    differences: Vec<String>,
+}
+
+async fn the_engine_decides_as(dialect: Dialect, backend: impl Backend + 'static, clock: ManualClock) {
+    let named = std::env::var("TENURE_SEED").ok().map(|seed| seed.parse().expect("TENURE_SEED is a number"));
+    let since = SystemTime::UNIX_EPOCH.elapsed().expect("it is after 1970").as_nanos();
+    let seed = named.unwrap_or_else(|| u64::try_from(since % (1 << 53)).expect("it fits"));
+    println!("TENURE_SEED={seed}");
+    let began = std::time::Instant::now();
+    let mut comparison = Comparison {
+        backend: Arc::new(backend),
+        dialect,
+        clock,
+        operations: 0,
+        asked: [0; 2],
+        answered: [0; 2],
+        failed_batches: 0,
+        differences: Vec::new(),
+    };
+    for round in 0..ROUNDS {
+        let mark = LockId::random().hash();
+        let mark = mark[24..].try_into().expect("eight bytes");
+        comparison.round(Random::new(seed.wrapping_add(round.wrapping_mul(0x1_0000_0001)), mark), round).await;
+        if comparison.differences.len() >= MOST {
+            break;
+        }
+    }
+    let Comparison { operations, asked, answered, failed_batches, differences, .. } = comparison;
+    println!(
+        "{operations} operations in {:?}; of {asked:?} in batches and alone the fast forms answered {answered:?}; \
+         {failed_batches} batches failed as a whole",
+        began.elapsed()
+    );
+    assert!(differences.is_empty(), "TENURE_SEED={seed} finds:\n\n{}", differences.join("\n\n"));
+    assert!(operations >= 10_000);
+    for (asked, answered) in asked.into_iter().zip(answered) {
+        assert!(answered * 6 > asked, "the fast forms leave too much to others");
+    }
+}
+
+impl Comparison {
+    fn now(&self) -> i64 {
+        self.clock.millis()
+    }
+
+    async fn round(&mut self, mut random: Random, round: u64) {
+        // Of a name of its own, because others use the same server; but nothing is decided by that.
+        let kind = format!("D{}", &LockId::random().reveal()[44..]);
+        let floor = random.one_of(&[None, None, Some(0), Some(5), Some(100)]);
+        let now = self.now();
+        let mut cases: Vec<Case> =
+            (0..CASES).map(|number| Case::random(&mut random, &kind, number, now, floor)).collect();
+        self.dialect.write(&*self.backend, cases.iter().map(|case| &case.rows)).await;
+        for step in 0..STEPS {
+            self.clock.advance(Duration::from_millis(random.one_of(&[0, 0, 0, 1, 1_000, 61_000, 299_999])));
+            let now = self.now();
+            let asked: Vec<(Op, Form)> = cases.iter().map(|case| asked(case, &mut random)).collect();
+            let answers = self.ask(&asked).await;
+            let after = self.dialect.read(&*self.backend, &kind).await;
+            let mut after = by_case(after);
+            for (number, (case, ((op, form), answer))) in cases.iter_mut().zip(asked.iter().zip(answers)).enumerate() {
+                let decided = op.with(|operation| decide(operation, &case.rows, now));
+                let mut expected = case.rows.clone();
+                let decided = decided.map(|(answer, changes)| {
+                    changes.apply(&mut expected);
+                    answer
+                });
+                expected.floors.clear();
+                let found = after.remove(&number).unwrap_or_default();
+                let known: BTreeSet<Vec<u8>> =
+                    case.locks.iter().map(|lock| lock.to_vec()).chain(reservation(op)).collect();
+                let (expected, normal) = (normal_rows(&expected, &known), normal_rows(&found, &known));
+                let decided = match &decided {
+                    Ok(answer) => describe(answer),
+                    Err(_) => "no generation is left".to_owned(),
+                };
+                let answer = match &answer {
+                    Ok(answer) => describe(answer),
+                    Err(DatabaseError::Other(_)) if decided == "no generation is left" => decided.clone(),
+                    Err(error) => format!("failed: {error}"),
+                };
+                self.operations += 1;
+                if (&decided, &expected) != (&answer, &normal) && self.differences.len() < MOST {
+                    self.differences.push(difference(
+                        &format!("round {round}, step {step}, case {number}, {form:?}: {op:?}"),
+                        now,
+                        &case.rows,
+                        (&decided, &answer),
+                        (&expected, &normal),
+                    ));
+                }
+                case.rows = Rows { floors: std::mem::take(&mut case.rows.floors), ..found };
+            }
+        }
+    }
+
+    /// Asks the database, each operation in its form.
+    async fn ask(&mut self, asked: &[(Op, Form)]) -> Vec<Result<Answer, DatabaseError>> {
+        let mut answers: Vec<Option<Answer>> = asked.iter().map(|_| None).collect();
+        let of = |form| asked.iter().enumerate().filter(move |(_, (_, other))| *other == form);
+        let question = |(at, (op, _)): (usize, &(Op, Form))| op.question().map(|question| (at, question));
+        let batch: (Vec<usize>, Vec<LockOp>) = of(Form::Batch).filter_map(question).unzip();
+        let lone = of(Form::Lone).filter_map(question).map(|(at, question)| (vec![at], vec![question]));
+        for (form, (places, questions)) in std::iter::once((0, batch)).chain(lone.map(|lone| (1, lone))) {
+            self.asked[form] += questions.len();
+            match self.backend.lock_batch(&questions).await {
+                Ok(answered) => {
+                    for ((at, question), answer) in places.into_iter().zip(&questions).zip(answered) {
+                        self.answered[form] += usize::from(answer.is_some());
+                        answers[at] = answer.map(|answer| of_question(question, answer));
+                    }
+                }
+                Err(_) => self.failed_batches += usize::from(form == 0),
+            }
+        }
+        let mut all = Vec::with_capacity(asked.len());
+        for ((op, form), answer) in asked.iter().zip(answers) {
+            all.push(match answer {
+                Some(answer) => Ok(answer),
+                None => self.ask_alone(op, *form).await,
+            });
+        }
+        all
+    }
+
+    /// As the lock manager asks where no batch answers, or as a unit of work does.
+    async fn ask_alone(&self, op: &Op, form: Form) -> Result<Answer, DatabaseError> {
+        let backend = &self.backend;
+        Ok(match op {
+            Op::Take(request) => Answer::Taken(backend.try_lock(request).await?),
+            Op::TakeAll(requests) => Answer::TakenAll(backend.try_lock_all(requests).await?),
+            Op::Check(proof) if form != Form::Within => Answer::Lease(backend.check_lock(proof).await?),
+            Op::Check(proof) => {
+                let mut transaction = backend.begin(Wait::default(), None).await?;
+                let guarded = transaction.guard(proof).await?;
+                transaction.commit(None).await?;
+                Answer::Lease(guarded)
+            }
+            Op::Keep(proof, idle) => {
+                let kept = backend.keep_alive(&[(proof.clone(), *idle)]).await?.pop();
+                Answer::Lease(kept.expect("an answer for each"))
+            }
+            Op::Extend(proof, by) => Answer::Lease(backend.extend(proof, *by).await?),
+            Op::ExpireWithin(proof, within) => Answer::Lease(backend.expire_within(proof, *within).await?),
+            Op::Release(proof) if form != Form::Within => Answer::Lease(backend.release_lock(proof).await?),
+            Op::Release(proof) => {
+                let mut transaction = backend.begin(Wait::default(), None).await?;
+                let released = transaction.release_lock(proof).await?;
+                transaction.commit(None).await?;
+                Answer::Lease(released)
+            }
+            Op::GiveBack(lock, generation) => Answer::GivenBack(backend.give_back(lock, *generation).await?),
+            Op::Break { key, generation, by } => {
+                Answer::Broken(backend.break_lock(key, *generation, by, REASON).await?)
+            }
+            Op::TakeOver(request, generation) => {
+                Answer::TakenOver(backend.take_over(request, *generation, REASON).await?)
+            }
+            Op::ReleaseAll(owner) => Answer::Released(backend.release_all(owner).await?),
+            Op::Ask { .. } => Answer::Asked(backend.request(&op.asking().expect("it asks")).await?),
+            Op::Requests(proof) => Answer::Requests(backend.requests(proof).await?),
+            Op::Reply(proof, asker, reply) => Answer::Replied(backend.answer_request(proof, asker, reply).await?),
+            Op::HandOver(proof, to, reservation) => {
+                Answer::HandedOver(backend.hand_over(proof, to, *reservation).await?)
+            }
+            Op::Resume(proof, key) => {
+                let mut transaction = backend.begin(Wait::default(), None).await?;
+                let resumed = transaction.resume(proof, key).await?;
+                transaction.commit(None).await?;
+                Answer::Resumed(resumed)
+            }
+            Op::KeyState(key) => {
+                let mut transaction = backend.begin(Wait::default(), None).await?;
+                let state = transaction.key_state(key).await?;
+                transaction.commit(None).await?;
+                Answer::KeyState(state)
+            }
+            Op::Holders(key) => Answer::Holders(backend.holders(key).await?),
+        })
+    }
+}
+
+/// An operation on a case, and the form that it takes. A lock id that holds another lease fails a whole batch.
+fn asked(case: &Case, random: &mut Random) -> (Op, Form) {
+    let op = case.operation(random);
+    let form = random.one_of(&[Form::Batch, Form::Batch, Form::Lone, Form::Alone, Form::Within]);
+    let form = match &op {
+        _ if op.question().is_none() => Form::Alone,
+        _ if form == Form::Within && !matches!(op, Op::Check(_) | Op::Release(_)) => Form::Alone,
+        Op::Take(request) if form == Form::Batch && case.is_elsewhere(request) => Form::Lone,
+        _ => form,
+    };
+    (op, form)
+}
+
+/// The lock id that an operation brings along for a reservation.
+fn reservation(op: &Op) -> Option<Vec<u8>> {
+    match op {
+        Op::HandOver(_, _, reservation) => Some(reservation.to_vec()),
+        _ => None,
+    }
+}
+
+fn of_question(question: &LockOp, answer: LockAnswer) -> Answer {
+    match (question, answer) {
+        (LockOp::Take(_), LockAnswer::Yours(holder)) => Answer::Taken(Attempt::Granted(holder)),
+        (LockOp::Take(_), LockAnswer::Held { holder, .. }) => Answer::Taken(Attempt::Held(holder)),
+        (_, LockAnswer::Yours(holder) | LockAnswer::Held { holder, .. }) => Answer::Lease(Ok(holder)),
+    }
+}
+
+/// The rows of each case, whose number is in its keys.
+fn by_case(rows: Rows) -> BTreeMap<usize, Rows> {
+    let mut cases: BTreeMap<usize, Rows> = BTreeMap::new();
+    let number = |id: &str| id[1..].parse::<usize>().expect("a number");
+    for (place, row) in rows.leases {
+        cases.entry(number(place.key.id())).or_default().leases.insert(place, row);
+    }
+    for (lock, past) in rows.past {
+        cases.entry(number(past.key.id())).or_default().past.insert(lock, past);
+    }
+    for (place, row) in rows.requests {
+        cases.entry(number(place.key.id())).or_default().requests.insert(place, row);
+    }
+    cases
+}
+
+/// Lock hashes of nobody are random in the databases.
+fn normal_rows(rows: &Rows, known: &BTreeSet<Vec<u8>>) -> Rows {
+    let normal = |hash: &Vec<u8>, generation: i64| match known.contains(hash) || hash.is_empty() {
+        true => hash.clone(),
+        false => format!("nobody's {generation}").into_bytes(),
+    };
+    let lease = |row: &LeaseRow| {
+        let slot = normal(&row.place.slot, row.generation);
+        let place = Place { slot, ..row.place.clone() };
+        (place.clone(), LeaseRow { place, lock: normal(&row.lock, row.generation), ..row.clone() })
+    };
+    let past = |past: &Past| {
+        let lock = normal(&past.lock, past.generation);
+        ([past.key.id().as_bytes(), &lock].concat(), Past { lock, ..past.clone() })
+    };
+    Rows {
+        leases: rows.leases.values().map(lease).collect(),
+        past: rows.past.values().map(past).collect(),
+        ..rows.clone()
+    }
+}
+
+/// An answer as a text. Where the same lock id asks twice in one millisecond, the fast form of SQLite tells of the first
+/// sign of life. Which of several refused locks of a set are named besides the one that counts, differs.
+fn describe(answer: &Answer) -> String {
+    let granted = |holder: &Holder| {
+        let again = holder.last_active == holder.since + Duration::from_millis(1);
+        let last_active = if again { holder.since } else { holder.last_active };
+        Holder { last_active, ..holder.clone() }
+    };
+    match answer {
+        Answer::Taken(Attempt::Granted(holder)) => format!("Granted {:?}", granted(holder)),
+        Answer::TakenAll(AttemptAll::Refused(refused)) => {
+            let held = refused.iter().any(|(_, attempt)| matches!(attempt, Attempt::Held(_) | Attempt::Reserved(_)));
+            let used = refused.iter().find_map(|(at, attempt)| match attempt {
+                Attempt::Used(no_lock) => Some((at, &no_lock.key, &no_lock.why)),
+                _ => None,
+            });
+            match used {
+                Some(used) => format!("Refused {used:?}"),
+                None if held => format!("Refused {refused:?}"),
+                None => "Refused, lost".to_owned(),
+            }
+        }
+        Answer::Released(released) => {
+            let mut released: Vec<String> = released.iter().map(|holder| format!("{holder:?}")).collect();
+            released.sort();
+            format!("Released {released:?}")
+        }
+        // SQLite needs no row to keep others from a key.
+        Answer::KeyState(KeyState::NoRow) => format!("{:?}", Answer::KeyState(KeyState::Free)),
+        other => format!("{other:?}"),
+    }
+}
+
+fn difference(what: &str, now: i64, before: &Rows, answers: (&str, &str), rows: (&Rows, &Rows)) -> String {
+    let mut text = format!("{what}\n  before:\n    {}\n", lines(before, now).join("\n    "));
+    if answers.0 != answers.1 {
+        write!(text, "  engine answers   {}\n  database answers {}\n", answers.0, answers.1).expect("a string");
+    }
+    let (engine, database) = (lines(rows.0, now), lines(rows.1, now));
+    engine.iter().filter(|line| !database.contains(line)).for_each(|line| {
+        writeln!(text, "  only by the engine   {line}").expect("a string");
+    });
+    database.iter().filter(|line| !engine.contains(line)).for_each(|line| {
+        writeln!(text, "  only in the database {line}").expect("a string");
+    });
+    text
+}
+
+/// Rows as short texts: times in milliseconds from now, four digits of each lock hash.
+fn lines(rows: &Rows, now: i64) -> Vec<String> {
+    let hash = |hash: &[u8]| hash.iter().take(2).map(|byte| format!("{byte:02x}")).collect::<String>();
+    let from_now = |at: i64| i128::from(at) - i128::from(now);
+    let lease = |row: &LeaseRow| {
+        format!(
+            "{} {:?} lock {} gen {} {} {:?}{}{} since {} last {} input {} expires {} ttl {} idle {:?} hard {}",
+            row.place.key.id(),
+            hash(&row.place.slot),
+            hash(&row.lock),
+            row.generation,
+            row.owner.id,
+            row.shown,
+            if row.shared { " shared" } else { "" },
+            if row.ended { " ended" } else { "" },
+            from_now(row.since),
+            from_now(row.last_active),
+            from_now(row.active_at),
+            from_now(row.expires_at),
+            row.ttl,
+            row.idle_limit,
+            from_now(row.hard_until),
+        )
+    };
+    let past = |past: &Past| {
+        let Past { lock, key, generation, owner, since, ended_at, how, by, reason, idle, limited, shown } = past;
+        let (lock, since, ended_at) = (hash(lock), from_now(*since), from_now(*ended_at));
+        format!(
+            "past {lock} {} gen {generation} {owner:?} {shown:?} since {since} {how:?} at {ended_at} by {by:?} {reason:?} \
+             idle {idle} limited {limited}",
+            key.id()
+        )
+    };
+    let request = |row: &RequestRow| {
+        let RequestRow { key, asker, handle, generation, note, since, expires_at, later_until, declined } = row;
+        let (since, expires, later) = (from_now(*since), from_now(*expires_at), later_until.map(from_now));
+        format!(
+            "request {} {asker:?} {handle:?} gen {generation} {note:?} since {since} expires {expires} later {later:?} \
+             declined {declined:?}",
+            key.id()
+        )
+    };
+    let leases = rows.leases.values().map(lease);
+    leases.chain(rows.past.values().map(past)).chain(rows.requests.values().map(request)).collect()
+}
+
+#[cfg(feature = "sqlite")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sqlite_decides_as_the_engine() {
+    use crate::storage::sqlite::Sqlite;
+    let (directory, clock) = (tempfile::tempdir().expect("a folder"), ManualClock::new());
+    let url = format!("sqlite://{}/test.db", directory.path().display());
+    let options = crate::storage::ConnectOptions::new().clock(clock.clone());
+    let sqlite = Sqlite::open(&url, options).await.expect("it opens");
+    the_engine_decides_as(Dialect::Sqlite, sqlite, clock).await;
+}
+
+#[cfg(feature = "postgres")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn postgres_decides_as_the_engine() {
+    use crate::storage::postgres::Postgres;
+    let clock = ManualClock::new();
+    let options = crate::storage::ConnectOptions::new().clock(clock.clone());
+    let postgres = Postgres::open(&testkit::server_url(testkit::Kind::Postgres), options).await.expect("it opens");
+    the_engine_decides_as(Dialect::Postgres, postgres, clock).await;
+}
+
+#[cfg(feature = "mysql")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn mariadb_decides_as_the_engine() {
+    use crate::storage::mysql::MySql;
+    let clock = ManualClock::new();
+    let options = crate::storage::ConnectOptions::new().clock(clock.clone());
+    let mysql = MySql::open(&testkit::server_url(testkit::Kind::MariaDb), options).await.expect("it opens");
+    the_engine_decides_as(Dialect::MySql, mysql, clock).await;
+}

@@ -1,0 +1,376 @@
+//! Random rows, also such as only an edit by hand makes, and random operations on them.
+
+use std::time::Duration;
+
+use super::random::Random;
+use crate::lease::engine::{How, LeaseRow, Operation, Past, Place, RequestPlace, RequestRow, Rows};
+use crate::lease::operations::{Asking, LockHash, LockOp, LockRequest, Proof};
+use crate::lease::{LockKey, LockPolicy, Owner, ShowOwner, TransferReply};
+
+const SECOND: i64 = 1_000;
+const MINUTE: i64 = 60 * SECOND;
+const HOUR: i64 = 60 * MINUTE;
+
+/// Two keys of one type, and people who have to do with them.
+#[derive(Debug)]
+pub(super) struct Case {
+    pub keys: [LockKey; 2],
+    pub owners: Vec<Owner>,
+    /// Lock ids in rows and in the history, and some that nobody used yet.
+    pub locks: Vec<LockHash>,
+    /// What is in the database, as the engine has it.
+    pub rows: Rows,
+}
+
+impl Case {
+    /// The rows of a case. Nothing in it is in another one.
+    pub(super) fn random(random: &mut Random, kind: &str, number: usize, now: i64, floor: Option<i64>) -> Self {
+        let keys = ["k", "o"].map(|name| LockKey::new(kind, format!("{name}{number}")));
+        // Names that a careless collation takes for one.
+        let ids = ["kim", "Kim", "lee", "kim "].map(|name| match name.strip_suffix(' ') {
+            Some(name) => format!("{name}{kind}-{number} "),
+            None => format!("{name}{kind}-{number}"),
+        });
+        let owners = ids.map(|id| {
+            let owner = Owner::new(id.clone(), id.to_uppercase());
+            if random.percent(30) { owner.in_role("Warehouse") } else { owner }
+        });
+        let locks = (0..10).map(|_| random.hash()).collect();
+        let mut case = Case { keys, owners: owners.to_vec(), locks, rows: Rows::default() };
+        case.rows.floors.extend(floor.map(|floor| (kind.to_owned(), floor)));
+        let mut free = case.locks.clone();
+        case.leases(random, 0, &mut free, now);
+        if random.percent(50) {
+            case.leases(random, 1, &mut free, now);
+        }
+        if random.percent(30) {
+            let past = case.past(random, free.pop().expect("ten are enough"), now);
+            case.rows.past.insert(past.lock.clone(), past);
+        }
+        for _ in 0..random.one_of(&[0, 0, 1, 2, 3]) {
+            let request = case.request(random, now);
+            let place = RequestPlace { key: request.key.clone(), asker: request.asker.id.clone() };
+            case.rows.requests.insert(place, request);
+        }
+        case
+    }
+
+    /// Rows of a key: of its exclusive lease, and of others beside it.
+    fn leases(&mut self, random: &mut Random, key: usize, free: &mut Vec<LockHash>, now: i64) {
+        let place = Place::exclusive(&self.keys[key]);
+        let slots = random.one_of(&[0, 0, 0, 1, 2, 3]);
+        let shared = slots > 0 && random.percent(60);
+        if slots == 0 && random.percent(15) {
+            return;
+        }
+        let lock = free.pop().expect("ten are enough");
+        let first = i64::try_from(random.below(9)).expect("a small number") + 1;
+        let mut exclusive = self.lease(random, place, lock, first, now);
+        if slots > 0 {
+            // As it is noted: it goes along with the generations of the slots.
+            exclusive.ended = shared || random.percent(80);
+            exclusive.shared = shared;
+            exclusive.generation += 3;
+        }
+        self.put(random, exclusive, now);
+        for at in 0..slots {
+            let lock = free.pop().expect("ten are enough");
+            let place = Place { key: self.keys[key].clone(), slot: lock.to_vec() };
+            let mut slot = self.lease(random, place, lock, first + at, now);
+            slot.shared = shared && random.percent(80);
+            self.put(random, slot, now);
+        }
+    }
+
+    /// A lease that ended is in the history, too.
+    fn put(&mut self, random: &mut Random, row: LeaseRow, now: i64) {
+        if row.ended && !row.owner.id.is_empty() {
+            let lock = row.lock.clone();
+            let past = Past {
+                key: row.place.key.clone(),
+                generation: row.generation,
+                owner: row.owner.clone(),
+                ..self.past(random, [0; 32], now)
+            };
+            self.rows.past.insert(lock.clone(), Past { lock, ..past });
+        }
+        self.rows.leases.insert(row.place.clone(), row);
+    }
+
+    fn lease(&self, random: &mut Random, place: Place, lock: LockHash, generation: i64, now: i64) -> LeaseRow {
+        let since = now - random.one_of(&[0, 0, 1, SECOND, MINUTE, HOUR]);
+        let ttl = random.one_of(&[3 * SECOND, 300 * SECOND, 300 * SECOND, HOUR]);
+        let mut row = LeaseRow {
+            place,
+            generation,
+            lock: lock.to_vec(),
+            owner: random.one_of(&self.owners),
+            shown: random.one_of(&[ShowOwner::ByName, ShowOwner::ByRole, ShowOwner::Anonymous]),
+            shared: false,
+            since,
+            last_active: random.one_of(&[since, since, since + 1, now]),
+            active_at: random.one_of(&[since, since, now, now - 7 * SECOND]),
+            expires_at: now + random.one_of(&[ttl, ttl, ttl, ttl, 1, 2 * SECOND, 0, -1, -SECOND]),
+            ttl,
+            idle_limit: random.one_of(&[None, None, Some(ttl), Some(2 * ttl), Some(HOUR)]),
+            hard_until: now + random.one_of(&[12 * HOUR, 12 * HOUR, 12 * HOUR, MINUTE, SECOND, 0, -HOUR]),
+            ended: random.percent(20),
+        };
+        if random.percent(10) {
+            // A reservation.
+            (row.ttl, row.idle_limit, row.ended) = (0, None, false);
+            row.hard_until = row.expires_at;
+        }
+        if random.percent(12) {
+            edit(random, &mut row, now);
+        }
+        row
+    }
+
+    fn past(&self, random: &mut Random, lock: LockHash, now: i64) -> Past {
+        let how = random.one_of(&[How::Released, How::Expired, How::Broken, How::TakenOver, How::HandedOver]);
+        let by = matches!(how, How::Broken | How::TakenOver | How::HandedOver) && random.percent(90);
+        Past {
+            lock: lock.to_vec(),
+            key: self.keys[0].clone(),
+            generation: 1,
+            owner: random.one_of(&self.owners),
+            shown: random.one_of(&[ShowOwner::ByName, ShowOwner::ByRole, ShowOwner::Anonymous]),
+            since: now - HOUR,
+            ended_at: now - random.one_of(&[0, 1, MINUTE]),
+            how,
+            by: by.then(|| random.one_of(&self.owners)),
+            reason: (by && random.percent(90)).then(|| "a reason".to_owned()),
+            idle: how == How::Expired && random.percent(30),
+            limited: how == How::Expired && random.percent(30),
+        }
+    }
+
+    fn request(&self, random: &mut Random, now: i64) -> RequestRow {
+        let key = random.one_of(&self.keys);
+        let generations: Vec<i64> = match self.rows.leases.get(&Place::exclusive(&key)) {
+            Some(row) => vec![row.generation, row.generation, row.generation, row.generation - 1],
+            None => vec![1],
+        };
+        RequestRow {
+            key,
+            asker: random.one_of(&self.owners),
+            handle: format!("handle {}", random.below(1_000)),
+            generation: random.one_of(&generations),
+            note: random.one_of(&["please", "please ", "Please", ""]).to_owned(),
+            since: now - random.one_of(&[0, SECOND, MINUTE]),
+            expires_at: now + random.one_of(&[MINUTE, MINUTE, 1, 0, -MINUTE]),
+            later_until: random.one_of(&[None, None, Some(now + MINUTE), Some(now), Some(now - 1)]),
+            declined: random.one_of(&[None, None, None, Some("no".to_owned())]),
+        }
+    }
+
+    /// A lock id: mostly of a row, sometimes one that ended or is new.
+    fn lock(&self, random: &mut Random) -> LockHash {
+        let rows: Vec<LockHash> =
+            self.rows.leases.values().filter_map(|row| row.lock.clone().try_into().ok()).collect();
+        match random.percent(80) && !rows.is_empty() {
+            true => random.one_of(&rows),
+            false => random.one_of(&self.locks),
+        }
+    }
+
+    /// A lock id and somebody who shows it: mostly its owner.
+    fn proof(&self, random: &mut Random) -> Proof {
+        let lock = self.lock(random);
+        let owner = self.rows.leases.values().find(|row| row.lock == lock).map(|row| row.owner.id.clone());
+        let owner = match random.below(10) {
+            0 | 1 => None,
+            2 | 3 => Some(random.one_of(&self.owners).id),
+            _ => owner,
+        };
+        Proof { lock, owner }
+    }
+
+    fn take(&self, random: &mut Random, key: usize) -> LockRequest {
+        let seconds = Duration::from_secs;
+        let idle = LockPolicy::exclusive().idle_limit(seconds(600)).expect("a valid policy");
+        let short = LockPolicy::exclusive().ttl(seconds(3)).expect("a valid policy").showing(ShowOwner::Anonymous);
+        let tight = LockPolicy::exclusive().absolute_limit(seconds(300)).expect("a valid policy");
+        let exclusive = LockPolicy::exclusive();
+        let policy =
+            random.one_of(&[exclusive, exclusive, idle, short, tight, LockPolicy::shared(), LockPolicy::advisory()]);
+        let shared = policy.is_shared() && random.percent(70);
+        let Proof { lock, owner } = self.proof(random);
+        let lock = if random.percent(50) { random.one_of(&self.locks) } else { lock };
+        let owner = self.owners.iter().find(|known| owner.as_ref() == Some(&known.id) && random.percent(70));
+        let owner = owner.cloned().unwrap_or_else(|| random.one_of(&self.owners));
+        LockRequest { key: self.keys[key].clone(), lock, owner, policy, shared }
+    }
+
+    fn generation(&self, random: &mut Random, key: &LockKey) -> i64 {
+        let known: Vec<i64> =
+            self.rows.leases.values().filter(|row| row.place.key == *key).map(|row| row.generation).collect();
+        if random.percent(85) && !known.is_empty() { random.one_of(&known) } else { 2 }
+    }
+
+    /// An operation on this case.
+    pub(super) fn operation(&self, random: &mut Random) -> Op {
+        let key = random.one_of(&self.keys);
+        let by = random.one_of(&self.owners);
+        let idle = Duration::from_millis(random.one_of(&[0, 0, 1, 8_000, 700_000, u64::MAX]));
+        let time = Duration::from_millis(random.one_of(&[0, 1, 1_000, 60_000, 400_000, u64::MAX]));
+        let generation = self.generation(random, &key);
+        let which = random.below(2);
+        match random.below(40) {
+            0..8 => Op::Take(self.take(random, which)),
+            8..10 => {
+                let mut requests = vec![self.take(random, 0), self.take(random, 1)];
+                requests[1].owner = requests[0].owner.clone();
+                for request in &mut requests {
+                    // The lock id of a member is made of its key, so it is in no row of another one.
+                    request.shared = false;
+                    if self.is_elsewhere(request) {
+                        request.lock = random.hash();
+                    }
+                }
+                if requests[0].lock == requests[1].lock {
+                    requests.truncate(1);
+                }
+                Op::TakeAll(requests)
+            }
+            10..12 => Op::Check(self.proof(random)),
+            12..16 => Op::Keep(self.proof(random), idle),
+            16..19 => Op::Extend(self.proof(random), time),
+            19..21 => Op::ExpireWithin(self.proof(random), time),
+            21..24 => Op::Release(self.proof(random)),
+            24 => Op::GiveBack(self.lock(random), generation),
+            25 => Op::Break { key, generation, by },
+            26..28 => {
+                let request = LockRequest { key, shared: false, ..self.take(random, which) };
+                Op::TakeOver(LockRequest { policy: LockPolicy::exclusive(), ..request }, generation)
+            }
+            28 => Op::ReleaseAll(by.id),
+            29..31 => Op::Ask {
+                key,
+                generation,
+                by,
+                note: random.one_of(&["please", "please ", "Please", ""]).to_owned(),
+                most: random.one_of(&[100, 100, 1, 2]),
+            },
+            31 => Op::Requests(self.proof(random)),
+            32..34 => {
+                let (proof, asker) = (self.proof(random), self.asker(random, by));
+                let later = TransferReply::Later(time);
+                Op::Reply(proof, asker, random.one_of(&[later, TransferReply::Declined { message: "no".into() }]))
+            }
+            34..36 => Op::HandOver(self.proof(random), self.asker(random, by), random.hash()),
+            36..38 => Op::Resume(self.proof(random), key),
+            38 => Op::KeyState(key),
+            _ => Op::Holders(key),
+        }
+    }
+
+    /// Who a holder means: mostly somebody who asks.
+    fn asker(&self, random: &mut Random, other: Owner) -> String {
+        let known: Vec<&RequestRow> = self.rows.requests.values().collect();
+        if known.is_empty() || random.percent(10) {
+            return other.id;
+        }
+        let row = random.one_of(&known);
+        if random.percent(50) { row.handle.clone() } else { row.asker.id.clone() }
+    }
+
+    /// Whether the lock id that is requested is in a row of another place. That fails a whole batch.
+    pub(super) fn is_elsewhere(&self, request: &LockRequest) -> bool {
+        let place = Place::of(request);
+        self.rows.leases.values().any(|row| row.lock == request.lock && row.place != place)
+    }
+}
+
+/// As if by hand.
+fn edit(random: &mut Random, row: &mut LeaseRow, now: i64) {
+    const DISTANT: i64 = 200_000_000_000_000;
+    match random.below(12) {
+        0 => row.ttl = i64::MAX,
+        1 => (row.ttl, row.hard_until) = (i64::MAX, i64::MAX),
+        2 => (row.ttl, row.hard_until, row.expires_at) = (i64::MAX, i64::MAX, i64::MAX),
+        3 => row.ttl = -1,
+        4 => row.ttl = i64::MIN,
+        5 => row.hard_until = random.one_of(&[i64::MIN, -1, 0]),
+        6 => row.expires_at = random.one_of(&[i64::MIN, -1, DISTANT]),
+        7 => row.active_at = random.one_of(&[now + HOUR, -1, 0, i64::MIN]),
+        8 => (row.since, row.last_active) = random.one_of(&[(now + 1, now + 1), (i64::MIN, i64::MIN), (-1, 0)]),
+        9 => row.idle_limit = random.one_of(&[Some(DISTANT), Some(0), Some(-1), Some(1)]),
+        10 => (row.since, row.last_active, row.active_at) = (now, now, now),
+        _ => row.last_active = i64::MAX,
+    }
+}
+
+/// An operation that owns what it is about.
+#[derive(Debug)]
+pub(super) enum Op {
+    Take(LockRequest),
+    TakeAll(Vec<LockRequest>),
+    Check(Proof),
+    Keep(Proof, Duration),
+    Extend(Proof, Duration),
+    ExpireWithin(Proof, Duration),
+    Release(Proof),
+    GiveBack(LockHash, i64),
+    Break { key: LockKey, generation: i64, by: Owner },
+    TakeOver(LockRequest, i64),
+    ReleaseAll(String),
+    Ask { key: LockKey, generation: i64, by: Owner, note: String, most: u32 },
+    Requests(Proof),
+    Reply(Proof, String, TransferReply),
+    HandOver(Proof, String, LockHash),
+    Resume(Proof, LockKey),
+    KeyState(LockKey),
+    Holders(LockKey),
+}
+
+pub(super) const REASON: &str = "a reason";
+
+impl Op {
+    /// As the lock table is asked in a batch, if it can be.
+    pub(super) fn question(&self) -> Option<LockOp> {
+        Some(match self {
+            Op::Take(request) if request.is_alone() => LockOp::Take(request.clone()),
+            Op::Check(proof) => LockOp::Check(proof.clone()),
+            Op::Keep(proof, idle) => LockOp::KeepAlive(proof.clone(), *idle),
+            Op::Extend(proof, by) => LockOp::Extend(proof.clone(), *by),
+            Op::ExpireWithin(proof, within) => LockOp::ExpireWithin(proof.clone(), *within),
+            Op::Release(proof) => LockOp::Release(proof.clone()),
+            _ => return None,
+        })
+    }
+
+    /// Calls `with` with the operation as the engine has it.
+    pub(super) fn with<T>(&self, with: impl FnOnce(&Operation<'_>) -> T) -> T {
+        match self {
+            Op::Take(request) => with(&Operation::Take(request)),
+            Op::TakeAll(requests) => with(&Operation::TakeAll(requests)),
+            Op::Check(proof) => with(&Operation::Check(proof)),
+            Op::Keep(proof, idle) => with(&Operation::Keep(proof, *idle)),
+            Op::Extend(proof, by) => with(&Operation::Extend(proof, *by)),
+            Op::ExpireWithin(proof, within) => with(&Operation::ExpireWithin(proof, *within)),
+            Op::Release(proof) => with(&Operation::Release(proof)),
+            Op::GiveBack(lock, generation) => with(&Operation::GiveBack { lock, generation: *generation }),
+            Op::Break { key, generation, by } => {
+                with(&Operation::Break { key, generation: *generation, by, reason: REASON })
+            }
+            Op::TakeOver(request, generation) => {
+                with(&Operation::TakeOver { request, generation: *generation, reason: REASON })
+            }
+            Op::ReleaseAll(owner) => with(&Operation::ReleaseAll { owner }),
+            Op::Ask { .. } => with(&Operation::Ask(&self.asking().expect("it asks"))),
+            Op::Requests(proof) => with(&Operation::Requests(proof)),
+            Op::Reply(proof, asker, reply) => with(&Operation::Reply { proof, asker, reply }),
+            Op::HandOver(proof, to, reservation) => with(&Operation::HandOver { proof, to, reservation }),
+            Op::Resume(proof, key) => with(&Operation::Resume { proof, key }),
+            Op::KeyState(key) => with(&Operation::KeyState(key)),
+            Op::Holders(key) => with(&Operation::Holders(key)),
+        }
+    }
+
+    pub(super) fn asking(&self) -> Option<Asking<'_>> {
+        let Op::Ask { key, generation, by, note, most } = self else { return None };
+        Some(Asking { key, generation: *generation, by, note, handle: "new".into(), most: *most })
+    }
+}
