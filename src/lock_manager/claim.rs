@@ -106,7 +106,9 @@ impl LockManager {
             }
             // Another request with the same lock id received it.
             Ok(_) => {}
-            Err(error) => tracing::debug!(%error, lock = ?lease.key, "a lease that nobody asked for any more runs out"),
+            Err(error) => {
+                tracing::debug!(%error, lock = ?lease.key, "could not release the lease of a dropped request; it will expire")
+            }
         }
     }
 }

@@ -91,7 +91,7 @@ impl Under {
                 Ok(true) => tokio::time::sleep(PAUSE).await,
                 Ok(false) => self.0.nobody_listens(),
                 Err(error) => {
-                    tracing::debug!(%error, "other processes were not told what happened; they look for themselves");
+                    tracing::debug!(%error, "other processes were not notified; they will find out by polling");
                     self.0.nobody_listens();
                 }
             }

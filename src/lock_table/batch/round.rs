@@ -101,7 +101,7 @@ pub(super) fn settled(answers: Result<Vec<Option<LockAnswer>>, DatabaseError>, c
             | DatabaseError::Closed),
         ) => vec![Err(error); count],
         Err(error) => {
-            tracing::debug!(%error, count, "a batch failed; each of it is asked alone");
+            tracing::debug!(%error, count, "a batch failed; each request is retried alone");
             vec![Ok(None); count]
         }
     }
