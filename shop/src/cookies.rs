@@ -22,11 +22,11 @@ pub(crate) struct Cookie {
 
 /// The cookies of a response.
 #[derive(Debug, Clone, Default)]
-struct Left(Vec<Cookie>);
+struct PendingCookies(Vec<Cookie>);
 
 /// Adds a cookie to the response. [`write`] turns it into a header.
 pub(crate) fn leave(response: &mut Response, cookie: Cookie) {
-    response.extensions_mut().get_or_insert_default::<Left>().0.push(cookie);
+    response.extensions_mut().get_or_insert_default::<PendingCookies>().0.push(cookie);
 }
 
 /// Deletes a cookie.
@@ -36,7 +36,7 @@ pub(crate) fn take_away(response: &mut Response, name: &'static str) {
 
 /// Turns the added cookies into headers.
 pub(crate) fn write(response: &mut Response, Https(https): Https) {
-    let Left(cookies) = response.extensions_mut().remove().unwrap_or_default();
+    let PendingCookies(cookies) = response.extensions_mut().remove().unwrap_or_default();
     let (prefix, secure) = if https { ("__Host-", "; Secure") } else { ("", "") };
     for Cookie { name, value, max_age } in cookies {
         let header = format!("{prefix}{name}={value}; Path=/; Max-Age={max_age}; HttpOnly; SameSite=Lax{secure}");

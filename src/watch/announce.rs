@@ -62,7 +62,7 @@ impl Announcer {
         }
         if let (false, Ok(runtime)) = (state.under_way, Handle::try_current()) {
             state.under_way = true;
-            runtime.spawn(Under(Arc::clone(self)).way());
+            runtime.spawn(Sending(Arc::clone(self)).way());
         }
     }
 
@@ -82,9 +82,9 @@ impl Announcer {
 }
 
 /// Sending is in progress. However it ends, the next one can begin.
-struct Under(Arc<Announcer>);
+struct Sending(Arc<Announcer>);
 
-impl Under {
+impl Sending {
     async fn way(self) {
         while let Some(text) = self.0.next() {
             match self.0.backend.announce(&text).await {
@@ -99,7 +99,7 @@ impl Under {
     }
 }
 
-impl Drop for Under {
+impl Drop for Sending {
     fn drop(&mut self) {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner).under_way = false;
     }
