@@ -80,7 +80,7 @@ fn imports(code: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_room_imports_only_rooms_before_it() {
+fn folders_import_only_earlier_folders() {
     let mut read = 0;
     for (path, code) in sources("src") {
         let Some(own) = room(&path) else { continue };
@@ -96,7 +96,7 @@ fn a_room_imports_only_rooms_before_it() {
 }
 
 #[test]
-fn nothing_but_rooms_stands_in_the_source_folder() {
+fn source_folder_contains_only_folders() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     for entry in fs::read_dir(source).unwrap() {
         let entry = entry.unwrap();
@@ -109,7 +109,7 @@ fn nothing_but_rooms_stands_in_the_source_folder() {
 }
 
 #[test]
-fn who_decides_without_waiting_does_no_io() {
+fn vocabulary_does_no_io() {
     let words = ["sqlx", "tokio", "async ", ".await", "axum"];
     let pure: Vec<_> =
         sources("src").into_iter().filter(|(path, _)| room(path).is_some_and(|room| room < PURE)).collect();
@@ -146,7 +146,7 @@ fn sql_is_only_under_storage_and_migrations() {
 }
 
 #[test]
-fn the_library_knows_nothing_of_http_and_only_its_backends_know_a_database() {
+fn library_has_no_http_and_only_storage_knows_databases() {
     let library = sources("src");
     nobody_names(&library, &["axum", "hyper", "tower"]);
     let above: Vec<_> =

@@ -105,7 +105,7 @@ fn refusal(rows: &Rows) -> String {
 }
 
 #[test]
-fn every_table_names_the_root_and_starts_with_the_keys_of_its_parents() {
+fn every_table_starts_with_the_keys_of_its_parents() {
     let tables: Vec<_> = Order::mapping().children.iter().map(|table| (table.name.as_str(), names(table))).collect();
 
     assert_eq!(
@@ -138,7 +138,7 @@ fn rows_start_with_the_keys_of_their_parents() {
 }
 
 #[test]
-fn an_order_comes_back_whole_whatever_the_order_of_the_rows() {
+fn order_round_trips_in_any_row_order() {
     let mut rows = order().to_rows();
     rows.children[PARTS..].iter_mut().for_each(|rows| rows.reverse());
     let mut read = Order::from_rows(&rows).unwrap();
@@ -175,7 +175,7 @@ fn a_row_without_its_parent_is_named() {
 }
 
 #[test]
-fn two_rows_for_what_there_is_one_of_are_refused() {
+fn second_row_of_an_optional_child_is_refused() {
     let mut rows = order().to_rows();
     rows.children[INVOICE].push(vec![number(10)]);
     assert_eq!(
@@ -205,7 +205,7 @@ fn a_list_with_a_gap_is_refused() {
 }
 
 #[test]
-fn a_wrong_value_in_a_child_of_a_child_names_its_table_and_column() {
+fn wrong_nested_child_value_names_table_and_column() {
     let mut rows = order().to_rows();
     rows.children[LABELS][0][3] = number(5);
     assert_eq!(refusal(&rows), "table `order_line_part_label`, column `text`: expected Text, found Integer(5)");

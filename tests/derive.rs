@@ -111,7 +111,7 @@ fn text(text: &str) -> Value {
 }
 
 #[test]
-fn the_id_comes_first_and_the_other_fields_follow_as_they_are_declared() {
+fn id_column_comes_first_then_declaration_order() {
     let Mapping { name, root, version, revisions, .. } = Order::mapping();
 
     assert_eq!((name.as_str(), root.name.as_str(), version.as_str(), *revisions), ("Order", "orders", "version", 50));
@@ -157,7 +157,7 @@ fn the_mapping_is_the_same_on_every_call() {
 }
 
 #[test]
-fn an_order_comes_back_as_it_was_written() {
+fn order_round_trips() {
     let order = order();
 
     assert_eq!(order.id(), &OrderNo("A-17".to_owned()));
@@ -165,7 +165,7 @@ fn an_order_comes_back_as_it_was_written() {
 }
 
 #[test]
-fn an_order_without_optional_parts_and_without_lines_comes_back_so() {
+fn order_without_optional_parts_and_lines_round_trips() {
     let bare = Order { message: Some(String::new()), invoice_to: None, lines: vec![], notes: vec![], ..order() };
 
     assert_eq!(Order::from_rows(&bare.to_rows()), Ok(bare));
@@ -194,7 +194,7 @@ fn rows_hold_the_values_in_the_order_of_the_columns() {
 }
 
 #[test]
-fn a_text_no_variant_has_names_table_and_column_and_what_is_known() {
+fn unknown_enum_text_names_table_column_and_variants() {
     let mut rows = order().to_rows();
     rows.root[1] = text("lost");
 
@@ -224,7 +224,7 @@ fn a_wrong_value_in_a_child_names_the_table_of_the_child() {
 }
 
 #[test]
-fn state_from_before_a_collection_was_declared_is_not_taken_for_an_empty_one() {
+fn missing_collection_in_old_state_is_not_empty() {
     let mut rows = order().to_rows();
     rows.children.pop();
 
@@ -263,7 +263,7 @@ struct Booking {
 }
 
 #[test]
-fn a_composite_id_is_a_key_of_several_columns_and_has_as_many_owner_columns() {
+fn composite_id_has_as_many_owner_columns() {
     let Mapping { name, root, version, children, revisions, .. } = Seat::mapping();
 
     assert_eq!((name.as_str(), version.as_str(), *revisions), ("theatre.seat", "seat_version", 0));
@@ -280,7 +280,7 @@ fn a_composite_id_is_a_key_of_several_columns_and_has_as_many_owner_columns() {
 }
 
 #[test]
-fn a_seat_comes_back_as_it_was_written() {
+fn seat_round_trips() {
     let id = SeatId { hall: "red".to_owned(), no: 12 };
     let seat = Seat { id, version: 3, bookings: vec![Booking { evening: 20_000 }] };
 

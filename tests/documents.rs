@@ -86,7 +86,7 @@ fn every_threat_names_a_test_that_is_there() {
 }
 
 #[test]
-fn every_requirement_has_a_verdict_and_what_shows_it() {
+fn every_requirement_has_a_verdict_and_evidence() {
     const VERDICTS: [&str; 3] = ["met", "not met", "n/a"];
     let (functions, files) = (functions(), files());
     let rows = rows("docs/asvs.md");

@@ -99,7 +99,7 @@ fn key(id: &str) -> LockKey {
 }
 
 #[tokio::test]
-async fn what_happens_to_locks_is_counted_by_type_and_outcome() {
+async fn lock_operations_are_counted_by_type_and_outcome() {
     let m = measured().await;
     let locks = LockManager::new(&m.db).with_take_over_permission("Order", |_: &Owner, _: &Holder| true);
     let (kim, lee) = (Owner::new("kim", "Kim"), Owner::new("lee", "Lee"));
@@ -131,7 +131,7 @@ async fn what_happens_to_locks_is_counted_by_type_and_outcome() {
 }
 
 #[tokio::test]
-async fn how_long_locks_are_held_and_how_late_their_heartbeats_are_is_measured_by_the_databases_clock() {
+async fn hold_time_and_lateness_use_the_databases_clock() {
     let m = measured().await;
     let (locks, kim) = (LockManager::new(&m.db), Owner::new("kim", "Kim"));
     let lease = locks.try_lock(&key("1"), &kim).await.unwrap();
@@ -151,7 +151,7 @@ async fn how_long_locks_are_held_and_how_late_their_heartbeats_are_is_measured_b
 }
 
 #[tokio::test]
-async fn what_is_held_now_is_asked_once_in_an_interval_and_what_is_gone_is_nought() {
+async fn held_gauge_is_queried_once_per_interval_and_falls_to_0() {
     let m = measured().await;
     let (locks, kim) = (LockManager::new(&m.db), Owner::new("kim", "Kim"));
     assert!(locks.observe(Duration::ZERO).await.unwrap());
@@ -209,7 +209,7 @@ async fn saves_that_lost_their_lease_are_counted_and_say_why() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn round_trips_and_who_waits_for_them_are_seen() {
+async fn round_trips_and_queue_length_are_measured() {
     let m = measured().await;
     let mut asking = tokio::task::JoinSet::new();
     for at in 0..50 {
@@ -226,7 +226,7 @@ async fn round_trips_and_who_waits_for_them_are_seen() {
 
 /// Metrics must contain no people, and their cardinality must not grow with the orders.
 #[tokio::test]
-async fn no_attribute_tells_a_person_a_key_or_a_lock_id() {
+async fn metric_attributes_contain_no_person_key_or_lock_id() {
     let m = measured().await;
     let locks = LockManager::new(&m.db);
     for order in 0..20 {

@@ -14,12 +14,12 @@ macro_rules! cases {
 }
 
 cases!(
-    without_an_operation_id_nobody_knows,
+    lost_commit_without_an_operation_id_is_unknown,
     a_commit_that_arrived_is_said_to_have_succeeded,
-    a_commit_that_did_not_arrive_is_said_to_have_failed,
-    a_deposit_that_is_retried_is_made_once_whatever_gets_lost,
-    a_save_ends_at_its_limit_when_the_network_is_silent,
-    a_load_and_a_lock_end_within_their_time_when_the_network_is_silent,
-    a_commit_without_an_answer_in_time_is_unknown,
-    a_lock_whose_answer_is_lost_is_unknown_and_can_be_asked_for_again
+    commit_that_never_arrived_is_reported_as_failed,
+    retried_deposit_happens_once_over_any_lost_response,
+    save_ends_at_its_limit_on_a_silent_network,
+    load_and_lock_end_in_time_on_a_silent_network,
+    commit_without_a_response_in_time_is_unknown,
+    lost_lock_response_is_unknown_and_can_be_repeated
 );

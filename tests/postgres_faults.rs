@@ -44,7 +44,7 @@ async fn refused(url: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_server_that_is_killed_in_the_middle_keeps_what_was_acknowledged_and_is_used_again_when_it_is_back() {
+async fn killed_server_keeps_commits_and_is_used_after_restart() {
     let server = Postgres::start().unwrap();
     let (db, accounts) = open(&server).await;
     let (locks, key) = (LockManager::new(&db), LockKey::new("Account", "a"));
@@ -90,7 +90,7 @@ async fn a_server_that_is_killed_in_the_middle_keeps_what_was_acknowledged_and_i
 }
 
 #[tokio::test]
-async fn wrong_addresses_passwords_and_databases_are_told_apart() {
+async fn wrong_address_password_and_database_have_own_errors() {
     let server = Postgres::start().unwrap();
     let url = server.url(DATABASE);
     assert!(refused(&server.url("nowhere")).await.contains("create it"));
@@ -102,7 +102,7 @@ async fn wrong_addresses_passwords_and_databases_are_told_apart() {
 }
 
 #[tokio::test]
-async fn settings_that_lose_acknowledged_locks_are_refused_unless_told_otherwise() {
+async fn unsafe_durability_settings_are_refused_unless_allowed() {
     for (setting, value) in [("fsync", "off"), ("synchronous_commit", "off"), ("full_page_writes", "off")] {
         let server = Postgres::builder().setting(setting, value).start().unwrap();
         let said = refused(&server.url(DATABASE)).await;
@@ -115,7 +115,7 @@ async fn settings_that_lose_acknowledged_locks_are_refused_unless_told_otherwise
 }
 
 #[tokio::test]
-async fn when_no_connection_is_left_it_says_so_and_goes_on_when_there_is_one() {
+async fn connection_exhaustion_is_reported_and_recovers() {
     let server = Postgres::builder().setting("max_connections", "13").start().unwrap();
     let (db, accounts) = open(&server).await;
     let mut held = Vec::new();
@@ -138,7 +138,7 @@ async fn when_no_connection_is_left_it_says_so_and_goes_on_when_there_is_one() {
 }
 
 #[tokio::test]
-async fn a_table_without_rights_is_named_and_the_next_transaction_works() {
+async fn missing_table_privilege_is_named_and_next_one_works() {
     let server = Postgres::start().unwrap();
     let (db, accounts) = open(&server).await;
     server.query(DATABASE, "create role clerk login password 'secret'").unwrap();
@@ -158,7 +158,7 @@ async fn a_table_without_rights_is_named_and_the_next_transaction_works() {
 }
 
 #[tokio::test]
-async fn a_statement_that_takes_too_long_for_the_server_undoes_all_of_its_transaction() {
+async fn statement_timeout_rolls_back_the_transaction() {
     let server = Postgres::start().unwrap();
     let (db, accounts) = open(&server).await;
     let mut tx = db.begin().await.unwrap();
@@ -172,7 +172,7 @@ async fn a_statement_that_takes_too_long_for_the_server_undoes_all_of_its_transa
 }
 
 #[tokio::test]
-async fn a_schema_of_a_newer_release_is_refused_and_an_older_one_is_brought_up_to_date() {
+async fn newer_schema_is_refused_and_older_one_migrated() {
     let server = Postgres::start().unwrap();
     let older = Database::diagnose(&server.url(DATABASE)).await.unwrap();
     assert!(older.is_healthy() && older.applied.is_empty(), "{older}");

@@ -50,7 +50,7 @@ fn add(pinned: &mut Pinned) -> Result<(), std::convert::Infallible> {
 }
 
 #[tokio::test]
-async fn a_commit_after_a_swallowed_error_of_ones_own_statement_is_an_error_and_saved_nothing() {
+async fn commit_after_own_swallowed_error_saves_nothing() {
     let (db, pins, id) = pinned().await;
     let mut tx = db.begin().await.unwrap();
     let mut one = pins.find(&mut tx, &id, LockMode::Optimistic).await.unwrap().unwrap();
@@ -63,7 +63,7 @@ async fn a_commit_after_a_swallowed_error_of_ones_own_statement_is_an_error_and_
 
 /// Why there is a statement before COMMIT: the driver reports the server's ROLLBACK as success.
 #[tokio::test]
-async fn the_server_answers_commit_of_an_aborted_transaction_without_an_error() {
+async fn server_reports_no_error_for_commit_of_an_aborted_one() {
     let mut connection = PgConnection::connect(&url()).await.unwrap();
     sqlx::raw_sql("begin").execute(&mut connection).await.unwrap();
     assert!(sqlx::raw_sql("select 1 / 0").execute(&mut connection).await.is_err());
@@ -116,7 +116,7 @@ async fn the_holder_of_a_row_is_named_with_owner_and_command() {
 }
 
 #[tokio::test]
-async fn settings_of_a_transaction_do_not_reach_the_next_user_of_its_connection() {
+async fn transaction_settings_do_not_leak_to_the_next_user() {
     let (db, pins, id) = pinned().await;
     let settings = "select current_setting('lock_timeout') || current_setting('application_name') || current_setting('transaction_isolation')";
     let pool: &PgPool = db.postgres().unwrap();
@@ -132,7 +132,7 @@ async fn settings_of_a_transaction_do_not_reach_the_next_user_of_its_connection(
 }
 
 #[tokio::test]
-async fn a_transaction_runs_at_read_committed_whatever_the_default_of_the_database_is() {
+async fn transaction_is_read_committed_whatever_the_default() {
     let (db, _, _) = pinned().await;
     let mut tx = db.begin().await.unwrap();
     let level: String =
@@ -175,7 +175,7 @@ struct Stored {
 
 /// The text of dates depends on settings, and `to_char` prints infinity as an empty text and 44 BC as 44.
 #[tokio::test]
-async fn what_postgres_can_hold_and_the_type_cannot_is_refused_with_the_name_of_the_column() {
+async fn postgres_value_outside_the_rust_type_names_the_column() {
     let db = Database::connect(&url()).await.unwrap();
     let stored = Repository::<Stored>::new(&db);
     let mut tx = db.begin().await.unwrap();
@@ -248,13 +248,13 @@ async fn hears(heard: &mut Watch, locks: &LockManager, key: &LockKey) {
 }
 
 #[tokio::test]
-async fn another_process_hears_of_a_lock_without_looking() {
+async fn notification_reaches_another_process_without_polling() {
     let (_process, locks, key, mut heard) = who_only_listens().await;
     hears(&mut heard, &locks, &key).await;
 }
 
 #[tokio::test]
-async fn who_listens_listens_again_after_its_connection_was_lost() {
+async fn listener_reconnects_after_a_lost_connection() {
     let (process, locks, key, mut heard) = who_only_listens().await;
     let kill = "select count(pg_terminate_backend(pid)) from pg_locks
                  where locktype = 'advisory' and mode = 'ShareLock' and classid = x'74656e75'::bigint::oid";
@@ -265,7 +265,7 @@ async fn who_listens_listens_again_after_its_connection_was_lost() {
 
 /// SERIALIZABLE fails transactions on different orders: 40 of 100 tries in a measurement. Each connection sets its own level.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_whose_default_is_serializable_is_used_as_any_other() {
+async fn server_with_serializable_default_works() {
     let with = if url().contains('?') { '&' } else { '?' };
     let db = Database::connect(&format!("{}{with}options[default_transaction_isolation]=serializable", url()))
         .await
@@ -290,7 +290,7 @@ async fn a_server_whose_default_is_serializable_is_used_as_any_other() {
 
 /// The server notices a disconnected client while its statement still waits, and ends an idle transaction.
 #[tokio::test]
-async fn connections_do_not_hold_what_a_client_left_behind() {
+async fn connections_keep_nothing_of_a_previous_client() {
     let db = Database::connect(&url()).await.unwrap();
     let settings = "select current_setting('idle_in_transaction_session_timeout'),
                            current_setting('client_connection_check_interval'), current_setting('tcp_user_timeout')";
@@ -326,7 +326,7 @@ async fn seen_on_the_server(options: ConnectOptions) -> String {
 }
 
 #[tokio::test]
-async fn a_transaction_names_its_person_on_the_server_unless_told_not_to() {
+async fn transaction_name_contains_the_person_unless_omitted() {
     assert!(seen_on_the_server(ConnectOptions::new()).await.ends_with(": kim.minji: COMMAND"));
     let unnamed = seen_on_the_server(ConnectOptions::new().omit_people()).await;
     assert!(unnamed.ends_with(": COMMAND") && !unnamed.contains("kim"), "{unnamed}");

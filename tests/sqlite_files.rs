@@ -42,7 +42,7 @@ async fn a_missing_file_is_made_and_found_again() {
 }
 
 #[tokio::test]
-async fn a_missing_directory_is_named_with_what_to_do() {
+async fn missing_directory_is_named_with_advice() {
     let directory = tempfile::tempdir().unwrap();
     let error = refused(&url(&directory.path().join("missing/shop.db"))).await;
     let text = error.to_string();
@@ -87,7 +87,7 @@ async fn a_file_that_this_user_may_not_write_says_so() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_no_database_is_named_and_left_alone() {
+async fn non_database_file_is_named_and_unchanged() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("letter.txt");
     let letter = "Dear customer, ".repeat(100);
@@ -98,7 +98,7 @@ async fn a_file_that_is_no_database_is_named_and_left_alone() {
 }
 
 #[tokio::test]
-async fn a_file_of_a_newer_release_is_refused_and_left_alone() {
+async fn file_of_a_newer_release_is_refused_unchanged() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("shop.db");
     let db = Database::connect(&url(&file)).await.unwrap();
@@ -139,7 +139,7 @@ async fn two_processes_share_the_file_and_its_locks() {
 }
 
 #[tokio::test]
-async fn what_was_acknowledged_is_flushed_and_settings_that_would_lose_it_are_not_in_force() {
+async fn acknowledged_commits_are_flushed_by_the_settings() {
     let directory = tempfile::tempdir().unwrap();
     let db = Database::connect(&url(&directory.path().join("shop.db"))).await.unwrap();
     let mut tx = db.begin().await.unwrap();
@@ -181,7 +181,7 @@ async fn a_closed_database_says_so() {
 }
 
 #[tokio::test]
-async fn a_place_in_line_that_was_lost_is_asked_for_again() {
+async fn lost_queue_position_is_requested_again() {
     let directory = tempfile::tempdir().unwrap();
     let db = Database::connect(&url(&directory.path().join("shop.db"))).await.unwrap();
     let (locks, key) = (LockManager::new(&db), LockKey::new("Order", "1"));
@@ -211,7 +211,7 @@ async fn until_waiting(events: &mut Watch, count: u32) {
 }
 
 #[tokio::test]
-async fn whoever_only_checks_a_lock_does_not_wait_behind_those_who_have_to_write() {
+async fn lock_check_does_not_wait_for_writers() {
     let directory = tempfile::tempdir().unwrap();
     let db = Database::connect(&url(&directory.path().join("shop.db"))).await.unwrap();
     let (locks, kim) = (LockManager::new(&db), Owner::new("kim", "Kim"));
@@ -243,7 +243,7 @@ fn signal(process: u32, signal: &str) {
 }
 
 #[tokio::test]
-async fn a_stopped_process_that_writes_is_named_to_those_who_wait() {
+async fn stopped_writer_is_named_to_waiters() {
     if let Ok(held) = std::env::var(HOLDS) {
         let db = Database::connect(&held).await.unwrap();
         let _writing = db.begin().await.unwrap();
@@ -256,7 +256,7 @@ async fn a_stopped_process_that_writes_is_named_to_those_who_wait() {
     let url = url(&directory.path().join("shop.db"));
     let db = Database::connect(&url).await.unwrap();
     let locks = LockManager::new(&db);
-    let arguments = ["--exact", "a_stopped_process_that_writes_is_named_to_those_who_wait", "--nocapture"];
+    let arguments = ["--exact", "stopped_writer_is_named_to_waiters", "--nocapture"];
     let mut other = Command::new(std::env::current_exe().unwrap());
     let mut other =
         other.args(arguments).env(HOLDS, &url).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

@@ -124,7 +124,7 @@ fn of_lease(error: LeaseError) -> DatabaseError {
 }
 
 #[tokio::test]
-async fn a_backup_moved_over_the_file_does_not_split_the_world() {
+async fn backup_moved_over_the_file_is_detected() {
     let shop = Shop::new().await;
     let first = open(&shop.file).await;
     let kims = lock(&first, "kim").await.unwrap();
@@ -140,7 +140,7 @@ async fn a_backup_moved_over_the_file_does_not_split_the_world() {
 }
 
 #[tokio::test]
-async fn a_deleted_file_is_noticed_and_not_made_again() {
+async fn deleted_file_is_detected_and_not_recreated() {
     let shop = Shop::new().await;
     let db = open(&shop.file).await;
     let lease = lock(&db, "kim").await.unwrap();
@@ -172,7 +172,7 @@ async fn a_file_that_is_moved_during_a_save_takes_no_commit() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn files_that_are_made_are_for_this_user_alone() {
+async fn created_files_are_private_to_the_user() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
     let directory = tempfile::tempdir().unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;

@@ -72,7 +72,7 @@ async fn one_process() {
 }
 
 #[test]
-fn whoever_keeps_a_lease_alive_gets_to_write_beside_processes_that_always_do() {
+fn heartbeat_gets_to_write_beside_busy_processes() {
     let directory = tempfile::tempdir().unwrap();
     let url = format!("sqlite://{}/busy.db", directory.path().display());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

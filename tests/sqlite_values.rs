@@ -38,7 +38,7 @@ async fn with(row: &str) -> (Database, Repository<Stored>, tempfile::TempDir) {
 }
 
 #[tokio::test]
-async fn the_spellings_of_other_programs_are_read_and_not_written_again() {
+async fn other_programs_formats_are_read_and_not_rewritten() {
     let row = "12, '6CCD780CBABA102695645B8C656024DB', 7, date('2026-11-20'), datetime('2026-11-20 10:00'), '10:00'";
     let same =
         "'12', '6ccd780c-baba-1026-9564-5b8c656024db', '[7.0]', '2026-11-20', '2026-11-20T10:00:00.0', '10:00:00'";
@@ -68,7 +68,7 @@ async fn nulls_are_none_whatever_the_type_of_the_column() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_refused_with_the_name_of_the_column_and_what_to_do() {
+async fn unfitting_value_is_refused_with_column_and_advice() {
     for (row, words) in [
         (
             "12.5, null, null, null, null, null",

@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_figure_of_rounds_is_their_median_with_its_spread_and_latencies_in_the_json() {
+    fn median_spread_and_latencies_are_in_the_json() {
         let ratio = Spread { median: 1.1, min: 1.0, max: 1.5 };
         let figure = Figure::of_rounds("lock.x", ratio, "ratio").tenure(&[2.0]).other(&[1.0]);
         let entries: Vec<(String, f64)> = figure.entries().into_iter().map(|entry| (entry.id, entry.value)).collect();

@@ -21,7 +21,7 @@ fn says(output: &Output, words: &str) {
 }
 
 #[tokio::test]
-async fn a_healthy_database_is_told_on_one_screen_with_exit_status_0() {
+async fn healthy_database_prints_one_screen_and_exits_0() {
     let directory = tempfile::tempdir().unwrap();
     let url = format!("sqlite://{}/shop.db", directory.path().display());
     Database::connect(&url).await.unwrap().close().await;
@@ -49,7 +49,7 @@ async fn a_newer_schema_is_not_healthy_and_exits_with_1() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_named_and_exits_with_2_and_nothing_is_made() {
+fn unopenable_database_is_named_with_exit_status_2() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("shop.db");
     let output = doctor(&format!("sqlite://{}", file.display()));
@@ -60,7 +60,7 @@ fn what_cannot_be_opened_is_named_and_exits_with_2_and_nothing_is_made() {
 }
 
 #[test]
-fn plaintext_over_the_network_is_refused_and_said_where_it_is_allowed() {
+fn doctor_reports_refused_and_allowed_plaintext() {
     let url = testkit::new_database(testkit::Kind::Postgres);
     says(&doctor(&url), "plaintext, on this machine");
     // It leads to this machine, and is no loopback address: a host like any other.

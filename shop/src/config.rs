@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_public_password_is_for_the_default_database_on_this_machine_or_on_demand() {
+    fn public_password_needs_the_default_database_or_demo() {
         assert_eq!(config(&[]).accounts(), Accounts::Demo);
         assert_eq!(config(&["--listen", "[::1]:0"]).accounts(), Accounts::Demo);
         for own in [

@@ -22,11 +22,11 @@ pub(crate) struct Cookie {
 
 /// The cookies of a response.
 #[derive(Debug, Clone, Default)]
-struct Left(Vec<Cookie>);
+struct PendingCookies(Vec<Cookie>);
 
 /// Adds a cookie to the response. [`write`] turns it into a header.
 pub(crate) fn leave(response: &mut Response, cookie: Cookie) {
-    response.extensions_mut().get_or_insert_default::<Left>().0.push(cookie);
+    response.extensions_mut().get_or_insert_default::<PendingCookies>().0.push(cookie);
 }
 
 /// Deletes a cookie.
@@ -36,7 +36,7 @@ pub(crate) fn take_away(response: &mut Response, name: &'static str) {
 
 /// Turns the added cookies into headers.
 pub(crate) fn write(response: &mut Response, Https(https): Https) {
-    let Left(cookies) = response.extensions_mut().remove().unwrap_or_default();
+    let PendingCookies(cookies) = response.extensions_mut().remove().unwrap_or_default();
     let (prefix, secure) = if https { ("__Host-", "; Secure") } else { ("", "") };
     for Cookie { name, value, max_age } in cookies {
         let header = format!("{prefix}{name}={value}; Path=/; Max-Age={max_age}; HttpOnly; SameSite=Lax{secure}");
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cookie_is_out_of_reach_of_scripts_and_over_https_of_other_hosts() {
+    fn cookies_are_http_only_and_host_prefixed_over_https() {
         for (https, expected) in [
             (true, "__Host-shop=x; Path=/; Max-Age=60; HttpOnly; SameSite=Lax; Secure"),
             (false, "shop=x; Path=/; Max-Age=60; HttpOnly; SameSite=Lax"),

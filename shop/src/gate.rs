@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn one_address_gets_a_few_guesses_at_an_account_and_some_at_all() {
+    fn guesses_of_an_address_are_limited_per_account_and_total() {
         let gate = Gate::new();
         assert_eq!(tried(&gate, &guess("minji", "203.0.113.7", None), 150), 8);
         assert_eq!(tried(&gate, &guess("lee", "203.0.113.7", None), 150), 8);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn many_addresses_share_the_guesses_at_one_account() {
+    fn guesses_at_an_account_are_limited_over_all_addresses() {
         let gate = Gate::new();
         let addresses: Vec<_> = (0..100).map(|no| format!("203.0.113.{no}")).collect();
         let through: usize = addresses.iter().map(|address| tried(&gate, &guess("minji", address, None), 4)).sum();
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_keeps_a_member_out_of_a_browser_that_is_known() {
+    fn known_browser_of_a_member_is_not_locked_out() {
         let gate = Gate::new();
         for no in 0..100 {
             tried(&gate, &guess("minji", &format!("203.0.113.{no}"), None), 8);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_address_never_keeps_a_member_out_elsewhere() {
+    fn one_address_cannot_lock_a_member_out_elsewhere() {
         let gate = Gate::new();
         let mut now = NOW;
         for _ in 0..20_000 {

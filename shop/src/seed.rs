@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn the_customers_of_the_story_each_have_several_changeable_orders_among_the_newest() {
+    fn demo_customers_have_several_changeable_recent_orders() {
         let orders = orders(now());
         for id in ["minji", "lee", "emma"] {
             let theirs = |order: &&Order| order.orderer().as_str() == id && order.state() == OrderState::Preparing;

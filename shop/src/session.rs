@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_the_proxy_itself_has_added_is_believed() {
+    fn only_the_proxys_own_address_is_trusted() {
         let of = |text: &'static str| {
             forwarded_for(&HeaderMap::from_iter([(
                 "x-forwarded-for".parse::<axum::http::HeaderName>().expect("a name"),

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn panics_timeouts_and_what_is_not_there_carry_every_header() {
+    async fn panics_timeouts_and_404_carry_every_header() {
         let host = Some("127.0.0.1:8080");
         for (path, status) in [
             ("/fine", StatusCode::OK),
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_who_asks_for_the_shop_by_its_name_gets_an_answer() {
+    async fn unknown_host_name_gets_no_page() {
         assert_eq!(answered("/fine", false, Some("localhost")).await.status(), StatusCode::OK);
         for (path, host) in [
             ("/fine", Some("evil.example")),

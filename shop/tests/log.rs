@@ -42,7 +42,7 @@ impl<'a> MakeWriter<'a> for Log {
 }
 
 #[tokio::test]
-async fn every_try_is_logged_with_the_account_escaped_and_without_a_secret() {
+async fn every_sign_in_is_logged_escaped_and_without_secrets() {
     let log = Log::default();
     let subscriber =
         tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false).with_env_filter("shop=trace,tenure=trace");

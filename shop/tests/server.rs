@@ -65,7 +65,7 @@ async fn a_connection_that_rests_between_two_requests_does_not_stay() {
 }
 
 #[tokio::test]
-async fn a_body_that_trickles_in_is_answered_with_a_page() {
+async fn slow_body_is_answered_with_a_page() {
     let server = served_within(Times { body: Duration::from_millis(200), ..Times::default() }).await;
     let mut stream = TcpStream::connect(address(&server)).await.unwrap();
     let head = "POST /sign-in HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\nlogin=";
@@ -76,7 +76,7 @@ async fn a_body_that_trickles_in_is_answered_with_a_page() {
 }
 
 #[tokio::test]
-async fn no_connection_stays_for_ever_however_many_requests_come_in_it() {
+async fn connection_lifetime_is_limited() {
     let server = served_within(Times { connection: Duration::from_millis(300), ..Times::default() }).await;
     let stream = TcpStream::connect(address(&server)).await.unwrap();
     let (mut read, mut write) = stream.into_split();
@@ -93,7 +93,7 @@ async fn no_connection_stays_for_ever_however_many_requests_come_in_it() {
 }
 
 #[tokio::test]
-async fn only_so_many_connections_are_open_and_the_next_one_waits() {
+async fn connections_are_limited_and_the_next_one_waits() {
     let server = Server::start_with(Settings { connections: 2, ..Settings::default() }, |shop| shop).await;
     let request = b"GET /favicon.svg HTTP/1.1\r\nhost: localhost\r\n\r\n";
     let mut open = Vec::new();
@@ -203,7 +203,7 @@ fn directory() -> TempDir {
 }
 
 #[test]
-fn told_to_end_it_ends_within_ten_seconds_though_200_requests_are_half_sent() {
+fn shutdown_takes_ten_seconds_with_200_half_sent_requests() {
     let directory = directory();
     let mut program = Program::start(directory.path(), &[]);
     let mut half = Vec::new();
@@ -228,7 +228,7 @@ fn told_to_end_it_ends_within_ten_seconds_though_200_requests_are_half_sent() {
 }
 
 #[test]
-fn told_to_end_with_nobody_there_it_ends_at_once() {
+fn idle_server_shuts_down_at_once() {
     let directory = directory();
     let mut program = Program::start(directory.path(), &[]);
     program.is_told("-TERM");
@@ -249,7 +249,7 @@ async fn the_default_database_on_this_machine_is_a_demo_and_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn any_other_database_has_no_accounts_until_somebody_makes_one() {
+async fn other_databases_have_no_accounts_at_first() {
     let directory = directory();
     let database = ["--database-url", "sqlite://own.db"];
     let program = Program::start(directory.path(), &database);

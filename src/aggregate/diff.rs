@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn an_optional_child_without_a_key_comes_changes_and_goes() {
+    fn optional_child_without_key_is_added_changed_removed() {
         let table = table(&["number", "sum"], 0);
         let (one, other) = ([row([1, 10])], [row([1, 20])]);
 
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_moved_to_another_line_leaves_one_and_comes_to_the_other() {
+    fn moved_part_is_deleted_there_and_inserted_here() {
         let table = table(&["line_no", "part_no", "weight"], 2);
         let (old, new) = ([row([1, 7, 50]), row([1, 8, 60])], [row([1, 8, 60]), row([2, 7, 50])]);
 

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_positive_number_is_refused() {
+    fn non_positive_version_is_refused() {
         for text in ["", "0", "-1", "+1", " 1", "1.0", "seven", "٣", "99999999999999999999"] {
             assert_eq!(text.parse::<Version>(), Err(InvalidVersion(text.into())), "{text:?}");
         }

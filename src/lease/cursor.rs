@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_comes_back_from_its_text_which_fits_into_a_url() {
+    fn cursor_round_trips_as_url_text() {
         let key = LockKey::new("주문", "a b&c/d?e-f");
         for place in [Place::Held { since: 17, key, generation: 3 }, Place::Past { at: 5, lock: vec![7; 32] }] {
             let text = Cursor(place.clone()).to_string();
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_place_is_refused() {
+    fn invalid_cursor_is_refused() {
         let long = format!("p-1-{}", "0".repeat(62));
         for text in
             ["", "h", "h-1-2", "h-x-1-61-61", "h-1-1-6-61", "h-1-1--61", "h-1-1-zz-61", "p-1-", "p-1-가나", &long]

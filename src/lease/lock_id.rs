@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_of_a_lock_id_is_in_the_order_in_which_they_were_made_and_not_the_lock_id() {
+    fn stored_lock_id_hashes_sort_by_creation_time() {
         let (older, newer) = (LockId([7; 32]), LockId([8; 32]));
         assert!(older.hash() < newer.hash());
         assert_eq!(older.hash()[..6], [7; 6]);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_64_hexadecimal_digits_is_no_lock_id() {
+    fn lock_id_requires_64_hexadecimal_digits() {
         for text in ["", "abc", &"g".repeat(64), &"a".repeat(63), &"가".repeat(22), &format!("+{}", "a".repeat(63))] {
             assert_eq!(text.parse::<LockId>(), Err(InvalidLockId), "{text:?}");
         }

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_an_id_is_nobodys() {
+    fn invalid_owner_id_owns_nothing() {
         assert_eq!(askable("김"), "김");
         for id in ["", "kim\0", &"k".repeat(300)] {
             assert!(Owner::new(askable(id), "").check().is_err());

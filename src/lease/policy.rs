@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_to_live_below_three_heartbeats_is_refused_in_whatever_order_they_are_set() {
+    fn ttl_below_three_heartbeats_is_refused_in_any_order() {
         let policy = LockPolicy::exclusive();
         assert!(policy.heartbeat(101 * SECOND).is_err());
         let slow = policy.heartbeat(100 * SECOND).expect("a valid policy");
@@ -230,13 +230,13 @@ mod tests {
     }
 
     #[test]
-    fn a_form_beats_once_a_minute_and_more_often_where_the_time_to_live_is_short() {
+    fn heartbeat_is_a_minute_or_less_for_a_short_ttl() {
         let beats = |ttl| LockPolicy::exclusive().ttl(ttl).expect("a valid policy").heartbeat_interval();
         assert_eq!((beats(3 * SECOND), beats(300 * SECOND), beats(3_600 * SECOND)), (SECOND, 60 * SECOND, 60 * SECOND));
     }
 
     #[test]
-    fn limits_below_the_time_to_live_are_refused_in_whatever_order_they_are_set() {
+    fn limits_below_the_ttl_are_refused_in_any_order() {
         let policy = LockPolicy::exclusive();
         assert!(policy.absolute_limit(299 * SECOND).is_err());
         assert!(policy.idle_limit(299 * SECOND).is_err());

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_without_input_for_five_minutes_is_idle_and_without_two_heartbeats_unreachable() {
+    fn presence_is_idle_after_five_minutes_then_unreachable() {
         let usual = LockPolicy::exclusive();
         assert_eq!(presence(usual, 299, 59), Presence::Active);
         assert_eq!(presence(usual, 300, 59), Presence::Idle);
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn where_heartbeats_are_rare_nobody_is_idle_between_two_of_them() {
+    fn rare_heartbeats_do_not_make_a_holder_idle() {
         let rare = LockPolicy::exclusive().ttl(Duration::from_secs(3_000)).expect("a valid policy");
         let rare = rare.heartbeat(Duration::from_secs(600)).expect("a valid policy");
         assert_eq!(presence(rare, 1_199, 599), Presence::Active);

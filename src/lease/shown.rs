@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_is_hidden_leaves_neither_id_nor_name() {
+    fn neither_id_nor_name_of_a_hidden_owner_remains() {
         let kim = Owner::new("kim", "Kim Minji").in_role("Warehouse");
         assert_eq!(kim.clone().shown(ShowOwner::ByName), kim);
         let role = kim.clone().shown(ShowOwner::ByRole);

@@ -13,7 +13,7 @@ use crate::lock_table::batch::Gone;
 
 /// A request that runs to its end once begun, also if it is dropped: it is never interrupted between the grant of a lease
 /// and its receipt. Its result is then dropped as well, and cleans up after itself.
-pub(super) struct ToTheEnd<T: Send + 'static> {
+pub(super) struct RunToEnd<T: Send + 'static> {
     /// `None` when it has ended.
     running: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
     gone: Gone,
@@ -21,14 +21,14 @@ pub(super) struct ToTheEnd<T: Send + 'static> {
     runtime: Option<Handle>,
 }
 
-impl<T: Send + 'static> ToTheEnd<T> {
+impl<T: Send + 'static> RunToEnd<T> {
     pub(super) fn new<F: Future<Output = T> + Send + 'static>(ask: impl FnOnce(Gone) -> F) -> Self {
         let gone = Gone::default();
-        ToTheEnd { running: Some(Box::pin(ask(gone.clone()))), gone, runtime: None }
+        RunToEnd { running: Some(Box::pin(ask(gone.clone()))), gone, runtime: None }
     }
 }
 
-impl<T: Send + 'static> Future for ToTheEnd<T> {
+impl<T: Send + 'static> Future for RunToEnd<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
@@ -42,7 +42,7 @@ impl<T: Send + 'static> Future for ToTheEnd<T> {
     }
 }
 
-impl<T: Send + 'static> Drop for ToTheEnd<T> {
+impl<T: Send + 'static> Drop for RunToEnd<T> {
     fn drop(&mut self) {
         if let (Some(running), Some(runtime)) = (self.running.take(), self.runtime.take()) {
             self.gone.set();
@@ -107,7 +107,7 @@ impl LockManager {
             // Another request with the same lock id received it.
             Ok(_) => {}
             Err(error) => {
-                tracing::debug!(%error, lock = ?lease.holder().key, "a lease that nobody asked for any more runs out")
+                tracing::debug!(%error, lock = ?lease.holder().key, "could not release the lease of a dropped request; it will expire")
             }
         }
     }

@@ -33,7 +33,7 @@ use crate::telemetry::outcome::{Outcome, seen};
 use crate::unit_of_work::database::Database;
 use crate::unit_of_work::transaction::Transaction;
 use crate::watch::Hub;
-use claim::{ToTheEnd, Unclaimed};
+use claim::{RunToEnd, Unclaimed};
 
 pub use history::History;
 pub use list::Listing;
@@ -141,7 +141,7 @@ impl LockManager {
     /// Acquires the exclusive lock or a share of it.
     async fn take(&self, key: &LockKey, owner: &Owner, id: LockId, shared: bool) -> Result<Lease, LockError> {
         let (locks, asked, asker) = (self.clone(), key.clone(), owner.clone());
-        let taking = ToTheEnd::new(|gone| async move {
+        let taking = RunToEnd::new(|gone| async move {
             let lease = locks.take_unseen(&asked, &asker, id, shared, &gone).await;
             lease.map(|lease| Unclaimed::new(lease, locks))
         });

@@ -126,7 +126,7 @@ impl LockManager {
 
     /// Ends the lease and reserves the lock for one of its requesters: for [`TransferRequest::RESERVATION`] only they can
     /// acquire it, in whichever of their tabs is first, and everybody else gets
-    /// ([`LockError::Reserved`](crate::error::LockError::Reserved)). After that it is free for all. A save in flight under
+    /// [`LockError::Reserved`](crate::error::LockError::Reserved). After that it is free for all. A save in flight under
     /// the lease is waited for.
     ///
     /// Returns the state that everybody sees: the recipient counts as the holder of a reservation.

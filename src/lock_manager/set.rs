@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_of_none_of_too_many_or_of_a_bad_key_is_refused_by_its_reason() {
+    fn empty_oversized_or_invalid_set_is_refused_with_its_reason() {
         let of = |keys: Vec<LockKey>| LeaseSet::of(LockId::random(), keys).expect_err("it is refused").to_string();
         assert!(of(vec![]).contains("at least one key"));
         let many = of((0..257).map(|id| key(&id.to_string())).collect());

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::LockManager;
-use super::claim::{ToTheEnd, Unclaimed};
+use super::claim::{RunToEnd, Unclaimed};
 use crate::error::{LeaseError, LeaseSetError, LockError};
 use crate::lease::{Lease, LockId, LockKey, NoLock, Owner};
 use crate::lock_manager::set::{HeldSet, LeaseSet};
@@ -74,7 +74,7 @@ impl LockManager {
     ) -> Result<HeldSet, LockError> {
         let set = LeaseSet::of(id, keys)?;
         let (locks, asked, owner) = (self.clone(), set.clone(), owner.clone());
-        let taking = ToTheEnd::new(|_gone| async move {
+        let taking = RunToEnd::new(|_gone| async move {
             let held = locks.take_set(asked, &owner).await;
             held.map(|held| Unclaimed::all(held.into_leases(), locks))
         });

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::LockManager;
-use super::claim::{ToTheEnd, Unclaimed};
+use super::claim::{RunToEnd, Unclaimed};
 use crate::error::{DatabaseError, TakeOverError};
 use crate::lease::transfer::TransferRequest;
 use crate::lease::{Holder, Lease, LockId, LockKey, Owner, askable};
@@ -98,7 +98,7 @@ impl LockManager {
         reason: &str,
     ) -> Result<Lease, TakeOverError> {
         let (locks, asked, owner, reason) = (self.clone(), key.clone(), owner.clone(), reason.to_owned());
-        let taking = ToTheEnd::new(|_gone| async move {
+        let taking = RunToEnd::new(|_gone| async move {
             let lease = locks.take_from(&asked, generation, &owner, id, &reason).await;
             lease.map(|lease| Unclaimed::new(lease, locks))
         });

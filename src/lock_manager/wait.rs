@@ -127,7 +127,7 @@ impl IntoFuture for Acquisition {
     }
 }
 
-type TransferReply = oneshot::Sender<Result<Unclaimed, LockError>>;
+type ResultSender = oneshot::Sender<Result<Unclaimed, LockError>>;
 
 /// A waiter in the queue.
 struct Waiter {
@@ -148,7 +148,7 @@ impl Waiter {
         Waiter { locks, key, owner, id, known, asked: Instant::now(), within }
     }
 
-    async fn answer(self, mut answer: TransferReply) {
+    async fn answer(self, mut answer: ResultSender) {
         let outcome = match patience::within(self.within, self.acquire(&mut answer)).await {
             // The cause of the last wait at the deadline does not matter to the caller.
             Err(LockError::Database(DatabaseError::Busy(_) | DatabaseError::LockTimeout { .. }))
@@ -167,7 +167,7 @@ impl Waiter {
     }
 
     /// The lease; `None` if the caller is gone.
-    async fn acquire(&self, answer: &mut TransferReply) -> Result<Option<Lease>, LockError> {
+    async fn acquire(&self, answer: &mut ResultSender) -> Result<Option<Lease>, LockError> {
         if !self.locks.policy(self.key.kind()).is_exclusive() {
             return self.locks.try_lock_as(&self.key, &self.owner, self.id.clone()).await.map(Some);
         }
@@ -192,7 +192,7 @@ impl Waiter {
         self.stand_in_line(left, answer).await
     }
 
-    async fn stand_in_line(&self, left: Duration, answer: &mut TransferReply) -> Result<Option<Lease>, LockError> {
+    async fn stand_in_line(&self, left: Duration, answer: &mut ResultSender) -> Result<Option<Lease>, LockError> {
         let (lock, waiter) = (self.id.hash(), random());
         let ticket = Ticket {
             key: self.key.clone(),
@@ -232,7 +232,7 @@ impl Waiter {
         &self,
         place: &QueueEntry,
         ticket: &Ticket,
-        answer: &mut TransferReply,
+        answer: &mut ResultSender,
     ) -> Result<Option<Lease>, LockError> {
         loop {
             tokio::select! {

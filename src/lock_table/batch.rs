@@ -163,7 +163,7 @@ impl Batcher {
         let purpose = Purpose::of(&op);
         let mut admission = self.admission(purpose);
         if admission.queue.len() >= LONGEST_QUEUE {
-            return Err(DatabaseError::Busy("too many questions to the lock table are waiting already"));
+            return Err(DatabaseError::Busy("too many requests to the lock table are queued already"));
         }
         let (answer, receiver) = oneshot::channel();
         admission.queue.push_back(Waiting { op, answer, gone });

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_owner_is_asked_about_after_half_of_the_limit_and_then_by_what_was_counted() {
+    fn owner_is_counted_after_half_of_the_limit() {
         let grants = Grants::new();
         assert_eq!((0..1_000).filter(|_| grants.is_far_from(1_000, "kim")).count(), 500);
         assert!(grants.is_far_from(1_000, "lee"));
@@ -100,12 +100,12 @@ mod tests {
     }
 
     #[test]
-    fn a_small_limit_is_always_asked_about() {
+    fn small_limit_is_always_queried() {
         assert!(!Grants::new().is_far_from(100, "kim"));
     }
 
     #[test]
-    fn a_million_owners_take_up_no_more_than_ten_thousand_and_are_asked_about_once_they_were_forgotten() {
+    fn remembered_owners_are_bounded_to_ten_thousand() {
         let grants = Grants::new();
         for owner in 0..25_000 {
             assert_eq!(grants.is_far_from(1_000, &owner.to_string()), owner < 10_000, "{owner}");

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn one_order_of_types_is_fine_and_the_other_is_reported_with_who_did_it() {
+    fn inverted_lock_order_is_reported_with_its_callers() {
         let order = LockOrder::default();
         order.record(&[key("Order", "1")], &key("Stock", "9"), Some("ship"));
         order.record(&[key("Order", "7")], &key("Stock", "2"), Some("ship"));
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_of_one_type_have_an_order_too() {
+    fn ids_of_one_type_are_ordered() {
         let order = LockOrder::default();
         order.record(&[key("Account", "a")], &key("Account", "b"), None);
         order.record(&[key("Account", "a")], &key("Account", "a"), None);

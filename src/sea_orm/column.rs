@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_is_read_from_every_type_of_integer_and_from_nothing_else() {
+    fn version_is_read_from_any_integer_type_only() {
         for value in [Value::from(7i8), 7i16.into(), 7i32.into(), 7i64.into(), 7u8.into(), 7u64.into()] {
             assert_eq!(from_value(&value), Version::new(7).ok(), "{value:?}");
         }

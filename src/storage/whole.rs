@@ -74,7 +74,7 @@ mod tests {
     use crate::aggregate::value::Kind;
 
     #[test]
-    fn numbers_go_by_size_texts_by_bytes_and_the_first_column_comes_first() {
+    fn keys_sort_numerically_bytewise_and_by_first_column() {
         let columns = vec![Column::new("no", "no", Kind::Integer), Column::new("name", "name", Kind::Text)];
         let table = Table { name: "t".into(), path: "t".into(), owner: vec![], parent: None, columns, key: 2 };
         let row = |no, name: &str| vec![Value::Integer(no), Value::Text(name.into())];

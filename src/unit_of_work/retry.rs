@@ -279,14 +279,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_retryable_is_retried_and_nothing_else() {
+    fn only_retryable_errors_are_retried() {
         for error in all() {
             assert_eq!(error.is_retryable(), error.retry_reason().is_some(), "{error:?}");
         }
     }
 
     #[test]
-    fn what_is_over_in_a_moment_is_no_missing_feature() {
+    fn transient_error_is_not_an_unsupported_feature() {
         let unsupported: Vec<_> = all().into_iter().filter(|error| error.code() == ErrorCode::Unsupported).collect();
         assert_eq!(unsupported.len(), 1, "{unsupported:?}");
         assert_eq!(DatabaseError::Closed.code(), ErrorCode::Closed);
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_busy_database_is_asked_again() {
+    async fn busy_database_is_retried() {
         let directory = tempfile::tempdir().expect("a directory");
         let url = format!("sqlite://{}/shop.db", directory.path().display());
         let db = Database::connect(&url).await.expect("a file");

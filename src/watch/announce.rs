@@ -62,7 +62,7 @@ impl Announcer {
         }
         if let (false, Ok(runtime)) = (state.under_way, Handle::try_current()) {
             state.under_way = true;
-            runtime.spawn(Under(Arc::clone(self)).way());
+            runtime.spawn(Sending(Arc::clone(self)).way());
         }
     }
 
@@ -82,16 +82,16 @@ impl Announcer {
 }
 
 /// Sending is in progress. However it ends, the next one can begin.
-struct Under(Arc<Announcer>);
+struct Sending(Arc<Announcer>);
 
-impl Under {
+impl Sending {
     async fn way(self) {
         while let Some(text) = self.0.next() {
             match self.0.backend.announce(&text).await {
                 Ok(true) => tokio::time::sleep(PAUSE).await,
                 Ok(false) => self.0.nobody_listens(),
                 Err(error) => {
-                    tracing::debug!(%error, "other processes were not told what happened; they look for themselves");
+                    tracing::debug!(%error, "other processes were not notified; they will find out by polling");
                     self.0.nobody_listens();
                 }
             }
@@ -99,7 +99,7 @@ impl Under {
     }
 }
 
-impl Drop for Under {
+impl Drop for Sending {
     fn drop(&mut self) {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner).under_way = false;
     }
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_is_heard_by_others_and_not_by_oneself() {
+    fn notification_reaches_others_and_not_its_sender() {
         let marks = [mark(&LockKey::new("Order", "1")), mark(&LockKey::new("Order", "2"))];
         let from_seven = text(-7, &marks);
         assert_eq!(parse(&from_seven, 8), Notification::Keys(marks.to_vec()));

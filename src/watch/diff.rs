@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_as_it_is_is_no_news() {
+    fn unchanged_state_reports_no_event() {
         for same in [vec![], vec![lease(1, MINUTE)], vec![lease(1, Duration::ZERO)], vec![ended(1)]] {
             let before = state(same.clone());
             assert_eq!(told(&before, state(same)), "");
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn every_change_of_hands_since_is_told_in_its_order() {
+    fn every_holder_change_is_reported_in_order() {
         let before = state([lease(3, MINUTE)]);
         assert_eq!(before.after(), 2);
         assert_eq!(told(&before, state([past(3), past(4), past(5), lease(6, MINUTE)])), "-3 +4 -4 +5 -5 +6");
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_that_ran_out_is_told_once() {
+    fn expired_lease_is_reported_once() {
         let (_, out) = state([lease(3, MINUTE)]).until(&key(), state([lease(3, Duration::ZERO)]));
         assert_eq!(told(&state([lease(3, MINUTE)]), out.clone()), "-3");
         assert_eq!((told(&out, out.clone()), out.after()), (String::new(), 3));
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn leases_beside_each_other_are_told_one_by_one() {
+    fn shared_leases_are_reported_one_by_one() {
         let before = state([lease(1, MINUTE), lease(2, MINUTE)]);
         assert_eq!(before.after(), 0);
         assert_eq!(told(&before, state([past(1), lease(2, MINUTE), ended(3), lease(3, MINUTE)])), "-1 +3");

@@ -139,7 +139,7 @@ impl Hub {
                 next = if now < settled { settled } else { now + interval };
             }
             if let Err(error) = self.round(everything).await {
-                tracing::warn!(%error, "could not look at the locks that are watched; trying again");
+                tracing::warn!(%error, "could not poll the watched locks; retrying");
                 next = Instant::now() + interval.min(INTERVAL);
                 // All touched keys are polled then.
                 tokio::time::sleep_until(next.into()).await;

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_looked_at_once_however_many_watch_it_and_not_when_nobody_does() {
+    fn key_is_polled_once_for_many_watchers_and_not_without() {
         let mut topics = Topics::default();
         let watchers: Vec<u64> = (0..100).map(|_| topics.watch(keys(3))).collect();
         assert_eq!(round(&mut topics, 0), 3);
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_that_began_before_the_watch_is_no_snapshot() {
+    fn poll_from_before_the_watch_is_no_snapshot() {
         let mut topics = Topics::default();
         topics.watch(keys(1));
         let before = topics.round(Instant::now(), true);
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_read_is_bounded_and_a_snapshot_says_what_was_missed() {
+    fn unread_events_are_bounded_and_the_snapshot_reports_misses() {
         let mut topics = Topics::default();
         let (slow, quick) = (topics.watch(keys(2)), topics.watch(keys(2)));
         round(&mut topics, 0);

@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_killed_with_what_it_started() {
+    fn command_is_killed_with_its_children() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg("sleep 600 & echo $! > \"$0\"; wait").arg(file.path());

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_lacks_a_program_is_told_what_to_install() {
+    fn missing_program_is_named_with_install_advice() {
         for (kind, package) in [(Kind::Postgres, "package postgresql,"), (Kind::MariaDb, "package mariadb-server,")] {
             let error = find("no-such-program", kind).expect_err("there is none").to_string();
             for said in ["no-such-program", package, "cargo xtask test"] {

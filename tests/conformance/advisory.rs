@@ -8,7 +8,7 @@ fn note() -> LockKey {
     LockKey::new("Note", random())
 }
 
-pub async fn everybody_gets_an_advisory_lease_and_sees_the_others(t: &TestDb) {
+pub async fn every_advisory_holder_sees_the_others(t: &TestDb) {
     let note = note();
     let first = t.locks.try_lock(&note, &kim()).await.unwrap();
     let second = t.locks.try_lock(&note, &lee()).await.unwrap();
@@ -18,7 +18,7 @@ pub async fn everybody_gets_an_advisory_lease_and_sees_the_others(t: &TestDb) {
     assert!(t.locks.check_lock(first.id()).await.is_ok() && t.locks.check_lock(second.id()).await.is_ok());
 }
 
-pub async fn leaving_an_advisory_lease_leaves_the_others(t: &TestDb) {
+pub async fn leaving_an_advisory_lease_keeps_the_others(t: &TestDb) {
     let note = note();
     let first = t.locks.try_lock(&note, &kim()).await.unwrap();
     let second = t.locks.try_lock(&note, &lee()).await.unwrap();

@@ -43,7 +43,7 @@ struct People {
     other: Owner,
 }
 
-pub async fn whoever_asks_among_many_is_answered_as_whoever_asks_alone(t: &TestDb) {
+pub async fn single_and_batched_requests_get_the_same_results(t: &TestDb) {
     use {Before::*, Verb::*};
     let people = People { me: Owner::new(random(), "Kim Minji"), other: Owner::new(random(), "Lee Junho") };
     for before in

@@ -12,7 +12,7 @@ fn write(text: &'static str) -> impl Fn(&mut Note) -> Result<(), std::convert::I
     }
 }
 
-pub async fn the_root_tells_who_changed_it_last_when_and_what_for(t: &TestDb) {
+pub async fn audit_columns_hold_the_last_author_time_and_command(t: &TestDb) {
     let id = t.note(&random(), "empty").await;
     t.notes.update(&id).by(&kim()).command("write").run(write("kim's")).await.unwrap();
     t.clock.advance(std::time::Duration::from_millis(1_234));
@@ -23,7 +23,7 @@ pub async fn the_root_tells_who_changed_it_last_when_and_what_for(t: &TestDb) {
     assert!(t.notes.changes(&id, 0).await.unwrap().is_empty());
 }
 
-pub async fn a_conflict_names_who_changed_it_without_revisions(t: &TestDb) {
+pub async fn conflict_names_the_author_without_revisions(t: &TestDb) {
     let id = t.note(&random(), "empty").await;
     t.notes.update(&id).by(&lee()).command("write").run(write("lee's")).await.unwrap();
     let refused = t.notes.update(&id).by(&kim()).expecting(Version::FIRST).run(write("kim's")).await;
@@ -33,7 +33,7 @@ pub async fn a_conflict_names_who_changed_it_without_revisions(t: &TestDb) {
     assert!(!conflict.opened_known);
 }
 
-pub async fn a_save_without_an_author_says_nobody(t: &TestDb) {
+pub async fn save_without_an_author_records_none(t: &TestDb) {
     let id = t.note(&random(), "empty").await;
     t.notes.update(&id).by(&lee()).command("write").run(write("lee's")).await.unwrap();
     t.notes.update(&id).run(write("nobody's")).await.unwrap();

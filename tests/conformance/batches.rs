@@ -85,7 +85,7 @@ async fn notes(t: &TestDb, board: &str) -> Vec<(String, Option<bool>, i64)> {
     notes
 }
 
-pub async fn a_bulk_update_raises_the_version_of_what_it_changes_and_of_nothing_else(t: &TestDb) {
+pub async fn bulk_update_raises_only_versions_of_changed_rows(t: &TestDb) {
     let board = random();
     let ids: Vec<_> = notes(t, &board).await.into_iter().map(|(id, ..)| id).collect();
     let elsewhere = t.note(&random(), "one").await;
@@ -106,7 +106,7 @@ pub async fn a_bulk_update_raises_the_version_of_what_it_changes_and_of_nothing_
     assert_eq!(t.notes.get(&elsewhere).await.unwrap().unwrap().version(), Version::FIRST);
 }
 
-pub async fn a_bulk_update_is_a_conflict_for_whoever_had_opened_it(t: &TestDb) {
+pub async fn bulk_update_conflicts_with_an_open_form(t: &TestDb) {
     let board = random();
     let id = t.note(&board, "one").await;
     let seen = t.notes.get(&id).await.unwrap().unwrap().token();
@@ -136,7 +136,7 @@ pub async fn a_bulk_update_keeps_revisions_and_audit_columns(t: &TestDb) {
     assert_eq!(paths, ["state", "ship_to.line1", "gift.card", "gift.wrapped"]);
 }
 
-pub async fn a_bulk_update_sees_what_its_transaction_has_saved_and_raises_it_once(t: &TestDb) {
+pub async fn bulk_update_sees_saves_of_its_transaction(t: &TestDb) {
     let board = random();
     let (first, second) = (t.note(&board, "one").await, t.note(&board, "two").await);
     let mut tx = t.db.begin().await.unwrap();
@@ -185,7 +185,7 @@ pub async fn conditions_know_null_negation_and_ranges(t: &TestDb) {
     }
 }
 
-pub async fn a_bulk_update_of_a_field_that_is_not_there_is_refused_by_name(t: &TestDb) {
+pub async fn bulk_update_of_an_unknown_field_is_refused_by_name(t: &TestDb) {
     let mut tx = t.db.begin().await.unwrap();
     let said = |refused: Result<u64, Error>| match refused {
         Err(Error::Database(DatabaseError::Mapping(error))) => error.to_string(),
@@ -211,7 +211,7 @@ pub async fn a_bulk_update_of_a_field_that_is_not_there_is_refused_by_name(t: &T
 }
 
 /// The database visits the rows in the order of its collation, and others lock them in the order of their keys.
-pub async fn bulk_updates_and_saves_of_several_at_once_are_never_told_of_a_deadlock(t: &TestDb) {
+pub async fn concurrent_bulk_updates_and_saves_report_no_deadlock(t: &TestDb) {
     let (prefix, mut names) = (random(), Vec::new());
     for at in ["a", "B", "c", "D", "10", "9", "e", "F"] {
         let name = format!("{prefix}{at}");

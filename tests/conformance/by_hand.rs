@@ -74,7 +74,7 @@ impl Aggregate for Recipe {
     }
 }
 
-pub async fn an_aggregate_mapped_by_hand_is_saved_with_children_of_children(t: &TestDb) {
+pub async fn hand_written_mapping_saves_nested_children(t: &TestDb) {
     let (recipes, id) = (Repository::<Recipe>::new(&t.db), random());
     let step = |text: &str, tools: &[&str]| (text.to_owned(), tools.iter().map(|&tool| tool.to_owned()).collect());
     let mut recipe = Recipe { id: id.clone(), steps: vec![step("boil", &["kettle"]), step("pour", &["pot", "sieve"])] };

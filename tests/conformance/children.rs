@@ -31,7 +31,7 @@ async fn saved(t: &TestDb, changes: &[fn(&mut Assembly)]) -> Assembly {
     expected
 }
 
-pub async fn what_is_inserted_at_any_depth_is_read_back_whole(t: &TestDb) {
+pub async fn nested_children_round_trip_after_insert(t: &TestDb) {
     let (assemblies, assembly) = inserted(t).await;
     let stored = assemblies.get(&assembly.id).await.unwrap().unwrap();
     assert_eq!((&*stored, stored.version()), (&assembly, Version::FIRST));
@@ -96,7 +96,7 @@ pub async fn a_child_moves_from_one_parent_to_another(t: &TestDb) {
     assert_eq!(names, ["handle", "lid"]);
 }
 
-pub async fn an_optional_child_comes_changes_and_goes(t: &TestDb) {
+pub async fn optional_child_is_added_changed_and_removed(t: &TestDb) {
     let changes: [fn(&mut Assembly); 6] = [
         |assembly| assembly.invoice = None,
         |assembly| assembly.invoice = Some(Invoice { number: 2, items: [(5, note("cups"))].into() }),
@@ -200,7 +200,7 @@ pub async fn fields_that_do_not_fit_together_are_not_merged(t: &TestDb) {
     assert_eq!(*assemblies.get(&expected.id).await.unwrap().unwrap(), expected);
 }
 
-pub async fn what_they_added_to_a_child_that_i_removed_is_for_somebody_to_decide(t: &TestDb) {
+pub async fn addition_to_a_removed_child_is_a_conflict(t: &TestDb) {
     let (assemblies, assembly) = inserted(t).await;
     let add = |assembly: &mut Assembly| {
         assembly.modules[0].parts[0].notes.insert("de".into(), note("Griff"));

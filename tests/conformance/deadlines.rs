@@ -41,7 +41,7 @@ pub async fn a_transaction_waits_for_a_connection_as_long_as_it_says(t: &TestDb)
     tx.rollback().await.unwrap();
 }
 
-pub async fn what_has_no_limit_of_its_own_waits_five_seconds(t: &TestDb) {
+pub async fn operation_without_a_limit_waits_five_seconds(t: &TestDb) {
     let (db, tx) = busy(t).await;
     let (locks, asked) = (LockManager::new(&db), Instant::now());
     let waiting = async {
@@ -76,7 +76,7 @@ pub async fn locks_do_not_wait_for_the_connections_of_the_application(t: &TestDb
     tx.rollback().await.unwrap();
 }
 
-pub async fn a_wait_for_a_lock_ends_although_a_save_guards_the_lease_that_ran_out(t: &TestDb) {
+pub async fn waiter_times_out_while_a_save_guards_an_expired_lease(t: &TestDb) {
     let key = LockKey::new("Order", t.order().await);
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
     let mut tx = t.db.begin().await.unwrap();
@@ -148,7 +148,7 @@ pub async fn a_load_behind_a_queue_ends_at_its_deadline(t: &TestDb) {
 }
 
 /// A program that was stopped, or disconnected, in the middle of a save.
-pub async fn a_transaction_that_stands_still_is_ended_and_its_lease_is_free(t: &TestDb) {
+pub async fn idle_transaction_is_ended_and_its_lease_freed(t: &TestDb) {
     let still = t.another_process_that_stands_still_for(Duration::from_secs(1)).await;
     let no = t.order().await;
     let (locks, key) = (LockManager::new(&still), LockKey::new("Order", no.clone()));
@@ -168,7 +168,7 @@ pub async fn a_transaction_that_stands_still_is_ended_and_its_lease_is_free(t: &
 }
 
 /// Another transaction inserts the row of the key during the request, and holds it afterwards.
-pub async fn who_loses_a_lock_by_a_moment_is_told_to_try_again(t: &TestDb) {
+pub async fn narrowly_lost_lock_is_retryable(t: &TestDb) {
     let (key, mut tx) = (key(), t.db.begin().await.unwrap());
     let hash = tenure::LockId::random().reveal();
     let hash = match t.db.capabilities().database.starts_with("PostgreSQL") {

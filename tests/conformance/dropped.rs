@@ -47,7 +47,7 @@ fn whose(keys: &[LockKey]) -> Owner {
 }
 
 /// The clock does not move, so no lease expires: a key is free only if it was released.
-pub async fn whatever_is_dropped_at_any_moment_leaves_its_keys_free(t: &TestDb) {
+pub async fn request_dropped_at_any_moment_leaves_its_keys_free(t: &TestDb) {
     use Call::*;
     let locks = t.locks.clone().with_policy("PriceList", LockPolicy::shared());
     for call in [Try, TryAs, Share, Wait, WaitAs, Set, TakeOver] {
@@ -85,7 +85,7 @@ pub async fn whatever_is_dropped_at_any_moment_leaves_its_keys_free(t: &TestDb) 
     }
 }
 
-pub async fn of_many_at_once_those_that_are_dropped_leave_their_keys_free(t: &TestDb) {
+pub async fn concurrent_dropped_requests_leave_their_keys_free(t: &TestDb) {
     let mut asking = JoinSet::new();
     let keys: Vec<LockKey> = (0..120).map(|_| key()).collect();
     for (at, key) in keys.iter().cloned().enumerate() {
@@ -105,7 +105,7 @@ pub async fn of_many_at_once_those_that_are_dropped_leave_their_keys_free(t: &Te
     }
 }
 
-pub async fn a_wait_that_is_dropped_takes_nothing_from_another_with_its_lock_id(t: &TestDb) {
+pub async fn dropped_wait_does_not_affect_another_with_its_lock_id(t: &TestDb) {
     let mut told = Vec::new();
     for waits in 0..24 {
         let (key, id) = (key(), LockId::random());
@@ -126,7 +126,7 @@ pub async fn a_wait_that_is_dropped_takes_nothing_from_another_with_its_lock_id(
     }
 }
 
-pub async fn a_lease_that_is_asked_for_again_and_dropped_is_still_held(t: &TestDb) {
+pub async fn lease_survives_a_dropped_repeated_request(t: &TestDb) {
     let locks = t.locks.clone().with_policy("PriceList", LockPolicy::shared());
     for call in [Call::TryAs, Call::Share, Call::WaitAs, Call::Set] {
         let mut held = Vec::new();
@@ -150,7 +150,7 @@ pub async fn a_lease_that_is_asked_for_again_and_dropped_is_still_held(t: &TestD
 }
 
 /// The caller who was granted it goes away; another with the same lock id received it in the same millisecond.
-pub async fn whoever_asks_again_in_the_same_moment_keeps_what_the_first_was_granted(t: &TestDb) {
+pub async fn repeated_request_keeps_the_lease_of_a_dropped_one(t: &TestDb) {
     for other_process in [false, true] {
         let process = t.another_process().await;
         let others = if other_process { LockManager::new(&process) } else { t.locks.clone() };

@@ -23,7 +23,7 @@ async fn delete(t: &TestDb, no: &str) {
     tx.commit().await.unwrap();
 }
 
-pub async fn a_new_aggregate_goes_on_from_the_version_of_the_deleted_one(t: &TestDb) {
+pub async fn new_aggregate_continues_the_deleted_ones_version(t: &TestDb) {
     let no = t.order().await;
     t.orders.update(&no).run(Order::ship).await.unwrap();
     delete(t, &no).await;
@@ -63,7 +63,7 @@ pub async fn a_loaded_aggregate_is_not_saved_over_its_successor(t: &TestDb) {
 }
 
 /// The insert waits for the delete, and was sent before the delete was committed.
-pub async fn an_insert_that_waits_for_a_delete_goes_on_from_its_version(t: &TestDb) {
+pub async fn insert_after_a_concurrent_delete_continues_its_version(t: &TestDb) {
     let name = t.counter(5).await;
     let mut tx = t.db.begin().await.unwrap();
     let old = t.counters.find(&mut tx, &name, LockMode::PessimisticWrite).await.unwrap().unwrap();
@@ -82,7 +82,7 @@ pub async fn an_insert_that_waits_for_a_delete_goes_on_from_its_version(t: &Test
 }
 
 /// An own statement, which does not raise the version.
-pub async fn a_child_that_is_gone_is_an_error_and_nothing_is_saved(t: &TestDb) {
+pub async fn missing_child_is_an_error_and_nothing_is_saved(t: &TestDb) {
     for change in [(|order: &mut Order| order.lines[1].quantity = 9) as fn(&mut Order), |order: &mut Order| {
         order.lines.truncate(1)
     }] {

@@ -27,7 +27,7 @@ fn reserved(answer: Result<Lease, LockError>) -> (Owner, Duration) {
     }
 }
 
-pub async fn the_key_is_kept_for_whom_it_was_handed_over_to(t: &TestDb) {
+pub async fn handed_over_key_is_reserved_for_its_recipient(t: &TestDb) {
     let (key, lease) = asked(t).await;
     t.clock.advance(MINUTE);
     let kept = t.locks.hand_over(lease.id(), "lee").await.unwrap();
@@ -49,7 +49,7 @@ pub async fn the_key_is_kept_for_whom_it_was_handed_over_to(t: &TestDb) {
     assert_eq!(t.locks.holders(&key).await.unwrap().len(), 1);
 }
 
-pub async fn a_reservation_that_nobody_takes_runs_out(t: &TestDb) {
+pub async fn unused_reservation_expires(t: &TestDb) {
     let (key, lease) = asked(t).await;
     t.locks.hand_over(lease.id(), "lee").await.unwrap();
     t.clock.advance(TransferRequest::RESERVATION - Duration::from_millis(1));
@@ -65,7 +65,7 @@ pub async fn a_reservation_that_nobody_takes_runs_out(t: &TestDb) {
     assert!(matches!(tab, Err(LockError::AlreadyLocked(_))), "{tab:?}");
 }
 
-pub async fn only_who_asks_gets_it_and_only_the_holder_gives_it(t: &TestDb) {
+pub async fn hand_over_needs_the_holder_and_a_requester(t: &TestDb) {
     let (key, lease) = asked(t).await;
     let park = t.locks.hand_over(lease.id(), "park").await;
     assert!(matches!(&park, Err(AnswerError::NotAsked { asker }) if asker == "park"), "{park:?}");
@@ -97,7 +97,7 @@ pub async fn a_reservation_can_be_ended_like_a_lease(t: &TestDb) {
     assert!(matches!(t.locks.requests(lease.id()).await, Err(LeaseError::NoLock(_))));
 }
 
-pub async fn of_many_who_ask_for_a_reserved_key_at_once_only_its_owner_gets_it_once(t: &TestDb) {
+pub async fn reserved_key_is_granted_once_and_only_to_its_owner(t: &TestDb) {
     for _ in 0..5 {
         let (key, lease) = asked(t).await;
         t.locks.hand_over(lease.id(), "lee").await.unwrap();

@@ -41,7 +41,7 @@ async fn stored(t: &TestDb, id: Uuid) -> Kinds {
     repository(t).get(&id).await.unwrap().unwrap().into_inner()
 }
 
-pub async fn every_kind_comes_back_as_it_was_written(t: &TestDb) {
+pub async fn every_kind_round_trips(t: &TestDb) {
     for every in [Every::ordinary(), Every::least(), Every::most(), Every::smallest()] {
         let kinds = Kinds { perhaps: Some(every.clone()), ..Kinds::new(every) };
         insert(t, &kinds).await;
@@ -59,7 +59,7 @@ pub async fn every_kind_can_be_changed(t: &TestDb) {
     }
 }
 
-pub async fn none_of_every_kind_comes_back_as_none(t: &TestDb) {
+pub async fn none_of_every_kind_round_trips(t: &TestDb) {
     let mut kinds = Kinds::new(Every::ordinary());
     insert(t, &kinds).await;
     assert_eq!(stored(t, kinds.id).await, kinds);
@@ -79,7 +79,7 @@ pub async fn the_null_of_json_is_not_none(t: &TestDb) {
     assert_eq!(stored(t, kinds.id).await, kinds);
 }
 
-pub async fn what_was_not_touched_is_not_written_again(t: &TestDb) {
+pub async fn unchanged_columns_are_not_written(t: &TestDb) {
     for every in [Every::ordinary(), Every::least(), Every::most(), Every::smallest()] {
         let kinds = Kinds { perhaps: Some(every.clone()), ..Kinds::new(every) };
         let mut inserted = insert(t, &kinds).await;
@@ -92,7 +92,7 @@ pub async fn what_was_not_touched_is_not_written_again(t: &TestDb) {
     }
 }
 
-pub async fn what_is_smaller_than_a_microsecond_is_cut_off_and_no_change(t: &TestDb) {
+pub async fn sub_microsecond_difference_is_cut_and_no_change(t: &TestDb) {
     let cut = Every {
         at: "2026-11-20T10:00:00.123456Z".parse().unwrap(),
         moment: DateTime::constant(2026, 11, 20, 10, 0, 0, 123_456_000),
@@ -137,7 +137,7 @@ pub async fn json_with_its_keys_in_another_order_is_no_change(t: &TestDb) {
     assert_eq!(stored(t, kinds.id).await.note, other);
 }
 
-pub async fn what_no_column_can_hold_is_refused_with_its_name(t: &TestDb) {
+pub async fn unstorable_value_is_refused_with_its_column(t: &TestDb) {
     let repository = repository(t);
     let mut kinds = insert(t, &Kinds::new(Every::ordinary())).await;
     let changes: [(&str, Change); 7] = [
@@ -179,7 +179,7 @@ pub async fn what_no_column_can_hold_is_refused_with_its_name(t: &TestDb) {
     assert_eq!(stored(t, kinds.id).await, kinds.into_inner());
 }
 
-pub async fn an_aggregate_under_a_uuid_and_its_children_by_date_are_found_again(t: &TestDb) {
+pub async fn uuid_roots_with_date_keyed_children_are_found(t: &TestDb) {
     let mut kinds = Kinds::new(Every::ordinary());
     insert(t, &kinds).await;
     kinds.stays[0].hour = Some(Time::constant(9, 0, 0, 0));
@@ -195,7 +195,7 @@ pub async fn an_aggregate_under_a_uuid_and_its_children_by_date_are_found_again(
     assert!(repository(t).get(&kinds.id).await.unwrap().is_none());
 }
 
-pub async fn a_conflict_compares_every_kind_with_the_state_that_was_kept(t: &TestDb) {
+pub async fn conflict_compares_every_kind_with_its_revision(t: &TestDb) {
     for every in [Every::ordinary(), Every::least(), Every::most(), Every::smallest()] {
         let kinds = Kinds { perhaps: Some(every.clone()), ..Kinds::new(every) };
         insert(t, &kinds).await;
@@ -266,7 +266,7 @@ pub async fn a_condition_on_a_decimal_is_exact_or_refused(t: &TestDb) {
     }
 }
 
-pub async fn what_cannot_be_compared_or_held_is_refused_in_a_change_of_many(t: &TestDb) {
+pub async fn bulk_update_refuses_incomparable_or_unstorable_values(t: &TestDb) {
     let parts = Repository::<Part>::new(&t.db);
     let mut tx = t.db.begin().await.unwrap();
     let refused = parts.update_all(&mut tx).when(Condition::equal("note", json!(1))).set("note", json!(2)).run().await;

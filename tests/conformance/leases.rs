@@ -21,7 +21,7 @@ async fn beat(t: &TestDb, id: &LockId) -> Result<Lease, NoLock> {
     t.locks.keep_alive(std::slice::from_ref(id)).await.unwrap().remove(0)
 }
 
-pub async fn an_expired_lease_is_taken_by_the_next_and_the_late_holder_learns_of_it(t: &TestDb) {
+pub async fn next_owner_acquires_an_expired_lease_and_holder_learns(t: &TestDb) {
     let key = key();
     let first = t.locks.try_lock(&key, &kim()).await.unwrap();
     t.clock.advance(TTL - Duration::from_millis(1));
@@ -35,7 +35,7 @@ pub async fn an_expired_lease_is_taken_by_the_next_and_the_late_holder_learns_of
     assert_eq!(lost.held_now.map(|holder| (holder.owner, holder.generation)), Some((lee(), 2)));
 }
 
-pub async fn an_expired_lease_that_nobody_took_is_not_revived_by_a_heartbeat(t: &TestDb) {
+pub async fn heartbeat_does_not_revive_an_expired_lease(t: &TestDb) {
     let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
     t.clock.advance(TTL);
     let lost = beat(t, lease.id()).await.unwrap_err();
@@ -76,7 +76,7 @@ pub async fn extending_never_shortens(t: &TestDb) {
     assert_eq!(t.locks.extend_lock_expiration(lease.id(), Duration::MAX).await.unwrap().holder().remaining, TTL);
 }
 
-pub async fn no_heartbeat_goes_beyond_the_absolute_limit(t: &TestDb) {
+pub async fn heartbeat_does_not_exceed_the_absolute_limit(t: &TestDb) {
     let policy = LockPolicy::exclusive().absolute_limit(TTL + MINUTE).unwrap();
     let locks = t.locks.clone().with_policy("Order", policy);
     let lease = locks.try_lock(&key(), &kim()).await.unwrap();
@@ -90,7 +90,7 @@ pub async fn no_heartbeat_goes_beyond_the_absolute_limit(t: &TestDb) {
     assert_eq!(no_lock(t.locks.check_lock(lease.id()).await).why, limit);
 }
 
-pub async fn a_released_key_is_free_at_once_and_its_generation_goes_on(t: &TestDb) {
+pub async fn released_key_is_free_at_once_and_generation_rises(t: &TestDb) {
     let key = key();
     for generation in 1..=3 {
         let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
@@ -126,7 +126,7 @@ pub async fn a_late_heartbeat_does_not_touch_the_successor(t: &TestDb) {
     assert_eq!(t.locks.check_lock(second.id()).await.unwrap().holder().remaining, TTL - MINUTE);
 }
 
-pub async fn one_dead_lease_does_not_disturb_the_others(t: &TestDb) {
+pub async fn ended_lease_does_not_affect_others_in_a_heartbeat(t: &TestDb) {
     let mut ids = Vec::new();
     for _ in 0..3 {
         ids.push(t.locks.try_lock(&key(), &kim()).await.unwrap().id().clone());
@@ -139,7 +139,7 @@ pub async fn one_dead_lease_does_not_disturb_the_others(t: &TestDb) {
     assert_eq!(remaining, [Some(TTL), None, Some(TTL)]);
 }
 
-pub async fn a_page_that_comes_back_within_the_grace_keeps_its_lease(t: &TestDb) {
+pub async fn page_returning_within_the_grace_keeps_its_lease(t: &TestDb) {
     let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
     let grace = Duration::from_secs(10);
     assert_eq!(t.locks.expire_within(lease.id(), grace).await.unwrap().holder().remaining, grace);
@@ -148,7 +148,7 @@ pub async fn a_page_that_comes_back_within_the_grace_keeps_its_lease(t: &TestDb)
     assert_eq!((kept.holder().remaining, kept.holder().generation), (TTL, 1));
 }
 
-pub async fn a_page_that_does_not_come_back_frees_the_key_after_the_grace(t: &TestDb) {
+pub async fn page_not_returning_frees_the_key_after_the_grace(t: &TestDb) {
     let key = key();
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
     t.locks.expire_within(lease.id(), Duration::from_secs(10)).await.unwrap();
@@ -157,7 +157,7 @@ pub async fn a_page_that_does_not_come_back_frees_the_key_after_the_grace(t: &Te
     assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().holder().generation, 2);
 }
 
-pub async fn whoever_breaks_a_lock_is_named_to_its_holder_with_the_reason(t: &TestDb) {
+pub async fn break_names_its_author_and_reason_to_the_holder(t: &TestDb) {
     let key = key();
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
     let broken = t.locks.break_lock(&key, 1, &lee(), " on holiday ").await.unwrap();
@@ -170,7 +170,7 @@ pub async fn whoever_breaks_a_lock_is_named_to_its_holder_with_the_reason(t: &Te
     assert_eq!((lost.why, lost.held_now.map(|holder| holder.owner)), (broken, Some(lee())));
 }
 
-pub async fn a_break_that_comes_too_late_hits_nobody(t: &TestDb) {
+pub async fn late_break_hits_no_new_holder(t: &TestDb) {
     let key = key();
     t.locks.try_lock(&key, &kim()).await.unwrap();
     t.clock.advance(TTL);
@@ -190,7 +190,7 @@ pub async fn a_break_needs_a_reason(t: &TestDb) {
     assert!(t.locks.check_lock(lease.id()).await.is_ok());
 }
 
-pub async fn a_lock_id_of_somebody_else_is_refused(t: &TestDb) {
+pub async fn foreign_lock_id_is_refused(t: &TestDb) {
     let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
     let thief = t.locks.acting_for(&lee());
     t.clock.advance(MINUTE);

@@ -28,7 +28,7 @@ fn refused(answer: Result<Lease, LockError>) {
     assert!(error.to_string().contains("locks_per_owner"), "{error}");
 }
 
-pub async fn nobody_holds_more_locks_than_the_limit_and_what_ends_makes_room(t: &TestDb) {
+pub async fn locks_per_owner_limit_holds_and_ended_locks_free_it(t: &TestDb) {
     let (locks, owner) = (two(&t.locks), newcomer());
     let first = locks.try_lock(&key(), &owner).await.unwrap();
     locks.try_lock(&LockKey::new("Note", random()), &owner).await.unwrap();
@@ -42,7 +42,7 @@ pub async fn nobody_holds_more_locks_than_the_limit_and_what_ends_makes_room(t: 
     locks.try_lock(&key(), &owner).await.unwrap();
 }
 
-pub async fn whoever_asks_again_at_the_limit_for_what_they_hold_gets_it(t: &TestDb) {
+pub async fn repeated_request_at_the_limit_returns_the_held_lease(t: &TestDb) {
     let (locks, owner, key, id) = (two(&t.locks), newcomer(), key(), LockId::random());
     locks.try_lock_as(&key, &owner, id.clone()).await.unwrap();
     locks.try_lock(&super::support::key(), &owner).await.unwrap();
@@ -53,7 +53,7 @@ pub async fn whoever_asks_again_at_the_limit_for_what_they_hold_gets_it(t: &Test
     refused(locks.try_lock_as(&super::support::key(), &owner, LockId::random()).await);
 }
 
-pub async fn of_many_requests_of_one_owner_at_once_the_limit_is_granted_exactly(t: &TestDb) {
+pub async fn concurrent_requests_of_one_owner_get_exactly_the_limit(t: &TestDb) {
     let (locks, owner, barrier) = (two(&t.locks), newcomer(), Arc::new(Barrier::new(8)));
     let asking: Vec<_> = (0..8)
         .map(|_| {
@@ -74,7 +74,7 @@ pub async fn of_many_requests_of_one_owner_at_once_the_limit_is_granted_exactly(
     assert_eq!(granted, 2);
 }
 
-pub async fn what_another_process_granted_counts(t: &TestDb) {
+pub async fn grants_of_another_process_count(t: &TestDb) {
     let (locks, owner) = (two(&t.locks), newcomer());
     let others = two(&LockManager::new(&t.another_process().await));
     others.try_lock(&key(), &owner).await.unwrap();
@@ -83,7 +83,7 @@ pub async fn what_another_process_granted_counts(t: &TestDb) {
     refused(locks.try_lock(&key(), &owner).await);
 }
 
-pub async fn nobody_takes_over_beyond_the_limit(t: &TestDb) {
+pub async fn takeover_respects_the_owner_limit(t: &TestDb) {
     let (locks, owner, key) = (two(&t.locks), newcomer(), key());
     let locks = locks.with_take_over_permission("Order", |_: &Owner, _: &tenure::lease::Holder| true);
     let held = locks.try_lock(&key, &lee_of_today()).await.unwrap();
@@ -98,7 +98,7 @@ fn lee_of_today() -> Owner {
     Owner::new(random(), lee().name)
 }
 
-pub async fn only_so_many_ask_for_one_lock_until_one_of_them_goes(t: &TestDb) {
+pub async fn requests_per_lock_are_limited_until_one_ends(t: &TestDb) {
     let (locks, key) = (two(&t.locks), key());
     let lease = locks.try_lock(&key, &newcomer()).await.unwrap();
     let (first, second, third) = (newcomer(), newcomer(), newcomer());

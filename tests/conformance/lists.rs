@@ -34,7 +34,7 @@ async fn all_pages(t: &TestDb, kind: &str, size: u32, mut between: impl AsyncFnM
     }
 }
 
-pub async fn the_console_lists_what_is_held_the_longest_held_first(t: &TestDb) {
+pub async fn console_lists_held_locks_longest_first(t: &TestDb) {
     let kind = random();
     let (first, second) = (LockKey::new(&kind, "1"), LockKey::new(&kind, "2"));
     t.locks.try_lock(&first, &kim()).await.unwrap();
@@ -92,7 +92,7 @@ pub async fn the_list_is_of_a_type_an_owner_an_age_and_a_state(t: &TestDb) {
     }
 }
 
-pub async fn the_list_is_of_those_who_are_there_or_not_as_their_holders_tell(t: &TestDb) {
+pub async fn list_filters_by_presence(t: &TestDb) {
     // With different heartbeats: a second, 12 s, a minute.
     let long = LockPolicy::exclusive().absolute_limit(20 * 24 * 60 * MINUTE).unwrap();
     let usual = [0, 299_999, 300_000];
@@ -134,7 +134,7 @@ pub async fn the_list_is_of_those_who_are_there_or_not_as_their_holders_tell(t: 
     }
 }
 
-pub async fn what_is_held_all_the_time_is_on_one_page_exactly_once_whatever_comes_and_goes(t: &TestDb) {
+pub async fn held_lease_is_on_exactly_one_page(t: &TestDb) {
     let kind = random();
     let key = |id: usize| LockKey::new(&kind, format!("{id:02}"));
     let mut leases = Vec::new();
@@ -180,7 +180,7 @@ fn told(past: &PastLease) -> (&str, i64, Option<(&str, i64)>) {
     (&past.owner.id, past.generation, next)
 }
 
-pub async fn the_history_of_a_key_tells_who_held_it_how_it_ended_and_who_came_next(t: &TestDb) {
+pub async fn key_history_has_holder_end_and_successor(t: &TestDb) {
     let key = LockKey::new(random(), "1");
     let park = Owner::new("park", "Park");
     let everybody = |_: &Owner, _: &tenure::lease::Holder| true;
@@ -228,7 +228,7 @@ pub async fn the_history_of_a_key_tells_who_held_it_how_it_ended_and_who_came_ne
     assert_eq!(told(&page.items[0]), ("park", 6, Some(("kim", 7))));
 }
 
-pub async fn the_history_is_read_by_key_owner_and_type_in_pages_the_latest_first(t: &TestDb) {
+pub async fn history_pages_by_key_owner_and_type_latest_first(t: &TestDb) {
     let kind = random();
     let kim = Owner::new(random(), "Kim");
     let (one, two) = (LockKey::new(&kind, "1"), LockKey::new(&kind, "2"));
@@ -277,7 +277,7 @@ pub async fn the_history_is_read_by_key_owner_and_type_in_pages_the_latest_first
     }
 }
 
-pub async fn nobody_comes_after_an_advisory_lease_in_the_history(t: &TestDb) {
+pub async fn advisory_lease_has_no_successor_in_the_history(t: &TestDb) {
     let key = LockKey::new(random(), "1");
     let locks = t.locks.clone().with_policy(key.kind(), LockPolicy::advisory());
     let first = locks.try_lock(&key, &kim()).await.unwrap();

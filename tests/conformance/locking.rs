@@ -14,7 +14,7 @@ pub async fn a_free_key_is_granted_as_its_first_generation(t: &TestDb) {
     assert_eq!(lease.holder().owner, kim());
 }
 
-pub async fn a_second_person_is_told_who_holds_it_since_when_and_for_how_long(t: &TestDb) {
+pub async fn refusal_names_holder_start_and_expiry(t: &TestDb) {
     let key = key();
     let since = t.clock.now();
     t.locks.try_lock(&key, &kim()).await.unwrap();
@@ -31,7 +31,7 @@ pub async fn the_same_person_in_another_tab_is_refused_as_well(t: &TestDb) {
     assert!(matches!(second, Err(LockError::AlreadyLocked(holder)) if holder.owner == kim()));
 }
 
-pub async fn asking_again_with_the_same_lock_id_gives_the_same_lease(t: &TestDb) {
+pub async fn repeated_request_with_the_same_lock_id_is_idempotent(t: &TestDb) {
     let (key, id) = (key(), LockId::random());
     let first = t.locks.try_lock_as(&key, &kim(), id.clone()).await.unwrap();
     t.clock.advance(MINUTE);
@@ -43,7 +43,7 @@ pub async fn asking_again_with_the_same_lock_id_gives_the_same_lease(t: &TestDb)
     assert_eq!(again.holder().remaining, TTL);
 }
 
-pub async fn a_request_that_comes_twice_gets_nothing_after_its_release(t: &TestDb) {
+pub async fn duplicate_request_gets_nothing_after_its_release(t: &TestDb) {
     let (key, id) = (key(), LockId::random());
     t.locks.try_lock_as(&key, &kim(), id.clone()).await.unwrap();
     t.locks.release_lock(&id).await.unwrap();
@@ -52,7 +52,7 @@ pub async fn a_request_that_comes_twice_gets_nothing_after_its_release(t: &TestD
     assert_eq!(t.locks.holders(&key).await.unwrap(), []);
 }
 
-pub async fn a_request_that_comes_twice_gets_nothing_after_others_came_and_went(t: &TestDb) {
+pub async fn duplicate_request_gets_nothing_after_later_holders(t: &TestDb) {
     let (key, id) = (key(), LockId::random());
     t.locks.try_lock_as(&key, &kim(), id.clone()).await.unwrap();
     t.clock.advance(TTL);
@@ -63,7 +63,7 @@ pub async fn a_request_that_comes_twice_gets_nothing_after_others_came_and_went(
     assert_eq!(t.locks.try_lock(&key, &lee()).await.unwrap().holder().generation, 3);
 }
 
-pub async fn of_many_callers_at_once_one_wins_and_the_generation_rises_by_one(t: &TestDb) {
+pub async fn one_of_many_callers_wins_and_generation_rises_by_one(t: &TestDb) {
     const CALLERS: usize = 16;
     let key = key();
     let elsewhere = LockManager::new(&t.another_process().await);
@@ -100,7 +100,7 @@ pub async fn one_lock_id_cannot_hold_two_keys(t: &TestDb) {
     assert_eq!(t.locks.holders(&second).await.unwrap(), []);
 }
 
-pub async fn keys_of_any_script_and_length_are_told_apart_byte_by_byte(t: &TestDb) {
+pub async fn keys_are_compared_byte_by_byte(t: &TestDb) {
     let random = super::support::random();
     let longest = "가".repeat(255);
     let ids = ["a1", "A1", "a1 ", "주문-1", "💐", "it's", "100%_", "\"quoted\"", "'; drop table orders --", &longest];

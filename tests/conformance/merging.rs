@@ -50,7 +50,7 @@ pub async fn changes_of_different_fields_are_merged(t: &TestDb) {
     assert_eq!(conflict.changed.unwrap().by, Some(lee()));
 }
 
-pub async fn a_field_that_both_changed_is_a_conflict_unless_somebody_wins(t: &TestDb) {
+pub async fn field_changed_by_both_conflicts_unless_a_side_wins(t: &TestDb) {
     let (outcome, stored) = merged(t, address("theirs"), Merge::disjoint(), address_and_zip).await;
     let Err(UpdateError::Failed(Error::VersionConflict(conflict))) = outcome else { panic!("{outcome:?}") };
     assert!(!conflict.auto_mergeable());
@@ -87,7 +87,7 @@ pub async fn each_field_can_have_a_rule(t: &TestDb) {
 }
 
 /// The usual command of a web form.
-pub async fn a_command_that_sets_a_whole_form_does_not_undo_what_they_changed(t: &TestDb) {
+pub async fn whole_form_command_does_not_undo_others_changes(t: &TestDb) {
     let whole_form = |order: &mut Order| {
         order.ship_to = Address { line1: "Teheran-ro 1".into(), zip: "99999".into() };
         order.lines = vec![
@@ -125,7 +125,7 @@ pub async fn lines_are_merged_by_their_key(t: &TestDb) {
     assert_eq!(lines, [(2, 7), (3, 3), (4, 4)]);
 }
 
-pub async fn a_line_that_they_removed_and_i_changed_is_put_back_or_stays_away(t: &TestDb) {
+pub async fn merge_restores_or_drops_a_line_they_removed_and_i_changed(t: &TestDb) {
     let remove = |order: &mut Order| {
         order.lines.retain(|line| line.line_no != 1);
         Ok(())
@@ -182,7 +182,7 @@ fn rewrite(order: &mut Order, how: u64) -> Result<(), AlreadyShipped> {
     Ok(())
 }
 
-pub async fn what_is_computed_from_a_collection_fits_it_after_any_merge(t: &TestDb) {
+pub async fn computed_fields_match_the_collection_after_a_merge(t: &TestDb) {
     let (mut merged, mut refused) = (0, 0);
     for round in 0..216_u64 {
         let no = t.order().await;
@@ -205,7 +205,7 @@ pub async fn what_is_computed_from_a_collection_fits_it_after_any_merge(t: &Test
     assert!(merged > 20 && refused > 20, "{merged} merged, {refused} refused");
 }
 
-pub async fn what_is_not_kept_any_more_cannot_be_merged(t: &TestDb) {
+pub async fn version_without_a_revision_cannot_be_merged(t: &TestDb) {
     let no = t.order().await;
     for line1 in ["a", "b", "c"] {
         t.orders.update(&no).run(address(line1)).await.unwrap();

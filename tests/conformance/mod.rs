@@ -63,352 +63,352 @@ macro_rules! conformance {
         $crate::conformance! { $open;
             locking:
                 a_free_key_is_granted_as_its_first_generation,
-                a_second_person_is_told_who_holds_it_since_when_and_for_how_long,
+                refusal_names_holder_start_and_expiry,
                 the_same_person_in_another_tab_is_refused_as_well,
-                asking_again_with_the_same_lock_id_gives_the_same_lease,
-                a_request_that_comes_twice_gets_nothing_after_its_release,
-                a_request_that_comes_twice_gets_nothing_after_others_came_and_went,
-                of_many_callers_at_once_one_wins_and_the_generation_rises_by_one,
+                repeated_request_with_the_same_lock_id_is_idempotent,
+                duplicate_request_gets_nothing_after_its_release,
+                duplicate_request_gets_nothing_after_later_holders,
+                one_of_many_callers_wins_and_generation_rises_by_one,
                 one_lock_id_cannot_hold_two_keys,
-                keys_of_any_script_and_length_are_told_apart_byte_by_byte,
+                keys_are_compared_byte_by_byte,
                 empty_and_gigantic_keys_are_refused;
             alike:
-                whoever_asks_among_many_is_answered_as_whoever_asks_alone;
+                single_and_batched_requests_get_the_same_results;
             presence:
-                a_holder_tells_the_last_sign_of_life_from_the_last_input,
-                input_that_was_told_of_is_not_forgotten_by_a_later_beat,
-                a_forgotten_tab_is_idle_and_one_that_does_not_answer_unreachable,
-                a_forgotten_tab_loses_the_lock_at_the_idle_limit_and_is_told_so,
-                whoever_types_goes_on_beyond_the_idle_limit,
-                whoever_comes_back_after_the_idle_limit_goes_on_if_nobody_came;
+                holder_distinguishes_last_heartbeat_from_last_input,
+                later_heartbeat_keeps_reported_input,
+                forgotten_tab_is_idle_and_silent_one_unreachable,
+                forgotten_tab_loses_the_lock_at_the_idle_limit,
+                input_extends_the_lease_beyond_the_idle_limit,
+                returning_holder_resumes_after_the_idle_limit;
             limits:
-                nobody_holds_more_locks_than_the_limit_and_what_ends_makes_room,
-                whoever_asks_again_at_the_limit_for_what_they_hold_gets_it,
-                of_many_requests_of_one_owner_at_once_the_limit_is_granted_exactly,
-                what_another_process_granted_counts,
-                nobody_takes_over_beyond_the_limit,
-                only_so_many_ask_for_one_lock_until_one_of_them_goes;
+                locks_per_owner_limit_holds_and_ended_locks_free_it,
+                repeated_request_at_the_limit_returns_the_held_lease,
+                concurrent_requests_of_one_owner_get_exactly_the_limit,
+                grants_of_another_process_count,
+                takeover_respects_the_owner_limit,
+                requests_per_lock_are_limited_until_one_ends;
             shared:
-                readers_hold_it_together_and_keep_out_whoever_wants_it_alone,
-                whoever_holds_it_alone_keeps_out_readers,
-                asking_again_for_a_share_gives_the_same_lease_and_after_its_end_nothing,
-                a_share_that_ran_out_keeps_out_nobody_and_is_told_so,
+                readers_share_the_lock_and_block_exclusive_holders,
+                exclusive_holder_blocks_readers,
+                repeated_share_request_is_idempotent_until_its_end,
+                expired_share_blocks_nobody_and_says_so,
                 an_older_share_that_ran_out_hides_no_live_one,
-                a_lock_held_alone_that_ran_out_gives_way_to_readers,
-                a_share_does_not_allow_to_save_and_keeps_others_from_it,
-                a_type_whose_policy_does_not_share_has_no_shares,
-                a_share_is_not_asked_for_nor_taken_over_but_it_can_be_broken,
-                readers_and_whoever_wants_it_alone_at_once_never_hold_it_together,
-                of_leases_beside_each_other_taken_at_once_each_has_a_generation_of_its_own,
-                resuming_a_share_while_somebody_takes_the_lock_alone_one_wins,
-                a_reader_and_a_save_at_once_the_save_is_before_the_reader_or_refused,
-                resuming_an_advisory_lease_while_the_next_one_comes_one_is_told_of_the_other;
+                expired_exclusive_lock_admits_readers,
+                share_permits_no_save_by_anyone,
+                exclusive_type_has_no_shares,
+                share_can_be_broken_but_not_requested_or_taken_over,
+                readers_and_exclusive_holder_never_overlap,
+                concurrent_shared_leases_have_distinct_generations,
+                resume_of_a_share_races_exclusive_lock_one_wins,
+                save_precedes_a_concurrent_reader_or_is_refused,
+                advisory_resume_and_new_lease_see_each_other;
             showing:
                 a_role_is_shown_in_the_place_of_a_name,
-                an_anonymous_holder_is_named_to_nobody_but_themselves_and_the_operator,
-                whoever_ended_a_lock_stays_anonymous_to_whoever_lost_it,
-                whoever_took_over_from_oneself_is_told_so_by_name,
-                whoever_asks_for_an_anonymous_lock_is_answered_without_being_known;
+                anonymous_holder_is_visible_to_self_and_operator_only,
+                author_of_a_break_stays_anonymous_to_the_loser,
+                own_takeover_is_named,
+                anonymous_lock_request_gets_a_reply_without_identity;
             leases:
-                an_expired_lease_is_taken_by_the_next_and_the_late_holder_learns_of_it,
-                an_expired_lease_that_nobody_took_is_not_revived_by_a_heartbeat,
+                next_owner_acquires_an_expired_lease_and_holder_learns,
+                heartbeat_does_not_revive_an_expired_lease,
                 heartbeats_set_the_expiry_and_do_not_pile_up,
                 a_late_heartbeat_costs_nothing,
                 extending_adds_to_the_expiry_but_not_beyond_the_ttl,
                 extending_never_shortens,
-                no_heartbeat_goes_beyond_the_absolute_limit,
-                a_released_key_is_free_at_once_and_its_generation_goes_on,
+                heartbeat_does_not_exceed_the_absolute_limit,
+                released_key_is_free_at_once_and_generation_rises,
                 releasing_twice_says_released,
                 a_late_release_does_not_free_the_successor,
                 a_late_heartbeat_does_not_touch_the_successor,
-                one_dead_lease_does_not_disturb_the_others,
-                a_page_that_comes_back_within_the_grace_keeps_its_lease,
-                a_page_that_does_not_come_back_frees_the_key_after_the_grace,
-                whoever_breaks_a_lock_is_named_to_its_holder_with_the_reason,
-                a_break_that_comes_too_late_hits_nobody,
+                ended_lease_does_not_affect_others_in_a_heartbeat,
+                page_returning_within_the_grace_keeps_its_lease,
+                page_not_returning_frees_the_key_after_the_grace,
+                break_names_its_author_and_reason_to_the_holder,
+                late_break_hits_no_new_holder,
                 a_break_needs_a_reason,
-                a_lock_id_of_somebody_else_is_refused,
+                foreign_lock_id_is_refused,
                 an_unknown_lock_id_is_unknown;
             spelling:
-                another_spelling_of_an_id_is_refused_with_the_stored_one,
+                other_spelling_of_an_id_is_refused_naming_the_stored_one,
                 a_lease_on_another_spelling_saves_nothing,
-                another_spelling_is_not_inserted_beside_the_stored_one,
+                other_spelling_is_not_inserted_beside_the_stored_one,
                 another_spelling_is_an_error_of_its_own_and_not_retried;
             former_life:
-                a_new_aggregate_goes_on_from_the_version_of_the_deleted_one,
+                new_aggregate_continues_the_deleted_ones_version,
                 a_token_of_a_deleted_aggregate_is_stale,
                 a_loaded_aggregate_is_not_saved_over_its_successor,
-                an_insert_that_waits_for_a_delete_goes_on_from_its_version,
-                a_child_that_is_gone_is_an_error_and_nothing_is_saved;
+                insert_after_a_concurrent_delete_continues_its_version,
+                missing_child_is_an_error_and_nothing_is_saved;
             resume:
-                a_lease_that_ran_out_goes_on_with_the_same_generation_if_nobody_came,
+                expired_lease_resumes_with_the_same_generation,
                 resuming_a_lease_that_is_alive_keeps_it_alive,
-                a_lease_is_not_resumed_over_a_change_and_the_conflict_names_it,
-                a_lease_that_somebody_took_over_from_is_not_resumed,
+                resume_after_a_change_is_a_conflict_that_names_it,
+                taken_over_lease_is_not_resumed,
                 a_lease_that_was_released_or_broken_is_not_resumed,
                 a_lease_is_not_resumed_beyond_its_absolute_limit,
-                a_lease_of_somebody_else_or_of_another_aggregate_is_not_resumed,
+                resume_refuses_foreign_leases,
                 a_used_lock_id_does_not_end_an_expired_lease,
-                an_advisory_lease_is_resumed_until_the_next_one_comes,
-                resuming_and_taking_at_once_one_wins,
-                resuming_while_somebody_saves_finds_the_version_before_or_the_conflict;
+                advisory_lease_is_resumable_until_the_next_one,
+                resume_races_acquisition_and_one_wins,
+                resume_during_a_save_sees_old_version_or_conflict;
             takeover:
-                whoever_takes_over_gets_the_next_generation_and_the_old_holder_learns_who_and_why,
-                without_permission_one_moves_only_ones_own_lock_to_another_tab,
-                a_takeover_that_comes_too_late_hits_nobody,
+                takeover_raises_generation_and_informs_the_old_holder,
+                takeover_without_permission_moves_only_own_locks,
+                late_takeover_hits_no_new_holder,
                 a_takeover_needs_a_reason_and_an_exclusive_lock,
-                asking_again_to_take_over_gives_the_same_lease_and_a_used_lock_id_nothing,
-                of_two_who_take_over_at_once_one_wins_and_the_generation_rises_by_one,
+                takeover_is_idempotent_and_a_used_lock_id_gets_nothing,
+                one_of_two_takeovers_wins_and_generation_rises_by_one,
                 a_takeover_and_a_release_at_once_end_the_lease_once,
-                all_that_somebody_holds_is_released_and_nothing_else,
-                releasing_all_and_beating_at_once_never_deadlocks;
+                release_all_releases_only_the_owners_locks,
+                concurrent_release_all_and_heartbeats_never_deadlock;
             requests:
-                the_holder_sees_who_asks_and_what_they_say_the_longest_waiting_first,
-                a_request_that_is_repeated_keeps_its_place_and_its_answer,
-                the_latest_answer_counts_and_later_ends,
-                a_request_ends_when_its_asker_goes_away,
+                holder_sees_requests_with_notes_oldest_first,
+                repeated_request_keeps_its_position_and_reply,
+                latest_reply_counts_and_a_postponement_ends,
+                request_ends_when_its_requester_leaves,
                 a_request_ends_with_the_lease_it_was_made_to,
                 only_the_holder_sees_and_answers_requests,
-                notes_are_bounded_and_advisory_locks_are_not_asked_for,
-                of_many_requests_of_one_asker_at_once_one_is_open,
+                notes_are_bounded_and_advisory_locks_take_no_requests,
+                one_request_per_requester_is_open,
                 requests_that_lapsed_can_be_repeated_by_all_at_once;
             handing_over:
-                the_key_is_kept_for_whom_it_was_handed_over_to,
-                a_reservation_that_nobody_takes_runs_out,
-                only_who_asks_gets_it_and_only_the_holder_gives_it,
+                handed_over_key_is_reserved_for_its_recipient,
+                unused_reservation_expires,
+                hand_over_needs_the_holder_and_a_requester,
                 a_reservation_can_be_ended_like_a_lease,
-                of_many_who_ask_for_a_reserved_key_at_once_only_its_owner_gets_it_once,
+                reserved_key_is_granted_once_and_only_to_its_owner,
                 a_handover_and_a_takeover_at_once_end_the_lease_once;
             advisory:
-                everybody_gets_an_advisory_lease_and_sees_the_others,
-                leaving_an_advisory_lease_leaves_the_others,
+                every_advisory_holder_sees_the_others,
+                leaving_an_advisory_lease_keeps_the_others,
                 breaking_an_advisory_lease_ends_that_one_only;
             waiting:
-                those_who_wait_get_the_key_in_the_order_of_arrival_across_processes,
-                whoever_waits_gets_a_key_that_was_broken_or_ran_out,
+                waiters_acquire_in_arrival_order_across_processes,
+                waiter_acquires_a_broken_or_expired_lock,
                 the_place_of_a_process_that_died_is_skipped,
-                a_wait_that_is_dropped_holds_nobody_up,
-                a_lease_that_came_too_late_for_whoever_waited_is_given_back,
-                a_wait_ends_at_its_time_and_says_who_holds_the_lock,
-                a_lock_that_is_handed_over_goes_to_whom_it_was_meant_for_though_others_wait,
-                one_lock_id_has_one_place_in_line,
-                nobody_waits_for_an_advisory_lock_or_a_key_that_is_none,
+                dropped_wait_blocks_nobody,
+                lease_granted_after_the_wait_ended_is_released,
+                wait_times_out_and_names_the_holder,
+                hand_over_goes_to_its_recipient_before_waiters,
+                lock_id_has_one_queue_position,
+                advisory_locks_and_invalid_keys_have_no_queue,
                 waiting_ends_when_the_database_is_closed,
-                one_owner_waits_for_so_many_locks_for_so_long_and_no_more;
+                waits_per_owner_and_their_length_are_limited;
             dropped:
-                whatever_is_dropped_at_any_moment_leaves_its_keys_free,
-                of_many_at_once_those_that_are_dropped_leave_their_keys_free,
-                a_wait_that_is_dropped_takes_nothing_from_another_with_its_lock_id,
-                a_lease_that_is_asked_for_again_and_dropped_is_still_held,
-                whoever_asks_again_in_the_same_moment_keeps_what_the_first_was_granted;
+                request_dropped_at_any_moment_leaves_its_keys_free,
+                concurrent_dropped_requests_leave_their_keys_free,
+                dropped_wait_does_not_affect_another_with_its_lock_id,
+                lease_survives_a_dropped_repeated_request,
+                repeated_request_keeps_the_lease_of_a_dropped_one;
             watching:
-                first_comes_a_snapshot_of_each_key,
-                every_way_in_which_a_lease_ends_is_told_with_who_and_why,
-                a_save_that_releases_is_told_and_so_is_its_version,
-                whoever_asks_for_a_lock_or_waits_for_it_is_told,
-                whether_the_holder_is_there_is_told,
-                an_expired_lease_that_goes_on_is_told,
-                those_who_hold_a_lock_together_are_told_one_by_one,
-                a_set_is_told_key_by_key,
-                whom_the_policy_hides_is_hidden_from_those_who_watch,
-                two_processes_see_what_the_other_does,
-                no_change_of_hands_between_two_looks_is_lost,
-                whoever_reads_slowly_is_told_that_something_was_missed_and_sees_how_things_stand,
-                looking_costs_one_statement_however_many_watch,
+                first_event_is_a_snapshot_of_each_key,
+                every_end_of_a_lease_is_reported_with_author_and_reason,
+                releasing_save_reports_release_and_version,
+                transfer_requests_and_waiters_are_reported,
+                presence_changes_are_reported,
+                resumed_lease_is_reported,
+                shared_holders_are_reported_one_by_one,
+                set_events_are_reported_per_key,
+                hidden_holders_are_redacted_for_watchers,
+                processes_see_each_others_events,
+                no_holder_change_between_two_polls_is_lost,
+                slow_subscriber_gets_a_snapshot_of_missed_events,
+                poll_is_one_statement_for_many_watchers,
                 a_thousand_keys_are_watched_at_once,
-                when_nobody_watches_nothing_is_looked_at;
+                no_poll_without_watchers;
             taking_at_once:
-                of_many_who_find_a_lease_expired_one_gets_the_key_and_keeps_it,
-                of_two_who_waited_for_an_expired_lease_one_gets_the_key,
-                people_who_lock_neighbouring_keys_never_fail_or_wait_for_each_other;
+                one_of_many_acquires_an_expired_lease,
+                one_of_two_waiters_gets_an_expired_lease,
+                locks_of_neighbouring_keys_do_not_interfere;
             taking_inside_work:
-                a_try_while_somebody_saves_and_releases_is_answered_at_once,
+                try_during_a_releasing_save_returns_at_once,
                 a_refused_lock_leaves_the_transaction_usable,
-                requests_that_hold_every_connection_still_get_and_keep_their_locks;
+                locks_work_while_requests_hold_every_connection;
             late_checks:
                 a_late_check_does_not_end_the_lease_of_the_next_holder,
-                a_lease_that_ran_out_stays_to_be_resumed_whatever_came_late,
+                expired_lease_stays_resumable_after_late_operations,
                 a_heartbeat_during_a_transaction_counts_for_its_check,
                 a_break_during_a_transaction_is_seen_by_its_check;
             late_beats:
-                a_late_heartbeat_of_an_expired_lease_does_not_touch_the_next_holder,
-                a_late_heartbeat_of_a_released_lease_does_not_touch_the_next_holder,
+                late_heartbeat_after_expiry_does_not_touch_the_next,
+                late_heartbeat_after_release_does_not_touch_the_next,
                 of_two_extensions_at_once_none_is_lost;
             clocks:
-                a_program_whose_clock_is_wrong_neither_steals_nor_holds_on,
-                a_lease_that_had_to_be_waited_for_lasts_its_full_time,
-                a_lease_ends_at_one_millisecond_for_its_holder_and_for_the_next,
+                wrong_client_clock_neither_steals_nor_keeps_a_lock,
+                lease_after_a_wait_lasts_its_full_time,
+                lease_ends_for_holder_and_next_at_the_same_millisecond,
                 programs_in_different_time_zones_agree_when_a_lease_ends,
                 a_lease_lasts_as_long_across_the_change_of_summer_time,
-                a_clock_that_steps_makes_nobody_hold_twice_and_no_lock_stuck;
+                clock_steps_cause_no_double_holder_and_no_stuck_lock;
             fencing:
-                whoever_lost_the_answer_asks_again_and_has_the_lock,
-                the_fencing_number_rises_by_one_however_the_lease_before_ended,
-                a_key_keeps_one_row_however_often_it_changes_hands;
+                repeated_request_after_a_lost_response_gets_the_lock,
+                fencing_number_rises_by_one_after_any_end,
+                key_has_one_row_over_many_holders;
             names_that_look_alike:
-                keys_that_look_alike_are_different_locks,
-                people_whose_ids_look_alike_are_different_people;
+                similar_looking_keys_are_different_locks,
+                similar_looking_ids_are_different_people;
             unnameable:
-                what_cannot_be_a_key_is_refused_by_name_and_held_by_nobody,
-                what_cannot_be_an_owner_is_refused_by_name_and_holds_nothing,
+                invalid_key_is_refused_by_name_and_never_held,
+                invalid_owner_is_refused_by_name_and_holds_nothing,
                 a_reason_that_is_too_long_ends_no_lease,
                 an_id_with_nul_finds_nothing;
             control_characters:
                 control_characters_are_in_no_key_owner_or_reason,
                 control_characters_narrow_no_list_down,
-                who_cannot_be_an_owner_makes_no_change,
+                invalid_owner_changes_nothing,
                 a_save_that_has_to_do_with_a_lock_needs_a_key,
-                a_lock_id_of_somebody_else_tells_nothing;
+                foreign_lock_id_reveals_nothing;
             absurd_times:
                 absurd_durations_move_no_lease_beyond_its_limits,
                 a_policy_is_bounded_and_its_longest_lease_ends,
-                an_answer_of_later_may_be_absurd_as_well;
+                postponing_reply_may_be_absurdly_long;
             together:
-                of_a_thousand_heartbeats_the_bad_ones_are_told_why_and_the_others_go_on,
-                one_lock_id_twice_in_a_heartbeat_is_answered_twice,
-                one_bad_question_does_not_fail_those_that_are_asked_with_it,
-                whoever_goes_away_does_not_disturb_those_who_share_the_round_trip;
+                invalid_heartbeats_report_reasons_and_others_succeed,
+                duplicate_lock_id_in_a_heartbeat_is_answered_twice,
+                invalid_request_does_not_fail_its_batch,
+                dropped_caller_does_not_affect_its_batch;
             edited_by_hand:
-                a_row_that_somebody_edited_frees_itself_or_can_be_broken_and_disturbs_nobody,
+                hand_edited_row_expires_or_breaks_without_side_effects,
                 a_generation_at_its_end_is_an_error_and_not_the_first_again,
-                a_history_without_names_still_tells_that_the_lease_ended;
+                history_without_names_still_records_the_end;
             sets:
-                a_set_is_granted_as_a_whole_in_the_order_of_its_keys_each_once,
+                set_is_granted_whole_in_key_order_without_duplicates,
                 a_set_with_a_lease_that_was_broken_is_not_granted_again,
-                a_refused_set_names_all_who_are_in_the_way_and_takes_nothing,
-                a_set_is_refused_where_a_key_is_kept_for_somebody_else_and_not_for_whom_it_is_kept,
-                asking_again_with_the_same_secret_gives_the_same_set,
-                a_set_that_was_released_is_free_and_its_generations_go_on,
-                a_set_that_ran_out_is_taken_by_the_next_and_the_late_holder_learns_of_each,
-                one_heartbeat_keeps_a_whole_set_alive_and_says_which_member_has_ended,
-                checking_and_releasing_a_set_tell_which_member_had_ended,
+                refused_set_names_all_blockers_and_acquires_nothing,
+                reserved_key_refuses_a_set_except_to_its_recipient,
+                repeated_set_request_with_the_same_secret_is_idempotent,
+                released_set_is_free_and_generations_rise,
+                expired_set_is_acquired_by_the_next_and_holder_learns,
+                one_heartbeat_keeps_a_set_alive_and_names_ended_members,
+                set_check_and_release_name_the_ended_member,
                 a_set_may_have_types_of_different_policies,
                 hundreds_of_keys_are_one_set_and_more_are_refused_by_number,
                 a_save_is_guarded_by_its_member_and_several_saves_by_the_set,
-                a_set_is_refused_while_somebody_shares_one_of_its_keys_and_granted_after_that,
-                who_is_in_the_way_of_a_set_is_shown_as_the_policy_says,
-                a_set_counts_for_its_owner_and_is_refused_as_a_whole_beyond_their_limit,
-                of_overlapping_sets_at_once_in_any_order_one_wins_and_no_deadlock_is_told,
-                a_set_and_single_tries_at_once_share_no_key_and_no_deadlock_is_told,
-                the_same_request_for_a_set_twice_at_once_is_one_lease_each;
+                shared_key_refuses_a_set_until_released,
+                holder_blocking_a_set_is_redacted_by_policy,
+                set_counts_toward_the_owner_limit_as_a_whole,
+                one_of_overlapping_sets_wins_without_deadlock,
+                sets_and_single_tries_share_no_key_and_no_deadlock,
+                concurrent_duplicate_set_requests_get_one_lease_each;
             lists:
-                the_console_lists_what_is_held_the_longest_held_first,
+                console_lists_held_locks_longest_first,
                 the_list_is_of_a_type_an_owner_an_age_and_a_state,
-                the_list_is_of_those_who_are_there_or_not_as_their_holders_tell,
-                what_is_held_all_the_time_is_on_one_page_exactly_once_whatever_comes_and_goes,
+                list_filters_by_presence,
+                held_lease_is_on_exactly_one_page,
                 a_page_has_a_bound_and_a_place_belongs_to_its_list,
-                the_history_of_a_key_tells_who_held_it_how_it_ended_and_who_came_next,
-                the_history_is_read_by_key_owner_and_type_in_pages_the_latest_first,
-                nobody_comes_after_an_advisory_lease_in_the_history;
+                key_history_has_holder_end_and_successor,
+                history_pages_by_key_owner_and_type_latest_first,
+                advisory_lease_has_no_successor_in_the_history;
             sweeping:
-                what_ended_long_ago_is_swept_and_what_is_held_or_ended_lately_is_not,
-                the_generation_of_a_swept_key_goes_on_above_all_that_were_before,
-                swept_places_of_advisory_leases_leave_the_live_ones_and_the_generation_rises,
-                the_key_of_somebody_who_shares_or_watches_it_is_not_swept_away_under_them,
-                whoever_shares_a_key_while_it_is_swept_keeps_others_out,
+                sweep_removes_old_ended_leases_only,
+                swept_key_continues_above_all_earlier_generations,
+                sweeping_advisory_slots_keeps_live_leases,
+                key_with_sharers_or_watchers_is_not_swept,
+                share_acquired_during_a_sweep_blocks_others,
                 a_late_duplicate_is_refused_until_the_history_is_swept,
-                a_lease_that_ran_out_goes_into_the_history_when_its_row_is_swept,
-                a_sweep_of_what_may_still_be_asked_for_is_refused,
+                expired_lease_enters_history_when_swept,
+                sweep_of_resumable_leases_is_refused,
                 more_than_a_slice_is_swept_to_the_last_row,
-                whoever_takes_a_key_while_it_is_swept_gets_a_higher_generation,
-                through_any_sequence_of_takes_ends_and_sweeps_the_generation_of_each_key_strictly_rises;
+                acquisition_during_a_sweep_gets_a_higher_generation,
+                generation_strictly_rises_through_takes_ends_and_sweeps;
             repository:
-                what_is_inserted_is_read_back_whole,
+                inserted_aggregate_round_trips,
                 a_load_beside_saves_is_never_torn,
                 an_aggregate_that_is_not_there_is_none,
-                a_second_insert_of_the_same_id_is_refused_and_the_transaction_goes_on,
-                any_change_inside_the_boundary_raises_the_version_by_one,
+                duplicate_insert_is_refused_and_transaction_continues,
+                any_change_in_the_aggregate_raises_version_by_one,
                 saving_without_a_change_writes_nothing,
-                a_forced_increment_raises_the_version_by_one_with_and_without_a_change,
+                forced_increment_raises_version_by_one_in_any_case,
                 a_save_on_a_stale_state_loses_the_race_and_explains_it,
                 a_save_of_a_deleted_aggregate_loses_the_race,
                 deleting_takes_the_children_along_and_checks_the_version,
                 a_loaded_aggregate_cannot_change_its_id,
-                ids_of_any_script_are_told_apart,
-                the_last_changes_are_kept_with_who_when_and_what_for;
+                ids_of_any_script_are_distinct,
+                revisions_keep_author_time_and_command;
             kinds:
-                every_kind_comes_back_as_it_was_written,
+                every_kind_round_trips,
                 every_kind_can_be_changed,
-                none_of_every_kind_comes_back_as_none,
+                none_of_every_kind_round_trips,
                 the_null_of_json_is_not_none,
-                what_was_not_touched_is_not_written_again,
-                what_is_smaller_than_a_microsecond_is_cut_off_and_no_change,
+                unchanged_columns_are_not_written,
+                sub_microsecond_difference_is_cut_and_no_change,
                 a_decimal_of_another_scale_is_no_change,
                 json_with_its_keys_in_another_order_is_no_change,
-                what_no_column_can_hold_is_refused_with_its_name,
-                an_aggregate_under_a_uuid_and_its_children_by_date_are_found_again,
-                a_conflict_compares_every_kind_with_the_state_that_was_kept,
+                unstorable_value_is_refused_with_its_column,
+                uuid_roots_with_date_keyed_children_are_found,
+                conflict_compares_every_kind_with_its_revision,
                 a_change_of_many_finds_and_sets_every_kind,
                 a_condition_on_a_decimal_is_exact_or_refused,
-                what_cannot_be_compared_or_held_is_refused_in_a_change_of_many;
+                bulk_update_refuses_incomparable_or_unstorable_values;
             children:
-                what_is_inserted_at_any_depth_is_read_back_whole,
+                nested_children_round_trip_after_insert,
                 a_change_at_any_depth_raises_the_version_by_one,
                 a_removed_child_takes_its_children_along,
                 a_deleted_aggregate_takes_children_of_any_depth_along,
                 a_child_moves_from_one_parent_to_another,
-                an_optional_child_comes_changes_and_goes,
+                optional_child_is_added_changed_and_removed,
                 a_list_keeps_its_order_when_its_head_is_removed,
                 a_row_without_its_parent_is_an_error_that_names_it,
                 a_conflict_names_the_field_of_a_child_of_a_child,
                 fields_that_do_not_fit_together_are_not_merged,
-                what_they_added_to_a_child_that_i_removed_is_for_somebody_to_decide;
+                addition_to_a_removed_child_is_a_conflict;
             by_hand:
-                an_aggregate_mapped_by_hand_is_saved_with_children_of_children;
+                hand_written_mapping_saves_nested_children;
             updates:
                 the_version_that_was_seen_is_saved_upon,
-                a_stale_version_is_refused_before_the_command_and_shows_all_three_states,
-                a_conflict_without_revisions_says_that_the_opened_state_is_not_known,
-                a_command_that_the_domain_refuses_passes_untouched_and_changes_nothing,
+                stale_version_is_refused_before_the_command,
+                conflict_without_revisions_lacks_the_opened_state,
+                domain_refusal_passes_through_and_changes_nothing,
                 an_update_of_nothing_is_not_found,
-                of_many_saves_on_the_same_version_one_wins,
+                one_of_many_saves_on_one_version_wins,
                 no_increment_is_lost_among_many,
-                of_many_optimistic_increments_those_that_are_told_so_are_counted,
+                successful_optimistic_increments_are_all_counted,
                 a_save_under_the_lease_keeps_it,
                 a_save_that_releases_frees_the_key_with_the_commit,
                 a_refused_save_keeps_the_lease,
                 a_late_save_without_the_lease_changes_nothing,
                 a_lease_of_another_aggregate_or_person_is_refused,
                 a_lease_that_expires_during_the_save_is_held_to_its_end,
-                an_update_that_respects_locks_is_refused_while_somebody_edits,
-                an_update_may_go_on_after_the_person_saw_who_edits,
-                a_step_of_the_application_is_committed_with_the_save_or_not_at_all,
-                a_step_is_run_again_with_the_update_and_on_top_of_others_changes,
+                update_unless_locked_is_refused_while_somebody_edits,
+                update_may_proceed_after_the_holder_was_shown,
+                application_step_commits_with_the_save_or_not_at_all,
+                application_step_reruns_with_a_retried_update,
                 a_dry_run_answers_as_the_save_would_and_changes_nothing;
             versions:
-                a_token_of_another_order_is_refused_and_nothing_is_looked_at,
+                token_of_another_order_is_refused_before_any_read,
                 a_token_travels_through_form_header_and_json,
-                what_was_only_read_is_checked_again_at_the_end,
-                what_was_only_read_may_stay_as_it_is,
-                without_an_optimistic_mode_nobody_checks_what_was_only_read,
+                aggregates_only_read_are_checked_at_commit,
+                aggregates_only_read_keep_their_version,
+                mode_none_does_not_check_aggregates_only_read,
                 a_forced_increment_is_made_at_the_commit_without_a_save,
-                the_version_rises_once_however_often_the_transaction_saves,
+                version_rises_once_for_many_saves_of_a_transaction,
                 an_insert_and_a_save_in_one_transaction_make_version_one,
                 another_aggregate_that_must_not_change_is_held_to_the_end,
                 another_aggregate_that_has_changed_is_a_conflict,
                 a_unit_of_work_of_your_own_can_expect_a_version,
-                after_the_highest_version_nothing_is_saved_and_the_error_says_why;
+                highest_version_refuses_saves_and_says_why;
             merging:
                 changes_of_different_fields_are_merged,
-                a_field_that_both_changed_is_a_conflict_unless_somebody_wins,
+                field_changed_by_both_conflicts_unless_a_side_wins,
                 mine_wins_where_both_changed_a_field,
                 theirs_wins_where_both_changed_a_field_and_the_rest_is_mine,
                 each_field_can_have_a_rule,
-                a_command_that_sets_a_whole_form_does_not_undo_what_they_changed,
+                whole_form_command_does_not_undo_others_changes,
                 lines_are_merged_by_their_key,
-                a_line_that_they_removed_and_i_changed_is_put_back_or_stays_away,
+                merge_restores_or_drops_a_line_they_removed_and_i_changed,
                 the_domain_has_the_last_word_on_the_merged_state,
-                what_is_computed_from_a_collection_fits_it_after_any_merge,
-                what_is_not_kept_any_more_cannot_be_merged;
+                computed_fields_match_the_collection_after_a_merge,
+                version_without_a_revision_cannot_be_merged;
             audit:
-                the_root_tells_who_changed_it_last_when_and_what_for,
-                a_conflict_names_who_changed_it_without_revisions,
-                a_save_without_an_author_says_nobody;
+                audit_columns_hold_the_last_author_time_and_command,
+                conflict_names_the_author_without_revisions,
+                save_without_an_author_records_none;
             retries:
-                a_unit_of_work_that_loses_a_race_is_run_again_on_a_fresh_load,
+                lost_race_retries_the_unit_on_a_fresh_load,
                 the_result_tells_the_attempts_and_their_reasons,
                 a_version_that_a_person_saw_is_never_retried,
-                what_the_domain_refuses_is_not_tried_again,
+                domain_refusal_is_not_retried,
                 attempts_and_time_are_bounded,
                 a_lock_timeout_is_only_retried_on_request,
                 no_increment_is_lost_among_many_that_retry,
@@ -416,75 +416,75 @@ macro_rules! conformance {
             batches:
                 each_of_several_saves_has_its_own_result,
                 sets_saved_in_opposite_orders_never_deadlock,
-                bulk_updates_and_saves_of_several_at_once_are_never_told_of_a_deadlock,
-                a_bulk_update_raises_the_version_of_what_it_changes_and_of_nothing_else,
-                a_bulk_update_is_a_conflict_for_whoever_had_opened_it,
+                concurrent_bulk_updates_and_saves_report_no_deadlock,
+                bulk_update_raises_only_versions_of_changed_rows,
+                bulk_update_conflicts_with_an_open_form,
                 a_bulk_update_keeps_revisions_and_audit_columns,
-                a_bulk_update_sees_what_its_transaction_has_saved_and_raises_it_once,
+                bulk_update_sees_saves_of_its_transaction,
                 conditions_know_null_negation_and_ranges,
-                a_bulk_update_of_a_field_that_is_not_there_is_refused_by_name;
+                bulk_update_of_an_unknown_field_is_refused_by_name;
             several:
                 lock_all_locks_each_once_and_gives_each_once,
-                transfers_in_opposite_directions_with_lock_all_never_deadlock,
-                locks_in_opposite_orders_are_reported_in_debug_mode_before_they_bite,
-                what_the_database_cannot_do_is_refused_by_name;
+                lock_all_prevents_deadlock_of_opposite_transfers,
+                debug_mode_reports_inverted_lock_orders,
+                unsupported_operation_is_refused_by_name;
             transactions:
                 dropping_a_transaction_rolls_it_back,
-                after_an_error_nothing_can_be_committed,
-                an_operation_that_was_dropped_half_way_cannot_be_committed,
-                a_begin_that_is_cancelled_while_it_waits_leaves_nothing_behind,
+                transaction_with_an_error_cannot_commit,
+                transaction_with_a_cancelled_operation_cannot_commit,
+                cancelled_begin_leaves_nothing_behind,
                 a_save_that_is_cancelled_at_any_moment_is_all_or_nothing,
                 a_wait_ends_at_its_deadline,
                 no_wait_does_not_wait;
             own_statements:
                 an_own_commit_or_rollback_is_noticed_by_the_next_operation,
                 an_own_commit_or_rollback_is_noticed_by_the_commit,
-                a_rollback_after_an_own_commit_says_that_it_came_too_late,
-                own_statements_that_leave_the_transaction_alone_disturb_nothing,
-                whatever_is_dropped_half_way_every_connection_comes_back;
+                rollback_after_an_own_commit_reports_it_is_too_late,
+                own_statements_without_transaction_control_are_harmless,
+                connections_return_after_dropped_operations;
             deadlines:
                 a_transaction_waits_for_a_connection_as_long_as_it_says,
-                what_has_no_limit_of_its_own_waits_five_seconds,
-                a_wait_for_a_lock_ends_although_a_save_guards_the_lease_that_ran_out;
+                operation_without_a_limit_waits_five_seconds,
+                waiter_times_out_while_a_save_guards_an_expired_lease;
         }
     };
     // Only for databases with row locks.
     ($open:path, with row locks) => {
         $crate::conformance! { $open;
             readers:
-                a_heartbeat_under_way_keeps_its_share_from_whoever_wants_the_lock_alone,
-                a_reader_who_comes_while_somebody_takes_the_lock_alone_is_not_overlooked,
+                in_flight_heartbeat_protects_its_share,
+                exclusive_acquisition_sees_a_concurrent_reader,
                 a_reader_waits_for_a_save_that_relied_upon_there_being_none;
             row_locks:
                 readers_share_a_row_and_a_writer_waits_for_both,
-                a_row_that_somebody_holds_is_skipped_and_the_transaction_goes_on,
-                one_budget_counts_for_all_rows_that_are_waited_for,
-                others_go_on_while_one_row_is_locked,
-                a_pessimistic_load_after_a_wait_sees_the_new_root_with_its_new_children,
+                locked_row_is_skipped_and_transaction_continues,
+                one_deadline_covers_all_rows_of_a_statement,
+                other_rows_are_usable_while_one_is_locked,
+                pessimistic_load_after_a_wait_reads_new_root_and_children,
                 an_optimistic_load_is_never_torn,
-                a_save_that_had_to_wait_is_told_who_won,
-                of_two_inserts_of_one_id_at_once_one_is_told_that_it_exists,
+                blocked_save_names_the_winner,
+                one_of_two_inserts_reports_a_duplicate_id,
                 a_refused_try_lock_does_not_wait_for_a_save_under_the_lease,
                 a_takeover_and_a_break_wait_for_a_save_under_the_lease,
                 taking_a_live_lease_over_waits_for_a_save_under_it,
-                a_resume_waits_for_a_save_that_relied_upon_the_key_being_free,
-                a_save_unless_locked_waits_for_a_save_under_a_lease_that_ended,
+                resume_waits_for_a_save_unless_locked,
+                save_unless_locked_waits_for_a_save_under_an_ended_lease,
                 a_lease_waits_for_a_save_unless_locked,
-                a_takeover_goes_by_the_time_after_its_wait,
-                a_break_goes_by_the_time_after_its_wait,
-                opposite_orders_end_within_the_deadline_and_one_succeeds_when_it_runs_again,
+                takeover_uses_the_time_after_its_wait,
+                break_uses_the_time_after_its_wait,
+                opposite_lock_orders_end_by_deadline_and_retry_succeeds,
                 two_saves_with_children_queue_and_do_not_deadlock;
             deadlines_of_rows:
                 locks_do_not_wait_for_the_connections_of_the_application,
                 a_change_of_many_rows_ends_at_its_deadline,
                 a_load_behind_a_queue_ends_at_its_deadline,
-                a_transaction_that_stands_still_is_ended_and_its_lease_is_free,
-                who_loses_a_lock_by_a_moment_is_told_to_try_again;
+                idle_transaction_is_ended_and_its_lease_freed,
+                narrowly_lost_lock_is_retryable;
             deadlocks:
                 a_bulk_update_that_loses_a_deadlock_is_done_again,
                 several_saves_that_lose_a_deadlock_are_done_again;
             stuck:
-                a_process_that_stands_still_while_it_takes_a_key_holds_up_nobody_else;
+                stopped_process_blocks_only_its_own_key;
         }
     };
     ($open:path; $($room:ident: $($case:ident),+;)+) => {

@@ -59,7 +59,7 @@ pub async fn an_own_commit_or_rollback_is_noticed_by_the_commit(t: &TestDb) {
     }
 }
 
-pub async fn a_rollback_after_an_own_commit_says_that_it_came_too_late(t: &TestDb) {
+pub async fn rollback_after_an_own_commit_reports_it_is_too_late(t: &TestDb) {
     let no = t.order().await;
     let mut tx = t.db.begin().await.unwrap();
     let mut order = t.find(&mut tx, &no).await;
@@ -75,7 +75,7 @@ pub async fn a_rollback_after_an_own_commit_says_that_it_came_too_late(t: &TestD
     tx.rollback().await.unwrap();
 }
 
-pub async fn own_statements_that_leave_the_transaction_alone_disturb_nothing(t: &TestDb) {
+pub async fn own_statements_without_transaction_control_are_harmless(t: &TestDb) {
     let no = t.order().await;
     let mut tx = t.db.begin().await.unwrap();
     for at in 0..3 {
@@ -90,7 +90,7 @@ pub async fn own_statements_that_leave_the_transaction_alone_disturb_nothing(t: 
     assert_eq!(t.stored(&no).await.0.ship_to.line1, "2");
 }
 
-pub async fn whatever_is_dropped_half_way_every_connection_comes_back(t: &TestDb) {
+pub async fn connections_return_after_dropped_operations(t: &TestDb) {
     let db = t.another_process_with(3).await;
     let counters = Repository::<Counter>::new(&db);
     let name = t.counter(0).await;

@@ -20,7 +20,7 @@ fn ten_minutes(t: &TestDb) -> tenure::LockManager {
     t.locks.clone().with_policy("Order", LockPolicy::exclusive().idle_limit(10 * MINUTE).unwrap())
 }
 
-pub async fn a_holder_tells_the_last_sign_of_life_from_the_last_input(t: &TestDb) {
+pub async fn holder_distinguishes_last_heartbeat_from_last_input(t: &TestDb) {
     let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
     let taken = t.clock.now();
     assert_eq!(
@@ -42,7 +42,7 @@ pub async fn a_holder_tells_the_last_sign_of_life_from_the_last_input(t: &TestDb
     assert_eq!((seen.idle, seen.silent), (2 * MINUTE + Duration::from_secs(5), Duration::from_secs(5)));
 }
 
-pub async fn input_that_was_told_of_is_not_forgotten_by_a_later_beat(t: &TestDb) {
+pub async fn later_heartbeat_keeps_reported_input(t: &TestDb) {
     let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
     t.clock.advance(MINUTE);
     beat(t, lease.id(), Duration::ZERO).await.unwrap();
@@ -53,7 +53,7 @@ pub async fn input_that_was_told_of_is_not_forgotten_by_a_later_beat(t: &TestDb)
     assert_eq!(t.locks.extend_lock_expiration(lease.id(), MINUTE).await.unwrap().holder().last_input, t.clock.now());
 }
 
-pub async fn a_forgotten_tab_is_idle_and_one_that_does_not_answer_unreachable(t: &TestDb) {
+pub async fn forgotten_tab_is_idle_and_silent_one_unreachable(t: &TestDb) {
     let key = key();
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
     for minute in 1..=5 {
@@ -69,7 +69,7 @@ pub async fn a_forgotten_tab_is_idle_and_one_that_does_not_answer_unreachable(t:
     assert_eq!(t.locks.holders(&key).await.unwrap()[0].presence(), Presence::Active);
 }
 
-pub async fn a_forgotten_tab_loses_the_lock_at_the_idle_limit_and_is_told_so(t: &TestDb) {
+pub async fn forgotten_tab_loses_the_lock_at_the_idle_limit(t: &TestDb) {
     let (locks, key) = (ten_minutes(t), key());
     let lease = locks.try_lock(&key, &kim()).await.unwrap();
     for minute in 1..=9 {
@@ -87,7 +87,7 @@ pub async fn a_forgotten_tab_loses_the_lock_at_the_idle_limit_and_is_told_so(t: 
     assert_eq!((lost.why, lost.held_now.unwrap().owner), (LeaseLossReason::IdleLimitReached { at }, lee()));
 }
 
-pub async fn whoever_types_goes_on_beyond_the_idle_limit(t: &TestDb) {
+pub async fn input_extends_the_lease_beyond_the_idle_limit(t: &TestDb) {
     let (locks, key) = (ten_minutes(t), key());
     let lease = locks.try_lock(&key, &kim()).await.unwrap();
     for _ in 0..30 {
@@ -101,7 +101,7 @@ pub async fn whoever_types_goes_on_beyond_the_idle_limit(t: &TestDb) {
     assert_eq!(lost.why, LeaseLossReason::Expired { at });
 }
 
-pub async fn whoever_comes_back_after_the_idle_limit_goes_on_if_nobody_came(t: &TestDb) {
+pub async fn returning_holder_resumes_after_the_idle_limit(t: &TestDb) {
     let (locks, no) = (ten_minutes(t), t.order().await);
     let lease = locks.try_lock(&LockKey::of::<Order>(&no), &kim()).await.unwrap();
     for minute in 1..=9 {

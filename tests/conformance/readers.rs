@@ -29,7 +29,7 @@ async fn taking(locks: &LockManager, key: &LockKey) -> JoinHandle<Result<Lease, 
     waiting(async move { locks.try_lock(&key, &lee()).await }).await
 }
 
-pub async fn a_heartbeat_under_way_keeps_its_share_from_whoever_wants_the_lock_alone(t: &TestDb) {
+pub async fn in_flight_heartbeat_protects_its_share(t: &TestDb) {
     let (locks, key) = (sharing(t), key());
     let share = locks.try_lock_shared(&key, &kim()).await.unwrap();
     t.clock.advance(TTL);
@@ -47,7 +47,7 @@ pub async fn a_heartbeat_under_way_keeps_its_share_from_whoever_wants_the_lock_a
     locks.check_lock(share.id()).await.unwrap();
 }
 
-pub async fn a_reader_who_comes_while_somebody_takes_the_lock_alone_is_not_overlooked(t: &TestDb) {
+pub async fn exclusive_acquisition_sees_a_concurrent_reader(t: &TestDb) {
     let (locks, key) = (sharing(t), key());
     locks.release_lock(locks.try_lock(&key, &kim()).await.unwrap().id()).await.unwrap();
     // A reader has locked the row, and takes a slot.

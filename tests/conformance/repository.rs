@@ -6,7 +6,7 @@ use tenure::{Error, LockMode, Version, version::Side};
 use super::order::{Counter, Gift, Line, Order, State};
 use super::support::{MINUTE, TestDb, kim, lee, random, version};
 
-pub async fn what_is_inserted_is_read_back_whole(t: &TestDb) {
+pub async fn inserted_aggregate_round_trips(t: &TestDb) {
     let mut order = Order::new(&random());
     order.gift = Some(Gift { card: "생일 축하해! 💐".into(), wrapped: true });
     order.lines.push(Line { line_no: 3, product: "it's \"quoted\"; 100%".into(), quantity: u32::MAX });
@@ -53,7 +53,7 @@ pub async fn an_aggregate_that_is_not_there_is_none(t: &TestDb) {
     assert!(t.orders.find(&mut tx, &random(), LockMode::PessimisticWrite).await.unwrap().is_none());
 }
 
-pub async fn a_second_insert_of_the_same_id_is_refused_and_the_transaction_goes_on(t: &TestDb) {
+pub async fn duplicate_insert_is_refused_and_transaction_continues(t: &TestDb) {
     let no = t.order().await;
     let mut tx = t.db.begin().await.unwrap();
     let refused = t.orders.insert(&mut tx, Order::new(&no)).await;
@@ -64,7 +64,7 @@ pub async fn a_second_insert_of_the_same_id_is_refused_and_the_transaction_goes_
     assert_eq!(t.stored(&other).await.1, Version::FIRST);
 }
 
-pub async fn any_change_inside_the_boundary_raises_the_version_by_one(t: &TestDb) {
+pub async fn any_change_in_the_aggregate_raises_version_by_one(t: &TestDb) {
     let no = t.order().await;
     let changes: [fn(&mut Order); 6] = [
         |order| order.ship_to.line1 = "Sejong-daero 9".into(),
@@ -104,7 +104,7 @@ pub async fn saving_without_a_change_writes_nothing(t: &TestDb) {
     assert_eq!(t.orders.changes(&no, 10).await.unwrap().len(), 1);
 }
 
-pub async fn a_forced_increment_raises_the_version_by_one_with_and_without_a_change(t: &TestDb) {
+pub async fn forced_increment_raises_version_by_one_in_any_case(t: &TestDb) {
     let no = t.order().await;
     for (mode, change, saved_as) in [
         (LockMode::OptimisticForceIncrement, false, 2),
@@ -180,7 +180,7 @@ pub async fn a_loaded_aggregate_cannot_change_its_id(t: &TestDb) {
     assert!(refused.to_string().contains("the id of a loaded aggregate was changed"), "{refused}");
 }
 
-pub async fn ids_of_any_script_are_told_apart(t: &TestDb) {
+pub async fn ids_of_any_script_are_distinct(t: &TestDb) {
     let tag = random();
     let ids = ["a", "A", "a ", "주문", "💐", "it's", "100%", "\"q\"", &"나".repeat(255)].map(|id| format!("{id}{tag}"));
     let mut tx = t.db.begin().await.unwrap();
@@ -193,7 +193,7 @@ pub async fn ids_of_any_script_are_told_apart(t: &TestDb) {
     }
 }
 
-pub async fn the_last_changes_are_kept_with_who_when_and_what_for(t: &TestDb) {
+pub async fn revisions_keep_author_time_and_command(t: &TestDb) {
     let no = t.order().await;
     for line1 in ["2", "3", "4"] {
         t.clock.advance(MINUTE);

@@ -23,7 +23,7 @@ fn held_now(answer: Result<TransferRequest, RequestError>) -> Vec<Holder> {
     }
 }
 
-pub async fn the_holder_sees_who_asks_and_what_they_say_the_longest_waiting_first(t: &TestDb) {
+pub async fn holder_sees_requests_with_notes_oldest_first(t: &TestDb) {
     let key = key();
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
     assert_eq!(t.locks.requests(lease.id()).await.unwrap(), []);
@@ -37,7 +37,7 @@ pub async fn the_holder_sees_who_asks_and_what_they_say_the_longest_waiting_firs
     assert_eq!((asked.note.as_str(), asked.remaining), ("may I? 택배", TransferRequest::TTL));
 }
 
-pub async fn a_request_that_is_repeated_keeps_its_place_and_its_answer(t: &TestDb) {
+pub async fn repeated_request_keeps_its_position_and_reply(t: &TestDb) {
     let key = key();
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
     let asked = t.locks.request(&key, 1, &lee(), "please").await.unwrap();
@@ -55,7 +55,7 @@ pub async fn a_request_that_is_repeated_keeps_its_place_and_its_answer(t: &TestD
     assert_eq!(t.locks.requests(lease.id()).await.unwrap(), [other]);
 }
 
-pub async fn the_latest_answer_counts_and_later_ends(t: &TestDb) {
+pub async fn latest_reply_counts_and_a_postponement_ends(t: &TestDb) {
     let key = key();
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
     t.locks.request(&key, 1, &lee(), "please").await.unwrap();
@@ -71,7 +71,7 @@ pub async fn the_latest_answer_counts_and_later_ends(t: &TestDb) {
     t.locks.answer_request(lease.id(), "lee", TransferReply::Later(Duration::MAX)).await.unwrap();
 }
 
-pub async fn a_request_ends_when_its_asker_goes_away(t: &TestDb) {
+pub async fn request_ends_when_its_requester_leaves(t: &TestDb) {
     let key = key();
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
     t.locks.request(&key, 1, &lee(), "please").await.unwrap();
@@ -122,7 +122,7 @@ pub async fn only_the_holder_sees_and_answers_requests(t: &TestDb) {
     assert_eq!(t.locks.requests(lease.id()).await.unwrap()[0].answer, None);
 }
 
-pub async fn notes_are_bounded_and_advisory_locks_are_not_asked_for(t: &TestDb) {
+pub async fn notes_are_bounded_and_advisory_locks_take_no_requests(t: &TestDb) {
     let key = key();
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
     let long = "가".repeat(TransferRequest::LONGEST_NOTE);
@@ -137,7 +137,7 @@ pub async fn notes_are_bounded_and_advisory_locks_are_not_asked_for(t: &TestDb) 
     assert!(matches!(advisory, Err(RequestError::Advisory { .. })), "{advisory:?}");
 }
 
-pub async fn of_many_requests_of_one_asker_at_once_one_is_open(t: &TestDb) {
+pub async fn one_request_per_requester_is_open(t: &TestDb) {
     let (key, barrier) = (key(), Arc::new(Barrier::new(4)));
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
     let ask = |_| {

@@ -28,7 +28,7 @@ fn no_lock(answer: Result<Lease, Error>) -> NoLock {
     }
 }
 
-pub async fn a_lease_that_ran_out_goes_on_with_the_same_generation_if_nobody_came(t: &TestDb) {
+pub async fn expired_lease_resumes_with_the_same_generation(t: &TestDb) {
     let (no, lease, seen) = opened(t).await;
     t.clock.advance(TTL + 60 * MINUTE);
     let resumed = t.locks.resume(&t.orders, &no, lease.id(), seen).await.unwrap();
@@ -64,7 +64,7 @@ pub async fn resuming_a_lease_that_is_alive_keeps_it_alive(t: &TestDb) {
     }
 }
 
-pub async fn a_lease_is_not_resumed_over_a_change_and_the_conflict_names_it(t: &TestDb) {
+pub async fn resume_after_a_change_is_a_conflict_that_names_it(t: &TestDb) {
     let (no, lease, seen) = opened(t).await;
     t.clock.advance(TTL);
     t.orders.update(&no).by(&lee()).command("ship").run(Order::ship).await.unwrap();
@@ -77,7 +77,7 @@ pub async fn a_lease_is_not_resumed_over_a_change_and_the_conflict_names_it(t: &
     assert_eq!(t.locks.try_lock(&lease.holder().key, &lee()).await.unwrap().holder().generation, 2);
 }
 
-pub async fn a_lease_that_somebody_took_over_from_is_not_resumed(t: &TestDb) {
+pub async fn taken_over_lease_is_not_resumed(t: &TestDb) {
     let (no, lease, seen) = opened(t).await;
     t.clock.advance(TTL);
     let expired = t.clock.now();
@@ -123,7 +123,7 @@ pub async fn a_lease_is_not_resumed_beyond_its_absolute_limit(t: &TestDb) {
     );
 }
 
-pub async fn a_lease_of_somebody_else_or_of_another_aggregate_is_not_resumed(t: &TestDb) {
+pub async fn resume_refuses_foreign_leases(t: &TestDb) {
     let (no, lease, seen) = opened(t).await;
     let other = t.order().await;
     for alive in [true, false] {
@@ -143,7 +143,7 @@ pub async fn a_lease_of_somebody_else_or_of_another_aggregate_is_not_resumed(t: 
     assert!(t.locks.holders(&lease.holder().key).await.unwrap().is_empty());
 }
 
-pub async fn an_advisory_lease_is_resumed_until_the_next_one_comes(t: &TestDb) {
+pub async fn advisory_lease_is_resumable_until_the_next_one(t: &TestDb) {
     let note = t.note("board", "buy milk").await;
     let key = LockKey::of::<Note>(&note);
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
@@ -156,7 +156,7 @@ pub async fn an_advisory_lease_is_resumed_until_the_next_one_comes(t: &TestDb) {
     assert_eq!(lost.why, LeaseLossReason::Expired { at: expired });
 }
 
-pub async fn resuming_and_taking_at_once_one_wins(t: &TestDb) {
+pub async fn resume_races_acquisition_and_one_wins(t: &TestDb) {
     for _ in 0..10 {
         let (no, lease, seen) = opened(t).await;
         t.clock.advance(TTL);
@@ -183,7 +183,7 @@ pub async fn resuming_and_taking_at_once_one_wins(t: &TestDb) {
     }
 }
 
-pub async fn resuming_while_somebody_saves_finds_the_version_before_or_the_conflict(t: &TestDb) {
+pub async fn resume_during_a_save_sees_old_version_or_conflict(t: &TestDb) {
     for _ in 0..10 {
         let (no, lease, seen) = opened(t).await;
         t.clock.advance(TTL);

@@ -31,7 +31,7 @@ async fn losing_races(t: &TestDb, name: &String, races: u32, run: u32) -> Result
     Ok(counter.count)
 }
 
-pub async fn a_unit_of_work_that_loses_a_race_is_run_again_on_a_fresh_load(t: &TestDb) {
+pub async fn lost_race_retries_the_unit_on_a_fresh_load(t: &TestDb) {
     let (name, runs) = (t.counter(0).await, AtomicU32::new(0));
     let work = || losing_races(t, &name, 1, runs.fetch_add(1, Ordering::Relaxed) + 1);
     let done = t.db.retry(Retry::transient(3), work).await.unwrap();
@@ -61,7 +61,7 @@ pub async fn a_version_that_a_person_saw_is_never_retried(t: &TestDb) {
     assert_eq!(t.stored(&no).await.1, version(2));
 }
 
-pub async fn what_the_domain_refuses_is_not_tried_again(t: &TestDb) {
+pub async fn domain_refusal_is_not_retried(t: &TestDb) {
     let (no, runs) = (t.order().await, AtomicU32::new(0));
     t.orders.update(&no).run(Order::ship).await.unwrap();
     let refused = t.orders.update(&no).retrying(Retry::transient(5)).run(|order| {

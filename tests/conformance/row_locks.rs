@@ -51,7 +51,7 @@ pub async fn readers_share_a_row_and_a_writer_waits_for_both(t: &TestDb) {
     assert_eq!(writer.await.unwrap().unwrap(), version(2));
 }
 
-pub async fn a_row_that_somebody_holds_is_skipped_and_the_transaction_goes_on(t: &TestDb) {
+pub async fn locked_row_is_skipped_and_transaction_continues(t: &TestDb) {
     let (held, free) = (t.order().await, t.order().await);
     let mut holder = t.db.begin().await.unwrap();
     t.orders.find(&mut holder, &held, LockMode::PessimisticWrite).await.unwrap();
@@ -71,7 +71,7 @@ pub async fn a_row_that_somebody_holds_is_skipped_and_the_transaction_goes_on(t:
 }
 
 /// A naive lock timeout of 500 ms over two rows lasted 802 ms on PostgreSQL and 1,404 ms on MariaDB.
-pub async fn one_budget_counts_for_all_rows_that_are_waited_for(t: &TestDb) {
+pub async fn one_deadline_covers_all_rows_of_a_statement(t: &TestDb) {
     let (one, two) = (t.order().await, t.order().await);
     let (mut first, mut second) = (t.db.begin().await.unwrap(), t.db.begin().await.unwrap());
     t.orders.find(&mut first, &one, LockMode::PessimisticWrite).await.unwrap();
@@ -93,7 +93,7 @@ pub async fn one_budget_counts_for_all_rows_that_are_waited_for(t: &TestDb) {
     second.rollback().await.unwrap();
 }
 
-pub async fn others_go_on_while_one_row_is_locked(t: &TestDb) {
+pub async fn other_rows_are_usable_while_one_is_locked(t: &TestDb) {
     let (held, free) = (t.order().await, t.order().await);
     let mut holder = t.db.begin().await.unwrap();
     t.orders.find(&mut holder, &held, LockMode::PessimisticWrite).await.unwrap();
@@ -103,7 +103,7 @@ pub async fn others_go_on_while_one_row_is_locked(t: &TestDb) {
     holder.rollback().await.unwrap();
 }
 
-pub async fn a_pessimistic_load_after_a_wait_sees_the_new_root_with_its_new_children(t: &TestDb) {
+pub async fn pessimistic_load_after_a_wait_reads_new_root_and_children(t: &TestDb) {
     let no = t.order().await;
     let mut tx = t.db.begin().await.unwrap();
     let mut order = t.orders.find(&mut tx, &no, LockMode::PessimisticWrite).await.unwrap().unwrap();
@@ -151,7 +151,7 @@ pub async fn an_optimistic_load_is_never_torn(t: &TestDb) {
     writer.await.unwrap();
 }
 
-pub async fn a_save_that_had_to_wait_is_told_who_won(t: &TestDb) {
+pub async fn blocked_save_names_the_winner(t: &TestDb) {
     let no = t.order().await;
     let mut mine = t.orders.get(&no).await.unwrap().unwrap();
     let mut tx = t.db.begin().await.unwrap();
@@ -173,7 +173,7 @@ pub async fn a_save_that_had_to_wait_is_told_who_won(t: &TestDb) {
     assert_eq!(conflict.changed.and_then(|change| change.by), Some(lee()));
 }
 
-pub async fn of_two_inserts_of_one_id_at_once_one_is_told_that_it_exists(t: &TestDb) {
+pub async fn one_of_two_inserts_reports_a_duplicate_id(t: &TestDb) {
     for _ in 0..10 {
         let no = random();
         let barrier = Arc::new(Barrier::new(2));
@@ -258,7 +258,7 @@ pub async fn taking_a_live_lease_over_waits_for_a_save_under_it(t: &TestDb) {
     assert_eq!(taking.await.unwrap(), (2, version(2)));
 }
 
-pub async fn a_resume_waits_for_a_save_that_relied_upon_the_key_being_free(t: &TestDb) {
+pub async fn resume_waits_for_a_save_unless_locked(t: &TestDb) {
     let no = t.order().await;
     let lease = t.locks.try_lock(&LockKey::of::<Order>(&no), &kim()).await.unwrap();
     t.clock.advance(TTL);
@@ -283,7 +283,7 @@ pub async fn a_resume_waits_for_a_save_that_relied_upon_the_key_being_free(t: &T
 }
 
 /// Kim's save is in flight and her lease expires: for Lee the key is free, but not yet.
-pub async fn a_save_unless_locked_waits_for_a_save_under_a_lease_that_ended(t: &TestDb) {
+pub async fn save_unless_locked_waits_for_a_save_under_an_ended_lease(t: &TestDb) {
     for released in [false, true] {
         let no = t.order().await;
         let lease = t.locks.try_lock(&LockKey::of::<Order>(&no), &kim()).await.unwrap();
@@ -361,7 +361,7 @@ async fn asked_in_time_answered_late<T: Send + 'static, F: Future<Output = T> + 
     asked.await.unwrap()
 }
 
-pub async fn a_takeover_goes_by_the_time_after_its_wait(t: &TestDb) {
+pub async fn takeover_uses_the_time_after_its_wait(t: &TestDb) {
     let taken = asked_in_time_answered_late(t, async |locks, key| {
         locks.take_over(&key, 1, &lee(), LockId::random(), "urgent").await
     });
@@ -369,13 +369,13 @@ pub async fn a_takeover_goes_by_the_time_after_its_wait(t: &TestDb) {
     assert!(matches!(&taken, Err(TakeOverError::HolderChanged { held_now }) if held_now.is_empty()), "{taken:?}");
 }
 
-pub async fn a_break_goes_by_the_time_after_its_wait(t: &TestDb) {
+pub async fn break_uses_the_time_after_its_wait(t: &TestDb) {
     let broken = asked_in_time_answered_late(t, async |locks, key| locks.break_lock(&key, 1, &lee(), "urgent").await);
     let broken = broken.await;
     assert!(matches!(&broken, Err(BreakError::HolderChanged { held_now }) if held_now.is_empty()), "{broken:?}");
 }
 
-pub async fn opposite_orders_end_within_the_deadline_and_one_succeeds_when_it_runs_again(t: &TestDb) {
+pub async fn opposite_lock_orders_end_by_deadline_and_retry_succeeds(t: &TestDb) {
     let (a, b) = (t.counter(0).await, t.counter(0).await);
     let barrier = Arc::new(Barrier::new(2));
     let add_to_both = async |first: &String, then: &String, meet: bool| {

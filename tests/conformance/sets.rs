@@ -51,7 +51,7 @@ pub async fn a_set_with_a_lease_that_was_broken_is_not_granted_again(t: &TestDb)
     }
 }
 
-pub async fn a_set_is_granted_as_a_whole_in_the_order_of_its_keys_each_once(t: &TestDb) {
+pub async fn set_is_granted_whole_in_key_order_without_duplicates(t: &TestDb) {
     let [one, two, three] = keys();
     let asked = [three.clone(), one.clone(), two.clone(), one.clone()];
     let held = t.locks.try_lock_all(asked, &kim()).await.unwrap();
@@ -64,7 +64,7 @@ pub async fn a_set_is_granted_as_a_whole_in_the_order_of_its_keys_each_once(t: &
     }
 }
 
-pub async fn a_refused_set_names_all_who_are_in_the_way_and_takes_nothing(t: &TestDb) {
+pub async fn refused_set_names_all_blockers_and_acquires_nothing(t: &TestDb) {
     let [one, two, three] = keys();
     t.locks.try_lock(&one, &lee()).await.unwrap();
     let park = Owner::new("park", "Park");
@@ -82,7 +82,7 @@ pub async fn a_refused_set_names_all_who_are_in_the_way_and_takes_nothing(t: &Te
     assert_eq!(generation_of(t, &two).await, ran_out.holder().generation);
 }
 
-pub async fn a_set_is_refused_where_a_key_is_kept_for_somebody_else_and_not_for_whom_it_is_kept(t: &TestDb) {
+pub async fn reserved_key_refuses_a_set_except_to_its_recipient(t: &TestDb) {
     let [one, two] = keys();
     let lease = t.locks.try_lock(&one, &kim()).await.unwrap();
     t.locks.request(&one, lease.holder().generation, &lee(), "please").await.unwrap();
@@ -94,7 +94,7 @@ pub async fn a_set_is_refused_where_a_key_is_kept_for_somebody_else_and_not_for_
     assert_eq!(generations(&held), [3, 1]);
 }
 
-pub async fn asking_again_with_the_same_secret_gives_the_same_set(t: &TestDb) {
+pub async fn repeated_set_request_with_the_same_secret_is_idempotent(t: &TestDb) {
     let (keys, id) = (keys::<3>(), LockId::random());
     let first = t.locks.try_lock_all_as(keys.clone(), &kim(), id.clone()).await.unwrap();
     t.clock.advance(MINUTE);
@@ -127,7 +127,7 @@ pub async fn asking_again_with_the_same_secret_gives_the_same_set(t: &TestDb) {
     ));
 }
 
-pub async fn a_set_that_was_released_is_free_and_its_generations_go_on(t: &TestDb) {
+pub async fn released_set_is_free_and_generations_rise(t: &TestDb) {
     let keys = keys::<3>();
     for generation in 1..=3 {
         let held = t.locks.try_lock_all(keys.clone(), &kim()).await.unwrap();
@@ -139,7 +139,7 @@ pub async fn a_set_that_was_released_is_free_and_its_generations_go_on(t: &TestD
     }
 }
 
-pub async fn a_set_that_ran_out_is_taken_by_the_next_and_the_late_holder_learns_of_each(t: &TestDb) {
+pub async fn expired_set_is_acquired_by_the_next_and_holder_learns(t: &TestDb) {
     let keys = keys::<2>();
     let first = t.locks.try_lock_all(keys.clone(), &kim()).await.unwrap();
     t.clock.advance(TTL);
@@ -153,7 +153,7 @@ pub async fn a_set_that_ran_out_is_taken_by_the_next_and_the_late_holder_learns_
     assert_eq!(lost[0].held_now.as_ref().map(|holder| &holder.owner), Some(&lee()));
 }
 
-pub async fn one_heartbeat_keeps_a_whole_set_alive_and_says_which_member_has_ended(t: &TestDb) {
+pub async fn one_heartbeat_keeps_a_set_alive_and_names_ended_members(t: &TestDb) {
     let [one, two, three] = keys();
     let held = t.locks.try_lock_all([one.clone(), two.clone(), three.clone()], &kim()).await.unwrap();
     t.clock.advance(4 * MINUTE);
@@ -171,7 +171,7 @@ pub async fn one_heartbeat_keeps_a_whole_set_alive_and_says_which_member_has_end
     assert!(others.iter().all(|lease| lease.holder().remaining == TTL) && others.len() == 2, "{others:?}");
 }
 
-pub async fn checking_and_releasing_a_set_tell_which_member_had_ended(t: &TestDb) {
+pub async fn set_check_and_release_name_the_ended_member(t: &TestDb) {
     let [one, two, three] = keys();
     let held = t.locks.try_lock_all([one.clone(), two.clone(), three.clone()], &kim()).await.unwrap();
     assert_eq!(t.locks.check_set(held.set()).await.unwrap(), held);
@@ -264,7 +264,7 @@ pub async fn a_save_is_guarded_by_its_member_and_several_saves_by_the_set(t: &Te
     assert_eq!(t.counters.get(&counter).await.unwrap().unwrap().count, 2);
 }
 
-pub async fn a_set_is_refused_while_somebody_shares_one_of_its_keys_and_granted_after_that(t: &TestDb) {
+pub async fn shared_key_refuses_a_set_until_released(t: &TestDb) {
     let keys = keys::<3>();
     let locks = t.locks.clone().with_policy(keys[0].kind(), LockPolicy::shared());
     let reader = locks.try_lock_shared(&keys[1], &lee()).await.unwrap();
@@ -287,7 +287,7 @@ pub async fn a_set_is_refused_while_somebody_shares_one_of_its_keys_and_granted_
     assert_eq!(generations(&t.locks.try_lock_all(keys, &kim()).await.unwrap()), [2, 3, 3]);
 }
 
-pub async fn who_is_in_the_way_of_a_set_is_shown_as_the_policy_says(t: &TestDb) {
+pub async fn holder_blocking_a_set_is_redacted_by_policy(t: &TestDb) {
     let keys = keys::<2>();
     let hidden = LockPolicy::exclusive().showing(tenure::lease::ShowOwner::Anonymous);
     let locks = t.locks.clone().with_policy(keys[0].kind(), hidden);
@@ -303,7 +303,7 @@ pub async fn who_is_in_the_way_of_a_set_is_shown_as_the_policy_says(t: &TestDb) 
     assert!(lost[1].held_now.as_ref().unwrap().owner.is_hidden(), "{lost:?}");
 }
 
-pub async fn a_set_counts_for_its_owner_and_is_refused_as_a_whole_beyond_their_limit(t: &TestDb) {
+pub async fn set_counts_toward_the_owner_limit_as_a_whole(t: &TestDb) {
     let (keys, owner) = (keys::<4>(), Owner::new(random(), "Busy"));
     let limits = Limits { locks_per_owner: 4, ..Limits::default() };
     let (locks, id) = (t.locks.clone().with_limits(limits), LockId::random());
@@ -327,7 +327,7 @@ async fn race(
     locks.try_lock_all(keys, &owner).await
 }
 
-pub async fn of_overlapping_sets_at_once_in_any_order_one_wins_and_no_deadlock_is_told(t: &TestDb) {
+pub async fn one_of_overlapping_sets_wins_without_deadlock(t: &TestDb) {
     let all = keys::<6>();
     let mut expected = [0; 6];
     for round in 0..12 {
@@ -364,7 +364,7 @@ pub async fn of_overlapping_sets_at_once_in_any_order_one_wins_and_no_deadlock_i
     }
 }
 
-pub async fn a_set_and_single_tries_at_once_share_no_key_and_no_deadlock_is_told(t: &TestDb) {
+pub async fn sets_and_single_tries_share_no_key_and_no_deadlock(t: &TestDb) {
     let all = keys::<4>();
     for round in 0..12 {
         let together = Arc::new(Barrier::new(3));
@@ -399,7 +399,7 @@ pub async fn a_set_and_single_tries_at_once_share_no_key_and_no_deadlock_is_told
     }
 }
 
-pub async fn the_same_request_for_a_set_twice_at_once_is_one_lease_each(t: &TestDb) {
+pub async fn concurrent_duplicate_set_requests_get_one_lease_each(t: &TestDb) {
     for _ in 0..8 {
         let (keys, id, together) = (keys::<3>(), LockId::random(), Arc::new(Barrier::new(2)));
         let ask = async || {

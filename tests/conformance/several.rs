@@ -23,7 +23,7 @@ pub async fn lock_all_locks_each_once_and_gives_each_once(t: &TestDb) {
 }
 
 /// Money from A to B, and concurrently from B to A.
-pub async fn transfers_in_opposite_directions_with_lock_all_never_deadlock(t: &TestDb) {
+pub async fn lock_all_prevents_deadlock_of_opposite_transfers(t: &TestDb) {
     const EACH: i64 = 15;
     let (a, b) = (t.counter(1_000).await, t.counter(1_000).await);
     let mut transfers = JoinSet::new();
@@ -51,7 +51,7 @@ pub async fn transfers_in_opposite_directions_with_lock_all_never_deadlock(t: &T
     }
 }
 
-pub async fn locks_in_opposite_orders_are_reported_in_debug_mode_before_they_bite(t: &TestDb) {
+pub async fn debug_mode_reports_inverted_lock_orders(t: &TestDb) {
     let db = t.db.clone().recording_lock_order();
     let (orders, counters) = (Repository::<Order>::new(&db), Repository::<Counter>::new(&db));
     let (no, name) = (t.order().await, t.counter(0).await);
@@ -74,7 +74,7 @@ pub async fn locks_in_opposite_orders_are_reported_in_debug_mode_before_they_bit
     assert_eq!(t.db.lock_inversions(), []);
 }
 
-pub async fn what_the_database_cannot_do_is_refused_by_name(t: &TestDb) {
+pub async fn unsupported_operation_is_refused_by_name(t: &TestDb) {
     let can = t.db.capabilities();
     let no = t.order().await;
     let mut tx = t.db.begin().await.unwrap();

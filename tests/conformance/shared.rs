@@ -21,7 +21,7 @@ fn is_lost(error: &LockError) -> bool {
     matches!(error, LockError::AlreadyLocked(_) | LockError::LockingFailed { .. })
 }
 
-pub async fn readers_hold_it_together_and_keep_out_whoever_wants_it_alone(t: &TestDb) {
+pub async fn readers_share_the_lock_and_block_exclusive_holders(t: &TestDb) {
     let (locks, key) = (sharing(t), key());
     let first = locks.try_lock_shared(&key, &kim()).await.unwrap();
     let second = locks.try_lock_shared(&key, &lee()).await.unwrap();
@@ -42,7 +42,7 @@ pub async fn readers_hold_it_together_and_keep_out_whoever_wants_it_alone(t: &Te
     assert_eq!((alone.holder().generation, alone.holder().shared), (3, false));
 }
 
-pub async fn whoever_holds_it_alone_keeps_out_readers(t: &TestDb) {
+pub async fn exclusive_holder_blocks_readers(t: &TestDb) {
     let (locks, key) = (sharing(t), key());
     let alone = locks.try_lock(&key, &kim()).await.unwrap();
     let refused = locks.try_lock_shared(&key, &lee()).await;
@@ -60,7 +60,7 @@ pub async fn whoever_holds_it_alone_keeps_out_readers(t: &TestDb) {
     }
 }
 
-pub async fn asking_again_for_a_share_gives_the_same_lease_and_after_its_end_nothing(t: &TestDb) {
+pub async fn repeated_share_request_is_idempotent_until_its_end(t: &TestDb) {
     let (locks, key, id) = (sharing(t), key(), LockId::random());
     for _ in 0..2 {
         let share = locks.try_lock_shared_as(&key, &kim(), id.clone()).await.unwrap();
@@ -73,7 +73,7 @@ pub async fn asking_again_for_a_share_gives_the_same_lease_and_after_its_end_not
     assert!(matches!(late, Err(LockError::LockIdUsed(_))), "{late:?}");
 }
 
-pub async fn a_share_that_ran_out_keeps_out_nobody_and_is_told_so(t: &TestDb) {
+pub async fn expired_share_blocks_nobody_and_says_so(t: &TestDb) {
     let (locks, key) = (sharing(t), key());
     let share = locks.try_lock_shared(&key, &kim()).await.unwrap();
     t.clock.advance(TTL);
@@ -83,7 +83,7 @@ pub async fn a_share_that_ran_out_keeps_out_nobody_and_is_told_so(t: &TestDb) {
     assert_eq!((lost.why, lost.held_now.unwrap().owner), (LeaseLossReason::Expired { at }, lee()));
 }
 
-pub async fn a_lock_held_alone_that_ran_out_gives_way_to_readers(t: &TestDb) {
+pub async fn expired_exclusive_lock_admits_readers(t: &TestDb) {
     let (locks, no) = (sharing(t), t.order().await);
     let key = LockKey::of::<Order>(&no);
     let alone = locks.try_lock(&key, &kim()).await.unwrap();
@@ -95,7 +95,7 @@ pub async fn a_lock_held_alone_that_ran_out_gives_way_to_readers(t: &TestDb) {
     assert!(locks.resume(&t.orders, &no, alone.id(), version(1)).await.is_err());
 }
 
-pub async fn a_share_does_not_allow_to_save_and_keeps_others_from_it(t: &TestDb) {
+pub async fn share_permits_no_save_by_anyone(t: &TestDb) {
     let (locks, no) = (sharing(t), t.order().await);
     let share = locks.try_lock_shared(&LockKey::of::<Order>(&no), &kim()).await.unwrap();
     let saved = t.orders.update(&no).by(&kim()).holding(share.id()).run(Order::ship).await;
@@ -131,7 +131,7 @@ pub async fn an_older_share_that_ran_out_hides_no_live_one(t: &TestDb) {
     );
 }
 
-pub async fn a_type_whose_policy_does_not_share_has_no_shares(t: &TestDb) {
+pub async fn exclusive_type_has_no_shares(t: &TestDb) {
     for key in [key(), LockKey::new("Note", random())] {
         let refused = t.locks.try_lock_shared(&key, &kim()).await;
         assert!(
@@ -141,7 +141,7 @@ pub async fn a_type_whose_policy_does_not_share_has_no_shares(t: &TestDb) {
     }
 }
 
-pub async fn a_share_is_not_asked_for_nor_taken_over_but_it_can_be_broken(t: &TestDb) {
+pub async fn share_can_be_broken_but_not_requested_or_taken_over(t: &TestDb) {
     let (locks, key) = (sharing(t), key());
     let locks = locks.with_take_over_permission("Order", |_: &Owner, _: &tenure::lease::Holder| true);
     locks.try_lock_shared(&key, &kim()).await.unwrap();
@@ -154,7 +154,7 @@ pub async fn a_share_is_not_asked_for_nor_taken_over_but_it_can_be_broken(t: &Te
     assert_eq!((holders.len(), holders[0].generation), (1, second.holder().generation));
 }
 
-pub async fn readers_and_whoever_wants_it_alone_at_once_never_hold_it_together(t: &TestDb) {
+pub async fn readers_and_exclusive_holder_never_overlap(t: &TestDb) {
     let locks = sharing(t);
     for round in 0..12 {
         let key = key();
@@ -198,7 +198,7 @@ pub async fn readers_and_whoever_wants_it_alone_at_once_never_hold_it_together(t
     }
 }
 
-pub async fn of_leases_beside_each_other_taken_at_once_each_has_a_generation_of_its_own(t: &TestDb) {
+pub async fn concurrent_shared_leases_have_distinct_generations(t: &TestDb) {
     for (locks, key, shared) in [(t.locks.clone(), LockKey::new("Note", random()), false), (sharing(t), key(), true)] {
         let barrier = Arc::new(Barrier::new(8));
         let asking: Vec<_> = (0..8)
@@ -222,7 +222,7 @@ pub async fn of_leases_beside_each_other_taken_at_once_each_has_a_generation_of_
     }
 }
 
-pub async fn resuming_a_share_while_somebody_takes_the_lock_alone_one_wins(t: &TestDb) {
+pub async fn resume_of_a_share_races_exclusive_lock_one_wins(t: &TestDb) {
     let locks = sharing(t);
     for _ in 0..10 {
         let no = t.order().await;
@@ -246,7 +246,7 @@ pub async fn resuming_a_share_while_somebody_takes_the_lock_alone_one_wins(t: &T
     }
 }
 
-pub async fn a_reader_and_a_save_at_once_the_save_is_before_the_reader_or_refused(t: &TestDb) {
+pub async fn save_precedes_a_concurrent_reader_or_is_refused(t: &TestDb) {
     let locks = sharing(t);
     for _ in 0..10 {
         let no = t.order().await;
@@ -274,7 +274,7 @@ pub async fn a_reader_and_a_save_at_once_the_save_is_before_the_reader_or_refuse
     }
 }
 
-pub async fn resuming_an_advisory_lease_while_the_next_one_comes_one_is_told_of_the_other(t: &TestDb) {
+pub async fn advisory_resume_and_new_lease_see_each_other(t: &TestDb) {
     for _ in 0..10 {
         let note = t.note("board", "buy milk").await;
         let key = LockKey::of::<super::order::Note>(&note);

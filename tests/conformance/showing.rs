@@ -58,7 +58,7 @@ pub async fn a_role_is_shown_in_the_place_of_a_name(t: &TestDb) {
     assert_eq!(locks.acting_for(&secret()).holders(&key).await.unwrap()[0].owner, secret());
 }
 
-pub async fn an_anonymous_holder_is_named_to_nobody_but_themselves_and_the_operator(t: &TestDb) {
+pub async fn anonymous_holder_is_visible_to_self_and_operator_only(t: &TestDb) {
     let (locks, no) = (showing(t, ShowOwner::Anonymous), t.order().await);
     let key = LockKey::of::<Order>(&no);
     let before = locks.try_lock(&key, &hidden()).await.unwrap();
@@ -98,7 +98,7 @@ pub async fn an_anonymous_holder_is_named_to_nobody_but_themselves_and_the_opera
     assert!(held.items.iter().any(|holder| holder.holder.key == key && holder.holder.owner == secret()));
 }
 
-pub async fn whoever_ended_a_lock_stays_anonymous_to_whoever_lost_it(t: &TestDb) {
+pub async fn author_of_a_break_stays_anonymous_to_the_loser(t: &TestDb) {
     for shown in [ShowOwner::Anonymous, ShowOwner::ByRole] {
         let (locks, key) = (showing(t, shown), key());
         let first = locks.try_lock(&key, &hidden()).await.unwrap();
@@ -115,7 +115,7 @@ pub async fn whoever_ended_a_lock_stays_anonymous_to_whoever_lost_it(t: &TestDb)
     }
 }
 
-pub async fn whoever_took_over_from_oneself_is_told_so_by_name(t: &TestDb) {
+pub async fn own_takeover_is_named(t: &TestDb) {
     let (locks, key) = (showing(t, ShowOwner::Anonymous), key());
     let first = locks.try_lock(&key, &secret()).await.unwrap();
     locks.take_over(&key, 1, &secret(), LockId::random(), "another tab").await.unwrap();
@@ -123,7 +123,7 @@ pub async fn whoever_took_over_from_oneself_is_told_so_by_name(t: &TestDb) {
     assert_eq!((told(&lost.why), lost.held_now.map(|holder| holder.owner)), (&secret(), Some(secret())));
 }
 
-pub async fn whoever_asks_for_an_anonymous_lock_is_answered_without_being_known(t: &TestDb) {
+pub async fn anonymous_lock_request_gets_a_reply_without_identity(t: &TestDb) {
     let (locks, key) = (showing(t, ShowOwner::Anonymous), key());
     let lease = locks.try_lock(&key, &hidden()).await.unwrap();
     let asked = locks.request(&key, 1, &secret(), "please").await.unwrap();

@@ -41,7 +41,7 @@ fn refused<T: std::fmt::Debug>(answer: Result<T, Error>) -> (String, String) {
     }
 }
 
-pub async fn another_spelling_of_an_id_is_refused_with_the_stored_one(t: &TestDb) {
+pub async fn other_spelling_of_an_id_is_refused_naming_the_stored_one(t: &TestDb) {
     let (tags, stored, small) = tag(t).await;
     let both = (small.clone(), stored.clone());
     assert_eq!(refused(tags.get(&small).await), both);
@@ -71,7 +71,7 @@ pub async fn a_lease_on_another_spelling_saves_nothing(t: &TestDb) {
     assert_eq!(tags.get(&stored).await.unwrap().unwrap().version(), version(1));
 }
 
-pub async fn another_spelling_is_not_inserted_beside_the_stored_one(t: &TestDb) {
+pub async fn other_spelling_is_not_inserted_beside_the_stored_one(t: &TestDb) {
     let (tags, stored, small) = tag(t).await;
     let mut tx = t.db.begin().await.unwrap();
     let inserted = tags.insert(&mut tx, Tag { code: small.clone(), text: String::new() }).await;

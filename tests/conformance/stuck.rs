@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use super::support::{TestDb, key, kim, lee};
 
 /// A process that inserts the row of a key holds it until the commit; a process that was stopped just then never commits.
-pub async fn a_process_that_stands_still_while_it_takes_a_key_holds_up_nobody_else(t: &TestDb) {
+pub async fn stopped_process_blocks_only_its_own_key(t: &TestDb) {
     let stuck = key();
     let held = t.locks.try_lock(&key(), &kim()).await.unwrap();
     let mut tx = t.db.begin().await.unwrap();

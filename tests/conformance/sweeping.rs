@@ -20,7 +20,7 @@ async fn sweep(t: &TestDb, kind: &str) -> Swept {
     t.locks.sweep(30 * DAY).of_type(kind).run().await.unwrap()
 }
 
-pub async fn what_ended_long_ago_is_swept_and_what_is_held_or_ended_lately_is_not(t: &TestDb) {
+pub async fn sweep_removes_old_ended_leases_only(t: &TestDb) {
     let kind = random();
     let key = |id: &str| LockKey::new(&kind, id);
     let released = t.locks.try_lock(&key("released"), &kim()).await.unwrap();
@@ -47,7 +47,7 @@ pub async fn what_ended_long_ago_is_swept_and_what_is_held_or_ended_lately_is_no
     assert_eq!(t.locks.history().of_type(&kind).run().await.unwrap().items.len(), 1);
 }
 
-pub async fn the_generation_of_a_swept_key_goes_on_above_all_that_were_before(t: &TestDb) {
+pub async fn swept_key_continues_above_all_earlier_generations(t: &TestDb) {
     let kind = random();
     let (busy, quiet, never) =
         (LockKey::new(&kind, "busy"), LockKey::new(&kind, "quiet"), LockKey::new(&kind, "never"));
@@ -81,7 +81,7 @@ pub async fn the_generation_of_a_swept_key_goes_on_above_all_that_were_before(t:
     }
 }
 
-pub async fn swept_places_of_advisory_leases_leave_the_live_ones_and_the_generation_rises(t: &TestDb) {
+pub async fn sweeping_advisory_slots_keeps_live_leases(t: &TestDb) {
     let key = LockKey::new(random(), "1");
     let long = LockPolicy::advisory().absolute_limit(30 * DAY).unwrap().ttl(DAY).unwrap();
     let short = t.locks.clone().with_policy(key.kind(), LockPolicy::advisory());
@@ -101,7 +101,7 @@ pub async fn swept_places_of_advisory_leases_leave_the_live_ones_and_the_generat
     assert_eq!(short.try_lock(&key, &lee()).await.unwrap().holder().generation, 5);
 }
 
-pub async fn the_key_of_somebody_who_shares_or_watches_it_is_not_swept_away_under_them(t: &TestDb) {
+pub async fn key_with_sharers_or_watchers_is_not_swept(t: &TestDb) {
     for policy in [LockPolicy::shared(), LockPolicy::advisory()] {
         let (key, kind) = (LockKey::new(random(), "1"), random());
         let locks = t.locks.clone().with_policy(key.kind(), policy).with_policy(kind, policy);
@@ -125,7 +125,7 @@ pub async fn the_key_of_somebody_who_shares_or_watches_it_is_not_swept_away_unde
     }
 }
 
-pub async fn whoever_shares_a_key_while_it_is_swept_keeps_others_out(t: &TestDb) {
+pub async fn share_acquired_during_a_sweep_blocks_others(t: &TestDb) {
     let kind = random();
     let locks = t.locks.clone().with_policy(&kind, LockPolicy::shared());
     let key = LockKey::new(&kind, "1");
@@ -171,7 +171,7 @@ pub async fn a_late_duplicate_is_refused_until_the_history_is_swept(t: &TestDb) 
     assert_eq!(t.locks.try_lock_as(&key, &kim(), id).await.unwrap().holder().generation, 3);
 }
 
-pub async fn a_lease_that_ran_out_goes_into_the_history_when_its_row_is_swept(t: &TestDb) {
+pub async fn expired_lease_enters_history_when_swept(t: &TestDb) {
     let key = LockKey::new(random(), "1");
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
     t.clock.advance(TTL);
@@ -188,7 +188,7 @@ pub async fn a_lease_that_ran_out_goes_into_the_history_when_its_row_is_swept(t:
     ));
 }
 
-pub async fn a_sweep_of_what_may_still_be_asked_for_is_refused(t: &TestDb) {
+pub async fn sweep_of_resumable_leases_is_refused(t: &TestDb) {
     let kind = random();
     let lease = t.locks.try_lock(&LockKey::new(&kind, "1"), &kim()).await.unwrap();
     t.locks.release_lock(lease.id()).await.unwrap();
@@ -222,7 +222,7 @@ pub async fn more_than_a_slice_is_swept_to_the_last_row(t: &TestDb) {
     assert_eq!(sweep(t, &kind).await, Swept::default());
 }
 
-pub async fn whoever_takes_a_key_while_it_is_swept_gets_a_higher_generation(t: &TestDb) {
+pub async fn acquisition_during_a_sweep_gets_a_higher_generation(t: &TestDb) {
     let kind = random();
     let keys: Vec<_> = (0..6).map(|at| LockKey::new(&kind, at.to_string())).collect();
     let mut highest: HashMap<LockKey, i64> = HashMap::new();
@@ -280,7 +280,7 @@ impl Dice {
     }
 }
 
-pub async fn through_any_sequence_of_takes_ends_and_sweeps_the_generation_of_each_key_strictly_rises(t: &TestDb) {
+pub async fn generation_strictly_rises_through_takes_ends_and_sweeps(t: &TestDb) {
     for _ in 0..6 {
         let seed = u64::from_str_radix(&random(), 16).unwrap();
         let (mut dice, kind) = (Dice(seed), random());

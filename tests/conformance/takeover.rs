@@ -32,7 +32,7 @@ fn changed<T: std::fmt::Debug>(answer: &Result<T, TakeOverError>) -> Vec<(Owner,
     }
 }
 
-pub async fn whoever_takes_over_gets_the_next_generation_and_the_old_holder_learns_who_and_why(t: &TestDb) {
+pub async fn takeover_raises_generation_and_informs_the_old_holder(t: &TestDb) {
     let key = key();
     let old = t.locks.try_lock(&key, &kim()).await.unwrap();
     t.clock.advance(MINUTE);
@@ -50,7 +50,7 @@ pub async fn whoever_takes_over_gets_the_next_generation_and_the_old_holder_lear
     assert!(matches!(again, Err(LockError::AlreadyLocked(holder)) if holder.owner == lee()));
 }
 
-pub async fn without_permission_one_moves_only_ones_own_lock_to_another_tab(t: &TestDb) {
+pub async fn takeover_without_permission_moves_only_own_locks(t: &TestDb) {
     let key = key();
     let first = t.locks.try_lock(&key, &kim()).await.unwrap();
     let refused = t.locks.take_over(&key, 1, &lee(), LockId::random(), "mine now").await;
@@ -68,7 +68,7 @@ pub async fn without_permission_one_moves_only_ones_own_lock_to_another_tab(t: &
     assert!(matches!(back, Err(TakeOverError::NotPermitted(_))), "{back:?}");
 }
 
-pub async fn a_takeover_that_comes_too_late_hits_nobody(t: &TestDb) {
+pub async fn late_takeover_hits_no_new_holder(t: &TestDb) {
     let (key, locks) = (key(), open(t));
     t.locks.try_lock(&key, &kim()).await.unwrap();
     t.clock.advance(TTL);
@@ -89,7 +89,7 @@ pub async fn a_takeover_needs_a_reason_and_an_exclusive_lock(t: &TestDb) {
     assert!(matches!(advisory, Err(TakeOverError::Advisory { .. })));
 }
 
-pub async fn asking_again_to_take_over_gives_the_same_lease_and_a_used_lock_id_nothing(t: &TestDb) {
+pub async fn takeover_is_idempotent_and_a_used_lock_id_gets_nothing(t: &TestDb) {
     let (key, locks, id) = (key(), open(t), LockId::random());
     let old = t.locks.try_lock(&key, &kim()).await.unwrap();
     for _ in 0..2 {
@@ -110,7 +110,7 @@ pub async fn asking_again_to_take_over_gives_the_same_lease_and_a_used_lock_id_n
     assert_eq!(t.locks.check_lock(&id).await.unwrap().holder().generation, 2);
 }
 
-pub async fn of_two_who_take_over_at_once_one_wins_and_the_generation_rises_by_one(t: &TestDb) {
+pub async fn one_of_two_takeovers_wins_and_generation_rises_by_one(t: &TestDb) {
     for _ in 0..10 {
         let (key, barrier) = (key(), Arc::new(Barrier::new(2)));
         t.locks.try_lock(&key, &kim()).await.unwrap();
@@ -158,7 +158,7 @@ pub async fn a_takeover_and_a_release_at_once_end_the_lease_once(t: &TestDb) {
     }
 }
 
-pub async fn all_that_somebody_holds_is_released_and_nothing_else(t: &TestDb) {
+pub async fn release_all_releases_only_the_owners_locks(t: &TestDb) {
     let (leaver, other) = (Owner::new(random(), "Leaver"), Owner::new(random(), "Other"));
     let first = t.locks.try_lock(&key(), &leaver).await.unwrap();
     t.clock.advance(MINUTE);
@@ -179,7 +179,7 @@ pub async fn all_that_somebody_holds_is_released_and_nothing_else(t: &TestDb) {
     assert_eq!(t.locks.try_lock(&first.holder().key, &other).await.unwrap().holder().generation, 2);
 }
 
-pub async fn releasing_all_and_beating_at_once_never_deadlocks(t: &TestDb) {
+pub async fn concurrent_release_all_and_heartbeats_never_deadlock(t: &TestDb) {
     for _ in 0..5 {
         let owner = Owner::new(random(), "Leaver");
         let mut ids = Vec::new();

@@ -38,7 +38,7 @@ pub async fn dropping_a_transaction_rolls_it_back(t: &TestDb) {
     assert!(t.orders.find(&mut tx, &no, LockMode::None).await.unwrap().is_none());
 }
 
-pub async fn after_an_error_nothing_can_be_committed(t: &TestDb) {
+pub async fn transaction_with_an_error_cannot_commit(t: &TestDb) {
     let no = t.order().await;
     let mut tx = t.db.begin().await.unwrap();
     let mut order = t.find(&mut tx, &no).await;
@@ -57,7 +57,7 @@ pub async fn after_an_error_nothing_can_be_committed(t: &TestDb) {
     assert_eq!(t.stored(&no).await, (Order::new(&no), Version::FIRST));
 }
 
-pub async fn an_operation_that_was_dropped_half_way_cannot_be_committed(t: &TestDb) {
+pub async fn transaction_with_a_cancelled_operation_cannot_commit(t: &TestDb) {
     let no = t.order().await;
     // A fast database may have answered before the drop; then nothing was cancelled.
     for _ in 0..1_000 {
@@ -73,7 +73,7 @@ pub async fn an_operation_that_was_dropped_half_way_cannot_be_committed(t: &Test
     panic!("of 1,000 saves none could be dropped half-way");
 }
 
-pub async fn a_begin_that_is_cancelled_while_it_waits_leaves_nothing_behind(t: &TestDb) {
+pub async fn cancelled_begin_leaves_nothing_behind(t: &TestDb) {
     let no = t.order().await;
     // In this process's queue, and in the database, where another process holds the lock.
     let elsewhere = t.another_process().await;

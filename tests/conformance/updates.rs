@@ -42,7 +42,7 @@ pub async fn the_version_that_was_seen_is_saved_upon(t: &TestDb) {
 }
 
 /// The parcel that went to the wrong house.
-pub async fn a_stale_version_is_refused_before_the_command_and_shows_all_three_states(t: &TestDb) {
+pub async fn stale_version_is_refused_before_the_command(t: &TestDb) {
     let no = t.order().await;
     let change = |line1: &'static str| move |order: &mut Order| order.send_to(line1);
     t.orders.update(&no).by(&lee()).command("send to").run(change("Sejong-daero 9")).await.unwrap();
@@ -70,7 +70,7 @@ pub async fn a_stale_version_is_refused_before_the_command_and_shows_all_three_s
     assert_eq!((stored.ship_to.line1.as_str(), stored.lines[0].quantity, at), ("Sejong-daero 9", 1, version(2)));
 }
 
-pub async fn a_conflict_without_revisions_says_that_the_opened_state_is_not_known(t: &TestDb) {
+pub async fn conflict_without_revisions_lacks_the_opened_state(t: &TestDb) {
     let name = t.counter(0).await;
     let add = |counter: &mut Counter| {
         counter.count += 1;
@@ -83,7 +83,7 @@ pub async fn a_conflict_without_revisions_says_that_the_opened_state_is_not_know
     assert_eq!((conflict.expected, conflict.actual, conflict.fields), (version(1), Some(version(2)), vec![]));
 }
 
-pub async fn a_command_that_the_domain_refuses_passes_untouched_and_changes_nothing(t: &TestDb) {
+pub async fn domain_refusal_passes_through_and_changes_nothing(t: &TestDb) {
     let no = t.order().await;
     t.orders.update(&no).run(Order::ship).await.unwrap();
     let refused = t.orders.update(&no).run(|order| {
@@ -99,7 +99,7 @@ pub async fn an_update_of_nothing_is_not_found(t: &TestDb) {
     assert_eq!((refused.code(), matches!(refused, Error::NotFound { .. })), (tenure::error::ErrorCode::NotFound, true));
 }
 
-pub async fn of_many_saves_on_the_same_version_one_wins(t: &TestDb) {
+pub async fn one_of_many_saves_on_one_version_wins(t: &TestDb) {
     const SAVES: usize = 8;
     let no = t.order().await;
     let barrier = Arc::new(Barrier::new(SAVES));
@@ -148,7 +148,7 @@ pub async fn no_increment_is_lost_among_many(t: &TestDb) {
     assert_eq!((counter.count, counter.version()), (WORKERS * EACH, version(WORKERS * EACH + 1)));
 }
 
-pub async fn of_many_optimistic_increments_those_that_are_told_so_are_counted(t: &TestDb) {
+pub async fn successful_optimistic_increments_are_all_counted(t: &TestDb) {
     let name = t.counter(0).await;
     let elsewhere = Repository::<Counter>::new(&t.another_process().await);
     let mut workers = JoinSet::new();
@@ -255,7 +255,7 @@ pub async fn a_lease_that_expires_during_the_save_is_held_to_its_end(t: &TestDb)
     assert_eq!((generation.unwrap(), seen), (2, version(2)));
 }
 
-pub async fn an_update_that_respects_locks_is_refused_while_somebody_edits(t: &TestDb) {
+pub async fn update_unless_locked_is_refused_while_somebody_edits(t: &TestDb) {
     let no = t.order().await;
     let lease = t.locks.try_lock(&LockKey::of::<Order>(&no), &kim()).await.unwrap();
     let refused = failed(t.orders.update(&no).by(&lee()).unless_locked().run(Order::ship).await);
@@ -264,7 +264,7 @@ pub async fn an_update_that_respects_locks_is_refused_while_somebody_edits(t: &T
     t.orders.update(&no).by(&lee()).unless_locked().run(Order::ship).await.unwrap();
 }
 
-pub async fn an_update_may_go_on_after_the_person_saw_who_edits(t: &TestDb) {
+pub async fn update_may_proceed_after_the_holder_was_shown(t: &TestDb) {
     let no = t.order().await;
     let key = LockKey::of::<Order>(&no);
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
@@ -280,7 +280,7 @@ pub async fn an_update_may_go_on_after_the_person_saw_who_edits(t: &TestDb) {
     assert!(matches!(t.locks.try_lock(&key, &lee()).await, Err(LockError::AlreadyLocked(_))));
 }
 
-pub async fn a_step_of_the_application_is_committed_with_the_save_or_not_at_all(t: &TestDb) {
+pub async fn application_step_commits_with_the_save_or_not_at_all(t: &TestDb) {
     let (no, other) = (t.order().await, random());
     let shipping_with = |other: String| {
         let orders = t.orders.clone();
@@ -299,7 +299,7 @@ pub async fn a_step_of_the_application_is_committed_with_the_save_or_not_at_all(
     assert_eq!((t.stored(&no).await.1, t.stored(&other).await.1), (version(2), Version::FIRST));
 }
 
-pub async fn a_step_is_run_again_with_the_update_and_on_top_of_others_changes(t: &TestDb) {
+pub async fn application_step_reruns_with_a_retried_update(t: &TestDb) {
     let no = t.order().await;
     t.orders.update(&no).run(|order| order.send_to("Sejong-daero 9")).await.unwrap();
     let (steps, counted) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));

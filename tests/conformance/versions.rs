@@ -10,7 +10,7 @@ fn add(counter: &mut Counter) -> Result<(), std::convert::Infallible> {
     Ok(())
 }
 
-pub async fn a_token_of_another_order_is_refused_and_nothing_is_looked_at(t: &TestDb) {
+pub async fn token_of_another_order_is_refused_before_any_read(t: &TestDb) {
     let (no, other) = (t.order().await, t.order().await);
     let token = t.orders.get(&other).await.unwrap().unwrap().token();
     let refused = t.orders.update(&no).expecting(token).run(Order::ship).await;
@@ -68,7 +68,7 @@ async fn raise_behind_the_back(t: &TestDb, tx: &mut tenure::Transaction, name: &
     }
 }
 
-pub async fn what_was_only_read_is_checked_again_at_the_end(t: &TestDb) {
+pub async fn aggregates_only_read_are_checked_at_commit(t: &TestDb) {
     let (committed, count) = read_one_change_the_other(t, LockMode::Optimistic).await;
     let Err(Error::OptimisticLockingFailure(conflict)) = committed else { panic!("{committed:?}") };
     assert_eq!((conflict.expected, conflict.actual), (version(1), Some(version(2))));
@@ -77,13 +77,13 @@ pub async fn what_was_only_read_is_checked_again_at_the_end(t: &TestDb) {
     assert_eq!(count, 0);
 }
 
-pub async fn without_an_optimistic_mode_nobody_checks_what_was_only_read(t: &TestDb) {
+pub async fn mode_none_does_not_check_aggregates_only_read(t: &TestDb) {
     let (committed, count) = read_one_change_the_other(t, LockMode::None).await;
     committed.unwrap();
     assert_eq!(count, 7);
 }
 
-pub async fn what_was_only_read_may_stay_as_it_is(t: &TestDb) {
+pub async fn aggregates_only_read_keep_their_version(t: &TestDb) {
     let no = t.order().await;
     let mut tx = t.db.begin().await.unwrap();
     t.find(&mut tx, &no).await;
@@ -104,7 +104,7 @@ pub async fn a_forced_increment_is_made_at_the_commit_without_a_save(t: &TestDb)
     assert_eq!((changes[0].version, changes[0].command.as_deref()), (version(3), Some("count")));
 }
 
-pub async fn the_version_rises_once_however_often_the_transaction_saves(t: &TestDb) {
+pub async fn version_rises_once_for_many_saves_of_a_transaction(t: &TestDb) {
     let no = t.order().await;
     let mut tx = t.db.begin().await.unwrap();
     let mut order = t.orders.find(&mut tx, &no, LockMode::OptimisticForceIncrement).await.unwrap().unwrap();
@@ -186,7 +186,7 @@ pub async fn a_unit_of_work_of_your_own_can_expect_a_version(t: &TestDb) {
     assert_eq!(conflict.fields[0].path, "ship_to.line1");
 }
 
-pub async fn after_the_highest_version_nothing_is_saved_and_the_error_says_why(t: &TestDb) {
+pub async fn highest_version_refuses_saves_and_says_why(t: &TestDb) {
     let name = t.counter(5).await;
     t.by_hand(format!("update test_counter set version = {} where name = '{name}'", i64::MAX)).await.unwrap();
     let refused = t.counters.update(&name).run(add).await.unwrap_err();

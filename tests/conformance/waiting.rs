@@ -28,7 +28,7 @@ async fn waits(locks: &LockManager, key: &LockKey, owner: &Owner, place: u32) ->
     waiting
 }
 
-pub async fn those_who_wait_get_the_key_in_the_order_of_arrival_across_processes(t: &TestDb) {
+pub async fn waiters_acquire_in_arrival_order_across_processes(t: &TestDb) {
     let one = LockManager::new(&t.process_looking_every(OFTEN).await);
     let other = LockManager::new(&t.process_looking_every(OFTEN).await);
     let key = key();
@@ -53,7 +53,7 @@ pub async fn those_who_wait_get_the_key_in_the_order_of_arrival_across_processes
     assert_eq!(*served.lock().unwrap(), expected);
 }
 
-pub async fn whoever_waits_gets_a_key_that_was_broken_or_ran_out(t: &TestDb) {
+pub async fn waiter_acquires_a_broken_or_expired_lock(t: &TestDb) {
     let key = key();
     t.locks.try_lock(&key, &kim()).await.unwrap();
     let waiting = waits(&t.locks, &key, &lee(), 1).await;
@@ -90,7 +90,7 @@ pub async fn the_place_of_a_process_that_died_is_skipped(t: &TestDb) {
     events.until_waiting(0).await;
 }
 
-pub async fn a_wait_that_is_dropped_holds_nobody_up(t: &TestDb) {
+pub async fn dropped_wait_blocks_nobody(t: &TestDb) {
     let key = key();
     let held = t.locks.try_lock(&key, &kim()).await.unwrap();
     let first = waits(&t.locks, &key, &Owner::new("first", "First"), 1).await;
@@ -102,7 +102,7 @@ pub async fn a_wait_that_is_dropped_holds_nobody_up(t: &TestDb) {
     assert_eq!(second.await.unwrap().unwrap().holder().generation, 2);
 }
 
-pub async fn a_lease_that_came_too_late_for_whoever_waited_is_given_back(t: &TestDb) {
+pub async fn lease_granted_after_the_wait_ended_is_released(t: &TestDb) {
     let key = key();
     let mut events = Events::of(&t.locks, &key).await;
     let mut waiting = t.locks.lock(&key, &lee()).within(MINUTE).into_future();
@@ -114,7 +114,7 @@ pub async fn a_lease_that_came_too_late_for_whoever_waited_is_given_back(t: &Tes
     assert!(t.locks.try_lock(&key, &kim()).await.is_ok());
 }
 
-pub async fn a_wait_ends_at_its_time_and_says_who_holds_the_lock(t: &TestDb) {
+pub async fn wait_times_out_and_names_the_holder(t: &TestDb) {
     let key = key();
     t.locks.try_lock(&key, &kim()).await.unwrap();
     for wait in [Duration::ZERO, Duration::from_millis(30)] {
@@ -129,7 +129,7 @@ pub async fn a_wait_ends_at_its_time_and_says_who_holds_the_lock(t: &TestDb) {
     assert_eq!(Events::of(&t.locks, &key).await.waiting, 0);
 }
 
-pub async fn a_lock_that_is_handed_over_goes_to_whom_it_was_meant_for_though_others_wait(t: &TestDb) {
+pub async fn hand_over_goes_to_its_recipient_before_waiters(t: &TestDb) {
     let key = key();
     let held = t.locks.try_lock(&key, &kim()).await.unwrap();
     let first = waits(&t.locks, &key, &Owner::new("first", "First"), 1).await;
@@ -142,7 +142,7 @@ pub async fn a_lock_that_is_handed_over_goes_to_whom_it_was_meant_for_though_oth
     assert_eq!(first.await.unwrap().unwrap().holder().generation, 4);
 }
 
-pub async fn one_lock_id_has_one_place_in_line(t: &TestDb) {
+pub async fn lock_id_has_one_queue_position(t: &TestDb) {
     let (key, id, process) = (key(), LockId::random(), t.process_looking_every(Duration::from_secs(3600)).await);
     let held = t.locks.try_lock(&key, &kim()).await.unwrap();
     let mut events = Events::of(&t.locks, &key).await;
@@ -169,7 +169,7 @@ pub async fn one_lock_id_has_one_place_in_line(t: &TestDb) {
     assert_eq!(other.await.unwrap().unwrap().holder().generation, 3);
 }
 
-pub async fn nobody_waits_for_an_advisory_lock_or_a_key_that_is_none(t: &TestDb) {
+pub async fn advisory_locks_and_invalid_keys_have_no_queue(t: &TestDb) {
     let note = LockKey::new("Note", random());
     t.locks.try_lock(&note, &kim()).await.unwrap();
     assert_eq!(t.locks.lock(&note, &lee()).await.unwrap().holder().generation, 2);
@@ -188,7 +188,7 @@ pub async fn waiting_ends_when_the_database_is_closed(t: &TestDb) {
     assert_eq!(events.next().await, None);
 }
 
-pub async fn one_owner_waits_for_so_many_locks_for_so_long_and_no_more(t: &TestDb) {
+pub async fn waits_per_owner_and_their_length_are_limited(t: &TestDb) {
     let limits = Limits { waits_per_owner: 2, longest_wait: MINUTE, ..Limits::default() };
     let (locks, owner) = (t.locks.clone().with_limits(limits), Owner::new(random(), "Many"));
     let keys = [key(), key(), key()];

@@ -86,7 +86,7 @@ fn park() -> Owner {
     Owner::new("park", "Park")
 }
 
-pub async fn first_comes_a_snapshot_of_each_key(t: &TestDb) {
+pub async fn first_event_is_a_snapshot_of_each_key(t: &TestDb) {
     let (held, free) = (key(), key());
     let lease = t.locks.try_lock(&held, &kim()).await.unwrap();
     t.locks.request(&held, 1, &lee(), "please").await.unwrap();
@@ -100,7 +100,7 @@ pub async fn first_comes_a_snapshot_of_each_key(t: &TestDb) {
     assert!(matches!(t.locks.watch([LockKey::new("", "1")]), Err(tenure::error::LockError::InvalidKey { .. })));
 }
 
-pub async fn every_way_in_which_a_lease_ends_is_told_with_who_and_why(t: &TestDb) {
+pub async fn every_end_of_a_lease_is_reported_with_author_and_reason(t: &TestDb) {
     let key = key();
     let mut events = Events::of(&t.locks, &key).await;
     let first = t.locks.try_lock(&key, &kim()).await.unwrap();
@@ -134,7 +134,7 @@ pub async fn every_way_in_which_a_lease_ends_is_told_with_who_and_why(t: &TestDb
     assert_eq!(events.short().await, format!("7 of {id} released"));
 }
 
-pub async fn a_save_that_releases_is_told_and_so_is_its_version(t: &TestDb) {
+pub async fn releasing_save_reports_release_and_version(t: &TestDb) {
     let no = t.order().await;
     let key = LockKey::of::<super::order::Order>(&no);
     let mut events = t.locks.watch([key.clone()]).unwrap();
@@ -162,7 +162,7 @@ pub async fn a_save_that_releases_is_told_and_so_is_its_version(t: &TestDb) {
     assert_eq!(events.short().await, "version 2");
 }
 
-pub async fn whoever_asks_for_a_lock_or_waits_for_it_is_told(t: &TestDb) {
+pub async fn transfer_requests_and_waiters_are_reported(t: &TestDb) {
     let key = key();
     t.locks.try_lock(&key, &kim()).await.unwrap();
     let mut events = Events::of(&t.locks, &key).await;
@@ -180,7 +180,7 @@ pub async fn whoever_asks_for_a_lock_or_waits_for_it_is_told(t: &TestDb) {
     assert_eq!(events.short().await, "0 wait");
 }
 
-pub async fn whether_the_holder_is_there_is_told(t: &TestDb) {
+pub async fn presence_changes_are_reported(t: &TestDb) {
     let key = key();
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
     let mut events = Events::of(&t.locks, &key).await;
@@ -197,7 +197,7 @@ pub async fn whether_the_holder_is_there_is_told(t: &TestDb) {
     assert_eq!(events.short().await, format!("1 is {:?}", Presence::Active));
 }
 
-pub async fn an_expired_lease_that_goes_on_is_told(t: &TestDb) {
+pub async fn resumed_lease_is_reported(t: &TestDb) {
     let no = t.order().await;
     let key = LockKey::of::<super::order::Order>(&no);
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
@@ -210,7 +210,7 @@ pub async fn an_expired_lease_that_goes_on_is_told(t: &TestDb) {
     assert_eq!(events.short().await, "1 goes on");
 }
 
-pub async fn those_who_hold_a_lock_together_are_told_one_by_one(t: &TestDb) {
+pub async fn shared_holders_are_reported_one_by_one(t: &TestDb) {
     let locks = t.locks.clone().with_policy("PriceList", LockPolicy::shared());
     let prices = LockKey::new("PriceList", random());
     let mut events = Events::of(&locks, &prices).await;
@@ -226,7 +226,7 @@ pub async fn those_who_hold_a_lock_together_are_told_one_by_one(t: &TestDb) {
     assert_eq!(events.short().await, "3 by park");
 }
 
-pub async fn a_set_is_told_key_by_key(t: &TestDb) {
+pub async fn set_events_are_reported_per_key(t: &TestDb) {
     let (one, other) = (key(), key());
     let mut events = [Events::of(&t.locks, &one).await, Events::of(&t.locks, &other).await];
     let set = t.locks.try_lock_all([one, other], &kim()).await.unwrap();
@@ -239,7 +239,7 @@ pub async fn a_set_is_told_key_by_key(t: &TestDb) {
     }
 }
 
-pub async fn whom_the_policy_hides_is_hidden_from_those_who_watch(t: &TestDb) {
+pub async fn hidden_holders_are_redacted_for_watchers(t: &TestDb) {
     let locks = t.locks.clone().with_policy("Secret", LockPolicy::exclusive().showing(ShowOwner::Anonymous));
     let key = LockKey::new("Secret", random());
     let mut seen = Vec::new();
@@ -268,7 +268,7 @@ pub async fn whom_the_policy_hides_is_hidden_from_those_who_watch(t: &TestDb) {
     assert!(keys[0].holders.iter().all(|holder| holder.owner.is_hidden()), "{keys:?}");
 }
 
-pub async fn two_processes_see_what_the_other_does(t: &TestDb) {
+pub async fn processes_see_each_others_events(t: &TestDb) {
     let key = key();
     let often = Duration::from_millis(10);
     let one = LockManager::new(&t.process_looking_every(often).await);
@@ -285,7 +285,7 @@ pub async fn two_processes_see_what_the_other_does(t: &TestDb) {
     assert!(one.release_lock(lease.id()).await.is_err());
 }
 
-pub async fn no_change_of_hands_between_two_looks_is_lost(t: &TestDb) {
+pub async fn no_holder_change_between_two_polls_is_lost(t: &TestDb) {
     let (process, key) = (t.another_process().await, key());
     let held = t.locks.try_lock(&key, &kim()).await.unwrap();
     // One poll begins before all that, and the next comes after it.
@@ -319,7 +319,7 @@ pub async fn no_change_of_hands_between_two_looks_is_lost(t: &TestDb) {
     assert_eq!(told, expected);
 }
 
-pub async fn whoever_reads_slowly_is_told_that_something_was_missed_and_sees_how_things_stand(t: &TestDb) {
+pub async fn slow_subscriber_gets_a_snapshot_of_missed_events(t: &TestDb) {
     let (key, other) = (key(), key());
     let mut slow = Events { events: t.locks.watch([key.clone(), other.clone()]).unwrap(), waiting: 0 };
     slow.snapshot().await;
@@ -337,7 +337,7 @@ pub async fn whoever_reads_slowly_is_told_that_something_was_missed_and_sees_how
     assert_eq!(slow.short().await, "151 of lee released");
 }
 
-pub async fn looking_costs_one_statement_however_many_watch(t: &TestDb) {
+pub async fn poll_is_one_statement_for_many_watchers(t: &TestDb) {
     let process = t.process_looking_every(NEVER).await;
     let locks = LockManager::new(&process);
     let keys: Vec<LockKey> = (0..100).map(|_| key()).collect();
@@ -364,7 +364,7 @@ pub async fn a_thousand_keys_are_watched_at_once(t: &TestDb) {
     assert_eq!(told, ["1 by kim", "1 by lee"]);
 }
 
-pub async fn when_nobody_watches_nothing_is_looked_at(t: &TestDb) {
+pub async fn no_poll_without_watchers(t: &TestDb) {
     let key = key();
     let (one, other) = (Events::of(&t.locks, &key).await, Events::of(&t.locks, &key).await);
     drop(one);

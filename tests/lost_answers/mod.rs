@@ -62,7 +62,7 @@ impl Bank {
     }
 }
 
-pub async fn without_an_operation_id_nobody_knows(kind: Kind) {
+pub async fn lost_commit_without_an_operation_id_is_unknown(kind: Kind) {
     let bank = bank(kind, |db| db).await;
     let tx = bank.deposit().await;
     bank.proxy.lose_answer_to("commit");
@@ -78,7 +78,7 @@ pub async fn a_commit_that_arrived_is_said_to_have_succeeded(kind: Kind) {
     assert_eq!(bank.balance().await, 1);
 }
 
-pub async fn a_commit_that_did_not_arrive_is_said_to_have_failed(kind: Kind) {
+pub async fn commit_that_never_arrived_is_reported_as_failed(kind: Kind) {
     let bank = bank(kind, Database::resolving_commits).await;
     let tx = bank.deposit().await;
     bank.proxy.lose_request("commit");
@@ -87,7 +87,7 @@ pub async fn a_commit_that_did_not_arrive_is_said_to_have_failed(kind: Kind) {
     assert_eq!(bank.balance().await, 0);
 }
 
-pub async fn a_deposit_that_is_retried_is_made_once_whatever_gets_lost(kind: Kind) {
+pub async fn retried_deposit_happens_once_over_any_lost_response(kind: Kind) {
     let bank = bank(kind, Database::resolving_commits).await;
     for (lose, reasons) in [
         (Proxy::lose_answer_to as fn(&Proxy, &'static str), vec![]),
@@ -119,7 +119,7 @@ fn deposit(account: &mut Account) -> Result<(), std::convert::Infallible> {
     Ok(())
 }
 
-pub async fn a_save_ends_at_its_limit_when_the_network_is_silent(kind: Kind) {
+pub async fn save_ends_at_its_limit_on_a_silent_network(kind: Kind) {
     let bank = bank(kind, |db| db).await;
     let no = "a".to_owned();
     bank.accounts.update(&no).run(deposit).await.unwrap();
@@ -143,7 +143,7 @@ pub async fn a_save_ends_at_its_limit_when_the_network_is_silent(kind: Kind) {
     assert_eq!(bank.balance().await, 2);
 }
 
-pub async fn a_load_and_a_lock_end_within_their_time_when_the_network_is_silent(kind: Kind) {
+pub async fn load_and_lock_end_in_time_on_a_silent_network(kind: Kind) {
     let bank = bank(kind, |db| db).await;
     let (locks, kim, key) = (LockManager::new(&bank.db), Owner::new("kim", "Kim"), LockKey::new("Account", "a"));
     locks.try_lock(&key, &kim).await.unwrap();
@@ -159,7 +159,7 @@ pub async fn a_load_and_a_lock_end_within_their_time_when_the_network_is_silent(
     assert!(loaded.is_err_and(|error| error.is_retryable()) && taken.is_err_and(|error| error.is_retryable()));
 }
 
-pub async fn a_commit_without_an_answer_in_time_is_unknown(kind: Kind) {
+pub async fn commit_without_a_response_in_time_is_unknown(kind: Kind) {
     let bank = bank(kind, |db| db).await;
     let mut tx = bank.db.begin_within(Wait::Within(Duration::from_millis(300))).await.unwrap();
     let mut account = bank.accounts.find(&mut tx, &"a".into(), LockMode::Optimistic).await.unwrap().unwrap();
@@ -174,7 +174,7 @@ pub async fn a_commit_without_an_answer_in_time_is_unknown(kind: Kind) {
     assert!(bank.balance().await < 2);
 }
 
-pub async fn a_lock_whose_answer_is_lost_is_unknown_and_can_be_asked_for_again(kind: Kind) {
+pub async fn lost_lock_response_is_unknown_and_can_be_repeated(kind: Kind) {
     let bank = bank(kind, |db| db).await;
     let (locks, kim) = (LockManager::new(&bank.db), Owner::new("kim", "Kim"));
     // The first execution of a prepared statement takes several messages.

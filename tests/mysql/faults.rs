@@ -44,7 +44,7 @@ async fn refused(url: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_server_that_is_killed_in_the_middle_keeps_what_was_acknowledged_and_is_used_again_when_it_is_back() {
+async fn killed_server_keeps_commits_and_is_used_after_restart() {
     let server = MariaDb::start().unwrap();
     let (db, accounts) = open(&server).await;
     let (locks, key) = (LockManager::new(&db), LockKey::new("Account", "a"));
@@ -87,7 +87,7 @@ async fn a_server_that_is_killed_in_the_middle_keeps_what_was_acknowledged_and_i
 }
 
 #[tokio::test]
-async fn wrong_addresses_passwords_and_databases_are_told_apart() {
+async fn wrong_address_password_and_database_have_own_errors() {
     let server = MariaDb::start().unwrap();
     let url = server.url(DATABASE);
     assert!(refused(&server.url("nowhere")).await.contains("create it"));
@@ -100,7 +100,7 @@ async fn wrong_addresses_passwords_and_databases_are_told_apart() {
 }
 
 #[tokio::test]
-async fn settings_that_lose_acknowledged_locks_are_refused_unless_told_otherwise() {
+async fn unsafe_durability_settings_are_refused_unless_allowed() {
     let log: &[(&str, &str)] = &[("log-bin", "log"), ("sync-binlog", "0")];
     let settings: [(&str, &[(&str, &str)]); 3] = [
         ("innodb_flush_log_at_trx_commit", &[("innodb-flush-log-at-trx-commit", "2")]),
@@ -169,7 +169,7 @@ async fn a_server_with_unfavourable_defaults_is_used_as_any_other() {
 }
 
 #[tokio::test]
-async fn when_no_connection_is_left_it_says_so_and_goes_on_when_there_is_one() {
+async fn connection_exhaustion_is_reported_and_recovers() {
     let server = MariaDb::builder().setting("max-connections", "10").start().unwrap();
     let (db, accounts) = open(&server).await;
     let mut held = Vec::new();
@@ -199,7 +199,7 @@ async fn when_no_connection_is_left_it_says_so_and_goes_on_when_there_is_one() {
 }
 
 #[tokio::test]
-async fn a_table_without_rights_is_named_and_the_next_transaction_works() {
+async fn missing_table_privilege_is_named_and_next_one_works() {
     let server = MariaDb::start().unwrap();
     let (db, accounts) = open(&server).await;
     server.query(DATABASE, "create user clerk identified by 'secret'").unwrap();
@@ -231,7 +231,7 @@ async fn a_table_without_rights_is_named_and_the_next_transaction_works() {
 }
 
 #[tokio::test]
-async fn a_schema_of_a_newer_release_is_refused_and_an_older_one_is_brought_up_to_date() {
+async fn newer_schema_is_refused_and_older_one_migrated() {
     let server = MariaDb::start().unwrap();
     let older = Database::diagnose(&server.url(DATABASE)).await.unwrap();
     assert!(older.is_healthy() && older.applied.is_empty(), "{older}");
@@ -245,7 +245,7 @@ async fn a_schema_of_a_newer_release_is_refused_and_an_older_one_is_brought_up_t
 
 /// Creating tables is not transactional here, and sqlx's own lock does not work on MariaDB.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_that_start_at_once_on_an_empty_database_and_one_after_an_interruption_find_the_tables() {
+async fn concurrent_and_interrupted_migrations_complete() {
     let server = MariaDb::start().unwrap();
     let mut starts = JoinSet::new();
     for _ in 0..8 {

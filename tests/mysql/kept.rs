@@ -19,7 +19,7 @@ async fn all_are_as_they_should_be(db: &Database) {
 }
 
 #[tokio::test]
-async fn a_kept_connection_comes_back_to_the_pool_with_autocommit_on() {
+async fn kept_connection_returns_to_the_pool_with_autocommit_on() {
     let t = open().await;
     let db = t.another_process_with(4).await;
     for _ in 0..3 {
@@ -30,7 +30,7 @@ async fn a_kept_connection_comes_back_to_the_pool_with_autocommit_on() {
 }
 
 #[tokio::test]
-async fn what_is_written_without_a_transaction_after_one_is_there_for_good() {
+async fn autocommit_write_after_a_transaction_persists() {
     let t = open().await;
     let db = t.another_process_with(4).await;
     db.begin().await.unwrap().commit().await.unwrap();
@@ -47,7 +47,7 @@ async fn what_is_written_without_a_transaction_after_one_is_there_for_good() {
 }
 
 #[tokio::test]
-async fn closing_the_database_does_not_wait_for_what_was_kept() {
+async fn closing_does_not_wait_for_kept_connections() {
     let t = open().await;
     let db = t.another_process_with(4).await;
     db.begin().await.unwrap().commit().await.unwrap();

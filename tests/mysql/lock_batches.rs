@@ -96,7 +96,7 @@ const WRITTEN: [&str; 3] = ["Handler_write", "Handler_update", "Handler_delete"]
 const STATEMENTS: [&str; 5] = ["Com_select", "Com_insert", "Com_update", "Com_commit", "Com_rollback"];
 
 #[tokio::test]
-async fn a_save_under_one_of_the_leases_of_a_batch_keeps_only_the_heartbeat_of_that_one_waiting() {
+async fn save_under_a_lease_delays_only_that_heartbeat() {
     let db = shared().await;
     let (locks, keys) = (LockManager::new(&db), keys(40));
     let leases: Vec<Lease> = all(try_all(&locks, &keys, &kim())).await.into_iter().map(Result::unwrap).collect();
@@ -122,7 +122,7 @@ async fn a_save_under_one_of_the_leases_of_a_batch_keeps_only_the_heartbeat_of_t
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn batches_in_opposite_orders_from_two_processes_have_one_winner_for_each_key_and_no_deadlock() {
+async fn opposite_batches_have_one_winner_per_key_and_no_deadlock() {
     let server = MariaDb::start().unwrap();
     let clock = ManualClock::new();
     let open = async || {
@@ -171,7 +171,7 @@ async fn batches_in_opposite_orders_from_two_processes_have_one_winner_for_each_
 }
 
 #[tokio::test]
-async fn a_refusal_and_a_check_write_nothing_alone_and_together() {
+async fn refusals_and_checks_write_nothing_in_any_batch() {
     let server = MariaDb::start().unwrap();
     let db = Database::connect(&server.url(DATABASE)).await.unwrap();
     let (locks, keys) = (LockManager::new(&db), keys(40));
@@ -194,7 +194,7 @@ async fn a_refusal_and_a_check_write_nothing_alone_and_together() {
 }
 
 #[tokio::test]
-async fn many_questions_of_all_kinds_at_once_are_a_handful_of_statements_and_one_commit() {
+async fn concurrent_requests_share_few_statements_and_one_commit() {
     let server = MariaDb::start().unwrap();
     let db = Database::connect(&server.url(DATABASE)).await.unwrap();
     let (locks, keys) = (LockManager::new(&db), keys(258));
@@ -241,7 +241,7 @@ async fn many_questions_of_all_kinds_at_once_are_a_handful_of_statements_and_one
 }
 
 #[tokio::test]
-async fn leases_are_taken_and_kept_while_every_other_connection_is_busy() {
+async fn leases_work_while_every_other_connection_is_busy() {
     let server = MariaDb::start().unwrap();
     let db = Database::connect(&server.url(DATABASE)).await.unwrap();
     let (locks, keys) = (LockManager::new(&db), keys(20));
@@ -265,7 +265,7 @@ async fn leases_are_taken_and_kept_while_every_other_connection_is_busy() {
 
 /// Leftovers of a caller that went away would block the others.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn questions_that_are_cut_at_any_moment_leave_neither_a_transaction_nor_a_lock() {
+async fn cancelled_requests_leave_no_transaction_and_no_lock() {
     let (db, elsewhere) = (shared().await, shared().await);
     let (locks, others) = (LockManager::new(&db), LockManager::new(&elsewhere));
     for waits in 0..24 {
@@ -294,7 +294,7 @@ async fn questions_that_are_cut_at_any_moment_leave_neither_a_transaction_nor_a_
 
 /// In each batch the first go alone and the others together, in no fixed order.
 #[tokio::test]
-async fn what_is_answered_together_is_what_is_answered_alone() {
+async fn batched_and_single_results_are_equal() {
     let clock = ManualClock::new();
     let options = ConnectOptions::new().clock(clock.clone());
     let db = Database::connect_with(&testkit::server_url(testkit::Kind::MariaDb), options).await.unwrap();

@@ -73,7 +73,7 @@ pub(crate) async fn cut_after<F: Future>(waits: usize, future: F) -> Option<F::O
 
 /// The server rolls back one of two transactions that wait for each other. Its owner ignores the error, and continues.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_commit_after_a_swallowed_deadlock_is_an_error_and_nothing_before_or_after_it_is_saved() {
+async fn commit_after_a_swallowed_deadlock_saves_nothing() {
     let (db, pins, one) = pinned().await;
     let two = insert(&db, &pins).await;
     let barrier = Arc::new(Barrier::new(2));
@@ -100,7 +100,7 @@ async fn a_commit_after_a_swallowed_deadlock_is_an_error_and_nothing_before_or_a
 }
 
 #[tokio::test]
-async fn a_commit_after_ones_own_statement_ended_the_transaction_is_an_error() {
+async fn commit_after_own_statement_ended_transaction_is_an_error() {
     let (db, pins, id) = pinned().await;
     for ends in ["commit", "rollback", "create table if not exists pinned_too (id int)"] {
         let mut tx = db.begin().await.unwrap();
@@ -114,7 +114,7 @@ async fn a_commit_after_ones_own_statement_ended_the_transaction_is_an_error() {
 
 /// Why statements run to their end in the background: sqlx reads the rest of an interrupted response as the next response.
 #[tokio::test]
-async fn the_driver_does_not_survive_a_cut_in_the_middle_of_a_statement() {
+async fn driver_does_not_survive_an_interrupted_statement() {
     let mut garbled = false;
     // A fast server may have answered before the cancellation.
     for _ in 0..200 {
@@ -133,7 +133,7 @@ async fn the_driver_does_not_survive_a_cut_in_the_middle_of_a_statement() {
 }
 
 #[tokio::test]
-async fn a_statement_of_ones_own_that_was_cut_is_not_committed_and_its_connection_not_used_again() {
+async fn cancelled_own_statement_is_rolled_back_and_disconnected() {
     let (db, pins, id) = pinned().await;
     let mut cuts = 0;
     for attempt in 0..30 {
@@ -158,7 +158,7 @@ async fn a_statement_of_ones_own_that_was_cut_is_not_committed_and_its_connectio
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn operations_that_are_cut_at_any_moment_leave_no_transaction_behind() {
+async fn cancelled_operations_leave_no_transaction() {
     let (db, pins, id) = pinned().await;
     let locks = LockManager::new(&db);
     let key = LockKey::new("Pinned", &id);
@@ -184,7 +184,7 @@ async fn operations_that_are_cut_at_any_moment_leave_no_transaction_behind() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_is_in_the_way_is_named_by_what_they_do() {
+async fn blocking_transaction_is_named_by_its_purpose() {
     let (db, pins, id) = pinned().await;
     let (holding, (finish, finished)) = (Arc::new(Barrier::new(2)), tokio::sync::oneshot::channel::<()>());
     let (barrier, other, number) = (Arc::clone(&holding), pins.clone(), id.clone());
@@ -217,7 +217,7 @@ async fn whoever_is_in_the_way_is_named_by_what_they_do() {
 }
 
 #[tokio::test]
-async fn settings_of_a_transaction_do_not_reach_the_next_user_of_its_connection() {
+async fn transaction_settings_do_not_leak_to_the_next_user() {
     let (db, pins, id) = pinned().await;
     let settings = "select concat_ws(' ', cast(@@autocommit as signed), @@in_transaction, @@tx_isolation, @@time_zone,
                                      @@max_statement_time, @@innodb_lock_wait_timeout, @@lock_wait_timeout)";
@@ -236,7 +236,7 @@ async fn settings_of_a_transaction_do_not_reach_the_next_user_of_its_connection(
 
 /// MariaDB's own time limit is whole seconds, and restarts for every lock.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn deadlines_hold_to_some_milliseconds_for_loads_saves_inserts_and_leases() {
+async fn deadlines_are_exact_to_milliseconds_for_all_operations() {
     let (db, pins, id) = pinned().await;
     let new = tenure::LockId::random().reveal()[32..].to_owned();
     let mut holder = db.begin_within(Wait::Within(Duration::from_secs(60))).await.unwrap();
@@ -271,7 +271,7 @@ async fn deadlines_hold_to_some_milliseconds_for_loads_saves_inserts_and_leases(
 
 /// The row is locked before the time is read: a lease after a wait has its full time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lease_that_had_to_be_waited_for_has_its_full_time() {
+async fn lease_after_a_wait_has_its_full_time() {
     let (db, _, id) = pinned().await;
     let ttl = LockPolicy::SHORTEST_TTL;
     let locks = LockManager::new(&db).with_policy("Pinned", LockPolicy::exclusive().ttl(ttl).unwrap());
@@ -293,7 +293,7 @@ async fn a_lease_that_had_to_be_waited_for_has_its_full_time() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn heartbeats_takeovers_and_releasing_saves_do_not_get_into_each_others_way() {
+async fn heartbeats_takeovers_and_saves_do_not_deadlock() {
     out_of_each_others_way(&url()).await;
 }
 
@@ -321,7 +321,7 @@ pub(crate) async fn out_of_each_others_way(url: &str) {
 }
 
 #[tokio::test]
-async fn another_unique_column_that_is_taken_is_a_rule_of_the_table_and_not_an_id_that_exists() {
+async fn other_unique_violation_is_not_a_duplicate_id() {
     #[derive(Aggregate, Debug)]
     #[aggregate(table = "pinned")]
     struct Tagged {
@@ -394,7 +394,7 @@ const KINDS: &str = "
         engine = InnoDB";
 
 #[tokio::test]
-async fn columns_of_any_width_hold_what_the_mapping_says_and_children_come_in_the_order_of_their_bytes() {
+async fn any_column_width_fits_and_children_sort_bytewise() {
     let (db, _, _) = pinned().await;
     sqlx::raw_sql(KINDS).execute(db.mysql().unwrap()).await.unwrap();
     let kinds = Repository::<Kinds>::new(&db);
@@ -447,7 +447,7 @@ struct Stored {
 }
 
 #[tokio::test]
-async fn what_mariadb_can_hold_and_the_type_cannot_is_refused_with_the_name_of_the_column() {
+async fn mariadb_value_outside_the_rust_type_names_the_column() {
     let (db, _, _) = pinned().await;
     let table = "drop table if exists stored;
                  create table stored (id bigint primary key, price decimal(60, 30), uuid char(36), day date, moment datetime,

@@ -25,18 +25,18 @@ macro_rules! suite {
             transactions:
                 an_entity_and_an_aggregate_commit_together_or_not_at_all,
                 a_save_under_a_lease_frees_it_with_the_commit,
-                an_error_of_a_statement_is_the_first_cause_also_when_it_was_swallowed,
+                swallowed_statement_error_stays_the_first_cause,
                 an_error_of_a_repository_stops_sea_orm_as_well,
-                a_statement_that_was_dropped_half_way_cannot_be_committed,
-                a_violated_constraint_is_told_in_both_languages,
+                transaction_with_a_cancelled_statement_cannot_commit,
+                sea_orm_and_tenure_report_a_violated_constraint,
                 several_statements_at_once_run_one_after_the_other,
-                what_is_inserted_gets_its_key;
+                insert_returns_its_key;
             versions:
-                of_two_saves_on_one_version_one_wins_and_the_other_is_told_both_versions,
+                one_of_two_saves_wins_and_the_loser_sees_both_versions,
                 a_stale_version_of_a_form_is_refused,
-                a_version_that_is_not_known_is_an_error_and_not_a_missing_check,
+                unknown_version_is_an_error_not_a_skipped_check,
                 nothing_changed_writes_nothing_and_the_version_stays,
-                a_row_that_is_gone_is_not_found,
+                deleted_row_is_not_found,
                 a_delete_checks_the_version,
                 a_key_of_two_columns_and_a_plain_integer_are_as_good,
                 the_hooks_of_the_active_model_run;
@@ -45,11 +45,11 @@ macro_rules! suite {
     ($open:path, with row locks) => {
         suite! { $open;
             row_locks:
-                a_row_locked_by_sea_orm_makes_another_transaction_wait_to_its_deadline,
+                sea_orm_row_lock_blocks_until_the_deadline,
                 readers_share_a_row_and_a_writer_waits_to_its_deadline,
-                a_save_that_had_to_wait_is_told_both_versions,
+                blocked_save_reports_both_versions,
                 a_deadlock_is_retryable_in_the_language_of_tenure,
-                a_row_that_somebody_holds_is_skipped;
+                sea_orm_skips_a_locked_row;
         }
     };
     ($open:path; $($room:ident: $($case:ident),+;)+) => {

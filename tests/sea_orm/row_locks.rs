@@ -28,7 +28,7 @@ async fn refused(t: &TestDb, select: Select<parcel::Entity>) {
     assert!(matches!(&committed, Error::Database(DatabaseError::Poisoned(first)) if waited(first)), "{committed:?}");
 }
 
-pub async fn a_row_locked_by_sea_orm_makes_another_transaction_wait_to_its_deadline(t: &TestDb) {
+pub async fn sea_orm_row_lock_blocks_until_the_deadline(t: &TestDb) {
     let (held, free) = (insert_parcel(t).await, insert_parcel(t).await);
     let mut holder = t.db.begin().await.unwrap();
     let find = |id| parcel::Entity::find_by_id(id).lock_exclusive();
@@ -57,7 +57,7 @@ pub async fn readers_share_a_row_and_a_writer_waits_to_its_deadline(t: &TestDb) 
     two.rollback().await.unwrap();
 }
 
-pub async fn a_save_that_had_to_wait_is_told_both_versions(t: &TestDb) {
+pub async fn blocked_save_reports_both_versions(t: &TestDb) {
     let parcel = insert_parcel(t).await;
     let mut tx = t.db.begin().await.unwrap();
     let label = random();
@@ -92,7 +92,7 @@ pub async fn a_deadlock_is_retryable_in_the_language_of_tenure(t: &TestDb) {
     assert!(lost[0].is_retryable());
 }
 
-pub async fn a_row_that_somebody_holds_is_skipped(t: &TestDb) {
+pub async fn sea_orm_skips_a_locked_row(t: &TestDb) {
     let parcel = insert_parcel(t).await;
     let mut holder = t.db.begin().await.unwrap();
     let find = || parcel::Entity::find_by_id(parcel.id);

@@ -64,7 +64,7 @@ pub async fn a_save_under_a_lease_frees_it_with_the_commit(t: &TestDb) {
     assert!(matches!(t.locks.guard(&mut tx, lease.id()).await, Err(LeaseError::NoLock(_))));
 }
 
-pub async fn an_error_of_a_statement_is_the_first_cause_also_when_it_was_swallowed(t: &TestDb) {
+pub async fn swallowed_statement_error_stays_the_first_cause(t: &TestDb) {
     let (name, parcel, other) = (t.counter(0).await, insert_parcel(t).await, insert_parcel(t).await);
     let mut tx = t.db.begin().await.unwrap();
     count(t, &mut tx, &name).await;
@@ -114,7 +114,7 @@ async fn dropped_half_way<F: Future>(future: F) -> Option<F::Output> {
     .await
 }
 
-pub async fn a_statement_that_was_dropped_half_way_cannot_be_committed(t: &TestDb) {
+pub async fn transaction_with_a_cancelled_statement_cannot_commit(t: &TestDb) {
     let parcel = insert_parcel(t).await;
     // A fast database may have answered before the drop; then nothing was cancelled.
     for _ in 0..1_000 {
@@ -131,7 +131,7 @@ pub async fn a_statement_that_was_dropped_half_way_cannot_be_committed(t: &TestD
     panic!("of 1,000 saves none could be dropped half-way");
 }
 
-pub async fn a_violated_constraint_is_told_in_both_languages(t: &TestDb) {
+pub async fn sea_orm_and_tenure_report_a_violated_constraint(t: &TestDb) {
     let (one, two) = (insert_parcel(t).await, insert_parcel(t).await);
     let mut tx = t.db.begin().await.unwrap();
     let refused = labelled(&one, &two.label).update(&tx.sea_orm().unwrap()).await.unwrap_err();
@@ -155,7 +155,7 @@ pub async fn several_statements_at_once_run_one_after_the_other(t: &TestDb) {
     tx.commit().await.unwrap();
 }
 
-pub async fn what_is_inserted_gets_its_key(t: &TestDb) {
+pub async fn insert_returns_its_key(t: &TestDb) {
     let (one, two) = (insert_parcel(t).await, insert_parcel(t).await);
     assert!(one.id > 0 && two.id > one.id);
     assert_eq!(stored(t, two.id).await, Some(two.clone()));

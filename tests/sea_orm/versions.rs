@@ -7,7 +7,7 @@ use tenure::{Error, Version, error::DatabaseError};
 use crate::entities::{insert_parcel, labelled, parcel, stock, stored};
 use crate::support::{TestDb, random, version};
 
-pub async fn of_two_saves_on_one_version_one_wins_and_the_other_is_told_both_versions(t: &TestDb) {
+pub async fn one_of_two_saves_wins_and_the_loser_sees_both_versions(t: &TestDb) {
     let parcel = insert_parcel(t).await;
     let (first, second) = (random(), random());
     let mut tx = t.db.begin().await.unwrap();
@@ -48,7 +48,7 @@ pub async fn a_stale_version_of_a_form_is_refused(t: &TestDb) {
     assert_eq!(current, now.into_active_model());
 }
 
-pub async fn a_version_that_is_not_known_is_an_error_and_not_a_missing_check(t: &TestDb) {
+pub async fn unknown_version_is_an_error_not_a_skipped_check(t: &TestDb) {
     let parcel = insert_parcel(t).await;
     for (known, problem) in [
         (sea_orm::NotSet, "load the whole row"),
@@ -94,7 +94,7 @@ pub async fn nothing_changed_writes_nothing_and_the_version_stays(t: &TestDb) {
     assert_eq!((now.version, stored(t, parcel.id).await), (version(2), Some(now)));
 }
 
-pub async fn a_row_that_is_gone_is_not_found(t: &TestDb) {
+pub async fn deleted_row_is_not_found(t: &TestDb) {
     let parcel = insert_parcel(t).await;
     let mut tx = t.db.begin().await.unwrap();
     let conn = tx.sea_orm().unwrap();

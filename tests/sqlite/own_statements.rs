@@ -47,7 +47,7 @@ async fn a_swallowed_error_that_rolls_back_lets_nothing_be_stored() {
 }
 
 #[tokio::test]
-async fn a_commit_that_was_dropped_half_way_commits_nothing() {
+async fn cancelled_commit_commits_nothing() {
     for polls in 0..4 {
         let t = open().await;
         let no = t.order().await;

@@ -41,7 +41,7 @@ async fn all_connections_to_another_host_use_tls() {
 }
 
 #[tokio::test]
-async fn the_certificate_is_checked_as_the_url_asks() {
+async fn certificate_verification_follows_the_url() {
     let (authority, other) = (Authority::new(), Authority::new());
     let server = server(authority.signs("0.0.0.0"));
     let url = |settings: &str, authority: &Authority| {

@@ -59,7 +59,7 @@ async fn all_connections_to_another_host_use_tls() {
 }
 
 #[tokio::test]
-async fn the_certificate_is_checked_as_the_url_asks() {
+async fn certificate_verification_follows_the_url() {
     let (authority, other) = (Authority::new(), Authority::new());
     let server = server(authority.signs("0.0.0.0"));
     let url = |settings: &str, authority: &Authority| {
@@ -141,7 +141,7 @@ fn greedy(listener: &TcpListener) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_server_that_asks_for_the_password_in_the_clear_does_not_get_it() {
+async fn password_is_not_sent_in_the_clear() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("postgres://tenure:secret@0.0.0.0:{}/shop", listener.local_addr().unwrap().port());
     // Twice: for the connection, and for the doctor.

@@ -125,7 +125,7 @@ impl<A, S: Send + Sync> FromRequest<S> for Beat<A> {
 
     async fn from_request(mut request: Request, state: &S) -> Result<Self, Problem> {
         let owner = request.extensions().get::<Owner>().cloned().ok_or_else(signed_out)?;
-        let token = request.extract_parts_with_state::<OfSession, S>(state).await.unwrap_or(OfSession(None)).0;
+        let token = request.extract_parts_with_state::<SessionToken, S>(state).await.unwrap_or(SessionToken(None)).0;
         let sent = Form::<Fields>::from_request(request, state).await;
         let Form(sent) = sent.map_err(|rejection| bad(rejection.body_text()))?;
         if sent.person != owner.id {
@@ -153,13 +153,13 @@ impl<A, S: Send + Sync> FromRequest<S> for Beat<A> {
 }
 
 /// The session's token, if the application keeps one.
-struct OfSession(Option<CsrfToken>);
+struct SessionToken(Option<CsrfToken>);
 
-impl<S: Send + Sync> FromRequestParts<S> for OfSession {
+impl<S: Send + Sync> FromRequestParts<S> for SessionToken {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut axum::http::request::Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(OfSession(parts.extensions.get().cloned()))
+        Ok(SessionToken(parts.extensions.get().cloned()))
     }
 }
 

@@ -57,7 +57,7 @@ pub fn scripts<S: Clone + Send + Sync + 'static>(path: &str) -> Router<S> {
 }
 
 #[derive(Deserialize)]
-struct Farewell {
+struct ReleaseForm {
     lid: String,
     #[serde(default)]
     mode: Mode,
@@ -77,12 +77,12 @@ enum Mode {
 async fn release(
     State(locks): State<LockManager>,
     owner: Option<Extension<Owner>>,
-    form: Result<Form<Farewell>, FormRejection>,
+    form: Result<Form<ReleaseForm>, FormRejection>,
 ) -> Result<Response, Problem> {
     let Some(Extension(owner)) = owner else {
         return Err(Problem::new(401, "session-expired", "Signed out").action("sign-in"));
     };
-    let Form(Farewell { lid, mode }) = form.map_err(|rejection| {
+    let Form(ReleaseForm { lid, mode }) = form.map_err(|rejection| {
         Problem::new(rejection.status().as_u16(), "bad-form", "Refused").detail(rejection.body_text())
     })?;
     // Nobody reads the response to a beacon, and an ended lease is its goal.

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_browser_is_redirected_and_a_script_is_told() {
+    fn browser_is_redirected_and_script_gets_json() {
         let browser = Sent::refused("/orders/1/kept/2").answer(is_script(&HeaderMap::new()));
         assert_eq!(
             (browser.status().as_u16(), &browser.headers()[LOCATION]),

@@ -257,7 +257,7 @@ impl Kit {
 }
 
 #[tokio::test]
-async fn the_first_change_takes_the_lock_and_asking_twice_gives_the_same_lease() {
+async fn first_change_acquires_the_lock_idempotently() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let form = kit.open().await;
     let expected = json!({
@@ -273,7 +273,7 @@ async fn the_first_change_takes_the_lock_and_asking_twice_gives_the_same_lease()
 }
 
 #[tokio::test]
-async fn a_form_that_beats_keeps_its_lease_and_one_that_only_looks_does_not() {
+async fn heartbeat_keeps_the_lease_and_a_check_does_not() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let form = kit.open_with_lease(&kim()).await;
     kit.clock.advance(4 * MINUTE);
@@ -285,7 +285,7 @@ async fn a_form_that_beats_keeps_its_lease_and_one_that_only_looks_does_not() {
 }
 
 #[tokio::test]
-async fn a_form_that_never_had_a_lease_is_free_unless_somebody_holds_it() {
+async fn form_without_a_lease_is_free_unless_held_by_others() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let form = kit.open().await;
     for want in ["look", "keep"] {
@@ -300,7 +300,7 @@ async fn a_form_that_never_had_a_lease_is_free_unless_somebody_holds_it() {
 }
 
 #[tokio::test]
-async fn a_form_that_cannot_be_saved_without_a_lease_is_lost_when_it_never_had_one() {
+async fn form_that_needs_a_lease_is_lost_without_one() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let form = Form { path: "/orders/1/lease".into(), ..kit.open().await };
     assert_eq!(kit.beat(&kim(), &form, "keep").await, heard("lost", "Unknown"));
@@ -322,7 +322,7 @@ async fn a_refusal_names_the_holder_and_gives_no_generation_away() {
 }
 
 #[tokio::test]
-async fn whom_the_policy_hides_is_not_named_whether_they_are_in_the_way_or_beside() {
+async fn hidden_holder_is_not_named_when_blocking_or_beside() {
     for (show, name) in
         [(ShowOwner::ByName, "Lee Junho"), (ShowOwner::ByRole, "Office"), (ShowOwner::Anonymous, "somebody")]
     {
@@ -345,7 +345,7 @@ async fn an_anonymous_holder_meets_no_lock_of_their_own() {
 }
 
 #[tokio::test]
-async fn a_lease_that_ran_out_goes_on_where_nobody_took_it_and_nothing_was_saved() {
+async fn expired_lease_resumes_if_nobody_took_it_or_saved() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let form = kit.open_with_lease(&kim()).await;
     kit.clock.advance(60 * MINUTE);
@@ -356,7 +356,7 @@ async fn a_lease_that_ran_out_goes_on_where_nobody_took_it_and_nothing_was_saved
 }
 
 #[tokio::test]
-async fn a_lease_that_ran_out_while_somebody_saved_is_lost_and_they_are_named() {
+async fn expired_lease_after_a_save_is_lost_and_names_author() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let form = kit.open_with_lease(&kim()).await;
     kit.clock.advance(5 * MINUTE);
@@ -368,7 +368,7 @@ async fn a_lease_that_ran_out_while_somebody_saved_is_lost_and_they_are_named() 
 }
 
 #[tokio::test]
-async fn a_lease_that_ran_out_and_was_taken_is_lost_without_a_word_of_the_others_secret() {
+async fn expired_and_taken_lease_reveals_no_secret_of_the_holder() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let form = kit.open_with_lease(&kim()).await;
     kit.clock.advance(5 * MINUTE);
@@ -386,7 +386,7 @@ async fn a_lease_that_ran_out_and_was_taken_is_lost_without_a_word_of_the_others
 }
 
 #[tokio::test]
-async fn a_lost_form_stays_lost_however_often_it_looks() {
+async fn lost_form_stays_lost_over_checks() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     for path in ["/orders/1/lease", "/orders/1/text"] {
         let form = Form { path: path.into(), ..kit.open_with_lease(&kim()).await };
@@ -400,7 +400,7 @@ async fn a_lost_form_stays_lost_however_often_it_looks() {
 }
 
 #[tokio::test]
-async fn a_form_says_how_long_nobody_touched_it_and_runs_out_at_the_idle_limit() {
+async fn form_reports_idle_time_and_expires_at_the_idle_limit() {
     let kit = Kit::new(LockPolicy::exclusive().idle_limit(6 * MINUTE).unwrap()).await;
     let form = kit.open_with_lease(&kim()).await;
     kit.clock.advance(4 * MINUTE);
@@ -410,7 +410,7 @@ async fn a_form_says_how_long_nobody_touched_it_and_runs_out_at_the_idle_limit()
 }
 
 #[tokio::test]
-async fn after_the_idle_limit_only_somebody_who_is_there_goes_on() {
+async fn active_person_resumes_after_the_idle_limit() {
     let kit = Kit::new(LockPolicy::exclusive().idle_limit(6 * MINUTE).unwrap()).await;
     let form = kit.open_with_lease(&kim()).await;
     for idle in 1..=5 {
@@ -427,7 +427,7 @@ async fn after_the_idle_limit_only_somebody_who_is_there_goes_on() {
 }
 
 #[tokio::test]
-async fn a_lease_that_was_held_as_long_as_it_may_be_does_not_go_on() {
+async fn absolute_limit_ends_a_lease_without_resume() {
     let kit = Kit::new(LockPolicy::exclusive().absolute_limit(6 * MINUTE).unwrap()).await;
     let form = kit.open_with_lease(&kim()).await;
     kit.clock.advance(4 * MINUTE);
@@ -438,7 +438,7 @@ async fn a_lease_that_was_held_as_long_as_it_may_be_does_not_go_on() {
 }
 
 #[tokio::test]
-async fn ones_own_other_tab_is_told_as_that_unless_it_was_left_a_moment_ago() {
+async fn own_other_tab_is_recognised_unless_just_left() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let (before, reloaded) = (kit.open().await, kit.open().await);
     kit.beat(&kim(), &before, "take").await;
@@ -459,7 +459,7 @@ async fn ones_own_other_tab_is_told_as_that_unless_it_was_left_a_moment_ago() {
 }
 
 #[tokio::test]
-async fn a_page_that_was_left_a_moment_ago_is_in_the_way_of_everybody_else() {
+async fn just_left_page_still_blocks_others() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let (kims, lees) = (kit.open().await, kit.open().await);
     kit.beat(&kim(), &kims, "take").await;
@@ -470,7 +470,7 @@ async fn a_page_that_was_left_a_moment_ago_is_in_the_way_of_everybody_else() {
 }
 
 #[tokio::test]
-async fn a_person_goes_on_here_and_the_other_tab_is_told() {
+async fn person_continues_here_and_the_other_tab_learns() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let (there, here) = (kit.open().await, kit.open().await);
     kit.beat(&kim(), &there, "take").await;
@@ -488,7 +488,7 @@ async fn a_person_goes_on_here_and_the_other_tab_is_told() {
 }
 
 #[tokio::test]
-async fn text_for_an_older_version_keeps_no_lock_and_who_saved_is_named() {
+async fn stale_text_keeps_no_lock_and_names_the_author() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let form = kit.open().await;
     kit.save(&lee()).await;
@@ -500,7 +500,7 @@ async fn text_for_an_older_version_keeps_no_lock_and_who_saved_is_named() {
 }
 
 #[tokio::test]
-async fn a_form_that_has_the_lock_is_told_of_a_save_that_did_not_ask_for_it() {
+async fn lock_holder_learns_of_a_save_without_the_lock() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let form = kit.open_with_lease(&kim()).await;
     kit.save(&lee()).await;
@@ -510,7 +510,7 @@ async fn a_form_that_has_the_lock_is_told_of_a_save_that_did_not_ask_for_it() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_yet_is_locked_by_one_and_later_forms_are_outdated() {
+async fn new_aggregate_is_locked_by_one_and_later_forms_are_stale() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let new = || Form { path: "/orders/3/text".into(), lid: LockId::random().reveal(), version: "none".into() };
     let (first, second) = (new(), new());
@@ -528,7 +528,7 @@ async fn what_is_not_there_yet_is_locked_by_one_and_later_forms_are_outdated() {
 }
 
 #[tokio::test]
-async fn what_was_deleted_is_gone_whatever_is_asked_and_keeps_no_lock() {
+async fn deleted_aggregate_keeps_no_lock() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let form = kit.open().await;
     kit.delete("1").await;
@@ -539,7 +539,7 @@ async fn what_was_deleted_is_gone_whatever_is_asked_and_keeps_no_lock() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_changed_any_more_says_why_before_all_else() {
+async fn frozen_aggregate_says_why_first() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let (holding, other) = (kit.open_with_lease(&kim()).await, kit.open().await);
     kit.change(&lee(), |order| order.shipped = true).await;
@@ -560,7 +560,7 @@ async fn a_signed_out_form_gets_nothing_and_its_lease_lives_on() {
 }
 
 #[tokio::test]
-async fn a_page_that_was_drawn_for_somebody_else_does_nothing_with_either_lease() {
+async fn page_of_another_person_affects_neither_lease() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let form = kit.open_with_lease(&kim()).await;
     kit.clock.advance(4 * MINUTE);
@@ -590,7 +590,7 @@ async fn only_taking_a_lock_needs_the_token_of_the_session() {
 }
 
 #[tokio::test]
-async fn where_the_application_keeps_no_session_nothing_can_be_taken() {
+async fn nothing_is_locked_without_a_session() {
     let fields = format!(
         "want=take&lid={}&form_id={}&version=none&person=kim&csrf=",
         LockId::random().reveal(),
@@ -603,7 +603,7 @@ async fn where_the_application_keeps_no_session_nothing_can_be_taken() {
 }
 
 #[tokio::test]
-async fn what_is_no_lock_id_no_form_or_no_version_of_this_order_is_refused() {
+async fn invalid_lock_id_form_or_version_is_refused() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let form = kit.open().await;
     let long = "0".repeat(100_000);
@@ -638,7 +638,7 @@ async fn what_is_no_lock_id_no_form_or_no_version_of_this_order_is_refused() {
 }
 
 #[tokio::test]
-async fn nobody_locks_what_the_application_does_not_let_them() {
+async fn lock_needs_the_applications_permission() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let version = kit.version("2").await.to_string();
     let form = Form { path: "/orders/2/text".into(), version: version.clone(), ..kit.open().await };
@@ -650,7 +650,7 @@ async fn nobody_locks_what_the_application_does_not_let_them() {
 }
 
 #[tokio::test]
-async fn the_lock_id_of_somebody_else_or_of_another_order_takes_and_keeps_nothing() {
+async fn foreign_lock_id_acquires_and_extends_nothing() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let lees = kit.locks.try_lock(&LockKey::new("Order", "2"), &lee()).await.unwrap();
     let stolen = Form { lid: lees.id().reveal(), ..kit.open().await };
@@ -668,7 +668,7 @@ async fn the_lock_id_of_somebody_else_or_of_another_order_takes_and_keeps_nothin
 }
 
 #[tokio::test]
-async fn where_everybody_may_edit_all_are_told_of_each_other_and_nobody_is_refused() {
+async fn advisory_editors_see_each_other_and_are_not_refused() {
     let kit = Kit::new(LockPolicy::advisory()).await;
     let (kims, lees, again) = (kit.open().await, kit.open().await, kit.open().await);
     assert_eq!(kit.beat(&kim(), &kims, "take").await, held(""));
@@ -683,7 +683,7 @@ async fn where_everybody_may_edit_all_are_told_of_each_other_and_nobody_is_refus
 }
 
 #[tokio::test]
-async fn where_everybody_may_edit_a_lease_that_ended_stops_nobody() {
+async fn ended_advisory_lease_blocks_nobody() {
     let kit = Kit::new(LockPolicy::advisory()).await;
     let form = Form { path: "/orders/1/text".into(), ..kit.open_with_lease(&kim()).await };
     kit.clock.advance(5 * MINUTE);
@@ -699,7 +699,7 @@ async fn where_everybody_may_edit_a_lease_that_ended_stops_nobody() {
 }
 
 #[tokio::test]
-async fn readers_are_told_of_each_other_as_the_policy_shows_them_and_keep_writers_out() {
+async fn readers_see_each_other_by_policy_and_block_writers() {
     let kit = Kit::new(LockPolicy::shared().showing(ShowOwner::ByRole)).await;
     let kims = kit.locks.try_lock_shared(&order_1(), &kim()).await.unwrap();
     let reading = Form { lid: kims.id().reveal(), ..kit.open().await };
@@ -714,7 +714,7 @@ async fn readers_are_told_of_each_other_as_the_policy_shows_them_and_keep_writer
 }
 
 #[tokio::test]
-async fn what_is_kept_for_somebody_is_refused_to_others_and_given_to_them() {
+async fn reservation_refuses_others_and_admits_its_recipient() {
     let kit = Kit::new(LockPolicy::exclusive()).await;
     let lees = kit.locks.try_lock(&order_1(), &lee()).await.unwrap();
     let park = Owner::new("park", "Park Seoyeon");
@@ -734,7 +734,7 @@ async fn a_limit_is_a_problem_that_names_it() {
 }
 
 #[tokio::test]
-async fn without_an_answer_of_the_database_the_same_may_be_sent_again_and_the_lease_lives_on() {
+async fn unavailable_database_allows_resending_and_keeps_the_lease() {
     let mut kit = Kit::new(LockPolicy::exclusive()).await;
     let holding = kit.open_with_lease(&kim()).await;
     kit.break_down().await;
@@ -766,7 +766,7 @@ async fn a_lock_that_the_database_did_not_give_is_not_held() {
 }
 
 #[tokio::test]
-async fn a_beat_that_is_logged_keeps_its_lock_id_to_itself() {
+async fn logged_heartbeat_omits_its_lock_id() {
     let (lid, form_id) = (LockId::random().reveal(), FormId::random().to_string());
     let fields = format!("want=keep&lid={lid}&form_id={form_id}&version=none&person=kim&csrf=token");
     let request = Request::post("/").header("content-type", "application/x-www-form-urlencoded");

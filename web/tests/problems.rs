@@ -94,7 +94,7 @@ async fn no_refusal_of_a_lock_is_a_failure_of_the_server() {
 }
 
 #[tokio::test]
-async fn a_race_that_was_lost_and_a_version_that_is_old_are_two_things() {
+async fn lost_race_and_stale_version_are_different_problems() {
     let directory = tempfile::tempdir().unwrap();
     let db = Database::connect(&format!("sqlite://{}/notes.db", directory.path().display())).await.unwrap();
     let notes = Repository::<Note>::new(&db);
@@ -129,7 +129,7 @@ async fn a_race_that_was_lost_and_a_version_that_is_old_are_two_things() {
 }
 
 #[tokio::test]
-async fn what_the_database_said_is_not_told() {
+async fn database_message_is_not_in_the_response() {
     for error in [
         DatabaseError::Schema("table secret".into()),
         DatabaseError::NotPermitted("table secret".into()),

@@ -77,7 +77,7 @@ async fn leaving_for_good_frees_the_lock_at_once() {
 }
 
 #[tokio::test]
-async fn a_page_that_may_only_be_reloaded_keeps_its_lock_for_a_moment() {
+async fn reloading_page_keeps_its_lock_for_the_grace() {
     let kit = Kit::new().await;
     let lease = kit.lock(&kim()).await;
     let form = format!("lid={}&mode=parting", lease.id().reveal());
@@ -93,7 +93,7 @@ async fn a_page_that_may_only_be_reloaded_keeps_its_lock_for_a_moment() {
 }
 
 #[tokio::test]
-async fn a_beacon_may_say_more_than_it_is_asked() {
+async fn release_body_may_have_unknown_fields() {
     let kit = Kit::new().await;
     let lid = kit.lock(&kim()).await.id().reveal();
     let form = format!("lid={lid}&csrf=no&version=none&form_id=0&person=kim&idle_ms=7&mode=parting");
@@ -102,7 +102,7 @@ async fn a_beacon_may_say_more_than_it_is_asked() {
 }
 
 #[tokio::test]
-async fn nobody_ends_the_lease_of_somebody_else_and_nobody_signed_out_ends_any() {
+async fn release_of_a_foreign_lease_or_unsigned_ends_nothing() {
     let kit = Kit::new().await;
     let lid = kit.lock(&lee()).await.id().reveal();
     for mode in ["final", "parting"] {
@@ -114,7 +114,7 @@ async fn nobody_ends_the_lease_of_somebody_else_and_nobody_signed_out_ends_any()
 }
 
 #[tokio::test]
-async fn another_site_ends_no_lease_also_without_a_layer_of_the_application() {
+async fn cross_site_release_is_refused_without_a_layer() {
     let kit = Kit::new().await;
     let form = format!("lid={}", kit.lock(&kim()).await.id().reveal());
     let elsewhere: [&[_]; 4] = [
@@ -135,7 +135,7 @@ async fn another_site_ends_no_lease_also_without_a_layer_of_the_application() {
 }
 
 #[tokio::test]
-async fn what_is_no_lock_id_ends_nothing_and_what_is_no_farewell_is_refused() {
+async fn invalid_lock_id_or_release_body_ends_nothing() {
     let kit = Kit::new().await;
     kit.lock(&kim()).await;
     let long = format!("lid={}", "0".repeat(100_000));

@@ -131,7 +131,7 @@ fn lease(mine: &Mine) -> Option<&Holder> {
 }
 
 #[tokio::test]
-async fn a_form_that_was_saved_is_saved_whatever_happened_since_and_then_comes_the_state() {
+async fn saved_form_stays_saved_and_the_state_comes_second() {
     for (facts, verdict) in everything().await {
         assert_eq!(verdict == Verdict::Saved, facts.saved, "{facts:?}");
         let frozen = facts.frozen.filter(|_| !facts.saved);
@@ -143,7 +143,7 @@ async fn a_form_that_was_saved_is_saved_whatever_happened_since_and_then_comes_t
 }
 
 #[tokio::test]
-async fn a_form_with_a_live_lease_is_never_told_that_somebody_is_in_its_way() {
+async fn form_with_a_live_lease_is_never_blocked() {
     for (facts, verdict) in everything().await {
         let Some(own) = lease(&facts.mine).filter(|_| open(&facts)) else { continue };
         match (&verdict, &facts.moved) {
@@ -160,7 +160,7 @@ async fn a_form_with_a_live_lease_is_never_told_that_somebody_is_in_its_way() {
 }
 
 #[tokio::test]
-async fn nobody_is_told_of_themselves_as_somebody_else_or_of_a_page_that_they_left() {
+async fn own_or_just_left_page_is_not_somebody_else() {
     for (facts, verdict) in everything().await {
         match verdict {
             Verdict::Taken { holder, .. } => assert!(holder.owner.id != "kim", "{facts:?}"),
@@ -173,7 +173,7 @@ async fn nobody_is_told_of_themselves_as_somebody_else_or_of_a_page_that_they_le
 }
 
 #[tokio::test]
-async fn where_a_lock_keeps_nobody_out_nobody_is_in_the_way() {
+async fn advisory_lock_never_blocks() {
     for (facts, verdict) in everything().await {
         let is_in_the_way = matches!(verdict, Verdict::Taken { .. } | Verdict::Elsewhere { .. });
         let is_held = facts.exclusive && !facts.others.iter().all(is_leaving) && lease(&facts.mine).is_none();
@@ -182,7 +182,7 @@ async fn where_a_lock_keeps_nobody_out_nobody_is_in_the_way() {
 }
 
 #[tokio::test]
-async fn how_a_lease_ended_is_told_also_while_it_is_held_again() {
+async fn ended_lease_reports_its_reason_when_held_again() {
     for (facts, verdict) in everything().await {
         let Mine::Ended(no_lock) = &facts.mine else { continue };
         if !open(&facts) {
@@ -199,7 +199,7 @@ async fn how_a_lease_ended_is_told_also_while_it_is_held_again() {
 }
 
 #[tokio::test]
-async fn a_save_goes_through_compares_or_is_refused_as_the_form_can_be_typed_on() {
+async fn save_outcome_matches_the_editable_state_of_the_form() {
     for (facts, verdict) in everything().await {
         let (saving, mode) = (verdict.saving(), verdict.mode());
         let expected = match mode {
@@ -224,7 +224,7 @@ async fn a_save_goes_through_compares_or_is_refused_as_the_form_can_be_typed_on(
 }
 
 #[tokio::test]
-async fn a_script_is_told_of_its_own_lease_and_of_the_persons_other_one_and_of_nobody_elses() {
+async fn script_sees_only_the_persons_own_leases() {
     for (facts, verdict) in everything().await {
         let told = Told::new(&kim(), &verdict);
         let own = lease(&facts.mine).filter(|_| open(&facts));
@@ -235,7 +235,7 @@ async fn a_script_is_told_of_its_own_lease_and_of_the_persons_other_one_and_of_n
 }
 
 #[test]
-fn a_look_tells_the_state_first_and_the_holder_second() {
+fn check_reports_state_then_holder() {
     assert_eq!(decide(&kim(), Facts::of_a_look(Some("shipped"), vec![])), Verdict::Frozen("shipped"));
     assert_eq!(decide(&kim(), Facts::<&str>::of_a_look(None, vec![])), Verdict::Free);
 }

@@ -152,7 +152,7 @@ impl Api {
 }
 
 #[tokio::test]
-async fn an_answer_carries_the_version_and_a_save_that_sends_it_back_gets_the_next_one() {
+async fn response_version_round_trips_through_a_save() {
     let api = Api::start().await;
     let seen = api.etag("1").await;
     assert_eq!(seen, VersionToken::<Order>::new(&"1".into(), Version::FIRST).etag());
@@ -163,7 +163,7 @@ async fn an_answer_carries_the_version_and_a_save_that_sends_it_back_gets_the_ne
 }
 
 #[tokio::test]
-async fn a_request_without_a_version_is_told_how_to_send_one() {
+async fn missing_version_is_428_with_advice() {
     let api = Api::start().await;
     let nothing: [&[&[u8]]; 3] = [&[], &[b""], &[b" , "]];
     for headers in nothing {
@@ -173,7 +173,7 @@ async fn a_request_without_a_version_is_told_how_to_send_one() {
 }
 
 #[tokio::test]
-async fn any_version_a_weak_one_and_none_at_all_are_refused_each_by_its_reason() {
+async fn any_weak_and_missing_versions_are_refused_with_reasons() {
     let api = Api::start().await;
     let seen = api.etag("1").await;
     let (weak, bare) = (format!("W/{seen}"), seen.trim_matches('"').to_owned());
@@ -192,7 +192,7 @@ async fn any_version_a_weak_one_and_none_at_all_are_refused_each_by_its_reason()
 }
 
 #[tokio::test]
-async fn several_versions_are_refused_however_they_are_sent_and_empty_elements_do_not_count() {
+async fn several_versions_are_refused_ignoring_empty_elements() {
     let api = Api::start().await;
     let (one, two) = (api.etag("1").await, api.etag("2").await);
     api.put("1", &[format!("{one}, {two}").as_bytes()]).await.is(400, "bad-version", "several");
@@ -203,7 +203,7 @@ async fn several_versions_are_refused_however_they_are_sent_and_empty_elements_d
 }
 
 #[tokio::test]
-async fn the_version_of_another_order_is_refused_even_when_the_number_is_right() {
+async fn version_of_another_order_is_refused() {
     let api = Api::start().await;
     let other = api.etag("2").await;
     api.put("1", &[other.as_bytes()]).await.is(400, "foreign-version", "Order 1");
@@ -212,7 +212,7 @@ async fn the_version_of_another_order_is_refused_even_when_the_number_is_right()
 }
 
 #[tokio::test]
-async fn an_outdated_version_is_412_in_a_header_and_409_in_a_body_and_says_who_was_faster() {
+async fn stale_version_is_412_in_a_header_and_409_in_a_body() {
     let api = Api::start().await;
     let seen = api.etag("1").await;
     assert_eq!(api.put("1", &[seen.as_bytes()]).await.status, 200);
@@ -240,14 +240,14 @@ async fn the_domains_own_refusal_keeps_its_own_status() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_404_whatever_the_version() {
+async fn missing_aggregate_is_404_for_any_version() {
     let api = Api::start().await;
     let token = VersionToken::<Order>::new(&"3".into(), Version::FIRST).etag();
     api.put("3", &[token.as_bytes()]).await.is(404, "not-found", "Order 3");
 }
 
 #[tokio::test]
-async fn what_the_database_said_is_for_the_log_and_the_answer_says_what_to_do() {
+async fn database_message_is_logged_and_the_response_gives_advice() {
     let lost = || "connection to db-7.internal reset".to_owned();
     for (error, status, code, says) in [
         (DatabaseError::ConnectionLost(lost()), 503, "unavailable", "try again"),

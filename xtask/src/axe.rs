@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_version_that_is_wanted_is_taken_for_it() {
+    fn only_the_pinned_axe_version_is_accepted() {
         let file = std::env::temp_dir().join(format!("axe-{}.js", std::process::id()));
         for (content, is) in [("4.14.1", true), ("4.14.10", false), ("4.9.0", false)] {
             fs::write(&file, format!("/*! axe v{content}\n * Copyright */")).expect("a file");

@@ -311,7 +311,7 @@ async fn no_page_in_korean_shuts_anybody_out() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_shuts_people_out_is_found_where_it_does() {
+async fn accessibility_checker_finds_planted_barriers() {
     let story = Story::begin().await;
     let visitor = story.visitor().await;
     visitor.goes_to("/sign-in").await;
@@ -370,7 +370,7 @@ async fn keeps_small(person: &Person, page: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_has_the_focus_is_never_behind_something_else() {
+async fn focused_element_is_never_covered() {
     let story = Story::begin().await;
     let mut found = Vec::new();
     for language in ["en", "ko"] {
@@ -395,7 +395,7 @@ async fn what_has_the_focus_is_never_behind_something_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_stays_on_a_phones_screen_leaves_three_quarters_of_it() {
+async fn fixed_parts_leave_three_quarters_of_a_phone_screen() {
     let story = Story::begin().await;
     for language in ["en", "ko"] {
         let (park, olivia) = (story.reader_of(language).await, story.reader_of(language).await);

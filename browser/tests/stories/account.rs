@@ -16,7 +16,7 @@ async fn is_signed_out(person: &Person) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_browser_is_signed_out_from_here_by_keyboard_and_without_scripts() {
+async fn other_browser_is_signed_out_by_keyboard_without_scripts() {
     let story = Story::begin().await;
     let (here, there) = (story.person("minji").await, story.person("minji").await);
     here.has_scripts(false).await;
@@ -37,7 +37,7 @@ async fn another_browser_is_signed_out_from_here_by_keyboard_and_without_scripts
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn signing_out_everywhere_asks_first_and_ends_every_session() {
+async fn sign_out_everywhere_confirms_and_ends_every_session() {
     let story = Story::begin().await;
     let (here, there) = (story.person("minji").await, story.person("minji").await);
     here.goes_to("/account").await;

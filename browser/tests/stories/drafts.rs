@@ -5,7 +5,7 @@ use std::time::Duration;
 use browser::{ORDER, Story};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_typed_is_lost_when_the_save_is_refused_because_of_a_mistake() {
+async fn typed_text_survives_a_refused_invalid_save() {
     let story = Story::begin().await;
     let park = story.person("park").await;
     park.edits_the_order().await;
@@ -24,7 +24,7 @@ async fn nothing_typed_is_lost_when_the_save_is_refused_because_of_a_mistake() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_typed_is_lost_when_somebody_else_saved_first() {
+async fn typed_text_survives_a_save_by_somebody_else() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;
     minji.goes_to(&format!("/orders/{ORDER}/shipping")).await;
@@ -42,7 +42,7 @@ async fn nothing_typed_is_lost_when_somebody_else_saved_first() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_typed_is_lost_when_the_lease_was_gone_by_the_time_of_saving() {
+async fn typed_text_survives_a_save_after_the_lease_ended() {
     let story = Story::begin().await;
     let park = story.person("park").await;
     park.edits_the_order().await;
@@ -58,7 +58,7 @@ async fn nothing_typed_is_lost_when_the_lease_was_gone_by_the_time_of_saving() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_typed_and_left_is_offered_when_the_form_is_opened_again() {
+async fn reopened_form_offers_the_abandoned_draft() {
     let story = Story::begin().await;
     let park = story.person("park").await;
     park.edits_the_order().await;

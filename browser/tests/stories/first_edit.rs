@@ -31,7 +31,7 @@ async fn begins_to_type(person: &Person, text: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn opening_takes_no_lock_and_the_first_key_does_as_everybody_sees() {
+async fn first_key_takes_the_lock_and_opening_does_not() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;
     looks(&minji).await;
@@ -53,7 +53,7 @@ async fn opening_takes_no_lock_and_the_first_key_does_as_everybody_sees() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_first_key_took_is_kept_alive_and_given_back_on_leaving() {
+async fn first_edit_lock_is_kept_alive_and_released_on_leaving() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;
     minji.has_a_quick_heart().await;
@@ -93,7 +93,7 @@ async fn leaving_without_typing_takes_nothing_and_gives_nothing_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_refused_while_typing_keeps_the_text_and_can_try_again() {
+async fn refused_typist_keeps_the_text_and_can_retry() {
     let story = Story::begin().await;
     let mut found = Vec::new();
     for (language, told) in [("en", "김민지 has been editing since"), ("ko", "김민지 님이")] {
@@ -139,7 +139,7 @@ async fn whoever_is_refused_while_typing_keeps_the_text_and_can_try_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_edits_in_another_window_already_can_go_on_here() {
+async fn editing_in_another_window_can_continue_here() {
     let story = Story::begin().await;
     for language in ["en", "ko"] {
         let there = story.reader_of(language).await;
@@ -166,7 +166,7 @@ async fn whoever_edits_in_another_window_already_can_go_on_here() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn keys_that_are_pressed_while_the_answer_is_on_its_way_are_neither_lost_nor_asked_about() {
+async fn keys_typed_before_the_response_are_neither_lost_nor_resent() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;
     looks(&minji).await;
@@ -184,7 +184,7 @@ async fn keys_that_are_pressed_while_the_answer_is_on_its_way_are_neither_lost_n
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_connection_typing_goes_on_and_the_lock_is_taken_when_it_is_back() {
+async fn offline_typing_continues_and_locks_after_reconnect() {
     let story = Story::begin().await;
     for language in ["en", "ko"] {
         let minji = looks_as(&story, "minji", language).await;
@@ -203,7 +203,7 @@ async fn without_a_connection_typing_goes_on_and_the_lock_is_taken_when_it_is_ba
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_could_not_be_reserved_is_saved_all_the_same() {
+async fn form_without_a_lock_is_still_saved() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;
     looks(&minji).await;
@@ -216,7 +216,7 @@ async fn what_could_not_be_reserved_is_saved_all_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_signed_out_is_told_with_the_first_key_and_can_type_on() {
+async fn first_key_reports_sign_out_and_typing_continues() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;
     looks(&minji).await;
@@ -230,7 +230,7 @@ async fn whoever_is_signed_out_is_told_with_the_first_key_and_can_type_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_opened_an_older_version_is_told_who_changed_it_and_can_type_on() {
+async fn stale_form_names_the_author_and_typing_continues() {
     let story = Story::begin().await;
     for (language, told) in [("en", "박서연 changed the shipping details"), ("ko", "박서연 님이 배송 정보를")]
     {
@@ -255,7 +255,7 @@ async fn whoever_opened_an_older_version_is_told_who_changed_it_and_can_type_on(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_loses_what_the_first_key_took_can_edit_again_with_the_text() {
+async fn lost_first_edit_lock_can_be_retaken_with_the_text() {
     let story = Story::begin().await;
     let minji = story.person("minji").await;
     looks(&minji).await;

@@ -26,7 +26,7 @@ async fn the_whole_edit_can_be_done_by_keyboard_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_has_the_focus_shows_it() {
+async fn focus_is_always_visible() {
     let story = Story::begin().await;
     let park = story.person("park").await;
     park.edits_the_order().await;

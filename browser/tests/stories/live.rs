@@ -25,7 +25,7 @@ async fn ships_anyway(park: &Person) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_holder_is_told_within_one_beat_that_the_order_was_shipped() {
+async fn holder_learns_of_the_shipment_within_one_heartbeat() {
     for (language, told) in [("en", "left the house"), ("ko", "이미 발송된")] {
         let story = Story::begin().await;
         let minji = open_in(&story, "minji", language).await;
@@ -62,7 +62,7 @@ async fn an_open_form_without_a_lock_learns_of_a_cancellation() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_open_form_names_who_changed_the_order() {
+async fn open_form_names_the_author_of_a_change() {
     let story = Story::begin().await;
     let minji = open_in(&story, "minji", "en").await;
     minji.goes_to(SHIPPING).await;
@@ -79,7 +79,7 @@ async fn an_open_form_names_who_changed_the_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lapsed_lease_with_nothing_changed_goes_on_in_place() {
+async fn expired_lease_without_changes_resumes_in_place() {
     for language in ["en", "ko"] {
         let story = Story::begin().await;
         let park = story.reader_of(language).await;
@@ -129,7 +129,7 @@ async fn a_lapsed_lease_with_changes_is_compared_and_nothing_is_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_order_that_is_deleted_while_somebody_edits_keeps_the_text() {
+async fn deleted_order_keeps_the_typed_text() {
     for language in ["en", "ko"] {
         let story = Story::begin().await;
         let minji = open_in(&story, "minji", language).await;
@@ -209,7 +209,7 @@ async fn oneself_is_you_in_every_language() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_language_can_be_switched_everywhere_and_takes_the_text_along() {
+async fn language_switch_works_everywhere_and_keeps_the_text() {
     let story = Story::begin().await;
     let (minji, park) = (story.person("minji").await, story.person("park").await);
     minji.goes_to(SHIPPING).await;

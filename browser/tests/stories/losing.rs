@@ -66,7 +66,7 @@ async fn a_broken_lease_makes_the_fields_readonly_and_keeps_the_text() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lease_that_ran_out_while_away_is_noticed_on_coming_back_before_anything_can_be_typed() {
+async fn returning_detects_an_expired_lease_before_typing() {
     let story = Story::begin().await;
     let park = story.person("park").await;
     park.edits_the_order().await;
@@ -82,7 +82,7 @@ async fn a_lease_that_ran_out_while_away_is_noticed_on_coming_back_before_anythi
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_lost_the_order_to_somebody_else_is_told_to_whom() {
+async fn lost_order_names_the_new_holder() {
     let story = Story::begin().await;
     let park = story.person("park").await;
     park.edits_the_order().await;
@@ -116,7 +116,7 @@ async fn boxes_and_choices_of_a_lost_form_cannot_be_changed_either() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_signed_out_meanwhile_is_told_and_loses_neither_the_text_nor_the_lease() {
+async fn sign_out_is_reported_and_loses_neither_text_nor_lease() {
     let story = Story::begin().await;
     let park = story.person("park").await;
     park.has_a_quick_heart().await;

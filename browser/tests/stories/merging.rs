@@ -49,7 +49,7 @@ async fn both_changes_are_saved_by_keyboard_alone_at_200_percent_zoom() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_form_of_another_order_shows_what_was_typed_and_the_way_back() {
+async fn form_of_another_order_shows_the_text_and_a_way_back() {
     let story = Story::begin().await;
     for language in ["en", "ko"] {
         let minji = at_the_address(&story, "minji", language).await;

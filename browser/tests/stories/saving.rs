@@ -18,7 +18,7 @@ async fn types_a_message(story: &Story, login: &str, language: &str, text: &str)
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_connection_the_page_stays_says_so_and_saves_when_it_is_back() {
+async fn offline_save_stays_on_the_page_and_saves_on_reconnect() {
     let story = Story::begin().await;
     for (language, told) in [("en", "No connection"), ("ko", "연결이 끊겨")] {
         let text = format!("Typed in a tunnel, {language}");
@@ -39,7 +39,7 @@ async fn without_a_connection_the_page_stays_says_so_and_saves_when_it_is_back()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_that_is_lost_is_asked_for_again_and_saves_once() {
+async fn lost_response_is_retried_and_saves_once() {
     let story = Story::begin().await;
     let minji = types_a_message(&story, "minji", "en", "Saved, but nobody said so").await;
     minji.sees("#shipping[data-tenure-state=held]").await;
@@ -58,7 +58,7 @@ async fn an_answer_that_is_lost_is_asked_for_again_and_saves_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn going_on_after_a_lost_answer_saves_on_top_of_it() {
+async fn continuing_after_a_lost_response_saves_on_top() {
     let story = Story::begin().await;
     let minji = types_a_message(&story, "minji", "en", "First").await;
     minji.sees("#shipping[data-tenure-state=held]").await;
@@ -108,7 +108,7 @@ async fn a_slow_save_is_seen_and_after_fifteen_seconds_can_be_checked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_send_after_signing_in_again_is_enough() {
+async fn one_submit_after_signing_in_again_is_enough() {
     let story = Story::begin().await;
     for language in ["en", "ko"] {
         let text = format!("Typed all morning {language}");
@@ -147,7 +147,7 @@ async fn a_server_that_fails_or_is_busy_leaves_the_text_where_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_is_restarted_while_somebody_saves_loses_nothing() {
+async fn server_restart_during_a_save_loses_nothing() {
     let mut story = Story::begin().await;
     let minji = types_a_message(&story, "minji", "en", "Through a restart").await;
     minji.sees("#shipping[data-tenure-state=held]").await;

@@ -14,7 +14,7 @@ async fn generation(story: &Story) -> i64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_open_edit_form_beats_and_keeps_its_lease() {
+async fn open_edit_form_keeps_its_lease_by_heartbeats() {
     let story = Story::begin().await;
     let park = story.person("park").await;
     park.has_a_quick_heart().await;
@@ -32,7 +32,7 @@ async fn an_open_edit_form_beats_and_keeps_its_lease() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn beats_do_not_take_the_focus_from_the_field_in_which_somebody_writes() {
+async fn heartbeats_do_not_move_the_focus() {
     let story = Story::begin().await;
     let park = story.person("park").await;
     park.has_a_quick_heart().await;
@@ -58,7 +58,7 @@ async fn leaving_the_page_frees_the_order_within_the_parting_grace() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn going_back_to_a_form_that_was_just_left_keeps_the_lease() {
+async fn back_to_a_just_left_form_keeps_the_lease() {
     let story = Story::begin().await;
     let park = story.person("park").await;
     park.has_a_quick_heart().await;
@@ -92,7 +92,7 @@ async fn a_reloaded_edit_form_keeps_its_lease() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn leaving_without_saving_frees_the_order_at_once_and_asks_nothing() {
+async fn leaving_without_saving_releases_the_order_silently() {
     let story = Story::begin().await;
     let park = story.person("park").await;
     park.edits_the_order().await;
@@ -102,7 +102,7 @@ async fn leaving_without_saving_frees_the_order_at_once_and_asks_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_who_has_typed_something_is_asked_before_the_page_is_left() {
+async fn leaving_asks_only_after_typing() {
     let story = Story::begin().await;
     let park = story.person("park").await;
     park.edits_the_order().await;
@@ -118,7 +118,7 @@ async fn only_who_has_typed_something_is_asked_before_the_page_is_left() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_connection_typing_goes_on_and_the_form_recovers_by_itself() {
+async fn offline_typing_continues_and_the_form_recovers() {
     let story = Story::begin().await;
     let park = story.person("park").await;
     park.has_a_quick_heart().await;
@@ -135,7 +135,7 @@ async fn without_a_connection_typing_goes_on_and_the_form_recovers_by_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn both_who_have_a_note_open_are_told_of_each_other() {
+async fn editors_of_one_note_see_each_other() {
     let story = Story::begin().await;
     let (park, olivia) = (story.person("park").await, story.person("olivia").await);
     park.has_a_quick_heart().await;

@@ -70,7 +70,7 @@ async fn puts_the_draft_back_and_meets_the_other_change(minji: &Person) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_draft_on_a_fresh_version_never_saves_over_what_was_saved_in_between() {
+async fn draft_never_overwrites_a_save_made_in_between() {
     for form in BOTH {
         let story = Story::begin().await;
         let (minji, _) = typed_and_left_then_somebody_saves(&story, form).await;
@@ -81,7 +81,7 @@ async fn a_draft_on_a_fresh_version_never_saves_over_what_was_saved_in_between()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_draft_of_one_form_is_not_put_into_the_other() {
+async fn draft_of_one_form_is_not_restored_into_another() {
     let story = Story::begin().await;
     let (minji, _) = typed_and_left_then_somebody_saves(&story, Form::Shipping).await;
     opens(&minji, Form::Whole).await;
@@ -108,7 +108,7 @@ async fn goes_back_to_a_street_that_was_corrected(minji: Person, story: &Story, 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn back_never_saves_over_what_was_saved_in_between() {
+async fn back_never_overwrites_a_save_made_in_between() {
     let story = Story::begin().await;
     goes_back_to_a_street_that_was_corrected(story.person("minji").await, &story, true).await;
 }
@@ -132,7 +132,7 @@ async fn back_without_scripts_to_restored_fields_never_saves_over_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_browser_restores_is_taken_out_and_offered_on_its_own_version() {
+async fn browser_restored_text_is_offered_on_its_own_version() {
     let story = Story::begin().await;
     let minji = story.person_without_memory("minji").await;
     opens(&minji, Form::Shipping).await;
@@ -171,7 +171,7 @@ async fn forward_and_reload_bring_the_text_back_on_its_own_version() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reload_after_somebody_saved_puts_nothing_back_by_itself() {
+async fn reload_after_a_save_restores_nothing_unasked() {
     let story = Story::begin().await;
     let (minji, olivia) = (story.person("minji").await, story.person("olivia").await);
     opens(&minji, Form::Shipping).await;
@@ -187,7 +187,7 @@ async fn a_reload_after_somebody_saved_puts_nothing_back_by_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_closed_tab_and_a_crashed_one_leave_the_text_on_offer() {
+async fn closed_and_crashed_tabs_leave_a_draft() {
     for crashed in [false, true] {
         let story = Story::begin().await;
         let minji = story.person("minji").await;
@@ -207,7 +207,7 @@ async fn a_closed_tab_and_a_crashed_one_leave_the_text_on_offer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_one_person_typed_is_neither_offered_to_nor_saved_by_the_next() {
+async fn draft_is_neither_offered_to_nor_saved_by_another_person() {
     let story = Story::begin().await;
     let park = story.person("park").await;
     opens(&park, Form::Shipping).await;
@@ -226,7 +226,7 @@ async fn what_one_person_typed_is_neither_offered_to_nor_saved_by_the_next() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_form_that_is_still_open_is_not_saved_in_the_name_of_the_next() {
+async fn open_form_is_not_saved_in_the_name_of_the_next_person() {
     let story = Story::begin().await;
     let park = story.person("park").await;
     opens(&park, Form::Shipping).await;
@@ -242,7 +242,7 @@ async fn a_form_that_is_still_open_is_not_saved_in_the_name_of_the_next() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn signing_out_erases_what_was_typed_in_this_browser() {
+async fn sign_out_erases_drafts_of_this_browser() {
     let story = Story::begin().await;
     let park = story.person("park").await;
     opens(&park, Form::Shipping).await;
@@ -253,7 +253,7 @@ async fn signing_out_erases_what_was_typed_in_this_browser() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn back_after_signing_out_shows_nothing_of_what_was_typed() {
+async fn nothing_typed_is_visible_by_back_after_sign_out() {
     let story = Story::begin().await;
     let park = story.person("park").await;
     opens(&park, Form::Shipping).await;
@@ -335,7 +335,7 @@ async fn a_draft_expires_after_a_day() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rows_that_were_added_to_the_form_come_back_with_the_draft() {
+async fn added_rows_are_restored_with_the_draft() {
     let story = Story::begin().await;
     let park = story.person("park").await;
     opens(&park, Form::Whole).await;
@@ -357,7 +357,7 @@ async fn rows_that_were_added_to_the_form_come_back_with_the_draft() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_typed_beside_a_draft_is_not_lost_when_the_draft_is_put_back() {
+async fn text_typed_beside_a_draft_survives_restoring_it() {
     let story = Story::begin().await;
     let park = story.person("park").await;
     opens(&park, Form::Shipping).await;

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn an_amount_that_is_too_large_is_an_error_and_never_a_wrong_amount() {
+    fn too_large_an_amount_is_an_error() {
         assert_eq!(Money::MAX.plus(Money::won(1)), Err(AmountTooLarge));
         assert_eq!(Money::MAX.times(2), Err(AmountTooLarge));
         assert_eq!(Money::won(i64::MIN).plus(Money::won(-1)), Err(AmountTooLarge));

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_says_what_happened_and_what_to_do_next() {
+    fn refusal_names_the_cause_and_the_next_step() {
         assert_eq!(
             OrderError::AlreadyShipped { state: OrderState::InDelivery }.to_string(),
             "the order is already in delivery, so it cannot be changed, cancelled or shipped again; \

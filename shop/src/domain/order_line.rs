@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_costs_its_price_for_every_piece() {
+    fn line_total_is_price_times_quantity() {
         assert_eq!(line("제주 감귤 3kg", 18_900, 3).expect("a line").amount(), Money::won(56_700));
     }
 
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn an_amount_that_cannot_be_kept_is_refused() {
+    fn unstorable_amount_is_refused() {
         assert_eq!(line("a country", i64::MAX, 2), Err(OrderError::TotalTooLarge));
     }
 }

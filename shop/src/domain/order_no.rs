@@ -61,14 +61,14 @@ mod tests {
     }
 
     #[test]
-    fn a_number_may_have_255_characters_and_the_error_says_so_when_it_has_more() {
+    fn order_number_has_at_most_255_characters() {
         assert_eq!(OrderNo::new("가".repeat(255)).expect("a number").as_str().chars().count(), 255);
         let refused = OrderNo::new("가".repeat(256)).expect_err("too long");
         assert_eq!(refused.to_string(), "`order_no` is longer than 255 characters; shorten it");
     }
 
     #[test]
-    fn a_number_says_something_and_hides_nothing() {
+    fn order_number_is_not_blank_and_has_no_hidden_characters() {
         let problem_of = |no: &str| OrderNo::new(no).expect_err("no number").problem;
         assert_eq!(problem_of(""), Problem::Empty);
         assert_eq!(problem_of(" \u{3000} "), Problem::Empty);

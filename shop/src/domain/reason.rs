@@ -15,7 +15,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_is_one_line_that_says_something() {
+    fn reason_is_one_non_blank_line() {
         assert!(check_reason("고객이 전화로 요청", 200).is_ok());
         assert_eq!(check_reason(" ", 200).map_err(|wrong| wrong.problem), Err(Problem::Empty));
         assert_eq!(check_reason("a\0b", 200).map_err(|wrong| wrong.problem), Err(Problem::ControlCharacter));

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn white_space_around_what_was_typed_does_not_count() {
+    fn surrounding_white_space_is_trimmed() {
         let info = typed([" 김민지 ", " 010-0000-1234", "06236 ", " 테헤란로 1\t", "", " 문 앞에\r\n놓아 주세요 "]);
         assert_eq!(info, typed(["김민지", "010-0000-1234", "06236", "테헤란로 1", "", "문 앞에\n놓아 주세요"]));
         assert_eq!(info.expect("valid").message(), "문 앞에\n놓아 주세요");

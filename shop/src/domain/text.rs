@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn white_space_alone_says_nothing() {
+    fn white_space_alone_is_refused() {
         for text in ["", "   ", "\u{3000}\u{a0}", "\t\n"] {
             assert_eq!(check_line(text, 255), Err(Problem::Empty), "{text:?}");
         }
@@ -122,12 +122,12 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_comes_back_from_a_browser_is_the_same_text() {
+    fn text_round_trips_through_a_browser() {
         assert_eq!(with_plain_line_breaks("one\r\ntwo\rthree\nfour"), "one\ntwo\nthree\nfour");
     }
 
     #[test]
-    fn the_message_names_the_field_and_the_way_out() {
+    fn message_names_the_field_and_the_fix() {
         let invalid = Invalid { field: "receiver.name", problem: Problem::TooLong { max: 100 } };
         assert_eq!(invalid.to_string(), "`receiver.name` is longer than 100 characters; shorten it");
     }

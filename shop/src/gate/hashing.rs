@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn only_one_for_each_core_is_made_and_only_so_many_wait() {
+    async fn one_hash_per_core_runs_and_the_queue_is_bounded() {
         let hashing = Arc::new(Hashing::new());
         let cores = available_parallelism().map_or(1, usize::from);
         let gate = Arc::new((Mutex::new(false), Condvar::new()));

@@ -71,7 +71,7 @@ mod tests {
     const NOW: Duration = Duration::from_secs(1_800_000_000);
 
     #[test]
-    fn so_many_at_once_then_one_each_so_often() {
+    fn limiter_allows_a_burst_then_a_steady_rate() {
         let limiter = Limiter::new(Rate { at_once: 3, then_each: Duration::from_secs(10) });
         let take = |after| limiter.take(&"minji", NOW + Duration::from_secs(after));
         assert_eq!((take(0), take(0), take(0)), (Ok(()), Ok(()), Ok(())));
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_does_not_make_the_wait_longer() {
+    fn refused_attempts_do_not_extend_the_wait() {
         let limiter = Limiter::new(Rate { at_once: 1, then_each: Duration::from_secs(10) });
         assert_eq!(limiter.take(&"minji", NOW), Ok(()));
         for _ in 0..1_000 {

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_seen_here_counts_beside_the_row() {
+    fn presence_in_memory_counts_beside_the_row() {
         let presence = Presence::default();
         assert_eq!(presence.last("a", 7), 7);
         presence.note("a", 9, 0);

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn browsers_go_by_the_names_that_people_know() {
+    fn browsers_have_their_common_names() {
         let named = |agent: &str| named(Lang::En, agent).to_string();
         let chrome = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 \
                       Safari/537.36";

@@ -236,14 +236,14 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_typed_is_carried_to_the_next_page() {
+    fn only_typed_fields_are_carried_to_the_next_page() {
         let typed = fields(&[("csrf", "x"), ("lid", "y"), ("version", "7"), ("message", "hi"), ("password", "p")]);
         assert_eq!(typed.carried(), fields(&[("message", "hi")]));
         assert!(fields(&[("csrf", "x")]).is_blank());
     }
 
     #[test]
-    fn a_line_goes_by_its_check_box_or_by_the_word_in_its_quantity() {
+    fn line_is_removed_by_check_box_or_word() {
         let typed = fields(&[
             ("quantity-1", "2"),
             ("quantity-3", REMOVE),
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_again_goes_over_what_was_kept() {
+    fn resent_fields_overwrite_kept_ones() {
         let kept = fields(&[
             ("version", "v1"),
             ("message", "hi"),
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_form_has_is_not_taken_and_what_nobody_types_is_not_shown() {
+    fn unknown_fields_are_ignored_and_hidden_ones_not_shown() {
         let pairs = |pairs: &[(&str, &str)]| pairs.iter().map(|(a, b)| ((*a).into(), (*b).into())).collect();
         let sent = Fields::posted(pairs(&[("message", "hi"), ("x", "y"), ("quantity-x", "1"), ("quantity-2", "1")]));
         assert_eq!(sent, fields(&[("message", "hi"), ("quantity-2", "1")]));

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_in_any_script_comes_back_from_the_cookie() {
+    fn flash_message_of_any_script_round_trips() {
         let said = Flash::SavedBoth { with: vec!["김민지; \"Kim\" = <b>".into()] };
         let mut response = ().into_response();
         said.leave(&mut response);

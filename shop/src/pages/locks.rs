@@ -96,7 +96,7 @@ fn reason_id(key: &LockKey, generation: i64) -> String {
 
 /// GET /locks: `type` filters, `after` is the end of the previous page.
 pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Query(asked): Query<Pairs>) -> Response {
-    let place = Place::of(&Fields::sent(asked));
+    let place = PageQuery::of(&Fields::sent(asked));
     match place.held(&shop, &visit).await {
         Ok(held) => {
             let state = if held.items.is_empty() { "AC-3" } else { "AC-1" };
@@ -107,16 +107,16 @@ pub(super) async fn show(State(shop): State<Shop>, visit: Visit, Query(asked): Q
 }
 
 /// The requested page of the list.
-struct Place {
+struct PageQuery {
     kind: Option<&'static str>,
     after: Option<Cursor>,
 }
 
-impl Place {
+impl PageQuery {
     /// Invalid parameters are ignored: there is always a list.
-    fn of(asked: &Fields) -> Place {
+    fn of(asked: &Fields) -> PageQuery {
         let kind = KINDS.into_iter().find(|kind| *kind == asked.text("type"));
-        Place { kind, after: asked.text("after").parse().ok() }
+        PageQuery { kind, after: asked.text("after").parse().ok() }
     }
 
     async fn held(&self, shop: &Shop, visit: &Visit) -> Result<HeldPage, Refusal> {
@@ -153,7 +153,7 @@ pub(super) async fn end(State(shop): State<Shop>, form: Posted) -> Answer {
             Err(refusal) => return Ok(refusal::plain(visit.frame, refusal)),
         },
     };
-    let place = Place::of(&fields);
+    let place = PageQuery::of(&fields);
     let held = match place.held(&shop, &visit).await {
         Ok(held) => held,
         Err(refusal) => return Ok(refusal::plain(visit.frame, refusal)),
@@ -192,7 +192,7 @@ enum Ended {
 fn list(
     visit: Visit,
     state: &'static str,
-    Place { kind, after }: Place,
+    PageQuery { kind, after }: PageQuery,
     HeldPage { items: held, next }: HeldPage,
     with: impl FnOnce(&mut LocksPage),
     status: StatusCode,

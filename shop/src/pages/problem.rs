@@ -29,7 +29,7 @@ pub(super) struct ProblemPage {
     typed_said: &'static str,
     retry: Option<Retry>,
     retry_label: &'static str,
-    links: Vec<Way>,
+    links: Vec<Link>,
 }
 
 /// A button that sends the same form again.
@@ -39,7 +39,7 @@ pub(super) struct Retry {
 }
 
 /// A link to another page.
-struct Way {
+struct Link {
     address: String,
     label: Html,
     in_new_tab: bool,
@@ -73,7 +73,7 @@ impl ProblemPage {
 
     /// Adds a link.
     pub(super) fn link(mut self, address: impl Into<String>, label: impl Into<Html>) -> Self {
-        self.links.push(Way { address: address.into(), label: label.into(), in_new_tab: false });
+        self.links.push(Link { address: address.into(), label: label.into(), in_new_tab: false });
         self
     }
 
@@ -100,7 +100,7 @@ impl ProblemPage {
         }
         let mut response = if self.f.script {
             let detail: Vec<_> = self.said.iter().map(Html::plain).collect();
-            (status, Json(Told { code: self.f.state, detail: detail.join(" ") })).into_response()
+            (status, Json(ScriptMessage { code: self.f.state, detail: detail.join(" ") })).into_response()
         } else {
             self.f.answer(status, &self)
         };
@@ -113,7 +113,7 @@ impl ProblemPage {
 
 /// The body of a refusal for the page's script.
 #[derive(Serialize)]
-struct Told {
+struct ScriptMessage {
     code: &'static str,
     detail: String,
 }
@@ -132,7 +132,7 @@ pub(super) fn signed_out(frame: Frame, typed: &Fields) -> Response {
     let t = frame.t;
     let page = ProblemPage::new(frame.state("OE-13"), t.signed_out_title()).say(t.signed_out_what());
     let mut page = page.say(t.signed_out_next()).send_again(typed);
-    page.links.push(Way { address: "/sign-in".into(), label: t.sign_in_new_tab().into(), in_new_tab: true });
+    page.links.push(Link { address: "/sign-in".into(), label: t.sign_in_new_tab().into(), in_new_tab: true });
     page.answer(StatusCode::UNAUTHORIZED)
 }
 

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_line_gets_a_number_that_no_line_has_or_had() {
+    fn new_line_number_was_never_used() {
         let typed = fields(&[
             ("quantity-7", "1"),
             ("remove-7", "on"),
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_about_the_form_find_their_place_and_others_do_not() {
+    fn form_refusals_are_placed_at_their_fields() {
         let place = |error| mistake_of(Lang::En, &error).map(|mistake| mistake.id);
         assert_eq!(place(OrderError::NoLines).as_deref(), Some("lines"));
         assert_eq!(place(OrderError::QuantityOutOfRange { line_no: 3, quantity: 0 }).as_deref(), Some("quantity-3"));

@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dice_show_every_side_about_equally_often_and_the_same_every_time() {
+    fn dice_are_uniform_and_reproducible() {
         let thrown = || {
             let mut dice = Dice::new(1);
             let mut sides = [0; 6];

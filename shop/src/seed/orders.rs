@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn orders_are_numbered_as_they_were_placed_over_the_last_45_days() {
+    fn seeded_order_numbers_follow_dates_over_45_days() {
         let orders = orders(now());
         let numbers = (1..=300).map(|n| format!("2026-{n:06}"));
         assert!(orders.iter().map(|order| order.no().to_string()).eq(numbers));

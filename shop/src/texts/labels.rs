@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_and_field_names_are_told_in_the_same_words() {
+    fn paths_and_field_names_use_the_same_words() {
         for t in [Lang::En, Lang::Ko] {
             assert_eq!(label(t, "shipping.address.line1"), label(t, "address.line1"));
             assert_eq!(label(t, "lines[2].quantity"), label(t, "quantity-2"));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_nobody_thought_of_is_shown_and_escaped() {
+    fn unknown_path_is_shown_and_escaped() {
         assert_eq!(label(Lang::En, "gift.wrap"), "gift.wrap");
         assert_eq!(label(Lang::En, "lines[x].quantity"), "lines[x].quantity");
         assert_eq!(label(Lang::En, "<b>"), "&lt;b&gt;");

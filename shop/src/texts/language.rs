@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_latest_choice_wins_over_the_cookie_and_the_cookie_over_the_browser() {
+    fn language_precedence_is_choice_then_cookie_then_browser() {
         let all = Lang::negotiate(Some("en"), Some("ko"), Some("ko"));
         assert_eq!(all, Lang::En);
         assert_eq!(Lang::negotiate(None, Some("ko"), Some("en")), Lang::Ko);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn the_browser_is_taken_at_its_word() {
+    fn accept_language_selects_the_language() {
         let of = |accept| Lang::negotiate(None, None, Some(accept));
         assert_eq!(of("ko-KR,ko;q=0.9,en-US;q=0.8,en;q=0.7"), Lang::Ko);
         assert_eq!(of("en;q=0.4, ko;q=0.8"), Lang::Ko);

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_people_typed_never_becomes_markup() {
+    fn typed_text_never_becomes_markup() {
         let owner = Owner::new("x", "<b>\"O'Brien\" & Co</b>");
         assert_eq!(owner.html().to_string(), "<bdi>&lt;b&gt;&quot;O&#39;Brien&quot; &amp; Co&lt;/b&gt;</bdi>");
         assert_eq!("<".html().html().to_string(), "&lt;");

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_said_in_minutes_and_seconds() {
+    fn remaining_time_is_in_minutes_and_seconds() {
         let english = |seconds| left(Lang::En, Duration::from_secs(seconds));
         assert_eq!([9, 60, 252].map(english), ["9 s", "1 min", "4 min 12 s"]);
         assert_eq!(left(Lang::Ko, Duration::from_secs(252)), "4분 12초");

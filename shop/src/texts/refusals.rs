@@ -86,7 +86,7 @@ mod tests {
     use crate::domain::OrderState;
 
     #[test]
-    fn every_refusal_says_what_to_do_in_both_languages() {
+    fn every_refusal_gives_advice_in_both_languages() {
         let shipped = OrderError::AlreadyShipped { state: OrderState::InDelivery };
         assert!(Lang::En.refusal(&shipped).to_string().contains("In delivery"));
         assert!(Lang::Ko.refusal(&shipped).to_string().contains("배송 중"));

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_is_told_with_who_what_and_when() {
+    fn change_is_described_with_author_field_and_time() {
         let at = Timestamp::new(1_762_047_130, 0).expect("a time");
         let change = Change {
             version: Version::FIRST,

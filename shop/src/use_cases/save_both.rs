@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_only_found_in_the_form_undoes_nothing() {
+    fn untouched_fields_of_the_form_undo_nothing() {
         let mut order = theirs();
         let keep = |line_no, quantity| LineChange::Keep { line_no, quantity };
         let lines = vec![keep(1, 1), keep(2, 5), LineChange::Add(line(4, 4))];
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_was_removed_goes_and_one_that_is_gone_is_not_passed_over() {
+    fn save_both_removes_lines_and_reports_missing_ones() {
         let mut order = theirs();
         let keep = |line_no, quantity| LineChange::Keep { line_no, quantity };
         assert_eq!(form(vec![keep(1, 1)], &[2]).apply(&mut order), Ok(()));

@@ -103,7 +103,7 @@ async fn on_a_full_disk_pages_are_read_and_no_text_is_lost() {
 }
 
 #[tokio::test]
-async fn where_nothing_can_be_written_pages_are_read_and_no_text_is_lost() {
+async fn unwritable_storage_keeps_pages_readable_and_the_text() {
     let shop = OnFile::start().await;
     let mut minji = Visitor::signed_in(&shop.base, "minji").await;
     let mut park = Visitor::signed_in(&shop.base, "park").await;

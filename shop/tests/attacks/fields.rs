@@ -304,7 +304,7 @@ async fn no_field_of_ending_a_lock_makes_the_server_fail() {
 
 /// A member with the maximum number of locks gets a page that says so.
 #[tokio::test]
-async fn one_lock_too_many_is_refused_on_a_page() {
+async fn lock_limit_is_a_page() {
     let server = Server::start().await;
     let mut park = Visitor::signed_in(&server.base, "park").await;
     let (locks, owner) = (LockManager::new(&server.db), Owner::new("park", "박서연"));

@@ -56,7 +56,7 @@ const FORGED: [Forged; 19] = [
 ];
 
 #[tokio::test]
-async fn a_forged_request_changes_nothing_however_it_is_made() {
+async fn forged_request_changes_nothing() {
     let server = Server::start().await;
     let mut minji = Visitor::signed_in(&server.base, "minji").await;
     let cancel = minji.page(&format!("/orders/{ORDER}")).await.form(&format!("/orders/{ORDER}/cancel"));
@@ -83,7 +83,7 @@ async fn a_forged_request_changes_nothing_however_it_is_made() {
 
 /// The token of a page before sign-in is invalid afterwards.
 #[tokio::test]
-async fn the_token_of_the_sign_in_page_is_not_that_of_the_session() {
+async fn sign_in_token_differs_from_the_session_token() {
     let server = Server::start().await;
     let mut minji = Visitor::new(&server.base);
     let before = minji.page("/sign-in").await.form("/sign-in").value("csrf").to_owned();

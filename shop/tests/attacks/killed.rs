@@ -14,7 +14,7 @@ const PEOPLE: usize = 4;
 const SAVES: usize = 40;
 
 #[tokio::test]
-async fn every_acknowledged_save_is_there_after_the_process_was_killed() {
+async fn every_acknowledged_save_survives_a_kill() {
     let folder = tempfile::tempdir().unwrap();
     let mut saved: BTreeMap<String, u32> = BTreeMap::new();
     for life in 1..=2 {

@@ -61,7 +61,7 @@ async fn work(program: &Program) -> Secrets {
 }
 
 #[tokio::test]
-async fn the_most_talkative_log_tells_no_secret() {
+async fn most_verbose_log_contains_no_secret() {
     let folder = tempfile::tempdir().unwrap();
     let program = Program::start(folder.path());
     let secrets = work(&program).await;
@@ -75,7 +75,7 @@ async fn the_most_talkative_log_tells_no_secret() {
 }
 
 #[tokio::test]
-async fn a_database_file_tells_nothing_that_signs_in_or_holds_a_lock() {
+async fn database_file_contains_no_usable_secret() {
     let folder = tempfile::tempdir().unwrap();
     let program = Program::start(folder.path());
     let secrets = work(&program).await;

@@ -21,7 +21,7 @@ fn is_inert(at: &str, html: &str) {
 }
 
 #[tokio::test]
-async fn what_was_stored_comes_back_as_text_on_every_page() {
+async fn stored_text_is_escaped_on_every_page() {
     let server = Server::start().await;
     let no = "<script>alert(1)</script>";
     server.place(no).await;
@@ -64,7 +64,7 @@ async fn what_was_stored_comes_back_as_text_on_every_page() {
 }
 
 #[tokio::test]
-async fn what_is_asked_for_comes_back_as_text() {
+async fn query_text_is_escaped_in_pages() {
     let server = Server::start().await;
     let mut park = Visitor::signed_in(&server.base, "park").await;
     let asked = url::form_urlencoded::byte_serialize(SCRIPT.as_bytes()).collect::<String>();

@@ -71,7 +71,7 @@ async fn a_session_id_that_was_planted_is_never_signed_in() {
 }
 
 #[tokio::test]
-async fn nobody_learns_who_has_an_account() {
+async fn sign_in_does_not_reveal_accounts() {
     let server = Server::start().await;
     let mut told = Vec::new();
     for login in ["yuna", "no-such-member"] {

@@ -76,7 +76,7 @@ const EXPECTED: [(&str, [&str; 5]); 36] = [
 ];
 
 #[tokio::test]
-async fn nobody_gets_further_with_somebody_elses_secrets() {
+async fn foreign_secrets_give_no_access() {
     let server = Server::start().await;
     let world = World::of(&server).await;
     let before = (server.order(ORDER).await, server.held().await);

@@ -26,7 +26,7 @@ async fn a_form_that_is_sent_twice_saves_once_and_says_saved_twice() {
 }
 
 #[tokio::test]
-async fn two_sends_of_one_form_at_once_save_once_and_neither_is_a_conflict() {
+async fn concurrent_sends_of_one_form_save_once_without_conflict() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     for round in 1..=10 {
@@ -39,7 +39,7 @@ async fn two_sends_of_one_form_at_once_save_once_and_neither_is_a_conflict() {
 }
 
 #[tokio::test]
-async fn a_form_that_was_corrected_after_a_lost_answer_is_saved_on_top_of_itself() {
+async fn corrected_form_after_a_lost_response_saves_on_itself() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     let form = minji.get(SHIPPING).await.form(SHIPPING).with("message", "first");
@@ -53,7 +53,7 @@ async fn a_form_that_was_corrected_after_a_lost_answer_is_saved_on_top_of_itself
 }
 
 #[tokio::test]
-async fn the_whole_order_corrected_after_a_lost_answer_is_not_a_conflict_with_oneself() {
+async fn corrected_order_form_does_not_conflict_with_itself() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     let form = minji.edit(ORDER).await.form(SAVE).with("message", "first");
@@ -66,7 +66,7 @@ async fn the_whole_order_corrected_after_a_lost_answer_is_not_a_conflict_with_on
 }
 
 #[tokio::test]
-async fn a_button_that_is_pressed_twice_is_not_a_conflict_with_oneself() {
+async fn double_click_does_not_conflict_with_itself() {
     let server = Server::start().await;
     let park = server.sign_in("park").await;
     let start = park.open(ORDER).await.form(START);
@@ -77,7 +77,7 @@ async fn a_button_that_is_pressed_twice_is_not_a_conflict_with_oneself() {
 }
 
 #[tokio::test]
-async fn the_form_of_somebody_else_is_neither_replayed_nor_saved() {
+async fn foreign_form_is_neither_replayed_nor_saved() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let hers = minji.get(SHIPPING).await.form(SHIPPING).with("message", "hers");
@@ -96,7 +96,7 @@ async fn the_form_of_somebody_else_is_neither_replayed_nor_saved() {
 }
 
 #[tokio::test]
-async fn every_refusal_has_an_address_that_can_be_reloaded_and_sends_nothing() {
+async fn every_refusal_page_can_be_reloaded_without_resending() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let (hers, edit) = (minji.get(SHIPPING).await.form(SHIPPING), minji.edit(ORDER).await.form(SAVE));
@@ -114,7 +114,7 @@ async fn every_refusal_has_an_address_that_can_be_reloaded_and_sends_nothing() {
 }
 
 #[tokio::test]
-async fn a_page_about_a_lock_says_what_is_true_when_it_is_reloaded() {
+async fn lock_page_is_current_after_a_reload() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let his = park.get(SHIPPING).await.form(SHIPPING).with("message", "불량 확인");
@@ -129,7 +129,7 @@ async fn a_page_about_a_lock_says_what_is_true_when_it_is_reloaded() {
 }
 
 #[tokio::test]
-async fn what_is_kept_is_shown_to_nobody_else_and_for_no_other_order() {
+async fn kept_text_is_visible_only_to_its_author_and_order() {
     let server = Server::start().await;
     let (minji, park, lee) = (server.sign_in("minji").await, server.sign_in("park").await, server.sign_in("lee").await);
     park.submit(park.open(ORDER).await.form(START)).await.is(200);
@@ -160,7 +160,7 @@ async fn what_is_kept_is_shown_to_nobody_else_and_for_no_other_order() {
 }
 
 #[tokio::test]
-async fn only_the_latest_few_refused_forms_are_kept() {
+async fn only_the_latest_refused_forms_are_stored() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     let form = minji.get(SHIPPING).await.form(SHIPPING).with("receiver.name", "");
@@ -174,7 +174,7 @@ async fn only_the_latest_few_refused_forms_are_kept() {
 }
 
 #[tokio::test]
-async fn what_is_too_long_to_be_kept_is_shown_all_the_same() {
+async fn text_too_long_to_keep_is_still_shown() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     let long = "가".repeat(24_000);
@@ -183,7 +183,7 @@ async fn what_is_too_long_to_be_kept_is_shown_all_the_same() {
 }
 
 #[tokio::test]
-async fn text_of_an_older_version_stays_on_its_version_wherever_it_is_put_back() {
+async fn restored_old_text_keeps_its_version() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let draft = minji.get(SHIPPING).await.form(SHIPPING).with("address.line1", "세종대로 9");
@@ -204,7 +204,7 @@ async fn text_of_an_older_version_stays_on_its_version_wherever_it_is_put_back()
 }
 
 #[tokio::test]
-async fn a_lease_that_ran_out_goes_on_where_nothing_was_changed_and_not_where_it_was() {
+async fn expired_lease_resumes_only_if_nothing_changed() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let form = minji.edit(ORDER).await.form(SAVE).with("message", "after lunch");
@@ -224,7 +224,7 @@ async fn a_lease_that_ran_out_goes_on_where_nothing_was_changed_and_not_where_it
 }
 
 #[tokio::test]
-async fn the_script_of_the_page_is_told_where_to_go_and_never_shown_a_page() {
+async fn script_responses_are_redirect_targets_not_pages() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let form = minji.get(SHIPPING).await.form(SHIPPING);
@@ -242,7 +242,7 @@ async fn the_script_of_the_page_is_told_where_to_go_and_never_shown_a_page() {
 }
 
 #[tokio::test]
-async fn the_address_of_a_form_is_worth_nothing_to_anybody_else_and_nothing_later() {
+async fn form_address_is_useless_to_others_and_after_the_save() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let hers = minji.edit(ORDER).await;
@@ -262,7 +262,7 @@ async fn the_address_of_a_form_is_worth_nothing_to_anybody_else_and_nothing_late
 }
 
 #[tokio::test]
-async fn back_to_the_form_after_a_conflict_was_resolved_never_saves_over_the_others_change() {
+async fn back_after_a_resolved_conflict_never_overwrites() {
     // Both kept; mine on top; theirs taken, so that nothing of mine was saved.
     for way in ["both", "mine", "theirs"] {
         let server = Server::start().await;

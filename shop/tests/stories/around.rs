@@ -37,7 +37,7 @@ fn assert_headers(page: &Page, what: &str) {
 }
 
 #[tokio::test]
-async fn every_answer_carries_every_header() {
+async fn every_response_has_every_security_header() {
     let server = over_https().await;
     let client = client();
     let long = "x".repeat(70_000);
@@ -75,7 +75,7 @@ async fn every_answer_carries_every_header() {
 }
 
 #[tokio::test]
-async fn over_https_every_cookie_is_the_shops_own_and_plain_names_do_not_count() {
+async fn https_uses_only_host_prefixed_cookies() {
     let server = over_https().await;
     let client = client();
     let url = |path: &str| format!("{}{path}", server.base);

@@ -6,7 +6,7 @@ const SHIPPING: &str = "/orders/2026-000300/shipping";
 const SAVE: &str = "/orders/2026-000300/edit/save";
 
 #[tokio::test]
-async fn an_unknown_order_and_somebody_elses_are_not_there() {
+async fn unknown_and_foreign_orders_are_404() {
     let server = Server::start().await;
     let lee = server.sign_in("lee").await;
     let csrf = lee.get("/orders").await.form("/sign-out").value("csrf").to_owned();
@@ -35,7 +35,7 @@ async fn an_order_number_that_is_too_long_is_refused_by_name() {
 }
 
 #[tokio::test]
-async fn orders_with_numbers_of_any_script_live_through_the_whole_story() {
+async fn order_numbers_of_any_script_work_everywhere() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     let longest = "나".repeat(255);
@@ -55,7 +55,7 @@ async fn orders_with_numbers_of_any_script_live_through_the_whole_story() {
 }
 
 #[tokio::test]
-async fn a_version_that_is_missing_or_no_version_is_refused_and_never_means_no_check() {
+async fn missing_or_invalid_version_is_refused() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     let form = minji.get(SHIPPING).await.form(SHIPPING).with("message", "typed");
@@ -73,7 +73,7 @@ async fn a_version_that_is_missing_or_no_version_is_refused_and_never_means_no_c
 }
 
 #[tokio::test]
-async fn the_version_of_another_order_is_refused_even_when_the_number_is_right_and_nothing_typed_is_lost() {
+async fn version_of_another_order_is_refused_and_keeps_the_text() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let foreign = token("2026-000299", 1);
@@ -98,7 +98,7 @@ async fn the_version_of_another_order_is_refused_even_when_the_number_is_right_a
 }
 
 #[tokio::test]
-async fn a_note_takes_neither_the_version_of_the_order_nor_none_where_there_is_one() {
+async fn note_needs_its_own_version_not_the_orders() {
     let server = Server::start().await;
     let park = server.sign_in("park").await;
     let (open, save) = ("/orders/2026-000300/note/edit", "/orders/2026-000300/note/save");
@@ -112,7 +112,7 @@ async fn a_note_takes_neither_the_version_of_the_order_nor_none_where_there_is_o
 }
 
 #[tokio::test]
-async fn a_lock_id_that_is_missing_unknown_or_foreign_saves_nothing_and_loses_nothing() {
+async fn missing_unknown_or_foreign_lock_id_saves_nothing() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let form = minji.edit(ORDER).await.form(SAVE).with("message", "typed");
@@ -136,7 +136,7 @@ async fn a_lock_id_that_is_missing_unknown_or_foreign_saves_nothing_and_loses_no
 }
 
 #[tokio::test]
-async fn fields_are_told_apart_by_what_is_wrong_with_them_and_nothing_typed_is_lost() {
+async fn validation_errors_are_specific_and_keep_the_text() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     let form = minji.get(SHIPPING).await.form(SHIPPING);
@@ -157,7 +157,7 @@ async fn fields_are_told_apart_by_what_is_wrong_with_them_and_nothing_typed_is_l
 }
 
 #[tokio::test]
-async fn a_lock_id_never_stands_in_a_url() {
+async fn lock_id_is_never_in_a_url() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     let page = minji.edit(ORDER).await;
@@ -184,7 +184,7 @@ async fn a_second_run_finds_the_data_again() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_a_page_and_what_is_not_meant_to_be_posted_says_so() {
+async fn missing_pages_are_404_and_wrong_methods_405() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     minji.get("/nowhere").await.is(404);

@@ -12,7 +12,7 @@ const EDIT: &str = "/orders/2026-000300/edit";
 const SAVE: &str = "/orders/2026-000300/edit/save";
 
 #[tokio::test]
-async fn what_a_stranger_sends_does_not_come_back_many_times() {
+async fn request_body_is_not_amplified_in_the_response() {
     let server = Server::start().await;
     let stranger = server.browser();
     let quotes = "\"".repeat(20_000);
@@ -46,7 +46,7 @@ async fn a_form_that_is_longer_than_any_of_ours_is_not_read() {
 }
 
 #[tokio::test]
-async fn fields_that_no_form_has_are_neither_kept_nor_sent_back() {
+async fn unknown_fields_are_neither_stored_nor_returned() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     let form = minji.get(SHIPPING).await.form(SHIPPING).with("receiver.phone", "call me").with("smuggled", "in-here");
@@ -66,7 +66,7 @@ async fn with_a_clock() -> (Server, ManualClock) {
 }
 
 #[tokio::test]
-async fn nobody_fills_the_history_with_locks() {
+async fn locks_per_member_are_rate_limited() {
     let (server, clock) = with_a_clock().await;
     let minji = server.sign_in("minji").await;
     let form = minji.open(ORDER).await.form(EDIT);
@@ -99,7 +99,7 @@ async fn nobody_fills_the_history_with_locks() {
 }
 
 #[tokio::test]
-async fn whoever_may_take_no_more_locks_keeps_the_one_they_have() {
+async fn lock_limit_keeps_the_held_lock() {
     let (server, _clock) = with_a_clock().await;
     let minji = server.sign_in("minji").await;
     minji.edit(ORDER).await.is(200);
@@ -115,7 +115,7 @@ async fn whoever_may_take_no_more_locks_keeps_the_one_they_have() {
 }
 
 #[tokio::test]
-async fn locks_that_others_hold_cost_nothing() {
+async fn locks_of_others_do_not_count_toward_the_limit() {
     let (server, _clock) = with_a_clock().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     park.edit(ORDER).await.is(200);
@@ -126,7 +126,7 @@ async fn locks_that_others_hold_cost_nothing() {
 }
 
 #[tokio::test]
-async fn whoever_has_a_thousand_forms_open_is_told_so() {
+async fn too_many_open_forms_are_reported() {
     let server = Server::start().await;
     let park = server.sign_in("park").await;
     let locks = LockManager::new(&server.db);
@@ -143,7 +143,7 @@ async fn whoever_has_a_thousand_forms_open_is_told_so() {
 }
 
 #[tokio::test]
-async fn what_is_kept_for_somebody_else_is_said_to_be() {
+async fn reserved_lock_is_reported_as_reserved() {
     let server = Server::start().await;
     let park = server.sign_in("park").await;
     let key = LockKey::of::<Order>(&OrderNo::new(ORDER).unwrap());
@@ -205,7 +205,7 @@ async fn the_console_shows_a_page_at_a_time() {
 }
 
 #[tokio::test]
-async fn the_lock_id_and_the_form_id_of_somebody_else_tell_and_do_nothing() {
+async fn somebody_elses_lock_id_and_form_id_have_no_effect() {
     let server = Server::start().await;
     let (minji, lee) = (server.sign_in("minji").await, server.sign_in("lee").await);
     let edit = minji.edit(ORDER).await.form(SAVE);

@@ -38,7 +38,7 @@ async fn looks_around(browser: &Browser) {
 }
 
 #[tokio::test]
-async fn while_the_database_cannot_be_written_pages_are_readable_and_saves_keep_the_text() {
+async fn unwritable_database_keeps_pages_readable_and_saves_the_text() {
     let server = Server::start().await;
     let park = server.sign_in("park").await;
     let form = park.get(SHIPPING).await.form(SHIPPING).with("message", "문 앞에");
@@ -74,7 +74,7 @@ async fn reading_pages_writes_no_session_and_signing_in_writes_one() {
 }
 
 #[tokio::test]
-async fn a_right_that_is_gone_while_somebody_writes_keeps_the_text() {
+async fn losing_permission_while_editing_keeps_the_text() {
     let server = Server::start().await;
     let park = server.sign_in("park").await;
     let note = park.submit(park.open(ORDER).await.form("/orders/2026-000300/note/edit")).await;
@@ -94,7 +94,7 @@ async fn a_right_that_is_gone_while_somebody_writes_keeps_the_text() {
 }
 
 #[tokio::test]
-async fn a_form_from_a_browser_whose_cookies_were_cleared_is_sent_again_with_one_button() {
+async fn form_without_cookies_is_resent_with_one_button() {
     let server = Server::start().await;
     let park = server.sign_in("park").await;
     let form = park.get(SHIPPING).await.form(SHIPPING).with("message", "문 앞에");
@@ -105,7 +105,7 @@ async fn a_form_from_a_browser_whose_cookies_were_cleared_is_sent_again_with_one
 }
 
 #[tokio::test]
-async fn an_answer_to_a_form_can_be_read_in_the_other_language_with_its_text() {
+async fn form_response_can_switch_language_with_its_text() {
     let server = Server::start().await;
     let park = server.sign_in("park").await;
     let form = park.get(SHIPPING).await.form(SHIPPING).with("message", "문 앞에");

@@ -17,7 +17,7 @@ const LEAVE: &str = "/orders/2026-000300/edit/leave";
 const START: &str = "/orders/2026-000300/start-shipping";
 
 #[tokio::test]
-async fn while_one_edits_the_other_sees_who_and_since_when_and_gets_it_after_the_save() {
+async fn second_person_sees_the_holder_and_edits_after_the_save() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let form = minji.edit(ORDER).await.is(200).form(SAVE).with("address.line1", "세종대로 9").with("quantity-1", "5");
@@ -71,7 +71,7 @@ async fn a_closed_tab_frees_the_order_within_the_time_to_live() {
 }
 
 #[tokio::test]
-async fn a_late_save_after_somebody_took_over_changes_nothing_and_loses_nothing() {
+async fn late_save_after_takeover_changes_nothing() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let lunch =
@@ -96,7 +96,7 @@ async fn a_late_save_after_somebody_took_over_changes_nothing_and_loses_nothing(
 }
 
 #[tokio::test]
-async fn a_late_save_that_nobody_was_waiting_for_asks_to_lock_again() {
+async fn late_save_of_an_untaken_order_asks_to_lock_again() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     let form = minji.edit(ORDER).await.form(SAVE).with("message", "still here");
@@ -153,7 +153,7 @@ async fn leaving_the_page_frees_the_order_after_the_parting_grace() {
 }
 
 #[tokio::test]
-async fn whoever_left_the_page_can_open_it_again_at_once() {
+async fn page_can_be_reopened_right_after_leaving() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     let form = minji.edit(ORDER).await.form(SAVE);
@@ -163,7 +163,7 @@ async fn whoever_left_the_page_can_open_it_again_at_once() {
 }
 
 #[tokio::test]
-async fn a_form_goes_on_beating_after_its_owner_signed_in_again_elsewhere() {
+async fn form_sends_heartbeats_after_sign_in_elsewhere() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     let page = minji.edit(ORDER).await;
@@ -192,7 +192,7 @@ async fn leaving_by_the_button_frees_the_order_at_once() {
 }
 
 #[tokio::test]
-async fn a_second_tab_is_told_that_it_is_oneself_and_can_move_the_editing_here() {
+async fn second_tab_can_take_over_the_editing() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     let first = minji.edit(ORDER).await.form(SAVE);
@@ -208,7 +208,7 @@ async fn a_second_tab_is_told_that_it_is_oneself_and_can_move_the_editing_here()
 }
 
 #[tokio::test]
-async fn a_form_that_is_not_valid_keeps_the_lease_and_what_was_typed() {
+async fn invalid_form_keeps_the_lease_and_the_text() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     let form = minji
@@ -242,7 +242,7 @@ async fn the_last_line_cannot_be_removed_and_a_line_can_be_added() {
 }
 
 #[tokio::test]
-async fn a_customer_cannot_add_a_line_at_a_price_of_their_own() {
+async fn customer_cannot_set_a_price() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     let form = minji.edit(ORDER).await.form(SAVE);
@@ -252,7 +252,7 @@ async fn a_customer_cannot_add_a_line_at_a_price_of_their_own() {
 }
 
 #[tokio::test]
-async fn an_operator_sees_who_is_editing_before_shipping_and_may_go_on() {
+async fn operator_sees_the_editor_before_shipping() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let editing = minji.edit(ORDER).await.form(SAVE).with("address.line1", "세종대로 9");

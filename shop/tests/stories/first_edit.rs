@@ -29,7 +29,7 @@ async fn beat(browser: &Browser, form: &Form) -> String {
 }
 
 #[tokio::test]
-async fn looking_takes_no_lock_and_the_first_change_does() {
+async fn first_change_acquires_the_lock_and_viewing_does_not() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let (hers, his) = (open(&minji).await, open(&park).await);
@@ -62,7 +62,7 @@ async fn a_save_under_the_lock_of_the_first_change_frees_the_order() {
 }
 
 #[tokio::test]
-async fn of_one_letter_and_enter_at_once_the_save_always_goes_through_and_no_lock_is_left() {
+async fn typing_and_enter_at_once_saves_and_leaves_no_lock() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     for round in 1..=30 {
@@ -74,7 +74,7 @@ async fn of_one_letter_and_enter_at_once_the_save_always_goes_through_and_no_loc
 }
 
 #[tokio::test]
-async fn without_a_lock_the_version_and_whoever_holds_it_decide_and_nothing_typed_is_lost() {
+async fn save_without_lock_depends_on_version_and_holder() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     // No script: no request for the lock.
@@ -93,7 +93,7 @@ async fn without_a_lock_the_version_and_whoever_holds_it_decide_and_nothing_type
 }
 
 #[tokio::test]
-async fn a_lock_that_ran_out_or_was_ended_does_not_save_and_nothing_typed_is_lost() {
+async fn expired_or_broken_lock_does_not_save_and_keeps_the_text() {
     for is_ended in [false, true] {
         let server = Server::start().await;
         let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
@@ -118,7 +118,7 @@ async fn a_lock_that_ran_out_or_was_ended_does_not_save_and_nothing_typed_is_los
 }
 
 #[tokio::test]
-async fn text_for_an_order_that_was_changed_meanwhile_gets_no_lock_and_is_compared_when_saved() {
+async fn stale_text_gets_no_lock_and_is_compared_at_the_save() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let hers = open(&minji).await.with("message", "경비실");
@@ -165,7 +165,7 @@ async fn a_form_with_mistakes_keeps_the_lock_of_the_first_change() {
 }
 
 #[tokio::test]
-async fn leaving_frees_what_was_taken_and_says_so_and_is_silent_otherwise() {
+async fn leaving_releases_the_lock_and_says_so() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     let page = minji.get(SHIPPING).await;
@@ -180,7 +180,7 @@ async fn leaving_frees_what_was_taken_and_says_so_and_is_silent_otherwise() {
 }
 
 #[tokio::test]
-async fn nobody_takes_the_lock_of_an_order_that_they_may_not_see_or_with_what_is_not_theirs() {
+async fn forbidden_order_or_foreign_lock_id_gets_no_lock() {
     let server = Server::start().await;
     let (minji, lee) = (server.sign_in("minji").await, server.sign_in("lee").await);
     let hers = open(&minji).await;
@@ -214,7 +214,7 @@ async fn the_form_takes_its_lock_on_opening_where_the_policy_says_so() {
 }
 
 #[tokio::test]
-async fn the_form_for_the_whole_order_in_another_tab_is_told_as_ones_own() {
+async fn own_form_in_another_tab_is_recognised() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     let form = open(&minji).await.with("message", "문 앞에");

@@ -29,7 +29,7 @@ fn wait_of(page: &Page) -> u64 {
 }
 
 #[tokio::test]
-async fn after_eight_wrong_passwords_the_right_one_has_to_wait() {
+async fn after_eight_wrong_passwords_the_right_one_waits() {
     let (server, clock) = behind_a_proxy().await;
     let thief = server.browser();
     let form = form_of(&thief, "minji").await;
@@ -45,7 +45,7 @@ async fn after_eight_wrong_passwords_the_right_one_has_to_wait() {
 }
 
 #[tokio::test]
-async fn an_account_that_does_not_exist_is_limited_alike() {
+async fn unknown_account_is_limited_alike() {
     let (server, _clock) = behind_a_proxy().await;
     let thief = server.browser();
     let mut answers = Vec::new();
@@ -62,7 +62,7 @@ async fn an_account_that_does_not_exist_is_limited_alike() {
 }
 
 #[tokio::test]
-async fn one_address_is_limited_over_all_accounts_and_others_are_not() {
+async fn address_is_limited_over_all_accounts_without_others() {
     let (server, _clock) = behind_a_proxy().await;
     let thief = server.browser();
     let form = form_of(&thief, "").await;
@@ -76,7 +76,7 @@ async fn one_address_is_limited_over_all_accounts_and_others_are_not() {
 }
 
 #[tokio::test]
-async fn what_a_visitor_writes_before_the_proxys_own_address_does_not_count() {
+async fn address_written_by_the_client_is_not_trusted() {
     let (server, _clock) = behind_a_proxy().await;
     let thief = server.browser();
     let form = form_of(&thief, "minji").await;
@@ -96,7 +96,7 @@ async fn what_a_visitor_writes_before_the_proxys_own_address_does_not_count() {
 }
 
 #[tokio::test]
-async fn nobody_is_kept_out_of_a_browser_in_which_they_have_signed_in() {
+async fn members_own_browser_is_not_locked_out() {
     let (server, _clock) = behind_a_proxy().await;
     let minji = server.sign_in("minji").await;
     minji.submit(minji.get("/orders").await.form("/sign-out")).await.is(200);
@@ -136,7 +136,7 @@ async fn guesses_at_the_old_password_are_limited_too() {
 }
 
 #[tokio::test]
-async fn many_who_sign_in_at_once_wait_in_line_or_are_told_to_come_back() {
+async fn concurrent_sign_ins_queue_or_get_429() {
     let (server, _clock) = behind_a_proxy().await;
     let form = form_of(&server.browser(), "lee").await;
     let browser = server.browser();

@@ -38,7 +38,7 @@ fn expected(line1: &str, message: &str, version: i64) -> (String, String, i64) {
 }
 
 #[tokio::test]
-async fn two_people_change_different_fields_and_both_are_saved_with_one_button() {
+async fn changes_of_different_fields_are_merged_with_one_button() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let conflict = met(&server, &minji, &park).await;
@@ -64,7 +64,7 @@ async fn in_korean_as_well() {
 }
 
 #[tokio::test]
-async fn what_a_third_person_saves_meanwhile_is_kept_too_and_everybody_is_named() {
+async fn merge_keeps_a_third_persons_save_and_names_all() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let both = met(&server, &minji, &park).await.press(SHIPPING, "both");
@@ -78,7 +78,7 @@ async fn what_a_third_person_saves_meanwhile_is_kept_too_and_everybody_is_named(
 }
 
 #[tokio::test]
-async fn a_save_that_loses_a_race_is_run_again_and_nobody_notices() {
+async fn lost_race_in_a_save_is_retried_silently() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let both = met(&server, &minji, &park).await.press(SHIPPING, "both");
@@ -104,7 +104,7 @@ async fn a_save_that_loses_a_race_is_run_again_and_nobody_notices() {
 }
 
 #[tokio::test]
-async fn if_somebody_changes_my_field_before_i_press_the_button_i_am_asked_and_nothing_typed_is_lost() {
+async fn same_field_changed_before_the_merge_asks_and_keeps_text() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let both = met(&server, &minji, &park).await.press(SHIPPING, "both");
@@ -135,7 +135,7 @@ async fn the_same_field_is_never_saved_over_without_a_choice() {
 }
 
 #[tokio::test]
-async fn a_parcel_that_left_meanwhile_takes_no_new_address_along() {
+async fn shipped_parcel_takes_no_new_address() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let both = met(&server, &minji, &park).await.press(SHIPPING, "both");
@@ -147,7 +147,7 @@ async fn a_parcel_that_left_meanwhile_takes_no_new_address_along() {
 }
 
 #[tokio::test]
-async fn whoever_ships_is_never_offered_to_ship_to_an_address_that_they_have_not_seen() {
+async fn operator_cannot_ship_to_an_unseen_address() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let start = park.open(ORDER).await.form(START);
@@ -157,7 +157,7 @@ async fn whoever_ships_is_never_offered_to_ship_to_an_address_that_they_have_not
 }
 
 #[tokio::test]
-async fn first_correcting_mine_keeps_both_as_well() {
+async fn correcting_own_text_first_also_keeps_both_changes() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let conflict = met(&server, &minji, &park).await;
@@ -168,7 +168,7 @@ async fn first_correcting_mine_keeps_both_as_well() {
 }
 
 #[tokio::test]
-async fn my_own_change_from_another_tab_is_told_as_mine() {
+async fn own_change_from_another_tab_is_shown_as_own() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     let (here, there) = (address_form(&minji).await, address_form(&minji).await);
@@ -181,7 +181,7 @@ async fn my_own_change_from_another_tab_is_told_as_mine() {
 }
 
 #[tokio::test]
-async fn lines_and_address_are_saved_together_under_the_lease_which_is_free_afterwards() {
+async fn lines_and_address_are_merged_under_the_lease() {
     let server = Server::start().await;
     let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
     let lunch = park.edit(ORDER).await.form(SAVE).with("quantity-1", "7");

@@ -6,7 +6,7 @@ const OPEN: &str = "/orders/2026-000300/note/edit";
 const SAVE: &str = "/orders/2026-000300/note/save";
 
 #[tokio::test]
-async fn both_operators_may_edit_and_both_are_told() {
+async fn both_operators_may_edit_a_note_and_see_each_other() {
     let server = Server::start().await;
     let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
     let first = park.submit(park.open(ORDER).await.form(OPEN)).await;
@@ -23,7 +23,7 @@ async fn both_operators_may_edit_and_both_are_told() {
 }
 
 #[tokio::test]
-async fn the_first_note_of_an_order_can_be_written_by_one_only() {
+async fn only_one_first_note_of_an_order_is_saved() {
     let server = Server::start().await;
     let (park, olivia) = (server.sign_in("park").await, server.sign_in("olivia").await);
     let (open, save) = ("/orders/2026-000001/note/edit", "/orders/2026-000001/note/save");

@@ -11,7 +11,7 @@ const SHIPPING: &str = "/orders/2026-000300/shipping";
 const START: &str = "/orders/2026-000300/start-shipping";
 
 #[tokio::test]
-async fn the_customer_is_first_and_the_operator_has_to_look_again() {
+async fn address_change_before_shipping_makes_operator_review() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let as_park_saw_it = park.open(ORDER).await.form(START);
@@ -30,7 +30,7 @@ async fn the_customer_is_first_and_the_operator_has_to_look_again() {
 }
 
 #[tokio::test]
-async fn the_operator_is_first_and_the_customers_address_comes_too_late_but_is_not_lost() {
+async fn late_address_after_shipping_is_refused_and_kept() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let form = minji.get(SHIPPING).await.form(SHIPPING).with("address.line1", "세종대로 9");
@@ -47,7 +47,7 @@ async fn the_operator_is_first_and_the_customers_address_comes_too_late_but_is_n
 }
 
 #[tokio::test]
-async fn of_two_forms_the_second_sees_three_states_and_applies_its_own_on_top() {
+async fn second_form_sees_three_states_and_applies_on_top() {
     let server = Server::start().await;
     let (here, there) = (server.sign_in("park").await, server.sign_in("minji").await);
     let opened = here.get(SHIPPING).await.form(SHIPPING);
@@ -69,7 +69,7 @@ async fn of_two_forms_the_second_sees_three_states_and_applies_its_own_on_top() 
 }
 
 #[tokio::test]
-async fn of_two_saves_at_the_same_moment_exactly_one_wins() {
+async fn one_of_two_concurrent_saves_wins() {
     let server = Server::start().await;
     let (here, there) = (server.sign_in("minji").await, server.sign_in("minji").await);
     for round in 1..=5 {

@@ -80,7 +80,7 @@ async fn seen_at(server: &Server) -> Vec<i64> {
 }
 
 #[tokio::test]
-async fn no_page_that_is_loading_brings_back_a_session_that_was_signed_out() {
+async fn loading_page_does_not_restore_a_signed_out_session() {
     let server = Server::start().await;
     for _ in 0..12 {
         let minji = std::sync::Arc::new(Raw::sign_in(&server, "minji").await);
@@ -100,7 +100,7 @@ async fn no_page_that_is_loading_brings_back_a_session_that_was_signed_out() {
 }
 
 #[tokio::test]
-async fn a_request_that_was_held_back_does_not_sign_in_again() {
+async fn delayed_request_does_not_sign_in_again() {
     let server = Server::start().await;
     let minji = Raw::sign_in(&server, "minji").await;
     let order = minji.get(&format!("/orders/{ORDER}")).await.form(&format!("/orders/{ORDER}/cancel"));
@@ -143,7 +143,7 @@ async fn a_session_ends_two_hours_after_it_was_last_used() {
 }
 
 #[tokio::test]
-async fn a_session_ends_twelve_hours_after_sign_in_however_much_it_is_used() {
+async fn session_ends_twelve_hours_after_sign_in() {
     let (server, clock) = with_a_clock().await;
     let minji = Raw::sign_in(&server, "minji").await;
     for _ in 0..11 {
@@ -172,7 +172,7 @@ async fn that_a_session_is_used_is_written_once_in_five_minutes() {
 }
 
 #[tokio::test]
-async fn a_session_goes_on_while_nothing_can_be_written() {
+async fn session_survives_an_unwritable_database() {
     let (server, clock) = with_a_clock().await;
     let minji = Raw::sign_in(&server, "minji").await;
     let stored = seen_at(&server).await;
@@ -208,7 +208,7 @@ fn ends(page: &Page) -> Vec<Form> {
 }
 
 #[tokio::test]
-async fn somebody_sees_their_sessions_and_ends_another_one() {
+async fn member_sees_and_ends_their_sessions() {
     let server = Server::start().await;
     let there = sign_in_as(&server, CHROME).await;
     let here = sign_in_as(&server, "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0").await;
@@ -253,7 +253,7 @@ async fn signing_in_again_in_the_same_browser_leaves_one_session() {
 }
 
 #[tokio::test]
-async fn nobody_ends_a_session_of_somebody_else() {
+async fn foreign_session_cannot_be_ended() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let session = seen_id(&minji).await;
@@ -264,7 +264,7 @@ async fn nobody_ends_a_session_of_somebody_else() {
 }
 
 #[tokio::test]
-async fn signing_out_everywhere_ends_every_session_of_the_member_and_no_other() {
+async fn sign_out_everywhere_ends_all_sessions_of_the_member_only() {
     let server = Server::start().await;
     let (here, there) = (server.sign_in("minji").await, server.sign_in("minji").await);
     let park = server.sign_in("park").await;
@@ -280,7 +280,7 @@ async fn signing_out_everywhere_ends_every_session_of_the_member_and_no_other() 
 }
 
 #[tokio::test]
-async fn a_sign_in_that_was_under_way_does_not_outlive_signing_out_everywhere() {
+async fn sign_in_in_flight_does_not_survive_sign_out_everywhere() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     // As if the password had been checked before the change, and the row written after it.
@@ -301,7 +301,7 @@ async fn changes(browser: &Browser, old: &str, new: &str, again: &str) -> Page {
 }
 
 #[tokio::test]
-async fn a_change_of_password_asks_for_the_old_one_and_ends_all_other_sessions() {
+async fn password_change_requires_the_old_and_ends_other_sessions() {
     let server = Server::start().await;
     let (here, there) = (server.sign_in("minji").await, server.sign_in("minji").await);
     changes(&here, "not hers", NEW, NEW).await.is(422).says("not your present password");
@@ -320,7 +320,7 @@ async fn a_change_of_password_asks_for_the_old_one_and_ends_all_other_sessions()
 }
 
 #[tokio::test]
-async fn a_password_that_is_short_the_name_public_or_mistyped_is_refused_and_never_shown() {
+async fn weak_or_mistyped_password_is_refused_and_never_shown() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     for (new, again, why) in [
@@ -339,7 +339,7 @@ async fn a_password_that_is_short_the_name_public_or_mistyped_is_refused_and_nev
 }
 
 #[tokio::test]
-async fn the_account_is_there_in_both_languages_and_for_those_who_are_signed_in() {
+async fn account_page_is_bilingual_and_requires_sign_in() {
     let server = Server::start().await;
     for path in ["/account", "/account/password"] {
         assert!(server.browser().get(path).await.path.starts_with("/sign-in"));

@@ -3,7 +3,7 @@
 use super::support::{ORDER, Server};
 
 #[tokio::test]
-async fn a_page_asks_to_sign_in_and_then_opens() {
+async fn page_requires_sign_in_and_then_opens() {
     let server = Server::start().await;
     let browser = server.browser();
     let asked = browser.get("/orders/2026-000300").await;
@@ -13,7 +13,7 @@ async fn a_page_asks_to_sign_in_and_then_opens() {
 }
 
 #[tokio::test]
-async fn a_wrong_password_and_an_unknown_member_get_the_same_answer() {
+async fn wrong_password_and_unknown_member_get_the_same_page() {
     let server = Server::start().await;
     let browser = server.browser();
     let form = browser.get("/sign-in").await.form("/sign-in");
@@ -54,7 +54,7 @@ async fn signing_out_ends_the_session() {
 }
 
 #[tokio::test]
-async fn the_session_cookie_is_out_of_reach_of_scripts_and_changes_at_sign_in() {
+async fn session_cookie_is_http_only_and_changes_at_sign_in() {
     let server = Server::start().await;
     let browser = server.browser();
     let first = browser.get("/sign-in").await;
@@ -81,7 +81,7 @@ async fn the_session_cookie_is_out_of_reach_of_scripts_and_changes_at_sign_in() 
 }
 
 #[tokio::test]
-async fn no_unsafe_request_without_the_sessions_token_or_from_another_site() {
+async fn cross_site_or_tokenless_post_is_refused() {
     let server = Server::start().await;
     let minji = server.sign_in("minji").await;
     let cancel = minji.open(ORDER).await.form("/orders/2026-000300/cancel");

@@ -18,7 +18,7 @@ async fn an_operator_ends_a_forgotten_lease_and_its_holder_reads_why() {
 }
 
 #[tokio::test]
-async fn a_break_that_comes_after_the_holder_changed_ends_nothing() {
+async fn break_after_a_holder_change_ends_nothing() {
     let server = Server::start().await;
     let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
     let first = minji.edit(ORDER).await;

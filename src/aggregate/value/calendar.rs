@@ -126,7 +126,7 @@ mod tests {
     use crate::aggregate::value::Value;
 
     #[test]
-    fn instants_are_shown_in_iso_8601_also_before_1970_and_in_leap_years() {
+    fn instants_format_as_iso_8601_before_1970_and_in_leap_years() {
         for (micros, text) in [
             (0, "1970-01-01T00:00:00Z"),
             (-1, "1969-12-31T23:59:59.999999Z"),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn every_day_of_a_thousand_years_is_read_as_it_is_written_and_follows_the_one_before() {
+    fn every_day_of_a_thousand_years_round_trips() {
         let mut before = String::new();
         for day in (-170_000..200_000).map(Day::after_1970) {
             let text = day.to_string();
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_read_in_the_spellings_of_others_and_cut_to_the_microsecond() {
+    fn times_parse_common_formats_and_cut_to_microseconds() {
         for (text, read) in [
             ("10:00", "10:00:00.000000"),
             ("10:00:59", "10:00:59.000000"),

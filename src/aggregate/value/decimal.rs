@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_decimal_is_refused() {
+    fn invalid_decimal_is_refused() {
         for text in ["", "-", ".5", "5.", "1e5", "NaN", "Infinity", "+1", "1,5", "1.2.3", "--1", "1.-5", " 1", "١"] {
             assert_eq!(text.parse::<Decimal>(), Err(InvalidDecimal(text.to_owned())));
         }

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_is_the_same_whatever_the_order_of_keys_and_the_spelling_of_numbers() {
+    fn json_equality_ignores_key_order_and_number_spelling() {
         let spellings = r#"{"b": [10000000000000000, 0.0], "a": {"x": 1.50, "y": null}}"#;
         let spelled: Content = serde_json::from_str(spellings).unwrap();
         assert!(same(&json!({"a": {"y": null, "x": 1.5}, "b": [1e16, -0.0]}), &spelled));

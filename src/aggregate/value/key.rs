@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zero_is_one_key_however_it_is_signed() {
+    fn positive_and_negative_zero_are_one_key() {
         let (zero, negative) = ([Value::Real(0.0)], [Value::Real(-0.0)]);
         assert_eq!(HashSet::from([Key(&zero), Key(&negative)]).len(), 1);
     }

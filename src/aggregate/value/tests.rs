@@ -23,7 +23,7 @@ fn one_of_each_kind() -> Vec<Value> {
 }
 
 #[test]
-fn a_value_is_equal_to_itself_alone_and_so_is_null_of_its_kind() {
+fn value_equals_only_itself_and_null_by_kind() {
     let mut values = one_of_each_kind();
     values.extend(one_of_each_kind().iter().map(|value| Value::Null(value.kind())));
     values.push(Value::Invalid(Kind::Json, "no".into()));
@@ -35,7 +35,7 @@ fn a_value_is_equal_to_itself_alone_and_so_is_null_of_its_kind() {
 }
 
 #[test]
-fn a_value_that_was_kept_as_json_is_equal_to_what_it_was() {
+fn json_value_round_trips_equal() {
     for value in one_of_each_kind().into_iter().flat_map(|value| [Value::Null(value.kind()), value]) {
         let kept = serde_json::to_string(&value).unwrap();
         assert_eq!(serde_json::from_str::<Value>(&kept).unwrap(), value, "{kept}");
@@ -44,7 +44,7 @@ fn a_value_that_was_kept_as_json_is_equal_to_what_it_was() {
 
 /// These names are stored in existing databases with revisions.
 #[test]
-fn what_was_kept_by_earlier_releases_can_be_read() {
+fn values_of_earlier_releases_are_readable() {
     let kept =
         r#"[{"null":"text"},{"bool":true},{"integer":-1},{"real":0.5},{"text":"x"},{"bytes":[1]},{"timestamp":7}]"#;
     let values = [
@@ -60,7 +60,7 @@ fn what_was_kept_by_earlier_releases_can_be_read() {
 }
 
 #[test]
-fn a_value_of_another_kind_than_its_column_or_in_another_form_cannot_be_saved() {
+fn wrong_kind_or_form_of_a_value_cannot_be_saved() {
     for value in one_of_each_kind() {
         assert_eq!(value.check(value.kind()), Ok(()));
         let other = if value.kind() == Kind::Bool { Kind::Text } else { Kind::Bool };
@@ -71,7 +71,7 @@ fn a_value_of_another_kind_than_its_column_or_in_another_form_cannot_be_saved() 
 }
 
 #[test]
-fn what_serde_cannot_write_as_json_is_no_value_and_says_why() {
+fn unserializable_json_value_names_the_reason() {
     let mut row = Vec::new();
     Json(BTreeMap::from([((1, 2), 3)])).write(&mut row);
     let refused = row[0].check(Kind::Json).unwrap_err();
@@ -102,7 +102,7 @@ fn decimals_and_json_cannot_be_keys() {
 }
 
 #[test]
-fn a_number_that_is_not_exactly_an_f32_is_not_read_as_one() {
+fn number_not_exact_in_f32_is_refused() {
     let columns = [Column::new("ratio", "ratio", Kind::Real)];
     let read = |number| f32::read(&mut RowReader::new("orders", &columns, &[Value::Real(number)]));
     assert_eq!(read(0.5), Ok(0.5));

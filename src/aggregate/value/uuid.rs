@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_uuid_is_refused() {
+    fn invalid_uuid_is_refused() {
         let long = "6ccd780c-baba-1026-9564-5b8c656024db0";
         for text in ["", "6ccd780c", "6ccd780cbaba-1026-9564-5b8c656024db", "zccd780cbaba102695645b8c656024db", long] {
             assert!(parse(text).is_err(), "{text}");

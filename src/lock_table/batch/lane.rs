@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_go_at_once_and_alone() {
+    fn few_requests_go_concurrently_and_unbatched() {
         let mut admission = Admission::new(4);
         assert_eq!(arrive(&mut admission, 4), [1, 1, 1, 1]);
         assert_eq!(finish(&mut admission, 1), None, "no request waits");
@@ -111,13 +111,13 @@ mod tests {
     }
 
     #[test]
-    fn where_one_writes_at_a_time_the_second_waits_for_the_third() {
+    fn single_writer_batches_from_the_third_request() {
         let mut admission = Admission::new(1);
         assert_eq!(arrive(&mut admission, 3), [1, 2]);
     }
 
     #[test]
-    fn those_who_come_while_many_are_under_way_go_together_when_they_are_back() {
+    fn requests_during_many_in_flight_form_the_next_batch() {
         let mut admission = Admission::new(4);
         assert_eq!(arrive(&mut admission, 6), [1, 1, 1, 1, 2]);
         assert!(arrive(&mut admission, 10).is_empty());
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn where_many_have_just_been_under_way_nobody_goes_alone_beside_another() {
+    fn many_recent_in_flight_prevents_single_requests() {
         let mut admission = Admission::new(4);
         admission.begin(12);
         admission.end(12);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_come_back_holds_up_nobody_for_long() {
+    fn lost_round_trip_blocks_others_only_briefly() {
         let mut admission = Admission::new(4);
         admission.begin(5);
         assert!(arrive(&mut admission, 3).is_empty());

@@ -101,7 +101,7 @@ pub(super) fn settled(answers: Result<Vec<Option<LockAnswer>>, DatabaseError>, c
             | DatabaseError::Closed),
         ) => vec![Err(error); count],
         Err(error) => {
-            tracing::debug!(%error, count, "a batch failed; each of it is asked alone");
+            tracing::debug!(%error, count, "a batch failed; each request is retried alone");
             vec![Ok(None); count]
         }
     }
@@ -114,7 +114,7 @@ mod tests {
     use crate::lease::policy::LockPolicy;
 
     #[test]
-    fn those_who_want_the_same_key_are_on_board_with_one_question() {
+    fn requests_for_one_key_share_one_query() {
         let mut receivers = Vec::new();
         let mut queue: VecDeque<Waiting> = (1..=3)
             .map(|lock| {

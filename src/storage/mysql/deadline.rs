@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn mariadb_is_told_microseconds_and_no_wait_is_no_time_at_all() {
+    fn mariadb_limit_is_in_microseconds_and_0_means_no_wait() {
         let mut deadline = deadline(Wait::Within(Duration::from_millis(250)));
         let told = deadline.tell(Flavour::MariaDb);
         assert!(told.starts_with("@tenure_wait = 0.24") || told.starts_with("@tenure_wait = 0.25"), "{told}");
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn mysql_is_told_whole_seconds_and_one_less_than_are_left() {
+    fn mysql_limit_is_whole_seconds_one_below_the_budget() {
         for (millis, seconds, spare) in [(0, 1, false), (1_990, 1, false), (2_500, 1, true), (5_500, 4, true)] {
             let mut deadline = deadline(Wait::Within(Duration::from_millis(millis)));
             let told = deadline.tell(Flavour::MySql);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_no_time_left_does_not_ask_again() {
+    fn exhausted_budget_does_not_retry() {
         assert_eq!(deadline(Wait::No).pause(), None);
         assert!(deadline(Wait::Within(Duration::from_secs(1))).pause().is_some());
     }

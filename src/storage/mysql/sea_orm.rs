@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_reads_is_not_cut_off_at_the_deadline() {
+    fn reads_are_not_interrupted_at_the_deadline() {
         assert!(!may_wait("SELECT `version` FROM `parcel` WHERE `id` = ?"));
         for sql in [
             "SELECT `id` FROM `parcel` LIMIT ? FOR UPDATE",

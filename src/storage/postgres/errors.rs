@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_error_aborts_and_only_a_missing_answer_leaves_doubt() {
+    fn every_error_aborts_and_only_a_lost_response_is_unknown() {
         for code in ["55P03", "40P01", "40001", "57014", "25P02", "23505", "23503", "42501", "22012", "53300"] {
             assert_eq!(effect_of(code), Effect::Aborted, "{code}");
         }

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refused_statement_leaves_the_transaction_and_a_full_disk_does_not() {
+    fn full_disk_ends_the_transaction_a_refused_statement_not() {
         assert_eq!(effect_of(BUSY), Effect::StatementUndone);
         assert_eq!(effect_of(CONSTRAINT), Effect::StatementUndone);
         assert_eq!(effect_of(READONLY), Effect::StatementUndone);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_that_wants_to_write_too_late_is_told_to_begin_again() {
+    async fn stale_snapshot_write_reports_a_retryable_error() {
         let directory = tempfile::tempdir().expect("a directory");
         let url = format!("sqlite://{}/shop.db?mode=rwc", directory.path().display());
         let options: SqliteConnectOptions = url.parse().expect("a URL");

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_is_alone_leaves_no_gap_and_signs_of_life_never_do() {
+    fn lone_writer_and_heartbeats_leave_no_gap() {
         let mut turns = Turns::default();
         turns.has_written();
         assert_eq!(turns.pause(Hurry::None), None, "nobody else was met");
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_who_waits_asks_at_least_once_in_a_gap() {
+    fn every_waiter_retries_once_per_gap() {
         for _ in 0..1_000 {
             assert!(Hurry::None.pause() < GAP && Hurry::Beat.pause() < GAP / 2);
         }

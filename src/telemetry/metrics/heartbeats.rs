@@ -9,9 +9,9 @@ use crate::storage::LockHash;
 const MOST: usize = 20_000;
 
 #[derive(Default)]
-pub(super) struct Beats(HashMap<LockHash, SystemTime>);
+pub(super) struct Heartbeats(HashMap<LockHash, SystemTime>);
 
-impl Beats {
+impl Heartbeats {
     /// Records a heartbeat, by the database's clock, and returns the time since the previous one.
     pub(super) fn note(&mut self, lock: &LockHash, at: SystemTime, ttl: Duration) -> Option<Duration> {
         if self.0.len() >= MOST && !self.0.contains_key(lock) {
@@ -35,8 +35,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_remembered_is_bounded_and_who_has_gone_makes_room() {
-        let (mut beats, start, ttl) = (Beats::default(), SystemTime::UNIX_EPOCH, Duration::from_secs(300));
+    fn remembered_heartbeats_are_bounded_and_evicted() {
+        let (mut beats, start, ttl) = (Heartbeats::default(), SystemTime::UNIX_EPOCH, Duration::from_secs(300));
         let lock = |at: usize| {
             let mut lock = LockHash::default();
             lock[..8].copy_from_slice(&at.to_le_bytes());

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::Meter;
 
-use super::heartbeats::Beats;
+use super::heartbeats::Heartbeats;
 use super::instruments::Instruments;
 use crate::clock::to_micros;
 use crate::lease::HeldByType;
@@ -22,7 +22,7 @@ pub(crate) struct Metrics(Option<Arc<Recording>>);
 
 struct Recording {
     instruments: Instruments,
-    beats: Mutex<Beats>,
+    beats: Mutex<Heartbeats>,
     /// How far the database's clock is ahead of this host's, in microseconds, as last seen.
     ahead: AtomicI64,
     held: Arc<Mutex<Held>>,

@@ -91,7 +91,7 @@ fn an_optional_child_needs_no_brackets() {
 }
 
 #[test]
-fn a_child_that_came_or_went_is_shown_with_its_own_fields_only() {
+fn added_or_removed_child_shows_only_its_own_fields() {
     let gone = ["lines[2].parts[8].part_no", "lines[2].parts[8].name"];
     assert_eq!(changed(|order| drop(order.lines[0].parts.pop())), gone);
     assert_eq!(changed(|order| order.steps.push(step("send"))), ["steps[2]", "steps[2].text"]);

@@ -17,7 +17,7 @@ macro_rules! lifecycle {
             use super::*;
 
             #[test]
-            fn the_shared_server_is_one_and_answers() {
+            fn shared_server_is_started_once_and_responds() {
                 let server = testkit::$kind();
                 assert!(std::ptr::eq(server, testkit::$kind()));
                 server.create_database("answers").expect("a database");

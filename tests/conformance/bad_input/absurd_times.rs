@@ -84,7 +84,7 @@ pub async fn a_policy_is_bounded_and_its_longest_lease_ends(t: &TestDb) {
     assert_eq!(locks.try_lock(&key, &lee()).await.unwrap().holder().generation, 2);
 }
 
-pub async fn an_answer_of_later_may_be_absurd_as_well(t: &TestDb) {
+pub async fn postponing_reply_may_be_absurdly_long(t: &TestDb) {
     let held = t.locks.try_lock(&key(), &kim()).await.unwrap();
     t.locks.request(&held.holder().key, 1, &lee(), "please").await.unwrap();
     let later = t.locks.answer_request(held.id(), "lee", TransferReply::Later(Duration::MAX)).await.unwrap();

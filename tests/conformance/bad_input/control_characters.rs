@@ -82,7 +82,7 @@ pub async fn control_characters_narrow_no_list_down(t: &TestDb) {
     }
 }
 
-pub async fn who_cannot_be_an_owner_makes_no_change(t: &TestDb) {
+pub async fn invalid_owner_changes_nothing(t: &TestDb) {
     let id = t.note(&random(), "empty").await;
     let bad = BAD.map(|bad| Owner::new(bad, "Kim"));
     let bad =
@@ -139,7 +139,7 @@ pub async fn a_save_that_has_to_do_with_a_lock_needs_a_key(t: &TestDb) {
 }
 
 /// The lease is live, expired, broken or released: another owner gets the same response.
-pub async fn a_lock_id_of_somebody_else_tells_nothing(t: &TestDb) {
+pub async fn foreign_lock_id_reveals_nothing(t: &TestDb) {
     let stranger = t.locks.acting_for(&Owner::new("han", "Han"));
     for end in ["alive", "expired", "taken", "broken", "released"] {
         let no = t.order().await;

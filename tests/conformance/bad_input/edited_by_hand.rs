@@ -75,7 +75,7 @@ async fn neighbours_go_on(t: &TestDb, bad: &tenure::Lease, edit: &str) -> Result
     of_bad.unwrap()
 }
 
-pub async fn a_row_that_somebody_edited_frees_itself_or_can_be_broken_and_disturbs_nobody(t: &TestDb) {
+pub async fn hand_edited_row_expires_or_breaks_without_side_effects(t: &TestDb) {
     // Of another length, if the column accepts it; and random, because the database is shared.
     let short = random();
     let hash = match t.db.capabilities().database.starts_with("PostgreSQL") {
@@ -140,7 +140,7 @@ pub async fn a_generation_at_its_end_is_an_error_and_not_the_first_again(t: &Tes
     assert_eq!(t.locks.holders(&lease.holder().key).await.unwrap(), []);
 }
 
-pub async fn a_history_without_names_still_tells_that_the_lease_ended(t: &TestDb) {
+pub async fn history_without_names_still_records_the_end(t: &TestDb) {
     let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
     t.clock.advance(MINUTE);
     t.locks.break_lock(&lease.holder().key, 1, &lee(), "stuck").await.unwrap();

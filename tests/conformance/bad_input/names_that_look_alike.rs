@@ -66,7 +66,7 @@ fn lookalikes() -> Vec<String> {
 }
 
 /// Row 26 of the classic flaws.
-pub async fn keys_that_look_alike_are_different_locks(t: &TestDb) {
+pub async fn similar_looking_keys_are_different_locks(t: &TestDb) {
     let run = random();
     let kinds = [format!("Order{run}"), format!("order{run}"), format!("Order{run} ")];
     let mut taking = JoinSet::new();
@@ -118,7 +118,7 @@ async fn may_do_nothing_with(theirs: &LockManager, lease: &tenure::Lease) {
     }
 }
 
-pub async fn people_whose_ids_look_alike_are_different_people(t: &TestDb) {
+pub async fn similar_looking_ids_are_different_people(t: &TestDb) {
     let run = random();
     let kim = Owner::new(format!("{run}kim"), "Kim Minji");
     let lease = t.locks.try_lock(&key(), &kim).await.unwrap();

@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 
 use crate::conformance::support::{MINUTE, TTL, TestDb, key, kim, lee, random};
 
-pub async fn of_a_thousand_heartbeats_the_bad_ones_are_told_why_and_the_others_go_on(t: &TestDb) {
+pub async fn invalid_heartbeats_report_reasons_and_others_succeed(t: &TestDb) {
     const LEASES: usize = 1_000;
     // Separate owners, because of the limit per owner.
     let (run, mut taking, owner) = (random(), JoinSet::new(), Owner::new(random(), "Kim Minji"));
@@ -43,7 +43,7 @@ pub async fn of_a_thousand_heartbeats_the_bad_ones_are_told_why_and_the_others_g
     assert_eq!(t.locks.check_lock(taken[11].1.id()).await.unwrap().holder().remaining, TTL - MINUTE);
 }
 
-pub async fn one_lock_id_twice_in_a_heartbeat_is_answered_twice(t: &TestDb) {
+pub async fn duplicate_lock_id_in_a_heartbeat_is_answered_twice(t: &TestDb) {
     let (one, two) = (t.locks.try_lock(&key(), &kim()).await.unwrap(), t.locks.try_lock(&key(), &kim()).await.unwrap());
     t.clock.advance(MINUTE);
     let ids = [&one, &two, &one, &one].map(|lease| lease.id().clone());
@@ -59,7 +59,7 @@ pub async fn one_lock_id_twice_in_a_heartbeat_is_answered_twice(t: &TestDb) {
 }
 
 /// An invalid key, an invalid owner, and a lock id that holds another key, among valid requests.
-pub async fn one_bad_question_does_not_fail_those_that_are_asked_with_it(t: &TestDb) {
+pub async fn invalid_request_does_not_fail_its_batch(t: &TestDb) {
     let (run, taken) = (random(), t.locks.try_lock(&key(), &kim()).await.unwrap());
     let mut asking = JoinSet::new();
     for at in 0..60 {
@@ -83,7 +83,7 @@ pub async fn one_bad_question_does_not_fail_those_that_are_asked_with_it(t: &Tes
     assert_eq!(t.locks.check_lock(taken.id()).await.unwrap().holder().generation, 1);
 }
 
-pub async fn whoever_goes_away_does_not_disturb_those_who_share_the_round_trip(t: &TestDb) {
+pub async fn dropped_caller_does_not_affect_its_batch(t: &TestDb) {
     for _ in 0..5 {
         let keys: Vec<_> = (0..40).map(|_| key()).collect();
         let mut asking = Vec::new();

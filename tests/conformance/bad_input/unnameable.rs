@@ -8,7 +8,7 @@ use tenure::{
 
 use crate::conformance::support::{TTL, TestDb, key, kim, lee, random};
 
-pub async fn what_cannot_be_a_key_is_refused_by_name_and_held_by_nobody(t: &TestDb) {
+pub async fn invalid_key_is_refused_by_name_and_never_held(t: &TestDb) {
     let long = "가".repeat(342);
     let bad = [
         LockKey::new("Order", ""),
@@ -45,7 +45,7 @@ pub async fn what_cannot_be_a_key_is_refused_by_name_and_held_by_nobody(t: &Test
     assert_eq!(locks.try_lock(&longest, &kim()).await.unwrap().holder().key, longest);
 }
 
-pub async fn what_cannot_be_an_owner_is_refused_by_name_and_holds_nothing(t: &TestDb) {
+pub async fn invalid_owner_is_refused_by_name_and_holds_nothing(t: &TestDb) {
     let held = t.locks.try_lock(&key(), &kim()).await.unwrap();
     let locks = t.locks.clone().with_take_over_permission("Order", |_: &Owner, _: &Holder| true);
     let bad = [

@@ -10,7 +10,7 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// Row 15: clocks of programs differ, and one takes the lease of another before it has ended, or waits for a dead one.
 /// Here a program's clock may be months off: only the database's clock counts.
-pub async fn a_program_whose_clock_is_wrong_neither_steals_nor_holds_on(t: &TestDb) {
+pub async fn wrong_client_clock_neither_steals_nor_keeps_a_lock(t: &TestDb) {
     for ahead in [true, false] {
         let real = SystemTime::now();
         t.clock.set(if ahead { real + 300 * DAY } else { real - 300 * DAY });
@@ -32,7 +32,7 @@ pub async fn a_program_whose_clock_is_wrong_neither_steals_nor_holds_on(t: &Test
 
 /// Row 16: the expiry was computed, then came a pause, then it was written: the lock is created (nearly) expired. By the
 /// database's own clock, because a manual clock would hide it.
-pub async fn a_lease_that_had_to_be_waited_for_lasts_its_full_time(t: &TestDb) {
+pub async fn lease_after_a_wait_lasts_its_full_time(t: &TestDb) {
     let key = key();
     // Live by this clock, long expired by any other.
     t.clock.set(SystemTime::now() - TTL - MINUTE);
@@ -60,7 +60,7 @@ pub async fn a_lease_that_had_to_be_waited_for_lasts_its_full_time(t: &TestDb) {
 }
 
 /// Row 17: times in whole seconds, which one server truncates and another rounds.
-pub async fn a_lease_ends_at_one_millisecond_for_its_holder_and_for_the_next(t: &TestDb) {
+pub async fn lease_ends_for_holder_and_next_at_the_same_millisecond(t: &TestDb) {
     for fraction in [1, 499, 500, 999] {
         let whole = t.clock.now().duration_since(UNIX_EPOCH).unwrap().as_secs() + 1;
         t.clock.set(UNIX_EPOCH + Duration::from_secs(whole) + Duration::from_millis(fraction));
@@ -124,7 +124,7 @@ pub async fn a_lease_lasts_as_long_across_the_change_of_summer_time(t: &TestDb) 
 
 /// The clock of the database's host is corrected by a day. Two people may then believe that they hold a lock; only one of
 /// them is accepted. A step back extends leases by exactly that step.
-pub async fn a_clock_that_steps_makes_nobody_hold_twice_and_no_lock_stuck(t: &TestDb) {
+pub async fn clock_steps_cause_no_double_holder_and_no_stuck_lock(t: &TestDb) {
     let no = t.order().await;
     let order_key = tenure::LockKey::of::<crate::conformance::order::Order>(&no);
     let first = t.locks.try_lock(&order_key, &kim()).await.unwrap();

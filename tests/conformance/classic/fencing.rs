@@ -8,7 +8,7 @@ use crate::conformance::support::{TTL, TestDb, key, kim, lee, random};
 use crate::conformance::transactions::cancelled_after;
 
 /// Row 19: the lock was granted, the response was lost, and a repeated request is locked out by itself.
-pub async fn whoever_lost_the_answer_asks_again_and_has_the_lock(t: &TestDb) {
+pub async fn repeated_request_after_a_lost_response_gets_the_lock(t: &TestDb) {
     let mut cut_off = 0;
     for attempt in 0..24 {
         let (key, id) = (key(), LockId::random());
@@ -28,7 +28,7 @@ pub async fn whoever_lost_the_answer_asks_again_and_has_the_lock(t: &TestDb) {
 }
 
 /// Row 21: without a number that rises with every holder, a downstream system cannot refuse a late one.
-pub async fn the_fencing_number_rises_by_one_however_the_lease_before_ended(t: &TestDb) {
+pub async fn fencing_number_rises_by_one_after_any_end(t: &TestDb) {
     let key = key();
     let locks = t.locks.clone().with_take_over_permission("Order", |_: &Owner, _: &Holder| true);
     let released = locks.try_lock(&key, &kim()).await.unwrap();
@@ -54,7 +54,7 @@ pub async fn the_fencing_number_rises_by_one_however_the_lease_before_ended(t: &
 }
 
 /// Row 24: rows of ended leases remain, and every change of the holder deletes one and inserts another.
-pub async fn a_key_keeps_one_row_however_often_it_changes_hands(t: &TestDb) {
+pub async fn key_has_one_row_over_many_holders(t: &TestDb) {
     let (kind, note) = (random(), LockKey::new("Note", random()));
     let key = LockKey::new(&kind, "1");
     for round in 0..6 {

@@ -8,7 +8,7 @@ use tokio::sync::Barrier;
 use crate::conformance::support::{MINUTE, TTL, TestDb, key, kim, lee};
 
 /// Row 3: an extension that read the old lease writes, by the key, into the new one, and shortens it.
-pub async fn a_late_heartbeat_of_an_expired_lease_does_not_touch_the_next_holder(t: &TestDb) {
+pub async fn late_heartbeat_after_expiry_does_not_touch_the_next(t: &TestDb) {
     let elsewhere = LockManager::new(&t.another_process().await);
     for _ in 0..8 {
         let (key, barrier) = (key(), Arc::new(Barrier::new(3)));
@@ -41,7 +41,7 @@ pub async fn a_late_heartbeat_of_an_expired_lease_does_not_touch_the_next_holder
 }
 
 /// Row 4: the heartbeat was in flight when the lease was released, and arrives when somebody else holds the key.
-pub async fn a_late_heartbeat_of_a_released_lease_does_not_touch_the_next_holder(t: &TestDb) {
+pub async fn late_heartbeat_after_release_does_not_touch_the_next(t: &TestDb) {
     for _ in 0..10 {
         let (key, barrier) = (key(), Arc::new(Barrier::new(3)));
         let first = t.locks.try_lock(&key, &kim()).await.unwrap();

@@ -38,7 +38,7 @@ pub async fn a_late_check_does_not_end_the_lease_of_the_next_holder(t: &TestDb) 
 
 /// Row 8: any late operation removes the lease although nobody else has it; or revives it without checking for
 /// saves in between.
-pub async fn a_lease_that_ran_out_stays_to_be_resumed_whatever_came_late(t: &TestDb) {
+pub async fn expired_lease_stays_resumable_after_late_operations(t: &TestDb) {
     let no = t.order().await;
     let lease = t.locks.try_lock(&LockKey::of::<Order>(&no), &kim()).await.unwrap();
     let other = t.locks.try_lock(&LockKey::new("Order", random()), &kim()).await.unwrap();

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use crate::conformance::support::{TTL, TestDb, key, kim, lee, random};
 
 /// Row 1: a client that saw the old lease expire deletes, by the key, the new lease of somebody else.
-pub async fn of_many_who_find_a_lease_expired_one_gets_the_key_and_keeps_it(t: &TestDb) {
+pub async fn one_of_many_acquires_an_expired_lease(t: &TestDb) {
     const CALLERS: usize = 12;
     let elsewhere = LockManager::new(&t.another_process().await);
     for _ in 0..10 {
@@ -46,7 +46,7 @@ pub async fn of_many_who_find_a_lease_expired_one_gets_the_key_and_keeps_it(t: &
 }
 
 /// Row 1 as well, step by step: both saw that it had expired, and both had to wait before they could acquire it.
-pub async fn of_two_who_waited_for_an_expired_lease_one_gets_the_key(t: &TestDb) {
+pub async fn one_of_two_waiters_gets_an_expired_lease(t: &TestDb) {
     let key = key();
     let old = t.locks.try_lock(&key, &kim()).await.unwrap();
     let mut tx = t.db.begin().await.unwrap();
@@ -73,7 +73,7 @@ pub async fn of_two_who_waited_for_an_expired_lease_one_gets_the_key(t: &TestDb)
 
 /// Rows 12 and 25: gap locks and SERIALIZABLE make unrelated clients wait for, or fail, each
 /// other.
-pub async fn people_who_lock_neighbouring_keys_never_fail_or_wait_for_each_other(t: &TestDb) {
+pub async fn locks_of_neighbouring_keys_do_not_interfere(t: &TestDb) {
     const PEOPLE: usize = 8;
     let elsewhere = LockManager::new(&t.another_process().await);
     let (run, barrier) = (random(), Arc::new(Barrier::new(PEOPLE)));

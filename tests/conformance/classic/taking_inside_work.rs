@@ -13,7 +13,7 @@ use crate::conformance::order::Order;
 use crate::conformance::support::{MINUTE, TTL, TestDb, key, kim, lee, version};
 
 /// Row 13: the row of a lock that was taken inside a longer transaction delays a try for that time.
-pub async fn a_try_while_somebody_saves_and_releases_is_answered_at_once(t: &TestDb) {
+pub async fn try_during_a_releasing_save_returns_at_once(t: &TestDb) {
     let key = key();
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
     let mut tx = t.db.begin().await.unwrap();
@@ -84,10 +84,10 @@ async fn busy(t: &TestDb, process: &Database, connections: u32) -> Vec<tenure::T
 
 /// Row 27: a client that holds a connection and requests a lock needs a second one; a pool of as many connections as requests
 /// then deadlocks. And leases expire because all connections are busy.
-pub async fn requests_that_hold_every_connection_still_get_and_keep_their_locks(t: &TestDb) {
+pub async fn locks_work_while_requests_hold_every_connection(t: &TestDb) {
     const REQUESTS: u32 = 2;
     if t.has_one_writer() {
-        return one_writer_is_waited_for_and_nobody_is_refused(t).await;
+        return try_waits_for_one_writer_and_is_not_refused(t).await;
     }
     let process = t.another_process_with(REQUESTS).await;
     let held = busy(t, &process, REQUESTS).await;
@@ -106,7 +106,7 @@ pub async fn requests_that_hold_every_connection_still_get_and_keep_their_locks(
 }
 
 /// SQLite's guarantee instead: reads do not wait, and a heartbeat waits for its turn, within its budget.
-async fn one_writer_is_waited_for_and_nobody_is_refused(t: &TestDb) {
+async fn try_waits_for_one_writer_and_is_not_refused(t: &TestDb) {
     let lease = t.locks.try_lock(&key(), &kim()).await.unwrap();
     let held = busy(t, &t.db, 1).await;
     assert!(matches!(t.locks.try_lock(&lease.holder().key, &lee()).await, Err(LockError::AlreadyLocked(_))));

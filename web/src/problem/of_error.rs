@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_code_has_words_and_hides_what_the_database_said() {
+    fn each_code_has_a_text_and_hides_the_database_message() {
         for code in ErrorCode::ALL {
             let problem = problem(*code, &"no such table: secret");
             assert_eq!((problem.status().as_u16(), problem.code()), (status(*code), code.as_str()));

@@ -45,7 +45,7 @@ fn unchangeable() -> impl Iterator<Item = OrderState> {
 }
 
 #[test]
-fn a_new_order_waits_for_payment_and_costs_what_its_lines_cost() {
+fn new_order_awaits_payment_and_totals_its_lines() {
     let order = order(OrderState::PaymentWaiting);
     assert_eq!((order.total(), order.state()), (Money::won(25_000), OrderState::PaymentWaiting));
 }
@@ -72,7 +72,7 @@ fn two_lines_never_have_the_same_number() {
 }
 
 #[test]
-fn a_total_that_cannot_be_kept_is_refused() {
+fn too_large_a_total_is_refused() {
     assert_eq!(placed_with(vec![line(1, i64::MAX, 1), line(2, 1, 1)]), Err(OrderError::TotalTooLarge));
 }
 
@@ -95,7 +95,7 @@ fn the_address_cannot_change_after_shipping() {
 }
 
 #[test]
-fn lines_are_kept_removed_and_added_and_the_total_follows() {
+fn lines_change_and_the_total_follows() {
     let mut order = order(OrderState::Preparing);
     let changes = vec![LineChange::Add(line(7, 300, 3)), LineChange::Keep { line_no: 2, quantity: 4 }];
     assert_eq!(order.change_lines(changes), Ok(()));
@@ -161,7 +161,7 @@ fn an_order_is_cancelled_only_before_shipping() {
 }
 
 #[test]
-fn a_parcel_goes_its_way_step_by_step() {
+fn parcel_states_follow_in_order() {
     let steps = [
         (Order::confirm_payment as fn(&mut Order) -> _, OrderState::PaymentWaiting, OrderState::Preparing),
         (Order::start_delivery, OrderState::Shipped, OrderState::InDelivery),

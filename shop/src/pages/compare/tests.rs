@@ -49,7 +49,7 @@ fn choices(rows: &[Row]) -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn a_field_that_only_they_changed_keeps_their_value() {
+fn merge_keeps_their_value_where_only_they_changed() {
     let typed = fields(&[("receiver.phone", "old"), ("address.line1", "mine")]);
     let conflict = conflict(
         vec![
@@ -65,7 +65,7 @@ fn a_field_that_only_they_changed_keeps_their_value() {
 }
 
 #[test]
-fn a_line_that_they_added_is_one_row_and_stays() {
+fn their_added_line_is_one_row_and_stays() {
     let typed = fields(&[("quantity-1", "1"), ("message", "x")]);
     let added = vec![
         ("lines[2].line_no", None, number(2), None),
@@ -81,7 +81,7 @@ fn a_line_that_they_added_is_one_row_and_stays() {
 }
 
 #[test]
-fn a_line_that_they_took_away_cannot_be_chosen() {
+fn their_removed_line_cannot_be_chosen() {
     let typed = fields(&[("quantity-1", "1"), ("quantity-2", "5")]);
     let gone = vec![("lines[2].quantity", number(3), None, number(5))];
     let rows = rows(Lang::En, &conflict(gone, true), &typed, Some(&order(&[(1, 1)])));
@@ -91,7 +91,7 @@ fn a_line_that_they_took_away_cannot_be_chosen() {
 }
 
 #[test]
-fn a_line_that_is_not_in_the_order_is_called_by_its_product() {
+fn unknown_line_is_named_by_its_product() {
     let typed = fields(&[("quantity-1", "1"), ("quantity-2", "5"), ("new-quantity", "4")]);
     let lines = vec![
         ("lines[2].product", text("찻잔"), None, text("찻잔")),
@@ -105,7 +105,7 @@ fn a_line_that_is_not_in_the_order_is_called_by_its_product() {
 }
 
 #[test]
-fn a_line_that_i_took_away_can_be_chosen_back() {
+fn own_removed_line_can_be_restored() {
     let typed = fields(&[("quantity-1", "1"), ("quantity-2", "3"), ("remove-2", "on")]);
     let mine = vec![("lines[2].quantity", number(3), number(4), None)];
     let rows = rows(Lang::En, &conflict(mine, true), &typed, Some(&order(&[(1, 1), (2, 4)])));
@@ -114,7 +114,7 @@ fn a_line_that_i_took_away_can_be_chosen_back() {
 }
 
 #[test]
-fn without_the_state_as_opened_what_was_typed_is_compared_with_now() {
+fn comparison_without_the_opened_state_uses_the_current_one() {
     let typed = fields(&[
         ("receiver.name", "이준호"),
         ("address.postal_code", " 06236 "),
