@@ -17,11 +17,7 @@ fn sharing(t: &TestDb) -> LockManager {
 
 /// Performs another process's changes of the lock table.
 async fn sql(t: &TestDb, tx: &mut Transaction, statement: String) {
-    let statement = sqlx::AssertSqlSafe(statement);
-    match t.db.capabilities().database.starts_with("PostgreSQL") {
-        true => drop(sqlx::raw_sql(statement).execute(tx.postgres().unwrap()).await.unwrap()),
-        false => drop(sqlx::raw_sql(statement).execute(tx.mysql().unwrap()).await.unwrap()),
-    }
+    t.by_hand_in(tx, statement).await.unwrap();
 }
 
 async fn taking(locks: &LockManager, key: &LockKey) -> JoinHandle<Result<Lease, LockError>> {
