@@ -28,6 +28,7 @@ impl LockSet {
 
     /// Adds one.
     #[must_use]
+    #[expect(clippy::should_implement_trait, reason = "`+` would not say which type of aggregate the id is of")]
     pub fn add<A: Aggregate>(mut self, id: &A::Id) -> Self {
         self.wanted.insert(LockKey::of::<A>(id), (A::mapping(), id_values(id)));
         self
