@@ -1,3 +1,23 @@
+// The README is the front page. Its links are relative, for readers of the repository; on a page of documentation they would lead
+// nowhere. Of two definitions of a link Markdown takes the first, so these stand before it.
+//! [한국어]: https://docs.rs/crate/tenure/latest/source/README.ko.md
+//! [guide]: https://docs.rs/crate/tenure/latest/source/docs/guide/introduction.md
+//! [guide-ko]: https://docs.rs/crate/tenure/latest/source/docs/guide/ko/introduction.md
+//! [frictions]: https://docs.rs/crate/tenure/latest/source/docs/guide/questions.md
+//! [guarantees]: https://docs.rs/crate/tenure/latest/source/docs/guarantees.md
+//! [aggregates]: https://docs.rs/crate/tenure/latest/source/docs/aggregates.md
+//! [locks]: https://docs.rs/crate/tenure/latest/source/docs/locks.md
+//! [databases]: https://docs.rs/crate/tenure/latest/source/docs/databases.md
+//! [performance]: https://docs.rs/crate/tenure/latest/source/docs/performance.md
+//! [security]: https://docs.rs/crate/tenure/latest/source/SECURITY.md
+//! [threats]: https://docs.rs/crate/tenure/latest/source/docs/threat-model.md
+//! [asvs]: https://docs.rs/crate/tenure/latest/source/docs/asvs.md
+//! [architecture]: https://docs.rs/crate/tenure/latest/source/ARCHITECTURE.md
+//! [contributing]: https://docs.rs/crate/tenure/latest/source/CONTRIBUTING.md
+//! [changelog]: https://docs.rs/crate/tenure/latest/source/CHANGELOG.md
+//! [examples]: https://docs.rs/crate/tenure/latest/source/examples/
+//! [page]: https://docs.rs/tenure-web/latest/tenure_web/#the-pages-side
+//!
 #![doc = include_str!("../README.md")]
 //!
 //! # Map of the library
@@ -10,12 +30,19 @@
 //! | [`version`] | versions, tokens that carry them through forms, conflicts, merging |
 //! | [`row_lock`] | lock modes, waits, and the detector of lock inversions |
 //! | [`lease`] | keys, owners and holders, policies, limits, heartbeats, transfer requests, why a lease is gone |
-//! | [`error`] | one error type per question |
+//! | [`error`] | one error type per question: the table below |
 //! | [`storage`] | how to connect, what a database can do, its diagnosis |
 //! | [`unit_of_work`] | databases, transactions, repositories, updates, retries |
 //! | [`lock_manager`] | acquiring, keeping, handing over, listing and sweeping leases |
 //! | [`watch`] | events and snapshots of leases |
 //! | [`clock`] | a clock for tests |
+//!
+//! # Errors
+//!
+//! One enum per question.
+//!
+#![doc = include_str!("error/questions.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 // Without a backend half of it has no callers; it is compiled nevertheless, to check that it needs none.
 #![cfg_attr(
     not(any(feature = "sqlite", feature = "postgres", feature = "mysql")),

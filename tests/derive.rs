@@ -193,14 +193,21 @@ fn rows_hold_the_values_in_the_order_of_the_columns() {
     assert_eq!(children[0][1], [Value::Integer(2), text("cup"), Value::Integer(900), text("EUR")]);
 }
 
+/// Whether this error is the answer, with the order that it is about.
+fn refused(rows: &Rows, error: &MappingError) {
+    let (found, error) = (Order::from_rows(rows).expect_err("it is refused").to_string(), error.to_string());
+    let end = "; compare the table with the mapping of the aggregate";
+    assert_eq!(found, error.replace(end, &format!(" (in Order {}){end}", rows.root[0])));
+}
+
 #[test]
 fn unknown_enum_text_names_table_column_and_variants() {
     let mut rows = order().to_rows();
     rows.root[1] = text("lost");
 
-    assert_eq!(
-        Order::from_rows(&rows),
-        Err(MappingError::new("orders", "state", "`lost` is no OrderState; known are Preparing, sent {by post}"))
+    refused(
+        &rows,
+        &MappingError::new("orders", "state", "`lost` is no OrderState; known are Preparing, sent {by post}"),
     );
 }
 
@@ -209,7 +216,7 @@ fn a_number_where_a_variant_is_expected_names_table_and_column() {
     let mut rows = order().to_rows();
     rows.root[1] = Value::Integer(3);
 
-    assert_eq!(Order::from_rows(&rows), Err(MappingError::new("orders", "state", "expected Text, found Integer(3)")));
+    refused(&rows, &MappingError::new("orders", "state", "expected Text, found Integer(3)"));
 }
 
 #[test]
@@ -217,10 +224,7 @@ fn a_wrong_value_in_a_child_names_the_table_of_the_child() {
     let mut rows = order().to_rows();
     rows.children[0][1][2] = text("nine");
 
-    assert_eq!(
-        Order::from_rows(&rows),
-        Err(MappingError::new("order_line", "price_cents", r#"expected Integer, found Text("nine")"#))
-    );
+    refused(&rows, &MappingError::new("order_line", "price_cents", r#"expected Integer, found Text("nine")"#));
 }
 
 #[test]
@@ -228,10 +232,7 @@ fn missing_collection_in_old_state_is_not_empty() {
     let mut rows = order().to_rows();
     rows.children.pop();
 
-    assert_eq!(
-        Order::from_rows(&rows),
-        Err(MappingError::new("order_note", "", "the stored state says nothing about this table"))
-    );
+    refused(&rows, &MappingError::new("order_note", "", "the stored state says nothing about this table"));
 }
 
 #[derive(Aggregate, Debug, PartialEq)]

@@ -13,7 +13,7 @@ use tenure::{
     VersionToken, Wait,
     error::DatabaseError,
     lease::TransferReply,
-    lock_manager::LeaseSet,
+    lock_manager::{LeaseGuard, LeaseSet},
     storage::ConnectOptions,
     unit_of_work::{LockSet, Retry},
     version::Merge,
@@ -45,7 +45,7 @@ fn locks(
     id: &LockId,
     key: &LockKey,
     owner: &Owner,
-    set: &LeaseSet,
+    (set, guard): (&LeaseSet, LeaseGuard),
     tx: &mut Transaction,
     answer: &TransferReply,
 ) {
@@ -55,6 +55,14 @@ fn locks(
     spawned(locks.try_lock_shared(key, owner));
     spawned(locks.try_lock_shared_as(key, owner, id.clone()));
     spawned(locks.lock(key, owner).within(soon).into_future());
+    spawned(locks.hold(key, owner).within(soon).into_future());
+    spawned(guard.lost());
+    spawned(guard.run(async {}));
+    spawned(guard.release());
+    spawned(tx.unless_locked(key));
+    spawned(tx.unless_locked_except(key, 1));
+    spawned(tx.holding(key, id));
+    spawned(tx.releasing(key, id));
     spawned(locks.try_lock_all([key.clone()], owner));
     spawned(locks.try_lock_all_as([key.clone()], owner, id.clone()));
     spawned(locks.check_lock(id));
@@ -107,6 +115,17 @@ fn repositories(
     spawned(counters.changes(&name, 1));
     spawned(counters.update(&name).run(up));
     spawned(counters.update(&name).dry_run(up));
+    spawned(counters.update(&name).delete(up));
+    let other = String::from("other");
+    let more = counters.update(&name).also(|mut tx, counter| {
+        let (other, name) = (other.clone(), counter.name.clone());
+        async move {
+            counters.find(&mut tx, &other, LockMode::PessimisticWrite).await?;
+            sqlx::query("select ?").bind(name).execute(tx.sqlite()?).await?;
+            Ok(())
+        }
+    });
+    spawned(more.merging(Merge::mine()).run(up));
     spawned(counters.update(&name).merging(Merge::mine()).retrying(Retry::transient(2)).run(up));
     spawned(counters.update_all(tx).set("count", 0_i64).run());
     spawned(locks.resume(counters, &name, &id, token));

@@ -1,4 +1,4 @@
-//! The conformance suite on MariaDB: one server for all tests, random keys, a clock per test.
+//! The conformance suite on MariaDB or MySQL: one server for all tests, random keys, a clock per test.
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
@@ -18,6 +18,19 @@ mod server;
 
 use conformance::support::TestDb;
 use tenure::{Database, clock::ManualClock, storage::ConnectOptions};
+
+/// Whether the server is MySQL and not MariaDB: some names and features differ.
+fn is_mysql(db: &Database) -> bool {
+    db.capabilities().database.starts_with("MySQL")
+}
+
+/// SQL for the number of open transactions on this connection.
+fn in_transaction(db: &Database) -> &'static str {
+    match is_mysql(db) {
+        true => "(select count(*) from information_schema.innodb_trx where trx_mysql_thread_id = connection_id())",
+        false => "@@in_transaction",
+    }
+}
 
 async fn open() -> TestDb {
     let url = testkit::server_url(testkit::Kind::MariaDb);

@@ -2,7 +2,7 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tenure::{
     Aggregate, Database, Error, LockKey, LockManager, LockMode, Owner, Repository, Version, Wait,
@@ -103,15 +103,60 @@ async fn wrong_address_password_and_database_have_own_errors() {
 
 #[tokio::test]
 async fn unsafe_durability_settings_are_refused_unless_allowed() {
-    for (setting, value) in [("fsync", "off"), ("synchronous_commit", "off"), ("full_page_writes", "off")] {
+    let off = [("fsync", "off"), ("synchronous_commit", "off"), ("full_page_writes", "off")].map(|one| (one, ""));
+    // A standby that is waited for, but not until it has flushed.
+    let weak = [("synchronous_commit", "local"), ("synchronous_commit", "remote_write")].map(|one| (one, "s1"));
+    for ((setting, value), standby) in off.into_iter().chain(weak) {
         let server = Postgres::builder().setting(setting, value).start().unwrap();
+        waits_for(&server, standby);
         let said = refused(&server.url(DATABASE)).await;
         assert!(said.contains(setting) && said.contains("allow_unsafe_durability"), "{said}");
         let diagnosis = Database::diagnose(&server.url(DATABASE)).await.unwrap();
         assert!(!diagnosis.is_healthy() && diagnosis.to_string().contains("BAD"), "{diagnosis}");
+        waits_for(&server, "");
         let options = ConnectOptions::new().allow_unsafe_durability();
         Database::connect_with(&server.url(DATABASE), options).await.unwrap();
     }
+}
+
+/// Has commits wait for this standby. There is none of that name, so they wait for ever.
+fn waits_for(server: &Postgres, standby: &str) {
+    // A setting of the command line would come before this one.
+    server.query(DATABASE, &format!("alter system set synchronous_standby_names = '{standby}'")).unwrap();
+    server.query(DATABASE, "select pg_reload_conf()").unwrap();
+    let asked = Instant::now();
+    // The signal reaches the sessions a moment later.
+    while server.query(DATABASE, "show synchronous_standby_names").unwrap() != standby {
+        assert!(asked.elapsed() < Duration::from_secs(30));
+    }
+}
+
+/// The server itself has no limit for it: not even `statement_timeout` ends the wait for a standby.
+#[tokio::test]
+async fn commit_that_waits_for_a_lost_standby_ends_as_unknown() {
+    let server = Postgres::start().unwrap();
+    let (db, accounts) = open(&server).await;
+    let locks = LockManager::new(&db);
+    waits_for(&server, "lost");
+    let waits = "select count(*) from pg_stat_activity where wait_event = 'SyncRep'";
+    let (no, key) = ("a".to_owned(), LockKey::new("Account", "a"));
+    let mut tx = db.begin_within(Wait::Within(Duration::from_millis(300))).await.unwrap();
+    let mut account = accounts.find(&mut tx, &no, LockMode::PessimisticWrite).await.unwrap().unwrap();
+    account.balance = 7;
+    accounts.save(&mut tx, &mut account).await.unwrap();
+    sqlx::raw_sql("set local statement_timeout = '50ms'").execute(tx.postgres().unwrap()).await.unwrap();
+    let asked = Instant::now();
+    let unknown = tx.commit().await.unwrap_err();
+    assert!(matches!(unknown, Error::Database(DatabaseError::CommitUnknown(_))), "{unknown:?}");
+    assert!(asked.elapsed() < Duration::from_secs(5), "{:?} of 300 ms", asked.elapsed());
+    let unknown = locks.try_lock(&key, &Owner::new("kim", "Kim")).await.unwrap_err();
+    assert!(matches!(unknown, LockError::Database(DatabaseError::OutcomeUnknown(_))), "{unknown:?}");
+    assert_ne!(server.query(DATABASE, waits).unwrap(), "0", "no session of the server waits for the standby");
+    waits_for(&server, "");
+    // None of the connections that wait is used again.
+    let saved = accounts.update(&no).run(deposit).await.unwrap();
+    assert_eq!(saved.balance, 8, "it was committed after all");
+    assert_eq!(locks.holders(&key).await.unwrap()[0].owner.id, "kim", "and so was the lease");
 }
 
 #[tokio::test]

@@ -306,18 +306,15 @@ async fn connections_keep_nothing_of_a_previous_client() {
 /// The visible part of a transaction of Kim's.
 async fn seen_on_the_server(options: ConnectOptions) -> String {
     let (db, pins, id) = pinned().await;
-    let watcher = PgPool::connect(&url()).await.unwrap();
+    let watcher = &PgPool::connect(&url()).await.unwrap();
     let ours = Database::connect_with(&url(), options).await.unwrap();
     let command = Repository::<Pinned>::new(&ours);
     let (kim, name) = (Owner::new("kim.minji", "Kim Minji"), format!("add {}", &id[..20]));
-    let seen = command.update(&id).by(&kim).command(&name).also(move |tx, _| {
-        let watcher = watcher.clone();
-        Box::pin(async move {
-            let process: i32 = sqlx::query_scalar("select pg_backend_pid()").fetch_one(tx.postgres()?).await.unwrap();
-            let shown = "select application_name from pg_stat_activity where pid = $1";
-            let shown: String = sqlx::query_scalar(shown).bind(process).fetch_one(&watcher).await.unwrap();
-            Err(DatabaseError::other(shown).into())
-        })
+    let seen = command.update(&id).by(&kim).command(&name).also(|mut tx, _| async move {
+        let process: i32 = sqlx::query_scalar("select pg_backend_pid()").fetch_one(tx.postgres()?).await?;
+        let shown = "select application_name from pg_stat_activity where pid = $1";
+        let shown: String = sqlx::query_scalar(shown).bind(process).fetch_one(watcher).await?;
+        Err(DatabaseError::other(shown).into())
     });
     let UpdateError::Failed(Error::Database(shown)) = seen.run(add).await.unwrap_err() else { panic!("no label") };
     assert_eq!(pins.get(&id).await.unwrap().unwrap().count, 0);

@@ -152,6 +152,22 @@ async fn everything(db: &Database, clock: &ManualClock, order: &str) -> Vec<Lock
     let _ = locks.check_lock(lease.id()).await;
     locks.resume(&orders, &no, lease.id(), Version::new(2).unwrap()).await.unwrap();
     orders.update(&no).by(&kim).releasing(lease.id()).run(send).await.unwrap();
+    // A lost race, and a delete.
+    let mut stale = orders.get(&no).await.unwrap().unwrap();
+    orders.update(&no).run(send).await.unwrap();
+    let mut tx = db.begin().await.unwrap();
+    stale.message.push('?');
+    assert!(orders.save(&mut tx, &mut stale).await.is_err());
+    tx.rollback().await.unwrap();
+    orders.update(&no).delete(|_| Ok::<_, ()>(())).await.unwrap();
+    // A job whose lease is broken, and one that releases it.
+    let job = key();
+    let guard = locks.hold(&job, &kim).await.unwrap();
+    locks.break_lock(&job, 1, &lee, SECRET).await.unwrap();
+    assert!(guard.release().await.is_err());
+    let guard = locks.hold(&job, &kim).await.unwrap();
+    ids.push(guard.lock_id().clone());
+    guard.release().await.unwrap();
     locks.release_all("lee").await.unwrap();
     locks.list().limit(10).run().await.unwrap();
     locks.held_by_type().await.unwrap();
@@ -180,9 +196,13 @@ async fn nothing_secret_is_emitted(url: &str, more: impl AsyncFnOnce(&Database))
     let clock = ManualClock::new();
     let db = Database::connect_with(url, ConnectOptions::new().clock(clock.clone())).await.unwrap();
     more(&db).await;
-    let ids = everything(&db, &clock, &LockId::random().reveal()[48..]).await;
+    let number = LockId::random().reveal()[48..].to_owned();
+    let ids = everything(&db, &clock, &number).await;
     db.close().await;
     let all = emitted()[before..].to_vec();
+    for line in all.iter().filter(|line| line.starts_with("span unit_of_work ")) {
+        assert!(!line.contains(&number), "the id of an aggregate in: {line}");
+    }
     for line in &all {
         assert!(!line.contains(SECRET), "a note or a reason in: {line}");
     }
@@ -204,10 +224,17 @@ async fn nothing_secret_is_emitted(url: &str, more: impl AsyncFnOnce(&Database))
         "span lock operation=\"break_lock\" kind=\"Order\" generation=4 outcome=\"ok\"",
         "span lock operation=\"break_lock\" kind=\"Order\" outcome=\"holder_changed\"",
         "span lock operation=\"save\" kind=\"Order\" outcome=\"broken\"",
+        "span unit_of_work operation=\"insert\" kind=\"Order\" version=1 outcome=\"ok\"",
+        "span unit_of_work operation=\"load\" kind=\"Order\" version=2 outcome=\"ok\"",
+        "span unit_of_work operation=\"save\" kind=\"Order\" version=3 outcome=\"ok\"",
+        "span unit_of_work operation=\"save\" kind=\"Order\" outcome=\"lost_race\"",
+        "span unit_of_work operation=\"delete\" kind=\"Order\" version=4 outcome=\"ok\"",
+        "span unit_of_work operation=\"commit\" outcome=\"ok\"",
         "span lock operation=\"resume\" kind=\"Order\" generation=1 outcome=\"ok\"",
     ] {
         let words: Vec<_> = told.split(' ').collect();
-        let spans = || all.iter().filter(|line| line.starts_with("span lock "));
+        let spans =
+            || all.iter().filter(|line| line.starts_with("span lock ") || line.starts_with("span unit_of_work "));
         let seen = spans().any(|line| words.iter().all(|word| line.contains(word)));
         assert!(seen, "missing: {told}; there is\n{}", spans().cloned().collect::<Vec<_>>().join("\n"));
     }

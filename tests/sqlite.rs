@@ -38,7 +38,16 @@ async fn open() -> TestDb {
     let url = format!("sqlite://{}/test.db", directory.path().display());
     let db = Database::connect_with(&url, ConnectOptions::new().clock(clock.clone())).await.unwrap();
     let mut tx = db.begin().await.unwrap();
-    for tables in [TABLES, include_str!("tables/sqlite/0003_children.sql")] {
+    let tables = [
+        TABLES,
+        include_str!("tables/sqlite/0003_children.sql"),
+        include_str!("tables/sqlite/0020_existing.sql"),
+        include_str!("tables/sqlite/0021_check.sql"),
+        include_str!("tables/sqlite/0022_tree.sql"),
+        include_str!("tables/sqlite/0023_words.sql"),
+        include_str!("tables/sqlite/0024_generated.sql"),
+    ];
+    for tables in tables {
         sqlx::raw_sql(tables).execute(tx.sqlite().unwrap()).await.unwrap();
     }
     tx.commit().await.unwrap();

@@ -4,7 +4,7 @@ use std::future::pending;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use shop::domain::{Order, OrderNo};
+use shop::domain::{Money, Order, OrderLine, OrderNo, Product};
 use shop::{Accounts, Settings, Shop};
 use tempfile::TempDir;
 use tenure::{Database, Loaded, LockKey, Repository, clock::ManualClock, lease::Holder, storage::ConnectOptions};
@@ -94,6 +94,38 @@ impl Story {
         let order = self.loaded().await;
         orders.delete(&mut tx, order).await.expect("it is there");
         tx.commit().await.expect("nobody else is there");
+    }
+
+    /// The product of [`two_orders_of_the_last_piece`](Self::two_orders_of_the_last_piece).
+    pub const LAST_PRODUCT: &str = "주전자 1.5L";
+
+    /// Two paid orders of a product of which one piece is left. Their numbers.
+    pub async fn two_orders_of_the_last_piece(&self) -> [String; 2] {
+        let database = self.shop.database();
+        let orders = Repository::<Order>::new(database);
+        let mut tx = database.begin().await.expect("the shop's database");
+        let product = Product::new(Self::LAST_PRODUCT, 1).expect("a product");
+        Repository::<Product>::new(database).insert(&mut tx, product).await.expect("a new product");
+        let like = self.loaded().await;
+        let numbers = ["2026-900001", "2026-900002"];
+        for no in numbers {
+            let no = OrderNo::new(no).expect("a number");
+            let lines = vec![OrderLine::new(1, Self::LAST_PRODUCT, Money::won(42_000), 1).expect("a line")];
+            let (orderer, shipping) = (like.orderer().clone(), like.shipping().clone());
+            let order = Order::place(no, orderer, like.orderer_name(), shipping, lines, like.placed_at());
+            let mut order = order.expect("a valid order");
+            order.confirm_payment().expect("it waits for payment");
+            orders.insert(&mut tx, order).await.expect("a new order");
+        }
+        tx.commit().await.expect("nobody else is there");
+        numbers.map(str::to_owned)
+    }
+
+    /// How many pieces of that product are left.
+    pub async fn left_of_the_last_product(&self) -> u32 {
+        let products = Repository::<Product>::new(self.shop.database());
+        let product = products.get(&Self::LAST_PRODUCT.to_owned()).await.expect("the shop's database");
+        product.expect("the product is there").stock()
     }
 
     async fn loaded(&self) -> Loaded<Order> {

@@ -7,7 +7,7 @@ use syn::{DeriveInput, Ident, LitStr};
 
 use crate::attributes::{Errors, Options};
 use crate::collection::{Collection, EXAMPLE};
-use crate::fields::{Field, named};
+use crate::fields::{Field, Skipped, named};
 
 /// An aggregate as its attributes describe it.
 struct Root<'a> {
@@ -16,11 +16,14 @@ struct Root<'a> {
     table: String,
     version: String,
     revisions: u32,
-    /// The prefix of the audit columns, if there are any.
-    audit: Option<String>,
+    /// Whether the database makes the id.
+    generated: bool,
+    /// The audit columns, if there are any: author, the author's name, time, command.
+    audit: Option<[Option<String>; 4]>,
     /// The id first, then the others as they are declared: the order of the columns.
     fields: Vec<Field<'a>>,
     children: Vec<Collection<'a>>,
+    skipped: Vec<Skipped<'a>>,
 }
 
 pub(crate) fn derive(input: &DeriveInput) -> syn::Result<TokenStream> {
@@ -42,14 +45,16 @@ impl<'a> Root<'a> {
         let root = Root {
             ident: &input.ident,
             name: text(options.text("name", errors), &input.ident.unraw().to_string()),
-            table: text(options.identifier("table", errors), ""),
+            table: text(options.qualified("table", errors), ""),
             version: text(options.identifier("version", errors), "version"),
             revisions: options.number("revisions", errors).unwrap_or(0),
-            audit: options.flag_or_identifier("audit", "changed", errors),
+            generated: false,
+            audit: audit(&mut options, errors),
             fields: Vec::new(),
             children: Vec::new(),
+            skipped: Vec::new(),
         };
-        options.finish("an `Aggregate`", "there are `table`, `name`, `version`, `revisions` and `audit`", errors);
+        options.finish("an `Aggregate`", "there are `table`, `name`, `version`, `revisions`, `audit`, and `audit_by`, `audit_by_name`, `audit_at`, `audit_command`", errors);
         root
     }
 
@@ -62,12 +67,21 @@ impl<'a> Root<'a> {
                 self.children.extend(Collection::read(field, options, &required, errors));
                 continue;
             }
+            if options.flag("skip", errors).is_some() {
+                self.skipped.push(Skipped::read(field, options, errors));
+                continue;
+            }
             let place = options.flag("id", errors);
+            let generated = options.flag("generated", errors);
+            if let (Some(generated), None) = (&generated, &place) {
+                errors.add(generated, "only the id is generated: write `#[aggregate(id, generated)]` above it");
+            }
+            self.generated |= generated.is_some();
             let column = Field::read(field, &mut options, &format!("write {EXAMPLE} above it"), errors);
             self.refuse_version(&column, errors);
             let known = match options.has("table") || options.has("owner") {
                 true => format!("for a collection write {EXAMPLE}"),
-                false => format!("there are `id`, `column` and, for a collection, {EXAMPLE}"),
+                false => format!("there are `id`, `generated`, `column`, `skip` and, for a collection, {EXAMPLE}"),
             };
             options.finish("a field of an `Aggregate`", &known, errors);
             match place {
@@ -103,6 +117,7 @@ impl<'a> Root<'a> {
         let child_writes = self.children.iter().map(Collection::write);
         let values = self.fields.iter().map(|field| field.value(&quote!(__row)));
         let child_values = self.children.iter().map(Collection::value);
+        let skipped = &self.skipped;
         quote! {
             #[automatically_derived]
             #[allow(deprecated)]
@@ -125,7 +140,7 @@ impl<'a> Root<'a> {
                     __rows: &::tenure::aggregate::mapping::Rows,
                 ) -> ::core::result::Result<Self, ::tenure::aggregate::mapping::MappingError> {
                     __rows.read(<Self as ::tenure::Aggregate>::mapping(), |__row, __children| {
-                        ::core::result::Result::Ok(Self { #(#values,)* #(#child_values,)* })
+                        ::core::result::Result::Ok(Self { #(#values,)* #(#child_values,)* #(#skipped,)* })
                     })
                 }
             }
@@ -135,10 +150,21 @@ impl<'a> Root<'a> {
     /// Not a `LazyLock`: that would report "previously been poisoned" from the second call on, where a `OnceLock` repeats
     /// the error; and its initializer could not use `Self`, as in a typed id `Id<Self>`.
     fn mapping(&self) -> TokenStream {
-        let Root { ident, name, table, version, revisions, .. } = self;
+        let Root { ident, name, table, version, revisions, generated, .. } = self;
         let audit = match &self.audit {
-            Some(prefix) => {
-                quote!(::core::option::Option::Some(::tenure::aggregate::mapping::Audit::with_prefix(#prefix)))
+            Some(columns) => {
+                let [by, by_name, at, command] = columns.each_ref().map(|name| match name {
+                    Some(name) => quote!(::core::option::Option::Some(::std::borrow::ToOwned::to_owned(#name))),
+                    None => quote!(::core::option::Option::None),
+                });
+                quote! {
+                    ::core::option::Option::Some(::tenure::aggregate::mapping::Audit {
+                        by: #by,
+                        by_name: #by_name,
+                        at: #at,
+                        command: #command,
+                    })
+                }
             }
             None => quote!(::core::option::Option::None),
         };
@@ -147,11 +173,13 @@ impl<'a> Root<'a> {
         let adds = self.children.iter().map(Collection::add);
         let key_checks = self.children.iter().map(Collection::key_check);
         let owner_checks = self.children.iter().map(|collection| collection.owner_check(ident));
+        let nested_checks = self.children.iter().map(|collection| collection.nested_check(ident));
         let invalid = format!("the mapping of `{ident}` is not valid: {{}}");
         quote! {
             fn mapping() -> &'static ::tenure::aggregate::mapping::Mapping {
                 #(#key_checks)*
                 #(#owner_checks)*
+                #(#nested_checks)*
                 static MAPPING: ::std::sync::OnceLock<::tenure::aggregate::mapping::Mapping> = ::std::sync::OnceLock::new();
                 ::std::sync::OnceLock::get_or_init(&MAPPING, || {
                     let mut __columns = ::std::vec::Vec::new();
@@ -172,6 +200,7 @@ impl<'a> Root<'a> {
                         version: ::std::borrow::ToOwned::to_owned(#version),
                         children: ::std::vec::Vec::new(),
                         revisions: #revisions,
+                        generated: #generated,
                         audit: #audit,
                     };
                     let __mapping = __mapping.with_children(|__tables| {
@@ -183,4 +212,23 @@ impl<'a> Root<'a> {
             }
         }
     }
+}
+
+/// Takes `audit`, `audit = "changed"`, or the columns one by one.
+fn audit(options: &mut Options, errors: &mut Errors) -> Option<[Option<String>; 4]> {
+    const PARTS: [&str; 4] = ["audit_by", "audit_by_name", "audit_at", "audit_command"];
+    let all = options.has("audit");
+    let prefix = options.flag_or_identifier("audit", "changed", errors);
+    let columns = PARTS.map(|part| {
+        let name = options.identifier(part, errors)?;
+        if all {
+            errors.add(
+                &name,
+                format!("`audit` names all four columns; write it, or `{part}` and the others that there are"),
+            );
+        }
+        Some(name.value())
+    });
+    let prefixed = |prefix: String| ["by", "by_name", "at", "command"].map(|part| Some(format!("{prefix}_{part}")));
+    prefix.map(prefixed).or_else(|| columns.iter().any(Option::is_some).then_some(columns))
 }

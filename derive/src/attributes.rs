@@ -115,6 +115,16 @@ impl Options {
         Some(text)
     }
 
+    /// Takes the name of a table or a type, which may have that of its schema before it: `table = "sales.orders"`.
+    pub(crate) fn qualified(&mut self, name: &str, errors: &mut Errors) -> Option<LitStr> {
+        let text = self.text(name, errors)?;
+        match text.value().split_once('.') {
+            Some((schema, name)) => [schema, name].into_iter().for_each(|part| check_identifier(&text, part, errors)),
+            None => check_identifier(&text, &text.value(), errors),
+        }
+        Some(text)
+    }
+
     /// Takes a number option: `revisions = 50`.
     pub(crate) fn number(&mut self, name: &str, errors: &mut Errors) -> Option<u32> {
         let (place, value) = self.take(name)?;

@@ -39,7 +39,7 @@ impl<'a> Collection<'a> {
                 errors.add(ident, format!("`children` needs `{name}` as well, as in `{name} = \"{example}\"`"));
             }
         }
-        let table = options.identifier("table", errors);
+        let table = options.qualified("table", errors);
         let [owner, key] = ["owner", "key"].map(|name| {
             let names = options.text(name, errors)?;
             columns(&names).iter().for_each(|column| check_identifier(&names, column, errors));
@@ -82,6 +82,41 @@ impl<'a> Collection<'a> {
                 key: &[#(#key),*],
             };
             #children::add_tables(__tables, __declared)?;
+        }
+    }
+
+    /// Its description as a constant, for the check of the aggregate that it will be in.
+    pub(crate) fn nested(&self) -> TokenStream {
+        let (children, key) = (self.children(), self.own_key());
+        let named = self.owner.as_ref().map_or(0, |owner| columns(owner).len());
+        quote! {
+            ::tenure::aggregate::children::Nested {
+                named: #named,
+                key: #key,
+                nested: #children::NESTED,
+            }
+        }
+    }
+
+    /// Number of columns of the key of its children within their parent.
+    fn own_key(&self) -> TokenStream {
+        let children = self.children();
+        quote!(#children::OWN_KEY)
+    }
+
+    /// The item that refuses nested collections whose owner has a wrong number of columns: only here the id is known.
+    pub(crate) fn nested_check(&self, root: &Ident) -> TokenStream {
+        let (children, key) = (self.children(), self.own_key());
+        let span = self.ty.span().resolved_at(Span::call_site());
+        let check =
+            quote_spanned!(span=> ::tenure::aggregate::children::check_nested(__ID, __KEY, __KEY, false, __NESTED));
+        quote! {
+            const _: () = {
+                const __ID: ::core::primitive::usize = <<#root as ::tenure::Aggregate>::Id as ::tenure::ValueObject>::WIDTH;
+                const __KEY: ::core::primitive::usize = #key;
+                const __NESTED: &[::tenure::aggregate::children::Nested] = #children::NESTED;
+                #check
+            };
         }
     }
 

@@ -6,13 +6,18 @@ use syn::DeriveInput;
 
 use crate::attributes::{Errors, Options};
 use crate::collection::{Collection, NESTED};
-use crate::fields::{Field, argument_of, named, width};
+use crate::fields::{Field, Skipped, argument_of, named, width};
 
 pub(crate) fn derive(input: &DeriveInput) -> syn::Result<TokenStream> {
     let mut errors = Errors::default();
     let (mut fields, mut others, mut children) = (Vec::new(), Vec::new(), Vec::new());
+    let mut skipped = Vec::new();
     for field in named(input, "Entity")? {
         let mut options = Options::read(&field.attrs, &mut errors);
+        if options.flag("skip", &mut errors).is_some() {
+            skipped.push(Skipped::read(field, options, &mut errors));
+            continue;
+        }
         if options.flag("children", &mut errors).is_some() {
             children.extend(Collection::read(field, options, &[("table", "order_line_part")], &mut errors));
             continue;
@@ -25,7 +30,7 @@ pub(crate) fn derive(input: &DeriveInput) -> syn::Result<TokenStream> {
             );
         }
         let column = Field::read(field, &mut options, &format!("write {NESTED} above it"), &mut errors);
-        let known = format!("there are `key`, `column` and, for a collection, {NESTED}");
+        let known = format!("there are `key`, `column`, `skip` and, for a collection, {NESTED}");
         options.finish("a field of an `Entity`", &known, &mut errors);
         match is_key {
             true => fields.push(column),
@@ -41,7 +46,7 @@ pub(crate) fn derive(input: &DeriveInput) -> syn::Result<TokenStream> {
     errors.finish()?;
     let key = width(&fields);
     fields.append(&mut others);
-    Ok(implementation(input, &key, &fields, &children))
+    Ok(implementation(input, &key, &fields, &children, &skipped))
 }
 
 fn implementation(
@@ -49,6 +54,7 @@ fn implementation(
     key: &TokenStream,
     fields: &[Field<'_>],
     children: &[Collection<'_>],
+    skipped: &[Skipped<'_>],
 ) -> TokenStream {
     let ident = &input.ident;
     let columns = fields.iter().map(Field::columns);
@@ -74,7 +80,7 @@ fn implementation(
                 __row: &mut ::tenure::aggregate::value::RowReader<'_>,
                 __children: &mut ::tenure::aggregate::children::ChildReader<'_, '_>,
             ) -> ::core::result::Result<Self, ::tenure::aggregate::mapping::MappingError> {
-                ::core::result::Result::Ok(Self { #(#values,)* #(#child_values,)* })
+                ::core::result::Result::Ok(Self { #(#values,)* #(#child_values,)* #(#skipped,)* })
             }
 
             #nested
@@ -91,7 +97,10 @@ fn nested(children: &[Collection<'_>]) -> TokenStream {
     let checks = children.iter().map(Collection::key_check);
     let adds = children.iter().map(Collection::add);
     let writes = children.iter().map(Collection::write);
+    let nested = children.iter().map(Collection::nested);
     quote! {
+        const NESTED: &'static [::tenure::aggregate::children::Nested] = &[#(#nested),*];
+
         const TABLES: ::core::primitive::usize = #(#tables)+*;
 
         fn tables(

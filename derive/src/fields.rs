@@ -77,6 +77,25 @@ impl<'a> Field<'a> {
     }
 }
 
+/// A field that is not stored: it has its default when the value is loaded.
+pub(crate) struct Skipped<'a>(&'a Ident);
+
+impl<'a> Skipped<'a> {
+    /// Refuses the options that are left: what is not stored has no column and no table.
+    pub(crate) fn read(field: &'a syn::Field, options: Options, errors: &mut Errors) -> Self {
+        options.finish("a field with `skip`", "it is not stored, and takes no other option", errors);
+        Skipped(name_of(field))
+    }
+}
+
+/// The part of the struct expression.
+impl ToTokens for Skipped<'_> {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        let ident = self.0;
+        tokens.extend(quote!(#ident: ::core::default::Default::default()));
+    }
+}
+
 /// `<Type as Trait>`, reported at the type, but with the hygiene and the lint exemptions of generated code.
 pub(crate) fn as_trait(ty: &Type, of: &TokenStream) -> TokenStream {
     let span = ty.span().resolved_at(Span::call_site());

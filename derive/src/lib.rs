@@ -37,14 +37,17 @@ use syn::DeriveInput;
 ///
 /// | on the struct | |
 /// |---|---|
-/// | `table = "orders"` | the root's table; required |
+/// | `table = "orders"` | the root's table; required. `"sales.orders"` with its schema |
 /// | `name = "Order"` | the aggregate's name in lock keys and messages; the struct's own name if not given |
 /// | `version = "version"` | the version column; `version` if not given. No field maps to it: `Loaded` carries it |
 /// | `revisions = 50` | how many past versions to keep; none if not given |
+/// | `audit_by = "x"`, `audit_by_name`, `audit_at`, `audit_command` | the same columns one by one, as many as the table has |
 /// | `audit`, `audit = "changed"` | the root has audit columns for the latest change: `changed_by`, `changed_by_name`, `changed_at`, `changed_command` |
 ///
 /// | on a field | |
 /// |---|---|
+/// | `id, generated` | the database makes the id, a column of integers: an aggregate that is inserted with the id 0 gets the next one |
+/// | `skip` | the field is not stored; it has its `Default` when the aggregate is loaded |
 /// | `id` | the identity, exactly one field. A composite id is one `ValueObject` of several columns |
 /// | `column = "x"` | the column, or the prefix of the columns; the field's own name if not given. `""`: no prefix |
 /// | `children` | a `Vec`, a `BTreeMap` or an `Option` of entities, in a table of its own |
@@ -80,13 +83,13 @@ pub fn derive_aggregate(input: TokenStream) -> TokenStream {
 /// | on a field | |
 /// |---|---|
 /// | `key` | one of the fields that identify a child within its parent; their columns come first. Without any, the collection provides the key; in a `BTreeMap` that is always so |
-/// | `column = "x"` | as for an `Aggregate` |
+/// | `column = "x"`, `skip` | as for an `Aggregate` |
 /// | `children` | a collection inside the child, to any depth |
 ///
 /// | beside `children` | |
 /// |---|---|
 /// | `table = "t"` | the collection's table; required |
-/// | `owner = "c"` | the columns that refer to the root, then those that refer to the parent by its key; as in the parent's own table if not given. `mapping()` panics if their number is wrong |
+/// | `owner = "c"` | the columns that refer to the root, then those that refer to the parent by its key; as in the parent's own table if not given. A table that names only its parent has the columns of its parent's key alone, which must be unique in the parent's table |
 /// | `key = "k"` | as for an `Aggregate` |
 ///
 /// The columns that refer to the root and the parent are not fields: the collection names them.
@@ -115,6 +118,14 @@ pub fn derive_entity(input: TokenStream) -> TokenStream {
 ///     Shipped,                                                  // 'sent'
 /// }
 /// ```
+///
+/// | on the type | |
+/// |---|---|
+/// | `integer` | an enum is stored as numbers, `Shipped = 2`. Each variant has to say its number |
+/// | `sql_type = "order_state"` | on PostgreSQL values are cast to this type: an enum of the database, `citext`. Other databases ignore it |
+/// | `try_from = "String"` | a newtype is read through `TryFrom<String>`. What it refuses is an error that names the table, the column and the id |
+///
+/// A field of a struct may have `skip`: it is not stored, and has its `Default` when the value is loaded.
 ///
 /// A text that no variant has is an error when the aggregate is loaded; it contains the text, and the known texts.
 #[proc_macro_derive(ValueObject, attributes(aggregate))]

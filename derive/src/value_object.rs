@@ -3,10 +3,10 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::ext::IdentExt;
-use syn::{Data, DataEnum, DeriveInput, Fields, FieldsNamed, FieldsUnnamed, Member};
+use syn::{Data, DataEnum, DeriveInput, Fields, FieldsNamed, FieldsUnnamed, Ident, LitStr, Member, Type};
 
 use crate::attributes::{Errors, Options};
-use crate::fields::{Field, refuse_generics, width};
+use crate::fields::{Field, Skipped, refuse_generics, width};
 
 const LISTS: &str = "keep it as a collection of the aggregate, or as one text or `Vec<u8>`";
 const SHAPES: &str = "`ValueObject` can be derived for a newtype, a struct with named fields, and an enum without data";
@@ -14,18 +14,22 @@ const SHAPES: &str = "`ValueObject` can be derived for a newtype, a struct with 
 pub(crate) fn derive(input: &DeriveInput) -> syn::Result<TokenStream> {
     refuse_generics(input, "ValueObject")?;
     let mut errors = Errors::default();
-    Options::read(&input.attrs, &mut errors).finish(
+    let mut options = Options::read(&input.attrs, &mut errors);
+    let shape = Shape::read(&mut options, &mut errors);
+    options.finish(
         "a `ValueObject`",
-        "`column` belongs to its fields, `rename` to its variants",
+        "there are `sql_type`, `try_from` for a newtype, and `integer` for an enum; `column` belongs to its fields, `rename` to \
+         its variants",
         &mut errors,
     );
+    shape.refuse_misplaced(input, &mut errors);
     let body = match &input.data {
         Data::Struct(data) => match &data.fields {
-            Fields::Unnamed(fields) if fields.unnamed.len() == 1 => newtype(fields, &mut errors),
+            Fields::Unnamed(fields) if fields.unnamed.len() == 1 => newtype(input, fields, &shape, &mut errors),
             Fields::Named(fields) if !fields.named.is_empty() => embedded(fields, &mut errors),
             Fields::Unnamed(_) | Fields::Named(_) | Fields::Unit => refused(input, &mut errors),
         },
-        Data::Enum(data) if !data.variants.is_empty() => unit_variants(input, data, &mut errors),
+        Data::Enum(data) if !data.variants.is_empty() => unit_variants(input, data, &shape, &mut errors),
         Data::Enum(_) | Data::Union(_) => refused(input, &mut errors),
     };
     errors.finish()?;
@@ -39,13 +43,65 @@ pub(crate) fn derive(input: &DeriveInput) -> syn::Result<TokenStream> {
     })
 }
 
+/// The options of the type itself.
+struct Shape {
+    /// The type that values are cast to on PostgreSQL.
+    sql_type: Option<LitStr>,
+    /// The type that is checked when a newtype is read.
+    try_from: Option<LitStr>,
+    /// The enum is stored as its numbers.
+    integer: Option<Ident>,
+}
+
+impl Shape {
+    fn read(options: &mut Options, errors: &mut Errors) -> Self {
+        Shape {
+            sql_type: options.qualified("sql_type", errors),
+            try_from: options.text("try_from", errors),
+            integer: options.flag("integer", errors),
+        }
+    }
+
+    fn refuse_misplaced(&self, input: &DeriveInput, errors: &mut Errors) {
+        let is_enum = matches!(input.data, Data::Enum(_));
+        let is_newtype = matches!(&input.data, Data::Struct(data) if matches!(&data.fields, Fields::Unnamed(fields) if fields.unnamed.len() == 1));
+        match &self.integer {
+            Some(place) if !is_enum => {
+                errors.add(place, "`integer` is for an enum; a newtype of `i64` is a number already")
+            }
+            Some(place) if self.sql_type.is_some() => {
+                errors.add(place, "a number needs no cast; write `integer` or `sql_type`");
+            }
+            _ => {}
+        }
+        if let Some(place) = self.try_from.as_ref().filter(|_| !is_newtype) {
+            errors.add(place, "`try_from` is for a newtype, `struct Email(String)`");
+        }
+        if let Some(place) = self.sql_type.as_ref().filter(|_| !is_enum && !is_newtype) {
+            errors.add(place, "`sql_type` is for a value of one column: an enum or a newtype");
+        }
+    }
+
+    /// The statements that add the columns, with the type that their values are cast to.
+    fn cast(&self, columns: &TokenStream) -> TokenStream {
+        let Some(sql_type) = &self.sql_type else { return columns.clone() };
+        quote! {
+            let __first = __columns.len();
+            #columns
+            for __cast in &mut __columns[__first..] {
+                __cast.sql_type = ::core::option::Option::Some(::std::borrow::ToOwned::to_owned(#sql_type));
+            }
+        }
+    }
+}
+
 fn refused(input: &DeriveInput, errors: &mut Errors) -> TokenStream {
     errors.add(&input.ident, SHAPES);
     TokenStream::new()
 }
 
 /// A newtype uses the name of the column unchanged: `order_no`, not `order_no_0`.
-fn newtype(fields: &FieldsUnnamed, errors: &mut Errors) -> TokenStream {
+fn newtype(input: &DeriveInput, fields: &FieldsUnnamed, shape: &Shape, errors: &mut Errors) -> TokenStream {
     let inner = &fields.unnamed[0];
     Options::read(&inner.attrs, errors).finish(
         "the field of a newtype",
@@ -54,15 +110,43 @@ fn newtype(fields: &FieldsUnnamed, errors: &mut Errors) -> TokenStream {
     );
     let field = Field { member: Member::from(0), ty: &inner.ty, column: String::new(), path: String::new() };
     let value = field.value_object();
-    implementation(&[field], &quote!(#value::columns(__column, __path, __columns);))
+    let columns = shape.cast(&quote!(#value::columns(__column, __path, __columns);));
+    let Some(checked) = &shape.try_from else { return implementation(&[field], &[], &columns) };
+    let checked: Type = match checked.parse() {
+        Ok(checked) => checked,
+        Err(error) => {
+            errors.combine(error);
+            return TokenStream::new();
+        }
+    };
+    let (width, write, ty, name) =
+        (field.width(), field.write(&quote!(__row)), field.ty, input.ident.unraw().to_string());
+    functions(
+        &width,
+        &columns,
+        &write,
+        &quote!(#value::write_null(__row);),
+        // An error names the next column, which is this one only until the value is taken.
+        &quote! {
+            let __here = ::core::clone::Clone::clone(&*__row);
+            let __stored: #checked = <#ty as ::tenure::ValueObject>::read(__row)?;
+            <Self as ::core::convert::TryFrom<#checked>>::try_from(__stored).map_err(|__error| {
+                __here.error(::std::format!("what is stored is no {}: {}", #name, __error))
+            })
+        },
+    )
 }
 
 fn embedded(fields: &FieldsNamed, errors: &mut Errors) -> TokenStream {
-    let mut read = Vec::new();
+    let (mut read, mut skipped) = (Vec::new(), Vec::new());
     for field in &fields.named {
         let mut options = Options::read(&field.attrs, errors);
+        if options.flag("skip", errors).is_some() {
+            skipped.push(Skipped::read(field, options, errors));
+            continue;
+        }
         read.push(Field::read(field, &mut options, LISTS, errors));
-        options.finish("a field of a `ValueObject`", "there is `column`", errors);
+        options.finish("a field of a `ValueObject`", "there are `column` and `skip`", errors);
     }
     let columns = read.iter().map(|field| {
         let (value, Field { column, path, .. }) = (field.value_object(), field);
@@ -81,10 +165,10 @@ fn embedded(fields: &FieldsNamed, errors: &mut Errors) -> TokenStream {
         };
         #(#columns)*
     };
-    implementation(&read, &columns)
+    implementation(&read, &skipped, &columns)
 }
 
-fn implementation(fields: &[Field<'_>], columns: &TokenStream) -> TokenStream {
+fn implementation(fields: &[Field<'_>], skipped: &[Skipped<'_>], columns: &TokenStream) -> TokenStream {
     let width = width(fields);
     let writes = fields.iter().map(|field| field.write(&quote!(__row)));
     let nulls = fields.iter().map(Field::value_object);
@@ -94,7 +178,7 @@ fn implementation(fields: &[Field<'_>], columns: &TokenStream) -> TokenStream {
         columns,
         &quote!(#(#writes)*),
         &quote!(#(#nulls::write_null(__row);)*),
-        &quote!(::core::result::Result::Ok(Self { #(#values),* })),
+        &quote!(::core::result::Result::Ok(Self { #(#values,)* #(#skipped,)* })),
     )
 }
 
@@ -133,7 +217,10 @@ fn functions(
     }
 }
 
-fn unit_variants(input: &DeriveInput, data: &DataEnum, errors: &mut Errors) -> TokenStream {
+fn unit_variants(input: &DeriveInput, data: &DataEnum, shape: &Shape, errors: &mut Errors) -> TokenStream {
+    if shape.integer.is_some() {
+        return numbers(input, data, errors);
+    }
     let mut texts = Vec::<String>::new();
     for variant in &data.variants {
         if !matches!(variant.fields, Fields::Unit) {
@@ -154,7 +241,7 @@ fn unit_variants(input: &DeriveInput, data: &DataEnum, errors: &mut Errors) -> T
     let string = quote!(<::std::string::String as ::tenure::ValueObject>);
     functions(
         &quote!(1),
-        &quote!(#string::columns(__column, __path, __columns);),
+        &shape.cast(&quote!(#string::columns(__column, __path, __columns);)),
         &quote! {
             let __text = match self { #(Self::#variants => #texts),* };
             __row.push(::tenure::aggregate::value::Value::Text(::std::borrow::ToOwned::to_owned(__text)));
@@ -170,6 +257,54 @@ fn unit_variants(input: &DeriveInput, data: &DataEnum, errors: &mut Errors) -> T
                     __here.error(::std::format!("`{}` is no {}; known are {}", __text, #name, #known)),
                 ),
             }
+        },
+    )
+}
+
+/// An enum that is stored as the numbers of its variants. Each has to say its number, because those that the compiler counts
+/// change when a variant is inserted.
+fn numbers(input: &DeriveInput, data: &DataEnum, errors: &mut Errors) -> TokenStream {
+    for variant in &data.variants {
+        if !matches!(variant.fields, Fields::Unit) {
+            errors.add(
+                variant,
+                "a variant with data does not fit into a column of numbers; use `tenure::aggregate::value::Json`",
+            );
+        } else if variant.discriminant.is_none() {
+            let example = format!(
+                "which number is stored? Write `{} = 1`: numbers that nobody wrote change with the order",
+                variant.ident
+            );
+            errors.add(&variant.ident, example);
+        }
+        Options::read(&variant.attrs, errors).finish(
+            "a variant of an enum with `integer`",
+            "its number is what is stored",
+            errors,
+        );
+    }
+    let ident = &input.ident;
+    let variants: Vec<_> = data.variants.iter().map(|variant| &variant.ident).collect();
+    let name = ident.unraw().to_string();
+    let known = variants.iter().map(|variant| variant.unraw().to_string()).collect::<Vec<_>>().join(", ");
+    let integer = quote!(<::core::primitive::i64 as ::tenure::ValueObject>);
+    functions(
+        &quote!(1),
+        &quote!(#integer::columns(__column, __path, __columns);),
+        &quote! {
+            let __number = match self { #(Self::#variants => #ident::#variants as ::core::primitive::i64),* };
+            __row.push(::tenure::aggregate::value::Value::Integer(__number));
+        },
+        &quote!(#integer::write_null(__row);),
+        &quote! {
+            let __here = ::core::clone::Clone::clone(&*__row);
+            let __number = #integer::read(__row)?;
+            #(if __number == #ident::#variants as ::core::primitive::i64 {
+                return ::core::result::Result::Ok(Self::#variants);
+            })*
+            ::core::result::Result::Err(
+                __here.error(::std::format!("{} is the number of no {}; known are {}", __number, #name, #known)),
+            )
         },
     )
 }

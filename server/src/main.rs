@@ -1,9 +1,12 @@
 //! The program `tenure`: maintenance of a database that tenure uses.
 
-use std::process::ExitCode;
+mod duration;
 
-use clap::{Parser, Subcommand};
-use tenure::{Database, storage::ConnectOptions};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use tenure::{Database, LockManager, storage::ConnectOptions};
 
 /// Look after a database that tenure uses.
 #[derive(Parser)]
@@ -18,34 +21,102 @@ enum Command {
     /// Say what a database is, what it can do, and whether its settings keep acknowledged locks. Nothing is changed in it.
     /// The exit status is 0 if it is healthy, 1 if it is not, 2 if it could not be looked at.
     Doctor {
-        /// The database: sqlite://file, or postgres:// and mysql://user:password@host/database.
-        #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
-        database_url: String,
-        /// Allow a connection without TLS to a server that is not on this machine.
-        #[arg(long, env = "ALLOW_PLAINTEXT")]
-        allow_plaintext: bool,
+        #[command(flatten)]
+        at: At,
+    },
+    /// Make tenure's tables, or bring them up to date, as the first process that connects would. The exit status is 0, or 2 if it failed.
+    Migrate {
+        #[command(flatten)]
+        at: At,
+        /// Print the SQL for the database's own client instead, and change nothing. It is empty if nothing is left to do.
+        #[arg(long)]
+        print: bool,
+    },
+    /// Delete what ended long ago: keys that nobody holds, the history of leases, old requests, and ids of commits. Run it once a day.
+    /// Held leases are never touched. The exit status is 0, or 2 if it failed.
+    Sweep {
+        #[command(flatten)]
+        at: At,
+        /// The age of keys and requests: 30d, 12h. It must not be shorter than the longest absolute limit of a lock policy.
+        #[arg(long, default_value = "30d", value_parser = duration::parse)]
+        keys: Duration,
+        /// The age of entries of the history. They answer who held a lock, and how a lease ended.
+        #[arg(long, default_value = "365d", value_parser = duration::parse)]
+        history: Duration,
+        /// The age of ids of commits (`Database::resolving_commits`).
+        #[arg(long, default_value = "1d", value_parser = duration::parse)]
+        commits: Duration,
     },
 }
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> ExitCode {
-    match Arguments::parse().command {
-        Command::Doctor { database_url, allow_plaintext } => {
-            let options = ConnectOptions::new();
-            doctor(&database_url, if allow_plaintext { options.allow_plaintext() } else { options }).await
-        }
+/// Which database.
+#[derive(Args)]
+struct At {
+    /// The database: sqlite://file, or postgres:// and mysql://user:password@host/database.
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
+    database_url: String,
+    /// Allow a connection without TLS to a server that is not on this machine.
+    #[arg(long, env = "ALLOW_PLAINTEXT")]
+    allow_plaintext: bool,
+    /// The database is one node of a cluster in which several nodes accept writes (Galera, Group Replication), and all programs
+    /// that use tenure use that node.
+    #[arg(long, env = "ONE_WRITER_NODE")]
+    one_writer_node: bool,
+}
+
+impl At {
+    fn options(&self) -> ConnectOptions {
+        let options = ConnectOptions::new();
+        let options = if self.allow_plaintext { options.allow_plaintext() } else { options };
+        if self.one_writer_node { options.one_writer_node() } else { options }
+    }
+
+    async fn connect(&self) -> Result<Database, tenure::error::DatabaseError> {
+        Database::connect_with(&self.database_url, self.options()).await
     }
 }
 
-async fn doctor(database_url: &str, options: ConnectOptions) -> ExitCode {
-    match Database::diagnose_with(database_url, options).await {
-        Ok(diagnosis) => {
-            println!("{diagnosis}");
-            if diagnosis.is_healthy() { ExitCode::SUCCESS } else { ExitCode::from(1) }
-        }
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::from(2)
-        }
-    }
+type Outcome = Result<ExitCode, Box<dyn std::error::Error>>;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Doctor { at } => doctor(&at).await,
+        Command::Migrate { at, print: true } => print_script(&at).await,
+        Command::Migrate { at, print: false } => migrate(&at).await,
+        Command::Sweep { at, keys, history, commits } => sweep(&at, keys, history, commits).await,
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("{error}");
+        ExitCode::from(2)
+    })
+}
+
+async fn doctor(at: &At) -> Outcome {
+    let diagnosis = Database::diagnose_with(&at.database_url, at.options()).await?;
+    println!("{diagnosis}");
+    Ok(if diagnosis.is_healthy() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+async fn print_script(at: &At) -> Outcome {
+    print!("{}", Database::migration_script(&at.database_url, at.options()).await?);
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn migrate(at: &At) -> Outcome {
+    at.connect().await?.close().await;
+    println!("tenure's tables are up to date");
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn sweep(at: &At, keys: Duration, history: Duration, commits: Duration) -> Outcome {
+    let db = at.connect().await?;
+    let swept = LockManager::new(&db).sweep(keys).keeping_history_for(history).run().await?;
+    let forgotten = db.forget_operations(commits).await?;
+    db.close().await;
+    println!(
+        "keys      {}\nrequests  {}\nhistory   {}\ncommits   {forgotten}",
+        swept.keys, swept.requests, swept.history
+    );
+    Ok(ExitCode::SUCCESS)
 }

@@ -26,6 +26,11 @@ pub struct Config {
     #[arg(long, env = "ALLOW_PLAINTEXT", global = true)]
     pub allow_plaintext: bool,
 
+    /// The database is one node of a cluster in which several nodes accept writes (Galera, Group Replication), and all processes of
+    /// the shop use that node.
+    #[arg(long, env = "ONE_WRITER_NODE", global = true)]
+    pub one_writer_node: bool,
+
     /// The shop is reached through HTTPS: cookies go over HTTPS only, and no other host can set them. Set it wherever that is
     /// so, also behind a proxy that speaks HTTPS.
     #[arg(long, env = "SECURE_COOKIES")]

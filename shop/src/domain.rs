@@ -1,4 +1,4 @@
-//! The shop's domain: orders, the people who place and ship them, and the operators' notes.
+//! The shop's domain: orders, the people who place and ship them, the stock, and the operators' notes.
 //!
 //! Pure code without I/O: no SQL, no HTTP, no clock of its own; the time is passed in. Its only knowledge of storage is
 //! the derives, which name the columns of a field. The locks and versions around it decide who may change an order,
@@ -16,6 +16,7 @@ mod order_line;
 mod order_no;
 mod order_state;
 mod password;
+mod product;
 mod reason;
 mod shipping;
 mod text;
@@ -29,6 +30,7 @@ pub use order_line::OrderLine;
 pub use order_no::OrderNo;
 pub use order_state::OrderState;
 pub use password::{WeakPassword, check_password};
+pub use product::Product;
 pub use reason::check_reason;
 pub use shipping::{Address, Receiver, ShippingInfo};
 pub use text::{Invalid, Problem};
@@ -38,22 +40,29 @@ mod tests {
     use tenure::Aggregate;
     use tenure::aggregate::mapping::Mapping;
 
-    use super::{Member, Note, Order};
+    use super::{Member, Note, Order, Product};
 
-    const MIGRATIONS: [[&str; 2]; 2] = [
-        [include_str!("../migrations/sqlite/0001_shop.sql"), include_str!("../migrations/sqlite/0003_sessions.sql")],
+    const MIGRATIONS: [[&str; 3]; 2] = [
+        [
+            include_str!("../migrations/sqlite/0001_shop.sql"),
+            include_str!("../migrations/sqlite/0003_sessions.sql"),
+            include_str!("../migrations/sqlite/0004_stock.sql"),
+        ],
         [
             include_str!("../migrations/postgres/0001_shop.sql"),
             include_str!("../migrations/postgres/0003_sessions.sql"),
+            include_str!("../migrations/postgres/0004_stock.sql"),
         ],
     ];
 
     /// The columns of a table in the migrations: one per line, the name first; then columns that were added.
-    fn columns_in([first, added]: [&'static str; 2], table: &str) -> Vec<&'static str> {
-        let (_, body) = first.split_once(&format!("create table {table} (\n")).expect("the table is created");
+    fn columns_in(migrations: [&'static str; 3], table: &str) -> Vec<&'static str> {
+        let create = format!("create table {table} (\n");
+        let created = migrations.iter().find_map(|migration| migration.split_once(&create));
+        let (_, body) = created.expect("the table is created");
         let (body, _) = body.split_once("\n)").expect("the table ends");
         let words = body.lines().filter_map(|line| line.split_whitespace().next());
-        let added = added.lines().filter_map(|line| {
+        let added = migrations.into_iter().flat_map(str::lines).filter_map(|line| {
             line.strip_prefix(&format!("alter table {table} add column "))?.split_whitespace().next()
         });
         let own = words.filter(|word| !["--", "primary", "foreign", "check"].contains(word));
@@ -84,5 +93,6 @@ mod tests {
         assert_columns(Order::mapping());
         assert_columns(Member::mapping());
         assert_columns(Note::mapping());
+        assert_columns(Product::mapping());
     }
 }

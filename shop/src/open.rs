@@ -8,7 +8,7 @@ use tenure::{
     error::{DatabaseError, SweepError},
 };
 
-use crate::domain::Member;
+use crate::domain::{Member, Note, Order};
 use crate::seed;
 use crate::storage;
 use crate::use_cases::{Shop, hashed};
@@ -40,9 +40,10 @@ pub enum Accounts {
 /// Opens the shop in this database; lost answers to commits are resolved.
 ///
 /// # Errors
-/// [`Error::Database`] if the tables are of a newer release, or the database cannot be written.
+/// [`Error::Database`] if the tables are of a newer release, do not fit the aggregates, or the database cannot be written.
 pub async fn open(db: Database, accounts: Accounts) -> Result<Shop, Error> {
     storage::migrate(&db).await?;
+    check(&db).await?;
     let mut shop = Shop::new(db.resolving_commits());
     shop.has_demo = accounts == Accounts::Demo;
     if shop.has_demo && !shop.has_members().await? {
@@ -51,6 +52,16 @@ pub async fn open(db: Database, accounts: Accounts) -> Result<Shop, Error> {
     }
     sweep(&shop).await?;
     Ok(shop)
+}
+
+/// Refuses tables that do not fit the aggregates, with the list of all differences, before the first request comes.
+async fn check(db: &Database) -> Result<(), DatabaseError> {
+    let reports = [db.check::<Order>().await?, db.check::<Member>().await?, db.check::<Note>().await?];
+    let refused: Vec<_> = reports.into_iter().filter_map(|report| report.require().err()).collect();
+    match &refused[..] {
+        [] => Ok(()),
+        all => Err(DatabaseError::Schema(all.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))),
+    }
 }
 
 /// Deletes expired data: sign-in sessions, old forms and commits, and old entries of the lock table.
@@ -78,6 +89,10 @@ async fn fill(shop: &Shop, members: Vec<Member>) -> Result<(), Error> {
     }
     for order in seed::orders(Timestamp::now()) {
         shop.orders.insert(&mut tx, order).await?;
+    }
+    tx.command("receive goods");
+    for product in seed::stock() {
+        shop.products.insert(&mut tx, product).await?;
     }
     tx.command("write note");
     for note in seed::notes() {

@@ -38,6 +38,7 @@ mod refusal;
 mod shipping;
 mod sign_in;
 mod standing;
+mod stock;
 
 use std::fmt::Display;
 
@@ -80,6 +81,8 @@ pub fn router() -> Router<Shop> {
         .route("/orders/{no}/note/{form}", get(note::show))
         .route("/orders/{no}/note/save", post(note::save))
         .route("/orders/{no}/note/leave", post(note::leave))
+        .route("/stock", get(stock::show))
+        .route("/stock/receive", post(stock::receive))
         .route("/locks", get(locks::show))
         .route("/locks/break", post(locks::end))
         .fallback(|frame: Frame| async { problem::not_found(frame) })

@@ -9,7 +9,7 @@ mod people;
 mod products;
 mod texts;
 
-use crate::domain::{MemberId, Note, OrderNo, Role};
+use crate::domain::{MemberId, Note, OrderNo, Product, Role};
 
 pub use orders::orders;
 
@@ -22,6 +22,13 @@ pub fn members() -> Vec<(MemberId, &'static str, Role, &'static str)> {
     let operators = people::OPERATORS.iter().map(|(id, name)| (*id, *name, Role::Operator));
     let member = |(id, name, role)| (MemberId::new(id).expect("a valid sign-in name"), name, role, DEMO_PASSWORD);
     customers.chain(operators).map(member).collect()
+}
+
+/// What is in stock: twenty pieces of most products, and few of some.
+pub fn stock() -> Vec<Product> {
+    let pieces = |at: usize| if at % 13 == 5 { 3 } else { 20 };
+    let product = |(at, (name, _)): (usize, &(&str, i64))| Product::new(name, pieces(at)).expect("a valid product");
+    products::PRODUCTS.iter().enumerate().map(product).collect()
 }
 
 /// What the operators wrote about some of the orders.

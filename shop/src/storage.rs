@@ -15,10 +15,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use tenure::aggregate::mapping::Column;
 use tenure::aggregate::value::{RowReader, Value};
-use tenure::{Database, ValueObject, error::DatabaseError};
+use tenure::{Database, ValueObject, Version, error::DatabaseError};
 
 use crate::domain::{MemberId, OrderState};
-use crate::use_cases::OrderRow;
+use crate::use_cases::{OrderRow, ProductRow};
 
 pub(crate) use forms::{KeptRow, SavedRow, keep_form, kept_form, mark_saved, saved_form, sweep_forms};
 pub(crate) use sessions::{
@@ -82,6 +82,22 @@ pub async fn list_orders(
 /// [`DatabaseError`] when the database failed.
 pub async fn has_members(db: &Database) -> Result<bool, DatabaseError> {
     on!(db, has_members(db))
+}
+
+/// All products, by name. A list decides nothing, so it is read without loading aggregates.
+///
+/// # Errors
+/// [`DatabaseError`] when the database failed.
+pub async fn list_products(db: &Database) -> Result<Vec<ProductRow>, DatabaseError> {
+    let rows: Vec<(String, i64, i64)> = on!(db, list_products(db))?;
+    let row = |(name, stock, version)| {
+        Ok(ProductRow {
+            name,
+            stock: value("stock", Value::Integer(stock))?,
+            version: Version::new(version).map_err(DatabaseError::other)?,
+        })
+    };
+    rows.into_iter().map(row).collect()
 }
 
 /// A row of the list of orders.

@@ -20,6 +20,7 @@ mod orders;
 mod problems;
 mod refusals;
 mod standing;
+mod stock;
 mod words;
 
 pub(crate) use labels::{field_label, line_of, shown};

@@ -14,6 +14,7 @@ mod save_both;
 mod sessions;
 mod sign_in;
 mod standing;
+mod stock;
 mod supervise;
 
 use std::sync::Arc;
@@ -27,7 +28,7 @@ use tenure::{
 };
 
 use crate::clock::Clock;
-use crate::domain::{Invalid, Member, Note, Order, OrderError, OrderNo, Role};
+use crate::domain::{Invalid, Member, Note, Order, OrderError, OrderNo, Product, Role};
 use crate::gate::Gate;
 
 pub use browse::{OrderFilter, OrderPage, OrderRow, OrderView};
@@ -40,6 +41,7 @@ pub use passwords::{MemberRefusal, PasswordChange};
 pub use save_both::{Changes, SavedBoth};
 pub use sessions::{Current, NewSession, Session, SessionId};
 pub use sign_in::{Knock, SignIn};
+pub use stock::{ProductRow, Short};
 pub use supervise::HeldPage;
 
 /// The shop: its aggregates and their locks. Clones share them.
@@ -49,6 +51,7 @@ pub struct Shop {
     pub(crate) orders: Repository<Order>,
     pub(crate) notes: Repository<Note>,
     pub(crate) members: Repository<Member>,
+    pub(crate) products: Repository<Product>,
     pub(crate) locks: LockManager,
     /// Whether the members of the demo may sign in, with their public password.
     pub(crate) has_demo: bool,
@@ -73,6 +76,7 @@ impl Shop {
             orders: Repository::new(&db),
             notes: Repository::new(&db),
             members: Repository::new(&db),
+            products: Repository::new(&db),
             locks: LockManager::new(&db).with_policy("Order", order_policy()).with_policy("Note", note_policy()),
             has_demo: false,
             clock: Clock::default(),
@@ -132,6 +136,9 @@ pub enum Refusal {
     /// The note is invalid.
     #[error(transparent)]
     Note(Invalid),
+    /// The delivery is invalid.
+    #[error(transparent)]
+    Stock(Invalid),
     /// The transaction was refused: not found, conflict, locked, lock lost, or the database failed.
     #[error(transparent)]
     Failed(#[from] tenure::Error),

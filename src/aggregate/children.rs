@@ -98,6 +98,12 @@ pub trait Children: Sized {
     /// Number of its tables: its own, then those of nested collections. Do not override.
     const TABLES: usize = 1 + <Self::Entity as Entity>::TABLES;
 
+    /// Number of columns of the key of its children within their parent. Do not override.
+    const OWN_KEY: usize = Self::KEY + <Self::Entity as Entity>::KEY;
+
+    /// What the declarations of nested collections say. Do not override.
+    const NESTED: &'static [Nested] = <Self::Entity as Entity>::NESTED;
+
     /// Why these children cannot be in this collection, if so. The derives turn it into a compile error.
     const MISTAKE: Option<&'static str> = None;
 
@@ -160,6 +166,45 @@ pub const fn check(mistake: Option<&'static str>, width: usize, named: usize) {
              the children a key of their own with `#[aggregate(key)]`"
         ),
         _ => assert!(width == named, "`key` needs one column per column of the map's key, separated by commas"),
+    }
+}
+
+/// A collection inside a child, as its declaration describes it. The derives check it at compile time.
+#[derive(Debug, Clone, Copy)]
+pub struct Nested {
+    /// How many columns `owner` names; 0: as in the parent's table.
+    pub named: usize,
+    /// How many columns the key of its children has within their parent.
+    pub key: usize,
+    /// The collections inside its children.
+    pub nested: &'static [Nested],
+}
+
+/// Compile-time check of the derives: every nested collection names the root's id and its parent's key (`inherited` columns),
+/// or the part of that key that is its parent's own. `alone`: the parent's table names no more than its own parent.
+///
+/// # Panics
+/// If a declaration is wrong; at compile time, at the place of the caller.
+#[track_caller]
+pub const fn check_nested(root: usize, inherited: usize, own: usize, alone: bool, nested: &[Nested]) {
+    let mut at = 0;
+    while at < nested.len() {
+        let child = &nested[at];
+        let alone = match child.named {
+            0 => alone,
+            named => named != root + inherited,
+        };
+        assert!(
+            !alone || child.named == 0 || child.named == own,
+            "`owner` of a nested collection names the columns of the root's id and then those of its parent's key, or only those \
+             of the key of its parent; here it is another number",
+        );
+        assert!(
+            !alone || own > 0,
+            "a nested collection that names only its parent needs a parent with a key; name the root's id in `owner` as well",
+        );
+        check_nested(root, inherited + child.key, child.key, alone, child.nested);
+        at += 1;
     }
 }
 

@@ -44,6 +44,7 @@
 //!             table("order_line_part", "parts", Some(0), vec![line_no, part_no, product], 2),
 //!         ],
 //!         revisions: 0,
+//!         generated: false,
 //!         audit: None,
 //!     };
 //!     mapping.validate().expect("the mapping is valid");
@@ -122,25 +123,35 @@ pub struct Column {
     pub nullable: bool,
     /// For a column of an optional value with several columns: the path of the whole value. A part of it cannot exist alone.
     pub part_of: Option<String>,
+    /// On PostgreSQL the type that written values are cast to, where a text is not enough: an enum, `citext`, or the array
+    /// `text[]` of a column of the kind [`Json`](Kind::Json). Other databases ignore it.
+    pub sql_type: Option<String>,
 }
 
 impl Column {
     /// A column that is never null.
     pub fn new(name: impl Into<String>, path: impl Into<String>, kind: Kind) -> Self {
-        Column { name: name.into(), path: path.into(), kind, nullable: false, part_of: None }
+        Column { name: name.into(), path: path.into(), kind, nullable: false, part_of: None, sql_type: None }
+    }
+
+    /// Whether it is an array on PostgreSQL.
+    pub(crate) fn is_array(&self) -> bool {
+        self.sql_type.as_ref().is_some_and(|name| name.ends_with("[]"))
     }
 }
 
 /// A table: the root's, or that of one child collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
-    /// The table's name.
+    /// The table's name, behind that of its schema if it has one: `orders` or `sales.orders`.
     pub name: String,
     /// The field's path in messages: empty for the root, `lines` for the lines of an order. For a nested child it is
     /// relative to its parent: `parts`, shown as `lines[2].parts[7]`.
     pub path: String,
     /// For a child: the columns that refer to its root, in the order of the root's id columns. They are not in
-    /// `columns`, because the child does not carry them. Empty for the root.
+    /// `columns`, because the child does not carry them. Empty for the root, and for a nested child whose table names only
+    /// its parent: that table has, of the parent's key, the columns that identify the parent within its own parent. They have
+    /// to be unique in the parent's table.
     pub owner: Vec<String>,
     /// For a nested child: the index of its parent's collection in [`Mapping::children`], where parents come
     /// before their children. `None` for the root and its direct children.
@@ -153,6 +164,13 @@ pub struct Table {
 }
 
 impl Table {
+    /// The name in quotes, as in `"sales"."orders"`.
+    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+    pub(crate) fn quoted(&self, quote: char) -> String {
+        let parts = self.name.split('.').map(|part| format!("{quote}{part}{quote}"));
+        parts.collect::<Vec<_>>().join(".")
+    }
+
     /// The same table, reduced to its key.
     pub(crate) fn key_alone(&self) -> Table {
         let Table { name, path, owner, parent, columns, key } = self;
@@ -175,37 +193,54 @@ pub struct Mapping {
     /// How many past versions to keep, so that a conflict can name the changes and their author, and show the state when
     /// the form was opened. 0: none are kept, and saving writes one row less.
     pub revisions: u32,
+    /// Whether the database makes the id of a new aggregate, as `serial`, an identity column or `auto_increment` do. The id is one
+    /// column of integers then, and an aggregate that is inserted with the id 0 gets the next one.
+    pub generated: bool,
     /// The audit columns of the root, if it has them.
     pub audit: Option<Audit>,
 }
 
-/// The audit columns of the root, which every save sets: author, time and command. tenure writes them and anybody may read
+/// The audit columns of the root, which every save sets: author, time and command, each if it is named. tenure writes them and anybody may read
 /// them; no field of the aggregate maps to them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Audit {
     /// The author's id ([`Owner::id`](crate::Owner)): text, may be null.
-    pub by: String,
+    pub by: Option<String>,
     /// The author's name: text, may be null.
-    pub by_name: String,
+    pub by_name: Option<String>,
     /// The time, by the database's clock: an instant, stored like a field of type [`SystemTime`](std::time::SystemTime).
-    pub at: String,
+    /// Without this column no [`Change`](crate::version::Change) is read from the others.
+    pub at: Option<String>,
     /// The command, in the words of the domain: text, may be null.
-    pub command: String,
+    pub command: Option<String>,
 }
 
 impl Audit {
     /// The columns `{prefix}_by`, `{prefix}_by_name`, `{prefix}_at` and `{prefix}_command`.
     pub fn with_prefix(prefix: &str) -> Self {
         Audit {
-            by: format!("{prefix}_by"),
-            by_name: format!("{prefix}_by_name"),
-            at: format!("{prefix}_at"),
-            command: format!("{prefix}_command"),
+            by: Some(format!("{prefix}_by")),
+            by_name: Some(format!("{prefix}_by_name")),
+            at: Some(format!("{prefix}_at")),
+            command: Some(format!("{prefix}_command")),
         }
     }
 
-    pub(crate) fn columns(&self) -> [&String; 4] {
-        [&self.by, &self.by_name, &self.at, &self.command]
+    /// The four columns in the order of the fields, where they exist.
+    pub(crate) fn places(&self) -> [Option<&String>; 4] {
+        [&self.by, &self.by_name, &self.at, &self.command].map(Option::as_ref)
+    }
+
+    pub(crate) fn columns(&self) -> impl Iterator<Item = &String> + Clone {
+        self.places().into_iter().flatten()
+    }
+
+    /// The columns as a table should have them.
+    pub(crate) fn described(&self) -> impl Iterator<Item = Column> {
+        let kinds = [Kind::Text, Kind::Text, Kind::Timestamp, Kind::Text];
+        self.places().into_iter().zip(kinds).filter_map(|(name, kind)| {
+            name.map(|name| Column { nullable: kind == Kind::Text, ..Column::new(name, "", kind) })
+        })
     }
 }
 
@@ -218,7 +253,12 @@ impl Mapping {
         for table in std::iter::once(&self.root).chain(&self.children) {
             let names = table.owner.iter().chain(table.columns.iter().map(|column| &column.name));
             let names = names.chain(self.audit.iter().flat_map(Audit::columns));
-            for name in names.chain([&table.name, &self.version]) {
+            if !is_table_name(&table.name) {
+                let what = "a table's name is letters, digits and underscores, at most 63, and does not start with a digit; the \
+                            name of its schema may stand before it, with a dot between them";
+                return Err(MappingError::new(&table.name, "", what));
+            }
+            for name in names.chain([&self.version]) {
                 if !is_identifier(name) {
                     return Err(MappingError::new(
                         &table.name,
@@ -238,6 +278,13 @@ impl Mapping {
                             integer, a text or a UUID";
                 return Err(MappingError::new(&table.name, &column.name, what));
             }
+            let is_type = |name: &str| is_table_name(name.strip_suffix("[]").unwrap_or(name));
+            let cast = |column: &&Column| column.sql_type.as_ref().is_some_and(|name| !is_type(name));
+            if let Some(column) = table.columns.iter().find(cast) {
+                let what =
+                    "a type's name is letters, digits and underscores, with that of its schema before it if need be";
+                return Err(MappingError::new(&table.name, &column.name, what));
+            }
             let names = table.owner.iter().chain(table.columns.iter().map(|column| &column.name));
             let own = [&self.version].into_iter().chain(self.audit.iter().flat_map(Audit::columns));
             let own = own.filter(|_| table.path.is_empty());
@@ -249,8 +296,13 @@ impl Mapping {
         if let Some(name) = twice(std::iter::once(&self.root).chain(&self.children).map(|table| &table.name)) {
             return Err(MappingError::new(name, "", "two collections share this table; give each its own"));
         }
+        if self.generated && (self.root.key != 1 || self.root.columns[0].kind != Kind::Integer) {
+            let what = "a generated id is one column of integers; without `generated` the application makes the id";
+            return Err(MappingError::new(&self.root.name, "", what));
+        }
         self.validate_depth()?;
-        match self.children.iter().find(|child| child.owner.len() != self.root.key) {
+        let names_root = |child: &&Table| child.owner.len() == self.root.key || self.names_parent_only(child);
+        match self.children.iter().find(|child| !names_root(child)) {
             Some(child) => Err(MappingError::new(&child.name, "", "a child needs one owner column per id column")),
             None => Ok(()),
         }
@@ -277,11 +329,49 @@ impl Mapping {
                     format!("its key must start with the columns of the key of `{}`, of the same kinds", parent.name);
                 return Err(MappingError::new(&child.name, "", what));
             }
+            if let Some(parent) = parent.filter(|parent| child.owner.is_empty() && parent.key == self.inherited(parent))
+            {
+                let what = format!(
+                    "it names only its parent, and a row of `{}` has no key of its own; name the root as well in `owner`",
+                    parent.name
+                );
+                return Err(MappingError::new(&child.name, "", what));
+            }
             if child.columns.len() == self.inherited(child) {
                 return Err(MappingError::new(&child.name, "", "a child needs a column of its own"));
             }
         }
         Ok(())
+    }
+
+    /// The audit columns, if one of them tells the time, and that one.
+    pub(crate) fn dated_audit(&self) -> Option<(&Audit, &String)> {
+        self.audit.as_ref().and_then(|audit| Some((audit, audit.at.as_ref()?)))
+    }
+
+    /// Whether the table of a nested child has no columns for the root's id, only some that identify its parent.
+    pub(crate) fn names_parent_only(&self, table: &Table) -> bool {
+        table.parent.is_some() && table.owner.is_empty()
+    }
+
+    /// Number of the first columns of a row that its table does not have: where it names only its parent, the key of the
+    /// parent's parent.
+    pub(crate) fn not_stored(&self, table: &Table) -> usize {
+        match table.parent {
+            Some(parent) if table.owner.is_empty() => self.inherited(&self.children[parent]),
+            _ => 0,
+        }
+    }
+
+    /// The values of a child's row, or of its key, as its table has them: the root's id first, where it names the root.
+    pub(crate) fn stored<'v>(
+        &self,
+        table: &Table,
+        id: &'v [Value],
+        row: &'v [Value],
+    ) -> impl Iterator<Item = &'v Value> + use<'v> {
+        let id = if self.names_parent_only(table) { &[] } else { id };
+        id.iter().chain(&row[self.not_stored(table)..])
     }
 
     /// Number of columns of a table that are the parent's key: 0 unless it is a nested child.
@@ -315,6 +405,13 @@ fn is_identifier(name: &str) -> bool {
     starts_well && name.len() <= 63 && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
+fn is_table_name(name: &str) -> bool {
+    match name.split_once('.') {
+        Some((schema, name)) => is_identifier(schema) && is_identifier(name),
+        None => is_identifier(name),
+    }
+}
+
 /// The values of one row, in the order of [`Table::columns`].
 pub type Row = Vec<Value>;
 
@@ -346,10 +443,16 @@ impl Rows {
 
 /// The stored data and the type do not fit: the schema or the mapping was changed by hand.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("table `{table}`{}: {what}; compare the table with the mapping of the aggregate", in_column(.column))]
+#[error(
+    "table `{table}`{}: {what}{}; compare the table with the mapping of the aggregate",
+    in_column(.column),
+    in_aggregate(.aggregate)
+)]
 pub struct MappingError {
     table: String,
     column: String,
+    /// Which aggregate the row belongs to, as in `Order 17`; empty if that is not known.
+    aggregate: String,
     what: String,
 }
 
@@ -357,9 +460,19 @@ fn in_column(column: &str) -> String {
     if column.is_empty() { String::new() } else { format!(", column `{column}`") }
 }
 
+fn in_aggregate(aggregate: &str) -> String {
+    if aggregate.is_empty() { String::new() } else { format!(" (in {aggregate})") }
+}
+
 impl MappingError {
     /// An error about a column of a table.
     pub fn new(table: impl Into<String>, column: impl Into<String>, what: impl Into<String>) -> Self {
-        MappingError { table: table.into(), column: column.into(), what: what.into() }
+        MappingError { table: table.into(), column: column.into(), aggregate: String::new(), what: what.into() }
+    }
+
+    /// The same error, which names the aggregate that it is about.
+    pub(crate) fn in_aggregate(self, mapping: &Mapping, id: &[Value]) -> Self {
+        let id = id.iter().map(Value::to_string).collect::<Vec<_>>().join(", ");
+        MappingError { aggregate: format!("{} {id}", mapping.name), ..self }
     }
 }

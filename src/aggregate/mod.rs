@@ -4,7 +4,9 @@
 pub mod children;
 pub(crate) mod condition;
 pub(crate) mod diff;
+pub(crate) mod events;
 pub mod mapping;
+pub mod schema;
 mod stored;
 pub mod value;
 pub(crate) mod version;
@@ -13,12 +15,13 @@ use std::fmt::Display;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use children::{ChildReader, ChildWriter, Tables};
+use children::{ChildReader, ChildWriter, Nested, Tables};
 use mapping::{Column, Mapping, MappingError, Rows};
 use value::{RowReader, Value};
 
 pub use children::Children;
 pub use condition::Condition;
+pub use events::{Events, RecordsEvents};
 pub(crate) use stored::Stored;
 pub use value::ValueObject;
 pub use version::{InvalidVersion, Version};
@@ -136,6 +139,9 @@ pub trait Entity: Sized {
 
     /// Number of tables of its collections, including nested ones.
     const TABLES: usize = 0;
+
+    /// What the declarations of its collections say, for the check of the aggregate that it is in: the derives compute it.
+    const NESTED: &'static [Nested] = &[];
 
     /// Adds its columns, its key first. Their paths are relative to the child.
     fn columns(columns: &mut Vec<Column>);

@@ -12,6 +12,7 @@
 #[macro_use]
 mod scalar;
 
+mod array;
 mod calendar;
 mod decimal;
 mod json;
@@ -31,6 +32,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use array::{Array, ArrayItem};
 pub use decimal::{Decimal, InvalidDecimal};
 pub use json::Json;
 pub(crate) use key::Key;

@@ -1,12 +1,17 @@
-//! The version of an aggregate: the number of its saves.
+//! The version of an aggregate: a number that rises with every save.
 
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// The version of an aggregate: 1 after the insert, one more with every save that changed something.
 ///
+/// tenure starts with 1. Rows of other libraries may start with 0, as Hibernate's do: 0 is a version as any other.
+///
 /// It travels with forms, as a hidden field, and with HTTP as the strong `ETag "v7"`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "i64")]
 pub struct Version(i64);
 
 impl Version {
@@ -16,9 +21,9 @@ impl Version {
     /// The version with this number.
     ///
     /// # Errors
-    /// [`InvalidVersion`] if the number is not positive: no aggregate ever had it.
+    /// [`InvalidVersion`] if the number is negative: no aggregate ever had it.
     pub fn new(number: i64) -> Result<Self, InvalidVersion> {
-        if number < 1 {
+        if number < 0 {
             return Err(InvalidVersion(number.to_string()));
         }
         Ok(Version(number))
@@ -44,13 +49,22 @@ impl Version {
     }
 }
 
+/// For serde, which refuses a negative number.
+impl TryFrom<i64> for Version {
+    type Error = InvalidVersion;
+
+    fn try_from(number: i64) -> Result<Self, InvalidVersion> {
+        Version::new(number)
+    }
+}
+
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-/// Parses a version from a form: a positive number in decimal digits, nothing around it.
+/// Parses a version from a form: a number in decimal digits, nothing around it.
 impl FromStr for Version {
     type Err = InvalidVersion;
 
@@ -65,7 +79,7 @@ impl FromStr for Version {
 
 /// The text is not a version. Never treat it as "no version given": that would disable the check.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a version: a version is a whole number from 1; load the form again to get the current one")]
+#[error("`{0}` is not a version: a version is a whole number from 0; load the form again to get the current one")]
 pub struct InvalidVersion(String);
 
 #[cfg(test)]
@@ -79,8 +93,13 @@ mod tests {
     }
 
     #[test]
-    fn non_positive_version_is_refused() {
-        for text in ["", "0", "-1", "+1", " 1", "1.0", "seven", "٣", "99999999999999999999"] {
+    fn zero_is_a_version_and_one_follows_it() {
+        assert_eq!("0".parse::<Version>().expect("0 is a version").next(), Some(Version::FIRST));
+    }
+
+    #[test]
+    fn negative_version_is_refused() {
+        for text in ["", "-0", "-1", "+1", " 1", "1.0", "seven", "٣", "99999999999999999999"] {
             assert_eq!(text.parse::<Version>(), Err(InvalidVersion(text.into())), "{text:?}");
         }
     }

@@ -62,6 +62,21 @@ pub(crate) fn from_millis(millis: i64) -> SystemTime {
     from_micros(millis.saturating_mul(1000))
 }
 
+/// Times in JSON, in whole milliseconds: instants since 1970 by the database's clock, durations by themselves.
+pub(crate) mod ms {
+    use std::time::{Duration, SystemTime};
+
+    use serde::Serializer;
+
+    pub(crate) fn instant<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i64(super::to_micros(*time).div_euclid(1000))
+    }
+
+    pub(crate) fn duration<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i64(super::millis(*time))
+    }
+}
+
 /// The time from `now` until then, both in milliseconds since 1970; zero if it has passed.
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub(crate) fn until(then: i64, now: i64) -> Duration {

@@ -4,8 +4,8 @@
 use std::fmt;
 
 use super::{
-    AnswerError, BreakError, DatabaseError, Error, LeaseError, LeaseSetError, ListError, LockError, RequestError,
-    SweepError, TakeOverError,
+    AnswerError, BreakError, DatabaseError, Error, LeaseError, LeaseLost, LeaseSetError, ListError, LockError,
+    RequestError, SweepError, TakeOverError,
 };
 use crate::lease::limits::Limit;
 use crate::lease::{LeaseLossReason, NoLock};
@@ -181,6 +181,7 @@ answers!(
     DatabaseError,
     Error,
     LeaseError,
+    LeaseLost,
     ListError,
     LockError,
     RequestError,
@@ -293,6 +294,16 @@ impl LeaseError {
         match self {
             LeaseError::NoLock(no_lock) => no_lock.code(),
             LeaseError::Database(error) => error.code(),
+        }
+    }
+}
+
+impl LeaseLost {
+    /// What it is, for programs. A lease that was not confirmed in time counts as expired.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            LeaseLost::Ended(no_lock) => no_lock.code(),
+            LeaseLost::Unconfirmed { .. } => ErrorCode::LockExpired,
         }
     }
 }

@@ -120,6 +120,26 @@ pub enum LeaseError {
     Database(#[from] DatabaseError),
 }
 
+/// Why a job must stop: the lease that its [guard](crate::lock_manager::LeaseGuard) held is lost.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum LeaseLost {
+    /// The database says that it has ended.
+    #[error("the job lost its lease: {0}")]
+    Ended(NoLock),
+    /// No heartbeat was confirmed in time, or the process was paused for too long. Somebody else may hold the lock by now, or soon.
+    #[error(
+        "the job lost its lease on {key}: no heartbeat was confirmed in time ({}); acquire it again, and begin with what is stored",
+        .cause.as_ref().map_or("the process was paused, or too busy".into(), ToString::to_string)
+    )]
+    Unconfirmed {
+        /// What was locked.
+        key: LockKey,
+        /// Why the last heartbeat failed; `None` if none had failed.
+        cause: Option<DatabaseError>,
+    },
+}
+
 /// Why somebody's lease was not ended.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]

@@ -1,22 +1,9 @@
-//! One enum per question. Each variant has one cause and one [`ErrorCode`], which says whether another attempt may succeed.
+//! One enum per question.
 //!
-//! | question | enum |
-//! |---|---|
-//! | may I have the lock? | [`LockError`] |
-//! | is my lease still good? | [`LeaseError`] |
-//! | are all leases of my set still good? | [`LeaseSetError`] |
-//! | may I end this lease? | [`BreakError`] |
-//! | may I take this lease over? | [`TakeOverError`] |
-//! | may I ask for it? | [`RequestError`] |
-//! | may I answer whoever asks, or hand it over? | [`AnswerError`] |
-//! | may I see this page of a list? | [`ListError`] |
-//! | may this be swept? | [`SweepError`] |
-//! | did my transaction do it? | [`Error`] |
-//! | did my command run, and was it saved? | [`UpdateError`] |
-//!
-//! A domain refusal ("already shipped") is the caller's own type and passes through [`UpdateError::Refused`] untouched.
+#![doc = include_str!("questions.md")]
 
 mod code;
+mod constraint;
 mod locks;
 mod maintenance;
 mod people;
@@ -30,7 +17,8 @@ use crate::lease::{Holder, InvalidOwner, NoLock, Printable};
 use crate::version::conflict::VersionConflict;
 
 pub use code::ErrorCode;
-pub use locks::{BreakError, LeaseError, LockError};
+pub use constraint::{ConstraintKind, ConstraintViolation};
+pub use locks::{BreakError, LeaseError, LeaseLost, LockError};
 pub use maintenance::{ListError, SweepError};
 pub use people::{AnswerError, RequestError, TakeOverError};
 pub use several::LeaseSetError;
@@ -125,9 +113,9 @@ pub enum DatabaseError {
     /// The tables were made by another release.
     #[error("the schema of the database does not fit this release: {0}")]
     Schema(String),
-    /// A rule of the table itself refused the row.
+    /// A rule of the table itself refused the row: which one, and its name.
     #[error("a rule of the table refused the change: {0}")]
-    Constraint(String),
+    Constraint(Box<ConstraintViolation>),
     /// A row of a child was changed or deleted without the version of its aggregate being raised, say by a statement of
     /// the application's own. Nothing of the transaction can be committed. On a fresh load the same work may succeed.
     #[error(
@@ -147,7 +135,8 @@ pub enum DatabaseError {
 }
 
 impl DatabaseError {
-    /// A failure of the application's own statement, say in a step of [`Update::also`](crate::unit_of_work::Update::also).
+    /// A failure of something else that the application relies upon. An error of sqlx is converted by `?`, which finds out what it
+    /// means: use this for others.
     pub fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         DatabaseError::Other(Arc::from(error.into()))
     }

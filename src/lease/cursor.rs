@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use crate::lease::LockKey;
 
 /// The position after the last entry of a page: pass it to the same list to get the next page.
@@ -39,6 +41,19 @@ impl fmt::Display for Cursor {
             }
             Place::Past { at, lock } => write!(f, "p-{at}-{}", hex(lock)),
         }
+    }
+}
+
+/// As its text.
+impl Serialize for Cursor {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Cursor {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 

@@ -2,12 +2,14 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::{NOT_PLAIN, Printable, is_plain};
 use crate::aggregate::Aggregate;
 
 /// The key of a lock: an aggregate's type and id. Both are compared byte by byte. Any script is allowed, up to the length limits,
 /// but no control characters.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LockKey {
     kind: String,
     id: String,

@@ -2,12 +2,14 @@
 
 use std::time::{Duration, SystemTime};
 
+use serde::{Deserialize, Serialize};
+
 use crate::lease::cursor::{Cursor, Place};
 use crate::lease::presence::Presence;
 use crate::lease::{Holder, LeaseLossReason, LockKey, Owner};
 
 /// A page of a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Page<T> {
     /// The entries, in the order of the list.
     pub items: Vec<T>,
@@ -27,7 +29,8 @@ impl<T> Page<T> {
 }
 
 /// The state of a listed lease.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum LeaseState {
     /// Live.
@@ -39,7 +42,7 @@ pub enum LeaseState {
 }
 
 /// An entry of the list of held leases. It contains everything of its [`Holder`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Listed {
     /// Its present or last holder.
     pub holder: Holder,
@@ -48,7 +51,7 @@ pub struct Listed {
 }
 
 /// An ended lease: an entry of the history.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PastLease {
     /// The lock's key.
     pub key: LockKey,
@@ -57,8 +60,10 @@ pub struct PastLease {
     /// Its generation.
     pub generation: i64,
     /// When it was acquired, by the database's clock.
+    #[serde(rename = "since_ms", serialize_with = "crate::clock::ms::instant")]
     pub since: SystemTime,
     /// When it ended.
+    #[serde(rename = "ended_at_ms", serialize_with = "crate::clock::ms::instant")]
     pub ended_at: SystemTime,
     /// How it ended, and by whom.
     pub why: LeaseLossReason,
@@ -67,13 +72,14 @@ pub struct PastLease {
 }
 
 /// The owner who acquired a lock next.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Successor {
     /// The owner.
     pub owner: Owner,
     /// The generation of their lease.
     pub generation: i64,
     /// When they acquired it, by the database's clock.
+    #[serde(rename = "since_ms", serialize_with = "crate::clock::ms::instant")]
     pub since: SystemTime,
 }
 
@@ -81,6 +87,7 @@ pub struct Successor {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ListQuery {
     pub kind: Option<String>,
+    pub id_prefix: Option<String>,
     pub owner: Option<String>,
     /// `None`: every lease that blocks others.
     pub state: Option<LeaseState>,
@@ -98,6 +105,7 @@ pub(crate) struct HistoryQuery {
     /// If set, ordered by generation instead of end time.
     pub key: Option<LockKey>,
     pub kind: Option<String>,
+    pub id_prefix: Option<String>,
     pub owner: Option<String>,
     pub after: Option<Place>,
     pub limit: u32,

@@ -27,6 +27,8 @@ pub(crate) mod transfer;
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
+use serde::{Deserialize, Serialize};
+
 pub use cursor::{Cursor, InvalidCursor};
 pub use held_by_type::HeldByType;
 pub use key::LockKey;
@@ -44,13 +46,14 @@ pub(crate) use text::{NOT_PLAIN, Printable, is_plain};
 pub use transfer::{TransferReply, TransferRequest};
 
 /// The owner of a lock, or the author of a change: a person or a job, with an id that the application knows and a display name.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Owner {
     /// The application's id: a login, an account number.
     pub id: String,
     /// The name that other people see.
     pub name: String,
     /// Their role: a department, a function. A policy that hides names may show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
 }
 
@@ -74,6 +77,27 @@ impl fmt::Display for Owner {
 }
 
 /// A held lock: `try_lock` returns it and the other operations confirm it.
+///
+/// serde writes the [`Holder`], but neither a lease nor its [`LockId`], which is a secret: put
+/// [`reveal`](LockId::reveal) into the one field that needs it.
+///
+/// ```compile_fail,E0277
+/// fn json(lease: &tenure::Lease) -> String {
+///     serde_json::to_string(lease).unwrap()
+/// }
+/// ```
+///
+/// ```compile_fail,E0277
+/// fn json(id: &tenure::LockId) -> String {
+///     serde_json::to_string(id).unwrap()
+/// }
+/// ```
+///
+/// ```
+/// fn json(lease: &tenure::Lease) -> String {
+///     serde_json::to_string(lease.holder()).unwrap()
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     pub(crate) id: LockId,
@@ -93,7 +117,11 @@ impl Lease {
 }
 
 /// The publicly visible state of a held lock.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// serde writes it as it is here, which is as its reader sees it: a policy that hides owners was applied before. Times are whole
+/// milliseconds: `since_ms`, `last_active_ms` and `last_input_ms` since 1970 by the database's clock, `remaining_ms`,
+/// `ttl_ms`, `idle_ms` and `silent_ms` are durations.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Holder {
     /// The key of the lock.
     pub key: LockKey,
@@ -102,25 +130,34 @@ pub struct Holder {
     /// The generation of the lease: the fencing number.
     pub generation: i64,
     /// When it was acquired, by the database's clock.
+    #[serde(rename = "since_ms", serialize_with = "crate::clock::ms::instant")]
     pub since: SystemTime,
     /// The last heartbeat, by the database's clock.
+    #[serde(rename = "last_active_ms", serialize_with = "crate::clock::ms::instant")]
     pub last_active: SystemTime,
     /// The person's last input, by the database's clock, as far as heartbeats reported it.
+    #[serde(rename = "last_input_ms", serialize_with = "crate::clock::ms::instant")]
     pub last_input: SystemTime,
     /// The time until it expires without another heartbeat. Count down from this; never compare `since` with a
     /// clock of your own.
+    #[serde(rename = "remaining_ms", serialize_with = "crate::clock::ms::duration")]
     pub remaining: Duration,
     /// The time to live after a heartbeat. Zero for a reservation that its recipient has not acquired yet.
+    #[serde(rename = "ttl_ms", serialize_with = "crate::clock::ms::duration")]
     pub ttl: Duration,
     /// The time since the last input, at the time of this response.
+    #[serde(rename = "idle_ms", serialize_with = "crate::clock::ms::duration")]
     pub idle: Duration,
     /// The time since the last heartbeat, at the time of this response.
+    #[serde(rename = "silent_ms", serialize_with = "crate::clock::ms::duration")]
     pub silent: Duration,
     /// Whether others may hold it as well, to read: see [`LockManager::try_lock_shared`](crate::LockManager::try_lock_shared).
     pub shared: bool,
     /// The expected interval of heartbeats.
+    #[serde(skip)]
     pub(crate) heartbeat: Duration,
     /// The visibility of the owner to others.
+    #[serde(skip)]
     pub(crate) shown: ShowOwner,
 }
 

@@ -3,10 +3,12 @@
 use std::fmt;
 use std::time::SystemTime;
 
+use serde::Serialize;
+
 use super::{Holder, LockKey, Owner, Printable};
 
 /// The presented lock id holds no lease (any more): [`LeaseLossReason`] says why.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NoLock {
     /// The key of its lock, if known.
     pub key: Option<LockKey>,
@@ -70,8 +72,9 @@ impl RanOut {
     }
 }
 
-/// Why a lock id holds no lease.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Why a lock id holds no lease. serde writes the variant as `reason_code`: `{"reason_code":"expired","at_ms":…}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "reason_code", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum LeaseLossReason {
     /// No lease ever had this lock id, or it ended so long ago that it was swept.
@@ -79,21 +82,25 @@ pub enum LeaseLossReason {
     /// No heartbeat came in time.
     Expired {
         /// When it expired.
+        #[serde(rename = "at_ms", serialize_with = "crate::clock::ms::instant")]
         at: SystemTime,
     },
     /// The person gave no input for as long as the policy allows, though the form was open. It can be resumed.
     IdleLimitReached {
         /// When it expired.
+        #[serde(rename = "at_ms", serialize_with = "crate::clock::ms::instant")]
         at: SystemTime,
     },
     /// It reached its absolute limit and expired: it cannot be resumed.
     LimitReached {
         /// The absolute limit.
+        #[serde(rename = "at_ms", serialize_with = "crate::clock::ms::instant")]
         at: SystemTime,
     },
     /// The holder released it.
     Released {
         /// When.
+        #[serde(rename = "at_ms", serialize_with = "crate::clock::ms::instant")]
         at: SystemTime,
     },
     /// An authorized person ended it.
@@ -101,6 +108,7 @@ pub enum LeaseLossReason {
         /// Who ended it.
         by: Owner,
         /// When.
+        #[serde(rename = "at_ms", serialize_with = "crate::clock::ms::instant")]
         at: SystemTime,
         /// The reason given.
         reason: String,
@@ -110,6 +118,7 @@ pub enum LeaseLossReason {
         /// The new holder.
         by: Owner,
         /// When.
+        #[serde(rename = "at_ms", serialize_with = "crate::clock::ms::instant")]
         at: SystemTime,
         /// The reason given.
         reason: String,
@@ -119,6 +128,7 @@ pub enum LeaseLossReason {
         /// The recipient.
         to: Owner,
         /// When.
+        #[serde(rename = "at_ms", serialize_with = "crate::clock::ms::instant")]
         at: SystemTime,
     },
     /// It is a lock of another owner: a lock id is necessary, but not sufficient. Nothing else is revealed about that lock: not
@@ -128,6 +138,27 @@ pub enum LeaseLossReason {
     OtherAggregate,
     /// It is a shared lease for reading, and permits no save.
     SharedOnly,
+}
+
+impl LeaseLossReason {
+    /// Whether a form without this lease may be saved by its version, unless somebody else holds the lock: it expired, reached a limit
+    /// or was released, or there never was one. Not if somebody decided that its person must not go on, nor for a lock id of
+    /// somebody or something else. [`Update::from_form`](crate::unit_of_work::Update::from_form) and the web kit go by it.
+    pub fn permits_a_save_by_version(&self) -> bool {
+        match self {
+            LeaseLossReason::Unknown
+            | LeaseLossReason::Released { .. }
+            | LeaseLossReason::Expired { .. }
+            | LeaseLossReason::IdleLimitReached { .. }
+            | LeaseLossReason::LimitReached { .. } => true,
+            LeaseLossReason::Broken { .. }
+            | LeaseLossReason::TakenOver { .. }
+            | LeaseLossReason::HandedOver { .. }
+            | LeaseLossReason::NotYours
+            | LeaseLossReason::OtherAggregate
+            | LeaseLossReason::SharedOnly => false,
+        }
+    }
 }
 
 impl fmt::Display for NoLock {

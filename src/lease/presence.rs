@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::lease::{Holder, LockId};
 
 /// A heartbeat of an open form, with the idle time of its person.
@@ -29,7 +31,8 @@ impl Heartbeat {
 }
 
 /// The visible presence of the person who holds a lock, see [`Holder::presence`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Presence {
     /// The tab is open, and there was input recently.

@@ -2,10 +2,13 @@
 
 use std::time::{Duration, SystemTime};
 
+use serde::{Serialize, Serializer};
+
+use crate::clock::millis;
 use crate::lease::{LockKey, Owner, is_plain};
 
 /// A request to the holder of a lock to transfer it. It is about one lease, and ends with it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TransferRequest {
     /// The key of the lock.
     pub key: LockKey,
@@ -16,8 +19,10 @@ pub struct TransferRequest {
     /// The requester's note; may be empty.
     pub note: String,
     /// When it was made, by the database's clock.
+    #[serde(rename = "since_ms", serialize_with = "crate::clock::ms::instant")]
     pub since: SystemTime,
     /// The time until it expires, unless the requester repeats it.
+    #[serde(rename = "remaining_ms", serialize_with = "crate::clock::ms::duration")]
     pub remaining: Duration,
     /// The holder's reply, if there is a valid one.
     pub answer: Option<TransferReply>,
@@ -53,7 +58,8 @@ pub(crate) enum Unfit {
     NotPlain,
 }
 
-/// A holder's reply to a request. (The third reply is to hand the lock over.)
+/// A holder's reply to a request. (The third reply is to hand the lock over.) serde writes `{"later":{"within_ms":300000}}` or
+/// `{"declined":{"message":"…"}}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TransferReply {
@@ -64,6 +70,22 @@ pub enum TransferReply {
         /// The holder's message; may be empty.
         message: String,
     },
+}
+
+impl Serialize for TransferReply {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "kebab-case")]
+        enum Written<'a> {
+            Later { within_ms: i64 },
+            Declined { message: &'a str },
+        }
+        let written = match self {
+            TransferReply::Later(within) => Written::Later { within_ms: millis(*within) },
+            TransferReply::Declined { message } => Written::Declined { message },
+        };
+        written.serialize(serializer)
+    }
 }
 
 impl TransferReply {

@@ -67,6 +67,11 @@ impl Unclaimed {
         Unclaimed { leases, locks }
     }
 
+    /// The first of them, which is still unclaimed.
+    pub(super) fn first(&self) -> &Lease {
+        &self.leases[0]
+    }
+
     pub(super) fn claim(mut self) -> Lease {
         self.leases.pop().expect("it is claimed once, and claiming consumes it")
     }

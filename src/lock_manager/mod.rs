@@ -3,6 +3,7 @@
 
 mod claim;
 mod history;
+mod hold;
 mod keep;
 mod list;
 mod observe;
@@ -20,6 +21,7 @@ mod watch;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::aggregate::Aggregate;
 use crate::error::{BreakError, DatabaseError, LeaseError, LockError};
 use crate::lease::limits::Limits;
 use crate::lease::policy::LockPolicy;
@@ -36,6 +38,7 @@ use crate::watch::Hub;
 use claim::{RunToEnd, Unclaimed};
 
 pub use history::History;
+pub use hold::{Hold, LeaseGuard};
 pub use list::Listing;
 pub use set::{HeldSet, LeaseSet};
 pub use sweep::{Sweep, Swept};
@@ -100,6 +103,26 @@ impl LockManager {
     pub fn with_policy(mut self, kind: impl Into<String>, policy: LockPolicy) -> Self {
         Arc::make_mut(&mut self.policies).insert(kind.into(), policy);
         self
+    }
+
+    /// Sets the policy of one aggregate type: [`with_policy`](Self::with_policy) under the name of its mapping, which is that of its
+    /// lock keys.
+    ///
+    /// ```
+    /// # use tenure::{Aggregate, Database, LockKey, LockManager, LockPolicy, Owner};
+    /// # #[derive(Aggregate, Debug)]
+    /// # #[aggregate(table = "orders")]
+    /// # struct Order { #[aggregate(id)] no: String }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await?;
+    /// let locks = LockManager::new(&db).with_policy_for::<Order>(LockPolicy::advisory());
+    /// # let order = LockKey::of::<Order>(&"1".to_owned());
+    /// # for owner in [Owner::new("kim", "Kim"), Owner::new("lee", "Lee")] { locks.try_lock(&order, &owner).await?; }
+    /// # Ok(()) }
+    /// ```
+    pub fn with_policy_for<A: Aggregate>(self, policy: LockPolicy) -> Self {
+        self.with_policy(A::mapping().name.clone(), policy)
     }
 
     /// The same locks, on behalf of one person: a lock id of another owner is refused with

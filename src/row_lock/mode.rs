@@ -3,6 +3,34 @@
 use std::time::Duration;
 
 /// The lock modes of Jakarta Persistence, with their meaning.
+///
+/// A mode is given where an aggregate is loaded, and holds to the end of the transaction:
+///
+/// ```
+/// # use tenure::{Aggregate, Database, LockMode, Repository};
+/// # #[derive(Aggregate)] #[aggregate(table = "product")]
+/// # struct Product { #[aggregate(id)] id: String, stock: u32 }
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let directory = tempfile::tempdir()?;
+/// # let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await?;
+/// # let products = Repository::<Product>::new(&db);
+/// # let mut tx = db.begin().await?;
+/// # sqlx::raw_sql("create table product (id text primary key, stock integer, version integer)").execute(tx.sqlite()?).await?;
+/// # for id in ["lens", "bag"] { products.insert(&mut tx, Product { id: id.into(), stock: 3 }).await?; }
+/// # tx.commit().await?;
+/// let mut tx = db.begin().await?;
+/// let mut lens = products.find(&mut tx, &"lens".into(), LockMode::PessimisticWrite).await?.ok_or("no lens")?;
+/// lens.stock -= 1;                                       // nobody else changes it until the commit
+/// products.save(&mut tx, &mut lens).await?;
+/// // Only read, and yet its version rises: whoever has it open is told that something around it changed.
+/// products.find(&mut tx, &"bag".into(), LockMode::OptimisticForceIncrement).await?.ok_or("no bag")?;
+/// tx.commit().await?;
+///
+/// for id in ["lens", "bag"] {
+///     assert_eq!(products.get(&id.into()).await?.ok_or("gone")?.version().number(), 2);
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum LockMode {

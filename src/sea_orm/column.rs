@@ -77,7 +77,9 @@ mod tests {
         for value in [Value::from(7i8), 7i16.into(), 7i32.into(), 7i64.into(), 7u8.into(), 7u64.into()] {
             assert_eq!(from_value(&value), Version::new(7).ok(), "{value:?}");
         }
-        for value in [Value::from(0i32), (-1i64).into(), u64::MAX.into(), Value::Int(None), "7".into(), 7.0f64.into()] {
+        assert_eq!(from_value(&Value::from(0i32)), Version::new(0).ok());
+        for value in [Value::from(-1i32), (-1i64).into(), u64::MAX.into(), Value::Int(None), "7".into(), 7.0f64.into()]
+        {
             assert_eq!(from_value(&value), None, "{value:?}");
         }
     }

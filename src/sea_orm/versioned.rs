@@ -115,7 +115,7 @@ where
     let problem = match model.get(column) {
         ActiveValue::Unchanged(value) => match from_value(&value) {
             Some(version) => return Ok((version, value)),
-            None => "a version is a whole number from 1; insert new rows with 1",
+            None => "a version is a whole number from 0; insert new rows with 1",
         },
         ActiveValue::Set(_) => "the version was set by hand, so the one that was loaded is not known; leave it alone",
         ActiveValue::NotSet => "the version that was loaded is not known, so it cannot be checked; load the whole row",
@@ -142,7 +142,7 @@ where
 {
     let Some(model) = found else { return Ok(None) };
     let version = from_value(&model.get(<M::Entity as Versioned>::VERSION));
-    version.map(Some).ok_or_else(|| misfit::<M::Entity>("what is stored is not a version, a whole number from 1"))
+    version.map(Some).ok_or_else(|| misfit::<M::Entity>("what is stored is not a version, a whole number from 0"))
 }
 
 fn lost_race<A: ActiveModelTrait>(model: &A, expected: Version, actual: Version) -> Error {

@@ -13,6 +13,10 @@ const IDLE: Duration = Duration::from_secs(1);
 /// How long it may take to say so.
 const SIGN_OF_LIFE: Duration = Duration::from_millis(500);
 
+/// How long it may take to get an idle connection. Over TLS the pool closes a dead one by waiting for its server, for ever: in sqlx
+/// 0.9.0 a flush of nothing reads first.
+const DISCARDED: Duration = Duration::from_millis(600);
+
 /// When a connection of a server was last without an answer. Those that had their last one before that may be dead as well:
 /// asking each of them would take longer than opening others. Clones are the same.
 #[derive(Debug, Clone, Default)]
@@ -72,9 +76,13 @@ pub(super) async fn acquire<DB: Database>(pool: &Pool<DB>, left: Duration) -> Re
         let left = left.saturating_sub(asked.elapsed());
         let busy = reserve::is_busy(pool);
         let limit = if busy { left } else { patience::limit(left) };
-        match tokio::time::timeout(limit, pool.acquire()).await {
+        // The pool may find that an idle one is dead.
+        let attempt = if pool.num_idle() > 0 && !left.is_zero() { limit.min(DISCARDED) } else { limit };
+        match tokio::time::timeout(attempt, pool.acquire()).await {
             // The pool's own patience is shorter than some budgets.
             Ok(Err(sqlx::Error::PoolTimedOut)) if busy && !left.is_zero() => {}
+            // The dead one went with the attempt.
+            Err(_) if attempt < limit => {}
             Ok(acquired) => return acquired,
             Err(_) => return Err(sqlx::Error::PoolTimedOut),
         }

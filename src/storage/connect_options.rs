@@ -15,6 +15,8 @@ pub struct ConnectOptions {
     idle: Option<Duration>,
     pub(crate) plaintext: bool,
     pub(crate) unnamed: bool,
+    pub(crate) after_connect: Option<String>,
+    pub(crate) one_writer: bool,
     #[cfg(feature = "opentelemetry")]
     pub(crate) meter: Option<opentelemetry::metrics::Meter>,
 }
@@ -64,6 +66,16 @@ impl ConnectOptions {
         self.idle.unwrap_or(Duration::from_secs(60))
     }
 
+    /// The application's statements, and after them these.
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    pub(crate) fn first(&self, settings: &str) -> String {
+        // A line of its own: the statements may end with a comment.
+        let first = self.after_connect.as_deref().map(|first| first.trim_end_matches([';', ' ', '\n', '\t', '\r']));
+        first
+            .filter(|first| !first.is_empty())
+            .map_or_else(|| settings.to_owned(), |first| format!("{first}\n;\n{settings}"))
+    }
+
     /// Allows connections without TLS to a server that is not on this machine: passwords and data can then be read and changed
     /// by everybody on the way, a password in the clear among them, if the server asks for one. For networks that nobody else
     /// is on, and tunnels that encrypt.
@@ -78,6 +90,21 @@ impl ConnectOptions {
         self
     }
 
+    /// Declares that all connections of tenure, of all its processes, go to one node of a cluster whose other nodes accept writes as
+    /// well: Galera, or MySQL Group Replication with several primaries. A proxy or a virtual address in front of the cluster must
+    /// send them there, and to another node only after that one has stopped.
+    ///
+    /// Otherwise a node of such a cluster is refused at connect, with
+    /// [`DatabaseError::Unsupported`](crate::error::DatabaseError::Unsupported): it checks what a transaction writes against the
+    /// other nodes, but not what it only reads, which the row of a lease is during a save. So a save could be acknowledged
+    /// after its lease was taken over on another node. Row locks wait on their own node only. `docs/clusters.md` has the measurements.
+    /// It changes nothing on other databases.
+    #[must_use]
+    pub fn one_writer_node(mut self) -> Self {
+        self.one_writer = true;
+        self
+    }
+
     /// Leaves people out of what the server shows its other users. On PostgreSQL the `application_name` of a connection is what its
     /// transaction is for, `kim: start shipping`, and everybody who may connect to that server reads it in `pg_stat_activity`, and in its
     /// log where `log_line_prefix` has `%a`. With this it is `start shipping`: a [`LockTimeout`](crate::error::DatabaseError::LockTimeout) no longer says
@@ -86,6 +113,16 @@ impl ConnectOptions {
     #[must_use]
     pub fn omit_people(mut self) -> Self {
         self.unnamed = true;
+        self
+    }
+
+    /// Runs these statements on every connection that is opened to a server, before tenure's own settings, which it needs and which
+    /// therefore win: `set role shop`, `set search_path = shop`. If they fail, so does the connection. On SQLite they are refused
+    /// ([`DatabaseError::Unsupported`](crate::error::DatabaseError::Unsupported)): set pragmas by
+    /// [`Database::connect_driver`](crate::Database::connect_driver).
+    #[must_use]
+    pub fn after_connect(mut self, statements: impl Into<String>) -> Self {
+        self.after_connect = Some(statements.into());
         self
     }
 

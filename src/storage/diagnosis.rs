@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::error::DatabaseError;
+use crate::storage::Connections;
 use crate::storage::capabilities::Capabilities;
 
 /// The state of a database, as found without changing anything in it.
@@ -12,8 +14,14 @@ pub struct Diagnosis {
     pub capabilities: Capabilities,
     /// How the connection is protected, as the server says.
     pub transport: Transport,
+    /// Whether other nodes of a cluster accept writes beside this one.
+    pub writers: Writers,
     /// The settings that decide whether acknowledged locks survive.
     pub settings: Vec<Setting>,
+    /// How many connections a process opens at most with the given options.
+    pub connections: Connections,
+    /// How many connections the server allows for all its clients; `None` for a file.
+    pub connections_allowed: Option<u32>,
     /// How far its clock is ahead of this machine's, in milliseconds; half a round trip is not known. Nothing is decided by
     /// this machine's clock, so a difference only confuses people who compare times.
     pub clock_ahead_ms: i64,
@@ -21,6 +29,34 @@ pub struct Diagnosis {
     pub applied: Vec<i64>,
     /// The numbers of the migrations that this release knows.
     pub known: Vec<i64>,
+}
+
+/// How many nodes accept writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Writers {
+    /// One: this server, as far as it says.
+    One,
+    /// Several of a cluster, whose name this is; and it was declared that tenure uses one of them
+    /// ([`ConnectOptions::one_writer_node`](crate::storage::ConnectOptions::one_writer_node)).
+    OneNodeOf(&'static str),
+    /// Several of a cluster, whose name this is: it is refused at connect.
+    Several(&'static str),
+}
+
+/// As the doctor says it.
+impl fmt::Display for Writers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Writers::One => f.write_str("this server"),
+            Writers::OneNodeOf(cluster) => write!(f, "this node only, as declared: {cluster}"),
+            Writers::Several(cluster) => write!(
+                f,
+                "SEVERAL NODES: {cluster}. It is refused unless all connections of tenure go to one node: `--one-writer-node`, \
+                 `ConnectOptions::one_writer_node`"
+            ),
+        }
+    }
 }
 
 /// How the connection to a database is protected on the way.
@@ -118,15 +154,25 @@ impl fmt::Display for Setting {
 }
 
 impl Diagnosis {
-    /// Whether tenure can be used as it is: no setting loses locks, and the tables are of this release or there are none
+    /// Whether tenure can be used as it is: no setting loses locks, no other node accepts writes, and the tables are of this release or there are none
     /// yet.
     pub fn is_healthy(&self) -> bool {
-        self.settings.iter().all(|setting| setting.good) && !self.is_newer()
+        self.settings.iter().all(|setting| setting.good)
+            && !self.is_newer()
+            && !matches!(self.writers, Writers::Several(_))
     }
 
     /// Whether a newer release has been here.
     fn is_newer(&self) -> bool {
         self.applied.iter().any(|number| !self.known.contains(number))
+    }
+
+    /// Refuses a database where a newer release has been.
+    pub(crate) fn not_newer(&self) -> Result<(), DatabaseError> {
+        match self.is_newer() {
+            true => Err(DatabaseError::Schema(format!("it is {}; use the newer release", self.schema()))),
+            false => Ok(()),
+        }
     }
 
     fn schema(&self) -> String {
@@ -147,6 +193,12 @@ impl fmt::Display for Diagnosis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.capabilities)?;
         writeln!(f, "connection                {}", self.transport)?;
+        write!(f, "connections               {}", self.connections)?;
+        match self.connections_allowed {
+            Some(allowed) => writeln!(f, "; the server allows {allowed} for all")?,
+            None => writeln!(f)?,
+        }
+        writeln!(f, "accepts writes            {}", self.writers)?;
         writeln!(f, "clock                     {:+} ms from this machine's", self.clock_ahead_ms)?;
         writeln!(f, "schema                    {}", self.schema())?;
         for setting in &self.settings {

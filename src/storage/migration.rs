@@ -1,6 +1,8 @@
-//! What a failed migration means, the same on every database.
+//! What a failed migration means, and the same migrations as a script: the same on every database.
 
-use sqlx::migrate::MigrateError;
+use std::fmt::Write;
+
+use sqlx::migrate::{MigrateError, Migrator};
 
 use crate::error::DatabaseError;
 
@@ -17,4 +19,43 @@ pub(super) fn failed(error: MigrateError, classify: fn(sqlx::Error) -> DatabaseE
         MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => classify(error),
         error => DatabaseError::Schema(error.to_string()),
     }
+}
+
+/// How a database writes what the script needs beside the migrations.
+pub(super) struct Dialect {
+    /// The table of the ledger, as sqlx makes it.
+    pub ledger: &'static str,
+    /// Before and after a binary value in hexadecimal digits.
+    pub bytes: (&'static str, &'static str),
+    /// Before and after all of it, where changes of tables are part of a transaction.
+    pub transaction: (&'static str, &'static str),
+}
+
+/// The migrations that are missing, as statements for the database's own client, with their entries in the ledger: a process that connects
+/// after that finds nothing left to do.
+pub(super) fn script(migrator: &Migrator, applied: &[i64], dialect: &Dialect) -> String {
+    let missing = || migrator.iter().filter(|migration| !applied.contains(&migration.version));
+    let mut script = String::new();
+    if missing().next().is_none() {
+        return script;
+    }
+    let (begin, end) = dialect.transaction;
+    script.push_str(begin);
+    script.push_str(dialect.ledger);
+    for migration in missing() {
+        let checksum: String = migration.checksum.iter().fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        });
+        let (version, description) = (migration.version, migration.description.replace('\'', "''"));
+        let (before, after) = dialect.bytes;
+        let _ = write!(
+            script,
+            "\n-- {version}: {description}\n{}\ninsert into _tenure_migrations (version, description, success, checksum, \
+             execution_time)\nvalues ({version}, '{description}', true, {before}{checksum}{after}, 0);\n",
+            migration.sql.as_str().trim_end()
+        );
+    }
+    script.push_str(end);
+    script
 }

@@ -11,7 +11,8 @@ use async_trait::async_trait;
 
 use crate::aggregate::Stored;
 use crate::aggregate::condition::Test;
-use crate::aggregate::mapping::{Mapping, Row, Rows};
+use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
+use crate::aggregate::schema::LiveTable;
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
@@ -36,16 +37,23 @@ mod checkout;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod condition;
 mod connect_options;
+mod connections;
 pub(crate) mod diagnosis;
 #[cfg(all(test, any(feature = "sqlite", feature = "postgres", feature = "mysql")))]
 mod differential;
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+mod driver;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod kept;
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+mod lineage;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod migration;
 #[cfg(feature = "mysql")]
 pub(crate) mod mysql;
 pub(crate) mod operation;
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+mod own_error;
 pub(crate) mod patience;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
@@ -67,10 +75,15 @@ mod whole;
 
 pub use capabilities::{Capabilities, Granularity};
 pub use connect_options::ConnectOptions;
-pub use diagnosis::{CertificateCheck, Diagnosis, Setting, Transport};
+pub use connections::Connections;
+pub use diagnosis::{CertificateCheck, Diagnosis, Setting, Transport, Writers};
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+pub use driver::DriverOptions;
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+pub(crate) use driver::Place;
 pub(crate) use saves::{Authorship, BulkChange, RowLocked, Save, Saved};
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-use saves::{Effect, child_found};
+use saves::{Effect, child_found, generated};
 pub(crate) use sweeping::{RowPlace, Slice, SweptRows};
 
 /// Why a server ended a transaction.
@@ -83,6 +96,12 @@ const STOOD_STILL: &str = "the transaction stood still for longer than `ConnectO
 pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
+    /// How many connections it opens at most.
+    fn connections(&self) -> Connections;
+    /// The password of connections that are opened from now on.
+    fn set_password(&self, _password: &str) -> Result<(), DatabaseError> {
+        Err(DatabaseError::Unsupported("this database has no password"))
+    }
     /// Opens a writing transaction. The wait is the budget for everything that has to be waited for; the label is what
     /// others are told who find it in their way.
     async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError>;
@@ -96,6 +115,28 @@ pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
         id: &[Value],
         limit: u32,
     ) -> Result<Vec<Change>, DatabaseError>;
+    /// Loads those of these aggregates that exist, in no order, each as it is at one moment.
+    async fn load_many(&self, mapping: &'static Mapping, ids: &[Row]) -> Result<Vec<Stored>, DatabaseError>;
+    /// The id that is stored where this one is looked for.
+    async fn stored_id(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Row>, DatabaseError>;
+    /// The ids after this one, in the database's order, at most so many.
+    async fn ids_after(
+        &self,
+        mapping: &'static Mapping,
+        after: Option<&[Value]>,
+        limit: u32,
+    ) -> Result<Vec<Row>, DatabaseError>;
+    /// How many roots match.
+    async fn count(&self, mapping: &'static Mapping, when: &Test) -> Result<u64, DatabaseError>;
+    /// The state of an aggregate at a version; `None` where that is not kept.
+    async fn state_at(
+        &self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        at: Version,
+    ) -> Result<Option<Rows>, DatabaseError>;
+    /// Describes a table of the application; `None` if it does not exist.
+    async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError>;
     /// Whether the transaction that carried this operation id was committed. If it was not, it never will be: from now on
     /// the id is taken.
     async fn settle(&self, operation: &OperationId) -> Result<bool, DatabaseError>;
@@ -249,6 +290,22 @@ pub(crate) trait BackendTransaction: Send {
         rows: &Rows,
         author: &Authorship,
     ) -> Result<Option<Version>, DatabaseError>;
+    /// Writes the root of a new aggregate whose id the database makes: that id. [`complete_insert`](Self::complete_insert) writes
+    /// the rest, before anything else is done.
+    async fn insert_generated(
+        &mut self,
+        mapping: &'static Mapping,
+        rows: &Rows,
+        author: &Authorship,
+    ) -> Result<i64, DatabaseError>;
+    /// Writes the rest of an aggregate whose root was just inserted as version 1: its version, as of [`insert`](Self::insert).
+    async fn complete_insert(
+        &mut self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        rows: &Rows,
+        author: &Authorship,
+    ) -> Result<Version, DatabaseError>;
     /// Writes what changed, root first, if the version is still the one that the difference was made from.
     async fn save(&mut self, save: &Save<'_>) -> Result<Saved, DatabaseError>;
     /// Deletes an aggregate if the version is still that one.

@@ -10,11 +10,13 @@ mod blocker;
 mod connect;
 mod connection;
 mod deadline;
-mod errors;
+pub(in crate::storage) mod errors;
 mod leases;
 mod list;
+mod live;
 mod load;
 mod lock;
+mod migrate;
 mod operation;
 mod removed;
 mod requests;
@@ -25,6 +27,7 @@ mod rows;
 pub(super) mod sea_orm;
 mod session;
 mod sets;
+mod several_writers;
 mod slots;
 mod statements;
 mod sweep;
@@ -40,8 +43,11 @@ use async_trait::async_trait;
 use sqlx::MySqlPool;
 
 use crate::aggregate::Stored;
-use crate::aggregate::mapping::Mapping;
+use crate::aggregate::condition::Test;
+use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
+use crate::aggregate::schema::LiveTable;
 use crate::aggregate::value::Value;
+use crate::aggregate::version::Version;
 use crate::clock::ManualClock;
 use crate::error::DatabaseError;
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
@@ -56,7 +62,7 @@ use crate::storage::{
 };
 use crate::version::conflict::Change;
 
-pub(crate) use connect::diagnose;
+pub(crate) use connect::{diagnose, script};
 use connection::{Connections, OpenTransaction};
 use deadline::Flavour;
 use session::Session;
@@ -68,6 +74,8 @@ pub(crate) struct MySql {
     connections: Connections,
     time: Time,
     version: String,
+    /// The most connections of the pool.
+    count: u32,
 }
 
 /// The server's own clock, or that of a test.
@@ -89,7 +97,7 @@ impl MySql {
 
     /// Applies the application's own migrations.
     pub(crate) async fn migrate(&self, migrator: &sqlx::migrate::Migrator) -> Result<(), DatabaseError> {
-        connect::migrate(&self.connections.pool, migrator, None).await
+        migrate::migrate(&self.connections.pool, migrator, None).await
     }
 
     /// Runs an operation in a transaction of its own, and commits it if its answer is to be kept.
@@ -147,6 +155,17 @@ fn capabilities(flavour: Flavour, version: &str) -> Capabilities {
 
 #[async_trait]
 impl Backend for MySql {
+    fn connections(&self) -> crate::storage::Connections {
+        connect::connections(self.count)
+    }
+
+    fn set_password(&self, password: &str) -> Result<(), DatabaseError> {
+        for pool in [&self.connections.pool, &self.connections.leases, &self.connections.alone] {
+            pool.set_connect_options((*pool.connect_options()).clone().password(password));
+        }
+        Ok(())
+    }
+
     fn capabilities(&self) -> Capabilities {
         capabilities(self.connections.flavour, &self.version)
     }
@@ -169,6 +188,40 @@ impl Backend for MySql {
     ) -> Result<Vec<Change>, DatabaseError> {
         let mut reader = self.connections.acquire(patience::left()).await?;
         revision::changes(&mut reader, mapping, key, id, limit).await
+    }
+
+    async fn load_many(&self, mapping: &'static Mapping, ids: &[Row]) -> Result<Vec<Stored>, DatabaseError> {
+        load::load_many(&mut self.connections.acquire(patience::left()).await?, mapping, ids).await
+    }
+
+    async fn stored_id(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Row>, DatabaseError> {
+        load::stored_id(&mut self.connections.acquire(patience::left()).await?, mapping, id).await
+    }
+
+    async fn ids_after(
+        &self,
+        mapping: &'static Mapping,
+        after: Option<&[Value]>,
+        limit: u32,
+    ) -> Result<Vec<Row>, DatabaseError> {
+        load::ids_after(&mut self.connections.acquire(patience::left()).await?, mapping, after, limit).await
+    }
+
+    async fn count(&self, mapping: &'static Mapping, when: &Test) -> Result<u64, DatabaseError> {
+        load::count(&mut self.connections.acquire(patience::left()).await?, mapping, when).await
+    }
+
+    async fn state_at(
+        &self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        at: Version,
+    ) -> Result<Option<Rows>, DatabaseError> {
+        revision::state(&mut self.connections.acquire(patience::left()).await?, mapping, key, at).await
+    }
+
+    async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError> {
+        live::table(&mut self.connections.acquire(patience::left()).await?, &table.name).await
     }
 
     async fn settle(&self, operation: &OperationId) -> Result<bool, DatabaseError> {

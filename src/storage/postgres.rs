@@ -7,9 +7,10 @@ mod batch;
 mod checkout;
 mod connect;
 mod connection;
-mod errors;
+pub(in crate::storage) mod errors;
 mod leases;
 mod list;
+mod live;
 mod load;
 mod lock;
 mod operation;
@@ -37,8 +38,11 @@ use async_trait::async_trait;
 use sqlx::{PgConnection, PgPool};
 
 use crate::aggregate::Stored;
-use crate::aggregate::mapping::Mapping;
+use crate::aggregate::condition::Test;
+use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
+use crate::aggregate::schema::LiveTable;
 use crate::aggregate::value::Value;
+use crate::aggregate::version::Version;
 use crate::clock::ManualClock;
 use crate::error::DatabaseError;
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
@@ -48,12 +52,12 @@ use crate::row_lock::mode::Wait;
 use crate::storage::capabilities::{Capabilities, Granularity};
 use crate::storage::operation::OperationId;
 use crate::storage::{
-    Asked, Asking, Attempt, AttemptAll, Backend, BackendTransaction, LockAnswer, LockHash, LockOp, LockRequest, Proof,
-    RowPlace, Slice, SweptRows, TakenOver, migration,
+    Asked, Asking, Attempt, AttemptAll, Backend, BackendTransaction, Connections, LockAnswer, LockHash, LockOp,
+    LockRequest, Proof, RowPlace, Slice, SweptRows, TakenOver, migration,
 };
 use crate::version::conflict::Change;
 
-pub(crate) use connect::diagnose;
+pub(crate) use connect::{diagnose, script};
 use connection::OpenTransaction;
 use pools::Pools;
 use transaction::PgTransaction;
@@ -66,6 +70,8 @@ pub(crate) struct Postgres {
     pools: Arc<Pools>,
     time: Time,
     version: String,
+    /// The most connections of the pool.
+    count: u32,
 }
 
 /// The server's own clock, or that of a test.
@@ -120,6 +126,17 @@ fn capabilities(version: &str) -> Capabilities {
 
 #[async_trait]
 impl Backend for Postgres {
+    fn connections(&self) -> Connections {
+        connect::connections(self.count)
+    }
+
+    fn set_password(&self, password: &str) -> Result<(), DatabaseError> {
+        for pool in [&self.pools.main, &self.pools.batches, &self.pools.alone] {
+            pool.set_connect_options((*pool.connect_options()).clone().password(password));
+        }
+        Ok(())
+    }
+
     fn capabilities(&self) -> Capabilities {
         capabilities(&self.version)
     }
@@ -141,6 +158,41 @@ impl Backend for Postgres {
         limit: u32,
     ) -> Result<Vec<Change>, DatabaseError> {
         self.pools.load(async |connection| revision::changes(connection, mapping, key, id, limit).await).await
+    }
+
+    async fn load_many(&self, mapping: &'static Mapping, ids: &[Row]) -> Result<Vec<Stored>, DatabaseError> {
+        self.pools.load(async |connection| load::load_many(connection, mapping, ids).await).await
+    }
+
+    async fn stored_id(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Row>, DatabaseError> {
+        self.pools.load(async |connection| load::stored_id(connection, mapping, id).await).await
+    }
+
+    async fn ids_after(
+        &self,
+        mapping: &'static Mapping,
+        after: Option<&[Value]>,
+        limit: u32,
+    ) -> Result<Vec<Row>, DatabaseError> {
+        self.pools.load(async |connection| load::ids_after(connection, mapping, after, limit).await).await
+    }
+
+    async fn count(&self, mapping: &'static Mapping, when: &Test) -> Result<u64, DatabaseError> {
+        self.pools.load(async |connection| load::count(connection, mapping, when).await).await
+    }
+
+    async fn state_at(
+        &self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        at: Version,
+    ) -> Result<Option<Rows>, DatabaseError> {
+        self.pools.load(async |connection| revision::state(connection, mapping, key, at).await).await
+    }
+
+    async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError> {
+        let name = table.quoted('"');
+        self.pools.load(async |connection| live::table(connection, &name).await).await
     }
 
     async fn settle(&self, operation: &OperationId) -> Result<bool, DatabaseError> {

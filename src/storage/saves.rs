@@ -3,7 +3,7 @@
 use crate::aggregate::Stored;
 use crate::aggregate::condition::Test;
 use crate::aggregate::diff::Diff;
-use crate::aggregate::mapping::{Mapping, Rows, Table};
+use crate::aggregate::mapping::{Audit, Mapping, MappingError, Rows, Table};
 use crate::aggregate::value::{Kind, Value};
 use crate::aggregate::version::Version;
 use crate::error::{DatabaseError, Error};
@@ -26,11 +26,12 @@ impl Authorship {
         }
     }
 
-    /// What the audit columns are filled with, in their order; `at` is the time as the backend writes it.
-    pub(crate) fn audit(&self, at: Value) -> [Value; 4] {
+    /// The values of the audit columns that exist, in their order; `at` is the time as the backend writes it.
+    pub(crate) fn audit(&self, audit: &Audit, at: Value) -> Vec<Value> {
         let text = |text: Option<&String>| text.cloned().map_or(Value::Null(Kind::Text), Value::Text);
         let by = self.by.as_ref();
-        [text(by.map(|by| &by.id)), text(by.map(|by| &by.name)), at, text(self.command.as_ref())]
+        let values = [text(by.map(|by| &by.id)), text(by.map(|by| &by.name)), at, text(self.command.as_ref())];
+        audit.places().into_iter().zip(values).filter_map(|(name, value)| name.map(|_| value)).collect()
     }
 
     /// What others are told who find the transaction in their way: `kim: start shipping`; without the person, `start shipping`.
@@ -94,6 +95,16 @@ pub(super) fn child_found(table: &Table, rows: u64) -> Result<(), DatabaseError>
         0 => Err(DatabaseError::ChildGone { table: table.name.clone() }),
         _ => Ok(()),
     }
+}
+
+/// The id that the database made, or why it made none.
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+pub(super) fn generated(mapping: &Mapping, id: Option<i64>) -> Result<i64, DatabaseError> {
+    id.ok_or_else(|| {
+        let what = "the database made no id; the column has to be `integer primary key` on SQLite, an identity column or \
+                    `serial` on PostgreSQL, `auto_increment` on MariaDB and MySQL";
+        MappingError::new(&mapping.root.name, &mapping.root.columns[0].name, what).into()
+    })
 }
 
 /// What became of a save or a delete.

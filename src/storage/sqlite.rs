@@ -8,12 +8,13 @@
 mod batch;
 mod connect;
 mod connection;
-mod errors;
+pub(in crate::storage) mod errors;
 mod fence;
 mod file;
 mod holder;
 mod leases;
 mod list;
+mod live;
 mod load;
 mod lock;
 mod operation;
@@ -42,8 +43,11 @@ use sqlx::SqlitePool;
 use tokio::sync::Mutex;
 
 use crate::aggregate::Stored;
-use crate::aggregate::mapping::Mapping;
+use crate::aggregate::condition::Test;
+use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
+use crate::aggregate::schema::LiveTable;
 use crate::aggregate::value::Value;
+use crate::aggregate::version::Version;
 use crate::clock::{ManualClock, millis, to_micros};
 use crate::error::DatabaseError;
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
@@ -53,12 +57,12 @@ use crate::row_lock::mode::Wait;
 use crate::storage::capabilities::{Capabilities, Granularity};
 use crate::storage::operation::OperationId;
 use crate::storage::{
-    Asked, Asking, Attempt, AttemptAll, Backend, BackendTransaction, LockAnswer, LockHash, LockOp, LockRequest, Proof,
-    RowPlace, Slice, SweptRows, TakenOver, migration, patience,
+    Asked, Asking, Attempt, AttemptAll, Backend, BackendTransaction, Connections, LockAnswer, LockHash, LockOp,
+    LockRequest, Proof, RowPlace, Slice, SweptRows, TakenOver, migration, patience,
 };
 use crate::version::conflict::Change;
 
-pub(crate) use connect::diagnose;
+pub(crate) use connect::{diagnose, script};
 use connection::{OpenTransaction, Writer};
 use file::File;
 use transaction::SqliteTransaction;
@@ -72,6 +76,8 @@ pub(crate) struct Sqlite {
     file: Arc<File>,
     clock: Option<ManualClock>,
     version: String,
+    /// The most readers.
+    count: u32,
 }
 
 impl Sqlite {
@@ -119,6 +125,10 @@ fn now(clock: Option<&ManualClock>) -> i64 {
 
 #[async_trait]
 impl Backend for Sqlite {
+    fn connections(&self) -> Connections {
+        connect::connections(self.count)
+    }
+
     fn capabilities(&self) -> Capabilities {
         capabilities(self.version.clone())
     }
@@ -141,6 +151,41 @@ impl Backend for Sqlite {
     ) -> Result<Vec<Change>, DatabaseError> {
         let mut reader = self.reader().await?;
         revision::changes(&mut reader, mapping, key, id, limit).await
+    }
+
+    async fn load_many(&self, mapping: &'static Mapping, ids: &[Row]) -> Result<Vec<Stored>, DatabaseError> {
+        load::load_many(&mut *self.reader().await?, mapping, ids).await
+    }
+
+    async fn stored_id(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Row>, DatabaseError> {
+        load::stored_id(&mut *self.reader().await?, mapping, id).await
+    }
+
+    async fn ids_after(
+        &self,
+        mapping: &'static Mapping,
+        after: Option<&[Value]>,
+        limit: u32,
+    ) -> Result<Vec<Row>, DatabaseError> {
+        load::ids_after(&mut *self.reader().await?, mapping, after, limit).await
+    }
+
+    async fn count(&self, mapping: &'static Mapping, when: &Test) -> Result<u64, DatabaseError> {
+        rows::count(&mut *self.reader().await?, mapping, when).await
+    }
+
+    async fn state_at(
+        &self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        at: Version,
+    ) -> Result<Option<Rows>, DatabaseError> {
+        revision::state(&mut *self.reader().await?, mapping, key, at).await
+    }
+
+    async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError> {
+        let mut reader = self.reader().await?;
+        live::table(&mut reader, &table.name).await
     }
 
     async fn settle(&self, operation: &OperationId) -> Result<bool, DatabaseError> {

@@ -4,10 +4,11 @@
 //! collation of a column.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Stored;
-use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
+use crate::aggregate::mapping::{Mapping, MappingError, Row, Rows, Table};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
@@ -33,6 +34,64 @@ pub(super) fn assemble<R>(
         sort(table, rows);
     }
     Ok(root.map(|(version, root)| Stored { version, rows: Arc::new(Rows { root, children }) }))
+}
+
+/// As [`assemble`], for the rows of a `select_many`, in which the root's id stands between the version and the columns.
+pub(super) fn assemble_many<R>(
+    mapping: &Mapping,
+    rows: &[R],
+    number: impl Fn(&R) -> Result<i64, DatabaseError>,
+    version: impl Fn(&R, &[Value]) -> Result<Version, DatabaseError>,
+    read: impl Fn(&Table, &R, usize) -> Result<Row, DatabaseError>,
+) -> Result<Vec<Stored>, DatabaseError> {
+    let (id_alone, shift) = (mapping.root.key_alone(), mapping.root.key);
+    let (mut roots, mut children) = (Vec::new(), HashMap::<String, Vec<Vec<Row>>>::new());
+    // Values have no hash of their own; those of an id have one text each.
+    let name = |id: &[Value]| format!("{id:?}");
+    for row in rows {
+        let id = read(&id_alone, row, 2)?;
+        match usize::try_from(number(row)? - 1) {
+            Ok(at) => {
+                let found = read(&mapping.children[at], row, shift + first_column(mapping, at))?;
+                children.entry(name(&id)).or_insert_with(|| vec![Vec::new(); mapping.children.len()])[at].push(found);
+            }
+            Err(_) => roots.push((version(row, &id)?, read(&mapping.root, row, shift + 2)?, id)),
+        }
+    }
+    let stored = |(version, root, id): (Version, Row, Row)| {
+        let mut children = children.remove(&name(&id)).unwrap_or_else(|| vec![Vec::new(); mapping.children.len()]);
+        for (table, rows) in mapping.children.iter().zip(&mut children) {
+            sort(table, rows);
+        }
+        Stored { version, rows: Arc::new(Rows { root, children }) }
+    };
+    Ok(roots.into_iter().map(stored).collect())
+}
+
+/// How many ids one `select_many` of this number of ids has: a power of two, so that few statements serve all numbers. The
+/// last id is repeated.
+pub(super) fn many(ids: &[Row]) -> impl Iterator<Item = &Row> + Clone {
+    let last = ids.last().into_iter().cycle();
+    ids.iter().chain(last).take(ids.len().next_power_of_two())
+}
+
+/// How many aggregates one statement loads at most.
+pub(super) const MANY: usize = 32;
+
+/// The version in the row with this id. NULL is refused: no save could find the row again by `version = ?`.
+pub(super) fn version(mapping: &Mapping, id: &[Value], number: Option<i64>) -> Result<Version, DatabaseError> {
+    let refused = |what: String| MappingError::new(&mapping.root.name, &mapping.version, what).into();
+    let columns = mapping.root.columns.iter().map(|column| &column.name);
+    let row = || columns.zip(id).map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ");
+    let Some(number) = number else {
+        let (table, version) = (&mapping.root.name, &mapping.version);
+        let row = row();
+        return Err(refused(format!(
+            "the row where {row} has no version, it is NULL; run `update {table} set {version} = 0 where {version} is null`, \
+             then make the column `not null`"
+        )));
+    };
+    Version::new(number).map_err(|error| refused(format!("the row where {}: {error}", row())))
 }
 
 /// Where the columns of a child collection begin.

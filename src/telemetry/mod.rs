@@ -2,3 +2,4 @@
 
 pub(crate) mod metrics;
 pub(crate) mod outcome;
+pub(crate) mod work;

@@ -239,6 +239,9 @@ impl Named for Error {
             Error::NoLock(no_lock) => Report::lost(no_lock),
             Error::AlreadyLocked(_) => Report::refused("already_locked"),
             Error::VersionConflict(_) => Report::refused("version_conflict"),
+            Error::OptimisticLockingFailure(_) => Report::refused("lost_race"),
+            Error::NotFound { .. } => Report::refused("not_found"),
+            Error::AlreadyExists { .. } => Report::refused("already_exists"),
             Error::Database(error) => error.report(),
             _ => Report::refused("refused"),
         }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::aggregate::Aggregate;
+use crate::aggregate::schema::{self, SchemaReport};
 use crate::error::DatabaseError;
 use crate::lock_table::batch::Batcher;
 use crate::lock_table::grants::Grants;
@@ -10,7 +12,9 @@ use crate::row_lock::mode::Wait;
 use crate::row_lock::order::{LockInversion, LockOrder};
 use crate::storage::capabilities::Capabilities;
 use crate::storage::diagnosis::Diagnosis;
-use crate::storage::{Authorship, Backend, ConnectOptions};
+use crate::storage::{Authorship, Backend, ConnectOptions, Connections};
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+use crate::storage::{DriverOptions, Place};
 use crate::unit_of_work::transaction::Transaction;
 use crate::watch::Hub;
 
@@ -50,32 +54,82 @@ impl Database {
     /// # Errors
     /// As [`connect`](Self::connect).
     pub async fn connect_with(url: &str, options: ConnectOptions) -> Result<Self, DatabaseError> {
-        #[cfg(feature = "opentelemetry")]
-        let meter = options.meter.clone();
-        let named = !options.unnamed;
-        let opened = Database { named, ..Self::open(url, options).await? };
-        #[cfg(feature = "opentelemetry")]
-        return Ok(match meter {
-            Some(meter) => opened.meter(&meter),
-            None => opened,
-        });
-        #[cfg(not(feature = "opentelemetry"))]
-        Ok(opened)
+        let finish = Finish::of(&options);
+        Ok(finish.done(Self::open(url, options).await?))
+    }
+
+    /// As [`connect_with`](Self::connect_with), with the driver's own options in the place of a URL: a certificate from memory, a
+    /// password from a secret store, pragmas. What tenure needs of a connection it sets all the same, and plaintext to another host is
+    /// refused unless it is allowed.
+    ///
+    /// An existing pool cannot be taken over: transactions rely on settings of their connections (isolation, time limits, a prepared state
+    /// after a dropped future), which a pool of the application's has not set and would share. Use tenure's pool for your own queries
+    /// instead: [`Database::sqlite`](Self::sqlite), `postgres`, `mysql`.
+    ///
+    /// ```
+    /// # #[cfg(feature = "sqlite")]
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use tenure::{Database, sqlx::sqlite::SqliteConnectOptions, storage::ConnectOptions};
+    /// # let directory = tempfile::tempdir()?;
+    /// let options = SqliteConnectOptions::new().filename(directory.path().join("shop.db")).pragma("cache_size", "-8000");
+    /// let db = Database::connect_driver(options, ConnectOptions::new()).await?;
+    /// assert_eq!(db.connections().total(), 5);
+    /// # Ok(()) }
+    /// # #[cfg(not(feature = "sqlite"))] fn main() {}
+    /// ```
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+    pub async fn connect_driver(
+        driver: impl Into<DriverOptions>,
+        options: ConnectOptions,
+    ) -> Result<Self, DatabaseError> {
+        let (finish, interval) = (Finish::of(&options), options.poll_interval);
+        let opened = match driver.into() {
+            #[cfg(feature = "sqlite")]
+            DriverOptions::Sqlite(driver) => {
+                Self::new(crate::storage::sqlite::Sqlite::open(Place::Options(driver), options).await?, interval)
+            }
+            #[cfg(feature = "postgres")]
+            DriverOptions::Postgres(driver) => {
+                Self::new(crate::storage::postgres::Postgres::open(Place::Options(driver), options).await?, interval)
+            }
+            #[cfg(feature = "mysql")]
+            DriverOptions::MySql(driver) => {
+                Self::new(crate::storage::mysql::MySql::open(Place::Options(driver), options).await?, interval)
+            }
+        };
+        Ok(finish.done(opened))
+    }
+
+    /// How many connections this process opens at most, and what for: the number for the server's limit.
+    pub fn connections(&self) -> Connections {
+        self.backend.connections()
+    }
+
+    /// Sets the password of the connections that are opened from now on, for credentials that rotate. Open connections stay. A task of the
+    /// application calls it when it has a new token, before the old one expires.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Unsupported`] on SQLite.
+    pub fn set_password(&self, password: &str) -> Result<(), DatabaseError> {
+        self.backend.set_password(password)
     }
 
     async fn open(url: &str, options: ConnectOptions) -> Result<Self, DatabaseError> {
         let interval = options.poll_interval;
         #[cfg(feature = "sqlite")]
         if url.starts_with("sqlite:") {
-            return Ok(Self::new(crate::storage::sqlite::Sqlite::open(url, options).await?, interval));
+            return Ok(Self::new(crate::storage::sqlite::Sqlite::open(Place::Url(url), options).await?, interval));
         }
         #[cfg(feature = "postgres")]
         if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-            return Ok(Self::new(crate::storage::postgres::Postgres::open(url, options).await?, interval));
+            return Ok(Self::new(crate::storage::postgres::Postgres::open(Place::Url(url), options).await?, interval));
         }
         #[cfg(feature = "mysql")]
         if url.starts_with("mysql:") || url.starts_with("mariadb:") {
-            return Ok(Self::new(crate::storage::mysql::MySql::open(url, options).await?, interval));
+            return Ok(Self::new(crate::storage::mysql::MySql::open(Place::Url(url), options).await?, interval));
         }
         let _ = (options, interval);
         Err(unknown())
@@ -105,6 +159,29 @@ impl Database {
         #[cfg(feature = "mysql")]
         if url.starts_with("mysql:") || url.starts_with("mariadb:") {
             return crate::storage::mysql::diagnose(url, options).await;
+        }
+        let _ = options;
+        Err(unknown())
+    }
+
+    /// The migrations of tenure's own tables that this database lacks, as SQL for its own client (`psql`, `mariadb`, `mysql`, `sqlite3`), for
+    /// a DBA who makes tables by hand; empty if it has them all. It also fills the ledger `_tenure_migrations`, so that a process that connects
+    /// after that needs no right to make tables. Nothing is changed. `tenure migrate --print` prints it.
+    ///
+    /// # Errors
+    /// As [`diagnose`](Self::diagnose); [`DatabaseError::Schema`] if a newer release wrote the tables.
+    pub async fn migration_script(url: &str, options: ConnectOptions) -> Result<String, DatabaseError> {
+        #[cfg(feature = "sqlite")]
+        if url.starts_with("sqlite:") {
+            return crate::storage::sqlite::script(url, options).await;
+        }
+        #[cfg(feature = "postgres")]
+        if url.starts_with("postgres:") || url.starts_with("postgresql:") {
+            return crate::storage::postgres::script(url, options).await;
+        }
+        #[cfg(feature = "mysql")]
+        if url.starts_with("mysql:") || url.starts_with("mariadb:") {
+            return crate::storage::mysql::script(url, options).await;
         }
         let _ = options;
         Err(unknown())
@@ -150,7 +227,7 @@ impl Database {
     pub(crate) async fn begin_for(&self, wait: Wait, author: Authorship) -> Result<Transaction, DatabaseError> {
         let inner = self.backend.begin(wait, author.label(self.named).as_deref()).await?;
         let resolver = self.resolving.then(|| Arc::clone(&self.backend));
-        Ok(Transaction::new(inner, author, self.lock_order.clone(), resolver, &self.hub))
+        Ok(Transaction::new(inner, author, self.lock_order.clone(), resolver, self, wait))
     }
 
     /// The same database, whose transactions find out what became of a commit whose answer was lost. Each of them writes
@@ -172,6 +249,41 @@ impl Database {
     /// [`DatabaseError`].
     pub async fn forget_operations(&self, older_than: Duration) -> Result<u64, DatabaseError> {
         self.backend.forget_operations(older_than).await
+    }
+
+    /// Compares the mapping of an aggregate with the live tables, and lists every difference: missing tables and columns, types,
+    /// NULL where the type has none, keys and indexes, collations under which two spellings are one row. It reads the
+    /// database's catalog, and changes nothing.
+    ///
+    /// Call it for every aggregate when a program starts, after its migrations: what does not fit is then refused at once, and
+    /// not by the first request that needs it.
+    ///
+    /// ```
+    /// # use tenure::{Aggregate, Database};
+    /// # #[derive(Aggregate, Debug)]
+    /// # #[aggregate(table = "orders")]
+    /// # struct Order { #[aggregate(id)] no: String, message: String }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await?;
+    /// # let mut tx = db.begin().await?;
+    /// # sqlx::query("create table orders (no text primary key, version integer not null)").execute(tx.sqlite()?).await?;
+    /// # tx.commit().await?;
+    /// let refused = db.check::<Order>().await?.require().unwrap_err();
+    /// assert!(refused.to_string().contains("column `message`: the table has no such column"));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`DatabaseError`] when the catalog cannot be read. Differences are no errors: see
+    /// [`SchemaReport::require`](crate::aggregate::schema::SchemaReport::require).
+    pub async fn check<A: Aggregate>(&self) -> Result<SchemaReport, DatabaseError> {
+        let mapping = A::mapping();
+        let mut live = Vec::with_capacity(1 + mapping.children.len());
+        for table in std::iter::once(&mapping.root).chain(&mapping.children) {
+            live.push(self.backend.live_table(table).await?);
+        }
+        Ok(schema::compare(mapping, &live))
     }
 
     /// What this database can do.
@@ -289,6 +401,32 @@ impl Database {
         }
         let _ = migrator;
         Err(DatabaseError::Unsupported("this database has no migrations"))
+    }
+}
+
+/// What is done to a database after it was opened.
+struct Finish {
+    named: bool,
+    #[cfg(feature = "opentelemetry")]
+    meter: Option<opentelemetry::metrics::Meter>,
+}
+
+impl Finish {
+    fn of(options: &ConnectOptions) -> Self {
+        Finish {
+            named: !options.unnamed,
+            #[cfg(feature = "opentelemetry")]
+            meter: options.meter.clone(),
+        }
+    }
+
+    fn done(self, opened: Database) -> Database {
+        let opened = Database { named: self.named, ..opened };
+        #[cfg(feature = "opentelemetry")]
+        if let Some(meter) = &self.meter {
+            return opened.meter(meter);
+        }
+        opened
     }
 }
 

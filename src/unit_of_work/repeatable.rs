@@ -7,6 +7,7 @@ use crate::aggregate::{Aggregate, Loaded};
 use crate::error::{Error, UpdateError};
 use crate::lease::LockKey;
 use crate::unit_of_work::retry::{Retry, RetryOutcome, RetryReason};
+use crate::unit_of_work::steps::{NoSteps, Steps};
 use crate::unit_of_work::transaction::Transaction;
 use crate::unit_of_work::update::{Update, after};
 use crate::version::conflict::VersionConflict;
@@ -14,14 +15,14 @@ use crate::version::merge::{Merge, is_torn, put_back};
 
 /// An [`Update`] whose command may be run more than once, and so is an `Fn`; [`run`](RepeatableUpdate::run) does it.
 #[must_use = "an update does nothing until `run`"]
-pub struct RepeatableUpdate<'a, A: Aggregate> {
-    update: Update<'a, A>,
+pub struct RepeatableUpdate<'a, A: Aggregate, S = NoSteps> {
+    update: Update<'a, A, S>,
     retry: Retry,
     merge: Merge,
 }
 
-impl<'a, A: Aggregate> RepeatableUpdate<'a, A> {
-    pub(crate) fn new(update: Update<'a, A>) -> Self {
+impl<'a, A: Aggregate, S> RepeatableUpdate<'a, A, S> {
+    pub(crate) fn new(update: Update<'a, A, S>) -> Self {
         RepeatableUpdate { update, retry: Retry::transient(1), merge: Merge::never() }
     }
 
@@ -81,7 +82,10 @@ impl<'a, A: Aggregate> RepeatableUpdate<'a, A> {
     pub async fn run<E>(
         self,
         command: impl Fn(&mut A) -> Result<(), E> + Send + Sync,
-    ) -> Result<Updated<A>, UpdateError<E>> {
+    ) -> Result<Updated<A>, UpdateError<E>>
+    where
+        S: Steps<'a, A, E>,
+    {
         let done = self.update.database().retry(self.retry, || self.attempt(&command)).await?;
         let RetryOutcome { value: (loaded, merged), reasons } = done;
         Ok(Updated { loaded, merged, reasons })
@@ -90,7 +94,10 @@ impl<'a, A: Aggregate> RepeatableUpdate<'a, A> {
     async fn attempt<E>(
         &self,
         command: &(impl Fn(&mut A) -> Result<(), E> + Send + Sync),
-    ) -> Result<(Loaded<A>, Option<Box<VersionConflict>>), UpdateError<E>> {
+    ) -> Result<(Loaded<A>, Option<Box<VersionConflict>>), UpdateError<E>>
+    where
+        S: Steps<'a, A, E>,
+    {
         let key = self.update.key();
         let (mut tx, mut loaded) = self.update.load(&key).await?;
         let merged = match self.update.outdated(&loaded) {
@@ -100,8 +107,7 @@ impl<'a, A: Aggregate> RepeatableUpdate<'a, A> {
             }
             Some(seen) => Some(self.merge(&mut tx, &key, seen, &mut loaded, command).await?),
         };
-        self.update.save(tx, &mut loaded).await?;
-        Ok((loaded, merged))
+        Ok((self.update.save(tx, loaded).await?, merged))
     }
 
     /// Applies the command on top of what the others changed, or refuses.
@@ -132,17 +138,18 @@ impl<'a, A: Aggregate> RepeatableUpdate<'a, A> {
             }
             // Fields that do not fit together, a part without its line or a gap in a list, are for a person to decide.
             let whole = || A::from_rows(&merged);
-            let (Ok(mut tried), Ok(whole)) = (whole(), whole()) else {
+            let (Ok(mut tried), Ok(mut whole)) = (whole(), whole()) else {
                 return Err(Error::VersionConflict(conflict).into());
             };
             command(&mut tried).map_err(UpdateError::Refused)?;
+            self.update.carry_events(loaded, &mut whole);
             **loaded = whole;
         }
         Ok(conflict)
     }
 }
 
-impl<A: Aggregate> fmt::Debug for RepeatableUpdate<'_, A> {
+impl<A: Aggregate, S> fmt::Debug for RepeatableUpdate<'_, A, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let RepeatableUpdate { update, retry, merge } = self;
         f.debug_struct("RepeatableUpdate")

@@ -5,16 +5,20 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::aggregate::diff::{Diff, same_id};
-use crate::aggregate::mapping::MappingError;
+use crate::aggregate::events::RecordsEvents;
+use crate::aggregate::mapping::{MappingError, Rows};
+use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::aggregate::{Aggregate, Loaded, Stored, id_values};
 use crate::error::{DatabaseError, Error};
 use crate::lease::LockKey;
 use crate::row_lock::mode::LockMode;
 use crate::storage::Saved;
+use crate::telemetry::work::traced;
 use crate::unit_of_work::bulk_update::UpdateAll;
 use crate::unit_of_work::database::Database;
 use crate::unit_of_work::explain::Opened;
+use crate::unit_of_work::publish::{AnyPublisher, PublishEvents, To};
 use crate::unit_of_work::transaction::Transaction;
 use crate::unit_of_work::update::Update;
 use crate::version::conflict::Change;
@@ -49,13 +53,68 @@ use crate::version::token::Expected;
 /// ```
 pub struct Repository<A> {
     pub(crate) database: Database,
+    pub(super) publisher: AnyPublisher<A>,
     aggregate: PhantomData<fn() -> A>,
 }
 
 impl<A: Aggregate> Repository<A> {
     /// The aggregates of type `A` in this database.
     pub fn new(database: &Database) -> Self {
-        Repository { database: database.clone(), aggregate: PhantomData }
+        Repository { database: database.clone(), publisher: None, aggregate: PhantomData }
+    }
+
+    /// The same repository, which hands the [`Events`](crate::aggregate::Events) that an aggregate recorded to the application, inside
+    /// the transaction that stores the aggregate. That is so for [`insert`](Self::insert), [`save`](Self::save),
+    /// [`save_all`](Self::save_all), [`delete`](Self::delete) and [`update`](Self::update), also where nothing but events is new. An
+    /// update that is run again loads again, so its events are those of the run that is committed: never twice for one commit. An update that
+    /// [merges](crate::unit_of_work::Update::merging) hands over those of the command's run on the newest state.
+    ///
+    /// [`update_all`](Self::update_all) runs no code of the domain, so it has no events. What a repository without `publishing` saves
+    /// keeps its events: the application takes them by [`Events::take`](crate::aggregate::Events::take).
+    ///
+    /// ```
+    /// # use tenure::{Aggregate, Database, Error, Loaded, Repository, Transaction, aggregate::{Events, RecordsEvents}, unit_of_work::PublishEvents};
+    /// # #[derive(Aggregate)] #[aggregate(table = "orders")]
+    /// # struct Order { #[aggregate(id)] no: String, shipped: bool, events: Events<OrderEvent> }
+    /// # enum OrderEvent { Shipped }
+    /// # impl RecordsEvents for Order { type Event = OrderEvent; fn events(&mut self) -> &mut Events<OrderEvent> { &mut self.events } }
+    /// struct Outbox;
+    ///
+    /// impl PublishEvents<Order> for Outbox {
+    ///     async fn publish(&self, tx: &mut Transaction, order: &Loaded<Order>, events: &[OrderEvent]) -> Result<(), Error> {
+    ///         for OrderEvent::Shipped in events {
+    ///             let row = sqlx::query("insert into outbox (no, version, event) values (?, ?, 'shipped')");
+    ///             row.bind(&order.no).bind(order.version().number()).execute(tx.sqlite()?).await?;
+    ///         }
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await?;
+    /// let orders = Repository::<Order>::new(&db).publishing(Outbox);
+    /// # let mut tx = db.begin().await?;
+    /// # sqlx::raw_sql("create table orders (no text primary key, shipped integer, version integer); create table outbox (no text, version integer, event text)").execute(tx.sqlite()?).await?;
+    /// # orders.insert(&mut tx, Order { no: "1".into(), shipped: false, events: Events::new() }).await?;
+    /// # tx.commit().await?;
+    /// # let no = String::from("1");
+    /// orders.update(&no).run(|order| {
+    ///     order.shipped = true;
+    ///     order.events.record(OrderEvent::Shipped);
+    ///     Ok::<_, std::convert::Infallible>(())
+    /// }).await.expect("nobody else is here");
+    /// let stored: i64 = sqlx::query_scalar("select version from outbox where event = 'shipped'").fetch_one(db.sqlite()?).await?;
+    /// assert_eq!(stored, 2);
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn publishing(mut self, to: impl PublishEvents<A>) -> Self
+    where
+        A: RecordsEvents,
+    {
+        self.publisher = Some(Arc::new(To(to)));
+        self
     }
 
     /// The aggregate as it is now, at one moment, without locking it.
@@ -64,8 +123,11 @@ impl<A: Aggregate> Repository<A> {
     /// [`Error::OtherSpelling`] when the column's collation takes the id for one that is stored otherwise;
     /// [`Error::Database`], also when a row does not fit the mapping.
     pub async fn get(&self, id: &A::Id) -> Result<Option<Loaded<A>>, Error> {
-        let stored = self.database.backend().load(A::mapping(), &id_values(id)).await?;
-        loaded(&LockKey::of::<A>(id), stored, LockMode::None)
+        let load = async {
+            let stored = self.database.backend().load(A::mapping(), &id_values(id)).await?;
+            loaded(&LockKey::of::<A>(id), stored, LockMode::None)
+        };
+        traced("load", Some(&A::mapping().name), version_of, load).await
     }
 
     /// Loads the aggregate inside a transaction, locked as the mode says. The root is locked before a child is read.
@@ -75,8 +137,11 @@ impl<A: Aggregate> Repository<A> {
     /// [`DatabaseError::LockTimeout`] among them.
     pub async fn find(&self, tx: &mut Transaction, id: &A::Id, mode: LockMode) -> Result<Option<Loaded<A>>, Error> {
         let key = LockKey::of::<A>(id);
-        let stored = tx.load(&key, A::mapping(), &id_values(id), mode).await?;
-        loaded(&key, stored, mode)
+        let load = async {
+            let stored = tx.load(&key, A::mapping(), &id_values(id), mode).await?;
+            loaded(&key, stored, mode)
+        };
+        traced("load", Some(key.kind()), version_of, load).await
     }
 
     /// Makes sure that an aggregate is still at the version that somebody saw, and stays so to the end of the transaction,
@@ -155,16 +220,36 @@ impl<A: Aggregate> Repository<A> {
     /// that no version that was seen of the old one fits the new one. (A row that was deleted by a statement of the
     /// application's own leaves no such trace.)
     ///
+    /// If its mapping says that the database makes the id (`#[aggregate(id, generated)]`), an aggregate with the id 0 gets
+    /// the next one; the result has it. Another id is inserted as it is.
+    ///
     /// # Errors
     /// [`Error::AlreadyExists`] when there is one with this id; the transaction goes on. [`Error::Database`].
     pub async fn insert(&self, tx: &mut Transaction, aggregate: A) -> Result<Loaded<A>, Error> {
-        let (mapping, rows, key) = (A::mapping(), aggregate.to_rows(), LockKey::of::<A>(aggregate.id()));
+        let version = |inserted: &Loaded<A>| Some(inserted.version);
+        traced("insert", Some(&A::mapping().name), version, self.insert_unseen(tx, aggregate)).await
+    }
+
+    async fn insert_unseen(&self, tx: &mut Transaction, mut aggregate: A) -> Result<Loaded<A>, Error> {
+        let (mapping, mut rows, key) = (A::mapping(), aggregate.to_rows(), LockKey::of::<A>(aggregate.id()));
         tx.author.check()?;
         rows.check(mapping)?;
-        let Some(version) = tx.insert(mapping, &key, &rows).await? else {
+        let inserted = if mapping.generated && rows.root[0] == Value::Integer(0) {
+            let key_of = |rows: &Rows| A::from_rows(rows).map(|aggregate| LockKey::of::<A>(aggregate.id()));
+            Some(tx.insert_generated(mapping, &mut rows, key_of).await?)
+        } else {
+            tx.insert(mapping, &key, &rows).await?
+        };
+        let Some(version) = inserted else {
             return Err(Error::AlreadyExists { aggregate: mapping.name.clone(), id: key.id().to_owned() });
         };
-        Ok(Loaded::new(Arc::new(rows), version)?)
+        let mut inserted: Loaded<A> = Loaded::new(Arc::new(rows), version)?;
+        if let Some(publisher) = &self.publisher {
+            publisher.carry(&mut aggregate, &mut inserted);
+            publisher.publish(tx, &mut inserted).await?;
+            publisher.forget(&mut inserted);
+        }
+        Ok(inserted)
     }
 
     /// Writes what changed since it was loaded, root first, and raises the version by exactly one, however often the
@@ -175,6 +260,25 @@ impl<A: Aggregate> Repository<A> {
     /// [`Error::OptimisticLockingFailure`] when somebody else saved it since it was loaded: nothing was written and the
     /// transaction goes on. [`Error::Database`]: the transaction cannot be committed any more.
     pub async fn save(&self, tx: &mut Transaction, loaded: &mut Loaded<A>) -> Result<Version, Error> {
+        let saved = self.write(tx, loaded).await?;
+        self.forget_events(loaded);
+        Ok(saved)
+    }
+
+    /// Empties the list of events that were handed over.
+    fn forget_events(&self, loaded: &mut Loaded<A>) {
+        if let Some(publisher) = &self.publisher {
+            publisher.forget(loaded);
+        }
+    }
+
+    /// Writes what changed, and hands over the events, which stay recorded: the caller may have to do it again.
+    async fn write(&self, tx: &mut Transaction, loaded: &mut Loaded<A>) -> Result<Version, Error> {
+        let version = |saved: &Version| Some(*saved);
+        traced("save", Some(&A::mapping().name), version, self.write_unseen(tx, loaded)).await
+    }
+
+    async fn write_unseen(&self, tx: &mut Transaction, loaded: &mut Loaded<A>) -> Result<Version, Error> {
         let (mapping, rows) = (A::mapping(), loaded.to_rows());
         tx.author.check()?;
         rows.check(mapping)?;
@@ -184,6 +288,9 @@ impl<A: Aggregate> Repository<A> {
         }
         let diff = Diff::between(mapping, &loaded.opened, &rows);
         if !loaded.force_increment && diff.is_empty() {
+            if let Some(publisher) = &self.publisher {
+                publisher.publish(tx, loaded).await?;
+            }
             return Ok(loaded.version);
         }
         let (key, from) = (LockKey::of::<A>(loaded.id()), loaded.version);
@@ -191,6 +298,9 @@ impl<A: Aggregate> Repository<A> {
         match tx.write(mapping, &key, from, &diff, &rows).await? {
             Saved::Done => {
                 loaded.saved(to, Arc::new(rows));
+                if let Some(publisher) = &self.publisher {
+                    publisher.publish(tx, loaded).await?;
+                }
                 Ok(to)
             }
             Saved::Stale(now) => {
@@ -209,6 +319,32 @@ impl<A: Aggregate> Repository<A> {
     /// After an error of the database nothing of the transaction can be committed any more, and every result that comes
     /// after it says so. Where this is the first that is done in its transaction, and has to give way to others that wait for it,
     /// all of it is done again, within the transaction's budget.
+    ///
+    /// ```
+    /// # use tenure::{Aggregate, Database, LockMode, Repository, error::Error};
+    /// # #[derive(Aggregate)] #[aggregate(table = "product")]
+    /// # struct Product { #[aggregate(id)] id: String, price: u32 }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await?;
+    /// # let products = Repository::<Product>::new(&db);
+    /// # let mut tx = db.begin().await?;
+    /// # sqlx::raw_sql("create table product (id text primary key, price integer, version integer)").execute(tx.sqlite()?).await?;
+    /// # for id in ["bag", "lens"] { products.insert(&mut tx, Product { id: id.into(), price: 10 }).await?; }
+    /// # tx.commit().await?;
+    /// let mut all = [products.get(&"lens".into()).await?.ok_or("no lens")?, products.get(&"bag".into()).await?.ok_or("no bag")?];
+    /// # let dearer = products.update(&"lens".into()).run(|lens| { lens.price = 99; Ok::<_, std::convert::Infallible>(()) });
+    /// # dearer.await?;                                        // somebody else saves the lens
+    /// let mut tx = db.begin().await?;
+    /// for product in &mut all { product.price += 1; }
+    /// let results = products.save_all(&mut tx, &mut all).await;
+    /// tx.commit().await?;                                    // saves those that lost no race
+    ///
+    /// assert!(matches!(results[0], Err(Error::OptimisticLockingFailure(_))), "somebody else has saved the lens");
+    /// assert_eq!(results[1].as_ref().map(|version| version.number()).ok(), Some(2));
+    /// assert_eq!(products.get(&"bag".into()).await?.ok_or("no bag")?.price, 11);
+    /// # Ok(()) }
+    /// ```
     pub async fn save_all(&self, tx: &mut Transaction, all: &mut [Loaded<A>]) -> Vec<Result<Version, Error>> {
         let mut order: Vec<(LockKey, usize)> =
             all.iter().enumerate().map(|(at, loaded)| (LockKey::of::<A>(loaded.id()), at)).collect();
@@ -220,7 +356,7 @@ impl<A: Aggregate> Repository<A> {
             attempts += 1;
             let (mut results, mut failed) = (Vec::with_capacity(all.len()), None);
             for (_, at) in &order {
-                let saved = self.save(tx, &mut all[*at]).await;
+                let saved = self.write(tx, &mut all[*at]).await;
                 failed = failed.or_else(|| saved.as_ref().err().and_then(Error::database_reason));
                 results.push((*at, saved));
             }
@@ -232,6 +368,9 @@ impl<A: Aggregate> Repository<A> {
                 }
                 continue;
             }
+            for (at, _) in results.iter().filter(|(_, saved)| saved.is_ok()) {
+                self.forget_events(&mut all[*at]);
+            }
             results.sort_by_key(|(at, _)| *at);
             return results.into_iter().map(|(_, result)| result).collect();
         }
@@ -242,10 +381,26 @@ impl<A: Aggregate> Repository<A> {
     /// # Errors
     /// As [`save`](Self::save).
     pub async fn delete(&self, tx: &mut Transaction, loaded: Loaded<A>) -> Result<(), Error> {
+        self.remove(tx, loaded).await.map(drop)
+    }
+
+    /// Deletes it, and gives it back as it was.
+    pub(super) async fn remove(&self, tx: &mut Transaction, loaded: Loaded<A>) -> Result<Loaded<A>, Error> {
+        let version = |deleted: &Loaded<A>| Some(deleted.version);
+        traced("delete", Some(&A::mapping().name), version, self.remove_unseen(tx, loaded)).await
+    }
+
+    async fn remove_unseen(&self, tx: &mut Transaction, mut loaded: Loaded<A>) -> Result<Loaded<A>, Error> {
         let (mapping, key, old) = (A::mapping(), LockKey::of::<A>(loaded.id()), loaded.stored());
         tx.author.check()?;
         match tx.delete(mapping, &key, &old).await? {
-            Saved::Done => Ok(()),
+            Saved::Done => {
+                if let Some(publisher) = &self.publisher {
+                    publisher.publish(tx, &mut loaded).await?;
+                    publisher.forget(&mut loaded);
+                }
+                Ok(loaded)
+            }
             Saved::Stale(now) => {
                 let opened = Opened { version: old.version, rows: Some(old.rows) };
                 let conflict = tx.explain(mapping, &key, opened, now, None).await?;
@@ -272,6 +427,11 @@ impl<A: Aggregate> Repository<A> {
     pub async fn changes(&self, id: &A::Id, limit: u32) -> Result<Vec<Change>, DatabaseError> {
         self.database.backend().changes(A::mapping(), &LockKey::of::<A>(id), &id_values(id), limit).await
     }
+}
+
+/// The version that was found, for a span.
+fn version_of<A>(found: &Option<Loaded<A>>) -> Option<Version> {
+    found.as_ref().map(|loaded| loaded.version)
 }
 
 /// Refuses the version of another aggregate.
@@ -317,7 +477,7 @@ pub(crate) fn loaded<A: Aggregate>(
 
 impl<A> Clone for Repository<A> {
     fn clone(&self) -> Self {
-        Repository { database: self.database.clone(), aggregate: PhantomData }
+        Repository { database: self.database.clone(), publisher: self.publisher.clone(), aggregate: PhantomData }
     }
 }
 

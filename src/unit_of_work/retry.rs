@@ -231,7 +231,7 @@ impl Database {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorCode;
+    use crate::error::{ConstraintKind, ConstraintViolation, ErrorCode};
 
     /// One of each: a variant that is not here is one of those that do not compile below.
     fn all() -> Vec<DatabaseError> {
@@ -258,7 +258,7 @@ mod tests {
             TransactionEnded("words"),
             ChildGone { table: texts() },
             Schema(texts()),
-            Constraint(texts()),
+            Constraint(Box::new(ConstraintViolation { kind: ConstraintKind::Unique, name: None, message: texts() })),
             DatabaseError::other("words"),
         ];
         for error in &all {

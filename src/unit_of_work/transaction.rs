@@ -9,16 +9,18 @@ use crate::aggregate::mapping::{Mapping, MappingError, Rows};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::error::{DatabaseError, Error};
-use crate::lease::{LockKey, Owner};
-use crate::row_lock::mode::LockMode;
+use crate::lease::{LockId, LockKey, Owner};
+use crate::row_lock::mode::{LockMode, Wait};
 use crate::row_lock::order::LockOrder;
 use crate::storage::operation::{OperationId, resolve};
 use crate::storage::{Authorship, Backend, BackendTransaction, Save, Saved};
+use crate::telemetry::work::traced;
+use crate::unit_of_work::database::Database;
 use crate::unit_of_work::explain::Opened;
 use crate::unit_of_work::poisonable::Poisonable;
 use crate::unit_of_work::retry::{RetryReason, random_fraction};
 use crate::unit_of_work::versions::{Versions, Watched};
-use crate::watch::{Hub, News};
+use crate::watch::News;
 
 /// A writing transaction. Dropping it rolls back.
 ///
@@ -37,6 +39,13 @@ pub struct Transaction {
     resolver: Option<Arc<dyn Backend>>,
     /// What those who watch are told after the commit.
     pub(crate) news: News,
+    /// Its database, and the budget for everything that it waits for.
+    pub(super) home: Database,
+    pub(super) wait: Wait,
+    /// The offline locks that the commit releases, and their types.
+    pub(super) releases: Vec<(LockId, String)>,
+    /// Why recorded events were not handed over, so that the save that belongs to them cannot be committed.
+    pub(super) unpublished: Option<DatabaseError>,
 }
 
 /// How often a call is run that gave way to other transactions, if it is the first of its own.
@@ -48,11 +57,21 @@ impl Transaction {
         author: Authorship,
         order: Option<LockOrder>,
         resolver: Option<Arc<dyn Backend>>,
-        hub: &Hub,
+        home: &Database,
+        wait: Wait,
     ) -> Self {
-        let lock_order = order.map(|order| (Vec::new(), order));
-        let (versions, news) = (Versions::default(), News::new(hub));
-        Transaction { database: Poisonable::new(inner), author, versions, lock_order, resolver, news }
+        Transaction {
+            database: Poisonable::new(inner),
+            author,
+            versions: Versions::default(),
+            lock_order: order.map(|order| (Vec::new(), order)),
+            resolver,
+            news: News::new(home.hub()),
+            home: home.clone(),
+            wait,
+            releases: Vec::new(),
+            unpublished: None,
+        }
     }
 
     /// Says who makes the changes of this transaction. Later conflicts name them. Somebody who cannot be an owner is refused by the
@@ -77,9 +96,16 @@ impl Transaction {
     /// [`Error::OptimisticLockingFailure`] when one of those versions has moved. [`Error::Database`] with
     /// [`DatabaseError::Poisoned`] when something had failed before, and with [`DatabaseError::CommitUnknown`] when the
     /// database's answer was lost; with every other error nothing was committed.
-    pub async fn commit(mut self) -> Result<(), Error> {
+    pub async fn commit(self) -> Result<(), Error> {
+        traced("commit", None, |()| None, self.commit_unseen()).await
+    }
+
+    async fn commit_unseen(mut self) -> Result<(), Error> {
         if let Err(poisoned) = self.database.check() {
             return self.give_up(poisoned.into()).await;
+        }
+        if let Some(first) = self.unpublished.take() {
+            return self.give_up(DatabaseError::Poisoned(Box::new(first)).into()).await;
         }
         if let Err(error) = self.author.check() {
             return self.give_up(error).await;
@@ -89,6 +115,9 @@ impl Transaction {
             if let Err(error) = self.answer_for(&key, watched).await {
                 return self.give_up(error).await;
             }
+        }
+        if let Err(error) = self.release_noted().await {
+            return self.give_up(error).await;
         }
         match self.resolver {
             None => self.database.commit(None).await?,
@@ -169,6 +198,27 @@ impl Transaction {
     /// Notes that an aggregate was loaded, and what the commit has to do about it.
     pub(crate) fn loaded(&mut self, key: &LockKey, mapping: &'static Mapping, stored: &Stored, mode: LockMode) {
         self.versions.loaded(key, mapping, stored, mode);
+    }
+
+    /// Writes a new aggregate whose id the database makes, and puts that id into the rows: its version. `key_of` gives the key
+    /// of these rows. Both steps are one operation, so a cancelled one is never committed.
+    pub(crate) async fn insert_generated(
+        &mut self,
+        mapping: &'static Mapping,
+        rows: &mut Rows,
+        key_of: impl Fn(&Rows) -> Result<LockKey, MappingError>,
+    ) -> Result<Version, DatabaseError> {
+        let author = self.author.clone();
+        let insert = self.database.run(async |tx| {
+            rows.root[0] = Value::Integer(tx.insert_generated(mapping, rows, &author).await?);
+            let key = key_of(rows)?;
+            let version = tx.complete_insert(mapping, &key, rows, &author).await?;
+            Ok((key, version))
+        });
+        let (key, version) = insert.await?;
+        self.versions.written(&key, version);
+        self.news.saved(&key, version, mapping.revisions > 0);
+        Ok(version)
     }
 
     /// Writes a new aggregate: its version. `None`: there is one with this id already.
@@ -266,6 +316,7 @@ impl Transaction {
         tokio::time::sleep(attempts * Duration::from_millis(10).mul_f64(random_fraction())).await;
         self.database.begin_again().await?;
         self.versions = Versions::default();
+        self.unpublished = None;
         self.news.forget();
         if let Some((held, _)) = &mut self.lock_order {
             held.clear();
@@ -280,6 +331,26 @@ impl Transaction {
     /// The connection it runs on. Do not end the transaction through it: a commit of your own is refused and rolls back, and what you
     /// write after a rollback is refused. Then, and after an error that rolls back (`insert or rollback`, `raise(rollback, …)`, a
     /// full disk), everything that follows fails with [`DatabaseError::TransactionEnded`], and nothing is stored.
+    ///
+    /// ```
+    /// # use tenure::{Aggregate, Database, LockMode, Repository};
+    /// # #[derive(Aggregate)] #[aggregate(table = "orders")]
+    /// # struct Order { #[aggregate(id)] no: String, note: String }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await?;
+    /// # let orders = Repository::<Order>::new(&db);
+    /// let mut tx = db.begin().await?;
+    /// sqlx::raw_sql("create table orders (no text primary key, note text, version integer); create table visit (no text)")
+    ///     .execute(tx.sqlite()?)
+    ///     .await?;
+    /// orders.insert(&mut tx, Order { no: "1".into(), note: String::new() }).await?;
+    /// sqlx::query("insert into visit (no) values (?)").bind("1").execute(tx.sqlite()?).await?;
+    /// tx.commit().await?;                                    // the tables, the order and the visit: all, or nothing
+    /// let visits: i64 = sqlx::query_scalar("select count(*) from visit").fetch_one(db.sqlite()?).await?;
+    /// assert_eq!(visits, 1);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// [`DatabaseError::Unsupported`] when this is not SQLite, [`DatabaseError::Poisoned`] when something had failed.

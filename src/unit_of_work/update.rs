@@ -1,22 +1,20 @@
 //! One unit of work on one aggregate: begin, check the lock, load, check the version, run the command, save, commit.
 
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::time::Duration;
 
 use crate::aggregate::mapping::Rows;
 use crate::aggregate::version::Version;
 use crate::aggregate::{Aggregate, Loaded};
-use crate::error::{DatabaseError, Error, UpdateError};
-use crate::lease::{Holder, LeaseLossReason, LockId, LockKey, NoLock, Owner};
+use crate::error::{Error, UpdateError};
+use crate::lease::{LockId, LockKey, Owner};
 use crate::row_lock::mode::{LockMode, Wait};
-use crate::storage::{Authorship, KeyState, Proof, patience};
-use crate::telemetry::outcome::seen;
+use crate::storage::Authorship;
 use crate::unit_of_work::database::Database;
 use crate::unit_of_work::repeatable::RepeatableUpdate;
 use crate::unit_of_work::repository::{Repository, check_token, not_found};
 use crate::unit_of_work::retry::Retry;
+use crate::unit_of_work::steps::{self, Also, Lent, NoSteps, Steps};
 use crate::unit_of_work::transaction::Transaction;
 use crate::version::merge::Merge;
 use crate::version::token::Expected;
@@ -27,7 +25,7 @@ use crate::version::token::Expected;
 /// version that the person saw is compared, the command runs, the result is saved, the offline lock is released if that
 /// was asked, and all of it is committed. Whatever refuses leaves everything as it was.
 #[must_use = "an update does nothing until `run`"]
-pub struct Update<'a, A: Aggregate> {
+pub struct Update<'a, A: Aggregate, S = NoSteps> {
     repository: &'a Repository<A>,
     id: A::Id,
     expecting: Option<Expected<A>>,
@@ -35,14 +33,9 @@ pub struct Update<'a, A: Aggregate> {
     wait: Wait,
     lock: Lock,
     author: Authorship,
-    step: Option<Step<A>>,
+    /// What the application does in the saving transaction.
+    steps: S,
 }
-
-/// What a step of the saving transaction gives.
-pub type StepFuture<'t> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 't>>;
-
-/// A step of the saving transaction that the application adds.
-type Step<A> = Box<dyn for<'t> Fn(&'t mut Transaction, &'t Loaded<A>) -> StepFuture<'t> + Send + Sync>;
 
 /// What the update has to do with offline locks.
 #[derive(Debug)]
@@ -56,6 +49,10 @@ enum Lock {
         id: LockId,
         release: bool,
     },
+    /// A form's: held if it can be, otherwise refuse if anybody else holds it.
+    OfForm {
+        id: LockId,
+    },
 }
 
 impl<'a, A: Aggregate> Update<'a, A> {
@@ -68,10 +65,12 @@ impl<'a, A: Aggregate> Update<'a, A> {
             wait: Wait::default(),
             lock: Lock::Ignored,
             author: Authorship::default(),
-            step: None,
+            steps: NoSteps,
         }
     }
+}
 
+impl<'a, A: Aggregate, S> Update<'a, A, S> {
     /// Refuses with [`Error::VersionConflict`] unless the aggregate is still this version: the one the person saw, as a
     /// [`VersionToken`](crate::VersionToken) or a bare [`Version`](crate::Version). A token of another aggregate is refused
     /// with [`Error::VersionTokenMismatch`].
@@ -111,6 +110,49 @@ impl<'a, A: Aggregate> Update<'a, A> {
         self
     }
 
+    /// Saves what a form sent: the version that the person saw, and the lock id of the form, if it has one.
+    ///
+    /// | the lease of that lock id | the save |
+    /// |---|---|
+    /// | is alive | goes on under it, and releases it with the commit |
+    /// | expired or reached a limit, or was released, or there never was one | goes on by the version, unless somebody else holds the lock |
+    /// | was broken, taken over or handed over; or is another person's, another aggregate's, or a share | is refused with [`Error::NoLock`] and the reason |
+    ///
+    /// It decides in the saving transaction, so a lease that the form acquires at the same moment counts. A form that must not be saved
+    /// without its lease says [`expecting`](Self::expecting) and [`releasing`](Self::releasing) instead.
+    ///
+    /// ```
+    /// # use tenure::{Aggregate, Database, LockKey, LockManager, Owner, Repository, VersionToken, LockId};
+    /// # #[derive(Aggregate)] #[aggregate(table = "orders", revisions = 9)]
+    /// # struct Order { #[aggregate(id)] no: String, note: String }
+    /// # struct Form { version: VersionToken<Order>, lock: Option<LockId>, note: String }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await?;
+    /// # let (orders, kim, no) = (Repository::<Order>::new(&db), Owner::new("kim", "Kim"), String::from("1"));
+    /// # let mut tx = db.begin().await?;
+    /// # sqlx::raw_sql("create table orders (no text primary key, note text, version integer)").execute(tx.sqlite()?).await?;
+    /// # let order = orders.insert(&mut tx, Order { no: "1".into(), note: String::new() }).await?;
+    /// # tx.commit().await?;
+    /// # let lease = LockManager::new(&db).try_lock(&LockKey::of::<Order>(&no), &kim).await?;
+    /// # let form = Form { version: order.token(), lock: Some(lease.id().clone()), note: "ring twice".into() };
+    /// let update = orders.update(&no).by(&kim).from_form(form.version, form.lock.as_ref());
+    /// let saved = update.run(|order| { order.note = form.note; Ok::<_, std::convert::Infallible>(()) }).await;
+    /// # assert_eq!(saved.expect("nobody else is here").version().number(), 2);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Of the update: [`Error::NoLock`] with why the form lost its lease, also if it expired and somebody else holds the lock now;
+    /// [`Error::AlreadyLocked`] for a form that had none; [`Error::VersionConflict`].
+    pub fn from_form(mut self, seen: impl Into<Expected<A>>, lease: Option<&LockId>) -> Self {
+        self.lock = match lease {
+            Some(id) => Lock::OfForm { id: id.clone() },
+            None => Lock::RefusedIfHeld { but: None },
+        };
+        self.expecting(seen)
+    }
+
     /// Refuses with [`Error::AlreadyLocked`] if somebody holds an exclusive offline lock on the aggregate, or a share of it (one's
     /// own as well: whoever holds a share said that it is not to change).
     pub fn unless_locked(mut self) -> Self {
@@ -140,48 +182,77 @@ impl<'a, A: Aggregate> Update<'a, A> {
     }
 
     /// Adds a step to the saving transaction, after the aggregate was saved and before the commit: a row of an outbox or an
-    /// audit table, a mark that this request was done. It is given the transaction and the aggregate with its new version.
-    /// Committed together with the save, or not at all. Where the update is run again, so is the step. It is also run when
-    /// the command changed nothing.
+    /// audit table, a second aggregate. It is given the transaction, and the aggregate with its new version. All of it is committed
+    /// together, or nothing is. Several steps run in the order in which they were added.
+    ///
+    /// Where the update is run again, or merges, so is the step, in the transaction of that attempt. It is also run when the command
+    /// changed nothing, and not by [`dry_run`](Self::dry_run).
+    ///
+    /// `?` converts errors of the database, of tenure and of sqlx. A refusal of the application's own is
+    /// [`UpdateError::Refused`], with the type that the command refuses with, and comes back as that.
     ///
     /// ```
-    /// # use tenure::{Aggregate, Database, Repository};
+    /// # use tenure::{Aggregate, Database, Repository, LockMode, error::UpdateError};
     /// # #[derive(Aggregate)] #[aggregate(table = "orders")]
-    /// # struct Order { #[aggregate(id)] no: String, note: String }
+    /// # struct Order { #[aggregate(id)] no: String, product: String, shipped: bool }
+    /// # #[derive(Aggregate)] #[aggregate(table = "stock")]
+    /// # struct Stock { #[aggregate(id)] product: String, left: i64 }
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let directory = tempfile::tempdir()?;
     /// # let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await?;
-    /// # let orders = Repository::<Order>::new(&db);
+    /// # let (orders, stocks) = (Repository::<Order>::new(&db), Repository::<Stock>::new(&db));
     /// # let mut tx = db.begin().await?;
-    /// # sqlx::raw_sql("create table orders (no text primary key, note text, version integer); create table outbox (no text, version integer)").execute(tx.sqlite()?).await?;
-    /// # orders.insert(&mut tx, Order { no: "1".into(), note: String::new() }).await?;
+    /// # sqlx::raw_sql("create table orders (no text primary key, product text, shipped integer, version integer); create table outbox (no text, version integer); create table stock (product text primary key, left integer, version integer)").execute(tx.sqlite()?).await?;
+    /// # for no in ["1", "2"] { orders.insert(&mut tx, Order { no: no.into(), product: "tea".into(), shipped: false }).await?; }
+    /// # stocks.insert(&mut tx, Stock { product: "tea".into(), left: 1 }).await?;
     /// # tx.commit().await?;
-    /// # let no = String::from("1");
-    /// let saved = orders.update(&no).also(|tx, order| Box::pin(async move {
-    ///     let row = sqlx::query("insert into outbox (no, version) values (?, ?)").bind(&order.no).bind(order.version().number());
-    ///     row.execute(tx.sqlite()?).await.map_err(tenure::error::DatabaseError::other)?;
-    ///     Ok(())
-    /// }));
-    /// saved.run(|order| { order.note = "ring twice".into(); Ok::<_, std::convert::Infallible>(()) }).await.expect("nobody else is here");
+    /// #[derive(Debug, PartialEq)]
+    /// enum Refusal { AlreadyShipped, OutOfStock }
+    ///
+    /// let ship = |no: &str| {
+    ///     let stocks = &stocks;
+    ///     orders.update(&no.to_owned()).also(move |mut tx, order| async move {
+    ///         let stock = stocks.find(&mut tx, &order.product, LockMode::PessimisticWrite).await?;
+    ///         let mut stock = stock.filter(|stock| stock.left > 0).ok_or(UpdateError::Refused(Refusal::OutOfStock))?;
+    ///         stock.left -= 1;
+    ///         stocks.save(&mut tx, &mut stock).await?;
+    ///         let event = sqlx::query("insert into outbox (no, version) values (?, ?)");
+    ///         event.bind(&order.no).bind(order.version().number()).execute(tx.sqlite()?).await?;
+    ///         Ok(())
+    ///     }).run(|order| {
+    ///         if order.shipped { return Err(Refusal::AlreadyShipped); }
+    ///         order.shipped = true;
+    ///         Ok(())
+    ///     })
+    /// };
+    /// ship("1").await.expect("there is one left");
+    /// assert!(matches!(ship("2").await, Err(UpdateError::Refused(Refusal::OutOfStock))));
+    /// assert!(!orders.get(&"2".into()).await?.expect("it is there").shipped);
     /// # let rows: i64 = sqlx::query_scalar("select version from outbox").fetch_one(db.sqlite()?).await?;
     /// # assert_eq!(rows, 2);
     /// # Ok(()) }
     /// ```
-    pub fn also(
-        mut self,
-        step: impl for<'t> Fn(&'t mut Transaction, &'t Loaded<A>) -> StepFuture<'t> + Send + Sync + 'static,
-    ) -> Self {
-        self.step = Some(Box::new(step));
-        self
+    pub fn also<E, F>(
+        self,
+        step: impl Fn(Lent<Transaction>, Lent<Loaded<A>>) -> F + Send + Sync + 'a,
+    ) -> Update<'a, A, Also<'a, A, E>>
+    where
+        S: Steps<'a, A, E>,
+        F: Future<Output = Result<(), UpdateError<E>>> + Send + 'a,
+    {
+        let Update { repository, id, expecting, mode, wait, lock, author, steps } = self;
+        let mut steps = steps.into_list();
+        steps.push(Box::new(move |tx, saved| Box::pin(step(tx, saved))));
+        Update { repository, id, expecting, mode, wait, lock, author, steps: Also(steps) }
     }
 
     /// Lets the update be run again: see [`RepeatableUpdate::retrying`].
-    pub fn retrying(self, retry: Retry) -> RepeatableUpdate<'a, A> {
+    pub fn retrying(self, retry: Retry) -> RepeatableUpdate<'a, A, S> {
         RepeatableUpdate::new(self).retrying(retry)
     }
 
     /// Lets the update go on where it meets somebody else's changes: see [`RepeatableUpdate::merging`].
-    pub fn merging(self, merge: Merge) -> RepeatableUpdate<'a, A> {
+    pub fn merging(self, merge: Merge) -> RepeatableUpdate<'a, A, S> {
         RepeatableUpdate::new(self).merging(merge)
     }
 
@@ -199,15 +270,57 @@ impl<'a, A: Aggregate> Update<'a, A> {
     ///
     /// # Cancel safety
     /// Dropping the future rolls back; only when it is dropped during the commit itself the change may have been saved.
-    pub async fn run<E>(self, command: impl FnOnce(&mut A) -> Result<(), E>) -> Result<Loaded<A>, UpdateError<E>> {
+    pub async fn run<E>(self, command: impl FnOnce(&mut A) -> Result<(), E>) -> Result<Loaded<A>, UpdateError<E>>
+    where
+        S: Steps<'a, A, E>,
+    {
         let key = LockKey::of::<A>(&self.id);
         let (mut tx, mut loaded) = self.load(&key).await?;
         if let Some(seen) = self.outdated(&loaded) {
             return Err(refuse(&mut tx, &key, seen, &loaded, command).await?.into());
         }
         command(&mut loaded).map_err(UpdateError::Refused)?;
-        self.save(tx, &mut loaded).await?;
-        Ok(loaded)
+        self.save(tx, loaded).await
+    }
+
+    /// Deletes the aggregate instead of saving it, with the same checks: [`expecting`](Self::expecting),
+    /// [`unless_locked`](Self::unless_locked), [`holding`](Self::holding), [`releasing`](Self::releasing). The command decides whether it
+    /// may be deleted, and may record events; what else it changes is not stored. The steps are given the aggregate as it was.
+    ///
+    /// ```
+    /// # use tenure::{Aggregate, Database, Repository, error::UpdateError};
+    /// # #[derive(Aggregate)] #[aggregate(table = "orders")] struct Order { #[aggregate(id)] no: String, shipped: bool }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await?;
+    /// # let orders = Repository::<Order>::new(&db);
+    /// # let mut tx = db.begin().await?;
+    /// # sqlx::raw_sql("create table orders (no text primary key, shipped integer, version integer)").execute(tx.sqlite()?).await?;
+    /// # orders.insert(&mut tx, Order { no: "1".into(), shipped: false }).await?;
+    /// # tx.commit().await?;
+    /// # let no = String::from("1");
+    /// let unshipped = |order: &mut Order| if order.shipped { Err("it is on its way") } else { Ok(()) };
+    /// orders.update(&no).unless_locked().delete(unshipped).await.expect("it is not shipped");
+    /// assert!(orders.get(&no).await?.is_none());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub async fn delete<E>(self, command: impl FnOnce(&mut A) -> Result<(), E>) -> Result<(), UpdateError<E>>
+    where
+        S: Steps<'a, A, E>,
+    {
+        let key = self.key();
+        let (mut tx, mut loaded) = self.load(&key).await?;
+        let outdated = self.outdated(&loaded);
+        if let Some(seen) = outdated {
+            return Err(refuse(&mut tx, &key, seen, &loaded, command).await?.into());
+        }
+        command(&mut loaded).map_err(UpdateError::Refused)?;
+        let loaded = self.repository.remove(&mut tx, loaded).await?;
+        let (tx, _) = steps::run(&self.steps, tx, loaded).await?;
+        Ok(tx.commit().await?)
     }
 
     /// What [`run`](Self::run) would answer now, without saving anything: `Ok` with the aggregate as the command would leave
@@ -233,7 +346,9 @@ impl<'a, A: Aggregate> Update<'a, A> {
         if let Some(expected) = &self.expecting {
             check_token(key, expected)?;
         }
-        if let (Some(problem), Lock::Held { .. } | Lock::RefusedIfHeld { .. }) = (key.problem(), &self.lock) {
+        if let (Some(problem), Lock::Held { .. } | Lock::OfForm { .. } | Lock::RefusedIfHeld { .. }) =
+            (key.problem(), &self.lock)
+        {
             return Err(Error::InvalidKey { key: key.to_string().chars().take(60).collect(), problem });
         }
         let mut tx = self.repository.database.begin_for(self.wait, self.author.clone()).await?;
@@ -248,28 +363,26 @@ impl<'a, A: Aggregate> Update<'a, A> {
     }
 
     /// Ends: the aggregate is saved, the offline lock is freed if that was asked for, all of it is committed.
-    pub(crate) async fn save(&self, mut tx: Transaction, loaded: &mut Loaded<A>) -> Result<(), Error> {
-        self.repository.save(&mut tx, loaded).await?;
-        if let Some(step) = &self.step {
-            step(&mut tx, loaded).await?;
-        }
-        if let Lock::Held { id, release: true } = &self.lock {
-            let release = async {
-                let proof = self.proof(id);
-                let released = tx.database.run(async |tx| tx.release_lock(&proof).await).await?;
-                released.map_err(|no_lock| Error::NoLock(Box::new(no_lock.seen_by(self.author_id()))))
-            };
-            let metrics = self.database().batch().metrics();
-            let released = seen(metrics, "release_within", Some(&A::mapping().name), release).await?;
-            metrics.forget(|| id.hash());
-            tx.news.touched(&released.key);
-        }
-        tx.commit().await
+    pub(crate) async fn save<E>(&self, mut tx: Transaction, mut loaded: Loaded<A>) -> Result<Loaded<A>, UpdateError<E>>
+    where
+        S: Steps<'a, A, E>,
+    {
+        self.repository.save(&mut tx, &mut loaded).await?;
+        let (tx, loaded) = steps::run(&self.steps, tx, loaded).await?;
+        tx.commit().await?;
+        Ok(loaded)
     }
 
     /// The aggregate's lock key.
     pub(crate) fn key(&self) -> LockKey {
         LockKey::of::<A>(&self.id)
+    }
+
+    /// Moves recorded events to another state of the aggregate, if somebody is given them.
+    pub(crate) fn carry_events(&self, from: &mut A, to: &mut A) {
+        if let Some(publisher) = &self.repository.publisher {
+            publisher.carry(from, to);
+        }
     }
 
     pub(crate) fn database(&self) -> &Database {
@@ -279,55 +392,16 @@ impl<'a, A: Aggregate> Update<'a, A> {
     async fn check_lock(&self, tx: &mut Transaction, key: &LockKey) -> Result<(), Error> {
         match &self.lock {
             Lock::Ignored => Ok(()),
-            Lock::RefusedIfHeld { but } => match self.key_state(tx, key).await? {
-                KeyState::Held(holder) if Some(holder.generation) != *but => {
-                    Err(Error::AlreadyLocked(Box::new(holder.seen_by(self.author_id()))))
-                }
-                _ => Ok(()),
-            },
-            Lock::Held { id, .. } => {
-                let guard = async {
-                    let proof = self.proof(id);
-                    let guarded = tx.database.run(async |tx| tx.guard(&proof).await).await?;
-                    match guarded.and_then(Holder::may_save) {
-                        Ok(holder) if holder.key == *key => Ok(holder),
-                        Ok(holder) => {
-                            let no_lock =
-                                NoLock { key: Some(holder.key), why: LeaseLossReason::OtherAggregate, held_now: None };
-                            Err(Error::NoLock(Box::new(no_lock)))
-                        }
-                        Err(no_lock) => Err(Error::NoLock(Box::new(no_lock.seen_by(self.author_id())))),
-                    }
-                };
-                seen(self.database().batch().metrics(), "save", Some(key.kind()), guard).await.map(drop)
-            }
+            Lock::RefusedIfHeld { but: None } => tx.unless_locked(key).await,
+            Lock::RefusedIfHeld { but: Some(generation) } => tx.unless_locked_except(key, *generation).await,
+            Lock::Held { id, release: false } => tx.holding(key, id).await.map(drop),
+            Lock::Held { id, release: true } => tx.releasing(key, id).await.map(drop),
+            Lock::OfForm { id } => tx.from_form(key, Some(id)).await,
         }
-    }
-
-    /// Whether somebody holds the key. One that was never locked gets a row first, by a transaction of its own: in this one
-    /// it would keep everybody's questions to the lock table waiting.
-    async fn key_state(&self, tx: &mut Transaction, key: &LockKey) -> Result<KeyState, DatabaseError> {
-        for _ in 0..3 {
-            match tx.database.run(async |tx| tx.key_state(key).await).await? {
-                KeyState::NoRow => {
-                    patience::within(self.wait.budget(), self.database().backend().make_row(key)).await?;
-                }
-                state => return Ok(state),
-            }
-        }
-        Err(DatabaseError::Busy("the row of the lock was swept each time that it was made"))
-    }
-
-    fn proof(&self, id: &LockId) -> Proof {
-        Proof { lock: id.hash(), owner: self.author_id().map(str::to_owned) }
-    }
-
-    fn author_id(&self) -> Option<&str> {
-        self.author.by.as_ref().map(|by| &*by.id)
     }
 }
 
-impl<A: Aggregate> fmt::Debug for Update<'_, A> {
+impl<A: Aggregate, S> fmt::Debug for Update<'_, A, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Update");
         shown.field("key", &self.key()).field("expecting", &self.expecting).field("mode", &self.mode);

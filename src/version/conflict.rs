@@ -3,13 +3,46 @@
 use std::fmt;
 use std::time::SystemTime;
 
+use serde::{Serialize, Serializer};
+
 use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::lease::Owner;
 
 /// Another user saved between your read and your write. Nothing of yours was saved, and nothing is lost.
-#[derive(Debug, Clone, PartialEq)]
+///
+/// ```
+/// # use tenure::{Aggregate, Database, Error, Owner, Repository, error::UpdateError};
+/// # use std::convert::Infallible;
+/// # #[derive(Aggregate)] #[aggregate(table = "note", revisions = 9)]
+/// # struct Note { #[aggregate(id)] id: String, title: String, text: String }
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let directory = tempfile::tempdir()?;
+/// # let db = Database::connect(&format!("sqlite://{}/notes.db", directory.path().display())).await?;
+/// # let notes = Repository::<Note>::new(&db);
+/// # let mut tx = db.begin().await?;
+/// # sqlx::raw_sql("create table note (id text primary key, title text, text text, version integer)").execute(tx.sqlite()?).await?;
+/// # notes.insert(&mut tx, Note { id: "7".into(), title: String::new(), text: String::new() }).await?;
+/// # tx.commit().await?;
+/// # let id = String::from("7");
+/// # let lee = Owner::new("lee", "Lee Junho");
+/// # let set_title = |note: &mut Note| { note.title = "Menu".into(); Ok::<_, Infallible>(()) };
+/// # let set_text = |note: &mut Note| { note.text = "Rice".into(); Ok::<_, Infallible>(()) };
+/// let seen = notes.get(&id).await?.ok_or("no such note")?.token();
+/// notes.update(&id).by(&lee).command("rename").run(set_title).await?;
+///
+/// let late = notes.update(&id).expecting(seen).run(set_text).await;
+/// let Err(UpdateError::Failed(Error::VersionConflict(conflict))) = late else { panic!("Lee's title was lost") };
+/// let change = conflict.changed.as_ref().ok_or("revisions are kept")?;
+/// assert_eq!((change.by.as_ref(), change.command.as_deref()), (Some(&lee), Some("rename")));
+/// let paths: Vec<_> = conflict.fields.iter().map(|field| (&*field.path, field.side())).collect();
+/// # use tenure::version::Side;
+/// assert_eq!(paths, [("title", Side::Theirs), ("text", Side::Mine)]);
+/// assert!(conflict.auto_mergeable());                    // different fields: `merging(Merge::disjoint())` keeps both
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct VersionConflict {
     /// The aggregate's type.
     pub aggregate: String,
@@ -60,13 +93,14 @@ impl VersionConflict {
 }
 
 /// One saved change: author, time and command.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
     /// The version that it created.
     pub version: Version,
     /// The author, if the saving code set it.
     pub by: Option<Owner>,
     /// The time, by the database's clock.
+    #[serde(rename = "at_ms", serialize_with = "crate::clock::ms::instant")]
     pub at: SystemTime,
     /// The command, if the saving code set it: `start shipping`.
     pub command: Option<String>,
@@ -74,16 +108,29 @@ pub struct Change {
 
 /// One field in three states. `None` means that the field does not exist there (an added or removed line), or that the state is
 /// unknown (see [`VersionConflict::opened_known`] and [`VersionConflict::mine_known`]).
-#[derive(Debug, Clone, PartialEq)]
+///
+/// serde writes values as a page shows them: texts, in which an instant is `2026-11-20T10:00:00Z`; `null` where there is none,
+/// and for NULL.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FieldConflict {
     /// The path of the field.
     pub path: String,
     /// The value when you opened it.
+    #[serde(serialize_with = "shown")]
     pub opened: Option<Value>,
     /// The current value.
+    #[serde(serialize_with = "shown")]
     pub now: Option<Value>,
     /// The value that you want.
+    #[serde(serialize_with = "shown")]
     pub mine: Option<Value>,
+}
+
+fn shown<S: Serializer>(value: &Option<Value>, serializer: S) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(value) if !value.is_null() => serializer.collect_str(value),
+        _ => serializer.serialize_none(),
+    }
 }
 
 /// Who changed a field since it was opened.

@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn invalid_token_is_refused() {
         for text in
-            ["", "7", "v7", "v7.", "v0.5f2bc1db5b3d0aa4", "v7.5F2BC1DB5B3D0AA4", "v7.5f2b", "v7.+f2bc1db5b3d0aa4"]
+            ["", "7", "v7", "v7.", "v-1.5f2bc1db5b3d0aa4", "v7.5F2BC1DB5B3D0AA4", "v7.5f2b", "v7.+f2bc1db5b3d0aa4"]
         {
             assert!(text.parse::<Token>().is_err(), "{text:?}");
         }

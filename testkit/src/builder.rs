@@ -1,11 +1,13 @@
 //! Choosing settings, and the first start.
 
 use std::marker::PhantomData;
+use std::path::PathBuf;
 
 use crate::DATABASE;
 use crate::engine::Engine;
 use crate::error::StartError;
 use crate::port;
+use crate::programs::Place;
 use crate::server::Server;
 
 /// Only another program that takes the same port at the same moment makes a second try necessary.
@@ -16,12 +18,13 @@ const TRIES: usize = 5;
 pub struct Builder<E> {
     settings: Vec<(String, String)>,
     files: Vec<(String, String)>,
+    place: Place,
     engine: PhantomData<E>,
 }
 
 impl<E: Engine> Builder<E> {
     pub(crate) fn new() -> Self {
-        Builder { settings: Vec::new(), files: Vec::new(), engine: PhantomData }
+        Builder { settings: Vec::new(), files: Vec::new(), place: Place::of(E::KIND), engine: PhantomData }
     }
 
     /// Changes a setting of the server, by the name it has in the server's configuration.
@@ -36,9 +39,15 @@ impl<E: Engine> Builder<E> {
         self
     }
 
+    /// Starts the programs in this folder, whatever is installed.
+    pub fn programs(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.place = Place::in_folder(E::KIND, folder.into());
+        self
+    }
+
     /// Starts it, and waits until it answers.
     pub fn start(self) -> Result<Server<E>, StartError> {
-        let mut server = Server::install(self.settings, &self.files)?;
+        let mut server = Server::install(self.settings, &self.files, self.place)?;
         let mut tries = 0;
         loop {
             let port = port::free();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::address::Address;
 use crate::error::StartError;
 use crate::kind::Kind;
-use crate::programs;
+use crate::programs::{self, Place};
 
 /// The client program, and where it connects.
 #[derive(Debug)]
@@ -17,12 +17,12 @@ pub(crate) struct Client {
 impl Client {
     /// For the server that somebody else runs at this address.
     pub(crate) fn new(address: Address) -> Result<Self, StartError> {
-        Ok(Client { program: programs::find(address.kind.client(), address.kind)?, address })
+        Ok(Client { program: Place::of(address.kind).client()?, address })
     }
 
     /// For a server of ours.
-    pub(crate) fn local(kind: Kind, port: u16) -> Result<Self, StartError> {
-        Self::new(Address::local(kind, port))
+    pub(crate) fn local(kind: Kind, port: u16, place: &Place) -> Result<Self, StartError> {
+        Ok(Client { program: place.client()?, address: Address::local(kind, port) })
     }
 
     pub(crate) fn port(&self) -> u16 {

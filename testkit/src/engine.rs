@@ -7,6 +7,7 @@ use rustix::process::Signal;
 use crate::error::StartError;
 use crate::home::Home;
 use crate::kind::Kind;
+use crate::programs::Place;
 
 /// The programs of one kind of server, and how to use them.
 pub trait Engine: Sized + Send + Sync + 'static {
@@ -20,7 +21,7 @@ pub trait Engine: Sized + Send + Sync + 'static {
     const DISCARD: Signal;
 
     /// Looks for the programs.
-    fn find() -> Result<Self, StartError>;
+    fn find(place: &Place) -> Result<Self, StartError>;
 
     /// Makes the data folder, with our user and password.
     fn install(&self, home: &Home) -> Result<(), StartError>;

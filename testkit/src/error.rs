@@ -20,6 +20,19 @@ pub enum StartError {
         /// Which server it belongs to.
         kind: Kind,
     },
+    /// The folder with the programs of a server lacks one.
+    #[error(
+        "{} has no program {program}: {variable} must name a folder with the programs of a server, as `cargo xtask engines` makes it",
+        folder.display()
+    )]
+    NotInFolder {
+        /// What was looked for.
+        program: String,
+        /// Where.
+        folder: std::path::PathBuf,
+        /// What named the folder.
+        variable: &'static str,
+    },
     /// We are root, the server must not be, and this machine has no user for it.
     #[error("root must not run the server, and there is no user {user}: Debian's package {package} makes one", package = kind.package())]
     NoUser {

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::error::StartError;
 use crate::kind::Kind;
-use crate::programs;
+use crate::programs::{self, Place};
 
 /// How many lines of the log an error shows.
 const SHOWN: usize = 20;
@@ -27,8 +27,15 @@ pub struct Home {
 
 impl Home {
     /// A new folder. Neither server wants to be run by root, so for root it belongs to `user`.
-    pub(crate) fn new(user: &'static str, kind: Kind) -> Result<Self, StartError> {
-        let account = if rustix::process::geteuid().is_root() { Some(account(user, kind)?) } else { None };
+    pub(crate) fn new(user: &'static str, kind: Kind, place: &Place) -> Result<Self, StartError> {
+        // Programs of a folder bring no user along.
+        let own = || {
+            account(user, kind).or_else(|missing| match place.is_folder() {
+                true => account("nobody", kind),
+                false => Err(missing),
+            })
+        };
+        let account = if rustix::process::geteuid().is_root() { Some(own()?) } else { None };
         let owner = tempfile::Builder::new().prefix("tenure-").tempdir();
         let owner = owner.map_err(StartError::system("make a temporary folder"))?;
         // As the server will see it, whatever links lead there.

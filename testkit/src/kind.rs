@@ -5,7 +5,7 @@
 pub enum Kind {
     /// PostgreSQL.
     Postgres,
-    /// MariaDB, which speaks MySQL's protocol.
+    /// MariaDB, or MySQL where [`programs_variable`](Self::programs_variable) names its programs: one protocol.
     MariaDb,
 }
 
@@ -15,6 +15,15 @@ impl Kind {
         match self {
             Kind::Postgres => "TENURE_POSTGRES_URL",
             Kind::MariaDb => "TENURE_MYSQL_URL",
+        }
+    }
+
+    /// The environment variable that names a folder with the programs of another server of this kind, such as a newer version, or
+    /// MySQL instead of MariaDB. Its servers are started instead of the installed ones.
+    pub const fn programs_variable(self) -> &'static str {
+        match self {
+            Kind::Postgres => "TENURE_POSTGRES_PROGRAMS",
+            Kind::MariaDb => "TENURE_MYSQL_PROGRAMS",
         }
     }
 
@@ -33,10 +42,11 @@ impl Kind {
         }
     }
 
-    pub(crate) const fn client(self) -> &'static str {
+    /// The client program, by all names that it has.
+    pub(crate) const fn clients(self) -> &'static [&'static str] {
         match self {
-            Kind::Postgres => "psql",
-            Kind::MariaDb => "mariadb",
+            Kind::Postgres => &["psql"],
+            Kind::MariaDb => &["mariadb", "mysql"],
         }
     }
 

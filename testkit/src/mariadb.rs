@@ -1,4 +1,4 @@
-//! MariaDB.
+//! MariaDB, and MySQL.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,17 +9,17 @@ use crate::engine::Engine;
 use crate::error::StartError;
 use crate::home::Home;
 use crate::kind::Kind;
-use crate::programs;
+use crate::programs::{self, Place};
 use crate::server::Server;
 
-/// A throw-away MariaDB server.
+/// A throw-away MariaDB server; one of MySQL where its programs are named, see [`Kind::programs_variable`].
 pub type MariaDb = Server<Programs>;
 
 /// The same for both programs, or the server would spend its start on making the log larger. MariaDB's own is 96 MB.
 const LOG_SIZE: &str = "--innodb-log-file-size=16M";
 
 /// The first are MariaDB's own, stated all the same: a test of durability should not hang on a default.
-const SETTINGS: [&str; 9] = [
+const SETTINGS: [&str; 6] = [
     "--innodb-flush-log-at-trx-commit=1",
     "--innodb-doublewrite=on",
     "--skip-log-bin",
@@ -27,20 +27,31 @@ const SETTINGS: [&str; 9] = [
     "--skip-name-resolve",
     // In the data folder. A socket's path must be short, and that of a temporary folder may be long.
     "--socket=socket",
+];
+
+const SETTINGS_OF_MARIADB: [&str; 3] = [
     // As Debian's configuration has it; MariaDB's own is latin1.
     "--character-set-server=utf8mb4",
     "--collation-server=utf8mb4_general_ci",
     LOG_SIZE,
 ];
 
+/// MySQL's own character set and collation are what its users have.
+const SETTINGS_OF_MYSQL: [&str; 3] = ["--mysqlx=off", "--secure-file-priv=NULL", MYSQL_LOG_SIZE];
+
+const MYSQL_LOG_SIZE: &str = "--innodb-redo-log-capacity=32M";
+
 /// Makes our user.
 const FIRST_SQL: &str = "first.sql";
 
-/// Where MariaDB's programs are.
+/// Where the programs are.
 #[derive(Debug)]
-pub struct Programs {
-    install: PathBuf,
-    mariadbd: PathBuf,
+pub struct Programs(Flavour);
+
+#[derive(Debug)]
+enum Flavour {
+    MariaDb { install: PathBuf, mariadbd: PathBuf },
+    MySql { mysqld: PathBuf },
 }
 
 impl Engine for Programs {
@@ -50,27 +61,44 @@ impl Engine for Programs {
     /// It has one process, and nothing outside its folder.
     const DISCARD: Signal = Signal::KILL;
 
-    fn find() -> Result<Self, StartError> {
-        let find = |program| programs::find(program, Kind::MariaDb);
-        Ok(Programs { install: find("mariadb-install-db")?, mariadbd: find("mariadbd")? })
+    fn find(place: &Place) -> Result<Self, StartError> {
+        Ok(Programs(match place.has("mysqld") && !place.has("mariadbd") {
+            true => Flavour::MySql { mysqld: place.find("mysqld")? },
+            false => Flavour::MariaDb { install: place.find("mariadb-install-db")?, mariadbd: place.find("mariadbd")? },
+        }))
     }
 
     fn install(&self, home: &Home) -> Result<(), StartError> {
-        home.write(FIRST_SQL, "GRANT ALL ON *.* TO tenure@'%' IDENTIFIED BY 'secret' WITH GRANT OPTION;\n")?;
-        let mut command = home.command(&self.install);
-        command.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);
-        command
-            .args(["--skip-name-resolve", "--debug-no-sync", LOG_SIZE])
-            .arg(format!("--datadir={}", home.data().display()));
-        programs::run(&mut command).map(drop)
+        let data = format!("--datadir={}", home.data().display());
+        let (sql, mut command) = match &self.0 {
+            Flavour::MariaDb { install, .. } => {
+                let mut command = home.command(install);
+                command.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);
+                command.args(["--skip-name-resolve", "--debug-no-sync", LOG_SIZE]);
+                ("GRANT ALL ON *.* TO tenure@'%' IDENTIFIED BY 'secret' WITH GRANT OPTION;\n", command)
+            }
+            Flavour::MySql { mysqld } => {
+                let mut command = home.command(mysqld);
+                command.args(["--no-defaults", "--initialize-insecure", "--secure-file-priv=NULL", MYSQL_LOG_SIZE]);
+                let user = "CREATE USER IF NOT EXISTS tenure@'%' IDENTIFIED BY 'secret';\n\
+                            GRANT ALL ON *.* TO tenure@'%' WITH GRANT OPTION;\n";
+                (user, command)
+            }
+        };
+        home.write(FIRST_SQL, sql)?;
+        programs::run(command.arg(data)).map(drop)
     }
 
     fn serve(&self, home: &Home, port: u16, settings: &[(String, String)]) -> Command {
-        let mut command = home.command(&self.mariadbd);
+        let (program, own) = match &self.0 {
+            Flavour::MariaDb { mariadbd, .. } => (mariadbd, SETTINGS_OF_MARIADB),
+            Flavour::MySql { mysqld } => (mysqld, SETTINGS_OF_MYSQL),
+        };
+        let mut command = home.command(program);
         command.arg("--no-defaults").arg(format!("--datadir={}", home.data().display())).arg(format!("--port={port}"));
         // Runs before the first connection is let in.
         command.arg(format!("--init-file={}", home.folder().join(FIRST_SQL).display()));
-        command.args(SETTINGS).args(settings.iter().map(|(name, value)| format!("--{name}={value}")));
+        command.args(SETTINGS).args(own).args(settings.iter().map(|(name, value)| format!("--{name}={value}")));
         command
     }
 }

@@ -10,7 +10,7 @@ use crate::engine::Engine;
 use crate::error::StartError;
 use crate::home::Home;
 use crate::kind::Kind;
-use crate::programs;
+use crate::programs::{self, Place};
 use crate::server::Server;
 
 /// A throw-away PostgreSQL server.
@@ -43,9 +43,8 @@ impl Engine for Programs {
     /// An "immediate" one: no checkpoint.
     const DISCARD: Signal = Signal::QUIT;
 
-    fn find() -> Result<Self, StartError> {
-        let find = |program| programs::find(program, Kind::Postgres);
-        Ok(Programs { initdb: find("initdb")?, postgres: find("postgres")? })
+    fn find(place: &Place) -> Result<Self, StartError> {
+        Ok(Programs { initdb: place.find("initdb")?, postgres: place.find("postgres")? })
     }
 
     fn install(&self, home: &Home) -> Result<(), StartError> {

@@ -8,8 +8,58 @@ use std::{env, fs};
 use crate::error::StartError;
 use crate::kind::Kind;
 
-/// Where this program is.
-pub(crate) fn find(program: &str, kind: Kind) -> Result<PathBuf, StartError> {
+/// Where the programs of a kind of server are: in a folder of their own, or installed.
+#[derive(Debug, Clone)]
+pub struct Place {
+    kind: Kind,
+    folder: Option<PathBuf>,
+}
+
+impl Place {
+    /// As the environment says.
+    pub(crate) fn of(kind: Kind) -> Self {
+        let folder = env::var_os(kind.programs_variable()).filter(|folder| !folder.is_empty());
+        Place { kind, folder: folder.map(PathBuf::from) }
+    }
+
+    pub(crate) fn in_folder(kind: Kind, folder: PathBuf) -> Self {
+        Place { kind, folder: Some(folder) }
+    }
+
+    /// Whether they are not the installed ones.
+    pub(crate) fn is_folder(&self) -> bool {
+        self.folder.is_some()
+    }
+
+    /// A program, which is never the installed one where a folder is named: a test must not run on another server than it says.
+    pub(crate) fn find(&self, program: &str) -> Result<PathBuf, StartError> {
+        let Some(folder) = &self.folder else { return find(program, self.kind) };
+        let path = folder.join(program);
+        match path.is_file() {
+            true => Ok(path),
+            false => Err(StartError::NotInFolder {
+                program: program.into(),
+                folder: folder.clone(),
+                variable: self.kind.programs_variable(),
+            }),
+        }
+    }
+
+    /// Whether the folder has this program.
+    pub(crate) fn has(&self, program: &str) -> bool {
+        self.folder.as_ref().is_some_and(|folder| folder.join(program).is_file())
+    }
+
+    /// The client program.
+    pub(crate) fn client(&self) -> Result<PathBuf, StartError> {
+        let (first, others) = self.kind.clients().split_first().expect("every kind has a client program");
+        let other = others.iter().find_map(|name| self.find(name).ok());
+        self.find(first).or_else(|missing| other.ok_or(missing))
+    }
+}
+
+/// Where this program is installed.
+fn find(program: &str, kind: Kind) -> Result<PathBuf, StartError> {
     let debian = if kind == Kind::Postgres { debian_postgres() } else { Vec::new() };
     let folders = debian.into_iter().chain(env::split_paths(&search_path()).collect::<Vec<_>>());
     let mut places = folders.map(|folder| folder.join(program));
@@ -61,6 +111,16 @@ mod tests {
                 assert!(error.contains(said), "{error}");
             }
         }
+    }
+
+    #[test]
+    fn installed_program_is_no_substitute_for_one_of_the_folder() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("mysql"), "").expect("a file");
+        let place = Place::in_folder(Kind::MariaDb, folder.path().into());
+        assert_eq!(place.client().expect("by its other name"), folder.path().join("mysql"));
+        let error = place.find("sh").expect_err("it is not there").to_string();
+        assert!(error.contains("TENURE_MYSQL_PROGRAMS") && error.contains("sh"), "{error}");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::engine::Engine;
 use crate::error::StartError;
 use crate::home::Home;
 use crate::process::{Process, within};
+use crate::programs::Place;
 use crate::watchdog::Watchdog;
 
 /// A start takes about a second. But other tests may keep the disk busy, and after a kill there is a log to replay.
@@ -27,6 +28,7 @@ pub struct Server<E: Engine> {
     home: Home,
     client: Client,
     settings: Vec<(String, String)>,
+    place: Place,
     state: Mutex<State>,
 }
 
@@ -38,21 +40,25 @@ struct State {
 
 impl<E: Engine> Server<E> {
     /// One with its data, but not running.
-    pub(crate) fn install(settings: Vec<(String, String)>, files: &[(String, String)]) -> Result<Self, StartError> {
-        let engine = E::find()?;
+    pub(crate) fn install(
+        settings: Vec<(String, String)>,
+        files: &[(String, String)],
+        place: Place,
+    ) -> Result<Self, StartError> {
+        let engine = E::find(&place)?;
         // Its port is chosen as late as possible, lest somebody take it meanwhile.
-        let client = Client::local(E::KIND, 0)?;
-        let home = Home::new(E::USER, E::KIND)?;
+        let client = Client::local(E::KIND, 0, &place)?;
+        let home = Home::new(E::USER, E::KIND, &place)?;
         let watchdog = Watchdog::new(home.folder(), E::DISCARD).map_err(StartError::system("start /bin/sh"))?;
         engine.install(&home)?;
         for (name, text) in files {
             home.keep(name, text)?;
         }
-        Ok(Server { engine, home, client, settings, state: Mutex::new(State { process: None, watchdog }) })
+        Ok(Server { engine, home, client, settings, place, state: Mutex::new(State { process: None, watchdog }) })
     }
 
     pub(crate) fn start_on(&mut self, port: u16) -> Result<(), StartError> {
-        self.client = Client::local(E::KIND, port)?;
+        self.client = Client::local(E::KIND, port, &self.place)?;
         self.launch(&mut self.state())
     }
 

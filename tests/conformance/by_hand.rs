@@ -33,6 +33,7 @@ static MAPPING: LazyLock<Mapping> = LazyLock::new(|| {
             table("test_step_tool", "tools", Some(0), &[&step, &position, &text], 2),
         ],
         revisions: 0,
+        generated: false,
         audit: None,
     };
     mapping.validate().unwrap();

@@ -7,7 +7,7 @@ use super::assembly::{Assembly, Invoice, Module, Seal, Size, Step, note};
 use super::support::{TestDb, random, version};
 
 /// Inserts an assembly, and returns its stored state.
-async fn inserted(t: &TestDb) -> (Repository<Assembly>, Assembly) {
+pub async fn inserted(t: &TestDb) -> (Repository<Assembly>, Assembly) {
     let (assemblies, assembly) = (Repository::new(&t.db), Assembly::new(&random()));
     let mut tx = t.db.begin().await.unwrap();
     assemblies.insert(&mut tx, assembly.clone()).await.unwrap();

@@ -1,6 +1,10 @@
 //! Operations that lock several rows are retried after a deadlock.
 
-use tenure::{LockMode, Transaction, aggregate::Condition};
+use tenure::{
+    Error, LockMode, Transaction,
+    aggregate::Condition,
+    unit_of_work::{Retry, RetryReason},
+};
 use tokio::task::JoinHandle;
 
 use super::order::Counter;
@@ -72,5 +76,60 @@ pub async fn several_saves_that_lose_a_deadlock_are_done_again(t: &TestDb) {
     .await;
     asks_for_the_first(t, &names[0], holder).await;
     saves.await.unwrap();
+    assert_eq!(counts(t, &names).await, [7, 7]);
+}
+
+/// A statement of the application's own that changes a counter.
+async fn count(tx: &mut Transaction, name: &str) -> Result<(), Error> {
+    let statement = format!("update test_counter set count = count + 7, version = version + 1 where name = '{name}'");
+    let statement = sqlx::raw_sql(sqlx::AssertSqlSafe(statement));
+    #[cfg(feature = "postgres")]
+    if let Ok(connection) = tx.postgres() {
+        statement.execute(connection).await?;
+        return Ok(());
+    }
+    #[cfg(feature = "mysql")]
+    if let Ok(connection) = tx.mysql() {
+        statement.execute(connection).await?;
+        return Ok(());
+    }
+    drop((tx, statement));
+    unreachable!("SQLite has no deadlocks")
+}
+
+pub async fn own_statement_that_loses_a_deadlock_is_run_again(t: &TestDb) {
+    let (names, holder) = second_is_locked(t).await;
+    let (db, ours) = (t.db.clone(), names.clone());
+    let own = waiting(async move {
+        let both = || async {
+            let mut tx = db.begin().await?;
+            for name in &ours {
+                count(&mut tx, name).await?;
+            }
+            tx.commit().await
+        };
+        db.retry(Retry::transient(3), both).await.unwrap().reasons
+    })
+    .await;
+    asks_for_the_first(t, &names[0], holder).await;
+    assert_eq!(own.await.unwrap(), [RetryReason::Deadlock]);
+    assert_eq!(counts(t, &names).await, [7, 7]);
+}
+
+pub async fn step_that_loses_a_deadlock_is_run_again(t: &TestDb) {
+    let (names, holder) = second_is_locked(t).await;
+    let (counters, [first, second]) = (t.counters.clone(), names.clone());
+    let update = waiting(async move {
+        let second = &second;
+        let update = counters.update(&first).also(move |mut tx, _| async move { Ok(count(&mut tx, second).await?) });
+        let up = |counter: &mut Counter| {
+            counter.count += 7;
+            Ok::<_, std::convert::Infallible>(())
+        };
+        update.retrying(Retry::transient(3)).run(up).await.unwrap().reasons
+    })
+    .await;
+    asks_for_the_first(t, &names[0], holder).await;
+    assert_eq!(update.await.unwrap(), [RetryReason::Deadlock]);
     assert_eq!(counts(t, &names).await, [7, 7]);
 }

@@ -287,3 +287,32 @@ pub async fn advisory_lease_has_no_successor_in_the_history(t: &TestDb) {
     let page = locks.history().of_key(&key).run().await.unwrap();
     assert_eq!(page.items.iter().map(told).collect::<Vec<_>>(), [("lee", 2, None), ("kim", 1, None)]);
 }
+
+/// Byte by byte on every database: neither patterns nor the case of letters count.
+pub async fn lists_of_one_tenant_compare_prefixes_exactly(t: &TestDb) {
+    let kind = random();
+    for id in ["a_m%/1", "a_m%/2", "a_m%", "A_M%/3", "aXm%/4", "a_mXX/5", "뚜/1", "뚝/1"] {
+        let lease = t.locks.try_lock(&LockKey::new(&kind, id), &kim()).await.unwrap();
+        t.clock.advance(Duration::from_secs(1));
+        t.locks.release_lock(lease.id()).await.unwrap();
+        t.locks.try_lock(&LockKey::new(&kind, id), &kim()).await.unwrap();
+    }
+    for (prefix, expected) in [
+        ("a_m%/", vec!["a_m%/1", "a_m%/2"]),
+        ("a_m%", vec!["a_m%/1", "a_m%/2", "a_m%"]),
+        ("A_M", vec!["A_M%/3"]),
+        ("뚜", vec!["뚜/1"]),
+        ("a_m%/12", vec![]),
+    ] {
+        let held = t.locks.list().of_type(&kind).ids_starting_with(prefix).run().await.unwrap();
+        assert_eq!(ids(&held), expected, "{prefix}");
+        let past = t.locks.history().of_type(&kind).ids_starting_with(prefix).run().await.unwrap();
+        let mut past: Vec<_> = past.items.iter().map(|past| past.key.id()).collect();
+        past.reverse();
+        assert_eq!(past, expected, "{prefix}");
+    }
+    let nobody = t.locks.list().ids_starting_with("").run().await;
+    assert!(matches!(&nobody, Err(ListError::InvalidFilter { .. })), "{nobody:?}");
+    let nothing = t.locks.history().ids_starting_with("").run().await;
+    assert!(matches!(&nothing, Err(ListError::InvalidFilter { .. })), "{nothing:?}");
+}

@@ -8,27 +8,36 @@ pub mod audit;
 pub mod bad_input;
 pub mod batches;
 pub mod by_hand;
+pub mod checking;
 pub mod children;
 pub mod classic;
+pub mod column_words;
 #[allow(dead_code, reason = "SQLite has no row locks")]
 pub mod deadlines;
 #[allow(dead_code, reason = "SQLite has no row locks")]
 pub mod deadlocks;
 pub mod dropped;
+pub mod events;
 pub mod every_kind;
 pub mod former_life;
+pub mod generated_ids;
 pub mod handing_over;
+pub mod jobs;
 pub mod kinds;
 pub mod leases;
+pub mod legacy_versions;
 pub mod limits;
 pub mod lists;
+pub mod lock_guards;
 pub mod locking;
 pub mod merging;
+pub mod missing_columns;
 pub mod order;
 pub mod own_statements;
 pub mod presence;
 #[allow(dead_code, reason = "SQLite has no row locks")]
 pub mod readers;
+pub mod reading;
 pub mod repository;
 pub mod requests;
 pub mod resume;
@@ -40,12 +49,14 @@ pub mod several;
 pub mod shared;
 pub mod showing;
 pub mod spelling;
+pub mod steps;
 #[allow(dead_code, reason = "SQLite has no row locks")]
 pub mod stuck;
 pub mod support;
 pub mod sweeping;
 pub mod takeover;
 pub mod transactions;
+pub mod trees;
 pub mod updates;
 pub mod versions;
 pub mod waiting;
@@ -299,7 +310,8 @@ macro_rules! conformance {
                 a_page_has_a_bound_and_a_place_belongs_to_its_list,
                 key_history_has_holder_end_and_successor,
                 history_pages_by_key_owner_and_type_latest_first,
-                advisory_lease_has_no_successor_in_the_history;
+                advisory_lease_has_no_successor_in_the_history,
+                lists_of_one_tenant_compare_prefixes_exactly;
             sweeping:
                 sweep_removes_old_ended_leases_only,
                 swept_key_continues_above_all_earlier_generations,
@@ -428,6 +440,47 @@ macro_rules! conformance {
                 lock_all_prevents_deadlock_of_opposite_transfers,
                 debug_mode_reports_inverted_lock_orders,
                 unsupported_operation_is_refused_by_name;
+            missing_columns:
+                missing_root_column_fails_every_load,
+                missing_child_column_fails_every_load,
+                missing_column_fails_inserts_and_bulk_updates;
+            checking:
+                check_lists_every_difference_errors_first,
+                check_finds_nothing_in_fitting_tables,
+                check_warns_of_a_collation_that_merges_spellings;
+            column_words:
+                enums_arrays_and_newtypes_round_trip,
+                bulk_update_compares_and_sets_database_enums,
+                skipped_field_is_neither_stored_nor_a_change,
+                stored_value_that_a_newtype_refuses_names_its_row,
+                single_audit_columns_tell_author_and_time,
+                check_accepts_enums_arrays_and_a_schema;
+            generated_ids:
+                insert_returns_the_generated_id,
+                inserted_ticket_is_saved_in_the_same_transaction,
+                given_id_is_inserted_as_it_is_and_once,
+                reused_generated_id_continues_its_version,
+                events_of_a_generated_insert_come_with_its_id,
+                check_accepts_a_generated_id,
+                check_refuses_a_column_that_generates_nothing;
+            reading:
+                get_many_returns_what_get_returns_for_each_id,
+                get_many_loads_children_of_any_depth,
+                get_many_and_exists_refuse_another_spelling,
+                pages_contain_every_aggregate_once_in_order,
+                deleted_aggregates_leave_no_gap_in_pages,
+                count_and_exists_see_committed_aggregates,
+                get_at_returns_the_aggregate_as_it_was;
+            trees:
+                grandchildren_naming_only_their_parent_round_trip,
+                their_changes_at_any_depth_are_saved,
+                twig_moved_to_another_branch_takes_its_buds_along,
+                deleted_tree_leaves_no_grandchildren_behind;
+            legacy_versions:
+                version_zero_is_saved_as_any_other,
+                null_version_is_refused_naming_row_and_migration,
+                migrated_null_version_is_saved_as_version_zero,
+                bulk_update_gives_a_null_version_a_number;
             transactions:
                 dropping_a_transaction_rolls_it_back,
                 transaction_with_an_error_cannot_commit,
@@ -436,6 +489,36 @@ macro_rules! conformance {
                 a_save_that_is_cancelled_at_any_moment_is_all_or_nothing,
                 a_wait_ends_at_its_deadline,
                 no_wait_does_not_wait;
+            jobs:
+                guard_keeps_its_lease_alive_beyond_the_ttl,
+                work_under_a_guard_returns_its_result,
+                broken_lease_cancels_the_work_and_names_the_reason,
+                expired_lease_of_a_paused_job_is_lost,
+                lease_is_lost_before_its_ttl_if_no_heartbeat_is_answered,
+                dropped_guard_releases_its_lease,
+                guard_waits_for_its_turn_only_if_it_says_so;
+            steps:
+                own_refusal_of_a_step_comes_back_and_rolls_all_back,
+                several_steps_run_in_order_in_one_transaction,
+                step_that_keeps_its_transaction_saves_nothing,
+                own_error_in_a_step_names_the_constraint,
+                panicking_step_saves_nothing,
+                own_transient_error_in_a_step_runs_the_update_again;
+            events:
+                recorded_events_are_committed_with_the_save,
+                events_of_inserts_deletes_and_unchanged_aggregates_count,
+                a_rerun_hands_over_the_events_of_its_own_run,
+                save_without_its_events_cannot_be_committed,
+                saves_done_again_hand_over_their_events,
+                merged_update_hands_over_its_events_once;
+            lock_guards:
+                hand_written_transaction_is_refused_while_locked,
+                hand_written_transaction_holds_the_lease_to_its_end,
+                hand_written_transaction_releases_with_its_commit,
+                delete_is_refused_as_a_save_is,
+                lock_is_not_acquired_between_the_check_and_the_commit,
+                form_saves_under_its_lease_or_by_its_version,
+                form_is_refused_while_another_person_holds_the_lock;
             own_statements:
                 an_own_commit_or_rollback_is_noticed_by_the_next_operation,
                 an_own_commit_or_rollback_is_noticed_by_the_commit,
@@ -482,7 +565,9 @@ macro_rules! conformance {
                 narrowly_lost_lock_is_retryable;
             deadlocks:
                 a_bulk_update_that_loses_a_deadlock_is_done_again,
-                several_saves_that_lose_a_deadlock_are_done_again;
+                several_saves_that_lose_a_deadlock_are_done_again,
+                own_statement_that_loses_a_deadlock_is_run_again,
+                step_that_loses_a_deadlock_is_run_again;
             stuck:
                 stopped_process_blocks_only_its_own_key;
         }

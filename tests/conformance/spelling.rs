@@ -11,7 +11,7 @@ use super::support::{TestDb, kim, lee, random, version};
 /// Its id is compared case-insensitively.
 #[derive(Aggregate, Debug, Clone, PartialEq)]
 #[aggregate(table = "test_tag")]
-struct Tag {
+pub struct Tag {
     #[aggregate(id)]
     code: String,
     text: String,
@@ -25,7 +25,7 @@ impl Tag {
 }
 
 /// A stored id, and another spelling of it.
-async fn tag(t: &TestDb) -> (Repository<Tag>, String, String) {
+pub async fn tag(t: &TestDb) -> (Repository<Tag>, String, String) {
     let (tags, small) = (Repository::new(&t.db), random().to_lowercase() + "a");
     let stored = small.to_uppercase();
     let mut tx = t.db.begin().await.unwrap();

@@ -89,6 +89,11 @@ impl TestDb {
         }
     }
 
+    /// The address of the database.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
     /// Whether there is one writer at a time in the whole database.
     pub fn has_one_writer(&self) -> bool {
         self.db.capabilities().granularity == Granularity::Database

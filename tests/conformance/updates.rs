@@ -284,10 +284,10 @@ pub async fn application_step_commits_with_the_save_or_not_at_all(t: &TestDb) {
     let (no, other) = (t.order().await, random());
     let shipping_with = |other: String| {
         let orders = t.orders.clone();
-        let update = t.orders.update(&no).also(move |tx, saved| {
+        let update = t.orders.update(&no).also(move |mut tx, saved| {
             let (orders, other) = (orders.clone(), Order::new(&other));
             assert_eq!(saved.version(), version(2));
-            Box::pin(async move { orders.insert(tx, other).await.map(drop) })
+            async move { Ok(orders.insert(&mut tx, other).await.map(drop)?) }
         });
         update.run(Order::ship)
     };
@@ -307,7 +307,7 @@ pub async fn application_step_reruns_with_a_retried_update(t: &TestDb) {
     let update = t.orders.update(&no).expecting(Version::FIRST).also(move |_, saved| {
         let attempt = seen.0.fetch_add(1, Ordering::SeqCst);
         seen.1.store(u32::try_from(saved.version().number()).unwrap(), Ordering::SeqCst);
-        Box::pin(async move { if attempt == 0 { Err(tenure::error::DatabaseError::Deadlock.into()) } else { Ok(()) } })
+        async move { if attempt == 0 { Err(tenure::error::DatabaseError::Deadlock.into()) } else { Ok(()) } }
     });
     let merged = update.merging(Merge::disjoint()).retrying(Retry::transient(3)).run(|order| {
         order.lines[0].quantity = 5;

@@ -1,6 +1,6 @@
 //! Server failures: the reported errors, and recovery when the server returns.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tenure::{
     Aggregate, Database, Error, LockKey, LockManager, LockMode, Owner, Repository, Version, Wait,
@@ -9,6 +9,8 @@ use tenure::{
 };
 use testkit::{DATABASE, MariaDb};
 use tokio::task::JoinSet;
+
+use super::is_mysql;
 
 #[derive(Aggregate, Debug)]
 #[aggregate(table = "account")]
@@ -119,6 +121,46 @@ async fn unsafe_durability_settings_are_refused_unless_allowed() {
     }
 }
 
+/// The server itself has no limit for it but one day, `lock_wait_timeout`.
+#[tokio::test]
+async fn commit_that_waits_for_the_server_ends_as_unknown() {
+    let server = MariaDb::start().unwrap();
+    let (db, accounts) = open(&server).await;
+    let mut tx = db.begin_within(Wait::Within(Duration::from_millis(300))).await.unwrap();
+    let mut account = accounts.find(&mut tx, &"a".into(), LockMode::PessimisticWrite).await.unwrap().unwrap();
+    account.balance = 7;
+    accounts.save(&mut tx, &mut account).await.unwrap();
+    // As backups do: from here on nothing commits.
+    let mut backup = sqlx::MySqlPool::connect(&server.url(DATABASE)).await.unwrap().acquire().await.unwrap();
+    sqlx::raw_sql("flush tables with read lock").execute(&mut *backup).await.unwrap();
+    let asked = Instant::now();
+    let unknown = tx.commit().await.unwrap_err();
+    assert!(matches!(unknown, Error::Database(DatabaseError::CommitUnknown(_))), "{unknown:?}");
+    assert!(asked.elapsed() < Duration::from_secs(5), "{:?} of 300 ms", asked.elapsed());
+    sqlx::raw_sql("unlock tables").execute(&mut *backup).await.unwrap();
+    // Its connection is not used again. Whether the server commits depends on when it notices that nobody waits.
+    let saved = accounts.update(&"a".into()).run(deposit).await.unwrap();
+    assert!([1, 8].contains(&saved.balance), "{}", saved.balance);
+}
+
+/// The password is sent over TLS, or not at all.
+#[tokio::test]
+async fn sign_in_that_needs_tls_is_refused_with_advice() {
+    let server = MariaDb::start().unwrap();
+    let (db, _) = open(&server).await;
+    server.query(DATABASE, "create user clerk identified by 'secret'").unwrap();
+    server.query(DATABASE, &format!("grant all on {DATABASE}.* to clerk")).unwrap();
+    let as_clerk = server.url(DATABASE).replace("tenure:secret@", "clerk:secret@");
+    let plaintext = format!("{as_clerk}?ssl-mode=disabled");
+    if is_mysql(&db) {
+        let said = refused(&plaintext).await;
+        assert!(said.contains("caching_sha2_password") && said.contains("the feature `tls`"), "{said}");
+    } else {
+        Database::connect(&plaintext).await.unwrap();
+    }
+    Database::connect(&as_clerk).await.unwrap();
+}
+
 #[tokio::test]
 async fn a_server_that_only_reads_is_refused_as_such() {
     let server = MariaDb::start().unwrap();
@@ -139,7 +181,8 @@ async fn a_server_with_unfavourable_defaults_is_used_as_any_other() {
         .setting("collation-server", "latin1_swedish_ci")
         .setting("sql-mode", "ANSI_QUOTES,NO_BACKSLASH_ESCAPES")
         .setting("transaction-isolation", "SERIALIZABLE")
-        .setting("innodb-snapshot-isolation", "on")
+        // Newer versions of MariaDB only.
+        .setting("loose-innodb-snapshot-isolation", "on")
         .setting("innodb-lock-wait-timeout", "1")
         .setting("autocommit", "off")
         .setting("default-time-zone", "+09:00")

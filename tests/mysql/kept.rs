@@ -2,7 +2,7 @@
 
 use tenure::Database;
 
-use super::open;
+use super::{in_transaction, open};
 
 /// Takes all connections of the pool; the last one comes when it was returned.
 async fn all_are_as_they_should_be(db: &Database) {
@@ -12,8 +12,9 @@ async fn all_are_as_they_should_be(db: &Database) {
         taken.push(pool.acquire().await.unwrap());
     }
     for connection in &mut taken {
-        let state = "select cast(@@autocommit as signed), cast(@@in_transaction as signed)";
-        let state: (i64, i64) = sqlx::query_as(state).fetch_one(&mut **connection).await.unwrap();
+        let state = format!("select cast(@@autocommit as signed), cast({} as signed)", in_transaction(db));
+        let state = sqlx::query_as(sqlx::AssertSqlSafe(state));
+        let state: (i64, i64) = state.fetch_one(&mut **connection).await.unwrap();
         assert_eq!(state, (1, 0));
     }
 }

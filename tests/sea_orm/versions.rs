@@ -148,10 +148,10 @@ pub async fn a_key_of_two_columns_and_a_plain_integer_are_as_good(t: &TestDb) {
     let read = stock::Entity::find_by_id((one.warehouse, one.product)).select_only().column(stock::Column::Version);
     assert_eq!(read.into_tuple::<Version>().one(&conn).await.unwrap(), Some(version(2)));
     // An invalid number is not a version.
-    let mut zero = now.into_active_model();
-    (zero.version, zero.count) = (Unchanged(0), Set(8));
-    let refused = zero.update_versioned(&conn).await.unwrap_err();
-    assert!(refused.to_string().contains("a version is a whole number from 1"), "{refused}");
+    let mut negative = now.into_active_model();
+    (negative.version, negative.count) = (Unchanged(-1), Set(8));
+    let refused = negative.update_versioned(&conn).await.unwrap_err();
+    assert!(refused.to_string().contains("a version is a whole number from 0"), "{refused}");
     let key = (other.warehouse.clone(), other.product.clone());
     assert_eq!(stock::Entity::find_by_id(key).one(&conn).await.unwrap(), Some(other));
     tx.commit().await.unwrap();

@@ -186,7 +186,8 @@ impl<A: Aggregate> Beat<A> {
     /// ([`Facts::saved`]).
     ///
     /// A form that `needs_lease` cannot be saved without one. Any other form is decided by its version, if it never had a
-    /// lease, released it, or its lock excludes nobody. `frozen` returns why an aggregate in this state cannot be changed any
+    /// lease, released it, or it expired ([`LeaseLossReason::permits_a_save_by_version`]), or if its lock excludes nobody: such a form is saved
+    /// by [`Update::from_form`](tenure::unit_of_work::Update::from_form). `frozen` returns why an aggregate in this state cannot be changed any
     /// more, if so.
     ///
     /// A lock is granted only for the version with which the form was opened: text for an older one has to be compared when it is
@@ -217,7 +218,7 @@ impl<A: Aggregate> Beat<A> {
         let exclusive = locks.policy(key.kind()).is_exclusive();
         if let Mine::Ended(no_lock) = &mine
             && !needs_lease
-            && (!exclusive || matches!(no_lock.why, LeaseLossReason::Unknown | LeaseLossReason::Released { .. }))
+            && (!exclusive || no_lock.why.permits_a_save_by_version())
         {
             mine = Mine::None;
         }

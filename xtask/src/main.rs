@@ -6,14 +6,20 @@ mod axe;
 mod bench;
 mod debian;
 mod deny;
+mod engines;
 mod guarantees;
+mod guide;
+mod package;
+mod readme;
 mod servers;
 mod steps;
+mod tools;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::engines::Engine;
 use crate::steps::{STEPS, Step};
 
 /// The chores of this project.
@@ -43,6 +49,12 @@ enum Chore {
     },
     /// Check the crates of Cargo.lock by the rules of deny.toml: advisories, licences, bans and duplicates, sources
     Deny,
+    /// Make a site of docs/ with mdBook, in target/book
+    Guide,
+    /// Copy the README's install lines and example into a new crate outside of the workspace, and run it
+    Readme,
+    /// Pack each crate that is published, build it from its package, and check what is in it
+    Package,
     /// Make each change that docs/guarantees.md names in a copy of the project, and see a test fail
     Guarantees {
         /// Only rows in whose guarantee or tests this stands; may be given several times
@@ -50,6 +62,15 @@ enum Chore {
         only: Vec<String>,
         /// Name the rows and what is done with each, and run nothing
         #[arg(long)]
+        list: bool,
+    },
+    /// Run the suites on other versions of the servers, each fetched into target/engines
+    Engines {
+        /// Run on this engine only; may be given several times
+        #[arg(long, value_name = "NAME", value_parser = engines::by_name)]
+        only: Vec<&'static Engine>,
+        /// Name the engines and what runs on each, and run nothing
+        #[arg(long, conflicts_with = "only")]
         list: bool,
     },
     /// Measure tenure beside hand-written code, with throw-away servers; `--list`, `--only SUBSTRING`, `--quick`
@@ -77,7 +98,12 @@ fn main() -> ExitCode {
         }
         Chore::Api { check } => api::run(check),
         Chore::Deny => deny::run(),
+        Chore::Guide => guide::run(),
+        Chore::Readme => readme::run(),
+        Chore::Package => package::run(),
         Chore::Guarantees { only, list } => guarantees::run(&only, list),
+        Chore::Engines { list: true, .. } => engines::list(),
+        Chore::Engines { only, .. } => engines::run(&only),
         Chore::Bench { slower_flush, options } => bench::run(slower_flush, &options),
     }
 }

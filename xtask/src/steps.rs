@@ -7,6 +7,7 @@ use testkit::{Kind, status_within};
 
 use crate::axe;
 use crate::debian;
+use crate::engines::{self, Ready};
 use crate::servers::{cargo, root, start};
 
 /// No step takes half of it, cold build included. One that hangs is to fail by its name, with what it printed, before CI is
@@ -27,6 +28,8 @@ pub(crate) struct Step {
     packages: &'static [&'static str],
     /// Which throw-away database servers run meanwhile. Where they are stands in its environment.
     servers: &'static [Kind],
+    /// Which engine of `cargo xtask engines` runs instead. It is fetched first.
+    engine: Option<&'static str>,
     /// Whether its tests run axe-core. Where that is stands in its environment.
     axe: bool,
 }
@@ -36,7 +39,7 @@ pub(crate) struct Step {
 const EVERYTHING: [&str; 3] = ["test", "--workspace", "--all-features"];
 
 /// All of them, the quick ones first.
-pub(crate) const STEPS: [Step; 19] = [
+pub(crate) const STEPS: [Step; 25] = [
     Step::new("fmt", &["fmt", "--all", "--check"]),
     Step::new("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
     Step {
@@ -55,6 +58,14 @@ pub(crate) const STEPS: [Step; 19] = [
         servers: &[Kind::Postgres, Kind::MariaDb],
         ..Step::new("units", &["test", "--workspace", "--all-features", "--lib", "--bins"])
     },
+    // The programs of `examples/`, and the web kit's: each runs to its end.
+    Step::of_everything("examples", &["examples"]),
+    // The guide and the other documents, as a site.
+    Step::new("guide", &["xtask", "guide"]),
+    // What a reader copies from the README runs outside of this workspace.
+    Step::new("readme", &["xtask", "readme"]),
+    // What a release would upload: packed, and built from the packages.
+    Step::new("package", &["xtask", "package"]),
     // The library for those who bring a backend of their own. Its tests need one, so it is only compiled.
     Step::new("no-backend", &["check", "--package", "tenure", "--no-default-features"]),
     // And for those who want one server and no SQLite: together, the features hide what each of them lacks.
@@ -62,6 +73,9 @@ pub(crate) const STEPS: [Step; 19] = [
     Step::new("only-mysql", &["check", "--package", "tenure", "--no-default-features", "--features", "mysql"]),
     Step { servers: &[Kind::Postgres], ..Step::of_everything("postgres", &["postgres*"]) },
     Step { servers: &[Kind::MariaDb], ..Step::of_everything("mysql", &["mysql*"]) },
+    // The newest of each, beside those of Debian's stable release.
+    Step { engine: Some("mysql-9.7"), ..Step::of_everything("mysql-9.7", &["mysql*"]) },
+    Step { engine: Some("postgresql-18"), ..Step::of_everything("postgresql-18", &["postgres*"]) },
     // One test program for all databases: SQLite, and both servers.
     Step { servers: &[Kind::Postgres, Kind::MariaDb], ..Step::of_everything("sea-orm", &["sea_orm"]) },
     // The way to both servers: with certificates, with wrong ones, and without.
@@ -93,7 +107,7 @@ pub(crate) const STEPS: [Step; 19] = [
 
 impl Step {
     const fn new(name: &'static str, cargo: &'static [&'static str]) -> Self {
-        Step { name, cargo, programs: &[], environment: &[], packages: &[], servers: &[], axe: false }
+        Step { name, cargo, programs: &[], environment: &[], packages: &[], servers: &[], engine: None, axe: false }
     }
 
     /// A step that runs these test programs, of whatever package.
@@ -111,7 +125,10 @@ impl Step {
     pub(crate) fn line(&self) -> String {
         let environment = self.environment.iter().map(|(name, value)| format!("{name}='{value}' "));
         let servers = self.servers.iter().map(|kind| kind.variable());
-        let found = servers.chain(self.axe.then_some(axe::VARIABLE)).map(|variable| format!("{variable}=… "));
+        let engine = self.engine.and_then(|name| engines::by_name(name).ok());
+        let engine = engine.into_iter().flat_map(|engine| [engine.kind.programs_variable(), engine.kind.variable()]);
+        let found =
+            servers.chain(engine).chain(self.axe.then_some(axe::VARIABLE)).map(|variable| format!("{variable}=… "));
         let cargo = self.arguments().collect::<Vec<_>>().join(" ");
         format!("{}cargo {cargo}", environment.chain(found).collect::<String>())
     }
@@ -129,6 +146,10 @@ impl Step {
             let (url, server) = start(*kind).map_err(|error| error.to_string())?;
             command.env(kind.variable(), url);
             running.push(server);
+        }
+        if let Some(engine) = self.engine {
+            let ready = Ready::of(engines::by_name(engine)?)?;
+            running.push(ready.start(&mut command).map_err(|error| error.to_string())?);
         }
         if self.axe {
             command.env(axe::VARIABLE, axe::fetch()?);

@@ -262,10 +262,11 @@ async fn lost_first_edit_lock_can_be_retaken_with_the_text() {
     begins_to_type(&minji, "Written before lunch").await;
     minji.sees("form[data-tenure-state=held]").await;
     let kept = minji.value("[name=message]").await;
-    story.clock.advance(Duration::from_secs(301));
     let park = story.person("park").await;
-    park.edits_the_order().await;
-    park.clicks("[form=leave]").await;
+    park.goes_to("/locks").await;
+    park.clicks("details.confirm summary").await;
+    park.types("details.confirm [name=reason]", "The parcel goes out now").await;
+    park.clicks("details.confirm .danger").await;
     story.until_remaining("the end of the lease", |left| left.is_zero()).await;
     minji.looks_away_and_back().await;
     minji.sees("form[data-tenure-state=lost]").await;
@@ -274,6 +275,30 @@ async fn lost_first_edit_lock_can_be_retaken_with_the_text() {
     // It contains text already, so it is locked again at once.
     minji.sees("form[data-tenure-state=held]").await;
     assert_eq!(minji.value("[name=message]").await, kept);
+    minji.clicks("[data-tenure-action=save]").await;
+    minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
+    assert_eq!(minji.reads("dd.typed").await, kept);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn expired_first_edit_lock_leaves_the_form_to_its_version() {
+    let story = Story::begin().await;
+    let minji = story.person("minji").await;
+    looks(&minji).await;
+    begins_to_type(&minji, "Written before lunch").await;
+    minji.sees("form[data-tenure-state=held]").await;
+    let kept = minji.value("[name=message]").await;
+    story.clock.advance(Duration::from_secs(301));
+    // Somebody looked in and left: the order is as she saw it.
+    let park = story.person("park").await;
+    park.edits_the_order().await;
+    park.clicks("[form=leave]").await;
+    story.until_remaining("the end of the lease", |left| left.is_zero()).await;
+    minji.looks_away_and_back().await;
+    minji.sees("form[data-tenure-state=free]").await;
+    minji.photo("en-first-expired").await;
+    assert_eq!(minji.value("[name=message]").await, kept);
+    assert!(!minji.finds::<bool>("document.querySelector('[name=message]').readOnly").await);
     minji.clicks("[data-tenure-action=save]").await;
     minji.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
     assert_eq!(minji.reads("dd.typed").await, kept);

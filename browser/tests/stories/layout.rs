@@ -50,6 +50,8 @@ async fn no_page_scrolls_sideways_when_zoomed_or_on_a_phone() {
         olivia.sign_in("olivia").await;
         olivia.goes_to("/locks").await;
         found.extend(wide(&olivia, &named("locks")).await);
+        olivia.goes_to("/stock").await;
+        found.extend(wide(&olivia, &named("stock")).await);
         olivia.goes_to(&order).await;
         olivia.clicks(EDIT).await;
         olivia.waits_until("location.pathname.includes('/edit/')").await;

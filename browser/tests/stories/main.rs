@@ -11,6 +11,7 @@ mod losing;
 mod merging;
 mod saving;
 mod staying;
+mod stock;
 mod travelling;
 
 use browser::{ORDER, Person};

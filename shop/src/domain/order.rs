@@ -1,5 +1,7 @@
 //! Orders.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use tenure::Aggregate;
 
@@ -107,6 +109,16 @@ impl Order {
     /// [`OrderError::AlreadyCancelled`]; [`OrderError::OutOfTurn`] if it was paid before.
     pub fn confirm_payment(&mut self) -> Result<(), OrderError> {
         self.advance(OrderState::PaymentWaiting, OrderState::Preparing)
+    }
+
+    /// How many pieces of each product all lines need together.
+    pub fn demand(&self) -> BTreeMap<&str, u32> {
+        let mut demand = BTreeMap::new();
+        for line in &self.lines {
+            let pieces: &mut u32 = demand.entry(line.product()).or_default();
+            *pieces = pieces.saturating_add(line.quantity());
+        }
+        demand
     }
 
     /// Hands the parcel to the carrier. From now on the order cannot be changed.

@@ -57,6 +57,16 @@ pub enum OrderError {
     /// A total that a 64-bit number cannot store.
     #[error("the total of the order is too large to be kept; lower a quantity, or split the order")]
     TotalTooLarge,
+    /// There are fewer pieces of a product than the order needs.
+    #[error("{needed} pieces of {product} are needed and {left} are in stock; receive more, or change the order")]
+    OutOfStock {
+        /// The product's name.
+        product: String,
+        /// How many pieces are in stock; 0 for a product that was never received.
+        left: u32,
+        /// How many pieces all lines of the order need.
+        needed: u32,
+    },
     /// An invalid text or price.
     #[error(transparent)]
     Invalid(#[from] Invalid),

@@ -25,6 +25,12 @@ pub enum Problem {
     /// A negative price.
     #[error("is below zero; write 0 or more")]
     Negative,
+    /// Not a number of pieces.
+    #[error("is not a number from 1 to {max}; write how many pieces there are")]
+    OutOfRange {
+        /// The maximum.
+        max: u32,
+    },
 }
 
 /// A refused value, with the reason.

@@ -148,7 +148,7 @@ pub(super) async fn save(State(shop): State<Shop>, Number(no): Number, form: Pos
                 Some(opened) => {
                     let WholeForm { info, lines } = filled_in.clone();
                     let changes = both::changes(fields, info, Some(lines));
-                    let saved = shop.save_both(&visit.member, no, opened, Some(id), &changes, doing).await?;
+                    let saved = shop.save_both(&visit.member, no, opened, id, &changes, doing).await?;
                     Ok(Flash::saved_both(&visit.frame, saved))
                 }
             }

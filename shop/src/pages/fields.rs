@@ -33,7 +33,7 @@ const OF_THE_PAGE: [&str; 16] = [
 ];
 
 /// Names of other form fields. Those of lines have a number as suffix.
-const OTHERS: [&str; 12] = [
+const OTHERS: [&str; 14] = [
     "after",
     "id",
     "kind",
@@ -42,6 +42,8 @@ const OTHERS: [&str; 12] = [
     "password-again",
     "password-new",
     "password-old",
+    "pieces",
+    "product",
     "reason",
     "session",
     "text",

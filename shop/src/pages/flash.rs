@@ -38,6 +38,8 @@ pub(crate) enum Flash {
     Ended { order: String, name: String },
     /// A person opened the edit form by its address.
     PressEdit,
+    /// Pieces of a product arrived.
+    Received { product: String, pieces: u32 },
     /// The person signed out.
     SignedOut,
     /// The person signed out everywhere.
@@ -105,6 +107,7 @@ impl Flash {
             Flash::NoteSaved => t.flash_note_saved().into(),
             Flash::Ended { order, name } => t.flash_ended(order, name),
             Flash::PressEdit => t.flash_press_edit().into(),
+            Flash::Received { product, pieces } => t.flash_received(product, pieces),
             Flash::SignedOut => t.flash_signed_out().into(),
             Flash::SignedOutEverywhere => t.flash_signed_out_everywhere().into(),
             Flash::SessionEnded => t.flash_session_ended().into(),

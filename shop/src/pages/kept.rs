@@ -137,7 +137,7 @@ impl KeptForm {
                     }
                     Some(both) => {
                         let changes = both::changes(fields, info, Some(lines));
-                        shop.save_both(member, no, both, Some(&id), &changes, &Doing::Ask).await.map(drop)
+                        shop.save_both(member, no, both, &id, &changes, &Doing::Ask).await.map(drop)
                     }
                 }
             }

@@ -258,6 +258,13 @@ pub(super) fn database(frame: Frame, error: &DatabaseError, again: Option<(Retry
     page.link("/orders", t.to_orders()).answer(status)
 }
 
+/// 503: another transaction holds what this one needs, and the database says whose.
+pub(super) fn busy_with(frame: Frame, holder: &str, again: Retry) -> Response {
+    let t = frame.t;
+    let page = ProblemPage::new(frame.state("OE-26"), t.busy_title()).say(t.busy_with(holder)).say(t.busy_next());
+    page.retry(again.action, again.fields).link("/orders", t.to_orders()).answer(StatusCode::SERVICE_UNAVAILABLE)
+}
+
 /// 503: a required service does not respond.
 pub(super) fn unavailable(frame: Frame) -> Response {
     let t = frame.t;
@@ -335,5 +342,8 @@ pub(super) fn order_refuses(frame: Frame, no: &OrderNo, error: &OrderError, type
     let t = frame.t;
     let mut page = ProblemPage::new(frame.state("OE-15"), t.refused_title(no)).say(t.refusal(error)).typed(typed);
     page.typed_said = t.refused_text_kept();
+    if matches!(error, OrderError::OutOfStock { .. }) {
+        page = page.link("/stock", t.stock_title());
+    }
     page.link(order_url(no), t.back_to_order()).answer(StatusCode::CONFLICT)
 }

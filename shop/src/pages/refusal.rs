@@ -4,7 +4,7 @@
 use axum::response::Response;
 use tenure::{
     Error, VersionToken,
-    error::{BreakError, LeaseError, ListError, LockError},
+    error::{BreakError, DatabaseError, LeaseError, ListError, LockError},
 };
 use tenure_web::form_id::FormId;
 
@@ -143,6 +143,12 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, refusa
             problem::foreign_version(visit.frame, attempt.no, attempt.fields)
         }
         Refusal::Order(error) => problem::order_refuses(visit.frame, attempt.no, &error, attempt.fields),
+        Refusal::Failed(Error::Database(DatabaseError::LockTimeout { holder: Some(holder), .. }))
+            if attempt.what == What::StartShipping =>
+        {
+            let retry = Retry { action: attempt.action(), fields: attempt.again() };
+            problem::busy_with(visit.frame, &holder, retry)
+        }
         Refusal::Failed(Error::Database(error))
         | Refusal::Lock(LockError::Database(error))
         | Refusal::Lease(LeaseError::Database(error)) => {

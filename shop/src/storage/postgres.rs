@@ -36,6 +36,11 @@ pub(super) async fn list_orders(
     list.fetch_all(db.postgres()?).await.map_err(failed)
 }
 
+pub(super) async fn list_products(db: &Database) -> Result<Vec<(String, i64, i64)>, DatabaseError> {
+    let list = sqlx::query_as("select name, stock, version from product order by name");
+    list.fetch_all(db.postgres()?).await.map_err(failed)
+}
+
 pub(super) async fn has_members(db: &Database) -> Result<bool, DatabaseError> {
     sqlx::query_scalar("select exists (select 1 from member)").fetch_one(db.postgres()?).await.map_err(failed)
 }

@@ -7,6 +7,7 @@ texts! {
     skip_to_content: "Skip to the content", "본문으로 건너뛰기";
     main_menu: "Main menu", "주 메뉴";
     nav_orders: "Orders", "주문";
+    nav_stock: "Stock", "재고";
     nav_locks: "Being edited", "편집 중인 주문";
     switch_language: "Switch the language to", "언어 바꾸기:";
     sign_in: "Sign in", "로그인";
@@ -50,5 +51,6 @@ texts! {
     flash_press_edit:
         "To edit the order, press [Edit the whole order]: opening the page alone reserves nothing.",
         "주문을 수정하려면 [주문 전체 수정]을 누르세요. 페이지를 여는 것만으로는 편집이 시작되지 않습니다.";
+    flash_received(product, pieces): "Received: {pieces} of {product}.", "입고했습니다: {product} {pieces}개";
     flash_signed_out: "You are signed out.", "로그아웃했습니다.";
 }

@@ -59,6 +59,7 @@ pub(crate) fn field_label(t: Lang, path: &str) -> Html {
         "new-product" => t.new_product(),
         "new-price" => t.new_price(),
         "new-quantity" => t.new_quantity(),
+        "pieces" => t.pieces_received(),
         "reason" => t.reason(),
         "login" | "member_id" => t.login(),
         other => return Html::text(other),

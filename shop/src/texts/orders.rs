@@ -33,6 +33,9 @@ texts! {
     change_shipping: "Change the shipping details", "배송 정보 변경";
     edit_order: "Edit the whole order", "주문 전체 수정";
     start_shipping: "Start shipping", "배송 시작";
+    short_of(product, left, needed):
+        "Not enough in stock: {product} ({left} of {needed})",
+        "재고 부족: {product} ({needed}개 중 {left}개)";
     cancel_order: "Cancel the order", "주문 취소";
     cancel_question: "Cancel this order for good?", "이 주문을 정말 취소할까요?";
     cancel_consequence: "A cancelled order cannot be taken up again.", "취소한 주문은 되돌릴 수 없습니다.";

@@ -78,6 +78,10 @@ texts! {
         "The shop could not do it just now, because too much is going on or the database does not answer. Nothing \
          was saved, and nothing that you typed is lost.",
         "지금 요청이 몰렸거나 데이터베이스가 응답하지 않아 처리하지 못했습니다. 저장된 내용은 없지만, 입력한 내용은 그대로 남아 있습니다.";
+    busy_with(who):
+        "Somebody else has just taken up the same goods or the same order, and was not done within two seconds: <code>{who}</code>. \
+         Nothing was changed.",
+        "다른 사람이 같은 상품이나 같은 주문을 처리하고 있어 2초 안에 끝나지 않았습니다: <code>{who}</code>. 바뀐 내용은 없습니다.";
     busy_next: "Wait a few seconds, then try again.", "몇 초 뒤에 다시 시도하세요.";
 
     unknown_title: "We do not know whether it was saved", "저장되었는지 알 수 없습니다";

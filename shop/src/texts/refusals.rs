@@ -41,6 +41,11 @@ texts! {
         "Line {line} is not in the order any more. Look at the order again to see what it has.",
         "{line}번 상품이 주문에 없습니다. 주문을 다시 확인하세요.";
     refused_quantity(line, max): "Line {line}: order 1 to {max} pieces.", "{line}번 상품: 1개부터 {max}개까지 주문할 수 있습니다.";
+    wrong_pieces(max): "Please write a whole number from 1 to {max}.", "1부터 {max}까지의 정수를 입력해 주세요.";
+    refused_out_of_stock(product, left, needed):
+        "There is not enough of “{product}” in stock: the order needs {needed}, in stock: {left}. Nothing was taken out, and the \
+         order is as it was. Receive more pieces, or change the order.",
+        "‘{product}’의 재고가 부족합니다. 이 주문에는 {needed}개가 필요하지만 {left}개 남아 있습니다. 재고와 주문은 그대로입니다. 상품을 입고하거나 주문을 수정하세요.";
     refused_total:
         "The total would be too large. Lower a quantity, or split the order.",
         "합계 금액이 너무 큽니다. 수량을 줄이거나 주문을 나누세요.";
@@ -56,6 +61,7 @@ impl Lang {
             Problem::NotAPhoneNumber => self.wrong_phone().into(),
             Problem::NotAPostalCode => self.wrong_postal_code().into(),
             Problem::Negative => self.wrong_negative().into(),
+            Problem::OutOfRange { max } => self.wrong_pieces(max),
         }
     }
 
@@ -73,6 +79,7 @@ impl Lang {
             OrderError::NoSuchLine { line_no } => self.refused_no_such_line(line_no),
             OrderError::QuantityOutOfRange { line_no, .. } => self.refused_quantity(line_no, OrderLine::MAX_QUANTITY),
             OrderError::TotalTooLarge => self.refused_total().into(),
+            OrderError::OutOfStock { ref product, left, needed } => self.refused_out_of_stock(product, left, needed),
             OrderError::Invalid(Invalid { field, problem }) => {
                 self.labelled(field_label(self, field), self.wrong(problem))
             }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use tenure::{Loaded, LockKey, lease::Holder, version::Change};
 
-use super::{Refusal, Shop, no_such_order};
+use super::{Refusal, Shop, Short, no_such_order};
 use crate::domain::{Member, MemberId, Money, Note, Order, OrderNo, OrderState};
 use crate::storage;
 
@@ -66,6 +66,8 @@ pub struct OrderView {
     pub note_editors: Vec<Holder>,
     /// Who changed the order, newest first.
     pub changes: Vec<Change>,
+    /// Products of which there is not enough to ship it; only operators see it.
+    pub short: Vec<Short>,
 }
 
 impl OrderView {
@@ -98,12 +100,15 @@ impl Shop {
         let order = self.order_of(viewer, no).await?;
         let holder = self.locks.holders(&LockKey::of::<Order>(no)).await?.pop();
         let changes = self.orders.changes(no, CHANGES_SHOWN).await?;
-        let (mut note, mut note_editors) = (None, Vec::new());
+        let (mut note, mut note_editors, mut short) = (None, Vec::new(), Vec::new());
         if viewer.is_operator() {
+            if order.state() == OrderState::Preparing {
+                short = self.short_of(&order).await?;
+            }
             note = self.notes.get(no).await?;
             note_editors = self.locks.holders(&LockKey::of::<Note>(no)).await?;
         }
-        Ok(OrderView { order, holder, note, note_editors, changes })
+        Ok(OrderView { order, holder, note, note_editors, changes, short })
     }
 
     /// A member by id.

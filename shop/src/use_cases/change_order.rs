@@ -8,31 +8,28 @@ use tenure::{
     unit_of_work::{Retry, Update},
 };
 
+use super::stock::SHIPPING_DEADLINE;
 use super::{Doing, Refusal, Shop};
 use crate::domain::{LineChange, Member, Order, OrderNo, Role, ShippingInfo};
 
 impl Shop {
-    /// The customer, or an operator for them, changes the delivery address: under a lease, and releases it, or without one.
+    /// The customer, or an operator for them, changes the delivery address, in a form that may have a lease.
     pub async fn change_shipping(
         &self,
         actor: &Member,
         no: &OrderNo,
         seen: VersionToken<Order>,
-        lease: Option<&LockId>,
+        id: &LockId,
         info: ShippingInfo,
         doing: &Doing,
     ) -> Result<Version, Refusal> {
-        let update = self.change(actor, no, seen, "change shipping info").await?;
-        let update = match lease {
-            Some(id) => update.releasing(id),
-            None => update.unless_locked(),
-        };
+        let update = self.change(actor, no, seen, "change shipping info").await?.from_form(seen, Some(id));
         Ok(self.run(actor, update, doing, |order| order.change_shipping_info(info.clone())).await?)
     }
 
     /// An operator starts shipping the order as they saw it. A lease of an editor blocks this, unless the
     /// operator has seen the lease and proceeds `anyway`, naming its generation: then the version will refuse the editor's
-    /// save.
+    /// save. The pieces leave the stock in the same transaction.
     pub async fn start_shipping(
         &self,
         actor: &Member,
@@ -42,12 +39,18 @@ impl Shop {
         doing: &Doing,
     ) -> Result<Version, Refusal> {
         actor.must_be(Role::Operator)?;
-        let update = self.change(actor, no, seen, "start shipping").await?;
+        let update = self.change(actor, no, seen, "start shipping").await?.within(SHIPPING_DEADLINE);
         let update = match anyway {
             Some(generation) => update.unless_locked_except(generation),
             None => update.unless_locked(),
         };
-        Ok(self.run(actor, update, doing, Order::start_shipping).await?)
+        let update = update.also(|mut tx, order| async move { self.take_stock(&mut tx, &order).await });
+        let started = self.run(actor, update, doing, Order::start_shipping).await?;
+        if let Doing::Ask = doing {
+            // What is only asked runs no steps.
+            self.check_stock(&*self.order_of(actor, no).await?).await?;
+        }
+        Ok(started)
     }
 
     /// The customer, or an operator for them, cancels the order.

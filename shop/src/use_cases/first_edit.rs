@@ -4,7 +4,7 @@
 use tenure::{
     Error, Lease, LockId, VersionToken,
     error::{LeaseError, LockError},
-    lease::{Acquire, LeaseLossReason},
+    lease::Acquire,
 };
 
 use super::save_both::{Changes, SavedBoth};
@@ -32,8 +32,8 @@ impl Shop {
         self.locks.acting_for(&actor.owner()).check_lock(id).await
     }
 
-    /// Saves the form and releases the order: under its lease; or, without one, unless somebody holds the lock. A form that
-    /// lost its lease is refused.
+    /// Saves the form and releases the order: under its lease; or, if it has none or it expired, unless somebody else holds the lock.
+    /// A form whose lease was broken or taken over is refused.
     pub async fn save_shipping(
         &self,
         actor: &Member,
@@ -43,18 +43,17 @@ impl Shop {
         form: &ShippingForm,
         doing: &Doing,
     ) -> Result<SavedBoth, Refusal> {
-        let save = |lease| self.save_under(actor, no, seen, lease, form, doing);
-        let saved = match save(Some(id)).await {
-            Err(refusal) if has_none(&refusal) => save(None).await,
-            saved => saved,
+        let saved = match form {
+            ShippingForm::Alone(info) => {
+                let saved = self.change_shipping(actor, no, seen, id, info.clone(), doing).await;
+                saved.map(|version| SavedBoth { version, with: Vec::new() })
+            }
+            ShippingForm::WithTheirs(changes) => self.save_both(actor, no, seen, id, changes, doing).await,
         };
         match saved {
-            // Typing one letter and pressing Enter sends both requests at once, and the lock request may arrive second.
+            // Their other tab.
             Err(Refusal::Failed(Error::AlreadyLocked(own))) if own.owner.id == actor.id().as_str() => {
-                match save(Some(id)).await {
-                    Err(refusal) if has_none(&refusal) => Err(Refusal::Lock(LockError::AlreadyLocked(own))),
-                    saved => saved,
-                }
+                Err(Refusal::Lock(LockError::AlreadyLocked(own)))
             }
             // The same request may be repeated.
             Err(Refusal::Failed(Error::Database(error))) => Err(error.into()),
@@ -66,27 +65,4 @@ impl Shop {
             saved => saved,
         }
     }
-
-    async fn save_under(
-        &self,
-        actor: &Member,
-        no: &OrderNo,
-        seen: VersionToken<Order>,
-        lease: Option<&LockId>,
-        form: &ShippingForm,
-        doing: &Doing,
-    ) -> Result<SavedBoth, Refusal> {
-        match form {
-            ShippingForm::Alone(info) => {
-                let version = self.change_shipping(actor, no, seen, lease, info.clone(), doing).await?;
-                Ok(SavedBoth { version, with: Vec::new() })
-            }
-            ShippingForm::WithTheirs(changes) => self.save_both(actor, no, seen, lease, changes, doing).await,
-        }
-    }
-}
-
-/// It was never acquired, or was released: the text was for an older version, or is sent twice.
-fn has_none(refusal: &Refusal) -> bool {
-    matches!(refusal, Refusal::Failed(Error::NoLock(no_lock)) if matches!(no_lock.why, LeaseLossReason::Unknown | LeaseLossReason::Released { .. }))
 }

@@ -1,7 +1,10 @@
 //! Repeated forms and refused forms: a form is saved once, and its text is kept.
 
 use jiff::Timestamp;
-use tenure::{Aggregate, Version, unit_of_work::Update};
+use tenure::{
+    Aggregate, Version,
+    unit_of_work::{Also, Steps, Update},
+};
 use tenure_web::form_id::FormId;
 
 use super::change_order::as_often_as_is_safe;
@@ -100,10 +103,10 @@ impl Shop {
     }
 
     /// Runs a command on an aggregate: saves it together with the record that this form was saved, or only tests.
-    pub(super) async fn run<A: Aggregate, E>(
-        &self,
+    pub(super) async fn run<'u, A: Aggregate, E: 'u>(
+        &'u self,
         actor: &Member,
-        update: Update<'_, A>,
+        update: Update<'u, A, impl Steps<'u, A, E>>,
         doing: &Doing,
         command: impl Fn(&mut A) -> Result<(), E> + Send + Sync,
     ) -> Result<Version, tenure::error::UpdateError<E>> {
@@ -117,11 +120,16 @@ impl Shop {
     }
 
     /// The update, with the record that this form was saved in its transaction.
-    pub(super) fn noting<'u, A: Aggregate>(&self, actor: &Member, update: Update<'u, A>, once: &Once) -> Update<'u, A> {
-        let (db, row) = (self.db.clone(), once.row(actor));
-        update.also(move |tx, saved| {
-            let (db, row) = (db.clone(), SavedRow { version: saved.version().number(), ..row.clone() });
-            Box::pin(async move { Ok(storage::mark_saved(&db, tx, &row).await?) })
+    pub(super) fn noting<'u, A: Aggregate, E: 'u>(
+        &'u self,
+        actor: &Member,
+        update: Update<'u, A, impl Steps<'u, A, E>>,
+        once: &Once,
+    ) -> Update<'u, A, Also<'u, A, E>> {
+        let row = once.row(actor);
+        update.also(move |mut tx, saved| {
+            let row = SavedRow { version: saved.version().number(), ..row.clone() };
+            async move { Ok(storage::mark_saved(&self.db, &mut tx, &row).await?) }
         })
     }
 }

@@ -116,11 +116,12 @@ impl Shop {
         let id = MemberId::new(id)?;
         let member = self.members.get(&id).await?.ok_or(MemberRefusal::Missing)?;
         check_password(password, &id, member.name(), &[seed::DEMO_PASSWORD])?;
-        let (db, of, hash) = (self.db.clone(), id.to_string(), hashed(password));
-        let update = self.members.update(&id).command("set password").also(move |tx, _| {
-            let (db, of) = (db.clone(), of.clone());
-            Box::pin(async move { Ok(storage::delete_sessions(&db, tx, &of).await?) })
-        });
+        let (db, of, hash) = (&self.db, id.as_str(), hashed(password));
+        let update = self
+            .members
+            .update(&id)
+            .command("set password")
+            .also(|mut tx, _| async move { Ok(storage::delete_sessions(db, &mut tx, of).await?) });
         let set = |member: &mut Member| {
             member.change_password(hash.clone());
             Ok::<_, std::convert::Infallible>(())

@@ -36,22 +36,21 @@ pub struct SavedBoth {
 
 impl Shop {
     /// Saves the person's changes on top of all saves of others since version `seen`. If anybody has changed
-    /// the same field, it is a conflict. A form that was opened under a lease is saved under it, and releases it.
+    /// the same field, it is a conflict. The whole order is saved under its lease only; the form for the address may have none. Either
+    /// is released.
     pub async fn save_both(
         &self,
         actor: &Member,
         no: &OrderNo,
         seen: VersionToken<Order>,
-        lease: Option<&LockId>,
+        id: &LockId,
         changes: &Changes,
         doing: &Doing,
     ) -> Result<SavedBoth, Refusal> {
         may_add(actor, changes.lines.as_deref().unwrap_or_default())?;
-        let command = if changes.lines.is_some() { "edit order" } else { "change shipping info" };
-        let update = self.change(actor, no, seen, command).await?;
-        let update = match lease {
-            Some(id) => update.releasing(id),
-            None => update.unless_locked(),
+        let update = match changes.lines {
+            Some(_) => self.change(actor, no, seen, "edit order").await?.releasing(id),
+            None => self.change(actor, no, seen, "change shipping info").await?.from_form(seen, Some(id)),
         };
         let Doing::Save(once) = doing else {
             let version = update.dry_run(|order| changes.apply(order)).await?.version();

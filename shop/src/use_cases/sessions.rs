@@ -165,10 +165,8 @@ impl Shop {
     /// Ends every session of the member, this one too.
     pub async fn end_all_sessions(&self, member: &Member) -> Result<(), Refusal> {
         let update = self.members.update(member.id()).by(&member.owner()).command("sign out everywhere");
-        let (db, id) = (self.db.clone(), member.id().to_string());
-        let update = update.also(move |tx, _| {
-            let (db, id) = (db.clone(), id.clone());
-            Box::pin(async move { Ok(storage::delete_sessions(&db, tx, &id).await?) })
+        let update = update.also(|mut tx, _| async move {
+            Ok(storage::delete_sessions(&self.db, &mut tx, member.id().as_str()).await?)
         });
         let begin = |member: &mut Member| {
             member.begin_epoch();
@@ -196,16 +194,13 @@ impl Shop {
             changed
         };
         let (row, secret) = self.new_session(&changed, agent);
-        let (db, browser) = (self.db.clone(), browser.to_owned());
+        let (db, row) = (&self.db, &row);
         let update = self.members.update(member.id()).by(&member.owner()).command("change password");
-        let update = update.also(move |tx, _| {
-            let (db, row, browser) = (db.clone(), row.clone(), browser.clone());
-            Box::pin(async move {
-                storage::delete_sessions(&db, tx, &row.member).await?;
-                storage::insert_session(&db, tx, &row, MOST).await?;
-                storage::remember_browser(&db, tx, &row.member, &browser, row.started_at, MOST_BROWSERS).await?;
-                Ok(())
-            })
+        let update = update.also(move |mut tx, _| async move {
+            storage::delete_sessions(db, &mut tx, &row.member).await?;
+            storage::insert_session(db, &mut tx, row, MOST).await?;
+            storage::remember_browser(db, &mut tx, &row.member, browser, row.started_at, MOST_BROWSERS).await?;
+            Ok(())
         });
         // It replaces the password that was checked, and the session belongs to the new epoch.
         let replace = |now: &mut Member| {

@@ -272,6 +272,23 @@ async fn no_field_of_signing_in_makes_the_server_fail() {
 }
 
 #[tokio::test]
+async fn no_field_of_a_delivery_makes_the_server_fail() {
+    let server = Server::start().await;
+    let mut park = Visitor::signed_in(&server.base, "park").await;
+    let row = park.page("/stock").await.form("/stock/receive").with("pieces", "2");
+    let mut new = row.clone().with("product", "A new one");
+    new.fields.retain(|(name, _)| name != "version");
+    for form in [row, new] {
+        for name in form.fields.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>() {
+            for body in bad_bodies(&form, &name) {
+                let answer = park.post("/stock/receive", &body).await;
+                assert!(answer.status < 500, "{}: {body:.300}\n{}", answer.status, answer.body);
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn no_field_of_ending_a_lock_makes_the_server_fail() {
     let server = Server::start().await;
     let mut minji = Visitor::signed_in(&server.base, "minji").await;

@@ -7,7 +7,7 @@ use shop::{Accounts, Settings};
 use super::support::Server;
 
 /// Methods and paths. GET implies HEAD.
-pub const ROUTES: [(&str, &[&str]); 33] = [
+pub const ROUTES: [(&str, &[&str]); 35] = [
     ("/", &["GET"]),
     ("/account", &["GET"]),
     ("/account/password", &["GET", "POST"]),
@@ -36,6 +36,8 @@ pub const ROUTES: [(&str, &[&str]); 33] = [
     ("/orders/{no}/start-shipping", &["POST"]),
     ("/sign-in", &["GET", "POST"]),
     ("/sign-out", &["POST"]),
+    ("/stock", &["GET"]),
+    ("/stock/receive", &["POST"]),
     ("/tenure/lease.js", &["GET"]),
     ("/tenure/release", &["POST"]),
     ("/tenure/save.js", &["GET"]),

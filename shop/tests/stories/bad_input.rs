@@ -60,10 +60,12 @@ async fn missing_or_invalid_version_is_refused() {
     let minji = server.sign_in("minji").await;
     let form = minji.get(SHIPPING).await.form(SHIPPING).with("message", "typed");
     minji.submit(form.clone().without("version")).await.is(400);
-    for version in ["", "0", "1", "v1", "v0.0000000000000000", "seven", "1; drop table orders"] {
+    for version in ["", "0", "1", "v1", "v-1.0000000000000000", "seven", "1; drop table orders"] {
         let refused = minji.submit(form.clone().with("version", version)).await;
         refused.is(400).says("version").says("typed");
     }
+    // 0 is a version, but this one is not of the order.
+    minji.submit(form.clone().with("version", "v0.0000000000000000")).await.is(400).says("another order").says("typed");
     let cancel = minji.open(ORDER).await.form("/orders/2026-000300/cancel");
     minji.submit(cancel.clone().without("version")).await.is(400);
     minji.submit(cancel.with("version", "-7")).await.is(400);

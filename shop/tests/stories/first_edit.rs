@@ -93,27 +93,40 @@ async fn save_without_lock_depends_on_version_and_holder() {
 }
 
 #[tokio::test]
-async fn expired_or_broken_lock_does_not_save_and_keeps_the_text() {
-    for is_ended in [false, true] {
+async fn broken_lock_does_not_save_and_keeps_the_text() {
+    let server = Server::start().await;
+    let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
+    let form = open(&minji).await.with("message", "문 앞에");
+    begin(&minji, &form).await;
+    let end = park.get("/locks").await.form("/locks/break").with("reason", "지금 포장합니다");
+    park.submit(end).await.is(200);
+    let lost = minji.submit(form.clone()).await;
+    lost.is(410).says("문 앞에");
+    assert_eq!(server.order(ORDER).await.1, 1);
+    // As the page itself offers it: the form again, with the text and another lock.
+    let again = minji.submit(form.with("edit-first", "1")).await.is(200).form(SHIPPING);
+    assert_eq!(again.value("message"), "문 앞에");
+    assert_eq!(begin(&minji, &again).await.0, "held");
+    minji.submit(again).await.is(200).says("문 앞에");
+    assert_eq!(server.held().await, []);
+}
+
+#[tokio::test]
+async fn expired_lock_that_nobody_claimed_saves_by_the_version() {
+    for is_claimed in [false, true] {
         let server = Server::start().await;
         let (minji, park) = (server.sign_in("minji").await, server.sign_in("park").await);
         let form = open(&minji).await.with("message", "문 앞에");
         begin(&minji, &form).await;
-        if is_ended {
-            let end = park.get("/locks").await.form("/locks/break").with("reason", "지금 포장합니다");
-            park.submit(end).await.is(200);
+        server.clock.advance(TTL);
+        if is_claimed {
+            park.edit(ORDER).await.is(200);
+            minji.submit(form).await.is(410).says("문 앞에");
+            assert_eq!(server.order(ORDER).await.1, 1);
         } else {
-            server.clock.advance(TTL);
+            minji.submit(form).await.is(200).says("문 앞에");
+            assert_eq!(server.order(ORDER).await.1, 2);
         }
-        let lost = minji.submit(form.clone()).await;
-        lost.is(410).says("문 앞에");
-        assert_eq!(server.order(ORDER).await.1, 1);
-        // As the page itself offers it: the form again, with the text and another lock.
-        let again = minji.submit(form.with("edit-first", "1")).await.is(200).form(SHIPPING);
-        assert_eq!(again.value("message"), "문 앞에");
-        assert_eq!(begin(&minji, &again).await.0, "held");
-        minji.submit(again).await.is(200).says("문 앞에");
-        assert_eq!(server.held().await, []);
     }
 }
 

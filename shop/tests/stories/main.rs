@@ -15,6 +15,7 @@ mod notes;
 mod parcel;
 mod sessions;
 mod sign_in;
+mod stock;
 mod supervision;
 mod support;
 mod verdicts;

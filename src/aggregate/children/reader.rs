@@ -127,10 +127,14 @@ impl Rows {
         mapping: &Mapping,
         root: impl FnOnce(&mut RowReader<'_>, &mut ChildReader<'_, '_>) -> Result<A, MappingError>,
     ) -> Result<A, MappingError> {
-        let mut unread = Unread::new(mapping, self)?;
-        let mut row = RowReader::new(&mapping.root.name, &mapping.root.columns, &self.root);
-        let aggregate = root(&mut row, &mut ChildReader { unread: &mut unread, next: 0, parent: &[] })?;
-        unread.finish()?;
-        Ok(aggregate)
+        let whole = || {
+            let mut unread = Unread::new(mapping, self)?;
+            let mut row = RowReader::new(&mapping.root.name, &mapping.root.columns, &self.root);
+            let aggregate = root(&mut row, &mut ChildReader { unread: &mut unread, next: 0, parent: &[] })?;
+            unread.finish()?;
+            Ok(aggregate)
+        };
+        let id = &self.root[..mapping.root.key.min(self.root.len())];
+        whole().map_err(|error: MappingError| error.in_aggregate(mapping, id))
     }
 }

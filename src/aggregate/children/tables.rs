@@ -12,7 +12,8 @@ pub struct ChildTable<'a> {
     /// The table.
     pub name: &'a str,
     /// The columns that refer to the parent: one per column of the root's id, then, for a nested child, one per column of
-    /// the parent's key. Empty: as in the parent's table, which a nested child may use.
+    /// the parent's key; or, for a nested child, those of the key of its parent's entity alone. Empty: as in the parent's
+    /// table, which a nested child may use.
     pub owner: &'a [&'a str],
     /// The columns of the key that the collection provides, see [`Children::KEY`].
     pub key: &'a [&'a str],
@@ -40,26 +41,36 @@ impl Tables<'_> {
         let parent = self.parent.map(|parent| &self.children[parent]);
         let inherited = parent.map_or(&[][..], |parent| &parent.columns[..parent.key]);
         let above = parent.map_or(&[][..], |parent| &parent.owner);
-        let above: Vec<_> =
-            above.iter().chain(inherited.iter().map(|column| &column.name)).map(String::as_str).collect();
+        // The parent's key without that of its own parent.
+        let upper = self.parent.map_or(0, |parent| match self.children[parent].parent {
+            Some(upper) => self.children[upper].key,
+            None => 0,
+        });
+        let alone = parent.is_some_and(|parent| parent.parent.is_some() && parent.owner.is_empty());
+        let named = if alone { &inherited[upper..] } else { inherited };
+        let above: Vec<_> = above.iter().chain(named.iter().map(|column| &column.name)).map(String::as_str).collect();
         let names = match declared.owner {
             [] if parent.is_some() => &above[..],
             names => names,
         };
         let width = self.root.key;
-        if names.len() != width + inherited.len() {
+        let only_parent = parent.is_some() && !names.is_empty() && names.len() == inherited.len() - upper;
+        if !only_parent && names.len() != width + inherited.len() {
             let of_key =
                 parent.map(|parent| format!(", then those of the key of `{}`", parent.name)).unwrap_or_default();
             return refused(format!(
-                "`owner` takes {} columns, those of the id of `{}`{of_key}; it names {}",
+                "`owner` takes {} columns, those of the id of `{}`{of_key}{}; it names {}",
                 width + inherited.len(),
                 self.root.name,
+                parent.map_or("", |_| "; or only those of the parent's own key"),
                 names.len()
             ));
         }
-        let (owner, keys) = names.split_at(width);
+        let (owner, keys) = if only_parent { (&[][..], names) } else { names.split_at(width) };
+        let above = inherited.len() - keys.len();
         let named = |(column, name): (&Column, &&str)| Column { name: (*name).into(), ..column.clone() };
-        let mut columns: Vec<_> = inherited.iter().zip(keys).map(named).collect();
+        let mut columns = inherited[..above].to_vec();
+        columns.extend(inherited[above..].iter().zip(keys).map(named));
         let (owner, first) = (owner.iter().map(|&name| name.to_owned()).collect(), columns.len());
         C::key_columns(&mut columns);
         columns[first..].iter_mut().zip(declared.key).for_each(|(column, name)| column.name = (*name).into());

@@ -91,7 +91,8 @@ fn decimals_and_json_cannot_be_keys() {
             key: 1,
         };
         let (name, version) = ("Order".into(), "version".into());
-        let mapping = Mapping { name, root, version, children: Vec::new(), revisions: 0, audit: None };
+        let mapping =
+            Mapping { name, root, version, children: Vec::new(), revisions: 0, generated: false, audit: None };
         match mapping.validate() {
             Ok(()) => assert_eq!(kind, Kind::Uuid),
             Err(error) => {

@@ -13,6 +13,8 @@ mod changes;
 mod check;
 mod end;
 mod keep;
+#[cfg(test)]
+mod model;
 mod past;
 mod resume;
 mod row;

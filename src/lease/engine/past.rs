@@ -6,6 +6,7 @@ use crate::lease::{LeaseLossReason, LockKey, Owner, RanOut, ShowOwner};
 
 /// How a lease ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(test, derive(Hash))]
 pub(crate) enum How {
     Released,
     Expired,
@@ -35,6 +36,7 @@ impl How {
 
 /// An entry of the history. There is at most one for each lock id: the first one stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(test, derive(Hash))]
 pub(crate) struct Past {
     pub lock: Vec<u8>,
     pub key: LockKey,

@@ -14,6 +14,7 @@ const LONGEST_TTL: i64 = 100_000_000_000_000;
 
 /// The primary key of a row. The slot is empty for the exclusive lease on the key; a lease beside others has its lock hash there.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(test, derive(Hash))]
 pub(crate) struct Place {
     pub key: LockKey,
     pub slot: Vec<u8>,
@@ -34,6 +35,7 @@ impl Place {
 
 /// A row of the lock table. Times are milliseconds since 1970. Anything may stand in it: it may have been edited by hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(test, derive(Hash))]
 pub(crate) struct LeaseRow {
     pub place: Place,
     pub generation: i64,

@@ -9,6 +9,7 @@ use crate::lease::{LockKey, Owner, TransferReply, TransferRequest};
 
 /// The primary key of a transfer request: there is one of each asker for a key.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(test, derive(Hash))]
 pub(crate) struct RequestPlace {
     pub key: LockKey,
     pub asker: String,
@@ -16,6 +17,7 @@ pub(crate) struct RequestPlace {
 
 /// A row of the table of transfer requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(test, derive(Hash))]
 pub(crate) struct RequestRow {
     pub key: LockKey,
     pub asker: Owner,
@@ -55,6 +57,7 @@ impl RequestRow {
 
 /// The rows that an operation is about, by their keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(test, derive(Hash))]
 pub(crate) struct Rows {
     pub leases: BTreeMap<Place, LeaseRow>,
     /// The history, by lock hash.

@@ -21,6 +21,7 @@ use crate::lease::operations::{Attempt, AttemptAll, KeyState, LockAnswer, LockOp
 use crate::lease::{Holder, LockId};
 use crate::row_lock::Wait;
 use crate::storage::Backend;
+
 use random::Random;
 use tables::Dialect;
 use world::{Case, Op, REASON};
@@ -407,7 +408,7 @@ async fn sqlite_decides_as_the_engine() {
     let (directory, clock) = (tempfile::tempdir().expect("a folder"), ManualClock::new());
     let url = format!("sqlite://{}/test.db", directory.path().display());
     let options = crate::storage::ConnectOptions::new().clock(clock.clone());
-    let sqlite = Sqlite::open(&url, options).await.expect("it opens");
+    let sqlite = Sqlite::open(crate::storage::Place::Url(&url), options).await.expect("it opens");
     the_engine_decides_as(Dialect::Sqlite, sqlite, clock).await;
 }
 
@@ -417,7 +418,9 @@ async fn postgres_decides_as_the_engine() {
     use crate::storage::postgres::Postgres;
     let clock = ManualClock::new();
     let options = crate::storage::ConnectOptions::new().clock(clock.clone());
-    let postgres = Postgres::open(&testkit::server_url(testkit::Kind::Postgres), options).await.expect("it opens");
+    let postgres = Postgres::open(crate::storage::Place::Url(&testkit::server_url(testkit::Kind::Postgres)), options)
+        .await
+        .expect("it opens");
     the_engine_decides_as(Dialect::Postgres, postgres, clock).await;
 }
 
@@ -427,6 +430,8 @@ async fn mariadb_decides_as_the_engine() {
     use crate::storage::mysql::MySql;
     let clock = ManualClock::new();
     let options = crate::storage::ConnectOptions::new().clock(clock.clone());
-    let mysql = MySql::open(&testkit::server_url(testkit::Kind::MariaDb), options).await.expect("it opens");
+    let mysql = MySql::open(crate::storage::Place::Url(&testkit::server_url(testkit::Kind::MariaDb)), options)
+        .await
+        .expect("it opens");
     the_engine_decides_as(Dialect::MySql, mysql, clock).await;
 }

@@ -16,7 +16,7 @@ use found::Found;
 
 use super::connection::Connections;
 use super::deadline::Flavour;
-use super::errors::classify;
+use super::errors::{classify, classify_commit};
 use crate::error::DatabaseError;
 use crate::storage::{LockAnswer, LockOp, LockRequest, Proof};
 
@@ -48,7 +48,8 @@ async fn ask(connections: &Connections, ops: &[LockOp], now: Option<i64>) -> Res
     for ops in ops.chunks(MOST) {
         let batch = Batch::of(ops);
         let mut answered = unless_in_the_way(batch.run(connections, now).await)?;
-        if answered.is_none() {
+        // One that is alone is asked again outside of a batch, where it may wait.
+        if answered.is_none() && ops.len() > 1 {
             answered = unless_in_the_way(batch.run(connections, now).await)?;
         }
         answers.extend(answered.unwrap_or_else(|| nothing(ops.len())));
@@ -137,7 +138,7 @@ impl<'o> Batch<'o> {
             Err(error) => {
                 // Before it is done again, or its own locks would be in its way. If this fails, dropping the session does it.
                 let _ = session.close(connections.flavour.roll_back().to_owned()).await;
-                return Err(classify(error));
+                return Err(classify_commit(error, connections.flavour));
             }
         }
         Ok(answers)

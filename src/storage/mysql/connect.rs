@@ -7,21 +7,23 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::mysql::{MySqlConnectOptions, MySqlPoolOptions, MySqlRow};
+use sqlx::mysql::{MySqlConnectOptions, MySqlPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection, Executor, MySqlConnection, MySqlPool, Row};
 
 use super::blocker::Labels;
-use super::connection::Connections;
+use super::connection::{Connections, whole_seconds};
 use super::deadline::{Flavour, Waits};
 use super::errors::{classify, number};
+use super::migrate::{migrate, migrator};
+use super::several_writers::{self, Cluster};
 use super::{MySql, Time, underway};
 use crate::clock::to_micros;
 use crate::error::DatabaseError;
 use crate::storage::checkout::Silence;
 use crate::storage::diagnosis::{Diagnosis, Setting};
 use crate::storage::kept::Kept;
-use crate::storage::{ConnectOptions, migration, reserve};
+use crate::storage::migration::Dialect;
+use crate::storage::{ConnectOptions, Place, migration, reserve};
 
 /// Connections per process. Two cores' worth of threads are busy with far fewer.
 const CONNECTIONS: u32 = 10;
@@ -55,23 +57,28 @@ const SESSION_WITHOUT_SNAPSHOTS: &str = session!(", innodb_snapshot_isolation = 
 
 impl MySql {
     /// Connects and migrates tenure's own tables.
-    pub(crate) async fn open(url: &str, connect: ConnectOptions) -> Result<Self, DatabaseError> {
-        let (options, server) = look(url, connect.plaintext).await?;
+    pub(crate) async fn open(
+        place: Place<'_, MySqlConnectOptions>,
+        connect: ConnectOptions,
+    ) -> Result<Self, DatabaseError> {
+        let (options, server) = look(place, &connect).await?;
         server.usable()?;
+        several_writers::refuse(&several_writers::writers(server.cluster, connect.one_writer), server.cluster)?;
         if let Some(bad) = server.settings.iter().find(|setting| !setting.good && !connect.volatile) {
             return Err(DatabaseError::Schema(bad.to_string()));
         }
         // The values of its statements are part of their texts, among them the hashes of lock ids: no log may show those.
         let unseen = options.clone().disable_statement_logging();
         let (silence, idle) = (Silence::default(), connect.idle_limit());
-        let leases = pool(unseen, &server.without_patience(idle), CONNECTIONS_FOR_LEASES, &silence);
-        let alone = pool(options.clone(), &server.session(idle), reserve::CONNECTIONS, &silence);
+        let first = |session: String| connect.first(&session);
+        let leases = pool(unseen, &first(server.without_patience(idle)), CONNECTIONS_FOR_LEASES, &silence);
+        let alone = pool(options.clone(), &first(server.session(idle)), reserve::CONNECTIONS, &silence);
         let count = connect.connections.map_or(CONNECTIONS, NonZeroU32::get);
-        let pool = pool(options, &server.session(idle), count, &silence);
+        let pool = pool(options, &first(server.session(idle)), count, &silence);
         // Where nothing is left to do, the user needs no right to make tables.
         let known: Vec<i64> = migrator().iter().map(|migration| migration.version).collect();
         if applied(&pool).await? != known {
-            migrate(&pool, &migrator(), Some(INTERRUPTED)).await?;
+            migrate(&pool, &migrator(), Some(server.flavour)).await?;
         }
         let connections = Connections {
             pool,
@@ -84,29 +91,40 @@ impl MySql {
             waits: server.waits,
             labels: Labels::default(),
         };
-        Ok(MySql { connections, time: Time(connect.clock), version: server.version })
+        Ok(MySql { connections, time: Time(connect.clock), version: server.version, count })
     }
 }
 
 /// Looks at a database without changing it.
 pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
-    let (options, server) = look(url, connect.plaintext).await?;
-    let pool = pool(options.clone(), server.session, CONNECTIONS, &Silence::default());
+    let (options, server) = look(Place::Url(url), &connect).await?;
+    let pool = pool(options.clone(), &connect.first(server.session), CONNECTIONS, &Silence::default());
     let transport = transport::used(&pool, &options).await?;
     let asked = SystemTime::now();
     let clock = "select cast(unix_timestamp(sysdate(6)) * 1000000 as signed)";
     let clock: i64 = sqlx::query_scalar(clock).fetch_one(&pool).await.map_err(classify)?;
     let here = (to_micros(asked) + to_micros(SystemTime::now())) / 2;
     let applied = applied(&pool).await?;
+    let allowed = "select cast(@@max_connections as signed)";
+    let allowed: i64 = sqlx::query_scalar(allowed).fetch_one(&pool).await.map_err(classify)?;
     pool.close().await;
     Ok(Diagnosis {
+        connections: connections(connect.connections.map_or(CONNECTIONS, NonZeroU32::get)),
+        connections_allowed: u32::try_from(allowed).ok(),
         capabilities: super::capabilities(server.flavour, &server.version),
         transport,
+        writers: several_writers::writers(server.cluster, connect.one_writer),
         settings: server.settings,
         clock_ahead_ms: (clock - here) / 1000,
         applied,
         known: migrator().iter().map(|migration| migration.version).collect(),
     })
+}
+
+/// The most connections of a process.
+pub(super) fn connections(application: u32) -> crate::storage::Connections {
+    let (lock_table, reserve) = (CONNECTIONS_FOR_LEASES, reserve::CONNECTIONS);
+    crate::storage::Connections { application, lock_table, reserve, listener: 0, writer: 0 }
 }
 
 /// The numbers of the migrations that were applied.
@@ -138,43 +156,6 @@ fn pool(options: MySqlConnectOptions, session: &str, connections: u32, silence: 
         .connect_lazy_with(options)
 }
 
-/// tenure's tables have a ledger of their own, so that the application's migrations stay the application's.
-fn migrator() -> Migrator {
-    let mut migrator = sqlx::migrate!("migrations/mysql");
-    migrator.dangerous_set_table_name("_tenure_migrations");
-    migrator
-}
-
-/// Our migrations can be done again: what they make they only make if it is missing.
-const INTERRUPTED: &str = "delete from _tenure_migrations where not success";
-
-/// One process at a time. sqlx means to see to that itself, but asks for its lock in a way that MariaDB answers with null
-/// at once. Changes of tables are not part of a transaction here, so one that was interrupted is there in halves.
-pub(super) async fn migrate(
-    pool: &MySqlPool,
-    migrator: &Migrator,
-    interrupted: Option<&'static str>,
-) -> Result<(), DatabaseError> {
-    let mut connection = pool.acquire().await.map_err(classify)?;
-    // However this ends, the lock goes with the connection.
-    connection.close_on_drop();
-    let lock = "select get_lock(concat('tenure.', md5(database())), 60)";
-    let locked: Option<i64> = sqlx::query_scalar(lock).fetch_one(&mut *connection).await.map_err(classify)?;
-    if locked != Some(1) {
-        return Err(DatabaseError::Busy("another process is still making the tables"));
-    }
-    let done = match (migrator.run_direct(None, &mut *connection, false).await, interrupted) {
-        (Err(MigrateError::Dirty(_)), Some(repair)) => {
-            sqlx::query(repair).execute(&mut *connection).await.map_err(classify)?;
-            migrator.run_direct(None, &mut *connection, false).await
-        }
-        (done, _) => done,
-    };
-    done.map_err(|error| migration::failed(error, classify))?;
-    let unlock = sqlx::query("select release_lock(concat('tenure.', md5(database())))");
-    unlock.execute(&mut *connection).await.map(drop).map_err(classify)
-}
-
 /// What there is to know about a server.
 struct Server {
     flavour: Flavour,
@@ -182,6 +163,8 @@ struct Server {
     /// What decides whether it keeps what it acknowledged.
     settings: Vec<Setting>,
     read_only: bool,
+    /// Whether it is one of several nodes that accept writes.
+    cluster: Option<Cluster>,
     isolation: String,
     waits: Waits,
     /// What every connection is set to.
@@ -189,22 +172,26 @@ struct Server {
 }
 
 impl Server {
-    /// What connections are set to, among it for how long a transaction may stand still. MySQL has no such limit.
+    /// What connections are set to, among it for how long a transaction may stand still. On MySQL a transaction sets that itself,
+    /// and its end resets it.
     fn session(&self, idle: Duration) -> String {
-        let seconds = idle.as_millis().div_ceil(1000);
         match self.flavour {
-            Flavour::MariaDb => format!("{}, idle_transaction_timeout = {seconds}", self.session),
+            Flavour::MariaDb => format!("{}, idle_transaction_timeout = {}", self.session, whole_seconds(idle)),
             Flavour::MySql => self.session.to_owned(),
         }
     }
 
-    /// What connections are set to that never wait for a lock. MySQL waits for a second at least.
+    /// What connections are set to that never wait for a lock, and that nobody but tenure has. MySQL waits for a second at least.
     fn without_patience(&self, idle: Duration) -> String {
-        let patience = match self.flavour {
-            Flavour::MariaDb => ", innodb_lock_wait_timeout = 0",
-            Flavour::MySql => "",
-        };
-        format!("{}{patience}", self.session(idle))
+        let session = self.session(idle);
+        match self.flavour {
+            Flavour::MariaDb => format!("{session}, innodb_lock_wait_timeout = 0"),
+            Flavour::MySql if idle.is_zero() => session,
+            Flavour::MySql => {
+                let idle = whole_seconds(idle);
+                format!("{session}, wait_timeout = {idle}, @tenure_idle = {idle}")
+            }
+        }
     }
 
     /// What no option can make acceptable.
@@ -231,13 +218,23 @@ impl Server {
 }
 
 /// How to get to the server, its version, and the settings that decide whether it keeps what it acknowledged.
-async fn look(url: &str, plaintext: bool) -> Result<(MySqlConnectOptions, Server), DatabaseError> {
+async fn look(
+    place: Place<'_, MySqlConnectOptions>,
+    connect: &ConnectOptions,
+) -> Result<(MySqlConnectOptions, Server), DatabaseError> {
+    let plaintext = connect.plaintext;
     let not_understood = |problem: String| DatabaseError::Unreachable {
         url: "mysql://…".into(),
         problem: format!("the URL is not understood: {problem}"),
     };
-    let url = transport::known(url).map_err(not_understood)?;
-    let options: MySqlConnectOptions = url.parse().map_err(|error: sqlx::Error| not_understood(error.to_string()))?;
+    let (options, url) = match place {
+        Place::Url(url) => {
+            let url = transport::known(url).map_err(not_understood)?;
+            let options = url.parse().map_err(|error: sqlx::Error| not_understood(error.to_string()))?;
+            (options, url)
+        }
+        Place::Options(options) => (*options, String::new()),
+    };
     // Without the password.
     let shown = format!(
         "mysql://{}@{}:{}/{}",
@@ -260,18 +257,21 @@ async fn look(url: &str, plaintext: bool) -> Result<(MySqlConnectOptions, Server
         }
         Err(_) => return Err(unreachable("no answer within 5 s; check host and port, and the way there".into())),
     };
-    first.execute(SESSION).await.map_err(classify)?;
+    let session = AssertSqlSafe(connect.first(SESSION));
+    first.execute(session).await.map_err(classify)?;
     let rows = sqlx::raw_sql("show session variables").fetch_all(&mut first).await.map_err(classify)?;
-    first.close().await.map_err(classify)?;
-    Ok((options, server(&rows)?))
-}
-
-fn server(rows: &[MySqlRow]) -> Result<Server, DatabaseError> {
     let mut variables = HashMap::new();
     for row in rows {
         let pair: (String, String) = (row.try_get(0).map_err(classify)?, row.try_get(1).map_err(classify)?);
         variables.insert(pair.0, pair.1.to_uppercase());
     }
+    let cluster = several_writers::find(&mut first, &variables).await.map_err(classify)?;
+    first.close().await.map_err(classify)?;
+    Ok((options, server(&variables, cluster)))
+}
+
+/// What the variables of a server say, whose values are in upper case.
+fn server(variables: &HashMap<String, String>, cluster: Option<Cluster>) -> Server {
     // A variable that this server does not have is empty.
     let value = |name: &str| variables.get(name).cloned().unwrap_or_default();
     let is = |name: &str, wanted: &str| value(name) == wanted;
@@ -312,14 +312,18 @@ fn server(rows: &[MySqlRow]) -> Result<Server, DatabaseError> {
             "{} s, and 60 s (ConnectOptions::idle_in_transaction) on connections of tenure",
             value("idle_transaction_timeout")
         ),
-        Flavour::MySql => "none: MySQL does not end a transaction that stands still".to_owned(),
+        Flavour::MySql => format!(
+            "none for others; 60 s (ConnectOptions::idle_in_transaction) in transactions of tenure, by wait_timeout, which is {} s",
+            value("wait_timeout")
+        ),
     };
     settings.push(Setting { name: "idle_transaction_timeout", value: limit, wanted: "any", good: true, risk: "" });
-    Ok(Server {
+    Server {
         flavour,
         version: version.split('-').next().unwrap_or_default().to_owned(),
         settings,
         read_only: read_only.is_some(),
+        cluster,
         waits: Waits {
             patience: Duration::from_secs(patience.into_iter().min().unwrap_or(0)),
             roll_back: is("innodb_rollback_on_timeout", "ON"),
@@ -327,10 +331,13 @@ fn server(rows: &[MySqlRow]) -> Result<Server, DatabaseError> {
         // MariaDB before 11.1 only has the older name.
         isolation: variables.get("transaction_isolation").unwrap_or(&value("tx_isolation")).clone(),
         session: if variables.contains_key("innodb_snapshot_isolation") { SESSION_WITHOUT_SNAPSHOTS } else { SESSION },
-    })
+    }
 }
 
 fn advice(error: &sqlx::Error) -> String {
+    if matches!(error, sqlx::Error::Configuration(_)) && error.to_string().contains("RSA") {
+        return NEEDS_TLS.to_owned();
+    }
     match number(error) {
         Some(1045 | 1698) => format!("{error}; check the user and the password in the URL"),
         Some(1044) => format!("{error}; check the database in the URL, or grant this user the right to it"),
@@ -340,3 +347,22 @@ fn advice(error: &sqlx::Error) -> String {
         _ => format!("{error}; check host and port, and that the server is running"),
     }
 }
+
+/// The migrations that are missing, as a script for `mariadb` or `mysql`.
+pub(crate) async fn script(url: &str, connect: ConnectOptions) -> Result<String, DatabaseError> {
+    let diagnosis = diagnose(url, connect).await?;
+    diagnosis.not_newer()?;
+    Ok(migration::script(&migrator(), &diagnosis.applied, &DIALECT))
+}
+
+const DIALECT: Dialect = Dialect {
+    ledger: "create table if not exists _tenure_migrations (version bigint primary key, description text not null,
+    installed_on timestamp not null default current_timestamp, success boolean not null,
+    checksum blob not null, execution_time bigint not null);\n",
+    bytes: ("x'", "'"),
+    transaction: ("", ""),
+};
+/// The other way of that plugin is RSA, whose only implementation for this driver has an advisory without a fix.
+const NEEDS_TLS: &str = "the server wants this user's password by `caching_sha2_password` or `sha256_password`, which send it over \
+                         TLS only; build with the feature `tls`, leave `ssl-mode=disabled` out of the URL, and see that the server \
+                         offers TLS, as MySQL does unless it is told otherwise";

@@ -74,6 +74,11 @@ impl Connections {
     }
 }
 
+/// Rounded up: a limit of 0 would be none.
+pub(super) fn whole_seconds(limit: Duration) -> u128 {
+    limit.as_millis().div_ceil(1000)
+}
+
 const NUMBER: &str = "select cast(connection_id() as signed)";
 
 /// A transaction under way. However its owner goes away (an error, a panic, a request whose browser hung up in the
@@ -135,7 +140,13 @@ impl OpenTransaction {
             // It is told when something has to be waited for.
             (Flavour::MariaDb, None) => format!("set autocommit = 0; savepoint tenure; {NUMBER}"),
             (Flavour::MySql, None) => {
-                format!("set autocommit = 0, {}; savepoint tenure; {NUMBER}", deadline.tell(Flavour::MySql))
+                let told = deadline.tell(Flavour::MySql);
+                // MySQL has no limit for transactions that stand still, but one for connections.
+                let idle = match connections.idle {
+                    Duration::ZERO => String::new(),
+                    idle => format!(", wait_timeout = {}", whole_seconds(idle)),
+                };
+                format!("set autocommit = 0, {told}{idle}; savepoint tenure; {NUMBER}")
             }
         };
         let row = session.begin(begin, deadline).await.map_err(classify)?;
@@ -197,7 +208,8 @@ impl OpenTransaction {
         let first = operation.map(operation::carried).unwrap_or_default();
         let (keeps, lent) = (self.keeps(), self.session.was_lent());
         let commit = format!("{first}{}", self.session.flavour().commit(lent, keeps));
-        let committed = self.session.end(commit).await.map_err(classify_commit);
+        let committed =
+            self.session.end(commit).await.map_err(|error| classify_commit(error, self.connections.flavour));
         committed.map_err(|error| if self.ours { error.after_sending() } else { error })?;
         self.end(keeps);
         Ok(())

@@ -22,7 +22,8 @@ impl Flavour {
         match self {
             Flavour::MariaDb => "rollback; set autocommit = 1",
             Flavour::MySql => {
-                "rollback; set autocommit = 1, innodb_lock_wait_timeout = default, lock_wait_timeout = default"
+                "rollback; set autocommit = 1, innodb_lock_wait_timeout = default, lock_wait_timeout = default, \
+                 wait_timeout = coalesce(@tenure_idle, @@global.wait_timeout)"
             }
         }
     }
@@ -39,7 +40,8 @@ impl Flavour {
             (Flavour::MariaDb, true, true) => "release savepoint tenure; commit",
             (Flavour::MySql, ..) => {
                 "release savepoint tenure; commit; \
-                 set autocommit = 1, innodb_lock_wait_timeout = default, lock_wait_timeout = default"
+                 set autocommit = 1, innodb_lock_wait_timeout = default, lock_wait_timeout = default, \
+                 wait_timeout = coalesce(@tenure_idle, @@global.wait_timeout)"
             }
         }
     }

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use sqlx::mysql::MySqlDatabaseError;
 
-use crate::error::DatabaseError;
+use super::deadline::Flavour;
+use crate::error::{ConstraintKind, ConstraintViolation, DatabaseError};
 use crate::storage::Effect;
 
 /// The server's number of an error, if it was the server's.
@@ -28,7 +29,7 @@ pub(super) fn is_without_savepoint(error: &sqlx::Error) -> bool {
 
 /// The meaning of a driver error. After 1213 and 1020 the server has no transaction any more; after the others it is still
 /// there, without the statement. Either way the caller rolls back.
-pub(super) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
+pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
     let error = error.into();
     if let sqlx::Error::PoolTimedOut = *error {
         return DatabaseError::Busy("no connection of the pool became free in time");
@@ -47,14 +48,18 @@ pub(super) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
         1205 | 3572 | 1969 => DatabaseError::LockTimeout { waited: Duration::ZERO, holder: None },
         1213 => DatabaseError::Deadlock,
         1305 if is_without_savepoint(&error) => DatabaseError::TransactionEnded(ENDED),
-        // MariaDB's innodb_snapshot_isolation.
-        1020 => DatabaseError::SerializationFailure,
+        // MariaDB's innodb_snapshot_isolation. A Group Replication that rolls back who lost the certification.
+        1020 | 3101 => DatabaseError::SerializationFailure,
+        WITHOUT_QUORUM => DatabaseError::ConnectionLost(format!("{error}: {ANOTHER_NODE}")),
         // Duplicates; null or no value; foreign keys; checks (MySQL 3819, MariaDB 4025); what does not fit its column.
         1022 | 1062 | 1169 | 1586 | 1048 | 1364 | 1216 | 1217 | 1451 | 1452 | 1557 | 1761 | 1762 | 3819 | 4025
-        | 1264 | 1265 | 1292 | 1366 | 1406 | 1441 | 3140 | 3730 => DatabaseError::Constraint(error.to_string()),
+        | 1264 | 1265 | 1292 | 1366 | 1406 | 1441 | 3140 | 3730 => {
+            DatabaseError::Constraint(Box::new(violation(&error, number)))
+        }
         1290 | 1792 | 1836 => DatabaseError::ReadOnly,
         1044 | 1045 | 1142 | 1143 | 1227 | 1370 => DatabaseError::NotPermitted(error.to_string()),
         1040 | 1203 | 1226 => DatabaseError::Busy("the server has no connection left"),
+        STOOD_STILL_TOO_LONG => DatabaseError::ConnectionLost(format!("{error}: {}", crate::storage::STOOD_STILL)),
         // Shut down, killed, or cut off on the way.
         1053 | 1077 | 1079 | 1080 | 1152 | 1158..=1161 | 1184 | 1927 | 2006 | 2013 | 3169 => {
             DatabaseError::ConnectionLost(error.to_string())
@@ -63,28 +68,82 @@ pub(super) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
     }
 }
 
-/// What a driver error did to its transaction.
-pub(super) fn effect(error: &sqlx::Error) -> Effect {
-    number(error).map_or(Effect::Unknown, effect_of)
+/// Which rule it was. The name stands in the message only, between the quotes that follow these words.
+fn violation(error: &sqlx::Error, number: u16) -> ConstraintViolation {
+    let message = error.as_database_error().map_or("", |error| error.message());
+    let (kind, name) = match number {
+        // The duplicate value stands before it, and may contain anything. MySQL puts the table before the name of the key.
+        1022 | 1062 | 1169 | 1586 | 1761 | 1762 => {
+            let key = message.rsplit_once("for key '").and_then(|(_, key)| key.strip_suffix('\''));
+            (ConstraintKind::Unique, key.map(|key| key.rsplit_once('.').map_or(key, |(_, key)| key)))
+        }
+        1048 => (ConstraintKind::NotNull, between(message, "Column '", '\'')),
+        1364 => (ConstraintKind::NotNull, between(message, "Field '", '\'')),
+        1216 | 1217 | 1451 | 1452 | 1557 | 3730 => (ConstraintKind::ForeignKey, between(message, "CONSTRAINT `", '`')),
+        3819 => (ConstraintKind::Check, between(message, "Check constraint '", '\'')),
+        4025 => (ConstraintKind::Check, between(message, "CONSTRAINT `", '`')),
+        _ => (ConstraintKind::Other, None),
+    };
+    ConstraintViolation { kind, name: name.map(str::to_owned), message: error.to_string() }
 }
 
-/// A deadlock, a snapshot conflict and a full lock table roll everything back, and the connection is in autocommit again;
-/// most others undo their statement only.
+fn between<'m>(message: &'m str, before: &str, after: char) -> Option<&'m str> {
+    let (_, rest) = message.split_once(before)?;
+    rest.split_once(after).map(|(name, _)| name)
+}
+
+/// Galera's answer to nearly every statement on a node that is not, or no longer, part of the majority. The node accepts connections
+/// and answers `select 1` all the same.
+const WITHOUT_QUORUM: u16 = 1047;
+
+/// What MySQL says on a connection that it has closed, since 8.0.24: the transaction went with it.
+const STOOD_STILL_TOO_LONG: u16 = 4031;
+
+const ANOTHER_NODE: &str = "this node of a cluster has no quorum, so its connection is closed; connect to a node that has, or \
+                            bring the others back";
+
+/// Whether the connection is of no use any more, although the server answered on it.
+pub(super) fn is_useless(error: &sqlx::Error) -> bool {
+    matches!(number(error), Some(WITHOUT_QUORUM | STOOD_STILL_TOO_LONG))
+}
+
+/// A deadlock, a snapshot conflict and a full lock table roll everything back, and the connection is in autocommit again; most
+/// others undo their statement only.
 fn effect_of(number: u16) -> Effect {
     match number {
-        1213 | 1020 | 1206 => Effect::Gone,
+        1213 | 1020 | 1206 | 3101 | STOOD_STILL_TOO_LONG => Effect::Gone,
         // Killed: before the commit, or after it and before the answer. (1317 is KILL QUERY.) Or cut off on the way.
-        1317 | 1053 | 1077 | 1079 | 1080 | 1152 | 1158..=1161 | 1184 | 1927 | 2006 | 2013 | 3169 => Effect::Unknown,
+        1317 | 1053 | 1077 | 1079 | 1080 | 1152 | 1158..=1161 | 1184 | 1927 | 2006 | 2013 | 3169 | WITHOUT_QUORUM => {
+            Effect::Unknown
+        }
         _ => Effect::StatementUndone,
     }
 }
 
 /// The meaning of an error at COMMIT.
-pub(super) fn classify_commit(error: sqlx::Error) -> DatabaseError {
-    match effect(&error) {
+pub(super) fn classify_commit(error: sqlx::Error, flavour: Flavour) -> DatabaseError {
+    match number(&error).map_or(Effect::Unknown, |number| effect_of_commit(number, flavour)) {
         Effect::Unknown => DatabaseError::CommitUnknown(error.to_string()),
+        // MySQL says so in a Group Replication to who lost the certification.
+        Effect::Gone if number(&error) == Some(FAILED_AT_COMMIT) => DatabaseError::SerializationFailure,
         // The server said no, as Galera does with 1213.
         _ => classify(error),
+    }
+}
+
+/// "Got error … during COMMIT".
+const FAILED_AT_COMMIT: u16 = 1180;
+
+/// What an error at COMMIT did. What fails there is never only a statement.
+///
+/// A node of Galera that loses its quorum in the middle of a COMMIT answers 1180, after some seconds, and the others may have
+/// committed (measured: 1 of 130 was). In a Group Replication the same number is the ordinary answer to who lost the certification;
+/// 3100, a hook that failed, comes at a failover, before or after the others have it.
+fn effect_of_commit(number: u16, flavour: Flavour) -> Effect {
+    match (number, flavour) {
+        (FAILED_AT_COMMIT, Flavour::MariaDb) | (3100, _) => Effect::Unknown,
+        (FAILED_AT_COMMIT, Flavour::MySql) => Effect::Gone,
+        (number, _) => effect_of(number),
     }
 }
 
@@ -107,12 +166,26 @@ mod tests {
         for number in [1205, 3572, 1969, 1062, 1451, 1406, 1142] {
             assert_eq!(effect_of(number), Effect::StatementUndone, "{number}");
         }
-        for number in [1213, 1020, 1206] {
+        for number in [1213, 1020, 1206, 3101] {
             assert_eq!(effect_of(number), Effect::Gone, "{number}");
         }
-        for number in [1317, 1927, 2013] {
+        for number in [1317, 1927, 2013, WITHOUT_QUORUM] {
             assert_eq!(effect_of(number), Effect::Unknown, "{number}");
         }
-        assert_eq!(effect(&sqlx::Error::WorkerCrashed), Effect::Unknown);
+        let lost = classify_commit(sqlx::Error::WorkerCrashed, Flavour::MariaDb);
+        assert!(matches!(lost, DatabaseError::CommitUnknown(_)), "{lost:?}");
+    }
+
+    #[test]
+    fn cluster_errors_at_commit_depend_on_the_server() {
+        use Flavour::{MariaDb, MySql};
+        for (number, flavour) in
+            [(1180, MariaDb), (3100, MySql), (3100, MariaDb), (1047, MariaDb), (2013, MySql), (1317, MariaDb)]
+        {
+            assert_eq!(effect_of_commit(number, flavour), Effect::Unknown, "{number} {flavour:?}");
+        }
+        for (number, flavour) in [(1180, MySql), (3101, MySql), (1213, MySql), (1213, MariaDb)] {
+            assert_eq!(effect_of_commit(number, flavour), Effect::Gone, "{number} {flavour:?}");
+        }
     }
 }

@@ -9,7 +9,7 @@ use sqlx::mysql::MySqlRow;
 use super::deadline::RowLock;
 use super::errors::classify;
 use super::session::{Session, Statement};
-use super::slots;
+use super::{load, slots};
 use crate::clock::{from_millis, until};
 use crate::error::DatabaseError;
 use crate::lease::policy::{ShowOwner, usual_heartbeat};
@@ -167,7 +167,7 @@ pub(super) async fn held_by_other(
             false => Some(Attempt::Held(lease.into_holder())),
         }),
         Some(lease) if lease.holder.shared && !lease.alive() && !request.shared => {
-            Ok(slots::reader(session, &request.key, now).await?.map(Attempt::Held))
+            Ok(slots::reader(session, &request.key, RowLock::None, now).await?.map(Attempt::Held))
         }
         _ => Ok(None),
     }
@@ -183,7 +183,10 @@ pub(super) async fn key_state(
         None => return Ok(KeyState::NoRow),
         Some(lease) if lease.alive() => Some(lease.into_holder()),
         // Looked for in a later statement, which sees those who came before the row was locked.
-        Some(lease) if lease.holder.shared => slots::reader(session, key, now).await?,
+        Some(lease) if lease.holder.shared => {
+            let lock = load::afterwards(session.flavour(), RowLock::Share);
+            slots::reader(session, key, lock, now).await?
+        }
         Some(_) => None,
     };
     Ok(holder.map_or(KeyState::Free, KeyState::Held))

@@ -64,6 +64,9 @@ pub(super) async fn held(
         .and(&query.presence.map(|of| presence(of, query)).unwrap_or_default(), |statement| statement)
         .and_if(query.kind.as_ref(), " and l.kind = ?", |s, kind| s.bind(kind.as_bytes()))
         .and_if(query.owner.as_ref(), " and l.owner_id = ?", |s, owner| s.bind(owner.as_str()))
+        .and_if(query.id_prefix.as_ref(), " and left(l.id, length(?)) = ?", |s, prefix| {
+            s.bind(prefix.as_bytes()).bind(prefix.as_bytes())
+        })
         .and_if(after, " and (l.since, l.kind, l.id, l.generation) > (?, ?, ?, ?)", |s, (since, key, generation)| {
             s.bind(since).bind(key.kind().as_bytes()).bind(key.id().as_bytes()).bind(generation)
         })
@@ -124,6 +127,9 @@ pub(super) async fn past(session: &mut Session, query: &HistoryQuery) -> Result<
     })
     .and_if(query.kind.as_ref(), " and past.kind = ?", |s, kind| s.bind(kind.as_bytes()))
     .and_if(query.owner.as_ref(), " and past.owner_id = ?", |s, owner| s.bind(owner.as_str()))
+    .and_if(query.id_prefix.as_ref(), " and left(past.id, length(?)) = ?", |s, prefix| {
+        s.bind(prefix.as_bytes()).bind(prefix.as_bytes())
+    })
     .and_if(after, &format!(" and (past.{by} < ? or (past.{by} = ? and past.lock_hash < ?))"), |s, (at, lock)| {
         s.bind(at).bind(at).bind(&lock[..])
     })

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use sqlx::Row as _;
 use sqlx::mysql::MySqlRow;
 
-use super::deadline::RowLock;
+use super::deadline::{Flavour, RowLock};
 use super::errors::classify;
 use super::session::Session;
 use super::statements;
-use super::values::{misfit, query, read};
+use super::values::{query, read};
 use crate::aggregate::Stored;
+use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row, Rows};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
@@ -29,10 +30,19 @@ pub(super) async fn load(
     let mut children = Vec::with_capacity(mapping.children.len());
     for table in &mapping.children {
         let select = query(statements::select_children(mapping, table), id);
-        let rows = session.fetch_all(select).await.map_err(classify)?;
+        let rows = session.fetch_all_locked(select, afterwards(session.flavour(), lock)).await.map_err(classify)?;
         children.push(rows.iter().map(|row| read(table, row, 0)).collect::<Result<_, _>>()?);
     }
     Ok(Some(Stored { version, rows: Arc::new(Rows { root, children }) }))
+}
+
+/// How what belongs to a locked row is read after it: on MySQL by a read that locks, too. Version 9.7 was seen to release the locks of
+/// a transaction a moment before others see all that it committed.
+pub(super) fn afterwards(flavour: Flavour, lock: RowLock) -> RowLock {
+    match (flavour, lock) {
+        (Flavour::MariaDb, _) | (_, RowLock::None) => RowLock::None,
+        (Flavour::MySql, _) => RowLock::Share,
+    }
 }
 
 /// Loads without a lock, by one statement: others may commit between two, but one sees one moment.
@@ -44,7 +54,55 @@ pub(super) async fn load_whole(
     let ids = std::iter::repeat_n(id, 1 + mapping.children.len()).flatten();
     let rows = session.fetch_all(query(statements::select_whole(mapping), ids)).await.map_err(classify)?;
     let number = |row: &MySqlRow| row.try_get(0).map_err(classify);
-    whole::assemble(mapping, &rows, number, |row| version(mapping, row, 1), read)
+    whole::assemble(mapping, &rows, number, |row| version(mapping, id, row, 1), read)
+}
+
+/// Loads several, a few per statement, each as it is at one moment.
+pub(super) async fn load_many(
+    session: &mut Session,
+    mapping: &'static Mapping,
+    ids: &[Row],
+) -> Result<Vec<Stored>, DatabaseError> {
+    let mut all = Vec::with_capacity(ids.len());
+    for ids in ids.chunks(whole::MANY) {
+        let ids = whole::many(ids);
+        let values = (0..=mapping.children.len()).flat_map(|_| ids.clone().flatten());
+        let select = query(statements::select_many(mapping, ids.clone().count()), values);
+        let rows = session.fetch_all(select).await.map_err(classify)?;
+        let number = |row: &MySqlRow| row.try_get(0).map_err(classify);
+        all.extend(whole::assemble_many(mapping, &rows, number, |row, id| version(mapping, id, row, 1), read)?);
+    }
+    Ok(all)
+}
+
+/// The id of the row that has this id, as it is stored.
+pub(super) async fn stored_id(
+    session: &mut Session,
+    mapping: &'static Mapping,
+    id: &[Value],
+) -> Result<Option<Row>, DatabaseError> {
+    let row = session.fetch_optional(query(statements::select_id(mapping), id)).await.map_err(classify)?;
+    row.map(|row| read(&mapping.root.key_alone(), &row, 0)).transpose()
+}
+
+/// The ids that come next after this one, at most so many.
+pub(super) async fn ids_after(
+    session: &mut Session,
+    mapping: &'static Mapping,
+    after: Option<&[Value]>,
+    limit: u32,
+) -> Result<Vec<Row>, DatabaseError> {
+    let select = query(statements::select_page(mapping, after.is_some()), after.into_iter().flatten());
+    let rows = session.fetch_all(select.bind(limit)).await.map_err(classify)?;
+    rows.iter().map(|row| read(&mapping.root.key_alone(), row, 0)).collect()
+}
+
+/// How many roots match.
+pub(super) async fn count(session: &mut Session, mapping: &'static Mapping, when: &Test) -> Result<u64, DatabaseError> {
+    let (select, values) = statements::count_matching(mapping, when);
+    let rows = session.fetch_all(query(select, &values)).await.map_err(classify)?;
+    let count = rows.first().map_or(Ok(0), |row| row.try_get::<i64, _>(0)).map_err(classify)?;
+    Ok(count.unsigned_abs())
 }
 
 /// The version of an aggregate, locked as asked.
@@ -56,7 +114,7 @@ pub(super) async fn version_now(
 ) -> Result<Option<Version>, DatabaseError> {
     let select = query(statements::select_version(mapping), id);
     let row = session.fetch_locked(select, lock).await.map_err(classify)?;
-    row.map(|row| version(mapping, &row, 0)).transpose()
+    row.map(|row| version(mapping, id, &row, 0)).transpose()
 }
 
 async fn load_root(
@@ -67,11 +125,10 @@ async fn load_root(
 ) -> Result<Option<(Version, Row)>, DatabaseError> {
     let select = query(statements::select_root(mapping), id);
     let Some(row) = session.fetch_locked(select, lock).await.map_err(classify)? else { return Ok(None) };
-    Ok(Some((version(mapping, &row, 0)?, read(&mapping.root, &row, 1)?)))
+    Ok(Some((version(mapping, id, &row, 0)?, read(&mapping.root, &row, 1)?)))
 }
 
 /// The version in a row of the root.
-fn version(mapping: &'static Mapping, row: &MySqlRow, column: usize) -> Result<Version, DatabaseError> {
-    let number = row.try_get::<i64, _>(column).map_err(classify)?;
-    Version::new(number).map_err(|error| misfit(&mapping.root, &mapping.version, &error))
+fn version(mapping: &Mapping, id: &[Value], row: &MySqlRow, column: usize) -> Result<Version, DatabaseError> {
+    whole::version(mapping, id, row.try_get(column).map_err(classify)?)
 }

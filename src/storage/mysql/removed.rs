@@ -2,6 +2,7 @@
 
 use sqlx::Row;
 
+use super::deadline::RowLock;
 use super::errors::classify;
 use super::leases::clock;
 use super::session::{Session, Statement};
@@ -32,6 +33,7 @@ const READ: &str = "select version from tenure_removed where kind = ? and id = ?
 /// transaction that deletes: a statement of its own sees what was committed during that wait.
 pub(super) async fn version(session: &mut Session, key: &LockKey) -> Result<Option<i64>, DatabaseError> {
     let read = Statement::new(READ).bind(key.kind().as_bytes()).bind(key.id().as_bytes());
-    let row = session.fetch_optional(read).await.map_err(classify)?;
+    // It locks, or MySQL might show the state from before, see `load::afterwards`.
+    let row = session.fetch_locked(read, RowLock::Share).await.map_err(classify)?;
     row.map(|row| row.try_get(0)).transpose().map_err(classify)
 }

@@ -16,7 +16,7 @@ use crate::aggregate::value::{Kind, Value};
 use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
-use crate::storage::{Authorship, BulkChange, Save, Saved, child_found};
+use crate::storage::{Authorship, BulkChange, Save, Saved, child_found, generated};
 
 /// How many children one statement inserts: few enough that the driver can keep a statement for every number.
 const ROWS: usize = 32;
@@ -43,14 +43,57 @@ pub(super) async fn insert(
         }
     };
     let version = Version::after_removed(removed).map_err(|error| misfit(&mapping.root, &mapping.version, &error))?;
+    complete(session, mapping, rows, &audit, version).await?;
+    Ok(Some(version))
+}
+
+/// Raises the version of a root that was inserted as version 1 to this one, and inserts its children.
+async fn complete(
+    session: &mut Session,
+    mapping: &'static Mapping,
+    rows: &Rows,
+    audit: &[Value],
+    version: Version,
+) -> Result<(), DatabaseError> {
+    let id = &rows.root[..mapping.root.key];
     if version != Version::FIRST {
-        let raise = query(statements::update_root(mapping, &[]), &audit).bind(version.number());
+        let raise = query(statements::update_root(mapping, &[]), audit).bind(version.number());
         session.write(id.iter().fold(raise, bind).bind(Version::FIRST.number())).await.map_err(classify)?;
     }
     for (table, children) in mapping.children.iter().zip(&rows.children) {
         insert_children(session, mapping, table, &rows.root, &children.iter().collect::<Vec<_>>()).await?;
     }
-    Ok(Some(version))
+    Ok(())
+}
+
+/// Inserts the root of a new aggregate whose id the database makes: that id.
+pub(super) async fn insert_generated(
+    session: &mut Session,
+    mapping: &'static Mapping,
+    rows: &Rows,
+    author: &Authorship,
+    now: Option<i64>,
+) -> Result<i64, DatabaseError> {
+    let audit = audit(mapping, author, now);
+    let values = rows.root[mapping.root.key..].iter().chain(&audit);
+    let insert = query(statements::insert_generated(mapping), values).bind(Version::FIRST.number());
+    let id = session.execute(insert).await.map_err(classify)?.last_insert_id();
+    generated(mapping, i64::try_from(id).ok().filter(|id| *id > 0))
+}
+
+/// Inserts the rest of an aggregate whose root was inserted as version 1.
+pub(super) async fn complete_insert(
+    session: &mut Session,
+    mapping: &'static Mapping,
+    key: &LockKey,
+    rows: &Rows,
+    author: &Authorship,
+    now: Option<i64>,
+) -> Result<Version, DatabaseError> {
+    let removed = removed::version(session, key).await?;
+    let version = Version::after_removed(removed).map_err(|error| misfit(&mapping.root, &mapping.version, &error))?;
+    complete(session, mapping, rows, &audit(mapping, author, now), version).await?;
+    Ok(version)
 }
 
 /// Inserts the root as version 1; the version of the aggregate that was deleted under its key, if one was. Both databases answer
@@ -95,13 +138,13 @@ pub(super) async fn save(session: &mut Session, save: &Save<'_>, now: Option<i64
     // are in.
     for (table, child) in mapping.children.iter().zip(&save.diff.children).rev() {
         for key in &child.deleted {
-            let delete = query(statements::delete_child(mapping, table), id.iter().chain(*key));
+            let delete = query(statements::delete_child(mapping, table), mapping.stored(table, id, key));
             child_found(table, session.write(delete).await.map_err(classify)?)?;
         }
     }
     for (table, child) in mapping.children.iter().zip(&save.diff.children) {
         for (row, changed) in &child.updated {
-            let values = changed.iter().map(|&index| &row[index]).chain(id).chain(&row[..table.key]);
+            let values = changed.iter().map(|&index| &row[index]).chain(mapping.stored(table, id, &row[..table.key]));
             let update = query(statements::update_child(mapping, table, changed), values);
             child_found(table, session.write(update).await.map_err(classify)?)?;
         }
@@ -154,7 +197,7 @@ pub(super) async fn update_matching(
 /// The values of the audit columns, if there are any. Without a given time the server's is taken.
 fn audit(mapping: &'static Mapping, author: &Authorship, now: Option<i64>) -> Vec<Value> {
     let at = now.map_or(Value::Null(Kind::Integer), Value::Integer);
-    mapping.audit.iter().flat_map(|_| author.audit(at.clone())).collect()
+    mapping.audit.iter().flat_map(|audit| author.audit(audit, at.clone())).collect()
 }
 
 async fn insert_children(
@@ -166,7 +209,7 @@ async fn insert_children(
 ) -> Result<(), DatabaseError> {
     for rows in children.chunks(ROWS) {
         let id = &root[..mapping.root.key];
-        let values = rows.iter().flat_map(|row| id.iter().chain(row.iter()));
+        let values = rows.iter().flat_map(|row| mapping.stored(table, id, row));
         let insert = query(statements::insert_children(mapping, table, rows.len()), values);
         session.write(insert).await.map_err(classify)?;
     }

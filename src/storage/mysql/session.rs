@@ -59,6 +59,9 @@ impl Statement {
     }
 }
 
+/// How long it may take until a connection that the application had is known to be of use: as long as an operation without a limit.
+const OWN: Duration = Duration::from_secs(5);
+
 /// A connection of the pool, in or outside of a transaction.
 pub(super) struct Session {
     /// `None` while a statement is under way.
@@ -112,6 +115,13 @@ impl Session {
     fn patience(&self) -> (Duration, Silence) {
         let left = self.deadline.as_ref().map_or_else(patience::left, Deadline::left);
         (patience::limit(left), self.silence.clone())
+    }
+
+    /// As [`patience`](Self::patience), where the application had the connection. If its statement was dropped half-way, no answer
+    /// may ever come, although the server is well: over TLS the driver then waits for an answer to what it has not sent. So nothing
+    /// follows from it for other connections, and it is not waited for as long as for a row.
+    fn patience_with_own(&self) -> (Duration, Silence) {
+        (self.patience().0.min(OWN), Silence::default())
     }
 
     /// The deadline of its waits; none outside of a writing transaction.
@@ -174,7 +184,7 @@ impl Session {
         let mut ended = None;
         if self.lent {
             // A deadlock of the application's own statement has rolled back already, and that is what was asked for.
-            let (patience, count) = (self.patience(), "select cast(@@error_count as signed)");
+            let (patience, count) = (self.patience_with_own(), "select cast(@@error_count as signed)");
             let failed = self.whole(|connection| Box::pin(in_step(connection, count, patience))).await?;
             self.lent = false;
             let failed = failed.first().is_some_and(|row| row.try_get(0).is_ok_and(|errors: i64| errors > 0));
@@ -350,7 +360,7 @@ impl Session {
     /// is gone. (There is no other way to ask for one than to give it up; so it is made again.)
     pub(super) async fn ours(&mut self) -> Result<(), sqlx::Error> {
         if self.lent {
-            let patience = self.patience();
+            let patience = self.patience_with_own();
             let again = "release savepoint tenure; savepoint tenure";
             self.whole(|connection| Box::pin(in_step(connection, again, patience))).await?;
             self.lent = false;

@@ -84,7 +84,9 @@ pub(super) async fn in_the_way(
             true if lease.reserved() => Some(Attempt::Reserved(lease.into_holder())),
             true => Some(Attempt::Held(lease.into_holder())),
             // Somebody may share it.
-            false if lease.holder.shared => slots::reader(session, &request.key, now).await?.map(Attempt::Held),
+            false if lease.holder.shared => {
+                slots::reader(session, &request.key, RowLock::None, now).await?.map(Attempt::Held)
+            }
             false => None,
         };
         found.extend(attempt.map(|attempt| (at, attempt)));

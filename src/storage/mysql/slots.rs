@@ -121,10 +121,11 @@ const READER: &str = concat!(
 pub(super) async fn reader(
     session: &mut Session,
     key: &LockKey,
+    lock: RowLock,
     now: Option<i64>,
 ) -> Result<Option<Holder>, DatabaseError> {
     let select = Statement::new(READER).bind(now).bind(key.kind().as_bytes()).bind(key.id().as_bytes()).bind(now);
-    let row = session.fetch_optional(select).await.map_err(classify)?;
+    let row = session.fetch_locked(select, lock).await.map_err(classify)?;
     Ok(row.as_ref().map(lease).transpose()?.map(StoredLease::into_holder))
 }
 

@@ -10,6 +10,7 @@ use super::deadline::Flavour;
 use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Audit, Column, Mapping, Table};
 use crate::aggregate::value::{Kind, Value};
+use crate::storage::lineage::Lineage;
 use crate::storage::texts::{Texts, What};
 use crate::storage::{BulkChange, condition};
 
@@ -20,7 +21,7 @@ pub(super) fn select_root(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::SelectRoot, &mapping.root, &[], || {
         let root = &mapping.root;
         let id = key_is(root);
-        format!("select cast(`{}` as signed), {} from `{}` where {id}", mapping.version, reading(root), root.name)
+        format!("select cast(`{}` as signed), {} from {} where {id}", mapping.version, reading(root), qualified(root))
     })
 }
 
@@ -31,29 +32,86 @@ pub(super) fn select_whole(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::SelectWhole, &mapping.root, &[], || {
         let tables = || std::iter::once(&mapping.root).chain(&mapping.children).enumerate();
         let select = |(at, table): (usize, &'static Table)| {
-            let columns = tables().map(|(other, table)| if other == at { reading(table) } else { absent(table) });
+            let lineage = Lineage::of(mapping, table, '`');
+            let columns = tables().map(|(other, table)| match other == at {
+                true => reading_as(table, &lineage.columns()),
+                false => absent(table),
+            });
             let columns = columns.collect::<Vec<_>>().join(", ");
             let (version, found) = match at {
                 0 => (format!("cast(`{}` as signed)", mapping.version), key_is(table)),
-                _ => ("null".to_owned(), owner_is(mapping, table)),
+                _ => ("null".to_owned(), owner_is(mapping, &lineage.owner())),
             };
-            format!("select {at}, {version}, {columns} from `{}` where {found}", table.name)
+            format!("select {at}, {version}, {columns} from {} where {found}", lineage.from())
         };
         tables().map(select).collect::<Vec<_>>().join(" union all ")
     })
 }
 
+/// `select` of so many aggregates by one statement, as [`select_whole`]; the root's id stands between the version and the columns.
+/// Binds all ids once for each table.
+pub(super) fn select_many(mapping: &'static Mapping, count: usize) -> Arc<str> {
+    TEXTS.get(What::SelectMany, &mapping.root, &[count], || {
+        let tables = || std::iter::once(&mapping.root).chain(&mapping.children).enumerate();
+        let id = &mapping.root.columns[..mapping.root.key];
+        let select = |(at, table): (usize, &'static Table)| {
+            let lineage = Lineage::to_root(mapping, table, '`');
+            let columns = tables().map(|(other, table)| match other == at {
+                true => reading_as(table, &lineage.columns()),
+                false => absent(table),
+            });
+            let columns = columns.collect::<Vec<_>>().join(", ");
+            let version = if at == 0 { format!("cast(`{}` as signed)", mapping.version) } else { "null".to_owned() };
+            let (names, found) = (lineage.id(), id_among(id, &lineage.id(), count));
+            let names = reading_as(&mapping.root.key_alone(), &names);
+            format!("select {at}, {version}, {names}, {columns} from {} where {found}", lineage.from())
+        };
+        tables().map(select).collect::<Vec<_>>().join(" union all ")
+    })
+}
+
+/// `select` of the id as it is stored; binds the id.
+pub(super) fn select_id(mapping: &'static Mapping) -> Arc<str> {
+    TEXTS.get(What::SelectId, &mapping.root, &[], || {
+        let id = mapping.root.key_alone();
+        format!("select {} from {} where {}", reading(&id), qualified(&id), key_is(&id))
+    })
+}
+
+/// `select` of the ids that come next, in their order; binds the id that they come after, if there is one, and their number.
+pub(super) fn select_page(mapping: &'static Mapping, after: bool) -> Arc<str> {
+    TEXTS.get(What::SelectPage, &mapping.root, &[usize::from(after)], || {
+        let id = mapping.root.key_alone();
+        let order = id.columns.iter().map(|column| format!("`{}`", column.name)).collect::<Vec<_>>();
+        let places = id.columns.iter().map(place).collect::<Vec<_>>().join(", ");
+        let when = match after {
+            true => format!("where ({}) > ({}) ", order.join(", "), places),
+            false => String::new(),
+        };
+        format!("select {} from {} {when}order by {} limit ?", reading(&id), qualified(&id), order.join(", "))
+    })
+}
+
+/// `select` of how many roots match; and the values to bind.
+pub(super) fn count_matching(mapping: &'static Mapping, when: &Test) -> (String, Vec<Value>) {
+    let mut values = Vec::new();
+    let when = condition(mapping, when, &mut values);
+    (format!("select count(*) from {} where {when}", qualified(&mapping.root)), values)
+}
+
 /// `select` of all children of one root in one collection, in the order of their keys. Binds the root's id.
 pub(super) fn select_children(mapping: &'static Mapping, child: &'static Table) -> Arc<str> {
     TEXTS.get(What::SelectChildren, child, &[], || {
-        let key = child.columns[..child.key].iter().map(|column| match column.kind {
+        let lineage = Lineage::of(mapping, child, '`');
+        let columns = lineage.columns();
+        let key = child.columns[..child.key].iter().zip(&columns).map(|(column, name)| match column.kind {
             // By bytes, as every other database and the language itself do.
-            Kind::Text => format!("cast(convert(`{}` using utf8mb4) as binary)", column.name),
-            _ => format!("`{}`", column.name),
+            Kind::Text => format!("cast(convert({name} using utf8mb4) as binary)"),
+            _ => name.clone(),
         });
-        let owner = child.owner.iter().map(|name| format!("`{name}`"));
-        let (order, owner) = (owner.chain(key).collect::<Vec<_>>().join(", "), owner_is(mapping, child));
-        format!("select {} from `{}` where {owner} order by {order}", reading(child), child.name)
+        let order = lineage.owner().into_iter().chain(key).collect::<Vec<_>>().join(", ");
+        let (owner, reading) = (owner_is(mapping, &lineage.owner()), reading_as(child, &columns));
+        format!("select {reading} from {} where {owner} order by {order}", lineage.from())
     })
 }
 
@@ -69,17 +127,29 @@ pub(super) fn insert_root(mapping: &'static Mapping, flavour: Flavour) -> Arc<st
             Flavour::MariaDb => " returning (select version from tenure_removed where kind = ? and id = ?)",
             Flavour::MySql => "",
         };
-        format!("insert into `{}` ({names}, {audited}`{version}`) values ({values}, {audit}?){removed}", root.name)
+        format!("insert into {} ({names}, {audited}`{version}`) values ({values}, {audit}?){removed}", qualified(root))
+    })
+}
+
+/// `insert` of the root without its id, which the database makes; binds the other columns, the audit columns, the version.
+pub(super) fn insert_generated(mapping: &'static Mapping) -> Arc<str> {
+    TEXTS.get(What::InsertGenerated, &mapping.root, &[], || {
+        let own = mapping.root.columns[mapping.root.key..].iter().map(|column| (&column.name, place(column)));
+        let all = own.chain(audit(mapping)).chain([(&mapping.version, "?".to_owned())]);
+        let (names, places): (Vec<_>, Vec<_>) = all.map(|(name, place)| (format!("`{name}`"), place)).unzip();
+        format!("insert into {} ({}) values ({})", qualified(&mapping.root), names.join(", "), places.join(", "))
     })
 }
 
 /// `insert` of so many children; binds the root's id and its columns for each.
 pub(super) fn insert_children(mapping: &'static Mapping, child: &'static Table, count: usize) -> Arc<str> {
     TEXTS.get(What::InsertChildren, child, &[count], || {
-        let owner = child.owner.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        let id = places(&mapping.root.columns[..mapping.root.key]);
-        let (names, row) = (names(&child.columns), format!("({id}, {})", places(&child.columns)));
-        format!("insert into `{}` ({owner}, {names}) values {}", child.name, vec![row; count].join(", "))
+        let own = &child.columns[mapping.not_stored(child)..];
+        let id = &mapping.root.columns[..child.owner.len()];
+        let names = child.owner.iter().chain(own.iter().map(|column| &column.name));
+        let names = names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let row = format!("({})", id.iter().chain(own).map(place).collect::<Vec<_>>().join(", "));
+        format!("insert into {} ({names}) values {}", qualified(child), vec![row; count].join(", "))
     })
 }
 
@@ -90,7 +160,7 @@ pub(super) fn update_root(mapping: &'static Mapping, changed: &[usize]) -> Arc<s
         let (root, version) = (&mapping.root, &mapping.version);
         let set: String = assign(root, changed).into_iter().map(|set| set + ", ").collect();
         let (audit, id) = (assign_audit(mapping), key_is(root));
-        format!("update `{}` set {set}{audit}`{version}` = ? where {id} and `{version}` = ?", root.name)
+        format!("update {} set {set}{audit}`{version}` = ? where {id} and `{version}` = ?", qualified(root))
     })
 }
 
@@ -98,28 +168,34 @@ pub(super) fn update_root(mapping: &'static Mapping, changed: &[usize]) -> Arc<s
 pub(super) fn update_child(mapping: &'static Mapping, child: &'static Table, changed: &[usize]) -> Arc<str> {
     TEXTS.get(What::UpdateChild, child, changed, || {
         let set = assign(child, changed).join(", ");
-        format!("update `{}` set {set} where {}", child.name, child_is(mapping, child))
+        format!("update {} set {set} where {}", qualified(child), child_is(mapping, child))
     })
 }
 
 /// `delete` of one child; binds the root's id, the key.
 pub(super) fn delete_child(mapping: &'static Mapping, child: &'static Table) -> Arc<str> {
     TEXTS.get(What::DeleteChild, child, &[], || {
-        format!("delete from `{}` where {}", child.name, child_is(mapping, child))
+        format!("delete from {} where {}", qualified(child), child_is(mapping, child))
     })
 }
 
 /// `delete` of all children of one root in one collection; binds the root's id.
 pub(super) fn delete_children(mapping: &'static Mapping, child: &'static Table) -> Arc<str> {
     TEXTS.get(What::DeleteChildren, child, &[], || {
-        format!("delete from `{}` where {}", child.name, owner_is(mapping, child))
+        let lineage = Lineage::of(mapping, child, '`');
+        let found = owner_is(mapping, &lineage.owner());
+        match mapping.names_parent_only(child) {
+            // A subquery of `delete` would be asked for each row of the table.
+            true => format!("delete t0 from {} where {found}", lineage.from()),
+            false => format!("delete from {} where {found}", lineage.from()),
+        }
     })
 }
 
 /// `delete` of the root; binds the id.
 pub(super) fn delete_root(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::DeleteRoot, &mapping.root, &[], || {
-        format!("delete from `{}` where {}", mapping.root.name, key_is(&mapping.root))
+        format!("delete from {} where {}", qualified(&mapping.root), key_is(&mapping.root))
     })
 }
 
@@ -127,28 +203,36 @@ pub(super) fn delete_root(mapping: &'static Mapping) -> Arc<str> {
 pub(super) fn select_version(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::SelectVersion, &mapping.root, &[], || {
         format!(
-            "select cast(`{}` as signed) from `{}` where {}",
+            "select cast(`{}` as signed) from {} where {}",
             mapping.version,
-            mapping.root.name,
+            qualified(&mapping.root),
             key_is(&mapping.root)
         )
     })
 }
 
 /// `select` of what the audit columns say, the time in milliseconds; binds the id.
-pub(super) fn select_audit(mapping: &'static Mapping, audit: &Audit) -> String {
-    let Audit { by, by_name, at, command } = audit;
-    let text = |name: &str, called: &str| format!("convert(`{name}` using utf8mb4) as {called}");
+pub(super) fn select_audit(mapping: &'static Mapping, audit: &Audit, at: &str) -> String {
+    let text = |name: &Option<String>, called: &str| match name {
+        Some(name) => format!("convert(`{name}` using utf8mb4) as {called}"),
+        None => format!("null as {called}"),
+    };
+    let by_name = named_by(audit);
     format!(
         "select cast(`{}` as signed) as version, {}, {}, timestampdiff(microsecond, {EPOCH}, `{at}`) div 1000 as changed_at, \
-                {} from `{}` where {}",
+                {} from {} where {}",
         mapping.version,
-        text(by, "by_id"),
+        text(&audit.by, "by_id"),
         text(by_name, "by_name"),
-        text(command, "command"),
-        mapping.root.name,
+        text(&audit.command, "command"),
+        qualified(&mapping.root),
         key_is(&mapping.root)
     )
+}
+
+/// The column of the author's name; the id stands for it where the table has none.
+fn named_by(audit: &Audit) -> &Option<String> {
+    if audit.by_name.is_some() { &audit.by_name } else { &audit.by }
 }
 
 /// `select` of the ids of the roots that match, in their order; and the values to bind.
@@ -156,7 +240,7 @@ pub(super) fn select_matching(mapping: &'static Mapping, when: &Test) -> (String
     let (mut values, root) = (Vec::new(), &mapping.root);
     let id = root.key_alone();
     let when = condition(mapping, when, &mut values);
-    (format!("select {} from `{}` where {when} order by {}", reading(&id), root.name, names(&id.columns)), values)
+    (format!("select {} from {} where {when} order by {}", reading(&id), qualified(root), names(&id.columns)), values)
 }
 
 /// `update` of all roots that match and are not so already; and the values to bind.
@@ -172,8 +256,8 @@ pub(super) fn update_matching(change: &BulkChange<'_>, audit: &[Value]) -> (Stri
     let differs = differs.map(|column| format!("not (`{}` <=> {})", column.name, operand(column)));
     let differs = differs.collect::<Vec<_>>().join(" or ");
     let update = format!(
-        "update `{}` set {set}{}`{version}` = `{version}` + 1 where {when} and ({differs})",
-        root.name,
+        "update {} set {set}{}`{version}` = coalesce(`{version}`, 0) + 1 where {when} and ({differs})",
+        qualified(root),
         assign_audit(mapping)
     );
     (update, values)
@@ -189,12 +273,17 @@ fn condition(mapping: &'static Mapping, when: &Test, values: &mut Vec<Value>) ->
 
 /// The audit columns and the places of their values.
 fn audit(mapping: &'static Mapping) -> impl Iterator<Item = (&'static String, String)> {
-    let place = |audit: &Audit, name: &String| match *name == audit.at {
+    let place = |audit: &Audit, name: &String| match Some(name) == audit.at.as_ref() {
         true => format!("coalesce(timestampadd(microsecond, ? * 1000, {EPOCH}), sysdate(6))"),
         false => "?".to_owned(),
     };
-    let columns = mapping.audit.iter().flat_map(|audit| audit.columns().map(|name| (audit, name)));
+    let columns = mapping.audit.iter().flat_map(|audit| audit.columns().map(move |name| (audit, name)));
     columns.map(move |(audit, name)| (name, place(audit, name)))
+}
+
+/// The quoted name of a table, behind that of its database if the mapping has one.
+fn qualified(table: &Table) -> String {
+    table.quoted('`')
 }
 
 fn assign_audit(mapping: &'static Mapping) -> String {
@@ -210,19 +299,24 @@ fn absent(table: &Table) -> String {
 }
 
 fn reading(table: &Table) -> String {
-    let read = |column: &Column| match column.kind {
+    reading_as(table, &table.columns.iter().map(|column| format!("`{}`", column.name)).collect::<Vec<_>>())
+}
+
+/// The columns of a table under these names, which are quoted.
+fn reading_as(table: &Table, names: &[String]) -> String {
+    let read = |(column, name): (&Column, &String)| match column.kind {
         // A number, because there are no booleans.
-        Kind::Bool => format!("cast(`{}` as signed)", column.name),
-        Kind::Integer => format!("cast(`{}` as signed)", column.name),
+        Kind::Bool => format!("cast({name} as signed)"),
+        Kind::Integer => format!("cast({name} as signed)"),
         // As a cast, but MySQL has that only since 8.0.17.
-        Kind::Real => format!("`{}` + 0e0", column.name),
-        Kind::Text | Kind::Json => format!("convert(`{}` using utf8mb4)", column.name),
+        Kind::Real => format!("{name} + 0e0"),
+        Kind::Text | Kind::Json => format!("convert({name} using utf8mb4)"),
         // A UUID is one or the other: `uuid` of MariaDB, or `binary(16)`. Both give their 16 bytes.
-        Kind::Bytes | Kind::Uuid => format!("cast(`{}` as binary)", column.name),
-        Kind::Decimal | Kind::Date | Kind::DateTime | Kind::Time => format!("cast(`{}` as char)", column.name),
-        Kind::Timestamp => format!("timestampdiff(microsecond, {EPOCH}, `{}`)", column.name),
+        Kind::Bytes | Kind::Uuid => format!("cast({name} as binary)"),
+        Kind::Decimal | Kind::Date | Kind::DateTime | Kind::Time => format!("cast({name} as char)"),
+        Kind::Timestamp => format!("timestampdiff(microsecond, {EPOCH}, {name})"),
     };
-    table.columns.iter().map(read).collect::<Vec<_>>().join(", ")
+    table.columns.iter().zip(names).map(read).collect::<Vec<_>>().join(", ")
 }
 
 /// In UTC, as the session is: a `timestamp` column is turned into it, a `datetime` column holds it.
@@ -234,7 +328,8 @@ fn place(column: &Column) -> String {
         Kind::Timestamp => format!("timestampadd(microsecond, ?, {EPOCH})"),
         Kind::Date => "cast(? as date)".into(),
         Kind::DateTime => "cast(? as datetime(6))".into(),
-        Kind::Time => "cast(? as time(6))".into(),
+        // MySQL 9 reads a text that is bound to `cast(? as time(6))` as something else: 09:00 as 00:00.
+        Kind::Time => "cast(cast(? as char) as time(6))".into(),
         _ => "?".into(),
     }
 }
@@ -245,6 +340,8 @@ fn operand(column: &Column) -> String {
         // MySQL compares a decimal with a text as floating-point numbers; MariaDB does not. Exact up to 35 digits before the
         // point and 30 after it.
         Kind::Decimal => "cast(? as decimal(65, 30))".into(),
+        // A `json` column of MySQL equals no text; MariaDB's is a text, and skips such comments.
+        Kind::Json => "/*!80017 cast( */ ? /*!80017 as json) */".into(),
         _ => place(column),
     }
 }
@@ -266,16 +363,23 @@ fn key_is(table: &Table) -> String {
     table.columns[..table.key].iter().map(is).collect::<Vec<_>>().join(" and ")
 }
 
+/// The condition that finds a child in its table.
 fn child_is(mapping: &'static Mapping, child: &'static Table) -> String {
-    // A child that there is at most one of has no key of its own.
-    match child.key {
-        0 => owner_is(mapping, child),
-        _ => format!("{} and {}", owner_is(mapping, child), key_is(child)),
-    }
+    let id = child.owner.iter().zip(&mapping.root.columns);
+    let own = child.columns[mapping.not_stored(child)..child.key].iter().map(|column| (&column.name, column));
+    let is = |(name, column): (&String, &Column)| format!("`{name}` = {}", place(column));
+    id.chain(own).map(is).collect::<Vec<_>>().join(" and ")
 }
 
-fn owner_is(mapping: &'static Mapping, child: &'static Table) -> String {
-    let id = &mapping.root.columns[..mapping.root.key];
-    let is = |(name, column): (&String, &Column)| format!("`{name}` = {}", place(column));
-    child.owner.iter().zip(id).map(is).collect::<Vec<_>>().join(" and ")
+/// These names, which are quoted, compared with the root's id.
+fn owner_is(mapping: &'static Mapping, owner: &[String]) -> String {
+    let is = |(name, column): (&String, &Column)| format!("{name} = {}", place(column));
+    owner.iter().zip(&mapping.root.columns).map(is).collect::<Vec<_>>().join(" and ")
+}
+
+/// The condition that these columns, whose names are quoted, are one of so many ids.
+fn id_among(id: &[Column], names: &[String], count: usize) -> String {
+    let places = id.iter().map(place).collect::<Vec<_>>().join(", ");
+    let one = if id.len() == 1 { places } else { format!("({places})") };
+    format!("({}) in ({})", names.join(", "), vec![one; count].join(", "))
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use sqlx::Row;
 use sqlx::mysql::MySqlRow;
 
-use super::deadline::RowLock;
+use super::deadline::{Flavour, RowLock};
 use super::errors::classify;
 use super::leases::clock;
 use super::session::{Session, Statement};
@@ -98,6 +98,16 @@ const NEEDED: &str = concat!(
     " - ?)"
 );
 
+/// As [`NEEDED`], by a read that locks, see [`afterwards`](super::load::afterwards).
+const NEEDED_ON_MYSQL: &str = concat!(
+    "select lease.kind, lease.id, lease.slot from ",
+    gone!(),
+    " straight_join tenure_lock as beside on beside.kind = lease.kind and beside.id = lease.id
+      where lease.slot = '' and beside.slot <> '' and beside.expires_at > ",
+    clock!("?"),
+    " - ? for share"
+);
+
 /// Nobody took the key since, so it was not written down yet.
 const RECORD_EXPIRED: &str = concat!(
     "insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as,
@@ -152,7 +162,11 @@ pub(super) async fn rows(
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         let hex = |place: &RowPlace| [hex(place.kind.as_bytes()), hex(place.id.as_bytes()), hex(&place.slot)];
         let mut gone: BTreeSet<_> = gone.iter().map(hex).collect();
-        let needed = Statement::new(NEEDED).bind(serde_json::json!(gone).to_string());
+        let needed = match session.flavour() {
+            Flavour::MariaDb => NEEDED,
+            Flavour::MySql => NEEDED_ON_MYSQL,
+        };
+        let needed = Statement::new(needed).bind(serde_json::json!(gone).to_string());
         let needed = session.fetch_all(needed.bind(now).bind(millis(slice.older_than))).await.map_err(classify)?;
         for row in &needed {
             gone.remove(&hex(&place(row)?));

@@ -107,6 +107,33 @@ impl BackendTransaction for MySqlTransaction {
         self.open.wait_for(insert).await
     }
 
+    async fn insert_generated(
+        &mut self,
+        mapping: &'static Mapping,
+        rows: &Rows,
+        author: &Authorship,
+    ) -> Result<i64, DatabaseError> {
+        let now = self.time.given();
+        let insert = async |session: &mut Session| rows::insert_generated(session, mapping, rows, author, now).await;
+        self.open.wait_for(insert).await
+    }
+
+    async fn complete_insert(
+        &mut self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        rows: &Rows,
+        author: &Authorship,
+    ) -> Result<Version, DatabaseError> {
+        let now = self.time.given();
+        let insert = async |session: &mut Session| {
+            let version = rows::complete_insert(session, mapping, key, rows, author, now).await?;
+            revision::keep(session, mapping, key, version, rows, author, now).await?;
+            Ok(version)
+        };
+        self.open.wait_for(insert).await
+    }
+
     async fn save(&mut self, save: &Save<'_>) -> Result<Saved, DatabaseError> {
         let now = self.time.given();
         let write = async |session: &mut Session| {

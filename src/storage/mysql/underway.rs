@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::deadline::Flavour;
-use super::errors::is_without_savepoint;
+use super::errors::{is_useless, is_without_savepoint};
 use crate::lease::LockId;
 use crate::storage::checkout::{self, Silence};
 use crate::storage::patience;
@@ -133,10 +133,16 @@ pub(super) async fn in_step(
     }
 }
 
-/// The connection with an answer, closed where the answer shows that driver and server do not understand each other any more.
+/// The connection with an answer, closed where the answer shows that driver and server do not understand each other any more, or
+/// that the server can do nothing.
 pub(super) fn done<T>(connection: PoolConnection<MySql>, answer: Result<T, sqlx::Error>) -> Done<T> {
     match answer {
         Err(error @ (sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::Tls(_))) => {
+            drop(connection.detach());
+            (None, Err(error))
+        }
+        // A new one may come to another node.
+        Err(error) if is_useless(&error) => {
             drop(connection.detach());
             (None, Err(error))
         }

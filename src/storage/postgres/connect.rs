@@ -16,9 +16,10 @@ use super::pools::Pools;
 use crate::clock::{millis, to_micros};
 use crate::error::DatabaseError;
 use crate::storage::checkout::{Silence, give_back};
-use crate::storage::diagnosis::{Diagnosis, Setting};
+use crate::storage::diagnosis::{Diagnosis, Setting, Writers};
 use crate::storage::kept::Kept;
-use crate::storage::{ConnectOptions, migration, reserve};
+use crate::storage::migration::Dialect;
+use crate::storage::{ConnectOptions, Connections, Place, migration, reserve};
 
 /// Connections per process. Two cores' worth of PostgreSQL backends are busy with far fewer.
 const CONNECTIONS: u32 = 10;
@@ -55,11 +56,14 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 impl super::Postgres {
     /// Connects and migrates tenure's own tables.
-    pub(crate) async fn open(url: &str, connect: ConnectOptions) -> Result<Self, DatabaseError> {
-        let options = reachable(url, connect.plaintext).await?;
+    pub(crate) async fn open(
+        place: Place<'_, PgConnectOptions>,
+        connect: ConnectOptions,
+    ) -> Result<Self, DatabaseError> {
+        let options = reachable(place, &connect).await?;
         let count = connect.connections.map_or(CONNECTIONS, NonZeroU32::get);
         let (silence, idle) = (Silence::default(), connect.idle_limit());
-        let pool = pool(options.clone(), count, SESSION, idle, &silence);
+        let pool = pool(options.clone(), count, &connect.first(SESSION), idle, &silence);
         let (version, settings) = look(&pool).await?;
         if let Some(bad) = settings.iter().find(|setting| !setting.good && !connect.volatile) {
             return Err(DatabaseError::Schema(bad.to_string()));
@@ -72,18 +76,18 @@ impl super::Postgres {
         let pools = Pools {
             main: pool.clone(),
             kept: Kept::of(count, give_back),
-            batches: self::pool(options.clone(), FOR_BATCHES, BATCHES, idle, &silence),
-            alone: self::pool(options, reserve::CONNECTIONS, SESSION, idle, &silence),
+            batches: self::pool(options.clone(), FOR_BATCHES, &connect.first(BATCHES), idle, &silence),
+            alone: self::pool(options, reserve::CONNECTIONS, &connect.first(SESSION), idle, &silence),
             silence,
         };
-        Ok(super::Postgres { pool, pools: Arc::new(pools), time: Time(connect.clock), version })
+        Ok(super::Postgres { pool, pools: Arc::new(pools), time: Time(connect.clock), version, count })
     }
 }
 
 /// Looks at a database without changing it.
 pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
-    let (options, idle) = (reachable(url, connect.plaintext).await?, connect.idle_limit());
-    let pool = pool(options.clone(), CONNECTIONS, SESSION, idle, &Silence::default());
+    let (options, idle) = (reachable(Place::Url(url), &connect).await?, connect.idle_limit());
+    let pool = pool(options.clone(), CONNECTIONS, &connect.first(SESSION), idle, &Silence::default());
     let transport = transport::used(&pool, &options).await?;
     let (version, settings) = look(&pool).await?;
     let asked = SystemTime::now();
@@ -91,15 +95,25 @@ pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagn
     let clock: i64 = sqlx::query_scalar(clock).fetch_one(&pool).await.map_err(classify)?;
     let here = (to_micros(asked) + to_micros(SystemTime::now())) / 2;
     let applied = applied(&pool).await?;
+    let allowed = "select current_setting('max_connections')::bigint";
+    let allowed: i64 = sqlx::query_scalar(allowed).fetch_one(&pool).await.map_err(classify)?;
     pool.close().await;
     Ok(Diagnosis {
+        connections: connections(connect.connections.map_or(CONNECTIONS, NonZeroU32::get)),
+        connections_allowed: u32::try_from(allowed).ok(),
         capabilities: super::capabilities(&version),
         transport,
+        writers: Writers::One,
         settings,
         clock_ahead_ms: (clock - here) / 1000,
         applied,
         known: migrator().iter().map(|migration| migration.version).collect(),
     })
+}
+
+/// The most connections of a process.
+pub(super) fn connections(application: u32) -> Connections {
+    Connections { application, lock_table: FOR_BATCHES, reserve: reserve::CONNECTIONS, listener: 1, writer: 0 }
 }
 
 /// The numbers of the migrations that were applied.
@@ -114,13 +128,23 @@ async fn applied(pool: &PgPool) -> Result<Vec<i64>, DatabaseError> {
 }
 
 /// How to get to the server, for all connections; one has been there.
-async fn reachable(url: &str, plaintext: bool) -> Result<PgConnectOptions, DatabaseError> {
+async fn reachable(
+    place: Place<'_, PgConnectOptions>,
+    connect: &ConnectOptions,
+) -> Result<PgConnectOptions, DatabaseError> {
+    let plaintext = connect.plaintext;
     let not_understood = |problem: String| DatabaseError::Unreachable {
         url: "postgres://…".into(),
         problem: format!("the URL is not understood: {problem}"),
     };
-    let url = transport::known(url).map_err(not_understood)?;
-    let options: PgConnectOptions = url.parse().map_err(|error: sqlx::Error| not_understood(error.to_string()))?;
+    let (options, url) = match place {
+        Place::Url(url) => {
+            let url = transport::known(url).map_err(not_understood)?;
+            let options = url.parse().map_err(|error: sqlx::Error| not_understood(error.to_string()))?;
+            (options, url)
+        }
+        Place::Options(options) => (*options, String::new()),
+    };
     // Without the password.
     let shown = format!(
         "postgres://{}@{}:{}/{}",
@@ -136,7 +160,12 @@ async fn reachable(url: &str, plaintext: bool) -> Result<PgConnectOptions, Datab
     // One connection first: a pool would try again for seconds and then only say that it gave up.
     let first = tokio::time::timeout(PATIENCE, PgConnection::connect_with(&options)).await;
     match first {
-        Ok(Ok(connection)) => connection.close().await.map_err(classify)?,
+        Ok(Ok(mut connection)) => {
+            let settings = AssertSqlSafe(connect.first(SESSION));
+            let set = connection.execute(settings).await;
+            set.map_err(|error| unreachable(format!("{error}; check the statements of `after_connect`")))?;
+            connection.close().await.map_err(classify)?;
+        }
         Ok(Err(error)) => return Err(unreachable(way.advice(&error).unwrap_or_else(|| advice(&error)))),
         Err(_) => return Err(unreachable("no answer within 5 s; check host and port, and the way there".into())),
     }
@@ -172,7 +201,8 @@ fn migrator() -> Migrator {
 const SETTINGS: &str = "
     select current_setting('server_version'), current_setting('fsync'), current_setting('synchronous_commit'),
            current_setting('full_page_writes'), case when pg_is_in_recovery() then 'on' else 'off' end,
-           current_setting('transaction_isolation'), current_setting('idle_in_transaction_session_timeout')";
+           current_setting('transaction_isolation'), current_setting('idle_in_transaction_session_timeout'),
+           current_setting('synchronous_standby_names')";
 
 /// The server's version, and the settings that decide whether it keeps what it acknowledged.
 async fn look(pool: &PgPool) -> Result<(String, Vec<Setting>), DatabaseError> {
@@ -182,7 +212,7 @@ async fn look(pool: &PgPool) -> Result<(String, Vec<Setting>), DatabaseError> {
     let forgets = "In a crash the server may forget a lock after it said that it was granted.";
     let settings = vec![
         Setting::new("fsync", text(1)?, "on", forgets),
-        Setting::new("synchronous_commit", text(2)?, "not off", forgets),
+        synchronous_commit(text(2)?, &text(7)?),
         Setting::new("full_page_writes", text(3)?, "on", "A power cut may tear pages of the lock table."),
         Setting::new("in recovery", text(4)?, "off", "This is a standby: connect to the primary."),
         Setting {
@@ -196,6 +226,25 @@ async fn look(pool: &PgPool) -> Result<(String, Vec<Setting>), DatabaseError> {
     Ok((text(0)?, settings))
 }
 
+/// Whether an acknowledged commit is flushed: here, and where standbys are synchronous also on as many of them as are waited for.
+fn synchronous_commit(value: String, standbys: &str) -> Setting {
+    let name = "synchronous_commit";
+    let risk = "At a failover to a standby the server may forget a lock after it said that it was granted.";
+    match &*value {
+        // The one waits for no standby, the other for one that has it in its memory.
+        "local" | "remote_write" if !standbys.trim().is_empty() => {
+            let wanted = "on or remote_apply, because synchronous_standby_names is set";
+            Setting { name, value, wanted, good: false, risk }
+        }
+        _ => Setting::new(
+            name,
+            value,
+            "not off",
+            "In a crash the server may forget a lock after it said that it was granted.",
+        ),
+    }
+}
+
 fn advice(error: &sqlx::Error) -> String {
     let code = error.as_database_error().and_then(|error| error.code());
     match code.as_deref() {
@@ -203,5 +252,41 @@ fn advice(error: &sqlx::Error) -> String {
         Some("3D000") => format!("{error}; create it, or name another in the URL"),
         Some("53300") => format!("{error}; close other connections, or raise max_connections"),
         _ => format!("{error}; check host and port, and that the server is running"),
+    }
+}
+
+/// The migrations that are missing, as a script for `psql`.
+pub(crate) async fn script(url: &str, connect: ConnectOptions) -> Result<String, DatabaseError> {
+    let diagnosis = diagnose(url, connect).await?;
+    diagnosis.not_newer()?;
+    Ok(migration::script(&migrator(), &diagnosis.applied, &DIALECT))
+}
+
+const DIALECT: Dialect = Dialect {
+    ledger: "create table if not exists _tenure_migrations (version bigint primary key, description text not null,
+    installed_on timestamptz not null default now(), success boolean not null,
+    checksum bytea not null, execution_time bigint not null);\n",
+    bytes: ("'\\x", "'"),
+    transaction: ("begin;\n", "\ncommit;\n"),
+};
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_commits_that_reach_a_synchronous_standby_are_good() {
+        for (value, standbys, good) in [
+            ("on", "", true),
+            ("local", "", true),
+            ("remote_write", " ", true),
+            ("off", "", false),
+            ("off", "s1", false),
+            ("local", "s1", false),
+            ("remote_write", "ANY 1 (s1, s2)", false),
+            ("on", "s1", true),
+            ("remote_apply", "s1", true),
+        ] {
+            assert_eq!(synchronous_commit(value.to_owned(), standbys).good, good, "{value} {standbys:?}");
+        }
     }
 }

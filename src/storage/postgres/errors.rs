@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::error::DatabaseError;
+use sqlx::postgres::PgDatabaseError;
+
+use crate::error::{ConstraintKind, ConstraintViolation, DatabaseError};
 use crate::storage::Effect;
 
 /// The meaning of a driver error. Every one of them leaves the transaction it happened in aborted or gone.
-pub(super) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
+pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
     let error = error.into();
     if let sqlx::Error::PoolTimedOut = *error {
         return DatabaseError::Busy("no connection of the pool became free in time");
@@ -33,10 +35,24 @@ pub(super) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
         // The server ended the session, and the transaction with it.
         "25P03" => DatabaseError::ConnectionLost(format!("{error}: {}", crate::storage::STOOD_STILL)),
         "25P04" => DatabaseError::ConnectionLost(format!("{error} (`transaction_timeout` of the server)")),
-        code if code.starts_with("23") => DatabaseError::Constraint(error.to_string()),
+        code if code.starts_with("23") => DatabaseError::Constraint(Box::new(violation(&error, code))),
         code if code.starts_with("08") => DatabaseError::ConnectionLost(error.to_string()),
         _ => DatabaseError::Other(error),
     }
+}
+
+/// Which rule it was. The server sends the names apart from the message, so its language does not matter.
+fn violation(error: &sqlx::Error, code: &str) -> ConstraintViolation {
+    let refused = error.as_database_error().and_then(|error| error.try_downcast_ref::<PgDatabaseError>());
+    let (kind, name) = match code {
+        "23502" => (ConstraintKind::NotNull, refused.and_then(PgDatabaseError::column)),
+        "23503" => (ConstraintKind::ForeignKey, refused.and_then(PgDatabaseError::constraint)),
+        "23505" => (ConstraintKind::Unique, refused.and_then(PgDatabaseError::constraint)),
+        "23514" => (ConstraintKind::Check, refused.and_then(PgDatabaseError::constraint)),
+        "23P01" => (ConstraintKind::Exclusion, refused.and_then(PgDatabaseError::constraint)),
+        _ => (ConstraintKind::Other, refused.and_then(PgDatabaseError::constraint)),
+    };
+    ConstraintViolation { kind, name: name.map(str::to_owned), message: error.to_string() }
 }
 
 /// What a driver error did to its transaction.

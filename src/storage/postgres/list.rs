@@ -37,6 +37,7 @@ pub(super) async fn held(
     for (asked, condition) in [
         (query.kind.is_some(), " and l.kind = $3"),
         (query.owner.is_some(), " and l.owner_id = $4"),
+        (query.id_prefix.is_some(), " and starts_with(l.id, $10)"),
         (key.is_some(), " and (l.since, l.kind, l.id, l.generation) > ($5, $6, $7, $8)"),
     ] {
         text += if asked { condition } else { "" };
@@ -51,7 +52,8 @@ pub(super) async fn held(
         .bind(key.map(LockKey::kind))
         .bind(key.map(LockKey::id))
         .bind(generation)
-        .bind(i64::from(query.limit));
+        .bind(i64::from(query.limit))
+        .bind(&query.id_prefix);
     let rows = select.fetch_all(connection).await.map_err(classify)?;
     let listed = |row: &PgRow| {
         let stored = lease(row)?;
@@ -103,6 +105,7 @@ pub(super) async fn past(connection: &mut PgConnection, query: &HistoryQuery) ->
         (query.key.is_some(), " and past.kind = $1 and past.id = $2"),
         (query.kind.is_some(), " and past.kind = $3"),
         (query.owner.is_some(), " and past.owner_id = $4"),
+        (query.id_prefix.is_some(), " and starts_with(past.id, $8)"),
     ] {
         text += if asked { condition } else { "" };
     }
@@ -128,7 +131,8 @@ pub(super) async fn past(connection: &mut PgConnection, query: &HistoryQuery) ->
         .bind(&query.owner)
         .bind(at)
         .bind(lock)
-        .bind(i64::from(query.limit));
+        .bind(i64::from(query.limit))
+        .bind(&query.id_prefix);
     select.fetch_all(connection).await.map_err(classify)?.iter().map(past_row).collect()
 }
 

@@ -7,8 +7,9 @@ use sqlx::{PgConnection, Row as _};
 
 use super::errors::classify;
 use super::statements::{self, RowLock};
-use super::values::{misfit, query, read};
+use super::values::{query, read};
 use crate::aggregate::Stored;
+use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row, Rows};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
@@ -45,7 +46,61 @@ pub(super) async fn load_whole(
     let select = query(statements::select_whole(mapping), id);
     let rows = select.fetch_all(connection).await.map_err(classify)?;
     let number = |row: &PgRow| row.try_get(0).map_err(classify);
-    whole::assemble(mapping, &rows, number, |row| version(mapping, row, 1), read)
+    whole::assemble(mapping, &rows, number, |row| version(mapping, id, row, 1), read)
+}
+
+/// Loads several, a few per statement, each as it is at one moment.
+pub(super) async fn load_many(
+    connection: &mut PgConnection,
+    mapping: &'static Mapping,
+    ids: &[Row],
+) -> Result<Vec<Stored>, DatabaseError> {
+    let ids: Vec<Row> = ids.iter().filter(|id| !has_nul(id)).cloned().collect();
+    let mut all = Vec::with_capacity(ids.len());
+    for ids in ids.chunks(whole::MANY) {
+        let ids = whole::many(ids);
+        let select = query(statements::select_many(mapping, ids.clone().count()), ids.flatten());
+        let rows = select.fetch_all(&mut *connection).await.map_err(classify)?;
+        let number = |row: &PgRow| row.try_get(0).map_err(classify);
+        all.extend(whole::assemble_many(mapping, &rows, number, |row, id| version(mapping, id, row, 1), read)?);
+    }
+    Ok(all)
+}
+
+/// The id of the row that has this id, as it is stored.
+pub(super) async fn stored_id(
+    connection: &mut PgConnection,
+    mapping: &'static Mapping,
+    id: &[Value],
+) -> Result<Option<Row>, DatabaseError> {
+    if has_nul(id) {
+        return Ok(None);
+    }
+    let row = query(statements::select_id(mapping), id).fetch_optional(connection).await.map_err(classify)?;
+    row.map(|row| read(&mapping.root.key_alone(), &row, 0)).transpose()
+}
+
+/// The ids that come next after this one, at most so many.
+pub(super) async fn ids_after(
+    connection: &mut PgConnection,
+    mapping: &'static Mapping,
+    after: Option<&[Value]>,
+    limit: u32,
+) -> Result<Vec<Row>, DatabaseError> {
+    let select = query(statements::select_page(mapping, after.is_some()), after.into_iter().flatten());
+    let rows = select.bind(i64::from(limit)).fetch_all(connection).await.map_err(classify)?;
+    rows.iter().map(|row| read(&mapping.root.key_alone(), row, 0)).collect()
+}
+
+/// How many roots match.
+pub(super) async fn count(
+    connection: &mut PgConnection,
+    mapping: &'static Mapping,
+    when: &Test,
+) -> Result<u64, DatabaseError> {
+    let (select, values) = statements::count_matching(mapping, when);
+    let row = query(select, &values).fetch_one(connection).await.map_err(classify)?;
+    row.try_get::<i64, _>(0).map(i64::unsigned_abs).map_err(classify)
 }
 
 /// The version of an aggregate, locked as asked.
@@ -60,7 +115,7 @@ pub(super) async fn version_now(
     }
     let select = query(statements::select_version(mapping, lock), id);
     let row = select.fetch_optional(connection).await.map_err(classify)?;
-    row.map(|row| version(mapping, &row, 0)).transpose()
+    row.map(|row| version(mapping, id, &row, 0)).transpose()
 }
 
 /// Whether no row can have this id: PostgreSQL stores no text with NUL, and refuses to compare with one.
@@ -79,11 +134,10 @@ async fn load_root(
     }
     let select = query(statements::select_root(mapping, lock), id);
     let Some(row) = select.fetch_optional(connection).await.map_err(classify)? else { return Ok(None) };
-    Ok(Some((version(mapping, &row, 0)?, read(&mapping.root, &row, 1)?)))
+    Ok(Some((version(mapping, id, &row, 0)?, read(&mapping.root, &row, 1)?)))
 }
 
 /// The version in a row of the root.
-fn version(mapping: &'static Mapping, row: &PgRow, column: usize) -> Result<Version, DatabaseError> {
-    let number = row.try_get::<i64, _>(column).map_err(classify)?;
-    Version::new(number).map_err(|error| misfit(&mapping.root, &mapping.version, &error))
+fn version(mapping: &Mapping, id: &[Value], row: &PgRow, column: usize) -> Result<Version, DatabaseError> {
+    whole::version(mapping, id, row.try_get(column).map_err(classify)?)
 }

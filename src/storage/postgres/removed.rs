@@ -22,3 +22,9 @@ pub(super) async fn note(
     let note = sqlx::query(NOTE).bind(now).bind(key.kind()).bind(key.id()).bind(version.number());
     note.execute(connection).await.map(drop).map_err(classify)
 }
+
+/// The version that the last aggregate of this key had, if there was one, as committed by now.
+pub(super) async fn version(connection: &mut PgConnection, key: &LockKey) -> Result<Option<i64>, DatabaseError> {
+    let read = sqlx::query_scalar("select tenure_removed_version($1, $2)").bind(key.kind()).bind(key.id());
+    read.fetch_one(connection).await.map_err(classify)
+}

@@ -3,9 +3,9 @@
 use sqlx::{PgConnection, Row as _};
 
 use super::errors::classify;
-use super::load;
 use super::statements::{self, RowLock};
 use super::values::{bind, misfit, query, read};
+use super::{load, removed};
 use crate::aggregate::Stored;
 use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
@@ -13,7 +13,7 @@ use crate::aggregate::value::{Kind, Value};
 use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
-use crate::storage::{Authorship, BulkChange, Save, Saved, child_found};
+use crate::storage::{Authorship, BulkChange, Save, Saved, child_found, generated};
 
 /// How many children one statement inserts: few enough that the driver can keep a statement for every number.
 const ROWS: usize = 32;
@@ -34,15 +34,57 @@ pub(super) async fn insert(
     let Some(row) = insert.fetch_optional(&mut *connection).await.map_err(classify)? else { return Ok(None) };
     let version = Version::after_removed(row.try_get(0).map_err(classify)?)
         .map_err(|error| misfit(&mapping.root, &mapping.version, &error))?;
+    complete(connection, mapping, rows, &audit, version).await?;
+    Ok(Some(version))
+}
+
+/// Raises the version of a root that was inserted as version 1 to this one, and inserts its children.
+async fn complete(
+    connection: &mut PgConnection,
+    mapping: &'static Mapping,
+    rows: &Rows,
+    audit: &[Value],
+    version: Version,
+) -> Result<(), DatabaseError> {
     if version != Version::FIRST {
-        let raise = query(statements::update_root(mapping, &[]), &audit).bind(version.number());
+        let raise = query(statements::update_root(mapping, &[]), audit).bind(version.number());
         let raise = rows.root[..mapping.root.key].iter().fold(raise, bind).bind(Version::FIRST.number());
         raise.execute(&mut *connection).await.map_err(classify)?;
     }
     for (table, children) in mapping.children.iter().zip(&rows.children) {
         insert_children(connection, mapping, table, &rows.root, &children.iter().collect::<Vec<_>>()).await?;
     }
-    Ok(Some(version))
+    Ok(())
+}
+
+/// Inserts the root of a new aggregate whose id the database makes: that id.
+pub(super) async fn insert_generated(
+    connection: &mut PgConnection,
+    mapping: &'static Mapping,
+    rows: &Rows,
+    author: &Authorship,
+    now: Option<i64>,
+) -> Result<i64, DatabaseError> {
+    let audit = audit(mapping, author, now);
+    let values = rows.root[mapping.root.key..].iter().chain(&audit);
+    let insert = query(statements::insert_generated(mapping), values).bind(Version::FIRST.number());
+    let row = insert.fetch_one(connection).await.map_err(classify)?;
+    generated(mapping, row.try_get(0).map_err(classify)?)
+}
+
+/// Inserts the rest of an aggregate whose root was inserted as version 1.
+pub(super) async fn complete_insert(
+    connection: &mut PgConnection,
+    mapping: &'static Mapping,
+    key: &LockKey,
+    rows: &Rows,
+    author: &Authorship,
+    now: Option<i64>,
+) -> Result<Version, DatabaseError> {
+    let removed = removed::version(connection, key).await?;
+    let version = Version::after_removed(removed).map_err(|error| misfit(&mapping.root, &mapping.version, &error))?;
+    complete(connection, mapping, rows, &audit(mapping, author, now), version).await?;
+    Ok(version)
 }
 
 /// Writes the difference if the version is still the one that it was made from.
@@ -65,13 +107,13 @@ pub(super) async fn save(
     // are in.
     for (table, child) in mapping.children.iter().zip(&save.diff.children).rev() {
         for key in &child.deleted {
-            let delete = query(statements::delete_child(mapping, table), id.iter().chain(*key));
+            let delete = query(statements::delete_child(mapping, table), mapping.stored(table, id, key));
             child_found(table, delete.execute(&mut *connection).await.map_err(classify)?.rows_affected())?;
         }
     }
     for (table, child) in mapping.children.iter().zip(&save.diff.children) {
         for (row, changed) in &child.updated {
-            let values = changed.iter().map(|&index| &row[index]).chain(id).chain(&row[..table.key]);
+            let values = changed.iter().map(|&index| &row[index]).chain(mapping.stored(table, id, &row[..table.key]));
             let update = query(statements::update_child(mapping, table, changed), values);
             child_found(table, update.execute(&mut *connection).await.map_err(classify)?.rows_affected())?;
         }
@@ -126,7 +168,7 @@ pub(super) async fn update_matching(
 /// The values of the audit columns, if there are any. Without a given time the server's is taken.
 fn audit(mapping: &'static Mapping, author: &Authorship, now: Option<i64>) -> Vec<Value> {
     let at = now.map_or(Value::Null(Kind::Integer), Value::Integer);
-    mapping.audit.iter().flat_map(|_| author.audit(at.clone())).collect()
+    mapping.audit.iter().flat_map(|audit| author.audit(audit, at.clone())).collect()
 }
 
 async fn insert_children(
@@ -138,7 +180,7 @@ async fn insert_children(
 ) -> Result<(), DatabaseError> {
     for rows in children.chunks(ROWS) {
         let id = &root[..mapping.root.key];
-        let values = rows.iter().flat_map(|row| id.iter().chain(row.iter()));
+        let values = rows.iter().flat_map(|row| mapping.stored(table, id, row));
         let insert = query(statements::insert_children(mapping, table, rows.len()), values);
         insert.execute(&mut *connection).await.map_err(classify)?;
     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Audit, Column, Mapping, Table};
 use crate::aggregate::value::{Kind, Value};
+use crate::storage::lineage::Lineage;
 use crate::storage::texts::{Texts, What};
 use crate::storage::{BulkChange, condition};
 
@@ -39,7 +40,7 @@ impl RowLock {
 pub(super) fn select_root(mapping: &'static Mapping, lock: RowLock) -> Arc<str> {
     TEXTS.get(What::SelectRoot, &mapping.root, &[lock as usize], || {
         let (root, id, lock) = (&mapping.root, key_is(&mapping.root, 1), lock.clause());
-        format!("select \"{}\"::bigint, {} from \"{}\" where {id}{lock}", mapping.version, reading(root), root.name)
+        format!("select \"{}\"::bigint, {} from {} where {id}{lock}", mapping.version, reading(root), qualified(root))
     })
 }
 
@@ -47,7 +48,7 @@ pub(super) fn select_root(mapping: &'static Mapping, lock: RowLock) -> Arc<str> 
 pub(super) fn select_version(mapping: &'static Mapping, lock: RowLock) -> Arc<str> {
     TEXTS.get(What::SelectVersion, &mapping.root, &[lock as usize], || {
         let (root, id, lock) = (&mapping.root, key_is(&mapping.root, 1), lock.clause());
-        format!("select \"{}\"::bigint from \"{}\" where {id}{lock}", mapping.version, root.name)
+        format!("select \"{}\"::bigint from {} where {id}{lock}", mapping.version, qualified(root))
     })
 }
 
@@ -58,29 +59,92 @@ pub(super) fn select_whole(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::SelectWhole, &mapping.root, &[], || {
         let tables = || std::iter::once(&mapping.root).chain(&mapping.children).enumerate();
         let select = |(at, table): (usize, &'static Table)| {
-            let columns = tables().map(|(other, table)| if other == at { reading(table) } else { absent(table) });
+            let lineage = Lineage::of(mapping, table, '"');
+            let columns = tables().map(|(other, table)| match other == at {
+                true => reading_as(table, &lineage.columns()),
+                false => absent(table),
+            });
             let columns = columns.collect::<Vec<_>>().join(", ");
             let (version, found) = match at {
                 0 => (format!("\"{}\"::bigint", mapping.version), key_is(table, 1)),
-                _ => ("null::bigint".to_owned(), owner_is(mapping, table, 1)),
+                _ => ("null::bigint".to_owned(), owner_is(mapping, &lineage.owner(), 1)),
             };
-            format!("select {at}::bigint, {version}, {columns} from \"{}\" where {found}", table.name)
+            format!("select {at}::bigint, {version}, {columns} from {} where {found}", lineage.from())
         };
         tables().map(select).collect::<Vec<_>>().join(" union all ")
     })
 }
 
+/// `select` of so many aggregates by one statement, as [`select_whole`]; the root's id stands between the version and the columns.
+/// Binds all ids.
+pub(super) fn select_many(mapping: &'static Mapping, count: usize) -> Arc<str> {
+    TEXTS.get(What::SelectMany, &mapping.root, &[count], || {
+        let tables = || std::iter::once(&mapping.root).chain(&mapping.children).enumerate();
+        let id = &mapping.root.columns[..mapping.root.key];
+        let select = |(at, table): (usize, &'static Table)| {
+            let lineage = Lineage::to_root(mapping, table, '"');
+            let columns = tables().map(|(other, table)| match other == at {
+                true => reading_as(table, &lineage.columns()),
+                false => absent(table),
+            });
+            let columns = columns.collect::<Vec<_>>().join(", ");
+            let version = if at == 0 { format!("\"{}\"::bigint", mapping.version) } else { "null::bigint".to_owned() };
+            let (names, found) = (lineage.id(), id_among(id, &lineage.id(), count));
+            let names = reading_as(&mapping.root.key_alone(), &names);
+            format!("select {at}::bigint, {version}, {names}, {columns} from {} where {found}", lineage.from())
+        };
+        tables().map(select).collect::<Vec<_>>().join(" union all ")
+    })
+}
+
+/// `select` of the id as it is stored; binds the id.
+pub(super) fn select_id(mapping: &'static Mapping) -> Arc<str> {
+    TEXTS.get(What::SelectId, &mapping.root, &[], || {
+        let id = mapping.root.key_alone();
+        format!("select {} from {} where {}", reading(&id), qualified(&id), key_is(&id, 1))
+    })
+}
+
+/// `select` of the ids that come next, in their order; binds the id that they come after, if there is one, and their number.
+pub(super) fn select_page(mapping: &'static Mapping, after: bool) -> Arc<str> {
+    TEXTS.get(What::SelectPage, &mapping.root, &[usize::from(after)], || {
+        let id = mapping.root.key_alone();
+        let order = id.columns.iter().map(|column| format!("\"{}\"", column.name)).collect::<Vec<_>>();
+        let places = id.columns.iter().zip(1..).map(|(column, at)| place(column, at)).collect::<Vec<_>>().join(", ");
+        let when = match after {
+            true => format!("where ({}) > ({}) ", order.join(", "), places),
+            false => String::new(),
+        };
+        format!(
+            "select {} from {} {when}order by {} limit ${}",
+            reading(&id),
+            qualified(&id),
+            order.join(", "),
+            if after { id.key + 1 } else { 1 }
+        )
+    })
+}
+
+/// `select` of how many roots match; and the values to bind.
+pub(super) fn count_matching(mapping: &'static Mapping, when: &Test) -> (String, Vec<Value>) {
+    let mut values = Vec::new();
+    let when = condition(mapping, when, &mut values);
+    (format!("select count(*) from {} where {when}", qualified(&mapping.root)), values)
+}
+
 /// `select` of all children of one root in one collection, in the order of their keys. Binds the root's id.
 pub(super) fn select_children(mapping: &'static Mapping, child: &'static Table) -> Arc<str> {
     TEXTS.get(What::SelectChildren, child, &[], || {
-        let key = child.columns[..child.key].iter().map(|column| match column.kind {
+        let lineage = Lineage::of(mapping, child, '"');
+        let columns = lineage.columns();
+        let key = child.columns[..child.key].iter().zip(&columns).map(|(column, name)| match column.kind {
             // By bytes, as every other database and the language itself do.
-            Kind::Text => format!("\"{}\" collate \"C\"", column.name),
-            _ => format!("\"{}\"", column.name),
+            Kind::Text => format!("{name}::text collate \"C\""),
+            _ => name.clone(),
         });
-        let owner = child.owner.iter().map(|name| format!("\"{name}\""));
-        let (order, owner) = (owner.chain(key).collect::<Vec<_>>().join(", "), owner_is(mapping, child, 1));
-        format!("select {} from \"{}\" where {owner} order by {order}", reading(child), child.name)
+        let order = lineage.owner().into_iter().chain(key).collect::<Vec<_>>().join(", ");
+        let (owner, reading) = (owner_is(mapping, &lineage.owner(), 1), reading_as(child, &columns));
+        format!("select {reading} from {} where {owner} order by {order}", lineage.from())
     })
 }
 
@@ -95,11 +159,30 @@ pub(super) fn insert_root(mapping: &'static Mapping) -> Arc<str> {
         let (version, id) = (&mapping.version, self::names(&root.columns[..root.key]));
         let last = root.columns.len() + audit_width(mapping) + 1;
         format!(
-            "insert into \"{}\" ({names}, {audited}\"{version}\") values ({values}, {audit}${last}) on conflict ({id}) do nothing
+            "insert into {} ({names}, {audited}\"{version}\") values ({values}, {audit}${last}) on conflict ({id}) do nothing
              returning tenure_removed_version(${}, ${})",
-            root.name,
+            qualified(root),
             last + 1,
             last + 2
+        )
+    })
+}
+
+/// `insert` of the root without its id, which the database makes and returns; binds the other columns, the audit columns, the
+/// version.
+pub(super) fn insert_generated(mapping: &'static Mapping) -> Arc<str> {
+    TEXTS.get(What::InsertGenerated, &mapping.root, &[], || {
+        let (id, own) = mapping.root.columns.split_at(mapping.root.key);
+        let own_names =
+            own.iter().map(|column| &column.name).zip(own.iter().zip(1..).map(|(column, at)| place(column, at)));
+        let last = own.len() + audit_width(mapping) + 1;
+        let all = own_names.chain(audit(mapping, own.len() + 1)).chain([(&mapping.version, format!("${last}"))]);
+        let (names, places): (Vec<_>, Vec<_>) = all.map(|(name, place)| (format!("\"{name}\""), place)).unzip();
+        let (names, places) = (names.join(", "), places.join(", "));
+        format!(
+            "insert into {} ({names}) values ({places}) returning \"{}\"::bigint",
+            qualified(&mapping.root),
+            id[0].name
         )
     })
 }
@@ -107,15 +190,17 @@ pub(super) fn insert_root(mapping: &'static Mapping) -> Arc<str> {
 /// `insert` of so many children; binds the root's id and its columns for each.
 pub(super) fn insert_children(mapping: &'static Mapping, child: &'static Table, count: usize) -> Arc<str> {
     TEXTS.get(What::InsertChildren, child, &[count], || {
-        let owner = child.owner.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
-        let id = &mapping.root.columns[..mapping.root.key];
-        let width = id.len() + child.columns.len();
-        let row = |at: usize| {
-            let first = at * width + 1;
-            format!("({}, {})", places(id, first), places(&child.columns, first + id.len()))
+        let own = &child.columns[mapping.not_stored(child)..];
+        let id = &mapping.root.columns[..child.owner.len()];
+        let width = id.len() + own.len();
+        let places = |at: usize| {
+            let columns = id.iter().chain(own).zip(at * width + 1..).map(|(column, at)| place(column, at));
+            format!("({})", columns.collect::<Vec<_>>().join(", "))
         };
-        let rows = (0..count).map(row).collect::<Vec<_>>().join(", ");
-        format!("insert into \"{}\" ({owner}, {}) values {rows}", child.name, names(&child.columns))
+        let names = child.owner.iter().chain(own.iter().map(|column| &column.name));
+        let names = names.map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+        let rows = (0..count).map(places).collect::<Vec<_>>().join(", ");
+        format!("insert into {} ({names}) values {rows}", qualified(child))
     })
 }
 
@@ -128,7 +213,10 @@ pub(super) fn update_root(mapping: &'static Mapping, changed: &[usize]) -> Arc<s
         let audit = assign_audit(mapping, changed.len() + 1);
         let to = changed.len() + audit_width(mapping) + 1;
         let (id, from) = (key_is(root, to + 1), to + root.key + 1);
-        format!("update \"{}\" set {set}{audit}\"{version}\" = ${to} where {id} and \"{version}\" = ${from}", root.name)
+        format!(
+            "update {} set {set}{audit}\"{version}\" = ${to} where {id} and \"{version}\" = ${from}",
+            qualified(root)
+        )
     })
 }
 
@@ -136,43 +224,50 @@ pub(super) fn update_root(mapping: &'static Mapping, changed: &[usize]) -> Arc<s
 pub(super) fn update_child(mapping: &'static Mapping, child: &'static Table, changed: &[usize]) -> Arc<str> {
     TEXTS.get(What::UpdateChild, child, changed, || {
         let set = assign(child, changed).join(", ");
-        format!("update \"{}\" set {set} where {}", child.name, child_is(mapping, child, changed.len() + 1))
+        format!("update {} set {set} where {}", qualified(child), child_is(mapping, child, changed.len() + 1))
     })
 }
 
 /// `delete` of one child; binds the root's id, the key.
 pub(super) fn delete_child(mapping: &'static Mapping, child: &'static Table) -> Arc<str> {
     TEXTS.get(What::DeleteChild, child, &[], || {
-        format!("delete from \"{}\" where {}", child.name, child_is(mapping, child, 1))
+        format!("delete from {} where {}", qualified(child), child_is(mapping, child, 1))
     })
 }
 
 /// `delete` of all children of one root in one collection; binds the root's id.
 pub(super) fn delete_children(mapping: &'static Mapping, child: &'static Table) -> Arc<str> {
     TEXTS.get(What::DeleteChildren, child, &[], || {
-        format!("delete from \"{}\" where {}", child.name, owner_is(mapping, child, 1))
+        format!("delete from {} where {}", qualified(child), owned(mapping, child))
     })
 }
 
 /// `delete` of the root; binds the id.
 pub(super) fn delete_root(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::DeleteRoot, &mapping.root, &[], || {
-        format!("delete from \"{}\" where {}", mapping.root.name, key_is(&mapping.root, 1))
+        format!("delete from {} where {}", qualified(&mapping.root), key_is(&mapping.root, 1))
     })
 }
 
 /// `select` of what the audit columns say, the time in milliseconds; binds the id.
-pub(super) fn select_audit(mapping: &'static Mapping, audit: &Audit) -> String {
-    let Audit { by, by_name, at, command } = audit;
+pub(super) fn select_audit(mapping: &'static Mapping, audit: &Audit, at: &str) -> String {
+    let text =
+        |name: &Option<String>| name.as_ref().map_or("null::text".to_owned(), |name| format!("\"{name}\"::text"));
+    let [by, by_name, command] = [&audit.by, named_by(audit), &audit.command].map(text);
     let root = &mapping.root;
     format!(
-        "select \"{}\"::bigint as version, \"{by}\"::text as by_id, \"{by_name}\"::text as by_name, \
-                (extract(epoch from \"{at}\") * 1000)::bigint as changed_at, \"{command}\"::text as command \
-           from \"{}\" where {}",
+        "select \"{}\"::bigint as version, {by} as by_id, {by_name} as by_name, \
+                (extract(epoch from \"{at}\") * 1000)::bigint as changed_at, {command} as command \
+           from {} where {}",
         mapping.version,
-        root.name,
+        qualified(root),
         key_is(root, 1)
     )
+}
+
+/// The column of the author's name; the id stands for it where the table has none.
+fn named_by(audit: &Audit) -> &Option<String> {
+    if audit.by_name.is_some() { &audit.by_name } else { &audit.by }
 }
 
 /// `select` of the ids of the roots that match, locked, in their order; and the values to bind.
@@ -184,7 +279,7 @@ pub(super) fn lock_matching(mapping: &'static Mapping, when: &Test) -> (String, 
         [key] if matches!(key.kind, Kind::Text | Kind::Integer) => format!("\"{}\"::text collate \"C\"", key.name),
         columns => names(columns),
     };
-    let select = format!("select {} from \"{}\" where {when} order by {order} for update", reading(&id), id.name);
+    let select = format!("select {} from {} where {when} order by {order} for update", reading(&id), qualified(&id));
     (select, values)
 }
 
@@ -201,13 +296,13 @@ pub(super) fn update_matching(change: &BulkChange<'_>, audit: &[Value]) -> (Stri
         values.push(value.clone());
         let column = &root.columns[*column];
         // A column of type `json` has no equality.
-        let cast = if column.kind == Kind::Json { "::jsonb" } else { "" };
+        let cast = if column.kind == Kind::Json && !column.is_array() { "::jsonb" } else { "" };
         format!("\"{}\"{cast} is distinct from {}", column.name, place(column, values.len()))
     });
     let differs = differs.collect::<Vec<_>>().join(" or ");
     let update = format!(
-        "update \"{}\" set {set}{audited}\"{version}\" = \"{version}\" + 1 where {when} and ({differs})",
-        root.name
+        "update {} set {set}{audited}\"{version}\" = coalesce(\"{version}\", 0) + 1 where {when} and ({differs})",
+        qualified(root)
     );
     (update, values)
 }
@@ -222,16 +317,21 @@ fn condition(mapping: &'static Mapping, when: &Test, values: &mut Vec<Value>) ->
 
 /// The audit columns and the places of their values.
 fn audit(mapping: &'static Mapping, first: usize) -> impl Iterator<Item = (&'static String, String)> {
-    let place = |audit: &Audit, name: &String, at: usize| match *name == audit.at {
+    let place = |audit: &Audit, name: &String, at: usize| match Some(name) == audit.at.as_ref() {
         true => format!("('epoch'::timestamptz + tenure_now(${at}::bigint) * interval '1 millisecond')"),
         false => format!("${at}::text"),
     };
-    let columns = mapping.audit.iter().flat_map(|audit| audit.columns().map(|name| (audit, name)));
+    let columns = mapping.audit.iter().flat_map(|audit| audit.columns().map(move |name| (audit, name)));
     columns.zip(first..).map(move |((audit, name), at)| (name, place(audit, name, at)))
 }
 
+/// The quoted name of a table, behind that of its schema if the mapping has one.
+fn qualified(table: &Table) -> String {
+    table.quoted('"')
+}
+
 fn audit_width(mapping: &'static Mapping) -> usize {
-    mapping.audit.as_ref().map_or(0, |audit| audit.columns().len())
+    mapping.audit.as_ref().map_or(0, |audit| audit.columns().count())
 }
 
 fn assign_audit(mapping: &'static Mapping, first: usize) -> String {
@@ -255,22 +355,40 @@ fn absent(table: &Table) -> String {
 }
 
 fn reading(table: &Table) -> String {
-    let read = |column: &Column| match column.kind {
-        Kind::Bool => format!("\"{}\"::boolean", column.name),
-        Kind::Integer => format!("\"{}\"::bigint", column.name),
-        Kind::Real => format!("\"{}\"::float8", column.name),
-        Kind::Bytes => format!("\"{}\"", column.name),
-        Kind::Text | Kind::Decimal | Kind::Uuid | Kind::Json | Kind::Time => format!("\"{}\"::text", column.name),
+    reading_as(table, &table.columns.iter().map(|column| format!("\"{}\"", column.name)).collect::<Vec<_>>())
+}
+
+/// The columns of a table under these names, which are quoted.
+fn reading_as(table: &Table, names: &[String]) -> String {
+    let read = |(column, name): (&Column, &String)| match column.kind {
+        // An array of PostgreSQL travels as JSON.
+        Kind::Json if column.is_array() => format!("to_json({name})::text"),
+        Kind::Bool => format!("{name}::boolean"),
+        Kind::Integer => format!("{name}::bigint"),
+        Kind::Real => format!("{name}::float8"),
+        Kind::Bytes => name.clone(),
+        Kind::Text | Kind::Decimal | Kind::Uuid | Kind::Json | Kind::Time => format!("{name}::text"),
         // Their text depends on `DateStyle`, but JSON is always in ISO 8601; also infinity, and years before Christ, which
         // `to_char` does not tell from others.
-        Kind::Date | Kind::DateTime => format!("to_json(\"{}\") #>> '{{}}'", column.name),
-        Kind::Timestamp => format!("(extract(epoch from \"{}\") * 1000000)::bigint", column.name),
+        Kind::Date | Kind::DateTime => format!("to_json({name}) #>> '{{}}'"),
+        Kind::Timestamp => format!("(extract(epoch from {name}) * 1000000)::bigint"),
     };
-    table.columns.iter().map(read).collect::<Vec<_>>().join(", ")
+    table.columns.iter().zip(names).map(read).collect::<Vec<_>>().join(", ")
 }
 
 /// The place of a bound value, typed by the kind of its column and not by the value at hand.
 fn place(column: &Column, at: usize) -> String {
+    match (column.kind, &column.sql_type) {
+        (Kind::Json, Some(array)) if column.is_array() => {
+            let items = format!("array(select jsonb_array_elements_text(${at}::text::jsonb))::{array}");
+            return format!("case when ${at}::text is not null then {items} end");
+        }
+        (_, Some(cast)) => {
+            let cast = cast.split('.').map(|part| format!("\"{part}\"")).collect::<Vec<_>>().join(".");
+            return format!("${at}::text::{cast}");
+        }
+        (_, None) => {}
+    }
     match column.kind {
         Kind::Bool => format!("${at}::boolean"),
         Kind::Integer => format!("${at}::bigint"),
@@ -306,16 +424,31 @@ fn key_is(table: &Table, first: usize) -> String {
     table.columns[..table.key].iter().zip(first..).map(is).collect::<Vec<_>>().join(" and ")
 }
 
+/// The condition that finds a child in its table, whose values begin with this number.
 fn child_is(mapping: &'static Mapping, child: &'static Table, first: usize) -> String {
-    // A child that there is at most one of has no key of its own.
-    match child.key {
-        0 => owner_is(mapping, child, first),
-        _ => format!("{} and {}", owner_is(mapping, child, first), key_is(child, first + mapping.root.key)),
-    }
+    let id = child.owner.iter().zip(&mapping.root.columns);
+    let own = child.columns[mapping.not_stored(child)..child.key].iter().map(|column| (&column.name, column));
+    let is = |((name, column), at): ((&String, &Column), usize)| format!("\"{name}\" = {}", place(column, at));
+    id.chain(own).zip(first..).map(is).collect::<Vec<_>>().join(" and ")
 }
 
-fn owner_is(mapping: &'static Mapping, child: &'static Table, first: usize) -> String {
-    let id = &mapping.root.columns[..mapping.root.key];
-    let is = |((name, column), at): ((&String, &Column), usize)| format!("\"{name}\" = {}", place(column, at));
-    child.owner.iter().zip(id).zip(first..).map(is).collect::<Vec<_>>().join(" and ")
+/// The condition that finds the children of one root in their table.
+fn owned(mapping: &'static Mapping, child: &'static Table) -> String {
+    Lineage::of(mapping, child, '"').within(|owner| owner_is(mapping, owner, 1))
+}
+
+/// These names, which are quoted, compared with the root's id.
+fn owner_is(mapping: &'static Mapping, owner: &[String], first: usize) -> String {
+    let is = |((name, column), at): ((&String, &Column), usize)| format!("{name} = {}", place(column, at));
+    owner.iter().zip(&mapping.root.columns).zip(first..).map(is).collect::<Vec<_>>().join(" and ")
+}
+
+/// The condition that these columns, whose names are quoted, are one of so many ids.
+fn id_among(id: &[Column], names: &[String], count: usize) -> String {
+    let one = |at: usize| {
+        let places =
+            id.iter().zip(at * id.len() + 1..).map(|(column, at)| place(column, at)).collect::<Vec<_>>().join(", ");
+        if id.len() == 1 { places } else { format!("({places})") }
+    };
+    format!("({}) in ({})", names.join(", "), (0..count).map(one).collect::<Vec<_>>().join(", "))
 }

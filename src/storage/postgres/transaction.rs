@@ -110,6 +110,34 @@ impl BackendTransaction for PgTransaction {
         self.open.wait_for(insert).await
     }
 
+    async fn insert_generated(
+        &mut self,
+        mapping: &'static Mapping,
+        rows: &Rows,
+        author: &Authorship,
+    ) -> Result<i64, DatabaseError> {
+        let now = self.time.given();
+        let insert =
+            async |connection: &mut PgConnection| rows::insert_generated(connection, mapping, rows, author, now).await;
+        self.open.wait_for(insert).await
+    }
+
+    async fn complete_insert(
+        &mut self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        rows: &Rows,
+        author: &Authorship,
+    ) -> Result<Version, DatabaseError> {
+        let now = self.time.given();
+        let insert = async |connection: &mut PgConnection| {
+            let version = rows::complete_insert(connection, mapping, key, rows, author, now).await?;
+            revision::keep(connection, mapping, key, version, rows, author, now).await?;
+            Ok(version)
+        };
+        self.open.wait_for(insert).await
+    }
+
     async fn save(&mut self, save: &Save<'_>) -> Result<Saved, DatabaseError> {
         let now = self.time.given();
         let write = async |connection: &mut PgConnection| {

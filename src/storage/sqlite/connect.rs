@@ -15,23 +15,39 @@ use super::connection::Writer;
 use super::errors::classify;
 use super::file::{self, File};
 use crate::error::DatabaseError;
-use crate::storage::diagnosis::{Diagnosis, Setting, Transport};
-use crate::storage::{ConnectOptions, migration};
+use crate::storage::diagnosis::{Diagnosis, Setting, Transport, Writers};
+use crate::storage::migration::Dialect;
+use crate::storage::{ConnectOptions, Connections, Place, migration};
 
 /// Readers beside the one writer. More do not help: they share the page cache and two of them fill a core.
 const READERS: u32 = 4;
 
 impl Sqlite {
     /// Opens the file, creating it if it is missing, and migrates tenure's own tables.
-    pub(crate) async fn open(url: &str, connect: ConnectOptions) -> Result<Self, DatabaseError> {
+    pub(crate) async fn open(
+        place: Place<'_, SqliteConnectOptions>,
+        connect: ConnectOptions,
+    ) -> Result<Self, DatabaseError> {
+        if connect.after_connect.is_some() {
+            return Err(DatabaseError::Unsupported(
+                "SQLite has no `ConnectOptions::after_connect`; set pragmas in the driver's options, for `Database::connect_driver`",
+            ));
+        }
+        let url = &match &place {
+            Place::Url(url) => (*url).to_owned(),
+            Place::Options(options) => format!("sqlite://{}", options.get_filename().display()),
+        };
         let unreachable = |problem: String| DatabaseError::Unreachable { url: shown(url), problem };
-        if url.contains(":memory:") || url.contains("mode=memory") {
+        if url.contains(":memory:") || url.contains("mode=memory") || url.contains("file:sqlx-in-memory") {
             return Err(unreachable(
                 "a database in memory has no second connection for readers; name a file, a temporary one for tests"
                     .into(),
             ));
         }
-        let options: SqliteConnectOptions = url.parse().map_err(|error: sqlx::Error| unreachable(error.to_string()))?;
+        let options = match place {
+            Place::Url(url) => url.parse().map_err(|error: sqlx::Error| unreachable(error.to_string()))?,
+            Place::Options(options) => *options,
+        };
         let file = options.get_filename().display().to_string();
         let path = options.get_filename().to_owned();
         let options = options
@@ -87,6 +103,7 @@ impl Sqlite {
             file: opened,
             clock: connect.clock,
             version,
+            count: connect.connections.map_or(READERS, NonZeroU32::get),
         })
     }
 
@@ -97,13 +114,18 @@ impl Sqlite {
     }
 }
 
+/// The most connections of a process: readers, and the writer.
+pub(super) fn connections(application: u32) -> Connections {
+    Connections { application, lock_table: 0, reserve: 0, listener: 0, writer: 1 }
+}
+
 /// A URL without its settings, which may be anything that somebody mistook for one.
 fn shown(url: &str) -> String {
     url.split_once('?').map_or(url, |(file, _)| file).to_owned()
 }
 
 /// Looks at a file without changing it.
-pub(crate) async fn diagnose(url: &str, _connect: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
+pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
     let unreachable = |problem: String| DatabaseError::Unreachable { url: shown(url), problem };
     let options: SqliteConnectOptions = url.parse().map_err(|error: sqlx::Error| unreachable(error.to_string()))?;
     let connection = SqliteConnection::connect_with(&options.create_if_missing(false).read_only(true)).await;
@@ -122,7 +144,10 @@ pub(crate) async fn diagnose(url: &str, _connect: ConnectOptions) -> Result<Diag
     Ok(Diagnosis {
         capabilities: super::capabilities(row.get(0)),
         transport: Transport::File,
+        connections: connections(connect.connections.map_or(READERS, NonZeroU32::get)),
+        connections_allowed: None,
         // Synchronous is a setting of the connection, which tenure makes and verifies itself.
+        writers: Writers::One,
         settings: vec![
             Setting::new("journal_mode", journal, "wal", "It is set when tenure opens the file."),
             Setting {
@@ -163,3 +188,18 @@ async fn verify(connection: &mut SqliteConnection) -> Result<String, DatabaseErr
     }
     Ok(settings.get(2))
 }
+
+/// The migrations that are missing, as a script for `sqlite3`.
+pub(crate) async fn script(url: &str, connect: ConnectOptions) -> Result<String, DatabaseError> {
+    let diagnosis = diagnose(url, connect).await?;
+    diagnosis.not_newer()?;
+    Ok(migration::script(&migrator(), &diagnosis.applied, &DIALECT))
+}
+
+const DIALECT: Dialect = Dialect {
+    ledger: "create table if not exists _tenure_migrations (version bigint primary key, description text not null,
+    installed_on timestamp not null default current_timestamp, success boolean not null,
+    checksum blob not null, execution_time bigint not null);\n",
+    bytes: ("x'", "'"),
+    transaction: ("begin immediate;\n", "\ncommit;\n"),
+};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::error::DatabaseError;
+use crate::error::{ConstraintKind, ConstraintViolation, DatabaseError};
 use crate::storage::Effect;
 
 const BUSY: i32 = 5;
@@ -17,12 +17,16 @@ const CORRUPT: i32 = 11;
 const FULL: i32 = 13;
 const CANTOPEN: i32 = 14;
 const CONSTRAINT: i32 = 19;
+const CONSTRAINT_CHECK: i32 = 275;
+const CONSTRAINT_FOREIGNKEY: i32 = 787;
+const CONSTRAINT_NOTNULL: i32 = 1299;
 const CONSTRAINT_PRIMARYKEY: i32 = 1555;
 const CONSTRAINT_UNIQUE: i32 = 2067;
+const CONSTRAINT_ROWID: i32 = 2579;
 const NOTADB: i32 = 26;
 
 /// The meaning of a driver error.
-pub(super) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
+pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
     let error = error.into();
     match *error {
         sqlx::Error::PoolTimedOut => return DatabaseError::Busy("no connection of the pool became free in time"),
@@ -34,11 +38,25 @@ pub(super) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
         Some(BUSY_SNAPSHOT) => DatabaseError::SerializationFailure,
         Some(BUSY | LOCKED) => DatabaseError::LockTimeout { waited: Duration::ZERO, holder: None },
         Some(READONLY) => DatabaseError::ReadOnly,
-        Some(CONSTRAINT) => DatabaseError::Constraint(error.to_string()),
+        Some(CONSTRAINT) => DatabaseError::Constraint(Box::new(violation(&error))),
         Some(CANTOPEN) => DatabaseError::Other(Arc::new(Hint("unable to open the database file", error))),
         Some(NOTADB) => DatabaseError::Other(Arc::new(Hint("the file is not a SQLite database", error))),
         _ => DatabaseError::Other(error),
     }
+}
+
+/// Which rule it was. The name stands in the message only: `CHECK constraint failed: positive`.
+fn violation(error: &sqlx::Error) -> ConstraintViolation {
+    let kind = match code(error) {
+        Some(CONSTRAINT_PRIMARYKEY | CONSTRAINT_UNIQUE | CONSTRAINT_ROWID) => ConstraintKind::Unique,
+        Some(CONSTRAINT_FOREIGNKEY) => ConstraintKind::ForeignKey,
+        Some(CONSTRAINT_CHECK) => ConstraintKind::Check,
+        Some(CONSTRAINT_NOTNULL) => ConstraintKind::NotNull,
+        _ => ConstraintKind::Other,
+    };
+    let message = error.as_database_error().map_or("", |error| error.message());
+    let name = message.split_once(" constraint failed: ").map(|(_, name)| name.to_owned());
+    ConstraintViolation { kind, name: name.filter(|_| kind != ConstraintKind::Other), message: error.to_string() }
 }
 
 /// What a driver error did to its transaction.

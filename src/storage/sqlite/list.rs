@@ -34,6 +34,7 @@ pub(super) async fn held(
     for (asked, condition) in [
         (query.kind.is_some(), " and kind = ?3"),
         (query.owner.is_some(), " and owner_id = ?4"),
+        (query.id_prefix.is_some(), " and substr(id, 1, length(?10)) = ?10"),
         (key.is_some(), " and (since, kind, id, generation) > (?5, ?6, ?7, ?8)"),
     ] {
         text += if asked { condition } else { "" };
@@ -48,7 +49,8 @@ pub(super) async fn held(
         .bind(key.map(LockKey::kind))
         .bind(key.map(LockKey::id))
         .bind(generation)
-        .bind(query.limit);
+        .bind(query.limit)
+        .bind(&query.id_prefix);
     let rows = select.fetch_all(connection).await.map_err(classify)?;
     let listed = |row: &SqliteRow| {
         let stored = lease(row, now)?;
@@ -107,6 +109,7 @@ pub(super) async fn past(
         (query.key.is_some(), " and past.kind = ?1 and past.id = ?2"),
         (query.kind.is_some(), " and +past.kind = ?3"),
         (query.owner.is_some(), " and past.owner_id = ?4"),
+        (query.id_prefix.is_some(), " and substr(past.id, 1, length(?8)) = ?8"),
     ] {
         text += if asked { condition } else { "" };
     }
@@ -131,7 +134,8 @@ pub(super) async fn past(
         .bind(&query.owner)
         .bind(at)
         .bind(lock)
-        .bind(query.limit);
+        .bind(query.limit)
+        .bind(&query.id_prefix);
     select.fetch_all(connection).await.map_err(classify)?.iter().map(past_row).collect()
 }
 

@@ -5,9 +5,9 @@ use sqlx::{Row as _, SqliteConnection};
 
 use super::errors::classify;
 use super::statements;
-use super::values::{misfit, query, read};
+use super::values::{query, read};
 use crate::aggregate::Stored;
-use crate::aggregate::mapping::Mapping;
+use crate::aggregate::mapping::{Mapping, Row};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
@@ -23,7 +23,47 @@ pub(super) async fn load(
     let select = query(statements::select_whole(mapping), ids);
     let rows = select.fetch_all(connection).await.map_err(classify)?;
     let number = |row: &SqliteRow| row.try_get(0).map_err(classify);
-    whole::assemble(mapping, &rows, number, |row| version(mapping, row, 1), read)
+    whole::assemble(mapping, &rows, number, |row| version(mapping, id, row, 1), read)
+}
+
+/// Loads several, a few per statement, each as it is at one moment.
+pub(super) async fn load_many(
+    connection: &mut SqliteConnection,
+    mapping: &'static Mapping,
+    ids: &[Row],
+) -> Result<Vec<Stored>, DatabaseError> {
+    let mut all = Vec::with_capacity(ids.len());
+    for ids in ids.chunks(whole::MANY) {
+        let ids = whole::many(ids);
+        let values = (0..=mapping.children.len()).flat_map(|_| ids.clone().flatten());
+        let select = query(statements::select_many(mapping, ids.clone().count()), values);
+        let rows = select.fetch_all(&mut *connection).await.map_err(classify)?;
+        let number = |row: &SqliteRow| row.try_get(0).map_err(classify);
+        all.extend(whole::assemble_many(mapping, &rows, number, |row, id| version(mapping, id, row, 1), read)?);
+    }
+    Ok(all)
+}
+
+/// The id of the row that has this id, as it is stored.
+pub(super) async fn stored_id(
+    connection: &mut SqliteConnection,
+    mapping: &'static Mapping,
+    id: &[Value],
+) -> Result<Option<Row>, DatabaseError> {
+    let row = query(statements::select_id(mapping), id).fetch_optional(connection).await.map_err(classify)?;
+    row.map(|row| read(&mapping.root.key_alone(), &row, 0)).transpose()
+}
+
+/// The ids that come next after this one, at most so many.
+pub(super) async fn ids_after(
+    connection: &mut SqliteConnection,
+    mapping: &'static Mapping,
+    after: Option<&[Value]>,
+    limit: u32,
+) -> Result<Vec<Row>, DatabaseError> {
+    let select = query(statements::select_page(mapping, after.is_some()), after.into_iter().flatten());
+    let rows = select.bind(limit).fetch_all(connection).await.map_err(classify)?;
+    rows.iter().map(|row| read(&mapping.root.key_alone(), row, 0)).collect()
 }
 
 /// The version of an aggregate.
@@ -34,11 +74,10 @@ pub(super) async fn version_now(
 ) -> Result<Option<Version>, DatabaseError> {
     let select = query(statements::select_version(mapping), id);
     let row = select.fetch_optional(connection).await.map_err(classify)?;
-    row.map(|row| version(mapping, &row, 0)).transpose()
+    row.map(|row| version(mapping, id, &row, 0)).transpose()
 }
 
 /// The version in a row of the root.
-fn version(mapping: &'static Mapping, row: &SqliteRow, column: usize) -> Result<Version, DatabaseError> {
-    let number = row.try_get::<i64, _>(column).map_err(classify)?;
-    Version::new(number).map_err(|error| misfit(&mapping.root, &mapping.version, &error))
+fn version(mapping: &Mapping, id: &[Value], row: &SqliteRow, column: usize) -> Result<Version, DatabaseError> {
+    whole::version(mapping, id, row.try_get(column).map_err(classify)?)
 }

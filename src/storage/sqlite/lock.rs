@@ -222,9 +222,12 @@ pub(super) async fn give_back(
     Ok(given.is_some())
 }
 
+/// One lease, as only one is written to the history: an advisory lease can have the generation of its exclusive neighbour.
 const BREAK: &str = "
     update tenure_lock set ended = 1
-     where kind = ?2 and id = ?3 and generation = ?4 and ended = 0 and expires_at > ?1
+     where lock_hash = (
+        select lock_hash from tenure_lock
+         where kind = ?2 and id = ?3 and generation = ?4 and ended = 0 and expires_at > ?1 order by slot limit 1)
     returning *";
 
 /// Ends the live lease of that generation, and records who did it and why.

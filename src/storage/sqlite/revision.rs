@@ -85,8 +85,8 @@ pub(super) async fn changes(
     id: &[Value],
     limit: u32,
 ) -> Result<Vec<Change>, DatabaseError> {
-    if let (0, Some(audit)) = (mapping.revisions, &mapping.audit) {
-        let select = values::query(statements::select_audit(mapping, audit), id);
+    if let (0, Some((audit, at))) = (mapping.revisions, mapping.dated_audit()) {
+        let select = values::query(statements::select_audit(mapping, audit, at), id);
         let row = select.fetch_optional(connection).await.map_err(classify)?;
         return row.iter().take(limit as usize).map(change).collect();
     }

@@ -1,6 +1,6 @@
 //! Aggregates as rows: load, insert, save, delete. Root first, always.
 
-use sqlx::SqliteConnection;
+use sqlx::{Row as _, SqliteConnection};
 
 use super::errors::{classify, is_duplicate};
 use super::values::{bind, misfit, query, read};
@@ -12,7 +12,7 @@ use crate::aggregate::value::{Kind, Value};
 use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
-use crate::storage::{Authorship, BulkChange, Save, Saved, child_found};
+use crate::storage::{Authorship, BulkChange, Save, Saved, child_found, generated};
 
 /// How many children one statement inserts: few enough that the driver can keep a statement for every number.
 const ROWS: usize = 32;
@@ -33,6 +33,44 @@ pub(super) async fn insert(
         insert_children(connection, mapping, table, &rows.root, &children.iter().collect::<Vec<_>>()).await?;
     }
     Ok(Some(inserted))
+}
+
+/// Inserts the root of a new aggregate whose id the database makes: that id.
+pub(super) async fn insert_generated(
+    connection: &mut SqliteConnection,
+    mapping: &'static Mapping,
+    rows: &Rows,
+    author: &Authorship,
+    now: i64,
+) -> Result<i64, DatabaseError> {
+    let audit = audit(mapping, author, now);
+    let values = rows.root[mapping.root.key..].iter().chain(&audit);
+    let insert = query(statements::insert_generated(mapping), values);
+    let row = insert.fetch_one(connection).await.map_err(classify)?;
+    generated(mapping, row.try_get(0).map_err(classify)?)
+}
+
+/// Inserts the rest of an aggregate whose root was inserted as version 1.
+pub(super) async fn complete_insert(
+    connection: &mut SqliteConnection,
+    mapping: &'static Mapping,
+    key: &LockKey,
+    rows: &Rows,
+    author: &Authorship,
+    now: i64,
+) -> Result<Version, DatabaseError> {
+    let version = Version::after_removed(removed::version(connection, key).await?)
+        .map_err(|error| misfit(&mapping.root, &mapping.version, &error))?;
+    if version != Version::FIRST {
+        let audit = audit(mapping, author, now);
+        let raise = query(statements::update_root(mapping, &[]), &audit).bind(version.number());
+        let raise = rows.root[..mapping.root.key].iter().fold(raise, bind).bind(Version::FIRST.number());
+        raise.execute(&mut *connection).await.map_err(classify)?;
+    }
+    for (table, children) in mapping.children.iter().zip(&rows.children) {
+        insert_children(connection, mapping, table, &rows.root, &children.iter().collect::<Vec<_>>()).await?;
+    }
+    Ok(version)
 }
 
 /// Inserts the root, and says its version.
@@ -78,14 +116,14 @@ pub(super) async fn save(connection: &mut SqliteConnection, save: &Save<'_>, now
     // are in.
     for (table, child) in mapping.children.iter().zip(&save.diff.children).rev() {
         for key in &child.deleted {
-            let delete = query(statements::delete_child(table), id.iter().chain(*key));
+            let delete = query(statements::delete_child(mapping, table), mapping.stored(table, id, key));
             child_found(table, delete.execute(&mut *connection).await.map_err(classify)?.rows_affected())?;
         }
     }
     for (table, child) in mapping.children.iter().zip(&save.diff.children) {
         for (row, changed) in &child.updated {
-            let values = changed.iter().map(|&index| &row[index]).chain(id).chain(&row[..table.key]);
-            let update = query(statements::update_child(table, changed), values);
+            let values = changed.iter().map(|&index| &row[index]).chain(mapping.stored(table, id, &row[..table.key]));
+            let update = query(statements::update_child(mapping, table, changed), values);
             child_found(table, update.execute(&mut *connection).await.map_err(classify)?.rows_affected())?;
         }
         insert_children(connection, mapping, table, root, &child.inserted).await?;
@@ -106,7 +144,7 @@ pub(super) async fn delete(
         return Ok(Saved::Stale(now));
     }
     for table in mapping.children.iter().rev() {
-        query(statements::delete_children(table), id).execute(&mut *connection).await.map_err(classify)?;
+        query(statements::delete_children(mapping, table), id).execute(&mut *connection).await.map_err(classify)?;
     }
     let delete = query(statements::delete_root(mapping), id).bind(old.version.number());
     delete.execute(&mut *connection).await.map_err(classify)?;
@@ -119,16 +157,34 @@ pub(super) async fn matching(
     mapping: &'static Mapping,
     when: &Test,
 ) -> Result<Vec<Row>, DatabaseError> {
-    if when.compares(Kind::Decimal) {
-        // As text, 9 is more than 10 and 1.0 is not 1.00; as floating-point numbers they would be rounded.
-        return Err(DatabaseError::Unsupported(
-            "a condition on a decimal: SQLite has no decimals that it could compare",
-        ));
-    }
+    comparable(when)?;
     let (select, values) = statements::select_matching(mapping, when);
     let rows = query(select, &values).fetch_all(connection).await.map_err(classify)?;
     let id = mapping.root.key_alone();
     rows.iter().map(|row| read(&id, row, 0)).collect()
+}
+
+/// How many roots match.
+pub(super) async fn count(
+    connection: &mut SqliteConnection,
+    mapping: &'static Mapping,
+    when: &Test,
+) -> Result<u64, DatabaseError> {
+    comparable(when)?;
+    let (select, values) = statements::count_matching(mapping, when);
+    let row = query(select, &values).fetch_one(connection).await.map_err(classify)?;
+    row.try_get::<i64, _>(0).map(i64::unsigned_abs).map_err(classify)
+}
+
+/// Refuses what SQLite would compare by another order: as text, 9 is more than 10 and 1.0 is not 1.00; as floating-point numbers
+/// decimals would be rounded.
+fn comparable(when: &Test) -> Result<(), DatabaseError> {
+    if when.compares(Kind::Decimal) {
+        return Err(DatabaseError::Unsupported(
+            "a condition on a decimal: SQLite has no decimals that it could compare",
+        ));
+    }
+    Ok(())
 }
 
 /// Changes all that match and raises their versions.
@@ -144,7 +200,7 @@ pub(super) async fn update_matching(
 
 /// The values of the audit columns, if there are any.
 fn audit(mapping: &'static Mapping, author: &Authorship, now: i64) -> Vec<Value> {
-    mapping.audit.iter().flat_map(|_| author.audit(Value::Timestamp(now * 1000))).collect()
+    mapping.audit.iter().flat_map(|audit| author.audit(audit, Value::Timestamp(now * 1000))).collect()
 }
 
 async fn insert_children(
@@ -156,8 +212,8 @@ async fn insert_children(
 ) -> Result<(), DatabaseError> {
     for rows in children.chunks(ROWS) {
         let id = &root[..mapping.root.key];
-        let values = rows.iter().flat_map(|row| id.iter().chain(row.iter()));
-        let insert = query(statements::insert_children(table, rows.len()), values);
+        let values = rows.iter().flat_map(|row| mapping.stored(table, id, row));
+        let insert = query(statements::insert_children(mapping, table, rows.len()), values);
         insert.execute(&mut *connection).await.map_err(classify)?;
     }
     Ok(())

@@ -1,10 +1,14 @@
 //! SQL text for a mapping. Names come from [`Mapping::validate`]d mappings and are quoted; values are always bound.
+//!
+//! Names are in backquotes. SQLite reads an unknown name in double quotes as a text: a missing column would be equal to its own
+//! name, and children in a table without their owner's column would be none.
 
 use std::sync::Arc;
 
 use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Audit, Mapping, Table};
 use crate::aggregate::value::Value;
+use crate::storage::lineage::Lineage;
 use crate::storage::texts::{Texts, What};
 use crate::storage::{BulkChange, condition};
 
@@ -17,16 +21,80 @@ pub(super) fn select_whole(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::SelectWhole, &mapping.root, &[], || {
         let tables = || std::iter::once(&mapping.root).chain(&mapping.children).enumerate();
         let select = |(at, table): (usize, &'static Table)| {
-            let columns = tables().map(|(other, table)| if other == at { self::columns(table) } else { absent(table) });
+            let lineage = Lineage::of(mapping, table, '`');
+            let columns = tables().map(|(other, table)| match other == at {
+                true => lineage.columns().join(", "),
+                false => absent(table),
+            });
             let columns = columns.collect::<Vec<_>>().join(", ");
             let (version, found) = match at {
-                0 => (format!("\"{}\"", mapping.version), id_is(table)),
-                _ => ("null".to_owned(), equal(&table.owner, " and ")),
+                0 => (format!("`{}`", mapping.version), id_is(table)),
+                _ => ("null".to_owned(), assigned(&lineage.owner())),
             };
-            format!("select {at}, {version}, {columns} from \"{}\" where {found}", table.name)
+            format!("select {at}, {version}, {columns} from {} where {found}", lineage.from())
         };
         tables().map(select).collect::<Vec<_>>().join(" union all ")
     })
+}
+
+/// `select` of so many aggregates by one statement, as [`select_whole`]; the root's id stands between the version and the columns.
+/// Binds all ids once for each table.
+pub(super) fn select_many(mapping: &'static Mapping, count: usize) -> Arc<str> {
+    TEXTS.get(What::SelectMany, &mapping.root, &[count], || {
+        let tables = || std::iter::once(&mapping.root).chain(&mapping.children).enumerate();
+        let select = |(at, table): (usize, &'static Table)| {
+            let lineage = Lineage::to_root(mapping, table, '`');
+            let columns = tables().map(|(other, table)| match other == at {
+                true => lineage.columns().join(", "),
+                false => absent(table),
+            });
+            let columns = columns.collect::<Vec<_>>().join(", ");
+            let version = if at == 0 { format!("`{}`", mapping.version) } else { "null".to_owned() };
+            let (names, found) = (lineage.id(), id_among(&lineage.id(), count));
+            let names = names.join(", ");
+            format!("select {at}, {version}, {names}, {columns} from {} where {found}", lineage.from())
+        };
+        tables().map(select).collect::<Vec<_>>().join(" union all ")
+    })
+}
+
+/// `select` of the id as it is stored; binds the id.
+pub(super) fn select_id(mapping: &'static Mapping) -> Arc<str> {
+    TEXTS.get(What::SelectId, &mapping.root, &[], || {
+        let id = mapping.root.key_alone();
+        format!(
+            "select {} from {} where {}",
+            list(id.columns.iter().map(|column| &column.name)),
+            qualified(&id),
+            id_is(&mapping.root)
+        )
+    })
+}
+
+/// `select` of the ids that come next, in their order; binds the id that they come after, if there is one, and their number.
+pub(super) fn select_page(mapping: &'static Mapping, after: bool) -> Arc<str> {
+    TEXTS.get(What::SelectPage, &mapping.root, &[usize::from(after)], || {
+        let id = mapping.root.key_alone();
+        let order = id.columns.iter().map(|column| format!("`{}`", column.name)).collect::<Vec<_>>();
+        let places = vec!["?"; id.key].join(", ");
+        let when = match after {
+            true => format!("where ({}) > ({}) ", order.join(", "), places),
+            false => String::new(),
+        };
+        format!(
+            "select {} from {} {when}order by {} limit ?",
+            list(id.columns.iter().map(|column| &column.name)),
+            qualified(&id),
+            order.join(", ")
+        )
+    })
+}
+
+/// `select` of how many roots match; and the values to bind.
+pub(super) fn count_matching(mapping: &'static Mapping, when: &Test) -> (String, Vec<Value>) {
+    let mut values = Vec::new();
+    let when = condition(mapping, when, &mut values);
+    (format!("select count(*) from {} where {when}", qualified(&mapping.root)), values)
 }
 
 /// `insert` of the root at the first version, unless an aggregate was deleted under its id; binds its columns, the audit columns, the
@@ -35,9 +103,10 @@ pub(super) fn insert_root(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::InsertRoot, &mapping.root, &[], || {
         let (names, places) = root_columns(mapping);
         format!(
-            "insert into \"{}\" ({names}, \"{}\") select {places}, 1
+            "insert into {} ({names}, `{}`) select {places}, 1
               where not exists (select 1 from tenure_removed where kind = ? and id = ?)",
-            mapping.root.name, mapping.version
+            qualified(&mapping.root),
+            mapping.version
         )
     })
 }
@@ -46,23 +115,40 @@ pub(super) fn insert_root(mapping: &'static Mapping) -> Arc<str> {
 pub(super) fn insert_successor(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::InsertSuccessor, &mapping.root, &[], || {
         let (names, places) = root_columns(mapping);
-        format!("insert into \"{}\" ({names}, \"{}\") values ({places}, ?)", mapping.root.name, mapping.version)
+        format!("insert into {} ({names}, `{}`) values ({places}, ?)", qualified(&mapping.root), mapping.version)
+    })
+}
+
+/// `insert` of the root without its id, which the database makes and returns; binds the other columns, the audit columns.
+pub(super) fn insert_generated(mapping: &'static Mapping) -> Arc<str> {
+    TEXTS.get(What::InsertGenerated, &mapping.root, &[], || {
+        let (names, places) = columns_from(mapping, mapping.root.key);
+        let id = list(mapping.root.columns[..mapping.root.key].iter().map(|column| &column.name));
+        let names = [names, format!("`{}`", mapping.version)].into_iter().filter(|names| !names.is_empty());
+        let places = [places, "1".to_owned()].into_iter().filter(|places| !places.is_empty());
+        let [names, places] = [names.collect::<Vec<_>>(), places.collect()].map(|parts| parts.join(", "));
+        format!("insert into {} ({names}) values ({places}) returning {id}", qualified(&mapping.root))
     })
 }
 
 /// The names of the root's columns and of the audit columns, and a place for each.
 fn root_columns(mapping: &'static Mapping) -> (String, String) {
-    let names = mapping.root.columns.iter().map(|column| &column.name);
+    columns_from(mapping, 0)
+}
+
+fn columns_from(mapping: &'static Mapping, first: usize) -> (String, String) {
+    let names = mapping.root.columns[first..].iter().map(|column| &column.name);
     let names = names.chain(mapping.audit.iter().flat_map(Audit::columns));
     (list(names.clone()), vec!["?"; names.count()].join(", "))
 }
 
 /// `insert` of so many children; binds the root's id and its columns for each.
-pub(super) fn insert_children(child: &'static Table, count: usize) -> Arc<str> {
+pub(super) fn insert_children(mapping: &'static Mapping, child: &'static Table, count: usize) -> Arc<str> {
     TEXTS.get(What::InsertChildren, child, &[count], || {
-        let row = format!("({})", vec!["?"; child.owner.len() + child.columns.len()].join(", "));
-        let rows = vec![row; count].join(", ");
-        format!("insert into \"{}\" ({}, {}) values {rows}", child.name, list(&child.owner), columns(child))
+        let own = child.columns[mapping.not_stored(child)..].iter().map(|column| &column.name);
+        let names = child.owner.iter().chain(own);
+        let row = format!("({})", vec!["?"; names.clone().count()].join(", "));
+        format!("insert into {} ({}) values {}", qualified(child), list(names), vec![row; count].join(", "))
     })
 }
 
@@ -73,54 +159,62 @@ pub(super) fn update_root(mapping: &'static Mapping, changed: &[usize]) -> Arc<s
         let (root, version) = (&mapping.root, &mapping.version);
         let set = changed.iter().map(|&index| &root.columns[index].name);
         let set = equal(set.chain(mapping.audit.iter().flat_map(Audit::columns)).chain([version]), ", ");
-        format!("update \"{}\" set {set} where {} and \"{version}\" = ?", root.name, id_is(root))
+        format!("update {} set {set} where {} and `{version}` = ?", qualified(root), id_is(root))
     })
 }
 
 /// `update` of one child; binds the changed columns, the root's id, the key.
-pub(super) fn update_child(child: &'static Table, changed: &[usize]) -> Arc<str> {
+pub(super) fn update_child(mapping: &'static Mapping, child: &'static Table, changed: &[usize]) -> Arc<str> {
     TEXTS.get(What::UpdateChild, child, changed, || {
         let set = equal(changed.iter().map(|&index| &child.columns[index].name), ", ");
-        format!("update \"{}\" set {set} where {}", child.name, key_is(child))
+        format!("update {} set {set} where {}", qualified(child), key_is(mapping, child))
     })
 }
 
 /// `delete` of one child; binds the root's id, the key.
-pub(super) fn delete_child(child: &'static Table) -> Arc<str> {
-    TEXTS.get(What::DeleteChild, child, &[], || format!("delete from \"{}\" where {}", child.name, key_is(child)))
+pub(super) fn delete_child(mapping: &'static Mapping, child: &'static Table) -> Arc<str> {
+    TEXTS.get(What::DeleteChild, child, &[], || {
+        format!("delete from {} where {}", qualified(child), key_is(mapping, child))
+    })
 }
 
 /// `delete` of all children of one root in one collection; binds the root's id.
-pub(super) fn delete_children(child: &'static Table) -> Arc<str> {
+pub(super) fn delete_children(mapping: &'static Mapping, child: &'static Table) -> Arc<str> {
     TEXTS.get(What::DeleteChildren, child, &[], || {
-        format!("delete from \"{}\" where {}", child.name, equal(&child.owner, " and "))
+        format!("delete from {} where {}", qualified(child), Lineage::of(mapping, child, '`').within(assigned))
     })
 }
 
 /// `delete` of the root if the version is the expected one; binds the id, the version.
 pub(super) fn delete_root(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::DeleteRoot, &mapping.root, &[], || {
-        format!("delete from \"{}\" where {} and \"{}\" = ?", mapping.root.name, id_is(&mapping.root), mapping.version)
+        format!("delete from {} where {} and `{}` = ?", qualified(&mapping.root), id_is(&mapping.root), mapping.version)
     })
 }
 
 /// `select` of the version alone; binds the id.
 pub(super) fn select_version(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::SelectVersion, &mapping.root, &[], || {
-        format!("select \"{}\" from \"{}\" where {}", mapping.version, mapping.root.name, id_is(&mapping.root))
+        format!("select `{}` from {} where {}", mapping.version, qualified(&mapping.root), id_is(&mapping.root))
     })
 }
 
 /// `select` of what the audit columns say, the time in milliseconds; binds the id.
-pub(super) fn select_audit(mapping: &'static Mapping, audit: &Audit) -> String {
-    let Audit { by, by_name, at, command } = audit;
+pub(super) fn select_audit(mapping: &'static Mapping, audit: &Audit, at: &str) -> String {
+    let text = |name: &Option<String>| name.as_ref().map_or("null".to_owned(), |name| format!("`{name}`"));
+    let [by, by_name, command] = [&audit.by, named_by(audit), &audit.command].map(text);
     format!(
-        "select \"{}\" as version, \"{by}\" as by_id, \"{by_name}\" as by_name, \"{at}\" / 1000 as changed_at, \
-                \"{command}\" as command from \"{}\" where {}",
+        "select `{}` as version, {by} as by_id, {by_name} as by_name, `{at}` / 1000 as changed_at, \
+                {command} as command from {} where {}",
         mapping.version,
-        mapping.root.name,
+        qualified(&mapping.root),
         id_is(&mapping.root)
     )
+}
+
+/// The column of the author's name; the id stands for it where the table has none.
+fn named_by(audit: &Audit) -> &Option<String> {
+    if audit.by_name.is_some() { &audit.by_name } else { &audit.by }
 }
 
 /// `select` of the ids of the roots that match, in their order; and the values to bind.
@@ -128,14 +222,14 @@ pub(super) fn select_matching(mapping: &'static Mapping, when: &Test) -> (String
     let (mut values, root) = (Vec::new(), &mapping.root);
     let id = list(root.columns[..root.key].iter().map(|column| &column.name));
     let when = condition(mapping, when, &mut values);
-    (format!("select {id} from \"{}\" where {when} order by {id}", root.name), values)
+    (format!("select {id} from {} where {when} order by {id}", qualified(root)), values)
 }
 
 /// `update` of all roots that match and are not so already; and the values to bind.
 pub(super) fn update_matching(change: &BulkChange<'_>, audit: &[Value]) -> (String, Vec<Value>) {
     let (mapping, root, version) = (change.mapping, &change.mapping.root, &change.mapping.version);
     let set = change.set.iter().map(|(column, _)| &root.columns[*column].name);
-    let differs = set.clone().map(|name| format!("\"{name}\" is not ?")).collect::<Vec<_>>().join(" or ");
+    let differs = set.clone().map(|name| format!("`{name}` is not ?")).collect::<Vec<_>>().join(" or ");
     let set = equal(set.chain(mapping.audit.iter().flat_map(Audit::columns)), ", ");
     let new = change.set.iter().map(|(_, value)| value.clone());
     let mut values: Vec<Value> = new.clone().chain(audit.iter().cloned()).collect();
@@ -143,38 +237,56 @@ pub(super) fn update_matching(change: &BulkChange<'_>, audit: &[Value]) -> (Stri
     values.extend(new);
     let update =
         // A sum that is too large would become a floating point number; an absolute value that is too large is an error.
-        format!("update \"{}\" set {set}, \"{version}\" = abs(-\"{version}\" - 1) where {when} and ({differs})", root.name);
+        format!("update {} set {set}, `{version}` = abs(-coalesce(`{version}`, 0) - 1) where {when} and ({differs})", qualified(root));
     (update, values)
 }
 
 /// A condition; its values come after those that are there already.
 fn condition(mapping: &'static Mapping, when: &Test, values: &mut Vec<Value>) -> String {
-    condition::render(&mapping.root, when, '"', &mut |_, value| {
+    condition::render(&mapping.root, when, '`', &mut |_, value| {
         values.push(value.clone());
         "?".into()
     })
+}
+
+/// The quoted name of a table, behind that of its database if the mapping has one.
+fn qualified(table: &Table) -> String {
+    table.quoted('`')
 }
 
 fn absent(table: &Table) -> String {
     vec!["null"; table.columns.len()].join(", ")
 }
 
-fn columns(table: &Table) -> String {
-    list(table.columns.iter().map(|column| &column.name))
-}
-
 fn id_is(root: &Table) -> String {
     equal(root.columns[..root.key].iter().map(|column| &column.name), " and ")
 }
 
-fn key_is(child: &'static Table) -> String {
-    equal(child.owner.iter().chain(child.columns[..child.key].iter().map(|column| &column.name)), " and ")
+/// The columns by which the table of a child identifies a row.
+fn key_is(mapping: &'static Mapping, child: &'static Table) -> String {
+    let own = child.columns[mapping.not_stored(child)..child.key].iter().map(|column| &column.name);
+    equal(child.owner.iter().chain(own), " and ")
+}
+
+/// These names, quoted already, each compared with a value.
+fn assigned(names: &[String]) -> String {
+    names.iter().map(|name| format!("{name} = ?")).collect::<Vec<_>>().join(" and ")
 }
 
 fn list<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
-    names.into_iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
+    names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn equal<'a>(names: impl IntoIterator<Item = &'a String>, separator: &str) -> String {
-    names.into_iter().map(|name| format!("\"{name}\" = ?")).collect::<Vec<_>>().join(separator)
+    names.into_iter().map(|name| format!("`{name}` = ?")).collect::<Vec<_>>().join(separator)
+}
+
+/// The condition that these columns, whose names are quoted, are one of so many ids.
+fn id_among(names: &[String], count: usize) -> String {
+    let one = format!("({})", vec!["?"; names.len()].join(", "));
+    match names {
+        [name] => format!("{name} in ({})", vec!["?"; count].join(", ")),
+        // As rows: `(a, b) in (values (?, ?), (?, ?))`.
+        _ => format!("({}) in (values {})", names.join(", "), vec![one; count].join(", ")),
+    }
 }

@@ -88,6 +88,30 @@ impl BackendTransaction for SqliteTransaction {
         Ok(inserted)
     }
 
+    async fn insert_generated(
+        &mut self,
+        mapping: &'static Mapping,
+        rows: &Rows,
+        author: &Authorship,
+    ) -> Result<i64, DatabaseError> {
+        let now = self.now();
+        rows::insert_generated(self.open.ours().await?, mapping, rows, author, now).await
+    }
+
+    async fn complete_insert(
+        &mut self,
+        mapping: &'static Mapping,
+        key: &LockKey,
+        rows: &Rows,
+        author: &Authorship,
+    ) -> Result<Version, DatabaseError> {
+        let now = self.now();
+        let connection = self.open.ours().await?;
+        let version = rows::complete_insert(connection, mapping, key, rows, author, now).await?;
+        revision::keep(connection, mapping, key, version, rows, author, now).await?;
+        Ok(version)
+    }
+
     async fn save(&mut self, save: &Save<'_>) -> Result<Saved, DatabaseError> {
         let now = self.now();
         let connection = self.open.ours().await?;

@@ -1,18 +1,13 @@
-//! cargo-deny itself: always the same version, built from its crate when it is missing, and kept in `target/`.
+//! cargo-deny itself, and what it is given.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
-use testkit::status_within;
+use crate::servers::root;
+use crate::tools::Tool;
 
-use crate::servers::{cargo, root};
-
-const VERSION: &str = "0.20.2";
-
-/// It builds in about 100 seconds of one core. A registry that does not answer is to fail the step by its name.
-const LONGEST: Duration = Duration::from_secs(15 * 60);
+const TOOL: Tool = Tool { name: "cargo-deny", version: "0.20.2", prints: "cargo-deny ", options: &[] };
 
 /// cargo-deny of the version that is wanted.
 pub(crate) struct CargoDeny {
@@ -30,15 +25,7 @@ pub(crate) struct Said {
 impl CargoDeny {
     /// Installs it, unless it is there.
     pub(crate) fn installed() -> Result<CargoDeny, String> {
-        let folder = root().join("target/tools");
-        let program = folder.join("bin/cargo-deny");
-        if !is_wanted(&program) {
-            install(&folder).map_err(|reason| format!("cargo-deny {VERSION} could not be installed: {reason}"))?;
-        }
-        match is_wanted(&program) {
-            true => Ok(CargoDeny { program }),
-            false => Err(format!("{} is not cargo-deny {VERSION}", program.display())),
-        }
+        Ok(CargoDeny { program: TOOL.installed()? })
     }
 
     /// Checks this graph by the project's rules, with the advisories of the folder `databases`.
@@ -56,25 +43,6 @@ impl CargoDeny {
         let text = [output.stderr, output.stdout].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
         Ok(Said { is_ok: output.status.success(), text })
     }
-}
-
-fn install(folder: &Path) -> Result<(), String> {
-    println!("==> cargo-deny: building {VERSION} once");
-    let mut install = cargo();
-    // For a graph of some hundred crates it need not be fast.
-    install.args(["install", "cargo-deny", "--version", VERSION, "--locked", "--debug", "--force", "--root"]);
-    install.arg(folder).stdin(Stdio::null()).current_dir(root());
-    match status_within(LONGEST, &mut install) {
-        Ok(Some(status)) if status.success() => Ok(()),
-        Ok(Some(status)) => Err(format!("cargo install: {status}")),
-        Ok(None) => Err(format!("cargo install was ended after {} minutes", LONGEST.as_secs() / 60)),
-        Err(error) => Err(format!("cargo could not be started: {error}")),
-    }
-}
-
-fn is_wanted(program: &Path) -> bool {
-    let output = Command::new(program).arg("--version").stdin(Stdio::null()).output();
-    output.is_ok_and(|output| output.stdout.trim_ascii() == format!("cargo-deny {VERSION}").as_bytes())
 }
 
 fn own_rules() -> Result<String, String> {

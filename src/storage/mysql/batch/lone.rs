@@ -7,10 +7,16 @@ use super::changes::to;
 use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::storage::mysql::connection::Connections;
-use crate::storage::mysql::errors::classify;
+use crate::storage::mysql::deadline::Flavour;
+use crate::storage::mysql::errors::{classify, classify_commit};
 use crate::storage::mysql::leases::{self, clock, lease, lease_columns};
 use crate::storage::mysql::session::Statement;
 use crate::storage::{LockAnswer, LockOp, LockRequest, Proof};
+
+/// The meaning of an error of a statement that commits.
+fn committing(error: sqlx::Error) -> DatabaseError {
+    classify_commit(error, Flavour::MariaDb)
+}
 
 /// The answer, if it is a simple one. A key whose lease ran out is for the statements for many.
 pub(super) async fn run(
@@ -26,7 +32,7 @@ pub(super) async fn run(
     let Some((proof, verb, by)) = op.change() else { return Ok(None) };
     let change =
         Statement::new(CHANGE).bind(now).bind(&proof.lock[..]).bind(proof.owner.as_deref()).bind(verb).bind(by);
-    let rows = connections.acquire_for_leases().await?.close_with(change).await.map_err(classify)?;
+    let rows = connections.acquire_for_leases().await?.close_with(change).await.map_err(committing)?;
     Ok(rows.first().map(lease).transpose()?.map(|lease| LockAnswer::Yours(lease.into_holder())))
 }
 
@@ -137,7 +143,7 @@ async fn take(
         take = take.bind(&*owner.id).bind(&*owner.name).bind(owner.role.as_deref());
         take = take.bind(policy.shown.stored()).bind(policy.idle.map(millis)).bind(millis(policy.limit));
     }
-    let row = connections.acquire_for_leases().await?.fetch_optional(take).await.map_err(classify)?;
+    let row = connections.acquire_for_leases().await?.fetch_optional(take).await.map_err(committing)?;
     let Some(row) = row else { return Ok(None) };
     match row.try_get("taken").map_err(classify)? {
         Some(generation) => {

@@ -114,6 +114,14 @@ const OVERWRITE: &str = "on duplicate key update generation = values(generation)
     active_at = values(active_at), expires_at = values(expires_at), ttl = values(ttl), idle_limit = values(idle_limit), \
     hard_until = values(hard_until), ended = values(ended)";
 
+/// What a new row leaves behind where the same lock id made the row a moment before: a sign of life, as every repeated request. So
+/// who was granted it first and has gone away does not give it back from under who is told of it now. The row of anybody else
+/// stays as it is, and so does the one that the lock id has on another key.
+const REPEATED: &str = "on duplicate key update tenure_lock.last_active = if(tenure_lock.lock_hash = values(lock_hash) \
+    and tenure_lock.kind = values(kind) and tenure_lock.id = values(id) and tenure_lock.slot = values(slot) and not tenure_lock.ended and tenure_lock.expires_at > values(since) \
+    and cast(tenure_lock.owner_id as binary) = cast(values(owner_id) as binary), \
+    greatest(tenure_lock.last_active, tenure_lock.since + 1), tenure_lock.last_active)";
+
 /// Writes and commits: how leases ended, rows that are locked, and new rows, in that order. A new one gives way to whoever
 /// was faster, so it is read again.
 pub(super) fn write(
@@ -143,7 +151,7 @@ pub(super) fn write(
     if !new.is_empty() {
         let keys: Vec<_> = new.iter().map(|lease| &lease.holder.key).collect();
         write += &format!(
-            "{}{INSERT} {} on duplicate key update tenure_lock.slot = tenure_lock.slot; {}; ",
+            "{}{INSERT} {} {REPEATED}; {}; ",
             patience(flavour),
             list(new.iter().copied().map(row)),
             seen_keys(&keys, now)

@@ -1,0 +1,318 @@
+//! The live tables of an aggregate, compared with its mapping. No I/O here: a database describes its tables, and
+//! [`Database::check`](crate::Database::check) asks it.
+
+use std::fmt;
+
+use crate::aggregate::mapping::{Audit, Column, Mapping, Table};
+use crate::aggregate::value::Kind;
+
+/// A table as the database describes it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LiveTable {
+    pub columns: Vec<LiveColumn>,
+    /// The columns of every unique key that holds for all rows.
+    pub unique: Vec<Vec<String>>,
+    /// The columns of every index, unique or not, in its order.
+    pub indexes: Vec<Vec<String>>,
+    /// Whether names that differ in the case of letters are different.
+    pub exact_names: bool,
+}
+
+/// A column as the database describes it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LiveColumn {
+    pub name: String,
+    /// Its type, in the database's words.
+    pub type_name: String,
+    /// The kinds that it stores; `None` if the type is not known.
+    pub kinds: Option<&'static [Kind]>,
+    /// The type that values have to be cast to: an enum of PostgreSQL.
+    pub cast: Option<String>,
+    pub nullable: bool,
+    /// Whether an insert may leave it out: it has a default, or is generated.
+    pub filled: bool,
+    /// The collation under which different spellings are equal.
+    pub folds: Option<String>,
+}
+
+/// How bad a [`Finding`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Severity {
+    /// It works. It may be slow, or refuse what users expect to be accepted.
+    Warning,
+    /// A load or a save fails, or would store something else than it was given.
+    Error,
+}
+
+/// The subject of a [`Finding`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FindingKind {
+    /// There is no such table.
+    MissingTable,
+    /// The table has no such column.
+    MissingColumn,
+    /// The column's type does not store the values of the field.
+    Type,
+    /// The column may be null where the field may not, or the other way round.
+    Null,
+    /// The table has a column that must be given a value, and the mapping does not know it.
+    UnmappedColumn,
+    /// No unique key makes the id, or the key of a child, unique.
+    UniqueKey,
+    /// No index begins with the columns by which children are found.
+    Index,
+    /// The collation of a key treats different spellings as equal.
+    Collation,
+}
+
+/// One difference between a mapping and a live table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// The table.
+    pub table: String,
+    /// The column, if it is about one.
+    pub column: Option<String>,
+    /// What it is about.
+    pub kind: FindingKind,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What was found, and what to do.
+    pub message: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let severity = match self.severity {
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        };
+        write!(f, "{severity}: table `{}`", self.table)?;
+        if let Some(column) = &self.column {
+            write!(f, ", column `{column}`")?;
+        }
+        write!(f, ": {}", self.message)
+    }
+}
+
+/// Every difference between the mapping of an aggregate and the live tables. [`Database::check`](crate::Database::check)
+/// makes it. It prints one finding per line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SchemaReport {
+    /// The aggregate's type, as in [`Mapping::name`].
+    pub aggregate: String,
+    /// The differences: errors first, in the order of the mapping.
+    pub findings: Vec<Finding>,
+}
+
+impl SchemaReport {
+    /// Whether no finding is an error.
+    pub fn is_ok(&self) -> bool {
+        self.findings.iter().all(|finding| finding.severity < Severity::Error)
+    }
+
+    /// The report if no finding is an error: for `db.check::<Order>().await?.require()?` when a program starts.
+    ///
+    /// # Errors
+    /// [`SchemaMismatch`] with the same findings if one of them is an error.
+    pub fn require(self) -> Result<Self, SchemaMismatch> {
+        if self.is_ok() { Ok(self) } else { Err(SchemaMismatch(self)) }
+    }
+}
+
+impl fmt::Display for SchemaReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} findings", self.aggregate, self.findings.len())?;
+        self.findings.iter().try_for_each(|finding| write!(f, "\n  {finding}"))
+    }
+}
+
+/// The live tables do not fit the mapping of an aggregate. Its text lists every finding.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the tables do not fit the mapping of {0}")]
+pub struct SchemaMismatch(pub SchemaReport);
+
+/// Compares a mapping with its live tables: the root's, then those of the children in the order of the mapping.
+pub(crate) fn compare(mapping: &Mapping, live: &[Option<LiveTable>]) -> SchemaReport {
+    let mut comparison = Comparison { mapping, findings: Vec::new() };
+    for (table, live) in std::iter::once(&mapping.root).chain(&mapping.children).zip(live) {
+        match live {
+            Some(live) => comparison.table(table, live),
+            None => comparison.add(table, None, FindingKind::MissingTable, Severity::Error, "there is no such table"),
+        }
+    }
+    let mut findings = comparison.findings;
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    SchemaReport { aggregate: mapping.name.clone(), findings }
+}
+
+struct Comparison<'a> {
+    mapping: &'a Mapping,
+    findings: Vec<Finding>,
+}
+
+impl Comparison<'_> {
+    fn add(
+        &mut self,
+        table: &Table,
+        column: Option<&str>,
+        kind: FindingKind,
+        severity: Severity,
+        message: impl Into<String>,
+    ) {
+        let (table, column) = (table.name.clone(), column.map(str::to_owned));
+        self.findings.push(Finding { table, column, kind, severity, message: message.into() });
+    }
+
+    fn table(&mut self, table: &Table, live: &LiveTable) {
+        let expected = self.expected(table);
+        for column in &expected {
+            match live.columns.iter().find(|found| live.same(&found.name, &column.name)) {
+                Some(found) => self.column(table, column, found),
+                None => {
+                    let known = live.columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ");
+                    let message = format!("the table has no such column; it has {known}");
+                    self.add(table, Some(&column.name), FindingKind::MissingColumn, Severity::Error, message);
+                }
+            }
+        }
+        if let Some(id) = table.columns.first().filter(|_| table.path.is_empty() && self.mapping.generated)
+            && live.columns.iter().any(|found| live.same(&found.name, &id.name) && !found.filled)
+        {
+            let message = "it has no default, and the mapping says that the database makes the id; make it an identity column, or \
+                           remove `generated`";
+            self.add(table, Some(&id.name), FindingKind::Type, Severity::Error, message);
+        }
+        for found in &live.columns {
+            let mapped = expected.iter().any(|column| live.same(&found.name, &column.name));
+            if !mapped && !found.nullable && !found.filled {
+                let message = "it is `not null` without a default, and no field maps to it, so every insert fails; map it, \
+                               or give it a default";
+                self.add(table, Some(&found.name), FindingKind::UnmappedColumn, Severity::Error, message);
+            }
+        }
+        self.keys(table, live);
+    }
+
+    /// The columns that statements name, each as the mapping wants it.
+    fn expected(&self, table: &Table) -> Vec<Column> {
+        let id = &self.mapping.root.columns[..self.mapping.root.key];
+        let owner = table.owner.iter().zip(id).map(|(name, id)| Column { name: name.clone(), ..id.clone() });
+        let own = table.columns[self.mapping.not_stored(table)..].iter().cloned();
+        let mut expected: Vec<_> = owner.chain(own).collect();
+        if table.path.is_empty() {
+            expected.push(Column::new(&self.mapping.version, "", Kind::Integer));
+            expected.extend(self.mapping.audit.iter().flat_map(Audit::described));
+        }
+        expected
+    }
+
+    fn column(&mut self, table: &Table, column: &Column, found: &LiveColumn) {
+        let name = Some(column.name.as_str());
+        // The schema of the type is not compared; an array takes another array's elements.
+        let wanted = column.sql_type.as_deref().map(|name| name.rsplit('.').next().unwrap_or(name));
+        let fits = |cast: &str| wanted == Some(cast) || (column.is_array() && cast.ends_with("[]"));
+        if let Some(cast) = found.cast.as_deref().filter(|cast| !fits(cast)) {
+            let message = format!(
+                "its type is `{cast}`, which takes no text without a cast; write `#[aggregate(sql_type = \"{cast}\")]` above the type \
+                 of the field"
+            );
+            self.add(table, name, FindingKind::Type, Severity::Error, message);
+        } else if found.kinds.is_some_and(|kinds| !kinds.contains(&column.kind)) && column.sql_type.is_none() {
+            let message = format!(
+                "its type is `{}`, and the field's values are of the kind {:?}; change the column or the field",
+                found.type_name, column.kind
+            );
+            self.add(table, name, FindingKind::Type, Severity::Error, message);
+        }
+        match (column.nullable, found.nullable) {
+            (false, true) => {
+                let message = "it may be NULL, and the field is no `Option`, so a row with NULL cannot be loaded; make the column \
+                               `not null`, or the field an `Option`";
+                self.add(table, name, FindingKind::Null, Severity::Warning, message);
+            }
+            (true, false) if !table.columns.iter().any(|c| c.name == column.name && c.part_of.is_some()) => {
+                let message = "it is `not null`, and the field is an `Option`, so `None` cannot be saved; allow NULL, or change \
+                               the field";
+                self.add(table, name, FindingKind::Null, Severity::Warning, message);
+            }
+            _ => {}
+        }
+    }
+
+    fn keys(&mut self, table: &Table, live: &LiveTable) {
+        let skipped = self.mapping.not_stored(table);
+        let key: Vec<&str> = table
+            .owner
+            .iter()
+            .chain(table.columns[skipped..table.key].iter().map(|column| &column.name))
+            .map(String::as_str)
+            .collect();
+        let parent = match (&table.owner[..], self.mapping.inherited(table)) {
+            ([], inherited) => table.columns[skipped..inherited].iter().map(|column| &column.name).collect::<Vec<_>>(),
+            (owner, _) => owner.iter().collect(),
+        };
+        let kinds = table.columns[skipped..table.key].iter().map(|column| (&column.name, column.kind));
+        let owners = table.owner.iter().zip(self.mapping.root.columns.iter().map(|column| column.kind));
+        let texts: Vec<_> = owners.chain(kinds).filter(|(_, kind)| *kind == Kind::Text).map(|(name, _)| name).collect();
+        for name in texts {
+            let found = live.columns.iter().find(|found| live.same(&found.name, name));
+            if let Some(collation) = found.and_then(|found| found.folds.as_deref()) {
+                let message = format!(
+                    "by `{collation}` different spellings are one row, and only the stored one is accepted; normalise ids before \
+                     they are used, or let the column compare bytes"
+                );
+                self.add(table, Some(name), FindingKind::Collation, Severity::Warning, message);
+            }
+        }
+        let has = |unique: &Vec<String>, exactly: bool| {
+            (!exactly || unique.len() == key.len())
+                && unique.iter().all(|column| key.iter().any(|key| live.same(key, column)))
+        };
+        let root = table.path.is_empty();
+        if !live.unique.iter().any(|unique| has(unique, root)) && live.has_all(&key) {
+            let message = format!(
+                "no primary or unique key on ({}): two rows could have one {}",
+                key.join(", "),
+                if root { "id" } else { "key" }
+            );
+            self.add(table, None, FindingKind::UniqueKey, Severity::Error, message);
+        }
+        // What its children refer to alone must be unique alone, or two aggregates would share them.
+        if let Some(at) = self.mapping.children.iter().position(|child| child == table)
+            && self.mapping.children.iter().any(|child| child.parent == Some(at) && child.owner.is_empty())
+        {
+            let own: Vec<_> = table.columns[self.mapping.inherited(table)..table.key].iter().map(|c| &c.name).collect();
+            let within = |unique: &&Vec<String>| unique.iter().all(|name| own.iter().any(|own| live.same(own, name)));
+            if !live.unique.iter().any(|unique| within(&unique)) {
+                let names = own.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
+                let message = format!(
+                    "its children refer to ({names}) alone, which no key makes unique: two rows would share their children"
+                );
+                self.add(table, None, FindingKind::UniqueKey, Severity::Error, message);
+            }
+        }
+        let leads = |index: &Vec<String>| {
+            index.len() >= parent.len()
+                && index[..parent.len()].iter().all(|column| parent.iter().any(|name| live.same(name, column)))
+        };
+        if !root && !live.indexes.iter().any(leads) {
+            let names = parent.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
+            let message = format!("no index begins with ({names}): each load and save reads the whole table");
+            self.add(table, None, FindingKind::Index, Severity::Warning, message);
+        }
+    }
+}
+
+impl LiveTable {
+    fn same(&self, one: &str, other: &str) -> bool {
+        if self.exact_names { one == other } else { one.eq_ignore_ascii_case(other) }
+    }
+
+    fn has_all(&self, names: &[&str]) -> bool {
+        names.iter().all(|name| self.columns.iter().any(|column| self.same(&column.name, name)))
+    }
+}

@@ -1,0 +1,49 @@
+//! Which rule of a table refused a row.
+
+use std::fmt;
+
+/// What kind of rule it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ConstraintKind {
+    /// There is a row with the same key: a primary key, or a unique index.
+    Unique,
+    /// The row that it refers to is not there, or others refer to this one.
+    ForeignKey,
+    /// A `check` does not hold.
+    Check,
+    /// A column that takes no null was given none.
+    NotNull,
+    /// An exclusion constraint of PostgreSQL.
+    Exclusion,
+    /// Any other rule, such as a value that does not fit its column on MariaDB and MySQL, or a trigger on SQLite.
+    Other,
+}
+
+/// A rule of a table that refused a row, as the database reports it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ConstraintViolation {
+    /// What kind of rule.
+    pub kind: ConstraintKind,
+    /// The name of the constraint or index, to compare with the one in the application's migrations. For
+    /// [`NotNull`](ConstraintKind::NotNull) it is the column. SQLite names the columns of a unique constraint instead
+    /// (`outbox.message_id`, joined by `, `), puts the table before the column of a not-null one, and never names a foreign key. `None`
+    /// where the database tells nothing, and on MariaDB and MySQL also where `lc_messages` is not English.
+    pub name: Option<String>,
+    /// The database's own sentence. It may contain values of the row.
+    pub message: String,
+}
+
+impl ConstraintViolation {
+    /// Whether it is this kind of rule, with this name.
+    pub fn is(&self, kind: ConstraintKind, name: &str) -> bool {
+        self.kind == kind && self.name.as_deref() == Some(name)
+    }
+}
+
+impl fmt::Display for ConstraintViolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}

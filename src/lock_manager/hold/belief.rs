@@ -1,0 +1,103 @@
+//! How long a process may believe in its lease, by its own clocks. No I/O here.
+
+use std::time::{Duration, Instant, SystemTime};
+
+/// The share of the confirmed time that the process relies upon. The rest is for clocks that run at different speeds, and for the
+/// work that stops.
+const NINE_TENTHS: (u32, u32) = (9, 10);
+
+/// A moment by both clocks of the process.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment {
+    /// Never set, but it stands still while the machine is suspended.
+    monotonic: Instant,
+    /// Goes on while the machine is suspended, but somebody may set it.
+    wall: SystemTime,
+}
+
+impl Moment {
+    pub(super) fn now() -> Self {
+        Moment { monotonic: Instant::now(), wall: SystemTime::now() }
+    }
+
+    /// The time since an earlier moment: the longer of the two, so that neither a suspended machine nor a clock that is set back
+    /// makes a lease last longer.
+    fn since(self, earlier: Moment) -> Duration {
+        let by_wall = self.wall.duration_since(earlier.wall).unwrap_or_default();
+        self.monotonic.saturating_duration_since(earlier.monotonic).max(by_wall)
+    }
+}
+
+/// What the last heartbeat confirmed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Belief {
+    /// Before the heartbeat was sent: the database counted from a later moment.
+    sent: Moment,
+    relied_upon: Duration,
+}
+
+impl Belief {
+    /// The database answered a heartbeat that was sent then with this time to live.
+    pub(super) fn confirmed(sent: Moment, remaining: Duration) -> Self {
+        Belief { sent, relied_upon: remaining * NINE_TENTHS.0 / NINE_TENTHS.1 }
+    }
+
+    /// The time for which the lease may still be believed in; `None` when it is over.
+    pub(super) fn left(&self, now: Moment) -> Option<Duration> {
+        self.relied_upon.checked_sub(now.since(self.sent)).filter(|left| !left.is_zero())
+    }
+
+    /// The pause before the next heartbeat: never so long that a lost answer leaves no time for another.
+    pub(super) fn pause(&self, now: Moment, interval: Duration) -> Duration {
+        interval.min(self.left(now).unwrap_or_default() / 3).max(SHORTEST_PAUSE)
+    }
+}
+
+/// Between two attempts while the database does not answer.
+pub(super) const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn after(moment: Moment, monotonic: u32, wall: i64) -> Moment {
+        let by = SECOND * u32::try_from(wall.unsigned_abs()).expect("a few");
+        let wall = if wall < 0 { moment.wall - by } else { moment.wall + by };
+        Moment { monotonic: moment.monotonic + SECOND * monotonic, wall }
+    }
+
+    #[test]
+    fn lease_is_believed_in_for_less_than_was_confirmed() {
+        let sent = Moment::now();
+        let belief = Belief::confirmed(sent, SECOND * 30);
+        assert_eq!(belief.left(sent), Some(SECOND * 27));
+        assert_eq!(belief.left(after(sent, 26, 26)), Some(SECOND));
+        assert_eq!(belief.left(after(sent, 27, 27)), None);
+    }
+
+    #[test]
+    fn suspended_machine_does_not_extend_the_belief() {
+        let sent = Moment::now();
+        let belief = Belief::confirmed(sent, SECOND * 30);
+        assert_eq!(belief.left(after(sent, 1, 3600)), None);
+    }
+
+    #[test]
+    fn wall_clock_set_back_does_not_extend_the_belief() {
+        let sent = Moment::now();
+        let belief = Belief::confirmed(sent, SECOND * 30);
+        assert_eq!(belief.left(after(sent, 26, -3600)), Some(SECOND));
+        assert_eq!(belief.left(after(sent, 28, -3600)), None);
+    }
+
+    #[test]
+    fn heartbeats_come_often_enough_for_a_lost_answer() {
+        let sent = Moment::now();
+        let belief = Belief::confirmed(sent, SECOND * 30);
+        assert_eq!(belief.pause(sent, SECOND * 6), SECOND * 6);
+        assert_eq!(belief.pause(sent, SECOND * 60), SECOND * 9);
+        assert_eq!(belief.pause(after(sent, 27, 27), SECOND * 6), SHORTEST_PAUSE);
+    }
+}

@@ -1,0 +1,43 @@
+//! How many connections a process opens, and what for.
+
+use std::fmt;
+
+/// The most connections that one process opens, by purpose. They are opened on demand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Connections {
+    /// For transactions and loads, and the application's own queries:
+    /// [`ConnectOptions::max_connections`](super::ConnectOptions::max_connections).
+    pub application: u32,
+    /// For requests to the lock table, so that leases stay alive while all others are busy. On SQLite the one that writes does it.
+    pub lock_table: u32,
+    /// For single requests of the lock manager that may have to wait.
+    pub reserve: u32,
+    /// For notifications, while locks are watched or waited for.
+    pub listener: u32,
+    /// For writing, where there is one writer: on SQLite.
+    pub writer: u32,
+}
+
+impl Connections {
+    /// All of them: what the server must allow for each process, also while an old and a new release run side by side.
+    pub const fn total(&self) -> u32 {
+        self.application + self.lock_table + self.reserve + self.listener + self.writer
+    }
+}
+
+impl fmt::Display for Connections {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} per process at most: {} for the application", self.total(), self.application)?;
+        let others = [
+            (self.writer, "to write"),
+            (self.lock_table, "for the lock table"),
+            (self.reserve, "in reserve for it"),
+            (self.listener, "to listen"),
+        ];
+        for (count, purpose) in others.into_iter().filter(|(count, _)| *count > 0) {
+            write!(f, ", {count} {purpose}")?;
+        }
+        Ok(())
+    }
+}

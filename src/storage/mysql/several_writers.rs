@@ -1,0 +1,129 @@
+//! Clusters in which several nodes accept writes. What a transaction only reads there is not checked against writes on other nodes:
+//! the row of a lease that a save holds, or a version that it holds. So a save can be acknowledged after its lease was taken over
+//! on another node. They are refused, unless the application says that all of tenure's connections go to one node.
+
+use std::collections::HashMap;
+
+use sqlx::MySqlConnection;
+
+use super::errors::number;
+use crate::error::DatabaseError;
+use crate::storage::diagnosis::Writers;
+
+/// What kind of cluster it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cluster {
+    Galera,
+    GroupReplication,
+}
+
+impl Cluster {
+    /// As found in the server's variables, with upper case values, and in the number of members of the group that accept writes.
+    fn of(variables: &HashMap<String, String>, primaries: i64) -> Option<Self> {
+        let value = |name: &str| variables.get(name).map_or("", String::as_str);
+        // Without a provider `wsrep_on` does nothing.
+        let has_provider = !["", "NONE"].contains(&value("wsrep_provider"));
+        match () {
+            () if value("wsrep_on") == "ON" && has_provider => Some(Cluster::Galera),
+            () if value("group_replication_single_primary_mode") == "OFF" || primaries > 1 => {
+                Some(Cluster::GroupReplication)
+            }
+            () => None,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Cluster::Galera => "Galera",
+            Cluster::GroupReplication => "Group Replication with several primaries",
+        }
+    }
+}
+
+const PRIMARIES: &str = "select count(*) from performance_schema.replication_group_members
+                          where member_state = 'ONLINE' and member_role = 'PRIMARY'";
+
+/// Whether several nodes accept writes, by the server's variables.
+pub(super) async fn find(
+    connection: &mut MySqlConnection,
+    variables: &HashMap<String, String>,
+) -> Result<Option<Cluster>, sqlx::Error> {
+    let mut primaries = 0;
+    if variables.contains_key("group_replication_single_primary_mode") {
+        primaries = match sqlx::query_scalar(PRIMARIES).fetch_one(connection).await {
+            // This user may not see the members. The mode says what is intended.
+            Err(error) if matches!(number(&error), Some(1044 | 1142)) => 0,
+            counted => counted?,
+        };
+    }
+    Ok(Cluster::of(variables, primaries))
+}
+
+/// What the doctor says of it.
+pub(super) fn writers(cluster: Option<Cluster>, one_writer_node: bool) -> Writers {
+    match cluster {
+        None => Writers::One,
+        Some(cluster) if one_writer_node => Writers::OneNodeOf(cluster.name()),
+        Some(cluster) => Writers::Several(cluster.name()),
+    }
+}
+
+/// Refuses several writers.
+pub(super) fn refuse(writers: &Writers, cluster: Option<Cluster>) -> Result<(), DatabaseError> {
+    match (writers, cluster) {
+        (Writers::Several(_), Some(Cluster::Galera)) => Err(DatabaseError::Unsupported(GALERA)),
+        (Writers::Several(_), _) => Err(DatabaseError::Unsupported(GROUP_REPLICATION)),
+        _ => Ok(()),
+    }
+}
+
+macro_rules! because {
+    ($found:literal) => {
+        concat!(
+            $found,
+            ", so several nodes accept writes, and a save could be acknowledged after its lease was taken over on another node. \
+             Let all connections of tenure go to one node, and declare it with `ConnectOptions::one_writer_node`, \
+             `--one-writer-node` for the programs"
+        )
+    };
+}
+
+const GALERA: &str = because!("this server is a node of a Galera cluster (`wsrep_on` is ON)");
+const GROUP_REPLICATION: &str = because!(
+    "this server is a member of a Group Replication with several primaries (`group_replication_single_primary_mode` is OFF, or \
+     more than one member is PRIMARY)"
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cluster(variables: &[(&str, &str)], primaries: i64) -> Option<Cluster> {
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Cluster::of(&variables, primaries)
+    }
+
+    #[test]
+    fn only_engines_with_several_writers_are_found() {
+        let provider = ("wsrep_provider", "/USR/LIB/GALERA/LIBGALERA_SMM.SO");
+        assert_eq!(cluster(&[("wsrep_on", "ON"), provider], 0), Some(Cluster::Galera));
+        for not_in_use in [&[("wsrep_on", "OFF"), provider][..], &[("wsrep_on", "ON"), ("wsrep_provider", "NONE")], &[]]
+        {
+            assert_eq!(cluster(not_in_use, 0), None, "{not_in_use:?}");
+        }
+        let mode = |value| [("group_replication_single_primary_mode", value)];
+        assert_eq!(cluster(&mode("OFF"), 0), Some(Cluster::GroupReplication));
+        assert_eq!(cluster(&mode("ON"), 2), Some(Cluster::GroupReplication));
+        assert_eq!(cluster(&mode("ON"), 1), None);
+    }
+
+    #[test]
+    fn several_writers_are_refused_unless_one_node_is_declared() {
+        for found in [Cluster::Galera, Cluster::GroupReplication] {
+            let refused = refuse(&writers(Some(found), false), Some(found)).expect_err("several writers").to_string();
+            assert!(refused.contains("ConnectOptions::one_writer_node"), "{refused}");
+            assert!(refuse(&writers(Some(found), true), Some(found)).is_ok());
+        }
+        assert!(refuse(&writers(None, false), None).is_ok());
+    }
+}

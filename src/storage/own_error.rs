@@ -1,0 +1,74 @@
+//! What an error of the application's own statement means. It comes without the database that it is from.
+
+use std::sync::Arc;
+
+use crate::error::{DatabaseError, Error, UpdateError};
+
+/// The meaning of a driver's error, whichever driver it is from.
+fn meaning(error: sqlx::Error) -> DatabaseError {
+    if let Some(reported) = error.as_database_error() {
+        #[cfg(feature = "sqlite")]
+        if reported.try_downcast_ref::<sqlx::sqlite::SqliteError>().is_some() {
+            return super::sqlite::errors::classify(error);
+        }
+        #[cfg(feature = "postgres")]
+        if reported.try_downcast_ref::<sqlx::postgres::PgDatabaseError>().is_some() {
+            return super::postgres::errors::classify(error);
+        }
+        #[cfg(feature = "mysql")]
+        if reported.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>().is_some() {
+            return super::mysql::errors::classify(error);
+        }
+        return DatabaseError::Other(Arc::new(error));
+    }
+    match error {
+        sqlx::Error::PoolTimedOut => DatabaseError::Busy("no connection of the pool became free in time"),
+        sqlx::Error::PoolClosed => DatabaseError::Closed,
+        sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => {
+            DatabaseError::ConnectionLost(error.to_string())
+        }
+        _ => DatabaseError::Other(Arc::new(error)),
+    }
+}
+
+/// The application's own statements: an error of theirs means what the same error means in tenure's. So a deadlock, a
+/// serialization failure or a lost connection is a reason for [`Database::retry`](crate::Database::retry), and a
+/// [`Constraint`](DatabaseError::Constraint) has its name.
+///
+/// ```
+/// # #[cfg(feature = "sqlite")]
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # use tenure::{Database, Error, Transaction, error::{ConstraintKind, DatabaseError}};
+/// # let directory = tempfile::tempdir()?;
+/// # let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await?;
+/// async fn record(tx: &mut Transaction, message: i64) -> Result<(), Error> {
+///     sqlx::query("insert into outbox values (?)").bind(message).execute(tx.sqlite()?).await?;
+///     Ok(())
+/// }
+/// # let mut tx = db.begin().await?;
+/// # sqlx::query("create table outbox (message_id integer unique)").execute(tx.sqlite()?).await?;
+/// record(&mut tx, 1).await?;
+/// let Err(Error::Database(DatabaseError::Constraint(refused))) = record(&mut tx, 1).await else { panic!() };
+/// assert!(refused.is(ConstraintKind::Unique, "outbox.message_id"));
+/// # Ok(()) }
+/// # #[cfg(not(feature = "sqlite"))] fn main() {}
+/// ```
+impl From<sqlx::Error> for DatabaseError {
+    fn from(error: sqlx::Error) -> Self {
+        meaning(error)
+    }
+}
+
+/// As [`DatabaseError`] does.
+impl From<sqlx::Error> for Error {
+    fn from(error: sqlx::Error) -> Self {
+        Error::Database(error.into())
+    }
+}
+
+/// As [`DatabaseError`] does.
+impl<E> From<sqlx::Error> for UpdateError<E> {
+    fn from(error: sqlx::Error) -> Self {
+        UpdateError::Failed(error.into())
+    }
+}

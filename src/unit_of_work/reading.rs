@@ -1,0 +1,151 @@
+//! Reading without locks: several aggregates at once, pages of them, whether and how many there are, past states.
+
+use crate::aggregate::mapping::Row;
+use crate::aggregate::value::{Kind, RowReader, Value, ValueObject};
+use crate::aggregate::version::Version;
+use crate::aggregate::{Aggregate, Condition, Loaded, Stored, id_values};
+use crate::error::{DatabaseError, Error};
+use crate::lease::LockKey;
+use crate::row_lock::mode::LockMode;
+use crate::unit_of_work::repository::{Repository, loaded};
+
+impl<A: Aggregate> Repository<A> {
+    /// The aggregates with these ids, in the order of the ids; `None` where there is none. One statement loads 32 of them with
+    /// all their children. Each is as it is at one moment; those of different statements may be of different moments.
+    ///
+    /// ```
+    /// # use tenure::{Aggregate, Database, Repository};
+    /// # #[derive(Aggregate, Debug)]
+    /// # #[aggregate(table = "orders")]
+    /// # struct Order { #[aggregate(id)] no: String }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await?;
+    /// # let mut tx = db.begin().await?;
+    /// # sqlx::query("create table orders (no text primary key, version integer not null)").execute(tx.sqlite()?).await?;
+    /// # let orders = Repository::<Order>::new(&db);
+    /// # for no in ["1", "2", "3"] { orders.insert(&mut tx, Order { no: no.into() }).await?; }
+    /// # tx.commit().await?;
+    /// let found = orders.get_many(&["2".to_owned(), "7".to_owned()]).await?;
+    /// assert!(found[0].is_some() && found[1].is_none());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`get`](Self::get), for the first id that it is about.
+    pub async fn get_many(&self, ids: &[A::Id]) -> Result<Vec<Option<Loaded<A>>>, Error> {
+        let mapping = A::mapping();
+        let asked: Vec<_> = ids.iter().map(id_values).collect();
+        let mut once: Vec<Row> = Vec::with_capacity(asked.len());
+        for id in &asked {
+            if !once.contains(id) {
+                once.push(id.clone());
+            }
+        }
+        let backend = self.database.backend();
+        let own = |stored: &Stored, id: &[Value]| stored.rows.root[..mapping.root.key] == *id;
+        let found = if once.is_empty() { Vec::new() } else { backend.load_many(mapping, &once).await? };
+        // What is missing may be another spelling of a row that was asked for as well: only the row's own is accepted.
+        once.retain(|id| !found.iter().any(|stored| own(stored, id)));
+        let text = mapping.root.columns[..mapping.root.key].iter().any(|column| column.kind == Kind::Text);
+        let spelled = text && !once.is_empty() && !backend.load_many(mapping, &once).await?.is_empty();
+        let mut all = Vec::with_capacity(ids.len());
+        for (id, values) in ids.iter().zip(&asked) {
+            let stored = match found.iter().find(|stored| own(stored, values)) {
+                None if spelled => backend.load(mapping, values).await?,
+                stored => stored.cloned(),
+            };
+            all.push(loaded(&LockKey::of::<A>(id), stored, LockMode::None)?);
+        }
+        Ok(all)
+    }
+
+    /// The aggregates that come after this id, in the order in which the database sorts ids, at most `limit` of them: one
+    /// statement for the ids and one for 32 aggregates. Begin with `None`, and go on with the last id of each page; the page
+    /// after the last one is empty.
+    ///
+    /// One that is there the whole time is on exactly one page.
+    ///
+    /// ```
+    /// # use tenure::{Aggregate, Database, Repository};
+    /// # #[derive(Aggregate, Debug)]
+    /// # #[aggregate(table = "orders")]
+    /// # struct Order { #[aggregate(id)] no: String }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let db = Database::connect(&format!("sqlite://{}/shop.db", directory.path().display())).await?;
+    /// # let mut tx = db.begin().await?;
+    /// # sqlx::query("create table orders (no text primary key, version integer not null)").execute(tx.sqlite()?).await?;
+    /// # let orders = Repository::<Order>::new(&db);
+    /// # for no in ["1", "2", "3"] { orders.insert(&mut tx, Order { no: no.into() }).await?; }
+    /// # tx.commit().await?;
+    /// let first = orders.page(None, 2).await?;
+    /// let second = orders.page(Some(&first[1].no), 2).await?;
+    /// assert_eq!((first.len(), second.len(), &*second[0].no), (2, 1, "3"));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn page(&self, after: Option<&A::Id>, limit: u32) -> Result<Vec<Loaded<A>>, Error> {
+        let (mapping, backend) = (A::mapping(), self.database.backend());
+        let mut after = after.map(id_values);
+        loop {
+            let ids = backend.ids_after(mapping, after.as_deref(), limit).await?;
+            let Some(last) = ids.last().cloned() else { return Ok(Vec::new()) };
+            let found = backend.load_many(mapping, &ids).await?;
+            // What was deleted between the two statements is left out. Only an empty page is the last one.
+            if found.is_empty() {
+                after = Some(last);
+                continue;
+            }
+            let own = |stored: &&Stored, id: &[_]| stored.rows.root[..mapping.root.key] == *id;
+            let in_order = ids.iter().filter_map(|id| found.iter().find(|stored| own(stored, id)));
+            let loaded = in_order.map(|stored| Loaded::new(stored.rows.clone(), stored.version));
+            return Ok(loaded.collect::<Result<_, _>>()?);
+        }
+    }
+
+    /// Whether there is an aggregate with this id, now.
+    ///
+    /// # Errors
+    /// [`Error::OtherSpelling`], as [`get`](Self::get); [`Error::Database`].
+    pub async fn exists(&self, id: &A::Id) -> Result<bool, Error> {
+        let (mapping, values) = (A::mapping(), id_values(id));
+        let Some(stored) = self.database.backend().stored_id(mapping, &values).await? else { return Ok(false) };
+        let (key, root) = (LockKey::of::<A>(id), mapping.root.key_alone());
+        let stored = LockKey::of::<A>(&A::Id::read(&mut RowReader::new(&root.name, &root.columns, &stored))?);
+        if stored != key {
+            let [id, stored] = [key.id().to_owned(), stored.id().to_owned()];
+            return Err(Error::OtherSpelling { aggregate: mapping.name.clone(), id, stored });
+        }
+        Ok(true)
+    }
+
+    /// How many aggregates meet a condition, now. [`Condition::always()`] counts all.
+    ///
+    /// # Errors
+    /// [`Error::Database`], also when the condition names a field that the root does not have;
+    /// [`DatabaseError::Unsupported`] for a decimal on SQLite.
+    pub async fn count(&self, when: &Condition) -> Result<u64, Error> {
+        let mapping = A::mapping();
+        Ok(self.database.backend().count(mapping, &when.resolve(mapping)?).await?)
+    }
+
+    /// The aggregate as it was at this version; `None` if that version is not kept (any more), or was stored by a release
+    /// with other columns. It is a plain value: it cannot be saved.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Unsupported`] if the mapping keeps no revisions; [`Error::Database`].
+    pub async fn get_at(&self, id: &A::Id, version: Version) -> Result<Option<A>, Error> {
+        let mapping = A::mapping();
+        if mapping.revisions == 0 {
+            return Err(DatabaseError::Unsupported(
+                "this aggregate keeps no past states; write `revisions = 20` above its type to keep the last 20",
+            )
+            .into());
+        }
+        let state = self.database.backend().state_at(mapping, &LockKey::of::<A>(id), version).await?;
+        Ok(state.map(|rows| A::from_rows(&rows)).transpose()?)
+    }
+}

@@ -1,0 +1,170 @@
+//! Jobs in processes of their own that hold a lease: they are killed, paused, and lose it.
+#![cfg(unix)]
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::convert::Infallible;
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use tenure::error::{LeaseLost, UpdateError};
+use tenure::{Aggregate, Database, LockKey, LockManager, LockPolicy, Owner, Repository};
+
+#[derive(Aggregate, Debug)]
+#[aggregate(table = "catalogue")]
+struct Catalogue {
+    #[aggregate(id)]
+    name: String,
+    items: i64,
+}
+
+const FILE: &str = "TENURE_JOB_FILE";
+const LONG: Duration = Duration::from_secs(60);
+const NAME: &str = "spring";
+
+fn locks(db: &Database) -> LockManager {
+    LockManager::new(db).with_policy("Catalogue", LockPolicy::exclusive().ttl(LockPolicy::SHORTEST_TTL).unwrap())
+}
+
+fn key() -> LockKey {
+    LockKey::new("Catalogue", NAME)
+}
+
+/// The process of a job: it imports three items, waits for a line, and imports more. It prints what becomes of it.
+#[tokio::test]
+async fn one_job() {
+    let Ok(url) = std::env::var(FILE) else { return };
+    let db = Database::connect(&url).await.unwrap();
+    let (catalogues, importer) = (Repository::<Catalogue>::new(&db), Owner::new("importer", "Importer"));
+    let guard = locks(&db).hold(&key(), &importer).await.unwrap();
+    println!("\nholds {}", guard.holder().generation);
+    let import = async {
+        loop {
+            let save = catalogues.update(&NAME.to_owned()).by(&importer).holding(guard.lock_id());
+            let saved = save.run(|catalogue| {
+                catalogue.items += 1;
+                Ok::<_, Infallible>(())
+            });
+            match saved.await {
+                Ok(saved) if saved.items == 3 => {
+                    println!("\nimported {}", saved.items);
+                    // Outside of transactions: a stopped process would keep the file from all others.
+                    let more = || std::io::stdin().read_line(&mut String::new());
+                    tokio::task::spawn_blocking(more).await.unwrap().unwrap();
+                }
+                Ok(_) => {}
+                Err(UpdateError::Failed(error)) => break println!("\nrefused {}", error.code()),
+                Err(UpdateError::Refused(never)) => match never {},
+            }
+        }
+    };
+    match guard.run(import).await {
+        Err(LeaseLost::Ended(no_lock)) => println!("\nended {}", no_lock.code()),
+        Err(lost) => println!("\nlost {}", lost.code()),
+        Ok(()) => {}
+    }
+}
+
+struct Job {
+    process: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Job {
+    fn begin(url: &str) -> Job {
+        let mut process = Command::new(std::env::current_exe().unwrap());
+        process.args(["--exact", "one_job", "--nocapture"]).env(FILE, url);
+        process.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = process.spawn().unwrap();
+        let lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let mut job = Job { process, lines };
+        assert_eq!(job.says(&["holds"]), "holds 1");
+        assert_eq!(job.says(&["imported"]), "imported 3");
+        job
+    }
+
+    /// The next line that begins with one of these words.
+    fn says(&mut self, words: &[&str]) -> String {
+        self.lines.by_ref().map(Result::unwrap).find(|line| words.iter().any(|word| line.starts_with(word))).unwrap()
+    }
+
+    /// There is more to import.
+    fn send_more(&mut self) {
+        self.process.stdin.as_mut().unwrap().write_all(b"more\n").unwrap();
+    }
+
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").args([signal, &self.process.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+async fn database(directory: &tempfile::TempDir) -> (Database, String) {
+    let url = format!("sqlite://{}/jobs.db", directory.path().display());
+    let db = Database::connect(&url).await.unwrap();
+    let mut tx = db.begin().await.unwrap();
+    let table = "create table catalogue (name text primary key, items integer not null, version integer not null)";
+    sqlx::raw_sql(table).execute(tx.sqlite().unwrap()).await.unwrap();
+    let catalogues = Repository::<Catalogue>::new(&db);
+    catalogues.insert(&mut tx, Catalogue { name: NAME.into(), items: 0 }).await.unwrap();
+    tx.commit().await.unwrap();
+    (db, url)
+}
+
+async fn items(db: &Database) -> i64 {
+    Repository::<Catalogue>::new(db).get(&NAME.to_owned()).await.unwrap().unwrap().items
+}
+
+#[tokio::test]
+async fn lease_of_a_killed_job_expires_for_the_next() {
+    let directory = tempfile::tempdir().unwrap();
+    let (db, url) = database(&directory).await;
+    let job = Job::begin(&url);
+    job.signal("-KILL");
+    let next = locks(&db).hold(&key(), &Owner::new("next", "Next")).within(LONG).await.unwrap();
+    assert_eq!(next.holder().generation, 2);
+}
+
+#[tokio::test]
+async fn paused_job_does_not_go_on_under_a_lost_lease() {
+    let directory = tempfile::tempdir().unwrap();
+    let (db, url) = database(&directory).await;
+    let mut job = Job::begin(&url);
+    job.signal("-STOP");
+    let next = locks(&db).hold(&key(), &Owner::new("next", "Next")).within(LONG).await.unwrap();
+    let set = |catalogue: &mut Catalogue| {
+        catalogue.items = 1000;
+        Ok::<_, Infallible>(())
+    };
+    let catalogues = Repository::<Catalogue>::new(&db);
+    catalogues.update(&NAME.to_owned()).holding(next.lock_id()).run(set).await.unwrap();
+    // When it goes on, there is work at once.
+    job.send_more();
+    job.signal("-CONT");
+    let said = job.says(&["lost", "ended", "refused"]);
+    assert!(said.starts_with("lost lock-expired"), "it went on: {said}");
+    assert_eq!(items(&db).await, 1000);
+    assert!(next.check().is_ok());
+}
+
+#[tokio::test]
+async fn job_whose_lease_is_broken_stops() {
+    let directory = tempfile::tempdir().unwrap();
+    let (db, url) = database(&directory).await;
+    let mut job = Job::begin(&url);
+    locks(&db).break_lock(&key(), 1, &Owner::new("kim", "Kim"), "the wrong file").await.unwrap();
+    // Its next save is refused, unless a heartbeat comes first.
+    job.send_more();
+    let said = job.says(&["refused", "ended", "lost"]);
+    assert!(["refused lock-broken", "ended lock-broken"].contains(&&*said), "{said}");
+    let stopped = items(&db).await;
+    let _next = locks(&db).hold(&key(), &Owner::new("next", "Next")).await.unwrap();
+    assert_eq!(items(&db).await, stopped);
+}

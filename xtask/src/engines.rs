@@ -1,0 +1,134 @@
+//! `cargo xtask engines`: the suites on other versions of the servers than the installed ones. Each is fetched into
+//! `target/engines`, started in a temporary folder on a free port, tested and stopped; the machine's own packages are not touched.
+
+mod catalog;
+mod debian;
+mod programs;
+
+use std::any::Any;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use testkit::{DATABASE, Kind, MariaDb, Postgres, StartError, status_within};
+
+use catalog::ENGINES;
+pub(crate) use catalog::Engine;
+
+use crate::servers::{cargo, root};
+
+/// One engine takes a few minutes. One that hangs is to fail by its name.
+const LONGEST: Duration = Duration::from_secs(25 * 60);
+
+/// The engine with this name, for the command line.
+pub(crate) fn by_name(name: &str) -> Result<&'static Engine, String> {
+    let names = || ENGINES.map(|engine| engine.name).join(", ");
+    ENGINES.iter().find(|engine| engine.name == name).ok_or_else(|| format!("the engines are {}", names()))
+}
+
+/// Names all, where they come from and what runs on them.
+pub(crate) fn list() -> ExitCode {
+    for engine in &ENGINES {
+        let from = format!("Debian {}: {}", engine.suite, engine.packages.join(" "));
+        println!("{:<14} {from:<62} {}", engine.name, line(engine));
+    }
+    ExitCode::SUCCESS
+}
+
+/// Tests on all of these, and says at the end how each went: one that fails does not keep the others from their turn.
+pub(crate) fn run(only: &[&'static Engine]) -> ExitCode {
+    let chosen = ENGINES.iter().filter(|engine| only.is_empty() || only.iter().any(|other| other.name == engine.name));
+    let (mut report, mut failed) = (String::new(), false);
+    for engine in chosen {
+        println!("==> {}: {}", engine.name, line(engine));
+        let start = Instant::now();
+        let outcome = test(engine);
+        let seconds = start.elapsed().as_secs_f32();
+        report += &match outcome {
+            Ok(version) => format!("ok     {:<14} {seconds:>7.1} s  {version}\n", engine.name),
+            Err(reason) => {
+                failed = true;
+                format!("FAILED {:<14} {seconds:>7.1} s  {reason}\n", engine.name)
+            }
+        };
+    }
+    print!("{report}");
+    if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// What is run, as one would type it.
+fn line(engine: &Engine) -> String {
+    format!("{}=… {}=… cargo {}", engine.kind.programs_variable(), engine.kind.variable(), arguments(engine).join(" "))
+}
+
+fn arguments(engine: &Engine) -> Vec<&'static str> {
+    let programs = match engine.kind {
+        Kind::Postgres => "postgres*",
+        Kind::MariaDb => "mysql*",
+    };
+    vec!["test", "--workspace", "--all-features", "--test", programs]
+}
+
+/// Runs the suites; the version that was tested.
+fn test(engine: &Engine) -> Result<String, String> {
+    let ready = Ready::of(engine)?;
+    let mut command = cargo();
+    command.args(arguments(engine)).current_dir(root());
+    let server = ready.start(&mut command).map_err(|error| error.to_string())?;
+    let status = status_within(LONGEST, &mut command);
+    drop(server);
+    match status {
+        Ok(Some(status)) if status.success() => Ok(ready.version),
+        Ok(Some(status)) => Err(format!("{} ({status})", ready.version)),
+        Ok(None) => Err(format!("{}: it was ended after {} minutes", ready.version, LONGEST.as_secs() / 60)),
+        Err(error) => Err(format!("cargo could not be started: {error}")),
+    }
+}
+
+/// An engine whose programs are there.
+pub(crate) struct Ready {
+    kind: Kind,
+    folder: PathBuf,
+    version: String,
+}
+
+impl Ready {
+    /// Fetches the engine if it is missing.
+    pub(crate) fn of(engine: &Engine) -> Result<Self, String> {
+        let place = root().join("target/engines");
+        std::fs::create_dir_all(&place).map_err(|error| format!("{}: {error}", place.display()))?;
+        let place = place.canonicalize().map_err(|error| format!("{}: {error}", place.display()))?;
+        let folder = place.join(engine.name);
+        if !programs::are_in(&folder) {
+            debian::fetch(engine, &place).map_err(|reason| {
+                format!(
+                    "{} could not be fetched: {reason}; it comes from Debian's suite {} through apt-get: see that this machine \
+                     reaches its Debian mirror, and repeat `cargo xtask engines --only {}`",
+                    engine.name, engine.suite, engine.name
+                )
+            })?;
+            programs::prepare(engine, &folder)?;
+        }
+        programs::can_be_entered(&folder)?;
+        let version = programs::version(engine, &folder)?;
+        println!("==> {}: {version}", engine.name);
+        Ok(Ready { kind: engine.kind, folder: programs::folder(&folder), version })
+    }
+
+    /// Starts a server, and tells a command where it is, and where to find the programs of others like it.
+    pub(crate) fn start(&self, command: &mut std::process::Command) -> Result<Box<dyn Any>, StartError> {
+        command.env(self.kind.programs_variable(), &self.folder);
+        let (url, server): (String, Box<dyn Any>) = match self.kind {
+            Kind::Postgres => {
+                let server = Postgres::builder().programs(&self.folder).start()?;
+                (server.url(DATABASE), Box::new(server))
+            }
+            Kind::MariaDb => {
+                let server = MariaDb::builder().programs(&self.folder).start()?;
+                (server.url(DATABASE), Box::new(server))
+            }
+        };
+        command.env(self.kind.variable(), url);
+        Ok(server)
+    }
+}

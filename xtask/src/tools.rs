@@ -1,0 +1,59 @@
+//! Programs of others that chores run: always the same version, built from its crate when it is missing, and kept in `target/`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use testkit::status_within;
+
+use crate::servers::{cargo, root};
+
+/// Each builds in less than 200 seconds of one core. A registry that does not answer is to fail the step by its name.
+const LONGEST: Duration = Duration::from_secs(15 * 60);
+
+/// A program to be installed.
+pub(crate) struct Tool {
+    /// Its crate, and its name.
+    pub(crate) name: &'static str,
+    /// Its version.
+    pub(crate) version: &'static str,
+    /// What it prints before its version.
+    pub(crate) prints: &'static str,
+    /// What cargo is told beside the version.
+    pub(crate) options: &'static [&'static str],
+}
+
+impl Tool {
+    /// Installs it, unless it is there. Returns where it is.
+    pub(crate) fn installed(&self) -> Result<PathBuf, String> {
+        let folder = root().join("target/tools");
+        let program = folder.join("bin").join(self.name);
+        let Tool { name, version, .. } = self;
+        if !self.is_wanted(&program) {
+            self.install(&folder).map_err(|reason| format!("{name} {version} could not be installed: {reason}"))?;
+        }
+        match self.is_wanted(&program) {
+            true => Ok(program),
+            false => Err(format!("{} is not {name} {version}", program.display())),
+        }
+    }
+
+    fn install(&self, folder: &Path) -> Result<(), String> {
+        println!("==> {}: building {} once", self.name, self.version);
+        let mut install = cargo();
+        // For what it has to do here it need not be fast.
+        install.args(["install", self.name, "--version", self.version, "--locked", "--debug", "--force"]);
+        install.args(self.options).arg("--root").arg(folder).stdin(Stdio::null()).current_dir(root());
+        match status_within(LONGEST, &mut install) {
+            Ok(Some(status)) if status.success() => Ok(()),
+            Ok(Some(status)) => Err(format!("cargo install: {status}")),
+            Ok(None) => Err(format!("cargo install was ended after {} minutes", LONGEST.as_secs() / 60)),
+            Err(error) => Err(format!("cargo could not be started: {error}")),
+        }
+    }
+
+    fn is_wanted(&self, program: &Path) -> bool {
+        let output = Command::new(program).arg("--version").stdin(Stdio::null()).output();
+        output.is_ok_and(|output| output.stdout.trim_ascii() == format!("{}{}", self.prints, self.version).as_bytes())
+    }
+}
