@@ -80,11 +80,13 @@ async fn own_statements_run_on_every_connection_before_the_librarys() {
     assert!(matches!(refused, Err(DatabaseError::Unsupported(_))), "{refused:?}");
 }
 
-/// One connection is open; the next one needs the new password.
-async fn password_changes(url: &str, change: impl AsyncFn()) {
-    let db = Database::connect(&url.replace("tenure:secret@", "app:first@")).await.unwrap();
+/// Of at most two connections one is in use, and `close_the_other` closes the other: what comes next signs in anew.
+async fn password_changes(url: &str, change: impl AsyncFn(), close_the_other: impl AsyncFn(&Database)) {
+    let two = ConnectOptions::new().max_connections(2.try_into().unwrap());
+    let db = Database::connect_with(&url.replace("tenure:secret@", "app:first@"), two).await.unwrap();
     let short = Wait::Within(Duration::from_secs(2));
     let open = db.begin_within(short).await.unwrap();
+    close_the_other(&db).await;
     change().await;
     let refused = db.begin_within(short).await;
     assert!(refused.is_err(), "the old password is accepted");
@@ -103,7 +105,9 @@ async fn new_connections_use_the_new_password_on_postgres() {
     Database::connect(&url).await.unwrap().close().await;
     server.query(DATABASE, "create role app login password 'first'").unwrap();
     server.query(DATABASE, "grant all on all tables in schema public to app").unwrap();
-    password_changes(&url, async || drop(server.query(DATABASE, "alter role app password 'second'").unwrap())).await;
+    let change = async || drop(server.query(DATABASE, "alter role app password 'second'").unwrap());
+    let close = async |db: &Database| db.postgres().unwrap().acquire().await.unwrap().close().await.unwrap();
+    password_changes(&url, change, close).await;
 }
 
 #[tokio::test]
@@ -113,8 +117,9 @@ async fn new_connections_use_the_new_password_on_mariadb() {
     Database::connect(&url).await.unwrap().close().await;
     server.query(DATABASE, "create user app identified by 'first'").unwrap();
     server.query(DATABASE, &format!("grant all on {DATABASE}.* to app")).unwrap();
-    password_changes(&url, async || drop(server.query(DATABASE, "alter user app identified by 'second'").unwrap()))
-        .await;
+    let change = async || drop(server.query(DATABASE, "alter user app identified by 'second'").unwrap());
+    let close = async |db: &Database| db.mysql().unwrap().acquire().await.unwrap().close().await.unwrap();
+    password_changes(&url, change, close).await;
 }
 
 #[tokio::test]
