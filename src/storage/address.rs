@@ -22,6 +22,12 @@ fn settings(url: &str) -> impl Iterator<Item = (String, &str)> {
     })
 }
 
+/// The names of the settings in a URL, for the fuzz target.
+#[cfg(fuzzing)]
+pub(crate) fn setting_names(url: &str) -> Vec<String> {
+    settings(url).map(|(name, _)| name).collect()
+}
+
 /// Whether a URL has one of these settings.
 pub(super) fn has(url: &str, names: &[&str]) -> bool {
     settings(url).any(|(name, _)| names.contains(&&*name))
