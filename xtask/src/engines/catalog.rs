@@ -12,6 +12,8 @@ pub(crate) struct Engine {
     pub(crate) suite: &'static str,
     /// The packages with its programs; the libraries that they need come along.
     pub(crate) packages: &'static [&'static str],
+    /// Other packages that apt-get must be told of, `name/suite`, where two suites are mixed.
+    pub(crate) besides: &'static [&'static str],
     /// The programs that tests start, and what each is given besides: where it finds its own files, because it is not where it
     /// was built for. `{}` stands for the folder that everything was unpacked into.
     pub(crate) programs: &'static [Program],
@@ -30,12 +32,13 @@ const fn program(path: &'static str, arguments: &'static [&'static str]) -> Prog
 
 /// PostgreSQL finds its files relative to its program.
 macro_rules! postgres {
-    ($version:literal, $suite:literal) => {
+    ($version:literal, $suite:literal, $besides:expr) => {
         Engine {
             name: concat!("postgresql-", $version),
             kind: Kind::Postgres,
             suite: $suite,
             packages: &[concat!("postgresql-", $version), concat!("postgresql-client-", $version)],
+            besides: $besides,
             programs: &[
                 program(concat!("usr/lib/postgresql/", $version, "/bin/postgres"), &[]),
                 program(concat!("usr/lib/postgresql/", $version, "/bin/initdb"), &[]),
@@ -45,6 +48,15 @@ macro_rules! postgres {
         }
     };
 }
+
+/// What PostgreSQL's packages in `experimental` need from there; everything else comes from `sid`.
+const FROM_EXPERIMENTAL: &[&str] = &[
+    "libpq5/experimental",
+    "libc6/experimental",
+    "libc-bin/experimental",
+    "libc-gconv-modules-extra/experimental",
+    "locales/experimental",
+];
 
 const MARIADB_FILES: &[&str] = &[
     "--lc-messages-dir={}/usr/share/mysql",
@@ -59,6 +71,7 @@ pub(crate) const ENGINES: [Engine; 5] = [
         kind: Kind::MariaDb,
         suite: "sid",
         packages: &["mysql-server-core", "mysql-client-core"],
+        besides: &[],
         programs: &[
             program(
                 "usr/sbin/mysqld",
@@ -72,19 +85,21 @@ pub(crate) const ENGINES: [Engine; 5] = [
         ],
         server: "mysqld",
     },
-    postgres!("18", "sid"),
-    postgres!("17", "trixie"),
-    postgres!("19", "experimental"),
+    postgres!("18", "sid", &[]),
+    postgres!("17", "trixie", &[]),
+    postgres!("19", "experimental", FROM_EXPERIMENTAL),
     Engine {
         name: "mariadb-11.8",
         kind: Kind::MariaDb,
         suite: "trixie",
         packages: &["mariadb-server", "mariadb-server-core", "mariadb-client-core"],
+        besides: &[],
         programs: &[
             program("usr/sbin/mariadbd", MARIADB_FILES),
             program("usr/bin/mariadb", &["--plugin-dir={}/usr/lib/mysql/plugin"]),
             program("usr/bin/my_print_defaults", &[]),
-            program("usr/bin/mariadb-install-db", &["--basedir={}/usr"]),
+            // Its own program that looks hosts up does not find its libraries here; rights are for any host, so it need not.
+            program("usr/bin/mariadb-install-db", &["--basedir={}/usr", "--force"]),
         ],
         server: "mariadbd",
     },

@@ -25,7 +25,7 @@ pub(super) fn fetch(engine: &Engine, place: &Path) -> Result<(), String> {
     // What an earlier try left behind.
     remove(&unpacked)?;
     fs::create_dir_all(&packages).map_err(|error| failed(&packages, &error))?;
-    let wanted = apt.wanted(engine.packages)?;
+    let wanted = apt.wanted(engine.packages, engine.besides)?;
     // By root it would be a user who may not write here.
     output(apt.get("download", &["--option", "APT::Sandbox::User=root"]).args(&wanted).current_dir(&packages))?;
     for entry in fs::read_dir(&packages).map_err(|error| failed(&packages, &error))? {
@@ -83,9 +83,6 @@ impl Apt {
         option("APT::Update::Post-Invoke", "");
         option("APT::Update::Post-Invoke-Success", "");
         option("Debug::NoLocking", "1");
-        if self.folder.ends_with("experimental") {
-            option("APT::Default-Release", "experimental");
-        }
         command.args(["--quiet=2", "--yes", "--no-install-recommends", verb]).args(arguments);
         command
     }
@@ -101,22 +98,24 @@ impl Apt {
         fs::write(&mark, "").map_err(|error| failed(&mark, &error))
     }
 
-    /// The packages and the libraries that they need.
-    fn wanted(&self, packages: &[&str]) -> Result<Vec<String>, String> {
-        let listed = output(self.get("install", &["--print-uris"]).args(packages))?;
-        let names = listed.lines().filter_map(name_of).filter(|name| packages.contains(name) || is_needed(name));
-        let names: Vec<_> = names.map(str::to_owned).collect();
-        match packages.iter().find(|package| !names.iter().any(|name| name == *package)) {
+    /// The packages and the libraries that they need, each with its version: `libpq5=18.6-3`.
+    fn wanted(&self, packages: &[&str], besides: &[&str]) -> Result<Vec<String>, String> {
+        let listed = output(self.get("install", &["--print-uris"]).args(packages).args(besides))?;
+        let found: Vec<_> = listed.lines().filter_map(package_of).collect();
+        let wanted = found.iter().filter(|(name, _)| packages.contains(name) || is_needed(name));
+        match packages.iter().find(|package| !found.iter().any(|(name, _)| name == *package)) {
             Some(missing) => Err(format!("the suite has no package {missing}")),
-            None => Ok(names),
+            None => Ok(wanted.map(|(name, version)| format!("{name}={version}")).collect()),
         }
     }
 }
 
-/// The package in a line `'URL' name_version_architecture.deb size digest`.
-fn name_of(line: &str) -> Option<&str> {
+/// The package and its version in a line `'URL' name_version_architecture.deb size digest`, which writes a colon as `%3a`.
+fn package_of(line: &str) -> Option<(&str, String)> {
     let file = line.split_whitespace().nth(1).filter(|_| line.starts_with('\''))?;
-    file.split_once('_').map(|(name, _)| name)
+    let (name, rest) = file.split_once('_')?;
+    let (version, _) = rest.split_once('_')?;
+    Some((name, version.replace("%3a", ":")))
 }
 
 /// Whether a server may load something of this package. The languages that scripts of packages are written in are not loaded.
@@ -163,8 +162,10 @@ mod tests {
     #[test]
     fn libraries_are_fetched_and_script_languages_are_not() {
         let line = "'http://mirror/pool/libssl3t64_3.6.5-1_amd64.deb' libssl3t64_3.6.5-1_amd64.deb 2400000 SHA256:00";
-        assert_eq!(name_of(line), Some("libssl3t64"));
-        assert_eq!(name_of("Reading package lists..."), None);
+        assert_eq!(package_of(line), Some(("libssl3t64", "3.6.5-1".into())));
+        let epoch = "'http://mirror/pool/zlib1g_1.3-3_amd64.deb' zlib1g_1%3a1.3-3_amd64.deb 90000 SHA256:00";
+        assert_eq!(package_of(epoch), Some(("zlib1g", "1:1.3-3".into())));
+        assert_eq!(package_of("Reading package lists..."), None);
         assert!(["libssl3t64", "zlib1g", "libc6"].into_iter().all(is_needed));
         assert!(!["perl", "libperl5.40", "libpython3.13", "systemd", "adduser"].into_iter().any(is_needed));
     }
