@@ -1,4 +1,4 @@
-//! Where a page of a list ended, as a text for URLs. No I/O here.
+//! The end of a page of a list, as a text for URLs. No I/O here.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,7 +19,7 @@ pub struct Cursor(pub(crate) Place);
 pub(crate) enum Place {
     /// Of held leases: acquisition time, then key.
     Held { since: i64, key: LockKey, generation: i64 },
-    /// Of ended leases: end time (or of one key: the generation), and the hash of a lock id that holds nothing any more.
+    /// Of ended leases: end time (or of one key: the generation), and the hash of its lock id.
     Past { at: i64, lock: Vec<u8> },
 }
 

@@ -35,7 +35,7 @@ impl Default for Limits {
     }
 }
 
-/// Which of the [`Limits`] was reached.
+/// The [`Limits`] that was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Limit {

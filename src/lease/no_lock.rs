@@ -62,7 +62,7 @@ pub(crate) enum RanOut {
 
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 impl RanOut {
-    /// At the absolute limit nothing could have kept it alive, with or without input.
+    /// At the absolute limit neither heartbeats nor input keep a lease alive.
     pub(crate) fn of(idle: bool, limited: bool) -> Self {
         match (limited, idle) {
             (true, _) => RanOut::Limited,
@@ -141,9 +141,9 @@ pub enum LeaseLossReason {
 }
 
 impl LeaseLossReason {
-    /// Whether a form without this lease may be saved by its version, unless somebody else holds the lock: it expired, reached a limit
-    /// or was released, or there never was one. Not if somebody decided that its person must not go on, nor for a lock id of
-    /// somebody or something else. [`Update::from_form`](crate::unit_of_work::Update::from_form) and the web kit go by it.
+    /// Whether a form without this lease may be saved by its version, unless another owner holds the lock: true if the lease expired,
+    /// reached a limit, was released or never existed. False if another person ended it deliberately, and for a lock id of another owner or
+    /// another aggregate. [`Update::from_form`](crate::unit_of_work::Update::from_form) and the web kit follow it.
     pub fn permits_a_save_by_version(&self) -> bool {
         match self {
             LeaseLossReason::Unknown

@@ -64,7 +64,7 @@ pub trait ValueObject: Sized {
     /// Adds [`WIDTH`](Self::WIDTH) nulls of the right kinds: how `None` of it is stored.
     fn write_null(row: &mut Vec<Value>);
 
-    /// Takes its values back off the row.
+    /// Reads its values from the row.
     ///
     /// # Errors
     /// [`MappingError`] if a value is of another kind or outside the type's range.
