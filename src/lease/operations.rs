@@ -119,7 +119,7 @@ pub(crate) struct Asking<'a> {
     pub note: &'a str,
     /// The pseudonym of the requester, for a holder to whom the name is redacted.
     pub handle: String,
-    /// The largest number of other requesters, minus one.
+    /// The request is refused if this many others have an open request.
     pub most: u32,
 }
 
