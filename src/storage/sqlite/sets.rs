@@ -1,5 +1,5 @@
-//! Several locks at once: all of them or none. Whoever writes has the write lock, so one is taken after the other, and
-//! what is found stays true until all of it is committed or undone.
+//! Several locks at once: all of them or none. The transaction has the write lock, so they are acquired one after the other, and every read
+//! stays valid until the commit or rollback.
 
 use sqlx::{Row, SqliteConnection};
 
@@ -9,13 +9,13 @@ use super::{lock, slots};
 use crate::error::DatabaseError;
 use crate::storage::{Attempt, AttemptAll, LockRequest};
 
-/// The questions travel as one JSON text: one trip for all of them.
+/// The requests are sent as one JSON text: one call for all of them.
 const IN_THE_WAY: &str = "
     select cast(asked.value ->> 0 as integer) as place, l.* from json_each(?1) as asked cross join tenure_lock as l
      where l.kind = asked.value ->> 1 and l.id = asked.value ->> 2 and l.slot = x''
      order by place";
 
-/// Who is in the way of a request for the exclusive lock, by the places of the requests.
+/// The leases that conflict with a request for the exclusive lock, by the indexes of the requests.
 pub(super) async fn in_the_way(
     connection: &mut SqliteConnection,
     requests: &[LockRequest],
@@ -34,7 +34,7 @@ pub(super) async fn in_the_way(
             true if theirs => None,
             true if stored.reserved => Some(Attempt::Reserved(stored.holder)),
             true => Some(Attempt::Held(stored.holder)),
-            // Somebody may share it.
+            // It may be shared.
             false if stored.holder.shared => slots::reader(connection, &request.key, now).await?.map(Attempt::Held),
             false => None,
         };
@@ -43,7 +43,7 @@ pub(super) async fn in_the_way(
     Ok(found)
 }
 
-/// Takes all of them. Only what is granted is to be committed.
+/// Acquires all of them. Only a full grant may be committed.
 pub(super) async fn take_all(
     connection: &mut SqliteConnection,
     requests: &[LockRequest],
