@@ -10,7 +10,7 @@
 //! | `Option<E>` | the fields with `#[aggregate(key)]`, or none | at most one row |
 //!
 //! The rows of a child of a child start with the key of their parent. So one `select` per table loads any depth, and a
-//! save compares row by row, whatever the depth.
+//! save compares row by row, at any depth.
 //!
 //! A hand-written mapping may use the same collections: the derives call [`Mapping::with_children`], [`Rows::write`] and
 //! [`Rows::read`].
@@ -231,7 +231,6 @@ impl<E: Entity> Children for Vec<E> {
     }
 
     /// A gap is an error: a row was lost, or the first position is not 0. Closing the gap silently would hide a lost row.
-    /// that nobody made.
     fn collect(mut children: Vec<(i64, E)>, parent: &Parent<'_>) -> Result<Self, MappingError> {
         if Self::KEY == 1 {
             children.sort_by_key(|(position, _)| *position);

@@ -311,7 +311,7 @@ impl Mapping {
     /// Validates the parents of children.
     fn validate_depth(&self) -> Result<(), MappingError> {
         if self.root.key == 0 || self.root.parent.is_some() {
-            let what = "the root needs an id of one or more columns, and is nobody's child";
+            let what = "the root needs an id of one or more columns, and no parent";
             return Err(MappingError::new(&self.root.name, "", what));
         }
         for (at, child) in self.children.iter().enumerate() {

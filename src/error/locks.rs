@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::DatabaseError;
-use super::several::in_the_way;
+use super::several::blockers;
 use crate::lease::limits::Limit;
 use crate::lease::transfer::{TransferRequest, Unfit};
 use crate::lease::{Holder, InvalidOwner, LockKey, NoLock, Owner, Printable};
@@ -13,10 +13,10 @@ use crate::lease::{Holder, InvalidOwner, LockKey, NoLock, Owner, Printable};
 #[non_exhaustive]
 pub enum LockError {
     /// Another owner, or the same owner in another tab, holds it.
-    #[error("{} is locked by {}; wait until it is free, or ask", .0.key, .0.owner)]
+    #[error("{} is locked by {}; wait until it is free, or request it", .0.key, .0.owner)]
     AlreadyLocked(Box<Holder>),
     /// Its holder handed it over to another owner, who has not acquired it yet.
-    #[error("{key} is kept for {owner} for another {} s; try again then", remaining.as_secs() + 1)]
+    #[error("{key} is reserved for {owner} for another {} s; try again then", remaining.as_secs() + 1)]
     Reserved {
         /// The locked object.
         key: LockKey,
@@ -26,13 +26,13 @@ pub enum LockError {
         remaining: Duration,
     },
     /// It was free a moment ago, and another session acquired it first.
-    #[error("somebody else locked {key} at the same moment; try again")]
+    #[error("lost the race for {key}: another session locked it at the same moment; try again")]
     LockingFailed {
         /// The object to lock.
         key: LockKey,
     },
     /// It did not become free within the caller's wait: see [`LockManager::lock`](crate::LockManager::lock).
-    #[error("waited {} ms for the lock on {key}, {}; wait longer, or ask for it", waited.as_millis(), held(holder))]
+    #[error("waited {} ms for the lock on {key}, {}; wait longer, or request it", waited.as_millis(), held(holder))]
     LockTimeout {
         /// The object to lock.
         key: LockKey,
@@ -42,7 +42,7 @@ pub enum LockError {
         holder: Option<Box<Holder>>,
     },
     /// Some of several requested locks are held by others, or reserved for others. None was acquired.
-    #[error("{}; nothing was locked, wait until all of them are free, or ask", in_the_way(held, reserved))]
+    #[error("{}; nothing was locked; wait until all of them are free, or request them", blockers(held, reserved))]
     SomeLocked {
         /// The holders, in the order of the keys.
         held: Vec<Holder>,
@@ -81,7 +81,7 @@ pub enum LockError {
     #[error("a set of locks needs at least one key")]
     NoKeys,
     /// More keys than a set may have.
-    #[error("a set of locks may have {most} keys, and these are {count}; lock fewer, or what they all belong to")]
+    #[error("a set of locks may have {most} keys, and these are {count}; lock fewer, or the object that they belong to")]
     TooManyKeys {
         /// How many different keys there were.
         count: usize,

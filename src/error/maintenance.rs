@@ -10,7 +10,7 @@ use crate::lease::Printable;
 #[non_exhaustive]
 pub enum SweepError {
     /// Leases that ended so recently may still be checked, or resumed.
-    #[error("what ended {} h ago may still be asked for; sweep what is older than {} h", hours(*asked), hours(*shortest))]
+    #[error("leases that ended {} h ago may still be needed; sweep only leases older than {} h", hours(*asked), hours(*shortest))]
     TooYoung {
         /// The requested age.
         asked: Duration,
@@ -39,7 +39,7 @@ pub enum ListError {
         most: u32,
     },
     /// The filter text is invalid.
-    #[error("no list can be narrowed down to `{}`: {problem}", Printable(text))]
+    #[error("invalid filter `{}`: {problem}", Printable(text))]
     InvalidFilter {
         /// The text, cut to a readable length.
         text: String,
@@ -47,7 +47,7 @@ pub enum ListError {
         problem: &'static str,
     },
     /// The cursor belongs to another list.
-    #[error("this is a place in another list; begin with the first page")]
+    #[error("the cursor belongs to another list; begin with the first page")]
     ForeignCursor,
     /// The database failed.
     #[error(transparent)]

@@ -29,7 +29,7 @@ pub use several::LeaseSetError;
 pub enum DatabaseError {
     /// Another transaction held the row for longer than the caller's wait. Nothing was changed.
     #[error("waited {} ms for a lock that {} holds; try again, or wait longer", waited.as_millis(),
-            holder.as_deref().unwrap_or("somebody else"))]
+            holder.as_deref().unwrap_or("another session"))]
     LockTimeout {
         /// The length of the wait.
         waited: Duration,
@@ -37,10 +37,10 @@ pub enum DatabaseError {
         holder: Option<String>,
     },
     /// Two transactions waited for each other, and the database aborted this one. Nothing of it was stored.
-    #[error("two transactions waited for each other, and this one gave way; run it again as a whole")]
+    #[error("deadlock: two transactions waited for each other, and this one was rolled back; run it again as a whole")]
     Deadlock,
     /// The database could not serialize this transaction with others. Nothing of it was stored.
-    #[error("the database could not order this transaction among others; run it again as a whole")]
+    #[error("the database could not serialize this transaction with others; run it again as a whole")]
     SerializationFailure,
     /// Every connection is in use and none became free in time, or the queue of callers is full. Nothing was sent.
     #[error("{0}; try again in a moment, or allow more connections")]
@@ -52,12 +52,12 @@ pub enum DatabaseError {
     /// executed or not. It is safe to repeat it with the same lock id: a lease that was granted is returned again. If no caller knows its
     /// lock id, the lease expires.
     #[error(
-        "the answer of the database was lost: {0}; whether it was done is not known; ask again with the same lock id"
+        "the answer of the database was lost: {0}; the outcome is unknown; repeat the request with the same lock id"
     )]
     OutcomeUnknown(String),
     /// An operation of the transaction was dropped before it was complete, by a timeout or because the request ended. Nothing of the
     /// transaction is stored.
-    #[error("an operation of the transaction was dropped before it was done; await it, or run all of it again")]
+    #[error("an operation of the transaction was dropped before it was complete; await it, or run the transaction again as a whole")]
     Cancelled,
     /// [`Database::close`](crate::Database::close) was called, on this or on a clone of it.
     #[error("the database was closed; connect again")]
@@ -66,7 +66,7 @@ pub enum DatabaseError {
     #[error("the operating system has no randomness; check that `getrandom` or /dev/urandom works here")]
     NoRandomness,
     /// The database user lacks a permission.
-    #[error("the database refused this user a right: {0}; grant it, or connect as another user")]
+    #[error("the database user lacks a permission: {0}; grant it, or connect as another user")]
     NotPermitted(String),
     /// An earlier statement of this transaction failed, so it cannot be committed any more.
     #[error("the transaction had failed before: {0}; roll it back and run it again as a whole")]
@@ -75,8 +75,8 @@ pub enum DatabaseError {
     /// `postgres` or `mysql`: a `COMMIT` or `ROLLBACK`, or a swallowed error that rolled everything back. The next operation and the commit
     /// detect it before they write. The text says what happened to the earlier changes; on SQLite none of them is stored.
     #[error(
-        "the application's own statement ended the transaction: {0}; leave its end to `commit` and `rollback`, and load \
-             again what it was about"
+        "the application's own statement ended the transaction: {0}; end it by `commit` or `rollback` only, and load \
+             its aggregates again"
     )]
     TransactionEnded(&'static str),
     /// The answer to COMMIT was lost: all of the changes are stored, or none. Load the aggregate again to see.
@@ -99,8 +99,8 @@ pub enum DatabaseError {
     /// The database file was moved, deleted or replaced while it was open, so other programs may have opened another file under its name.
     /// Every grant and save fails until you connect again.
     #[error(
-        "the database file {file} was {happened} while it was open; nothing more is granted or saved: see which file is the right \
-             one, and start again"
+        "the database file {file} was {happened} while it was open; every grant and save fails: find the right file, and \
+             start again"
     )]
     FileLost {
         /// Its path.
@@ -112,13 +112,13 @@ pub enum DatabaseError {
     #[error("the schema of the database does not fit this release: {0}")]
     Schema(String),
     /// A constraint of the table refused the row.
-    #[error("a rule of the table refused the change: {0}")]
+    #[error("a constraint of the table refused the change: {0}")]
     Constraint(Box<ConstraintViolation>),
     /// A child's row was changed or deleted without raising the version of its aggregate, for instance by the application's own statement.
     /// The transaction cannot be committed. After a new load the same work may succeed.
     #[error(
-        "a row of `{table}` that was loaded is not there any more, though the version of its aggregate is the same: \
-             something changes these rows and does not raise the version; load the aggregate again"
+        "a loaded row of `{table}` does not exist any more, though the version of its aggregate is the same: \
+             another statement changes these rows and does not raise the version; load the aggregate again"
     )]
     ChildGone {
         /// The table of the child.
@@ -176,7 +176,7 @@ impl DatabaseError {
 #[non_exhaustive]
 pub enum Error {
     /// There is no such aggregate.
-    #[error("there is no {} {}; it was never there, or it was deleted", Printable(aggregate), Printable(id))]
+    #[error("there is no {} {}: it never existed, or it was deleted", Printable(aggregate), Printable(id))]
     NotFound {
         /// Its type.
         aggregate: String,
@@ -213,7 +213,7 @@ pub enum Error {
     VersionConflict(Box<VersionConflict>),
     /// The presented version token belongs to another aggregate. Nothing was read.
     #[error(
-        "the version that came along is not one of {} {}; load that one again, and send its own",
+        "the version token does not belong to {} {}; load that aggregate again, and send its token",
         Printable(aggregate),
         Printable(id)
     )]
@@ -227,7 +227,7 @@ pub enum Error {
     #[error("lost the race at the same moment: {0}")]
     OptimisticLockingFailure(Box<VersionConflict>),
     /// Another owner holds an offline lock on it.
-    #[error("{} is being edited by {}; wait until it is free, or ask", .0.key, .0.owner)]
+    #[error("{} is being edited by {}; wait until it is free, or request it", .0.key, .0.owner)]
     AlreadyLocked(Box<Holder>),
     /// The offline lock that the save requires is not held any more. Nothing was saved.
     #[error(transparent)]
@@ -239,7 +239,7 @@ pub enum Error {
     #[error("the command has line breaks or other control characters in its name; give it in one line")]
     InvalidCommand,
     /// The lock key is invalid, so no save can hold or respect such a lock. Nothing was sent to the database.
-    #[error("no lock can have the key `{}`: {problem}", Printable(key))]
+    #[error("invalid lock key `{}`: {problem}", Printable(key))]
     InvalidKey {
         /// The key, cut to a readable length.
         key: String,

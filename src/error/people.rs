@@ -37,7 +37,7 @@ pub enum TakeOverError {
         key: LockKey,
     },
     /// A shared lease cannot be taken over, because others may hold it too.
-    #[error("the lock on {key} is shared by those who read it; share it, or wait until they are done")]
+    #[error("the lock on {key} is shared by readers; share it, or wait until they release it")]
     Shared {
         /// The locked object.
         key: LockKey,
@@ -92,7 +92,7 @@ pub enum RequestError {
         key: LockKey,
     },
     /// A shared lease cannot be requested.
-    #[error("the lock on {key} is shared by those who read it; share it, or wait until they are done")]
+    #[error("the lock on {key} is shared by readers; share it, or wait until they release it")]
     Shared {
         /// The locked object.
         key: LockKey,
@@ -110,7 +110,7 @@ pub enum AnswerError {
     #[error(transparent)]
     NoLock(Box<NoLock>),
     /// The named owner has no open request.
-    #[error("{} does not ask for it any more; look at the requests again", Printable(asker))]
+    #[error("{} has no open request any more; read the requests again", Printable(asker))]
     NotAsked {
         /// The id of the named owner.
         asker: String,

@@ -21,8 +21,8 @@ pub enum LeaseSetError {
 }
 
 /// `Order 17 is locked by Kim, Invoice 4 is reserved for Lee`.
-pub(super) fn in_the_way(held: &[Holder], reserved: &[Holder]) -> String {
+pub(super) fn blockers(held: &[Holder], reserved: &[Holder]) -> String {
     let held = held.iter().map(|holder| format!("{} is locked by {}", holder.key, holder.owner));
-    let reserved = reserved.iter().map(|holder| format!("{} is kept for {}", holder.key, holder.owner));
+    let reserved = reserved.iter().map(|holder| format!("{} is reserved for {}", holder.key, holder.owner));
     held.chain(reserved).collect::<Vec<_>>().join(", ")
 }

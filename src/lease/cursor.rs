@@ -84,7 +84,7 @@ fn place(text: &str) -> Option<Place> {
 
 /// The text is not a cursor of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this is no place in a list; begin with the first page")]
+#[error("the text is not a cursor; begin with the first page")]
 pub struct InvalidCursor;
 
 #[cfg(test)]

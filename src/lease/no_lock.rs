@@ -164,29 +164,29 @@ impl LeaseLossReason {
 impl fmt::Display for NoLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.key {
-            Some(key) if self.why == LeaseLossReason::SharedOnly => write!(f, "the lock on {key} is not held alone: ")?,
+            Some(key) if self.why == LeaseLossReason::SharedOnly => write!(f, "the lock on {key} is not held exclusively: ")?,
             Some(key) => write!(f, "the lock on {key} is not held: ")?,
             None => f.write_str("no lock is held: ")?,
         }
         match &self.why {
-            LeaseLossReason::Unknown => f.write_str("nobody has a lock with this id")?,
-            LeaseLossReason::Expired { .. } => f.write_str("it expired because no sign of life came in time")?,
+            LeaseLossReason::Unknown => f.write_str("no lease has this lock id")?,
+            LeaseLossReason::Expired { .. } => f.write_str("it expired because no heartbeat arrived in time")?,
             LeaseLossReason::IdleLimitReached { .. } => {
-                f.write_str("it ran out because nobody did anything in the form for too long")?
+                f.write_str("it expired because the form had no input for too long")?
             }
-            LeaseLossReason::LimitReached { .. } => f.write_str("it was held for as long as it may be")?,
+            LeaseLossReason::LimitReached { .. } => f.write_str("it reached its absolute limit")?,
             LeaseLossReason::Released { .. } => f.write_str("it was released")?,
             LeaseLossReason::Broken { by, reason, .. } => write!(f, "{by} ended it ({})", Printable(reason))?,
             LeaseLossReason::TakenOver { by, reason, .. } => write!(f, "{by} took it over ({})", Printable(reason))?,
             LeaseLossReason::HandedOver { to, .. } => write!(f, "it was handed over to {to}")?,
-            LeaseLossReason::NotYours => f.write_str("the lock id belongs to somebody else")?,
+            LeaseLossReason::NotYours => f.write_str("the lock id belongs to another owner")?,
             LeaseLossReason::OtherAggregate => f.write_str("the lock id belongs to another aggregate")?,
             LeaseLossReason::SharedOnly => {
-                return f.write_str("it is shared, to read only; release it and lock it alone before you save");
+                return f.write_str("it is shared, for reading only; release it, and acquire the exclusive lock before you save");
             }
         }
         match &self.held_now {
-            Some(holder) => write!(f, "; {} holds it now, wait or ask", holder.owner),
+            Some(holder) => write!(f, "; {} holds it now; wait, or request it", holder.owner),
             None => f.write_str("; lock it again, and compare versions before you save"),
         }
     }

@@ -200,7 +200,7 @@ impl LockManager {
             }
         }
         if gone.is_set() {
-            return Err(DatabaseError::Busy("nobody waits for the answer any more").into());
+            return Err(DatabaseError::Busy("the caller of the request is gone").into());
         }
         match self.backend.try_lock(&request).await? {
             Attempt::Granted(holder) => Ok(self.granted(id, holder)),

@@ -22,7 +22,7 @@ use std::time::Duration;
 /// let mut lens = products.find(&mut tx, &"lens".into(), LockMode::PessimisticWrite).await?.ok_or("no lens")?;
 /// lens.stock -= 1;                                       // nobody else changes it until the commit
 /// products.save(&mut tx, &mut lens).await?;
-/// // Only read, and yet its version rises: whoever has it open is told that something around it changed.
+/// // Only read, and yet its version rises: a form that shows it gets a conflict at its save.
 /// products.find(&mut tx, &"bag".into(), LockMode::OptimisticForceIncrement).await?.ok_or("no bag")?;
 /// tx.commit().await?;
 ///

@@ -46,7 +46,7 @@ impl fmt::Display for Capabilities {
         writeln!(f, "pessimistic locks         {locks}")?;
         writeln!(f, "shared locks              {}", yes(self.shared_locks))?;
         writeln!(f, "skip locked               {}", yes(self.skip_locked))?;
-        writeln!(f, "names who is in the way   {}", yes(self.names_blocker))?;
+        writeln!(f, "names the blocker         {}", yes(self.names_blocker))?;
         writeln!(f, "heartbeats pass saves     {}", yes(self.heartbeats_pass_saves))?;
         write!(f, "compares decimals         {}", yes(self.compares_decimals))
     }

@@ -62,7 +62,7 @@ pub(super) fn give_back<DB: Database>(mut connection: PoolConnection<DB>) {
         tokio::select! {
             biased;
             () = returned => {}
-            () = tokio::time::sleep(patience::GRACE) => tracing::warn!("a connection gave no sign of life and was closed"),
+            () = tokio::time::sleep(patience::GRACE) => tracing::warn!("a connection did not answer and was closed"),
         }
     });
 }

@@ -76,7 +76,6 @@ impl ConnectOptions {
 
     /// Allows connections without TLS to a server on another machine: everybody on the network path can then read and change passwords and
     /// data, and the password is in clear text if the server asks for it. Use it for isolated networks and for encrypted tunnels.
-    /// is on, and tunnels that encrypt.
     ///
     /// Otherwise such a connection is refused: `sslmode=disable`, and a server that does not offer TLS, fail with
     /// [`DatabaseError::Unreachable`](crate::error::DatabaseError::Unreachable), and `prefer`, which is the default, never falls back to plaintext. Servers on this machine

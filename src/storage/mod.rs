@@ -88,7 +88,7 @@ pub(crate) use sweeping::{RowPlace, Slice, SweptRows};
 
 /// The reason that a server ended a transaction.
 #[cfg(any(feature = "postgres", feature = "mysql"))]
-const STOOD_STILL: &str = "the transaction stood still for longer than `ConnectOptions::idle_in_transaction` allows \
+const IDLE_TOO_LONG: &str = "the transaction was idle for longer than `ConnectOptions::idle_in_transaction` allows \
                            (60,000 ms unless it is set)";
 
 /// A database, and the operations that run in their own transaction.
@@ -324,7 +324,7 @@ pub(crate) trait BackendTransaction: Send {
     /// Rolls back and begins again, on the same connection and with the rest of the same budget. Only for databases that abort transactions
     /// at deadlocks.
     async fn begin_again(&mut self) -> Result<(), DatabaseError> {
-        Err(DatabaseError::Unsupported("here no transaction gives way to another"))
+        Err(DatabaseError::Unsupported("this database does not abort transactions in deadlocks"))
     }
     /// Commits; with an operation id, stores it in the same transaction, so that [`Backend::settle`] can report it.
     async fn commit(self: Box<Self>, operation: Option<&OperationId>) -> Result<(), DatabaseError>;

@@ -254,7 +254,7 @@ impl Backend for MySql {
     async fn try_lock_all(&self, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError> {
         let now = self.time.given();
         // Read first: a refusal must neither wait for another session's save nor write.
-        let refused = sets::in_the_way(&mut self.connections.acquire_for_one().await?, requests, now).await?;
+        let refused = sets::blockers(&mut self.connections.acquire_for_one().await?, requests, now).await?;
         if !refused.is_empty() {
             return Ok(AttemptAll::Refused(refused));
         }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::row_lock::mode::Wait;
 
-/// The least time limit of an answer, even if less time is left. After that the connection is closed: a slow server cannot be told from a
+/// The least time limit of an answer, even if less time is left. After that the connection is closed: a slow server cannot be distinguished from a
 /// dead one, and a transaction that has spent its budget may still have to commit.
 pub(crate) const GRACE: Duration = Duration::from_millis(1_000);
 /// The extra time after the server's own limit, so that the server can report the blocker first.

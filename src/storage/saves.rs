@@ -46,7 +46,6 @@ impl Authorship {
 
 /// The effect of an error on its transaction. [`Transaction`](crate::Transaction) commits after none of them, because an operation has
 /// several statements, and half of one must not be committed. At COMMIT it separates "not saved" from "unknown".
-/// "was not saved" and "nobody knows".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(dead_code, reason = "no database does all of them")]
 pub(crate) enum Effect {

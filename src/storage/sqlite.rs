@@ -230,7 +230,7 @@ impl Backend for Sqlite {
     async fn try_lock_all(&self, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError> {
         // Read first: a refusal must neither wait for another session's save nor write.
         let mut reader = self.reader().await?;
-        let refused = sets::in_the_way(&mut reader, requests, self.now()).await?;
+        let refused = sets::blockers(&mut reader, requests, self.now()).await?;
         drop(reader);
         if !refused.is_empty() {
             return Ok(AttemptAll::Refused(refused));

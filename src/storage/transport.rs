@@ -31,7 +31,7 @@ impl<'a> Way<'a> {
     pub(super) fn refused(&self, mode: &str) -> String {
         let Way { host, setting, verified, .. } = self;
         format!(
-            "`{setting}={mode}` sends passwords and data in the clear to {host}, which is not this machine; ask for TLS with \
+            "`{setting}={mode}` sends passwords and data in the clear to {host}, which is not this machine; request TLS with \
              `{verified}`, or {ALLOW}"
         )
     }
@@ -53,9 +53,9 @@ impl<'a> Way<'a> {
                 ),
             }),
             sqlx::Error::Tls(_) | sqlx::Error::Io(_) if text.contains("certificate") => Some(format!(
-                "{text}; the certificate of {host} is not accepted: check whom it names, and who signed it (`{verified}`)"
+                "{text}; the certificate of {host} is not accepted: check its host name and its issuer (`{verified}`)"
             )),
-            sqlx::Error::Tls(_) => Some(format!("{text}; check what TLS {host} offers, TLS 1.2 is the oldest")),
+            sqlx::Error::Tls(_) => Some(format!("{text}; check the TLS versions of {host}; it needs at least TLS 1.2")),
             sqlx::Error::Io(io) if !self.local && io.kind() == std::io::ErrorKind::NotFound => {
                 Some(format!("{text}; check the files of certificates and keys that the URL names"))
             }
@@ -65,5 +65,5 @@ impl<'a> Way<'a> {
 }
 
 /// The exception to the rule.
-const ALLOW: &str = "allow plaintext, where nobody else is on the way: `ConnectOptions::allow_plaintext`, \
+const ALLOW: &str = "allow plaintext on an isolated network: `ConnectOptions::allow_plaintext`, \
                      `--allow-plaintext` for the programs";

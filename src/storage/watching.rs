@@ -61,11 +61,11 @@ pub(crate) trait Watching {
     }
     /// Notifies other processes, outside any transaction. Returns whether there are listeners.
     async fn announce(&self, _text: &str) -> Result<bool, DatabaseError> {
-        Err(DatabaseError::Unsupported("this database tells nobody what happens in it; it is looked at instead"))
+        Err(DatabaseError::Unsupported("this database has no notifications; it is polled instead"))
     }
     /// Listens to the notifications of other processes.
     async fn listen(&self) -> Result<Box<dyn Listener>, DatabaseError> {
-        Err(DatabaseError::Unsupported("this database tells nobody what happens in it; it is looked at instead"))
+        Err(DatabaseError::Unsupported("this database has no notifications; it is polled instead"))
     }
 }
 

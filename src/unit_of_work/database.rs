@@ -164,7 +164,7 @@ impl Database {
     }
 
     /// The migrations of tenure's own tables that this database lacks, as SQL for its own client (`psql`, `mariadb`, `mysql`, `sqlite3`), for
-    /// a DBA who makes tables by hand; empty if it has them all. It also fills the ledger `_tenure_migrations`, so that a process that
+    /// a DBA who creates tables by hand; empty if it has them all. It also fills the ledger `_tenure_migrations`, so that a process that
     /// connects after that needs no right to create tables. Nothing is changed. `tenure migrate --print` prints it.
     ///
     /// # Errors

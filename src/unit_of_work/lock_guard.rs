@@ -157,7 +157,7 @@ impl Transaction {
                 state => return Ok(state),
             }
         }
-        Err(DatabaseError::Busy("the row of the lock was swept each time that it was made"))
+        Err(DatabaseError::Busy("the row of the lock was swept after each insert"))
     }
 
     /// Refuses invalid owners and keys.

@@ -330,13 +330,13 @@ impl<A: Aggregate> Repository<A> {
     /// # tx.commit().await?;
     /// let mut all = [products.get(&"lens".into()).await?.ok_or("no lens")?, products.get(&"bag".into()).await?.ok_or("no bag")?];
     /// # let dearer = products.update(&"lens".into()).run(|lens| { lens.price = 99; Ok::<_, std::convert::Infallible>(()) });
-    /// # dearer.await?;                                        // somebody else saves the lens
+    /// # dearer.await?;                                        // another session saves the lens
     /// let mut tx = db.begin().await?;
     /// for product in &mut all { product.price += 1; }
     /// let results = products.save_all(&mut tx, &mut all).await;
     /// tx.commit().await?;                                    // saves those that lost no race
     ///
-    /// assert!(matches!(results[0], Err(Error::OptimisticLockingFailure(_))), "somebody else has saved the lens");
+    /// assert!(matches!(results[0], Err(Error::OptimisticLockingFailure(_))), "another session has saved the lens");
     /// assert_eq!(results[1].as_ref().map(|version| version.number()).ok(), Some(2));
     /// assert_eq!(products.get(&"bag".into()).await?.ok_or("no bag")?.price, 11);
     /// # Ok(()) }

@@ -119,14 +119,14 @@ pub fn decide<F>(me: &Owner, facts: Facts<F>) -> Verdict<F> {
     }
     // The person's own lease of a page that was left a moment ago blocks nobody.
     let is_leaving = |holder: &&Holder| holder.owner.id == me.id && holder.remaining <= PARTING_GRACE;
-    let in_the_way = others.iter().find(|holder| exclusive && !is_leaving(holder)).cloned();
+    let blocker = others.iter().find(|holder| exclusive && !is_leaving(holder)).cloned();
     let (lease, resumed, ended) = match mine {
         Mine::Alive(lease) => (Some(lease), false, None),
         Mine::Resumed(lease) => (Some(lease), true, None),
         Mine::Ended(no_lock) => (None, false, Some(no_lock.why)),
         Mine::None => (None, false, None),
     };
-    match (lease, moved, in_the_way, ended) {
+    match (lease, moved, blocker, ended) {
         (lease @ Some(_), Some(moved), ..) => Verdict::Outdated { moved, lease },
         (Some(lease), None, ..) => Verdict::Editing { lease, resumed, others },
         (None, _, Some(holder), ended) if holder.owner.id == me.id => Verdict::Elsewhere { holder, ended },

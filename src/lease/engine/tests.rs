@@ -342,7 +342,7 @@ fn parting_only_shortens() {
         let within = Duration::from_millis(within);
         let (_, after) = run(Operation::ExpireWithin(&proof(KIMS, "kim"), within), &rows([kims(expires_in)]));
         let row = after.exclusive(&key()).expect("the row stays");
-        assert_eq!((row.expires_at - NOW, row.last_active), (expected, NOW - 10_000), "a parting is no sign of life");
+        assert_eq!((row.expires_at - NOW, row.last_active), (expected, NOW - 10_000), "expire_within is no heartbeat");
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) async fn run(connections: &Connections, ops: &[LockOp], now: Option<i
 
 async fn ask(connections: &Connections, ops: &[LockOp], now: Option<i64>) -> Result<Answers, DatabaseError> {
     if let ([op], Flavour::MariaDb) = (ops, connections.flavour) {
-        match unless_in_the_way(lone::run(connections, op, now).await)? {
+        match unless_blocked(lone::run(connections, op, now).await)? {
             // An expired lease may hold its key.
             Some(None) if matches!(op, LockOp::Take(_)) => {}
             answer => return Ok(vec![answer.flatten()]),
@@ -46,10 +46,10 @@ async fn ask(connections: &Connections, ops: &[LockOp], now: Option<i64>) -> Res
     let mut answers = Vec::with_capacity(ops.len());
     for ops in ops.chunks(MOST) {
         let batch = Batch::of(ops);
-        let mut answered = unless_in_the_way(batch.run(connections, now).await)?;
+        let mut answered = unless_blocked(batch.run(connections, now).await)?;
         // A request that is alone is sent again outside a batch, where it may wait.
         if answered.is_none() && ops.len() > 1 {
-            answered = unless_in_the_way(batch.run(connections, now).await)?;
+            answered = unless_blocked(batch.run(connections, now).await)?;
         }
         answers.extend(answered.unwrap_or_else(|| nothing(ops.len())));
     }
@@ -61,7 +61,7 @@ fn nothing(count: usize) -> Answers {
 }
 
 /// `None`: another transaction holds a row, and nothing was changed.
-fn unless_in_the_way<T>(outcome: Result<T, DatabaseError>) -> Result<Option<T>, DatabaseError> {
+fn unless_blocked<T>(outcome: Result<T, DatabaseError>) -> Result<Option<T>, DatabaseError> {
     match outcome {
         Err(DatabaseError::Deadlock | DatabaseError::SerializationFailure | DatabaseError::LockTimeout { .. }) => {
             Ok(None)

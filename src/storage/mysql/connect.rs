@@ -254,7 +254,7 @@ async fn look(
         Ok(connected) => {
             connected.map_err(|error| unreachable(way.advice(&error).unwrap_or_else(|| advice(&error))))?
         }
-        Err(_) => return Err(unreachable("no answer within 5 s; check host and port, and the way there".into())),
+        Err(_) => return Err(unreachable("no answer within 5 s; check host, port and network".into())),
     };
     let session = AssertSqlSafe(connect.first(SESSION));
     first.execute(session).await.map_err(classify)?;
@@ -363,5 +363,5 @@ const DIALECT: Dialect = Dialect {
 };
 /// The alternative of that plugin is RSA, and the only implementation for this driver has an advisory without a fix.
 const NEEDS_TLS: &str = "the server wants this user's password by `caching_sha2_password` or `sha256_password`, which send it over \
-                         TLS only; build with the feature `tls`, leave `ssl-mode=disabled` out of the URL, and see that the server \
-                         offers TLS, as MySQL does unless it is told otherwise";
+                         TLS only; build with the feature `tls`, leave `ssl-mode=disabled` out of the URL, and check that the server \
+                         offers TLS, as MySQL does by default";

@@ -58,7 +58,7 @@ pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> Databa
         1290 | 1792 | 1836 => DatabaseError::ReadOnly,
         1044 | 1045 | 1142 | 1143 | 1227 | 1370 => DatabaseError::NotPermitted(error.to_string()),
         1040 | 1203 | 1226 => DatabaseError::Busy("the server has no connection left"),
-        STOOD_STILL_TOO_LONG => DatabaseError::ConnectionLost(format!("{error}: {}", crate::storage::STOOD_STILL)),
+        CLIENT_TIMED_OUT => DatabaseError::ConnectionLost(format!("{error}: {}", crate::storage::IDLE_TOO_LONG)),
         // Shut down, killed, or disconnected.
         1053 | 1077 | 1079 | 1080 | 1152 | 1158..=1161 | 1184 | 1927 | 2006 | 2013 | 3169 => {
             DatabaseError::ConnectionLost(error.to_string())
@@ -95,21 +95,21 @@ fn between<'m>(message: &'m str, before: &str, after: char) -> Option<&'m str> {
 const WITHOUT_QUORUM: u16 = 1047;
 
 /// MySQL's error on a connection that it has closed, since 8.0.24: the transaction was rolled back.
-const STOOD_STILL_TOO_LONG: u16 = 4031;
+const CLIENT_TIMED_OUT: u16 = 4031;
 
 const ANOTHER_NODE: &str = "this node of a cluster has no quorum, so its connection is closed; connect to a node that has, or \
                             bring the others back";
 
 /// Whether the connection is unusable, although the server answered on it.
 pub(super) fn is_useless(error: &sqlx::Error) -> bool {
-    matches!(number(error), Some(WITHOUT_QUORUM | STOOD_STILL_TOO_LONG))
+    matches!(number(error), Some(WITHOUT_QUORUM | CLIENT_TIMED_OUT))
 }
 
 /// A deadlock, a snapshot conflict and a full lock table roll back the whole transaction, and autocommit applies again; most
 /// others undo their statement only.
 fn effect_of(number: u16) -> Effect {
     match number {
-        1213 | 1020 | 1206 | 3101 | STOOD_STILL_TOO_LONG => Effect::Gone,
+        1213 | 1020 | 1206 | 3101 | CLIENT_TIMED_OUT => Effect::Gone,
         // Killed: before the commit, or after it and before the answer. (1317 is KILL QUERY.) Or disconnected.
         1317 | 1053 | 1077 | 1079 | 1080 | 1152 | 1158..=1161 | 1184 | 1927 | 2006 | 2013 | 3169 | WITHOUT_QUORUM => {
             Effect::Unknown

@@ -19,7 +19,7 @@ use super::deadline::{Deadline, Flavour, RowLock};
 use super::errors::{is_timeout, is_without_savepoint};
 use super::underway::{Running, Underway, answered, clean_up, done, driven, in_step};
 use crate::storage::checkout::{self, Silence};
-use crate::storage::{STOOD_STILL, patience};
+use crate::storage::{IDLE_TOO_LONG, patience};
 
 /// A statement with its values. Unlike sqlx's own it can be repeated.
 #[derive(Clone)]
@@ -396,7 +396,7 @@ impl Session {
         match answer {
             // MariaDB closes the connection without a message.
             Err(sqlx::Error::Io(error)) if stood_still => {
-                let what = format!("{error}: {STOOD_STILL}");
+                let what = format!("{error}: {IDLE_TOO_LONG}");
                 Err(sqlx::Error::Io(io::Error::new(error.kind(), what)))
             }
             answer => answer,

@@ -69,7 +69,7 @@ async fn rows(
 }
 
 /// The leases that conflict with a request for the exclusive lock, by the indexes of the requests. Takes no lock.
-pub(super) async fn in_the_way(
+pub(super) async fn blockers(
     session: &mut Session,
     requests: &[LockRequest],
     now: Option<i64>,
@@ -217,9 +217,9 @@ pub(super) async fn refused(
     at: usize,
     now: Option<i64>,
 ) -> Result<AttemptAll, DatabaseError> {
-    let in_the_way = in_the_way(session, requests, now).await?;
-    if !in_the_way.is_empty() {
-        return Ok(AttemptAll::Refused(in_the_way));
+    let blockers = blockers(session, requests, now).await?;
+    if !blockers.is_empty() {
+        return Ok(AttemptAll::Refused(blockers));
     }
     // A lock id that was used before, or holds another aggregate, fails even if the key becomes free.
     for (at, request) in requests.iter().enumerate().skip(at) {

@@ -167,7 +167,7 @@ async fn reachable(
             connection.close().await.map_err(classify)?;
         }
         Ok(Err(error)) => return Err(unreachable(way.advice(&error).unwrap_or_else(|| advice(&error)))),
-        Err(_) => return Err(unreachable("no answer within 5 s; check host and port, and the way there".into())),
+        Err(_) => return Err(unreachable("no answer within 5 s; check host, port and network".into())),
     }
     Ok(options)
 }

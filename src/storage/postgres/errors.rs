@@ -33,7 +33,7 @@ pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> Databa
         "42501" => DatabaseError::NotPermitted(error.to_string()),
         "57P01" | "57P02" | "57P03" => DatabaseError::ConnectionLost(error.to_string()),
         // The server closed the session, and rolled back the transaction.
-        "25P03" => DatabaseError::ConnectionLost(format!("{error}: {}", crate::storage::STOOD_STILL)),
+        "25P03" => DatabaseError::ConnectionLost(format!("{error}: {}", crate::storage::IDLE_TOO_LONG)),
         "25P04" => DatabaseError::ConnectionLost(format!("{error} (`transaction_timeout` of the server)")),
         code if code.starts_with("23") => DatabaseError::Constraint(Box::new(violation(&error, code))),
         code if code.starts_with("08") => DatabaseError::ConnectionLost(error.to_string()),

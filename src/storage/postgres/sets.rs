@@ -15,20 +15,20 @@ use crate::storage::{Attempt, AttemptAll, LockRequest, Proof};
 /// The number of attempts of an operation on several locks that deadlocked. Before each retry the server has waited for a second.
 pub(super) const ATTEMPTS: u32 = 5;
 
-const IN_THE_WAY: &str = "
+const BLOCKERS: &str = "
     select asked.place, l.*, tenure_now($1) as now
       from unnest($2::bigint[], $3::text[], $4::text[]) as asked (place, kind, id)
       join tenure_lock l on l.kind = asked.kind and l.id = asked.id and l.slot = ''
      order by asked.place";
 
 /// The leases that conflict with a request for the exclusive lock, by the indexes of the requests. Takes no lock.
-pub(super) async fn in_the_way(
+pub(super) async fn blockers(
     connection: &mut PgConnection,
     requests: &[LockRequest],
     now: Option<i64>,
 ) -> Result<Vec<(usize, Attempt)>, DatabaseError> {
     let exclusive = || requests.iter().zip(0_i64..).filter(|(request, _)| request.is_alone());
-    let rows = sqlx::query(IN_THE_WAY)
+    let rows = sqlx::query(BLOCKERS)
         .bind(now)
         .bind(exclusive().map(|(_, at)| at).collect::<Vec<_>>())
         .bind(exclusive().map(|(request, _)| request.key.kind()).collect::<Vec<_>>())
@@ -58,7 +58,7 @@ pub(super) async fn in_the_way(
 pub(super) async fn try_all(database: &Postgres, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError> {
     let now = database.time.given();
     // Read first: a refusal must neither wait for another session's save nor write.
-    let found = database.pools.ask(async |connection| in_the_way(connection, requests, now).await).await?;
+    let found = database.pools.ask(async |connection| blockers(connection, requests, now).await).await?;
     if !found.is_empty() {
         return Ok(AttemptAll::Refused(found));
     }
@@ -226,9 +226,9 @@ pub(super) async fn refused(
     if found.iter().any(|(_, attempt)| matches!(attempt, Attempt::Used(_))) {
         return Ok(AttemptAll::Refused(found));
     }
-    let in_the_way = in_the_way(connection, requests, now).await?;
-    if !in_the_way.is_empty() {
-        return Ok(AttemptAll::Refused(in_the_way));
+    let blockers = blockers(connection, requests, now).await?;
+    if !blockers.is_empty() {
+        return Ok(AttemptAll::Refused(blockers));
     }
     if !found.is_empty() {
         return Ok(AttemptAll::Refused(found));

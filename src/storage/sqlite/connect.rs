@@ -152,7 +152,7 @@ pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagn
             Setting::new("journal_mode", journal, "wal", "It is set when tenure opens the file."),
             Setting {
                 name: "idle transactions",
-                value: "not ended: a process that stops while it saves holds up all who write".into(),
+                value: "no limit: a process that stops during a save blocks all writers".into(),
                 wanted: "any",
                 good: true,
                 risk: "",

@@ -121,9 +121,9 @@ mod tests {
         sqlx::raw_sql("create table t (a)").execute(&mut writer).await.expect("a table");
         sqlx::raw_sql("begin; select * from t").execute(&mut reader).await.expect("a snapshot");
         sqlx::raw_sql("begin immediate; insert into t values (1)").execute(&mut writer).await.expect("a row");
-        let in_the_way =
+        let busy =
             sqlx::raw_sql("insert into t values (2)").execute(&mut reader).await.expect_err("it is locked");
-        assert!(matches!(classify(in_the_way), DatabaseError::LockTimeout { .. }));
+        assert!(matches!(classify(busy), DatabaseError::LockTimeout { .. }));
         sqlx::raw_sql("commit").execute(&mut writer).await.expect("it is stored");
         let too_late =
             sqlx::raw_sql("insert into t values (2)").execute(&mut reader).await.expect_err("it is too late");

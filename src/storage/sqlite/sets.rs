@@ -10,13 +10,13 @@ use crate::error::DatabaseError;
 use crate::storage::{Attempt, AttemptAll, LockRequest};
 
 /// The requests are sent as one JSON text: one call for all of them.
-const IN_THE_WAY: &str = "
+const BLOCKERS: &str = "
     select cast(asked.value ->> 0 as integer) as place, l.* from json_each(?1) as asked cross join tenure_lock as l
      where l.kind = asked.value ->> 1 and l.id = asked.value ->> 2 and l.slot = x''
      order by place";
 
 /// The leases that conflict with a request for the exclusive lock, by the indexes of the requests.
-pub(super) async fn in_the_way(
+pub(super) async fn blockers(
     connection: &mut SqliteConnection,
     requests: &[LockRequest],
     now: i64,
@@ -24,7 +24,7 @@ pub(super) async fn in_the_way(
     let exclusive = requests.iter().enumerate().filter(|(_, request)| request.is_alone());
     let asked: Vec<_> = exclusive.map(|(at, request)| (at, request.key.kind(), request.key.id())).collect();
     let asked = serde_json::to_string(&asked).map_err(|error| classify(sqlx::Error::Encode(error.into())))?;
-    let rows = sqlx::query(IN_THE_WAY).bind(asked).fetch_all(&mut *connection).await.map_err(classify)?;
+    let rows = sqlx::query(BLOCKERS).bind(asked).fetch_all(&mut *connection).await.map_err(classify)?;
     let mut found = Vec::new();
     for row in &rows {
         let at = usize::try_from(row.try_get::<i64, _>("place").map_err(classify)?).unwrap_or(usize::MAX);
@@ -49,7 +49,7 @@ pub(super) async fn take_all(
     requests: &[LockRequest],
     now: i64,
 ) -> Result<AttemptAll, DatabaseError> {
-    let mut refused = in_the_way(connection, requests, now).await?;
+    let mut refused = blockers(connection, requests, now).await?;
     if !refused.is_empty() {
         return Ok(AttemptAll::Refused(refused));
     }

@@ -155,7 +155,7 @@ pub(super) enum Promise {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Facts {
     pub lease: Option<Live>,
-    /// The owner for whom the key is reserved, and the end of the reservation.
+    /// The owner of the reservation, and the end of the reservation.
     pub reserved: Option<(u8, i64)>,
     pub highest: i64,
     /// Lock ids whose lease ended for good.

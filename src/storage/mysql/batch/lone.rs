@@ -102,7 +102,7 @@ const TAKE: &str = concat!(
          declare asked_id varbinary(1024) default ?;
          declare asked_lock binary(32) default ?;
          declare length bigint default ?;
-         -- Somebody else was faster.
+         -- Another session was first.
          declare continue handler for 1062 begin end;
          update tenure_lock
             set generation = last_insert_id(generation + 1), lock_hash = asked_lock, owner_id = ?, owner_name = ?,
