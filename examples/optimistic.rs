@@ -109,7 +109,7 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
 
     // A job has no page, so there is no version that a person saw. It may simply run again when it loses a race.
     let job = orders.update(&no).command("start shipping").retrying(Retry::transient(3));
-    let shipped = job.run(Order::start_shipping).await.expect("nobody is in the way");
+    let shipped = job.run(Order::start_shipping).await.expect("no other save");
     println!("shipped at version {}", shipped.loaded.version());
 
     // The domain's own refusal passes through untouched.
