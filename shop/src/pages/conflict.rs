@@ -1,4 +1,4 @@
-//! The conflict page: who changed what meanwhile, and what to do about it.
+//! The conflict page: the changes of others, and the possible actions.
 
 use askama::Template;
 use axum::http::StatusCode;
@@ -199,7 +199,7 @@ fn state(frame: &Frame, conflict: &VersionConflict, rows: &[Row], is_ruled_out: 
     }
 }
 
-/// Who changed what and when; that nothing is lost; the consequence here.
+/// Author, change and time; that nothing is lost; the consequence here.
 fn said(
     frame: &Frame,
     conflict: &VersionConflict,

@@ -1,4 +1,4 @@
-//! 423: somebody holds the order. Shows who, since when, until when, and the possible actions.
+//! 423: another owner holds the order. Shows the holder, the time of the lease, and the possible actions.
 
 use askama::Template;
 use axum::http::StatusCode;
@@ -78,7 +78,7 @@ impl LockedPage {
     }
 }
 
-/// 423: somebody holds it.
+/// 423: another owner holds it.
 pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, holder: Holder) -> Response {
     let Visit { frame, member } = visit;
     let view = match shop.order(&member, attempt.no).await {
