@@ -10,7 +10,7 @@ use crate::port;
 use crate::programs::Place;
 use crate::server::Server;
 
-/// Only another program that takes the same port at the same moment makes a second try necessary.
+/// A second attempt is necessary only if another program takes the same port at the same moment.
 const TRIES: usize = 5;
 
 /// A server that is not started yet.
@@ -33,13 +33,13 @@ impl<E: Engine> Builder<E> {
         self
     }
 
-    /// Gives it a file that nobody else may read, beside the folder with its data: a setting names it as `../{name}`.
+    /// Adds a file that only the server's user may read, beside the folder with its data: a setting names it as `../{name}`.
     pub fn file(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
         self.files.push((name.into(), text.into()));
         self
     }
 
-    /// Starts the programs in this folder, whatever is installed.
+    /// Starts the programs in this folder, not the installed ones.
     pub fn programs(mut self, folder: impl Into<PathBuf>) -> Self {
         self.place = Place::in_folder(E::KIND, folder.into());
         self
@@ -53,7 +53,7 @@ impl<E: Engine> Builder<E> {
             let port = port::free();
             tries += 1;
             match server.start_on(port) {
-                // It may have ended because somebody else has the port by now.
+                // It may have ended because another program has taken the port.
                 Err(StartError::Exited { .. }) if tries < TRIES && !port::is_free(port) => {}
                 result => break result?,
             }
