@@ -51,7 +51,7 @@ impl Bank {
         tx
     }
 
-    /// On an intact connection; a broken one is noticed once.
+    /// On an intact connection; a broken one is detected once.
     async fn balance(&self) -> i64 {
         for _ in 0..20 {
             if let Ok(account) = self.accounts.get(&"a".into()).await {

@@ -1,7 +1,7 @@
 //! The heartbeat of an open form: it keeps the lease alive, and its response contains the state of the form.
 //!
 //! The application has one address per form. Its handler checks the permission and names the aggregate; [`Beat`] does the
-//! rest. So no request names a key, and nobody can lock an aggregate that they may not change.
+//! rest. So no request contains a key, and a person cannot lock an aggregate that they may not change.
 //!
 //! | field of the `POST` | |
 //! |---|---|
