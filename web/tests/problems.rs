@@ -149,5 +149,8 @@ async fn own_members_stand_beside_the_kits() {
     let body = to_bytes(again.into_response().into_body(), 10_000).await.unwrap();
     let body: Value = serde_json::from_slice(&body).unwrap();
     assert_eq!((&body["page"], &body["fields"]), (&8.into(), &serde_json::json!(["a", "b"])));
-    assert_eq!((&body["code"], &body["status"], &body["title"]), (&"other-page".into(), &409.into(), &"Another page".into()));
+    assert_eq!(
+        (&body["code"], &body["status"], &body["title"]),
+        (&"other-page".into(), &409.into(), &"Another page".into())
+    );
 }

@@ -48,11 +48,7 @@ impl Order {
 type Orders = State<Repository<Order>>;
 type Answer = Result<Versioned<Order, String>, Problem>;
 
-async fn show(
-    State(orders): Orders,
-    Path(no): Path<String>,
-    seen: IfNoneMatch<Order>,
-) -> Result<Response, Problem> {
+async fn show(State(orders): Orders, Path(no): Path<String>, seen: IfNoneMatch<Order>) -> Result<Response, Problem> {
     let order = orders.get(&no).await?.ok_or_else(|| Problem::new(404, "not-found", "There is no such order"))?;
     Ok(seen.answer(order.token(), || order.into_inner().line1))
 }

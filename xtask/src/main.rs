@@ -7,6 +7,7 @@ mod bench;
 mod debian;
 mod deny;
 mod engines;
+mod fuzz;
 mod guarantees;
 mod guide;
 mod package;
@@ -73,6 +74,18 @@ enum Chore {
         #[arg(long, conflicts_with = "only")]
         list: bool,
     },
+    /// Give the parsers of outside input random input, with cargo-fuzz: the targets of fuzz/
+    Fuzz {
+        /// How long each target runs
+        #[arg(long, default_value_t = 60, value_name = "SECONDS")]
+        seconds: u32,
+        /// Run only this target; may be given several times
+        #[arg(long, value_name = "TARGET")]
+        only: Vec<String>,
+        /// Name the targets, and run nothing
+        #[arg(long, conflicts_with = "only")]
+        list: bool,
+    },
     /// Measure tenure beside hand-written code, with throw-away servers; `--list`, `--only SUBSTRING`, `--quick`
     Bench {
         /// Add this number of microseconds to each flush
@@ -104,6 +117,8 @@ fn main() -> ExitCode {
         Chore::Guarantees { only, list } => guarantees::run(&only, list),
         Chore::Engines { list: true, .. } => engines::list(),
         Chore::Engines { only, .. } => engines::run(&only),
+        Chore::Fuzz { list: true, .. } => fuzz::list(),
+        Chore::Fuzz { seconds, only, .. } => fuzz::run(seconds, &only),
         Chore::Bench { slower_flush, options } => bench::run(slower_flush, &options),
     }
 }
