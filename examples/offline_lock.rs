@@ -62,7 +62,7 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     let Err(LockError::AlreadyLocked(holder)) = locks.try_lock(&key, &lee).await else {
         panic!("two people hold one exclusive lock")
     };
-    println!("Lee is told: {} is editing it, and is {:?}", holder.owner.name, holder.presence());
+    println!("Lee sees: {} is editing it, and is {:?}", holder.owner.name, holder.presence());
 
     // A command without a form checks the lock too.
     let other = orders.update(&no).by(&lee).unless_locked().run(send_to("Sejong-daero 9")).await;
@@ -88,7 +88,7 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     // Kim opens the laptop and saves. The saving transaction itself refuses.
     let late = orders.update(&no).by(&kim).releasing(kims.id()).run(send_to("Teheran-ro 1")).await;
     let Err(UpdateError::Failed(tenure::Error::NoLock(no_lock))) = late else { panic!("Kim overwrote Lee") };
-    println!("Kim is told: {no_lock}");
+    println!("Kim gets the error: {no_lock}");
     assert_eq!(orders.get(&no).await?.ok_or("no such order")?.ship_to, "Sejong-daero 9");
 
     // An operator ends a lease that blocks everybody. It requires a reason, and is recorded.
@@ -98,6 +98,6 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     let Err(LeaseError::NoLock(no_lock)) = locks.check_lock(left_open.id()).await else {
         panic!("a broken lease was confirmed")
     };
-    println!("Kim is told: {no_lock}");
+    println!("Kim gets the error: {no_lock}");
     Ok(())
 }

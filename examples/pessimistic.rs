@@ -79,7 +79,7 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     orders.save(&mut tx, &mut order).await?;
     tx.commit().await?;
     let late = patient.await?;
-    println!("the patient customer is told: {:?}", late.as_ref().err());
+    println!("the patient customer gets: {:?}", late.as_ref().err());
     assert!(matches!(late, Err(UpdateError::Refused(AlreadyShipped))));
     assert_eq!(orders.get(&no).await?.ok_or("no such order")?.ship_to, "Teheran-ro 1");
     Ok(())

@@ -344,7 +344,7 @@ impl Mapping {
         Ok(())
     }
 
-    /// The audit columns, if one of them tells the time, and that one.
+    /// The audit columns and their time column, if there is one.
     pub(crate) fn dated_audit(&self) -> Option<(&Audit, &String)> {
         self.audit.as_ref().and_then(|audit| Some((audit, audit.at.as_ref()?)))
     }

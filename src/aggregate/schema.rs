@@ -35,7 +35,7 @@ pub(crate) struct LiveColumn {
     pub folds: Option<String>,
 }
 
-/// How bad a [`Finding`] is.
+/// The severity of a [`Finding`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Severity {
@@ -75,11 +75,11 @@ pub struct Finding {
     pub table: String,
     /// The column, if it is about one.
     pub column: Option<String>,
-    /// What it is about.
+    /// The table or column.
     pub kind: FindingKind,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// What was found, and what to do.
+    /// The problem, and the remedy.
     pub message: String,
 }
 

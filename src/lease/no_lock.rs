@@ -105,7 +105,7 @@ pub enum LeaseLossReason {
     },
     /// An authorized person ended it.
     Broken {
-        /// Who ended it.
+        /// The person who ended it.
         by: Owner,
         /// When.
         #[serde(rename = "at_ms", serialize_with = "crate::clock::ms::instant")]

@@ -17,7 +17,7 @@ impl LockManager {
     /// [`LeaseError::NoLock`]: an expired lease is not revived.
     pub async fn extend_lock_expiration(&self, id: &LockId, by: Duration) -> Result<Lease, LeaseError> {
         let extended = seen(self.metrics(), "extend_lock_expiration", None, self.extend(id, by)).await;
-        self.sign_of_life(id, &extended);
+        self.record_heartbeat(id, &extended);
         extended
     }
 
@@ -53,7 +53,7 @@ impl LockManager {
         let kept = seen(self.metrics(), "keep_alive", None, self.keep_all_alive(beats)).await?;
         for (beat, kept) in beats.iter().zip(&kept) {
             self.metrics().ended("keep_alive", kept.report().kind().unwrap_or("unknown"), &kept.report());
-            self.sign_of_life(&beat.id, kept);
+            self.record_heartbeat(&beat.id, kept);
         }
         Ok(kept)
     }

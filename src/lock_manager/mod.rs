@@ -170,7 +170,7 @@ impl LockManager {
         });
         let taking = async { taking.await.map(Unclaimed::claim) };
         let lease = seen(self.metrics(), "try_lock", Some(key.kind()), taking).await?;
-        self.sign_of_life(&lease.id, &lease);
+        self.record_heartbeat(&lease.id, &lease);
         Ok(lease)
     }
 
@@ -351,7 +351,7 @@ impl LockManager {
         self.batch.metrics()
     }
 
-    fn sign_of_life(&self, id: &LockId, answer: &impl Outcome) {
+    fn record_heartbeat(&self, id: &LockId, answer: &impl Outcome) {
         let report = answer.report();
         self.metrics().beat(|| id.hash(), self.policy(report.kind().unwrap_or_default()).ttl, &report);
     }

@@ -61,7 +61,7 @@ impl LockManager {
     ) -> Result<Lease, Error> {
         let (kind, version) = (A::mapping().name.as_str(), version.into());
         let lease = seen(self.metrics(), "resume", Some(kind), self.revive(repository, id, lock, version)).await?;
-        self.sign_of_life(lock, &lease);
+        self.record_heartbeat(lock, &lease);
         Ok(lease)
     }
 

@@ -102,7 +102,7 @@ impl LockManager {
         });
         let taking = async { taking.await.map(Unclaimed::claim) };
         let lease = seen(self.metrics(), "take_over", Some(key.kind()), taking).await?;
-        self.sign_of_life(&lease.id, &lease);
+        self.record_heartbeat(&lease.id, &lease);
         Ok(lease)
     }
 

@@ -65,7 +65,7 @@ pub(crate) use connect::{diagnose, script};
 use connection::{OpenTransaction, Writer};
 use file::File;
 use transaction::SqliteTransaction;
-use turns::Hurry;
+use turns::Priority;
 
 /// A SQLite database file.
 #[derive(Debug)]
@@ -101,7 +101,7 @@ impl Sqlite {
     }
 
     async fn write(&self, wait: Wait) -> Result<OpenTransaction, DatabaseError> {
-        OpenTransaction::immediate(&self.writer, wait, Hurry::None).await
+        OpenTransaction::immediate(&self.writer, wait, Priority::Normal).await
     }
 }
 
@@ -255,7 +255,7 @@ impl Backend for Sqlite {
     }
 
     async fn keep_alive(&self, proofs: &[(Proof, Duration)]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
-        let mut transaction = OpenTransaction::immediate(&self.writer, patience::wait(), Hurry::Beat).await?;
+        let mut transaction = OpenTransaction::immediate(&self.writer, patience::wait(), Priority::Heartbeat).await?;
         let mut answers = Vec::with_capacity(proofs.len());
         for (proof, idle) in proofs {
             answers.push(lock::keep_alive(transaction.connection(), proof, *idle, self.now()).await?);
@@ -264,7 +264,7 @@ impl Backend for Sqlite {
     }
 
     async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let mut transaction = OpenTransaction::immediate(&self.writer, patience::wait(), Hurry::Beat).await?;
+        let mut transaction = OpenTransaction::immediate(&self.writer, patience::wait(), Priority::Heartbeat).await?;
         let answer = lock::extend(transaction.connection(), proof, by, self.now()).await?;
         transaction.committing(answer).await
     }

@@ -67,7 +67,7 @@ impl LockedPage {
         }
     }
 
-    fn sign_of_life(&self) -> Html {
+    fn last_activity(&self) -> Html {
         let t = self.f.t;
         t.last_seen(self.f.at(self.holder.last_active), left(t, self.holder.remaining))
     }

@@ -89,7 +89,7 @@ pub(crate) enum Answer {
     TakenAll(AttemptAll),
     /// Of check, keep, extend, expire within and release.
     Lease(Result<Holder, NoLock>),
-    /// Whether the lease was given back.
+    /// Whether the holder released the lease.
     GivenBack(bool),
     /// `None`: that generation is not alive.
     Broken(Option<Holder>),

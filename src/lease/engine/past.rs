@@ -4,7 +4,7 @@ use super::LeaseRow;
 use crate::clock::from_millis;
 use crate::lease::{LeaseLossReason, LockKey, Owner, RanOut, ShowOwner};
 
-/// How a lease ended.
+/// The end of a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(test, derive(Hash))]
 pub(crate) enum How {

@@ -142,7 +142,7 @@ impl LeaseRow {
     pub(super) fn ask_again(&mut self, request: &LockRequest, now: i64) {
         let LeaseRow { owner, shown, ttl, idle_limit, expires_at, .. } = LeaseRow::granted(request, 0, now);
         *self = LeaseRow { owner, shown, ttl, idle_limit, active_at: now, ..self.clone() };
-        self.sign_of_life(now);
+        self.mark_active(now);
         self.expires_at = self.expires_at.max(expires_at.min(self.hard_until));
     }
 
@@ -165,14 +165,14 @@ impl LeaseRow {
 
     /// Sets the expiry: at most the time to live from now, within the idle and the absolute limit; never backwards.
     fn keep_until(&mut self, until: i64, now: i64) {
-        self.sign_of_life(now);
+        self.mark_active(now);
         let idle_until = self.idle_limit.map_or(i64::MAX, |limit| self.active_at.saturating_add(limit));
         let most = now.saturating_add(self.ttl.min(LONGEST_TTL)).min(self.hard_until).min(idle_until);
         self.expires_at = self.expires_at.max(until.min(most));
     }
 
     /// Every heartbeat gets a later time than the first one: a lease that had a heartbeat is not given back.
-    fn sign_of_life(&mut self, now: i64) {
+    fn mark_active(&mut self, now: i64) {
         self.last_active = now.saturating_add(i64::from(self.since == now));
     }
 

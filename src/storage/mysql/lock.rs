@@ -325,8 +325,8 @@ pub(super) async fn give_back(
 ) -> Result<bool, DatabaseError> {
     let proof = Proof { lock: *lock, owner: None };
     let found = leases::by_lock_id(session, &proof, RowLock::Update, now).await?;
-    let untold = |lease: &StoredLease| lease.alive() && lease.last_active == lease.since;
-    let Some(mut lease) = found.filter(|lease| lease.holder.generation == generation && untold(lease)) else {
+    let unreported = |lease: &StoredLease| lease.alive() && lease.last_active == lease.since;
+    let Some(mut lease) = found.filter(|lease| lease.holder.generation == generation && unreported(lease)) else {
         return Ok(false);
     };
     let (key, nobodys) = (lease.holder.key.clone(), LockId::random().hash().to_vec());

@@ -15,7 +15,7 @@ use super::connection::{OpenTransaction, Writer};
 use super::errors::{classify, is_busy};
 use super::file::File;
 use super::leases::Columns;
-use super::turns::Hurry;
+use super::turns::Priority;
 use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::storage::{LockAnswer, LockOp, LockRequest, Proof, patience};
@@ -104,10 +104,10 @@ impl<'o> Round<'o> {
             (true, true) => Change::Both,
         };
         let beats = self.ops.iter().any(|op| matches!(op, LockOp::KeepAlive(..) | LockOp::Extend(..)));
-        let hurry = if beats { Hurry::Beat } else { Hurry::None };
-        let open = OpenTransaction::of_one_trip(table.writer, patience::wait(), hurry).await?;
+        let priority = if beats { Priority::Heartbeat } else { Priority::Normal };
+        let open = OpenTransaction::of_one_trip(table.writer, patience::wait(), priority).await?;
         if !self.change(open, table, change).await? {
-            let mut open = OpenTransaction::immediate(table.writer, patience::wait(), hurry).await?;
+            let mut open = OpenTransaction::immediate(table.writer, patience::wait(), priority).await?;
             let (taking, changing, now) = (self.taking()?, self.changing()?, (table.now)());
             let changed = change.run(open.connection(), true, now, &taking, &changing).await.map_err(classify)?;
             open.commit(None).await?;

@@ -12,7 +12,7 @@ use super::errors::{classify, effect, is_busy};
 use super::fence::Fence;
 use super::file::File;
 use super::holder;
-use super::turns::{Hurry, Turns};
+use super::turns::{Priority, Turns};
 use crate::error::DatabaseError;
 use crate::row_lock::mode::Wait;
 use crate::storage::{Effect, patience};
@@ -79,9 +79,9 @@ impl Writer {
     }
 
     /// Begins; waits for other processes at most this long.
-    async fn begin_immediate(&mut self, within: Duration, hurry: Hurry) -> Result<(), sqlx::Error> {
+    async fn begin_immediate(&mut self, within: Duration, priority: Priority) -> Result<(), sqlx::Error> {
         let asked = Instant::now();
-        self.give_way(hurry, within).await;
+        self.leave_gap(priority, within).await;
         loop {
             let Some(connection) = self.connection.as_mut() else { return Err(sqlx::Error::WorkerCrashed) };
             let begun = sqlx::raw_sql("begin immediate").execute(connection).await.map(drop);
@@ -92,7 +92,7 @@ impl Writer {
                     if left.is_zero() {
                         return Err(error);
                     }
-                    tokio::time::sleep(hurry.pause().min(left)).await;
+                    tokio::time::sleep(priority.pause().min(left)).await;
                 }
                 begun => return begun,
             }
@@ -100,8 +100,8 @@ impl Writer {
     }
 
     /// Leaves a gap for waiting processes, if there are any.
-    async fn give_way(&self, hurry: Hurry, within: Duration) {
-        if let Some(pause) = self.turns.pause(hurry) {
+    async fn leave_gap(&self, priority: Priority, within: Duration) {
+        if let Some(pause) = self.turns.pause(priority) {
             tokio::time::sleep(pause.min(within)).await;
         }
     }
@@ -148,7 +148,7 @@ impl OpenTransaction {
     pub(super) async fn immediate(
         writer: &Arc<Mutex<Writer>>,
         wait: Wait,
-        hurry: Hurry,
+        priority: Priority,
     ) -> Result<Self, DatabaseError> {
         let asked = Instant::now();
         let timed_out = |holder| DatabaseError::LockTimeout { waited: asked.elapsed(), holder };
@@ -158,7 +158,7 @@ impl OpenTransaction {
         let mut transaction = OpenTransaction { writer: Some(guard), lent: false, wrote: true };
         let Some(writer) = &mut transaction.writer else { return Err(timed_out(None)) };
         let file = writer.options.get_filename().to_owned();
-        match writer.begin_immediate(left, hurry).await {
+        match writer.begin_immediate(left, priority).await {
             // The wait for other writers may have been long, and the file was checked before it.
             Ok(()) => {
                 writer.file.check_lately()?;
@@ -178,18 +178,18 @@ impl OpenTransaction {
     pub(super) async fn of_one_trip(
         writer: &Arc<Mutex<Writer>>,
         wait: Wait,
-        hurry: Hurry,
+        priority: Priority,
     ) -> Result<Self, DatabaseError> {
         let (mut guard, left) = Writer::queue(writer, wait).await?;
         guard.connection().await?;
-        guard.give_way(hurry, left).await;
+        guard.leave_gap(priority, left).await;
         Ok(OpenTransaction { writer: Some(guard), lent: false, wrote: true })
     }
 
     /// As [`of_one_trip`](Self::of_one_trip), if no other caller in this process uses the writer, and no other process waits for it.
     pub(super) async fn at_once(writer: &Arc<Mutex<Writer>>) -> Result<Option<Self>, DatabaseError> {
         let Ok(mut guard) = Arc::clone(writer).try_lock_owned() else { return Ok(None) };
-        if guard.turns.pause(Hurry::None).is_some() {
+        if guard.turns.pause(Priority::Normal).is_some() {
             return Ok(None);
         }
         guard.connection().await?;

@@ -11,20 +11,19 @@ const GAP: Duration = Duration::from_millis(2);
 /// How long gaps are left after another process was seen writing.
 const LATELY: Duration = Duration::from_secs(2);
 
-/// The urgency of a transaction.
+/// The priority of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hurry {
-    None,
-    /// A heartbeat.
-    Beat,
+pub(super) enum Priority {
+    Normal,
+    Heartbeat,
 }
 
-impl Hurry {
+impl Priority {
     /// The pause before the next attempt: random, so that no process is always too late.
     pub(super) fn pause(self) -> Duration {
         let (least, most) = match self {
-            Hurry::None => (500, 1_800),
-            Hurry::Beat => (200, 600),
+            Priority::Normal => (500, 1_800),
+            Priority::Heartbeat => (200, 600),
         };
         Duration::from_micros(least + u64::from(getrandom::u32().unwrap_or(0)) % (most - least))
     }
@@ -49,9 +48,9 @@ impl Turns {
     }
 
     /// The rest of the gap, if there is one.
-    pub(super) fn pause(&self, hurry: Hurry) -> Option<Duration> {
+    pub(super) fn pause(&self, priority: Priority) -> Option<Duration> {
         let (wrote, met) = (self.wrote?, self.met?);
-        if hurry == Hurry::Beat || met.elapsed() > LATELY {
+        if priority == Priority::Heartbeat || met.elapsed() > LATELY {
             return None;
         }
         Some(GAP.saturating_sub(wrote.elapsed())).filter(|left| !left.is_zero())
@@ -66,17 +65,17 @@ mod tests {
     fn lone_writer_and_heartbeats_leave_no_gap() {
         let mut turns = Turns::default();
         turns.has_written();
-        assert_eq!(turns.pause(Hurry::None), None, "nobody else was met");
+        assert_eq!(turns.pause(Priority::Normal), None, "nobody else was met");
         turns.met_others();
         turns.has_written();
-        assert!(turns.pause(Hurry::None).is_some_and(|left| left <= GAP));
-        assert_eq!(turns.pause(Hurry::Beat), None);
+        assert!(turns.pause(Priority::Normal).is_some_and(|left| left <= GAP));
+        assert_eq!(turns.pause(Priority::Heartbeat), None);
     }
 
     #[test]
     fn every_waiter_retries_once_per_gap() {
         for _ in 0..1_000 {
-            assert!(Hurry::None.pause() < GAP && Hurry::Beat.pause() < GAP / 2);
+            assert!(Priority::Normal.pause() < GAP && Priority::Heartbeat.pause() < GAP / 2);
         }
     }
 }

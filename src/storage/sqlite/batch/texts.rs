@@ -155,7 +155,7 @@ macro_rules! expires_at {
 }
 
 /// Keeps alive (verb 1), extends (2), lets expire (3) or releases (4) live leases. The result is computed before the change: afterwards
-/// released leases cannot be told from those that had ended.
+/// released leases cannot be distinguished from those that had ended.
 macro_rules! change {
     ($record:expr) => {
         concat!(
