@@ -8,6 +8,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use tenure::error::{DatabaseError, LeaseLost, UpdateError};
+use tenure::lease::Holder;
 use tenure::{Aggregate, Database, LockId, LockKey, LockManager, LockPolicy, Owner, Repository, Wait};
 
 #[derive(Aggregate, Debug)]
@@ -192,7 +193,8 @@ async fn job_whose_lease_is_taken_over_stops() {
     let directory = tempfile::tempdir().unwrap();
     let (db, url) = database(&directory).await;
     let job = Job::begin(&url);
-    let (kim, permitted) = (Owner::new("kim", "Kim"), locks(&db).with_take_over_permission("Catalogue", |_, _| true));
+    let (kim, permitted) =
+        (Owner::new("kim", "Kim"), locks(&db).with_take_over_permission("Catalogue", |_: &Owner, _: &Holder| true));
     let taken = permitted.take_over(&key(), 1, &kim, LockId::random(), "the wrong file").await.unwrap();
     stops(&db, job, "lock-taken-over").await;
     assert_eq!(locks(&db).check_lock(taken.id()).await.unwrap().holder().generation, 2);

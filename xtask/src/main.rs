@@ -33,7 +33,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Run every check, as CI does, and stop at the first that fails
+    /// Run every check, as CI does, also after one that fails
     Test {
         /// Run only this step; may be given several times
         #[arg(long, value_name = "STEP", value_parser = steps::by_name)]
