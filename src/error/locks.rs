@@ -81,7 +81,9 @@ pub enum LockError {
     #[error("a set of locks needs at least one key")]
     NoKeys,
     /// More keys than a set may have.
-    #[error("a set of locks may have {most} keys, and these are {count}; lock fewer, or the object that they belong to")]
+    #[error(
+        "a set of locks may have {most} keys, and these are {count}; lock fewer, or the object that they belong to"
+    )]
     TooManyKeys {
         /// How many different keys there were.
         count: usize,

@@ -57,7 +57,9 @@ pub enum DatabaseError {
     OutcomeUnknown(String),
     /// An operation of the transaction was dropped before it was complete, by a timeout or because the request ended. Nothing of the
     /// transaction is stored.
-    #[error("an operation of the transaction was dropped before it was complete; await it, or run the transaction again as a whole")]
+    #[error(
+        "an operation of the transaction was dropped before it was complete; await it, or run the transaction again as a whole"
+    )]
     Cancelled,
     /// [`Database::close`](crate::Database::close) was called, on this or on a clone of it.
     #[error("the database was closed; connect again")]

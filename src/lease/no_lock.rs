@@ -164,7 +164,9 @@ impl LeaseLossReason {
 impl fmt::Display for NoLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.key {
-            Some(key) if self.why == LeaseLossReason::SharedOnly => write!(f, "the lock on {key} is not held exclusively: ")?,
+            Some(key) if self.why == LeaseLossReason::SharedOnly => {
+                write!(f, "the lock on {key} is not held exclusively: ")?
+            }
             Some(key) => write!(f, "the lock on {key} is not held: ")?,
             None => f.write_str("no lock is held: ")?,
         }
@@ -182,7 +184,9 @@ impl fmt::Display for NoLock {
             LeaseLossReason::NotYours => f.write_str("the lock id belongs to another owner")?,
             LeaseLossReason::OtherAggregate => f.write_str("the lock id belongs to another aggregate")?,
             LeaseLossReason::SharedOnly => {
-                return f.write_str("it is shared, for reading only; release it, and acquire the exclusive lock before you save");
+                return f.write_str(
+                    "it is shared, for reading only; release it, and acquire the exclusive lock before you save",
+                );
             }
         }
         match &self.held_now {

@@ -22,7 +22,7 @@ pub struct Builder<E> {
     engine: PhantomData<E>,
 }
 
-/// What servers write, in their logs, about a port that another program listens on.
+/// Messages in the servers' logs about a port that another program uses.
 const IN_USE: &str = "Address already in use";
 
 impl<E: Engine> Builder<E> {

@@ -121,8 +121,7 @@ mod tests {
         sqlx::raw_sql("create table t (a)").execute(&mut writer).await.expect("a table");
         sqlx::raw_sql("begin; select * from t").execute(&mut reader).await.expect("a snapshot");
         sqlx::raw_sql("begin immediate; insert into t values (1)").execute(&mut writer).await.expect("a row");
-        let busy =
-            sqlx::raw_sql("insert into t values (2)").execute(&mut reader).await.expect_err("it is locked");
+        let busy = sqlx::raw_sql("insert into t values (2)").execute(&mut reader).await.expect_err("it is locked");
         assert!(matches!(classify(busy), DatabaseError::LockTimeout { .. }));
         sqlx::raw_sql("commit").execute(&mut writer).await.expect("it is stored");
         let too_late =
