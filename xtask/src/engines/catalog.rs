@@ -1,23 +1,23 @@
-//! Which engines there are, and where each comes from.
+//! The engines, and their sources.
 
 use testkit::Kind;
 
 /// A server of one version.
 pub(crate) struct Engine {
-    /// What `--only` calls it.
+    /// Its name for `--only`.
     pub(crate) name: &'static str,
-    /// Which kind of server it is.
+    /// The kind of server.
     pub(crate) kind: Kind,
     /// The suite of Debian that has it.
     pub(crate) suite: &'static str,
-    /// The packages with its programs; the libraries that they need come along.
+    /// The packages with its programs; their libraries are fetched too.
     pub(crate) packages: &'static [&'static str],
     /// Other packages that apt-get must be told of, `name/suite`, where two suites are mixed.
     pub(crate) besides: &'static [&'static str],
-    /// The programs that tests start, and what each is given besides: where it finds its own files, because it is not where it
-    /// was built for. `{}` stands for the folder that everything was unpacked into.
+    /// The programs that tests start, with additional arguments: the path of their files, because they are not where they
+    /// were built for. `{}` means the folder into which everything was unpacked.
     pub(crate) programs: &'static [Program],
-    /// The program that says which version it is.
+    /// The program that prints the version.
     pub(crate) server: &'static str,
 }
 

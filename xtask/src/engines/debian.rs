@@ -1,5 +1,5 @@
-//! Packages of another suite of Debian, unpacked into a folder. apt-get and dpkg-deb do it, with lists, a cache and a status file of
-//! our own, so that the machine's packages are as before.
+//! Packages of another suite of Debian, unpacked into a folder. apt-get and dpkg-deb do it, with separate lists, cache and status file,
+//! so that the machine's packages are not affected.
 
 use std::fs;
 use std::io;
@@ -9,9 +9,9 @@ use std::time::{Duration, SystemTime};
 
 use super::catalog::Engine;
 
-/// How old the lists of a suite may be.
+/// The maximum age of the lists of a suite.
 const FRESH: Duration = Duration::from_secs(12 * 3600);
-/// A mirror that does not answer is to fail the step by its name.
+/// A mirror that does not answer must fail the step.
 const TIMEOUT: &str = "30";
 
 /// Downloads the engine's packages with the libraries that they need, also the loader and libc, and unpacks them into
@@ -22,11 +22,11 @@ pub(super) fn fetch(engine: &Engine, place: &Path) -> Result<(), String> {
     apt.update()?;
     let unpacked = place.join(format!("{}.part", engine.name));
     let packages = unpacked.join("packages");
-    // What an earlier try left behind.
+    // The remains of an earlier attempt.
     remove(&unpacked)?;
     fs::create_dir_all(&packages).map_err(|error| failed(&packages, &error))?;
     let wanted = apt.wanted(engine.packages, engine.besides)?;
-    // By root it would be a user who may not write here.
+    // As root it would use a user who may not write here.
     output(apt.get("download", &["--option", "APT::Sandbox::User=root"]).args(&wanted).current_dir(&packages))?;
     for entry in fs::read_dir(&packages).map_err(|error| failed(&packages, &error))? {
         let package = entry.map_err(|error| failed(&packages, &error))?.path();
@@ -51,12 +51,12 @@ impl Apt {
         let source = |suite: &str| {
             format!("deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] {mirror} {suite} main\n")
         };
-        // What is in `experimental` needs what is in `sid`.
+        // Packages in `experimental` need packages in `sid`.
         let sources = match suite {
             "experimental" => source(suite) + &source("sid"),
             suite => source(suite),
         };
-        // Of a machine without any package: so all that is needed is listed.
+        // The status of a machine without any package, so that all required ones are listed.
         for (name, text) in [("sources.list", sources.as_str()), ("status", "")] {
             fs::write(folder.join(name), text).map_err(|error| failed(folder, &error))?;
         }
@@ -87,7 +87,7 @@ impl Apt {
         command
     }
 
-    /// Reads the lists of the suite, unless that was done a few hours ago.
+    /// Reads the lists of the suite, unless they are a few hours old.
     fn update(&self) -> Result<(), String> {
         let mark = self.folder.join("updated");
         let age = fs::metadata(&mark).and_then(|mark| mark.modified()).ok();
@@ -118,20 +118,20 @@ fn package_of(line: &str) -> Option<(&str, String)> {
     Some((name, version.replace("%3a", ":")))
 }
 
-/// Whether a server may load something of this package. The languages that scripts of packages are written in are not loaded.
+/// Whether a server may load something of this package. It does not load the languages of packages' scripts.
 fn is_needed(name: &str) -> bool {
     let scripts = ["libperl", "libpython", "libjs-", "libapt-", "libllvm", "libdpkg"];
     name == "zlib1g" || (name.starts_with("lib") && !scripts.iter().any(|script| name.starts_with(script)))
 }
 
-/// The mirror that this machine has its own packages from.
+/// The mirror of this machine's own packages.
 fn mirror() -> Result<String, String> {
     let targets = output(Command::new("apt-get").args(["indextargets", "--format", "$(REPO_URI)"]))?;
     let found = targets.lines().find(|uri| uri.trim_end_matches('/').ends_with("/debian"));
     found.map(str::to_owned).ok_or_else(|| "this machine's apt has no mirror of Debian".to_owned())
 }
 
-/// What a program prints, or why it failed: its last words.
+/// The output of a program, or its last lines as the error.
 fn output(command: &mut Command) -> Result<String, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let done = command.env("LC_ALL", "C").stdin(Stdio::null()).output();
