@@ -85,8 +85,8 @@ async fn work<S: Subject>(orders: Orders, subject: S, stop: Arc<AtomicBool>) -> 
             recorder: recorder.of_task(number),
             random: Random::new(orders.seed, orders.number << 16 | number),
             keys: keys.clone(),
-            // Few people, so that one of them often meets themselves in another tab.
-            owner: format!("{}-{}", orders.number, number % 4),
+            // Two people in each process, so that they often meet themselves in another tab.
+            owner: format!("{}-{}", orders.number, number / orders.workloads.len() as u64 % 2),
         };
         let workload = orders.workloads[number as usize % orders.workloads.len()];
         let stop = Arc::clone(&stop);

@@ -68,8 +68,8 @@ pub(crate) async fn run(plan: &Plan) -> Result<(Evidence, String)> {
         random: Random::new(plan.seed, u64::MAX),
     };
     let faults = nemesis.run(&mut clients, Instant::now() + plan.time).await?;
-    let whole = Instant::now();
     let hung_clients = tokio::task::spawn_blocking(move || clients.end()).await?;
+    let whole = Instant::now();
     let mut evidence = Evidence { operations: history::read(&plan.folder)?, faults, ..Evidence::default() };
     // What the server still does for a client that is gone must be over before anything is read.
     tokio::time::sleep((TTL.max(IDLE) + Duration::from_secs(1)).saturating_sub(whole.elapsed())).await;

@@ -84,6 +84,10 @@ fn writes(evidence: &Evidence) -> Vec<Violation> {
         }
         *before = generation.max(*before);
     }
+    let told = told(&evidence.operations);
+    for note in &evidence.notes {
+        found.extend(late(note, told.get(note.ledger.as_str())).map(|what| violation(note, what)));
+    }
     let by_key: BTreeMap<&str, &[Granted]> = evidence
         .leases
         .chunk_by(|one, other| one.key == other.key)
@@ -94,6 +98,26 @@ fn writes(evidence: &Evidence) -> Vec<Violation> {
         found.extend(against(note, leases).map(|what| violation(note, what)));
     }
     found
+}
+
+/// The grants that clients were told of: generation, and when by the database's clock.
+fn told(operations: &[Operation]) -> HashMap<&str, Vec<(i64, i64)>> {
+    let mut told: HashMap<&str, Vec<(i64, i64)>> = HashMap::new();
+    for operation in operations.iter().filter(|operation| operation.is(Function::Lock)) {
+        if let Some(grant) = operation.ok().and_then(|args| Some((args.generation?, args.since_ms?))) {
+            told.entry(operation.key()).or_default().push(grant);
+        }
+    }
+    told
+}
+
+/// Whether a write under a lease comes after a higher generation was granted.
+fn late(note: &Noted, told: Option<&Vec<(i64, i64)>>) -> Option<String> {
+    let Noted { op, ledger, at_ms, .. } = note;
+    let generation = note.generation?;
+    let higher = |(other, since): &&(i64, i64)| *other > generation && since + ROUNDING_MS < *at_ms;
+    let (other, since) = told?.iter().find(higher)?;
+    Some(format!("{op} wrote {ledger} under {generation}, {} ms after {other} was granted to a client", at_ms - since))
 }
 
 /// A write beside the leases of its ledger, on the database's clock.
@@ -150,6 +174,14 @@ mod tests {
         let notes = |second| vec![note("1", "a", 2, Some(2), 0), note("2", "a", 3, Some(second), 0)];
         assert_eq!(found(vec![], notes(1), vec![]), 1);
         assert_eq!(found(vec![], notes(2), vec![]), 0);
+    }
+
+    #[test]
+    fn write_after_a_grant_that_a_client_was_told_of_is_found() {
+        let mut next = lock("1", "a", (0, 10), 2);
+        next.answer.as_mut().expect("it was answered").args.since_ms = Some(150);
+        assert_eq!(found(vec![next.clone()], vec![note("1", "a", 2, Some(1), 149)], vec![]), 0);
+        assert_eq!(found(vec![next], vec![note("1", "a", 2, Some(1), 160)], vec![]), 1);
     }
 
     #[test]

@@ -20,7 +20,6 @@ use crate::run::{prepare, request_all, through_proxy};
 use crate::server::Server;
 use crate::subject::planted::{Bug, Planted, TABLES};
 use crate::subject::tenure::Tenure;
-use crate::workload::Workload;
 
 /// What can be chosen.
 #[derive(Debug, Clone, clap::Args)]
@@ -37,6 +36,9 @@ pub(crate) struct Options {
     /// After how many rounds a mistake counts as not found
     #[arg(long, default_value_t = 6)]
     rounds: u64,
+    /// Say how much went on in each round
+    #[arg(long)]
+    verbose: bool,
     /// Where the histories go
     #[arg(long, default_value = "target/chaos")]
     folder: PathBuf,
@@ -85,6 +87,14 @@ async fn hunt(options: &Options, server: &Arc<Server>, bug: Bug) -> Result<Optio
         std::fs::create_dir_all(&folder)?;
         let (begun, evidence) = one_round(options, server, bug, round, &folder).await?;
         let mut found = check::all(&evidence);
+        if options.verbose {
+            println!(
+                "{} round {round}: {} operations, {} violations",
+                bug.name(),
+                evidence.operations.len(),
+                found.len()
+            );
+        }
         if !found.is_empty() {
             let first = found.remove(0);
             let after = first.at_ns.map_or(Duration::from_secs(options.seconds), |at| Duration::from_nanos(at - begun));
@@ -118,7 +128,7 @@ async fn one_round(
         seed,
         tasks: 15,
         connections: 10,
-        workloads: Workload::ALL.to_vec(),
+        workloads: bug.workloads(),
         planted: Some(bug.name()),
     };
     let begun = now_ns();

@@ -20,9 +20,10 @@ impl<S: Subject> Task<S> {
         // Half of a lease's life on average, so that a quarter of those who think hold it too long.
         let think = ttl.mul_f64(self.random.below(150) as f64 / 100.0);
         if self.random.chance(30) {
-            tokio::time::sleep(think / 2).await;
+            let first = think.mul_f64(self.random.below(100) as f64 / 100.0);
+            tokio::time::sleep(first).await;
             self.extend(&ledger, &held, ttl).await?;
-            tokio::time::sleep(think / 2).await;
+            tokio::time::sleep(think - first).await;
         } else if self.random.chance(60) {
             tokio::time::sleep(think).await;
         }

@@ -1,5 +1,7 @@
 //! The mistakes.
 
+use crate::workload::Workload;
+
 /// One mistake, or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Bug {
@@ -52,6 +54,29 @@ pub(crate) enum Bug {
 }
 
 impl Bug {
+    /// The workloads that it is about; all of them for the right build.
+    pub(crate) fn workloads(self) -> Vec<Workload> {
+        use Bug::*;
+        match self {
+            AppClock
+            | TakeOverInSteps
+            | FenceInDeletedRow
+            | ReleaseByKey
+            | NoLeaseCheck
+            | CheckInAnotherTransaction
+            | LocalDeadline
+            | ExpiryShared
+            | ExtendByKey
+            | SweeperByAge
+            | ReentrantByOwner
+            | ExpiredNeverTaken => vec![Workload::Lease],
+            UnlessLockedNotAsked => vec![Workload::Mixed],
+            TornRead | VersionComparedInProgram => vec![Workload::Version],
+            TransferInSteps => vec![Workload::Transfer],
+            _ => Workload::ALL.to_vec(),
+        }
+    }
+
     /// Its name on the command line.
     pub(crate) fn name(self) -> String {
         use clap::ValueEnum;

@@ -125,7 +125,7 @@ impl Planted {
     pub(super) async fn sweep_by_age(self) {
         loop {
             tokio::time::sleep(Duration::from_millis(200)).await;
-            let sql = "delete from planted_lock where created_ms < extract(epoch from clock_timestamp()) * 1000 - 1500";
+            let sql = "delete from planted_lock where created_ms < extract(epoch from clock_timestamp()) * 1000 - 700";
             let _ = sqlx::query(sql).execute(&self.pool).await;
         }
     }
