@@ -87,9 +87,9 @@ impl Clients {
         let (tasks, connections) = (self.crew.tasks, self.crew.connections);
         let next = self.spawn(tasks, connections)?;
         let mut killed = std::mem::replace(&mut self.running[at], next);
-        killed.kill()?;
+        let sent = killed.kill();
         killed.wait()?;
-        Ok(())
+        Ok(sent?)
     }
 
     /// Starts one that has far more tasks than connections.

@@ -93,8 +93,12 @@ pub(crate) async fn prepare(direct: &Tenure, backend: Backend) -> Result<()> {
             tables.execute(tx.sqlite()?).await?;
             tx.commit().await?;
         }
-        Backend::Postgres => drop(tables.execute(direct.database().postgres()?).await?),
-        Backend::MariaDb => drop(tables.execute(direct.database().mysql()?).await?),
+        Backend::Postgres => {
+            tables.execute(direct.database().postgres()?).await?;
+        }
+        Backend::MariaDb => {
+            tables.execute(direct.database().mysql()?).await?;
+        }
     }
     Ok(())
 }

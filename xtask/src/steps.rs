@@ -39,7 +39,7 @@ pub(crate) struct Step {
 const EVERYTHING: [&str; 3] = ["test", "--workspace", "--all-features"];
 
 /// All of them, the quick ones first.
-pub(crate) const STEPS: [Step; 25] = [
+pub(crate) const STEPS: [Step; 26] = [
     Step::new("fmt", &["fmt", "--all", "--check"]),
     Step::new("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
     Step {
@@ -97,6 +97,8 @@ pub(crate) const STEPS: [Step; 25] = [
         packages: &[Kind::MariaDb.package()],
         ..Step::of_everything("programs", &["doctor", "servers"])
     },
+    // Load with faults, on servers of its own: a short run on each database.
+    Step { packages: &[Kind::Postgres.package(), Kind::MariaDb.package()], ..Step::of_everything("chaos", &["chaos"]) },
     // The Korean pages need a Korean font, or their screenshots show boxes.
     Step {
         packages: &["chromium", "chromium-driver", "fonts-noto-cjk"],

@@ -62,6 +62,8 @@ pub(crate) struct Task<S> {
     pub(crate) random: Random,
     pub(crate) keys: Keys,
     pub(crate) owner: String,
+    /// How many of a thousand transactions pause for as long as a lease lives.
+    pub(crate) pausing: u64,
 }
 
 impl<S: Subject> Task<S> {
@@ -136,9 +138,9 @@ impl<S: Subject> Task<S> {
 
     /// Mostly none. Sometimes as long as a lease lives, between the save and the commit.
     fn pause(&mut self) -> Duration {
-        match self.random.below(100) {
-            0..2 => self.random.millis(200, 2000),
-            2..10 => self.random.millis(1, 20),
+        match self.random.below(1000) {
+            chosen if chosen < self.pausing => self.random.millis(200, 2000),
+            chosen if chosen < 100 => self.random.millis(1, 20),
             _ => Duration::ZERO,
         }
     }

@@ -66,7 +66,7 @@ impl Planted {
         if !self.is(Bug::CheckInAnotherTransaction) {
             tokio::time::sleep(append.pause).await;
         }
-        if self.is(Bug::SwallowedError) && locked_at % 8 == 0 {
+        if self.is(Bug::SwallowedError) && locked_at.is_multiple_of(8) {
             let _ = sqlx::query("select 1 / 0").execute(&mut *tx).await;
         }
         let row_ns = (append.guard.kind() == Guarded::Row).then(|| (locked_at, now_ns()));
