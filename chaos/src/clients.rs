@@ -13,7 +13,7 @@ use crate::random::Random;
 use crate::workload::Workload;
 
 /// How long clients may take to end what they are doing: longer than any call may take.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What all clients of a run are told.
 #[derive(Debug, Clone)]

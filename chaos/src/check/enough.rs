@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::evidence::Evidence;
-use crate::history::{Function, Outcome};
+use crate::history::Outcome;
 use crate::workload::Workload;
 
 /// What was going on in a run.
@@ -31,7 +31,8 @@ pub(crate) struct Tally {
 }
 
 /// Refusals that come from others who want the same at the same time.
-const CONTENDED: [&str; 8] = [
+const CONTENDED: [&str; 9] = [
+    "lock-timeout",
     "already-locked",
     "locking-failed",
     "version-conflict",
@@ -67,7 +68,7 @@ impl Tally {
             {
                 *tally.writes.entry(workload).or_default() += 1;
             }
-            if operation.appends() || operation.is(Function::Lock) {
+            if operation.appends() || operation.requests() {
                 tally.contestable += 1;
                 tally.contended += u64::from(operation.code().is_some_and(|code| CONTENDED.contains(&code)));
             }
@@ -171,6 +172,7 @@ mod tests {
     use super::*;
     use crate::clock::ms;
     use crate::evidence::Injected;
+    use crate::history::Function;
 
     const LEAST: Least = Least { writes: 1, contention: 20, taken_over: 1, unknown: 1, of_each_fault: 1 };
 

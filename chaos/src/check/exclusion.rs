@@ -44,7 +44,7 @@ fn leases(operations: &[Operation]) -> BTreeMap<String, Vec<Hold>> {
         let sent = operation.called_at();
         let granted = operation.ok().and_then(|args| Some((args.generation, sent + ms(args.remaining_ms?))));
         match operation.call.f {
-            Function::Lock => {
+            Function::Lock | Function::Wait => {
                 let Some((generation, until)) = granted else { continue };
                 let broken = breaks.get(&(operation.key(), generation)).copied().unwrap_or(u64::MAX);
                 let to = until.saturating_sub(MARGIN).min(broken);

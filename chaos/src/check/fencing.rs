@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::Violation;
 use crate::evidence::{Evidence, Granted, Noted};
-use crate::history::{Function, Guarded, Operation};
+use crate::history::{Guarded, Operation};
 
 pub(super) const NAME: &str = "C3 fencing";
 
@@ -28,7 +28,7 @@ struct Told<'a> {
 /// A grant that was requested after another one was answered has a higher generation, and no two have the same.
 fn grants(operations: &[Operation]) -> Vec<Violation> {
     let mut by_key: BTreeMap<&str, Vec<Told<'_>>> = BTreeMap::new();
-    for operation in operations.iter().filter(|operation| operation.is(Function::Lock)) {
+    for operation in operations.iter().filter(|operation| operation.requests()) {
         let generation = operation.ok().and_then(|args| args.generation);
         if let (Some(generation), Some(lock)) = (generation, operation.call.args.lock.as_deref()) {
             let (called, answered) = (operation.called_at(), operation.answered_at());
@@ -103,7 +103,7 @@ fn writes(evidence: &Evidence) -> Vec<Violation> {
 /// The grants that clients were told of: generation, and when by the database's clock.
 fn told(operations: &[Operation]) -> HashMap<&str, Vec<(i64, i64)>> {
     let mut told: HashMap<&str, Vec<(i64, i64)>> = HashMap::new();
-    for operation in operations.iter().filter(|operation| operation.is(Function::Lock)) {
+    for operation in operations.iter().filter(|operation| operation.requests()) {
         if let Some(grant) = operation.ok().and_then(|args| Some((args.generation?, args.since_ms?))) {
             told.entry(operation.key()).or_default().push(grant);
         }

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum Function {
     /// The lease of a key is requested.
     Lock,
+    /// The lease of a key is requested, and waited for.
+    Wait,
     /// The time to live of a lease is shortened.
     Shorten,
     /// A lease is extended.

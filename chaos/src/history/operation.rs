@@ -36,6 +36,11 @@ impl Operation {
         self.call.f == function
     }
 
+    /// Whether it requests a lease.
+    pub(crate) fn requests(&self) -> bool {
+        matches!(self.call.f, Function::Lock | Function::Wait)
+    }
+
     /// Whether it appends to ledgers.
     pub(crate) fn appends(&self) -> bool {
         matches!(self.call.f, Function::Append | Function::Transfer)

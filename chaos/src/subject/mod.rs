@@ -153,6 +153,18 @@ pub(crate) trait Subject: Clone + Send + Sync + 'static {
     /// Requests the lease of a key. Repeated with the same lock id, it is the same lease.
     fn lock(&self, key: &str, owner: &str, lock: &LockId) -> impl Future<Output = Answer<Grant>> + Send;
 
+    /// As [`lock`](Self::lock), and waits in line while somebody holds it.
+    fn lock_within(
+        &self,
+        key: &str,
+        owner: &str,
+        lock: &LockId,
+        wait: Duration,
+    ) -> impl Future<Output = Answer<Grant>> + Send;
+
+    /// Gives a lease its whole time to live again.
+    fn keep_alive(&self, lock: &LockId) -> impl Future<Output = Answer<Grant>> + Send;
+
     /// Shortens the rest of a lease.
     fn shorten(&self, lock: &LockId, within: Duration) -> impl Future<Output = Answer<Grant>> + Send;
 

@@ -55,8 +55,15 @@ impl<S: Subject> Task<S> {
 
     async fn request(&mut self, ledger: &str, id: &LockId, lock: &str, op: &str) -> Answer<Held> {
         let args = Args { lock: Some(lock.to_owned()), ..Args::default() };
-        let request = self.subject.lock(ledger, &self.owner, id);
-        let grant = self.recorder.call(Function::Lock, op, &[ledger], args, request).await?;
+        let grant = if self.random.chance(15) {
+            let wait = self.random.millis(50, 1500);
+            let args = Args { limit_ms: u64::try_from(wait.as_millis()).ok(), ..args };
+            let request = self.subject.lock_within(ledger, &self.owner, id, wait);
+            self.recorder.call(Function::Wait, op, &[ledger], args, request).await?
+        } else {
+            let request = self.subject.lock(ledger, &self.owner, id);
+            self.recorder.call(Function::Lock, op, &[ledger], args, request).await?
+        };
         Ok(Held { id: id.clone(), op: lock.to_owned(), generation: grant.generation })
     }
 
@@ -69,8 +76,13 @@ impl<S: Subject> Task<S> {
 
     async fn extend(&mut self, ledger: &str, held: &Held, by: Duration) -> Answer<()> {
         let op = self.recorder.next_id();
-        let extend = self.subject.extend(&held.id, by);
-        let extended = self.recorder.call(Function::Extend, &op, &[ledger], of(held), extend).await;
+        let extended = if self.random.chance(50) {
+            let keep = self.subject.keep_alive(&held.id);
+            self.recorder.call(Function::Extend, &op, &[ledger], of(held), keep).await
+        } else {
+            let extend = self.subject.extend(&held.id, by);
+            self.recorder.call(Function::Extend, &op, &[ledger], of(held), extend).await
+        };
         // The write that follows finds out what became of the lease.
         extended.map(drop).or_else(|refusal| if refusal.unknown { Ok(()) } else { Err(refusal) })
     }

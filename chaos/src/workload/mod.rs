@@ -64,6 +64,8 @@ pub(crate) struct Task<S> {
     pub(crate) owner: String,
     /// How many of a thousand transactions pause for as long as a lease lives.
     pub(crate) pausing: u64,
+    /// Whether its writes are run again where that is safe, and unknown commits are resolved.
+    pub(crate) resolving: bool,
 }
 
 impl<S: Subject> Task<S> {
@@ -126,7 +128,7 @@ impl<S: Subject> Task<S> {
             lock: lock.map(str::to_owned),
             generation: guard.generation(),
             guard: Some(guard.kind()),
-            limit_ms: u64::try_from(limit.as_millis()).ok(),
+            limit_ms: self.stated(limit),
             ..Args::default()
         };
         let appended = self.recorder.call(Function::Append, &op, &[ledger], args, self.subject.append(&append)).await;
@@ -143,6 +145,12 @@ impl<S: Subject> Task<S> {
             chosen if chosen < 100 => self.random.millis(1, 20),
             _ => Duration::ZERO,
         }
+    }
+
+    /// What a write may take: three attempts, and twenty seconds to find out what became of a commit, if it has those.
+    fn stated(&self, limit: Duration) -> Option<u64> {
+        let limit = u64::try_from(limit.as_millis()).ok()?;
+        Some(if self.resolving { 3 * limit + 20_000 } else { limit })
     }
 
     fn limit(&mut self) -> Duration {

@@ -25,7 +25,7 @@ impl<S: Subject> Task<S> {
         let amount = i64::try_from(amount).unwrap_or(1);
         let pessimistic = self.random.chance(60);
         let transfer = Transfer { ledgers: &names, op: &op, owner: &self.owner, amount, pessimistic, limit };
-        let args = Args { limit_ms: u64::try_from(limit.as_millis()).ok(), ..Args::default() };
+        let args = Args { limit_ms: self.stated(limit), ..Args::default() };
         let moved = self.subject.transfer(&transfer);
         let moved = self.recorder.call(Function::Transfer, &op, &names, args, moved).await;
         if moved.as_ref().is_err_and(Refusal::is_not_found) {

@@ -132,6 +132,14 @@ impl Subject for Planted {
         Ok(grant)
     }
 
+    async fn lock_within(&self, key: &str, owner: &str, lock: &LockId, _wait: Duration) -> Answer<Grant> {
+        self.lock(key, owner, lock).await
+    }
+
+    async fn keep_alive(&self, lock: &LockId) -> Answer<Grant> {
+        self.extend(lock, Duration::from_millis(TTL_MS.unsigned_abs())).await
+    }
+
     async fn shorten(&self, lock: &LockId, within: Duration) -> Answer<Grant> {
         self.set_expiry(&lock.reveal(), within, false).await
     }

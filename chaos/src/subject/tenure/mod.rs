@@ -30,6 +30,8 @@ pub(crate) struct Tenure {
     db: Database,
     ledgers: Repository<Ledger>,
     locks: LockManager,
+    /// Whether updates are run again where that is safe.
+    retries: bool,
 }
 
 /// How long each operation may wait, as [`tenure::row_lock::Wait`] has it.
@@ -57,7 +59,13 @@ impl Tenure {
         let db = Database::connect_with(url, options).await?;
         let policy = LockPolicy::exclusive().ttl(TTL)?;
         let locks = LockManager::new(&db).with_policy_for::<Ledger>(policy);
-        Ok(Tenure { backend, ledgers: Repository::new(&db), locks, db })
+        Ok(Tenure { backend, ledgers: Repository::new(&db), locks, db, retries: false })
+    }
+
+    /// The same, with operation ids: an unknown commit is resolved by the library, and updates are run again where that is safe.
+    pub(crate) fn resolving(self) -> Self {
+        let db = self.db.resolving_commits();
+        Tenure { ledgers: Repository::new(&db), retries: true, db, ..self }
     }
 
     /// The database.
@@ -69,6 +77,17 @@ impl Tenure {
 impl Subject for Tenure {
     async fn lock(&self, ledger: &str, by: &str, lock: &LockId) -> Answer<Grant> {
         Ok(lease(&self.locks.try_lock_as(&key(ledger), &owner(by), lock.clone()).await?))
+    }
+
+    async fn lock_within(&self, ledger: &str, by: &str, lock: &LockId, wait: Duration) -> Answer<Grant> {
+        let waiting = self.locks.lock(&key(ledger), &owner(by)).with_id(lock.clone()).within(wait);
+        Ok(lease(&waiting.await?))
+    }
+
+    async fn keep_alive(&self, lock: &LockId) -> Answer<Grant> {
+        let kept = self.locks.keep_alive(std::slice::from_ref(lock)).await?.pop();
+        let kept = kept.ok_or_else(|| Refusal::sure("no-result"))?;
+        Ok(lease(&kept.map_err(|no_lock| Refusal::sure(no_lock.code().as_str()))?))
     }
 
     async fn shorten(&self, lock: &LockId, within: Duration) -> Answer<Grant> {

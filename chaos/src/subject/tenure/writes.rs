@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use tenure::unit_of_work::{LockSet, Update};
+use tenure::unit_of_work::{LockSet, Retry, Update};
 use tenure::{LockMode, Version, row_lock::Wait};
 
 use super::audit::{self, Note};
@@ -35,11 +35,15 @@ impl Tenure {
                 Ok(())
             }
         });
-        let saved = update.run(|ledger| {
+        let command = |ledger: &mut Ledger| {
             ledger.append(append.op);
             Ok::<_, Infallible>(())
-        });
-        Ok(Appended { version: Some(saved.await?.version().number()), row_ns: None })
+        };
+        let version = match self.retries {
+            true => update.retrying(Retry::transient(3)).run(command).await?.loaded.version().number(),
+            false => update.run(command).await?.version().number(),
+        };
+        Ok(Appended { version: Some(version), row_ns: None })
     }
 
     async fn append_under_row_lock(&self, append: &Append<'_>) -> Answer<Appended> {
