@@ -49,7 +49,7 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     orders.insert(&mut tx, Order { no: no.clone(), ship_to: "Teheran-ro 1".into() }).await?;
     tx.commit().await?;
 
-    let locks = LockManager::new(&db).with_policy("Order", LockPolicy::exclusive().ttl(5 * MINUTE)?);
+    let locks = LockManager::new(&db).with_policy_for::<Order>(LockPolicy::exclusive().ttl(5 * MINUTE)?);
     let (kim, lee) = (Owner::new("kim", "Kim Minji"), Owner::new("lee", "Lee Junho"));
     let key = LockKey::of::<Order>(&no);
 

@@ -55,6 +55,8 @@ extern crate self as tenure;
 pub mod aggregate;
 pub mod clock;
 pub mod error;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 pub mod lease;
 pub mod lock_manager;
 mod lock_table;

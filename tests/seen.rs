@@ -254,6 +254,7 @@ async fn nothing_secret_is_emitted_on_sqlite() {
 }
 
 #[cfg(feature = "postgres")]
+#[ignore = "starts a server: cargo xtask test"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_secret_is_emitted_on_postgres() {
     let table = async |db: &Database| {
@@ -263,6 +264,7 @@ async fn nothing_secret_is_emitted_on_postgres() {
 }
 
 #[cfg(feature = "mysql")]
+#[ignore = "starts a server: cargo xtask test"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_secret_is_emitted_on_mariadb() {
     let table = async |db: &Database| {

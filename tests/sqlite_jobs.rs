@@ -7,8 +7,9 @@ use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use tenure::error::{LeaseLost, UpdateError};
-use tenure::{Aggregate, Database, LockKey, LockManager, LockPolicy, Owner, Repository};
+use tenure::error::{DatabaseError, LeaseLost, UpdateError};
+use tenure::lease::Holder;
+use tenure::{Aggregate, Database, LockId, LockKey, LockManager, LockPolicy, Owner, Repository, Wait};
 
 #[derive(Aggregate, Debug)]
 #[aggregate(table = "catalogue")]
@@ -93,6 +94,19 @@ impl Job {
         self.process.stdin.as_mut().unwrap().write_all(b"more\n").unwrap();
     }
 
+    /// Stops it between two transactions. A writer that is stopped keeps the file from all others.
+    async fn pause(&self, db: &Database) {
+        let short = Wait::Within(Duration::from_secs(1));
+        loop {
+            self.signal("-STOP");
+            match db.begin_within(short).await {
+                Ok(free) => return free.rollback().await.unwrap(),
+                Err(DatabaseError::LockTimeout { .. }) => self.signal("-CONT"),
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
+
     fn signal(&self, signal: &str) {
         let sent = Command::new("kill").args([signal, &self.process.id().to_string()]).status().unwrap();
         assert!(sent.success());
@@ -137,7 +151,7 @@ async fn paused_job_does_not_go_on_under_a_lost_lease() {
     let directory = tempfile::tempdir().unwrap();
     let (db, url) = database(&directory).await;
     let mut job = Job::begin(&url);
-    job.signal("-STOP");
+    job.pause(&db).await;
     let next = locks(&db).hold(&key(), &Owner::new("next", "Next")).within(LONG).await.unwrap();
     let set = |catalogue: &mut Catalogue| {
         catalogue.items = 1000;
@@ -154,17 +168,34 @@ async fn paused_job_does_not_go_on_under_a_lost_lease() {
     assert!(next.check().is_ok());
 }
 
+/// The next save of the job is refused, unless a heartbeat comes first.
+async fn stops(db: &Database, mut job: Job, why: &str) {
+    job.send_more();
+    let said = job.says(&["refused", "ended", "lost"]);
+    assert!([format!("refused {why}"), format!("ended {why}")].contains(&said), "{said}");
+    assert_eq!(job.process.wait().unwrap().code(), Some(0));
+    assert_eq!(items(db).await, 3);
+}
+
 #[tokio::test]
 async fn job_whose_lease_is_broken_stops() {
     let directory = tempfile::tempdir().unwrap();
     let (db, url) = database(&directory).await;
-    let mut job = Job::begin(&url);
+    let job = Job::begin(&url);
     locks(&db).break_lock(&key(), 1, &Owner::new("kim", "Kim"), "the wrong file").await.unwrap();
-    // Its next save is refused, unless a heartbeat comes first.
-    job.send_more();
-    let said = job.says(&["refused", "ended", "lost"]);
-    assert!(["refused lock-broken", "ended lock-broken"].contains(&&*said), "{said}");
-    let stopped = items(&db).await;
-    let _next = locks(&db).hold(&key(), &Owner::new("next", "Next")).await.unwrap();
-    assert_eq!(items(&db).await, stopped);
+    stops(&db, job, "lock-broken").await;
+    let next = locks(&db).hold(&key(), &Owner::new("next", "Next")).await.unwrap();
+    assert_eq!(next.holder().generation, 2);
+}
+
+#[tokio::test]
+async fn job_whose_lease_is_taken_over_stops() {
+    let directory = tempfile::tempdir().unwrap();
+    let (db, url) = database(&directory).await;
+    let job = Job::begin(&url);
+    let (kim, permitted) =
+        (Owner::new("kim", "Kim"), locks(&db).with_take_over_permission("Catalogue", |_: &Owner, _: &Holder| true));
+    let taken = permitted.take_over(&key(), 1, &kim, LockId::random(), "the wrong file").await.unwrap();
+    stops(&db, job, "lock-taken-over").await;
+    assert_eq!(locks(&db).check_lock(taken.id()).await.unwrap().holder().generation, 2);
 }

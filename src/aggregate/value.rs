@@ -12,6 +12,8 @@
 #[macro_use]
 mod scalar;
 
+#[cfg(any(test, fuzzing))]
+pub(crate) mod any_text;
 mod array;
 mod calendar;
 mod decimal;

@@ -64,12 +64,13 @@ impl fmt::Display for Version {
     }
 }
 
-/// Parses a version from a form: a number in decimal digits, nothing around it.
+/// Parses a version from a form: a number in decimal digits as [`Display`](fmt::Display) writes it, nothing around it.
 impl FromStr for Version {
     type Err = InvalidVersion;
 
     fn from_str(text: &str) -> Result<Self, InvalidVersion> {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let digits = digits && (text == "0" || !text.starts_with('0'));
         let number = digits.then(|| text.parse().ok()).flatten();
         number
             .and_then(|number| Version::new(number).ok())
@@ -98,8 +99,8 @@ mod tests {
     }
 
     #[test]
-    fn negative_version_is_refused() {
-        for text in ["", "-0", "-1", "+1", " 1", "1.0", "seven", "٣", "99999999999999999999"] {
+    fn text_that_is_no_version_is_refused() {
+        for text in ["", "-0", "-1", "+1", " 1", "01", "00", "1.0", "seven", "٣", "99999999999999999999"] {
             assert_eq!(text.parse::<Version>(), Err(InvalidVersion(text.into())), "{text:?}");
         }
     }

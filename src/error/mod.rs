@@ -159,6 +159,22 @@ impl DatabaseError {
 }
 
 /// Why a transaction, or a step of it, did not do what it was asked.
+///
+/// ```
+/// use tenure::Error;
+///
+/// /// What a person is told. Every error has a text of its own that says what to do.
+/// fn told(error: &Error) -> String {
+///     match error {
+///         Error::VersionConflict(conflict) => format!("{conflict}"), // with author, time and fields: compare
+///         Error::AlreadyLocked(holder) => format!("{} is editing it.", holder.owner.name),
+///         Error::NoLock(no_lock) => format!("Your lock has ended: {no_lock}"),
+///         error if error.is_retryable() => "Nothing was saved. Try again.".into(),
+///         error => format!("{} ({error})", error.code()), // `code` is the same for ever: for logs and programs
+///     }
+/// }
+/// # let _ = told;
+/// ```
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

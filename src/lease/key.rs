@@ -9,6 +9,18 @@ use crate::aggregate::Aggregate;
 
 /// The key of a lock: an aggregate's type and id. Both are compared byte by byte. Any script is allowed, up to the length limits,
 /// but no control characters.
+///
+/// ```
+/// use tenure::{Aggregate, LockKey};
+///
+/// #[derive(Aggregate)]
+/// #[aggregate(table = "orders")]
+/// struct Order { #[aggregate(id)] no: i64 }
+///
+/// assert_eq!(LockKey::of::<Order>(&1234), LockKey::new("Order", "1234"));
+/// let no_aggregate = LockKey::new("Report", "2026-11"); // anything that has a name can be locked
+/// assert_eq!(no_aggregate.to_string(), "Report 2026-11");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LockKey {
     kind: String,

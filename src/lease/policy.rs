@@ -4,6 +4,22 @@ use std::time::Duration;
 
 /// How the locks of one aggregate type behave: exclusive, shared or advisory; their time to live, idle limit and absolute limit;
 /// when a form acquires them; and the visibility of the holder.
+///
+/// ```
+/// use std::time::Duration;
+/// use tenure::lease::Acquire;
+/// use tenure::LockPolicy;
+///
+/// const MINUTE: Duration = Duration::from_secs(60);
+/// // A closed tab frees the order after three minutes, a person at lunch after fifteen, and nobody keeps it for longer than two hours.
+/// let orders = LockPolicy::exclusive()
+///     .ttl(3 * MINUTE)?
+///     .idle_limit(15 * MINUTE)?
+///     .absolute_limit(120 * MINUTE)?
+///     .acquiring(Acquire::OnFirstEdit);
+/// assert!(orders.ttl(Duration::from_secs(1)).is_err()); // shorter than a browser can keep alive
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LockPolicy {
     pub(crate) ttl: Duration,

@@ -22,6 +22,12 @@ fn settings(url: &str) -> impl Iterator<Item = (String, &str)> {
     })
 }
 
+/// The names of the settings in a URL, for the fuzz target.
+#[cfg(fuzzing)]
+pub(crate) fn setting_names(url: &str) -> Vec<String> {
+    settings(url).map(|(name, _)| name).collect()
+}
+
 /// Whether a URL has one of these settings.
 pub(super) fn has(url: &str, names: &[&str]) -> bool {
     settings(url).any(|(name, _)| names.contains(&&*name))
@@ -50,7 +56,8 @@ fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
-        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let digits = after.get(..2).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
         match digits.filter(|_| *first == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
             Some(byte) => {
                 bytes.push(byte);
@@ -94,5 +101,6 @@ mod tests {
             assert!(known(&format!("x://h/d?{misspelt}=require")).is_err(), "{misspelt}");
         }
         assert!(has("x://h/d?ssl%72ootcert=ca.pem", &["sslrootcert"]));
+        assert_eq!(decoded("%+d%f%c3%a9"), "% d%fé");
     }
 }

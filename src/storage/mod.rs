@@ -73,6 +73,8 @@ pub(crate) mod watching;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod whole;
 
+#[cfg(fuzzing)]
+pub(crate) use address::setting_names;
 pub use capabilities::{Capabilities, Granularity};
 pub use connect_options::ConnectOptions;
 pub use connections::Connections;

@@ -15,6 +15,31 @@ use crate::unit_of_work::transaction::Transaction;
 ///
 /// They are locked in the order of type and id, whatever the order in which they were added: two transactions that lock
 /// their sets this way never wait for each other in a circle. Adding one twice locks it once.
+///
+/// ```
+/// # use tenure::{Aggregate, Database, LockMode, Repository, unit_of_work::LockSet};
+/// # #[derive(Aggregate)] #[aggregate(table = "account")] struct Account { #[aggregate(id)] no: i64, balance: i64 }
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let directory = tempfile::tempdir()?;
+/// # let db = Database::connect(&format!("sqlite://{}/bank.db", directory.path().display())).await?;
+/// # let accounts = Repository::<Account>::new(&db);
+/// # let mut tx = db.begin().await?;
+/// # sqlx::raw_sql("create table account (no integer primary key, balance integer, version integer)").execute(tx.sqlite()?).await?;
+/// # for no in [1, 2] { accounts.insert(&mut tx, Account { no, balance: 100 }).await?; }
+/// # tx.commit().await?;
+/// let mut tx = db.begin().await?;
+/// let both = LockSet::new().add::<Account>(&2).add::<Account>(&1); // 1 is locked first
+/// let mut locked = tx.lock_all(both, LockMode::PessimisticWrite).await?;
+/// let mut from = locked.take::<Account>(&2)?.ok_or("no account 2")?;
+/// let mut to = locked.take::<Account>(&1)?.ok_or("no account 1")?;
+/// from.balance -= 30;
+/// to.balance += 30;
+/// accounts.save(&mut tx, &mut from).await?;
+/// accounts.save(&mut tx, &mut to).await?;
+/// tx.commit().await?;
+/// # assert_eq!(accounts.get(&1).await?.ok_or("none")?.balance, 130);
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Default)]
 pub struct LockSet {
     wanted: BTreeMap<LockKey, (&'static Mapping, Vec<Value>)>,

@@ -140,9 +140,29 @@ pub(super) fn parse(text: &str, process: i64) -> Notification {
     }
 }
 
+/// What holds for any notification, for the unit tests and for the fuzz target: what is read is sent again as the same.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn any_notification(received: &str) {
+    if let Notification::Keys(marks) = parse(received, 7) {
+        let sent = text(8, &marks);
+        let expected = if marks.len() > MOST_KEYS { Notification::Everything } else { Notification::Keys(marks) };
+        assert_eq!(parse(&sent, 7), expected);
+        assert_eq!(parse(&sent, 8), Notification::Nothing);
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn any_notification_is_understood_or_polls_everything(received in "(-?[0-9a-f]{1,4}:)?([0-9a-fA-F+*]{1,18},?){0,5}|.*") {
+            any_notification(&received);
+        }
+    }
 
     #[test]
     fn notification_reaches_others_and_not_its_sender() {

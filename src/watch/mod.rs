@@ -12,6 +12,8 @@ mod told;
 mod topics;
 mod watcher;
 
+#[cfg(fuzzing)]
+pub(crate) use announce::any_notification;
 pub use event::{LockEvent, LockSnapshot};
 pub(crate) use hub::{Hub, random};
 pub(crate) use news::News;

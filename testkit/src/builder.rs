@@ -22,6 +22,9 @@ pub struct Builder<E> {
     engine: PhantomData<E>,
 }
 
+/// What servers write, in their logs, about a port that another program listens on.
+const IN_USE: &str = "Address already in use";
+
 impl<E: Engine> Builder<E> {
     pub(crate) fn new() -> Self {
         Builder { settings: Vec::new(), files: Vec::new(), place: Place::of(E::KIND), engine: PhantomData }
@@ -53,8 +56,9 @@ impl<E: Engine> Builder<E> {
             let port = port::free();
             tries += 1;
             match server.start_on(port) {
-                // It may have ended because somebody else has the port by now.
-                Err(StartError::Exited { .. }) if tries < TRIES && !port::is_free(port) => {}
+                // Another program took the port, for some time at least.
+                Err(StartError::Exited { log, .. })
+                    if tries < TRIES && (log.contains(IN_USE) || !port::is_free(port)) => {}
                 result => break result?,
             }
         }

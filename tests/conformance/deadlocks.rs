@@ -97,6 +97,11 @@ async fn count(tx: &mut Transaction, name: &str) -> Result<(), Error> {
     unreachable!("SQLite has no deadlocks")
 }
 
+/// The other transaction may still wait when the next attempt begins, and that one loses as well.
+fn deadlocks_only(reasons: &[RetryReason]) {
+    assert!(!reasons.is_empty() && reasons.iter().all(|reason| *reason == RetryReason::Deadlock), "{reasons:?}");
+}
+
 pub async fn own_statement_that_loses_a_deadlock_is_run_again(t: &TestDb) {
     let (names, holder) = second_is_locked(t).await;
     let (db, ours) = (t.db.clone(), names.clone());
@@ -108,11 +113,11 @@ pub async fn own_statement_that_loses_a_deadlock_is_run_again(t: &TestDb) {
             }
             tx.commit().await
         };
-        db.retry(Retry::transient(3), both).await.unwrap().reasons
+        db.retry(Retry::transient(10), both).await.unwrap().reasons
     })
     .await;
     asks_for_the_first(t, &names[0], holder).await;
-    assert_eq!(own.await.unwrap(), [RetryReason::Deadlock]);
+    deadlocks_only(&own.await.unwrap());
     assert_eq!(counts(t, &names).await, [7, 7]);
 }
 
@@ -126,10 +131,10 @@ pub async fn step_that_loses_a_deadlock_is_run_again(t: &TestDb) {
             counter.count += 7;
             Ok::<_, std::convert::Infallible>(())
         };
-        update.retrying(Retry::transient(3)).run(up).await.unwrap().reasons
+        update.retrying(Retry::transient(10)).run(up).await.unwrap().reasons
     })
     .await;
     asks_for_the_first(t, &names[0], holder).await;
-    assert_eq!(update.await.unwrap(), [RetryReason::Deadlock]);
+    deadlocks_only(&update.await.unwrap());
     assert_eq!(counts(t, &names).await, [7, 7]);
 }

@@ -16,6 +16,9 @@ use tokio::task::JoinHandle;
 use super::order::{Line, Order};
 use super::support::{TTL, TestDb, kim, lee, random, version};
 
+/// Generous, because the machine may be busy; the default wait is five seconds.
+const AT_ONCE: Duration = Duration::from_secs(4);
+
 /// Starts a blocked operation, and checks that it waits.
 pub(super) async fn waiting<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
     waiting_for(Duration::from_millis(150), work).await
@@ -40,7 +43,7 @@ pub async fn readers_share_a_row_and_a_writer_waits_for_both(t: &TestDb) {
     let (mut one, mut two) = (t.db.begin().await.unwrap(), t.db.begin().await.unwrap());
     t.orders.find(&mut one, &no, LockMode::PessimisticRead).await.unwrap().unwrap();
     t.orders.find(&mut two, &no, LockMode::PessimisticRead).await.unwrap().unwrap();
-    let write = t.orders.update(&no).locking(LockMode::PessimisticWrite).within(Duration::from_millis(60));
+    let write = t.orders.update(&no).locking(LockMode::PessimisticWrite).within(Duration::from_millis(300));
     let refused = write.run(Order::ship).await;
     assert!(matches!(refused, Err(UpdateError::Failed(error)) if timed_out(&error)));
     let (orders, number) = (t.orders.clone(), no.clone());
@@ -58,7 +61,7 @@ pub async fn locked_row_is_skipped_and_transaction_continues(t: &TestDb) {
     let mut tx = t.db.begin().await.unwrap();
     let asked = Instant::now();
     let skipped = t.orders.find_unlocked(&mut tx, &held, LockMode::PessimisticWrite).await.unwrap();
-    assert!(matches!(skipped, SkipLocked::HeldByOther) && asked.elapsed() < Duration::from_secs(1));
+    assert!(matches!(skipped, SkipLocked::HeldByOther) && asked.elapsed() < AT_ONCE);
     let missing = t.orders.find_unlocked(&mut tx, &random(), LockMode::PessimisticWrite).await.unwrap();
     assert!(matches!(missing, SkipLocked::NotFound));
     let found = t.orders.find_unlocked(&mut tx, &free, LockMode::PessimisticWrite).await.unwrap();
@@ -200,11 +203,11 @@ pub async fn a_refused_try_lock_does_not_wait_for_a_save_under_the_lease(t: &Tes
     t.locks.guard(&mut tx, lease.id()).await.unwrap();
     let asked = Instant::now();
     assert!(matches!(t.locks.try_lock(&key, &lee()).await, Err(LockError::AlreadyLocked(_))));
-    assert!(asked.elapsed() < Duration::from_secs(1));
+    assert!(asked.elapsed() < AT_ONCE);
     if t.db.capabilities().heartbeats_pass_saves {
         let asked = Instant::now();
         t.locks.keep_alive(&[lease.id().clone()]).await.unwrap().remove(0).unwrap();
-        assert!(asked.elapsed() < Duration::from_secs(1));
+        assert!(asked.elapsed() < AT_ONCE);
     }
     tx.commit().await.unwrap();
 }
@@ -392,7 +395,7 @@ pub async fn opposite_lock_orders_end_by_deadline_and_retry_succeeds(t: &TestDb)
     };
     let asked = Instant::now();
     let (forth, back) = tokio::join!(add_to_both(&a, &b, true), add_to_both(&b, &a, true));
-    assert!(asked.elapsed() < Duration::from_secs(4), "{:?}", asked.elapsed());
+    assert!(asked.elapsed() < Duration::from_millis(5_500), "{:?}", asked.elapsed());
     let lost: Vec<_> = [forth, back].into_iter().filter_map(Result::err).collect();
     let [Error::Database(DatabaseError::Deadlock)] = &lost[..] else { panic!("{lost:?}") };
     assert!(lost[0].is_retryable());

@@ -134,7 +134,7 @@ pub async fn a_wait_ends_at_its_deadline(t: &TestDb) {
     };
     assert!(waited >= Duration::from_millis(150) && waited <= took);
     // Generous, because the machine may be busy; a missed deadline takes seconds.
-    assert!(took < Duration::from_millis(1_500), "waited {took:?} for a deadline of 150 ms");
+    assert!(took < Duration::from_secs(4), "waited {took:?} for a deadline of 150 ms");
     holder.rollback().await.unwrap();
     t.orders.update(&no).run(Order::ship).await.unwrap();
 }
@@ -147,6 +147,6 @@ pub async fn no_wait_does_not_wait(t: &TestDb) {
     let refused = t.orders.update(&no).locking(LockMode::PessimisticWrite).no_wait().run(Order::ship).await;
     let timeout = matches!(refused, Err(UpdateError::Failed(Error::Database(DatabaseError::LockTimeout { .. }))));
     // Generous, because the machine may be busy; the default wait is five seconds.
-    assert!(timeout && asked.elapsed() < Duration::from_secs(1), "{refused:?} after {:?}", asked.elapsed());
+    assert!(timeout && asked.elapsed() < Duration::from_secs(4), "{refused:?} after {:?}", asked.elapsed());
     holder.rollback().await.unwrap();
 }

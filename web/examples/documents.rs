@@ -76,7 +76,7 @@ pub async fn prepare(db: &Database) -> Result<(), tenure::Error> {
 /// The whole application.
 pub fn app(db: &Database) -> Router {
     let policy = LockPolicy::exclusive().acquiring(Acquire::OnFirstEdit);
-    let locks = LockManager::new(db).with_policy("Document", policy);
+    let locks = LockManager::new(db).with_policy_for::<Document>(policy);
     let state = Documents { db: db.clone(), documents: Repository::new(db), locks: locks.clone() };
     Router::new()
         .route("/", get(list))

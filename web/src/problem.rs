@@ -3,6 +3,7 @@
 mod of_error;
 mod status;
 
+use std::collections::BTreeMap;
 use std::time::UNIX_EPOCH;
 
 use axum::http::StatusCode;
@@ -10,11 +11,20 @@ use axum::http::header::RETRY_AFTER;
 use axum::response::{IntoResponse, Response};
 use problem_details::ProblemDetails;
 use serde::Serialize;
+use serde_json::Value;
 use tenure::lease::Holder;
 
 pub use status::status;
 
-/// A refusal. As a response it is `application/problem+json`.
+/// A refusal. As a response it is `application/problem+json`, with these members beside the ones of RFC 9457:
+///
+/// | member | |
+/// |---|---|
+/// | `code` | the stable name of the refusal; also the last part of `type` |
+/// | `actions` | what the person can do next |
+/// | `by`, `reason` | who changed the aggregate or ended the lock, and why |
+/// | `held_now` | the holder of the lock: `owner.name`, `since_ms` (milliseconds since 1970), `expires_in_ms` |
+/// | others | what the application adds with [`Problem::member`] |
 #[derive(Debug, Clone)]
 pub struct Problem {
     status: StatusCode,
@@ -22,6 +32,10 @@ pub struct Problem {
     detail: String,
     members: Members,
 }
+
+/// Members that have a meaning already.
+const MEANINGS: [&str; 10] =
+    ["type", "title", "status", "detail", "instance", "code", "by", "reason", "held_now", "actions"];
 
 /// Extension members of a problem.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -34,6 +48,8 @@ struct Members {
     #[serde(skip_serializing_if = "Option::is_none")]
     held_now: Option<HeldNow>,
     actions: Vec<Action>,
+    #[serde(flatten)]
+    more: BTreeMap<&'static str, Value>,
 }
 
 /// A person, by the name that others see.
@@ -78,6 +94,28 @@ impl Problem {
     /// Adds a possible next action.
     pub fn action(mut self, rel: &'static str) -> Self {
         self.members.actions.push(Action { rel });
+        self
+    }
+
+    /// Adds a member of the application's own, or sets it anew: the `fields` of a conflict, say, for persons who may read them.
+    /// A name that the kit or RFC 9457 gives a meaning is left as it is, as is a value that cannot be written as JSON.
+    ///
+    /// ```
+    /// # use tenure::Error;
+    /// use tenure_web::problem::Problem;
+    ///
+    /// fn compared(error: Error) -> Problem {
+    ///     let Error::VersionConflict(conflict) = error else { return error.into() };
+    ///     let fields = conflict.fields.clone();
+    ///     Problem::of_if_match(Error::VersionConflict(conflict)).member("fields", fields)
+    /// }
+    /// ```
+    pub fn member(mut self, name: &'static str, value: impl Serialize) -> Self {
+        if let Ok(value) = serde_json::to_value(value)
+            && !MEANINGS.contains(&name)
+        {
+            self.members.more.insert(name, value);
+        }
         self
     }
 

@@ -1,7 +1,9 @@
-//! Versions over HTTP: [`Versioned`] sends one as the strong `ETag` of a response, [`IfMatch`] reads it back.
+//! Versions over HTTP: [`Versioned`] sends one as the strong `ETag` of a response, [`IfMatch`] reads it back for a change, and
+//! [`IfNoneMatch`] for a read.
 //!
 //! | the request | the response |
 //! |---|---|
+//! | `If-None-Match` with the current version | 304, without a body ([`IfNoneMatch::answer`]) |
 //! | without `If-Match` | 428 `version-required` |
 //! | `If-Match` is `*`, a weak tag, several tags, or no version at all | 400 `bad-version` |
 //! | the version of another aggregate | 400 `foreign-version` |
@@ -11,11 +13,12 @@
 //! ```
 //! # use std::convert::Infallible;
 //! use axum::extract::{Path, State};
+//! use axum::response::Response;
 //! use axum::routing::get;
 //! use axum::Router;
 //! use tenure::{Aggregate, Repository};
 //! use tenure_web::problem::Problem;
-//! use tenure_web::versions::{IfMatch, Versioned};
+//! use tenure_web::versions::{IfMatch, IfNoneMatch, Versioned};
 //!
 //! #[derive(Aggregate)]
 //! #[aggregate(table = "note", revisions = 9)]
@@ -24,9 +27,9 @@
 //! type Notes = State<Repository<Note>>;
 //! type Answer = Result<Versioned<Note, String>, Problem>;
 //!
-//! async fn show(State(notes): Notes, Path(id): Path<String>) -> Answer {
+//! async fn show(State(notes): Notes, Path(id): Path<String>, seen: IfNoneMatch<Note>) -> Result<Response, Problem> {
 //!     let note = notes.get(&id).await?.ok_or_else(|| Problem::new(404, "not-found", "There is no such note"))?;
-//!     Ok(Versioned(note.token(), note.into_inner().text))
+//!     Ok(seen.answer(note.token(), || note.into_inner().text))
 //! }
 //!
 //! async fn write(State(notes): Notes, Path(id): Path<String>, IfMatch(seen): IfMatch<Note>, text: String) -> Answer {
@@ -37,7 +40,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # use axum::body::Body;
-//! # use axum::http::{Request, Response, StatusCode};
+//! # use axum::http::{Request, StatusCode};
 //! # use tower::ServiceExt;
 //! # let directory = tempfile::tempdir()?;
 //! # let db = tenure::Database::connect(&format!("sqlite://{}/notes.db", directory.path().display())).await?;
@@ -49,19 +52,23 @@
 //! let app: Router = Router::new().route("/notes/{id}", get(show).put(write)).with_state(notes);
 //!
 //! # let send = async |request: Request<Body>| app.clone().oneshot(request).await.expect("a router always answers");
-//! # let etag = |answer: &Response<Body>| answer.headers()["etag"].to_str().expect("text").to_owned();
+//! # let etag = |answer: &Response| answer.headers()["etag"].to_str().expect("text").to_owned();
 //! let answer = send(Request::get("/notes/7").body(Body::empty())?).await;
 //! let seen = etag(&answer);                                   // "v1.5f2bc1db5b3d0aa4", say
+//! let again = Request::get("/notes/7").header("if-none-match", &seen).body(Body::empty())?;
+//! assert_eq!(send(again).await.status(), StatusCode::NOT_MODIFIED);
 //! let put = |seen: &str| Request::put("/notes/7").header("if-match", seen).body(Body::from("changed"));
 //! assert_eq!(send(put(&seen)?).await.status(), StatusCode::OK);
 //! assert_eq!(send(put(&seen)?).await.status(), StatusCode::PRECONDITION_FAILED);
 //! # Ok(()) }
 //! ```
 
+use std::convert::Infallible;
 use std::fmt;
 
 use axum::extract::FromRequestParts;
-use axum::http::header::{ETAG, IF_MATCH};
+use axum::http::StatusCode;
+use axum::http::header::{ETAG, IF_MATCH, IF_NONE_MATCH};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use tenure::VersionToken;
@@ -121,6 +128,51 @@ impl<A, S: Send + Sync> FromRequestParts<S> for IfMatch<A> {
 impl<A> fmt::Debug for IfMatch<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("IfMatch").field(&self.0).finish()
+    }
+}
+
+/// The versions that the client already has, from its `If-None-Match` (RFC 9110, section 13.1.2). What is no version of this
+/// type is passed over, because the header only saves a transfer: the response is then the whole one.
+///
+/// Tags are compared weakly, as the section demands: a proxy that compresses answers makes tags weak.
+pub struct IfNoneMatch<A> {
+    seen: Vec<VersionToken<A>>,
+    any: bool,
+}
+
+impl<A> IfNoneMatch<A> {
+    /// Whether the client has this version.
+    pub fn has(&self, version: &VersionToken<A>) -> bool {
+        self.any || self.seen.contains(version)
+    }
+
+    /// 304 without a body if the client has this version; otherwise the body, with the version as its `ETag`.
+    ///
+    /// Check first whether the person may read the aggregate: 304 says that it exists and has not changed. The body must depend on
+    /// nothing but the aggregate and what `Vary` names: if it also shows a lock holder, or a time, then 304 keeps the old one on
+    /// the page.
+    pub fn answer<B: IntoResponse>(&self, version: VersionToken<A>, body: impl FnOnce() -> B) -> Response {
+        if self.has(&version) {
+            return ([(ETAG, version.etag())], StatusCode::NOT_MODIFIED).into_response();
+        }
+        Versioned(version, body()).into_response()
+    }
+}
+
+impl<A, S: Send + Sync> FromRequestParts<S> for IfNoneMatch<A> {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        let headers = parts.headers.get_all(IF_NONE_MATCH).into_iter().filter_map(|header| header.to_str().ok());
+        let tags: Vec<_> = headers.flat_map(|header| header.split(',').map(str::trim)).collect();
+        let seen = tags.iter().map(|tag| VersionToken::from_etag(tag.strip_prefix("W/").unwrap_or(tag)));
+        Ok(IfNoneMatch { any: tags.contains(&"*"), seen: seen.filter_map(Result::ok).collect() })
+    }
+}
+
+impl<A> fmt::Debug for IfNoneMatch<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IfNoneMatch").field("seen", &self.seen).field("any", &self.any).finish()
     }
 }
 

@@ -141,3 +141,16 @@ async fn database_message_is_not_in_the_response() {
         assert!(!String::from_utf8_lossy(&body).contains("secret"), "{body:?}");
     }
 }
+
+#[tokio::test]
+async fn own_members_stand_beside_the_kits() {
+    let problem = Problem::new(409, "other-page", "Another page").member("page", 7).member("fields", ["a", "b"]);
+    let again = problem.member("page", 8).member("code", "mine").member("status", 200).member("title", "mine");
+    let body = to_bytes(again.into_response().into_body(), 10_000).await.unwrap();
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!((&body["page"], &body["fields"]), (&8.into(), &serde_json::json!(["a", "b"])));
+    assert_eq!(
+        (&body["code"], &body["status"], &body["title"]),
+        (&"other-page".into(), &409.into(), &"Another page".into())
+    );
+}

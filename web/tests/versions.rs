@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, Request, StatusCode};
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use serde::Deserialize;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tenure::{Aggregate, Database, Error, Owner, Repository, Version, VersionToken, error::DatabaseError, sqlx};
 use tenure_web::problem::Problem;
-use tenure_web::versions::{IfMatch, Versioned};
+use tenure_web::versions::{IfMatch, IfNoneMatch, Versioned};
 use tower::ServiceExt;
 
 #[derive(Aggregate)]
@@ -48,9 +48,9 @@ impl Order {
 type Orders = State<Repository<Order>>;
 type Answer = Result<Versioned<Order, String>, Problem>;
 
-async fn show(State(orders): Orders, Path(no): Path<String>) -> Answer {
+async fn show(State(orders): Orders, Path(no): Path<String>, seen: IfNoneMatch<Order>) -> Result<Response, Problem> {
     let order = orders.get(&no).await?.ok_or_else(|| Problem::new(404, "not-found", "There is no such order"))?;
-    Ok(Versioned(order.token(), order.into_inner().line1))
+    Ok(seen.answer(order.token(), || order.into_inner().line1))
 }
 
 async fn put(State(orders): Orders, Path(no): Path<String>, IfMatch(seen): IfMatch<Order>, line1: String) -> Answer {
@@ -129,6 +129,16 @@ impl Api {
         reply.headers["etag"].to_str().unwrap().to_owned()
     }
 
+    /// A GET with these `If-None-Match` headers: status, tag and body.
+    async fn get(&self, no: &str, if_none_match: &[&str]) -> (u16, String, String) {
+        let mut request = Request::get(format!("/orders/{no}")).body(Body::empty()).unwrap();
+        for header in if_none_match {
+            request.headers_mut().append("if-none-match", header.parse().unwrap());
+        }
+        let reply = self.send(request).await;
+        (reply.status, reply.headers["etag"].to_str().unwrap().to_owned(), reply.body)
+    }
+
     /// A PUT with these `If-Match` headers.
     async fn put(&self, no: &str, if_match: &[&[u8]]) -> Reply {
         let mut request = Request::put(format!("/orders/{no}")).body(Body::from("Sejong-daero 9")).unwrap();
@@ -160,6 +170,29 @@ async fn response_version_round_trips_through_a_save() {
     assert_eq!((saved.status, saved.body.as_str()), (200, "Sejong-daero 9"));
     assert_eq!(saved.headers["etag"], api.etag("1").await);
     assert_eq!(api.stored().await, ("Sejong-daero 9".into(), 2));
+}
+
+#[tokio::test]
+async fn current_version_is_304_without_a_body() {
+    let api = Api::start().await;
+    let (seen, other) = (api.etag("1").await, api.etag("2").await);
+    let unchanged = (304, seen.clone(), String::new());
+    let (weak, list) = (format!("W/{seen}"), format!("\"something else\",{other} , {seen}"));
+    for headers in [vec![&*seen], vec![&*weak], vec![&*list], vec![&*other, &*seen], vec!["*"]] {
+        assert_eq!(api.get("1", &headers).await, unchanged, "{headers:?}");
+    }
+    assert_eq!(api.put("1", &[seen.as_bytes()]).await.status, 200);
+    assert_eq!(api.get("1", &[&seen]).await, (200, api.etag("1").await, "Sejong-daero 9".into()));
+}
+
+#[tokio::test]
+async fn other_tags_get_the_whole_answer() {
+    let api = Api::start().await;
+    let (seen, other) = (api.etag("1").await, api.etag("2").await);
+    let whole = (200, seen.clone(), "Teheran-ro 1".to_owned());
+    for header in ["", ",", "\"\"", "W/", "\"v1\"", "no tag", &other, seen.trim_matches('"'), &seen[..seen.len() - 1]] {
+        assert_eq!(api.get("1", &[header]).await, whole, "{header}");
+    }
 }
 
 #[tokio::test]

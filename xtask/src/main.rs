@@ -8,6 +8,7 @@ mod chaos;
 mod debian;
 mod deny;
 mod engines;
+mod fuzz;
 mod guarantees;
 mod guide;
 mod package;
@@ -33,7 +34,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Run every check, as CI does, and stop at the first that fails
+    /// Run every check, as CI does, also after one that fails
     Test {
         /// Run only this step; may be given several times
         #[arg(long, value_name = "STEP", value_parser = steps::by_name)]
@@ -84,6 +85,18 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<String>,
     },
+    /// Give the parsers of outside input random input, with cargo-fuzz: the targets of fuzz/
+    Fuzz {
+        /// How long each target runs
+        #[arg(long, default_value_t = 60, value_name = "SECONDS")]
+        seconds: u32,
+        /// Run only this target; may be given several times
+        #[arg(long, value_name = "TARGET")]
+        only: Vec<String>,
+        /// Name the targets, and run nothing
+        #[arg(long, conflicts_with = "only")]
+        list: bool,
+    },
     /// Measure tenure beside hand-written code, with throw-away servers; `--list`, `--only SUBSTRING`, `--quick`
     Bench {
         /// As on a disk whose flushes take so many microseconds more than this one's
@@ -116,6 +129,8 @@ fn main() -> ExitCode {
         Chore::Engines { list: true, .. } => engines::list(),
         Chore::Engines { only, .. } => engines::run(&only),
         Chore::Chaos { planted, options } => chaos::run(planted, &options),
+        Chore::Fuzz { list: true, .. } => fuzz::list(),
+        Chore::Fuzz { seconds, only, .. } => fuzz::run(seconds, &only),
         Chore::Bench { slower_flush, options } => bench::run(slower_flush, &options),
     }
 }

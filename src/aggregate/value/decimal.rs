@@ -88,7 +88,9 @@ pub(super) fn normal(text: &str) -> (bool, String, i64) {
         return (false, String::new(), 0);
     }
     // No database or program can store a larger exponent.
-    let exponent = exponent.parse().unwrap_or(i64::from(i32::MAX));
+    let largest = i64::from(i32::MAX);
+    let beyond = if exponent.starts_with('-') { -largest } else { largest };
+    let exponent = exponent.parse().unwrap_or(beyond).clamp(-largest, largest);
     let length = |text: &str| i64::try_from(text.len()).unwrap_or(i64::MAX);
     (negative, significant.to_owned(), exponent - length(fraction) + length(&digits) - length(short))
 }
@@ -126,5 +128,8 @@ mod tests {
         assert_eq!(normal("1.5E-3"), normal("0.00150"));
         assert_eq!(normal("-0.0"), normal("0e7"));
         assert_ne!(normal("1e16"), normal("10000000000000001"));
+        let (smallest, largest) = ("1.5e-9223372036854775808", "1.5e9223372036854775807");
+        assert_ne!(normal(smallest), normal(largest));
+        assert_ne!(normal(&format!("{smallest}0")), normal(&format!("{largest}0")));
     }
 }

@@ -413,6 +413,7 @@ async fn sqlite_decides_as_the_engine() {
 }
 
 #[cfg(feature = "postgres")]
+#[ignore = "starts a server: cargo xtask test"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn postgres_decides_as_the_engine() {
     use crate::storage::postgres::Postgres;
@@ -425,6 +426,7 @@ async fn postgres_decides_as_the_engine() {
 }
 
 #[cfg(feature = "mysql")]
+#[ignore = "starts a server: cargo xtask test"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn mariadb_decides_as_the_engine() {
     use crate::storage::mysql::MySql;

@@ -27,7 +27,7 @@ pub async fn try_during_a_releasing_save_returns_at_once(t: &TestDb) {
         assert_eq!(locks.check_lock(lease.id()).await.unwrap().holder().remaining, TTL);
     }
     // Generous, because the machine may be busy; a wait for the transaction would never end.
-    assert!(asked.elapsed() < Duration::from_secs(2), "{:?}", asked.elapsed());
+    assert!(asked.elapsed() < Duration::from_secs(4), "{:?}", asked.elapsed());
     tx.rollback().await.unwrap();
     assert!(t.locks.check_lock(lease.id()).await.is_ok());
 }
