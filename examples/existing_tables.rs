@@ -1,4 +1,4 @@
-//! An application with tables and statements of its own takes tenure in: composite UUID keys, JSON, decimals, enums, and children of
+//! An application with existing tables and statements adopts tenure: composite UUID keys, JSON, decimals, enums, and children of
 //! children.
 //!
 //! ```text
@@ -19,7 +19,7 @@ use tenure::error::UpdateError;
 use tenure::{Aggregate, Database, Entity, Owner, Repository, ValueObject, sqlx};
 use uuid::Uuid;
 
-/// What was there before: tables, and rows in them.
+/// The existing tables and rows.
 const BEFORE: &str = "
     create table batch (warehouse blob not null, no blob not null, state text not null, unit_price text not null, labels text not null,
         primary key (warehouse, no));
@@ -32,7 +32,7 @@ const BEFORE: &str = "
     insert into movement values (x'00000000000000000000000000000001', x'00000000000000000000000000000002', 1, 40);
     insert into movement_scan values (x'00000000000000000000000000000001', x'00000000000000000000000000000002', 1, 1, 'A-17');";
 
-/// What tenure needs of them: a version on the root. The rows that are there have version 1.
+/// tenure needs only a version on the root. Existing rows get version 1.
 const MIGRATION: &str = "alter table batch add column version integer not null default 1;";
 
 #[derive(ValueObject, Debug, Clone, Copy, PartialEq)]
@@ -117,7 +117,7 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     sqlx::raw_sql(MIGRATION).execute(tx.sqlite()?).await?;
     tx.commit().await?;
 
-    // Before anything is served: does the mapping fit the tables? If not, every difference is listed.
+    // Before any request is served: compare the mapping with the tables. If it does not fit, every difference is listed.
     db.check::<Batch>().await?.require()?;
 
     // A list is a statement of the application's own, as before.
@@ -146,10 +146,10 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     println!("{} movements, events: {events:?}", batch.movements.len());
     assert_eq!((batch.version().number(), events.len()), (2, 1));
 
-    // Kim corrects a movement while Lee has the page open. What Lee is told names the row of the child by its key. (For that the
-    // state that he saw must be kept. It is kept from the first save on: of rows that were there before, only the author is known.)
+    // Kim corrects a movement while Lee has the page open. Lee's conflict names the row of the child by its key. (That requires the state
+    // that he saw. It is stored from the first save on: for older rows, only the author is known.)
     let (seen, lee) = (batch.token(), Owner::new("lee", "Lee Junho"));
-    batches.update(&id).by(&kim).run(|batch| batch.correct(1, 39)).await.expect("the movement is there");
+    batches.update(&id).by(&kim).run(|batch| batch.correct(1, 39)).await.expect("the movement exists");
     let late = batches.update(&id).by(&lee).expecting(seen).run(|batch| batch.correct(1, 38)).await;
     let Err(UpdateError::Failed(tenure::Error::VersionConflict(conflict))) = late else { panic!("Lee overwrote Kim") };
     for field in &conflict.fields {
@@ -157,7 +157,7 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     }
     assert!(conflict.fields.iter().any(|field| field.path == "movements[1].delta"));
 
-    // The domain refuses in its own words, and nothing is written: no movement, no event.
+    // The domain refuses with its own error, and nothing is written: no movement, no event.
     let refused = batches.update(&id).run(|batch| batch.take(100)).await;
     assert!(matches!(refused, Err(UpdateError::Refused(NotEnough))));
     Ok(())

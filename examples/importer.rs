@@ -1,15 +1,15 @@
-//! A nightly import that holds a lease while it runs, so that two of them never run at once, and people who open the catalogue see who
-//! is changing it.
+//! A nightly import that holds a lease while it runs, so that two of them never run at once, and people who open the catalogue see the
+//! importer's name.
 //!
 //! ```text
 //! cargo run --example importer
 //! ```
 //!
-//! Look at these lines of what it prints:
+//! Look at these lines of its output:
 //!
-//! 1. The second importer is refused, and is told who is importing.
+//! 1. The second importer is refused, with the name of the importer.
 //! 2. An operator breaks the lease. The importer stops with the operator's reason, in the middle of its work.
-//! 3. The next importer waits for its turn, begins with what is stored, and finishes.
+//! 3. The next importer waits for its turn, continues from the stored state, and finishes.
 //!
 //! `docs/locks.md` has the page about jobs.
 
@@ -31,17 +31,17 @@ struct Catalogue {
     products: i64,
 }
 
-/// How many products the file has.
+/// The number of products in the file.
 const FILE: i64 = 12;
 
-/// Imports product by product, from where the last import stopped.
+/// Imports product by product, from the last stored one.
 async fn import(
     catalogues: &Repository<Catalogue>,
     guard: &LeaseGuard,
     importer: &Owner,
 ) -> Result<(), UpdateError<Infallible>> {
     loop {
-        // The fence: the save checks the lease in its own transaction, whatever this process believes.
+        // The fence: the save checks the lease in its own transaction, independent of the state of this process.
         let save = catalogues.update(&"spring".to_owned()).by(importer).command("import").holding(guard.lock_id());
         let saved = save.run(|catalogue| {
             catalogue.products += 1;
@@ -66,7 +66,7 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     catalogues.insert(&mut tx, Catalogue { season: "spring".into(), products: 0 }).await?;
     tx.commit().await?;
 
-    // Short, because the next importer waits for that long after a crash.
+    // Short, because after a crash the next importer waits that long.
     let policy = LockPolicy::exclusive().ttl(Duration::from_secs(3))?;
     let locks = LockManager::new(&db).with_policy("Catalogue", policy);
     let spring = LockKey::of::<Catalogue>(&"spring".to_owned());
@@ -87,10 +87,10 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     let (imported, broken) = tokio::join!(guard.run(import(&catalogues, &guard, &first)), operator);
     broken?;
     match imported {
-        // The guard's heartbeat, or the save itself, whichever asks first.
+        // The guard's heartbeat or the save itself, the first to check.
         Err(lost) => println!("{first} stops: {lost}"),
         Ok(Err(refused)) => println!("{first} stops, its save was refused: {refused}"),
-        Ok(Ok(())) => panic!("it went on without its lease"),
+        Ok(Ok(())) => panic!("it continued without its lease"),
     }
     drop(guard);
 

@@ -4,7 +4,7 @@
 //! cargo run --example offline_lock
 //! ```
 //!
-//! Look at what each person is told. The program has its own clock, so that nobody has to wait for five minutes.
+//! Look at the message for each person. The program has its own clock, so that five minutes take no time.
 
 #![allow(missing_docs, reason = "an example")]
 
@@ -53,22 +53,22 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     let (kim, lee) = (Owner::new("kim", "Kim Minji"), Owner::new("lee", "Lee Junho"));
     let key = LockKey::of::<Order>(&no);
 
-    // Kim opens the form. The lock id is the secret that proves it: it goes into a hidden field, and comes back with the save.
+    // Kim opens the form. The lock id is the secret that proves the lease: it is in a hidden field, and the save sends it.
     let lease = locks.try_lock(&key, &kim).await?;
     let hidden_field = lease.id().reveal();
     println!("Kim holds {key} for {} s", lease.holder().remaining.as_secs());
 
-    // Lee is refused, and learns who has it.
+    // Lee is refused, and gets the holder.
     let Err(LockError::AlreadyLocked(holder)) = locks.try_lock(&key, &lee).await else {
         panic!("two people hold one exclusive lock")
     };
-    println!("Lee is told: {} is editing it, and is {:?}", holder.owner.name, holder.presence());
+    println!("Lee sees: {} is editing it, and is {:?}", holder.owner.name, holder.presence());
 
-    // A command that is no form looks at the lock as well.
+    // A command without a form checks the lock too.
     let other = orders.update(&no).by(&lee).unless_locked().run(send_to("Sejong-daero 9")).await;
     assert!(matches!(other, Err(UpdateError::Failed(tenure::Error::AlreadyLocked(_)))));
 
-    // The form beats once a minute. So it may stay open for an hour.
+    // The form sends a heartbeat once a minute. So it may stay open for an hour.
     let id: LockId = hidden_field.parse()?;
     for _ in 0..60 {
         clock.advance(MINUTE);
@@ -79,25 +79,25 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     orders.update(&no).by(&kim).releasing(&id).run(send_to("Hangang-daero 2")).await.expect("she holds it");
     println!("Kim's address is saved, and the lock is free");
 
-    // The next day Kim opens it again and closes her laptop. After five minutes without a beat Lee gets the lock, and saves.
+    // The next day Kim opens it again and closes her laptop. After five minutes without a heartbeat Lee acquires the lock, and saves.
     let kims = locks.try_lock(&key, &kim).await?;
     clock.advance(6 * MINUTE);
     let lees = locks.try_lock(&key, &lee).await?;
     orders.update(&no).by(&lee).releasing(lees.id()).run(send_to("Sejong-daero 9")).await.expect("he holds it");
 
-    // Kim opens the laptop and saves. The save is refused by the very transaction that would have written.
+    // Kim opens the laptop and saves. The saving transaction itself refuses.
     let late = orders.update(&no).by(&kim).releasing(kims.id()).run(send_to("Teheran-ro 1")).await;
     let Err(UpdateError::Failed(tenure::Error::NoLock(no_lock))) = late else { panic!("Kim overwrote Lee") };
-    println!("Kim is told: {no_lock}");
+    println!("Kim gets the error: {no_lock}");
     assert_eq!(orders.get(&no).await?.ok_or("no such order")?.ship_to, "Sejong-daero 9");
 
-    // An operator ends a lease that blocks everybody. It takes a reason, and is recorded.
+    // An operator ends a lease that blocks everybody. It requires a reason, and is recorded.
     let left_open = locks.try_lock(&key, &kim).await?;
     let park = Owner::new("park", "Park Jiwoo");
     locks.break_lock(&key, left_open.holder().generation, &park, "customer is on the phone").await?;
     let Err(LeaseError::NoLock(no_lock)) = locks.check_lock(left_open.id()).await else {
         panic!("a broken lease was confirmed")
     };
-    println!("Kim is told: {no_lock}");
+    println!("Kim gets the error: {no_lock}");
     Ok(())
 }

@@ -4,7 +4,7 @@
 //! cargo run --example optimistic
 //! ```
 //!
-//! Look at the second block of lines: what the loser of the race is told, field by field.
+//! Look at the second block of lines: the conflict of the losing save, field by field.
 
 #![allow(missing_docs, reason = "an example")]
 
@@ -71,7 +71,7 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     orders.insert(&mut tx, order).await?;
     tx.commit().await?;
 
-    // A page shows the order, and carries the version that it shows.
+    // A page shows the order, and carries its version.
     let order = orders.get(&no).await?.ok_or("no such order")?;
     let seen_by_park = order.token();
     println!("Park's page shows {} at version {}, and carries the text {seen_by_park}", order.ship_to, order.version());
@@ -107,12 +107,12 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     println!("\nmerged: {}, \"{}\"", merged.loaded.ship_to, merged.loaded.message);
     assert_eq!((&*merged.loaded.ship_to, &*merged.loaded.message), ("Sejong-daero 9", "Please ring twice"));
 
-    // A job has no page, so there is no version that a person saw. It may simply run again when it loses a race.
+    // A job has no page, so there is no version that a person saw. It may retry after a lost race.
     let job = orders.update(&no).command("start shipping").retrying(Retry::transient(3));
-    let shipped = job.run(Order::start_shipping).await.expect("nobody is in the way");
+    let shipped = job.run(Order::start_shipping).await.expect("no other save");
     println!("shipped at version {}", shipped.loaded.version());
 
-    // The domain's own refusal passes through untouched.
+    // The domain's own refusal is returned unchanged.
     let late = orders.update(&no).by(&minji).run(|order| order.send_to("Teheran-ro 1")).await;
     assert!(matches!(late, Err(UpdateError::Refused(AlreadyShipped))));
     Ok(())

@@ -1,10 +1,10 @@
-//! The pessimistic lock: an operator ships an order, and everybody else waits, but never longer than they said.
+//! The pessimistic lock: an operator ships an order, and everybody else waits, but never longer than their limit.
 //!
 //! ```text
 //! cargo run --example pessimistic
 //! ```
 //!
-//! Look at how long each of them waited. On SQLite a transaction locks the whole database; on PostgreSQL and MariaDB the same
+//! Look at the length of each wait. On SQLite a transaction locks the whole database; on PostgreSQL and MariaDB the same
 //! program locks one row.
 
 #![allow(missing_docs, reason = "an example")]
@@ -54,7 +54,7 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     let mut order = orders.find(&mut tx, &no, LockMode::PessimisticWrite).await?.ok_or("no such order")?;
     println!("the operator prints a label: {}", order.ship_to);
 
-    // The customer waits for 100 ms, and no longer. Nothing was changed, and she can be told so.
+    // The customer waits for 100 ms, and no longer. Nothing was changed, and she gets an error.
     let start = Instant::now();
     let moved = orders.update(&no).locking(LockMode::PessimisticWrite).within(Duration::from_millis(100));
     let refused = moved.run(|order| order.send_to("Hangang-daero 2")).await;
@@ -67,7 +67,7 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     let at_once = orders.update(&no).locking(LockMode::PessimisticWrite).no_wait();
     assert!(at_once.run(|order| order.send_to("Hangang-daero 2")).await.is_err());
 
-    // This one waits long enough, and meets the order as it is then: the domain refuses, because the parcel is on its way.
+    // This one waits long enough, and loads the new state: the domain refuses, because the parcel was shipped.
     let patient = tokio::spawn({
         let (orders, no) = (orders.clone(), no.clone());
         async move {
@@ -79,7 +79,7 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     orders.save(&mut tx, &mut order).await?;
     tx.commit().await?;
     let late = patient.await?;
-    println!("the patient customer is told: {:?}", late.as_ref().err());
+    println!("the patient customer gets: {:?}", late.as_ref().err());
     assert!(matches!(late, Err(UpdateError::Refused(AlreadyShipped))));
     assert_eq!(orders.get(&no).await?.ok_or("no such order")?.ship_to, "Teheran-ro 1");
     Ok(())

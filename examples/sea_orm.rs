@@ -1,4 +1,4 @@
-//! What SeaORM's issues 804 and 2897, "[Feature Request] Optimistic Locking", ask for, and how it is had with tenure.
+//! The requests of SeaORM's issues 804 and 2897, "[Feature Request] Optimistic Locking", and their solutions with tenure.
 //!
 //! ```text
 //! cargo run --example sea_orm --features sea-orm
@@ -14,7 +14,7 @@ use sea_orm::{ActiveModelTrait, ConnectionTrait, DbBackend, EntityTrait, IntoAct
 use tenure::sea_orm::{Versioned, VersionedActiveModel};
 use tenure::{Database, LockKey, LockManager, Owner, Version};
 
-// Asked for: "A version column could be derived by
+// Requested: "A version column could be derived by
 //
 //     pub struct Model {
 //       ...
@@ -22,7 +22,7 @@ use tenure::{Database, LockKey, LockManager, Owner, Version};
 //       pub opt_lock: usize,
 //     }"
 //
-// Answer: an integer column, of any width, or a `tenure::Version`, and three lines that say which column it is.
+// Answer: an integer column, of any width, or a `tenure::Version`, and three lines that name the column.
 mod fruit {
     use sea_orm::entity::prelude::*;
 
@@ -50,7 +50,7 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let db = Database::connect(&format!("sqlite://{}/fruit.db", directory.path().display())).await?;
 
-    // SeaORM is used as ever; its connection is the transaction. (On PostgreSQL and MariaDB as well.)
+    // SeaORM is used as usual; its connection is the transaction. (On PostgreSQL and MariaDB too.)
     let mut tx = db.begin().await?;
     let conn = tx.sea_orm()?;
     conn.execute(&Schema::new(DbBackend::Sqlite).create_table_from_entity(fruit::Entity)).await?;
@@ -58,10 +58,10 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     let apple = new.insert(&conn).await?;
     tx.commit().await?;
 
-    // Asked for: "let res: UpdateResult = fruit.update(db).await?; Should generate the SQL statement
+    // Requested: "let res: UpdateResult = fruit.update(db).await?; Should generate the SQL statement
     //     UPDATE fruite SET opt_lock = opt_lock + 1 ... WHERE id = <id> AND opt_lock = <opt_lock>;"
     //
-    // Answer: `update_versioned` generates it, and gives back the row with its new version.
+    // Answer: `update_versioned` generates it, and returns the row with its new version.
     let mut tx = db.begin().await?;
     let mut edited = apple.clone().into_active_model();
     edited.name = Set("Golden Apple".into());
@@ -70,10 +70,10 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     println!("saved: {golden:?}");
     assert_eq!(golden.opt_lock.number(), 2);
 
-    // Asked for: "If effected row would be 0 the result be would be a `DbError::ConcurrentModification`"
+    // Requested: "If effected row would be 0 the result be would be a `DbError::ConcurrentModification`"
     //
-    // Answer: an `OptimisticLockingFailure` that tells the version that was expected and the one that is there now. If
-    // the row is gone, it says that instead. Nothing was written, and the transaction may go on.
+    // Answer: an `OptimisticLockingFailure` with the expected and the current version. If
+    // the row is deleted, the error says that instead. Nothing was written, and the transaction may continue.
     let mut tx = db.begin().await?;
     let conn = tx.sea_orm()?;
     let mut late = apple.clone().into_active_model();
@@ -87,18 +87,17 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     // Quoted there, from Hibernate's guide: "If the check reveals conflicting modifications, the committing transaction
     // rolls back."
     //
-    // Answer: here it is your choice. What cannot be chosen is to commit after a statement that failed, also if the
+    // Answer: here it is your choice. But a commit after a failed statement is not possible, even if the
     // error was swallowed.
     let _swallowed = conn.execute_unprepared("update fruit set name = null").await;
     println!("not committed: {}", tx.commit().await.expect_err("a statement had failed"));
 
-    // Asked for: "An advanced version could also allow Timestamps as data type for the opt-lock."
+    // Requested: "An advanced version could also allow Timestamps as data type for the opt-lock."
     //
-    // Answer: no. Two saves within one tick of the clock would have one version, and the second would undo the first.
+    // Answer: no. Two saves within one tick of the clock would have one version, and the second would overwrite the first.
 
-    // Beyond what was asked for: the version that a form was opened at travels with the form, and is checked when it
-    // comes back minutes later, over another connection; a lease keeps others from opening it meanwhile. Lease, entity
-    // and version are settled by one commit.
+    // Beyond the requests: the version of an opened form travels with the form, and is checked minutes later, over another connection; a
+    // lease excludes others meanwhile. One commit decides about lease, entity and version.
     let (locks, kim) = (LockManager::new(&db), Owner::new("kim", "Kim Minji"));
     let lease = locks.try_lock(&LockKey::new("Fruit", apple.id.to_string()), &kim).await?;
     for seen in [apple.opt_lock, golden.opt_lock] {

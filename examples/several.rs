@@ -4,7 +4,7 @@
 //! cargo run --example several
 //! ```
 //!
-//! Look at the last line. Both operators wait for each other at most once, nobody deadlocks, and no product is sold twice.
+//! Look at the last line. Both operators wait for each other at most once, there is no deadlock, and no product is sold twice.
 
 #![allow(missing_docs, reason = "an example")]
 
@@ -71,7 +71,7 @@ pub async fn main() -> Result<(), Box<dyn Error>> {
     }
     tx.commit().await?;
 
-    // Each of 12 orders wants one of each; half of them name the lens first. There are ten of each.
+    // Each of 12 orders needs one of each product; half of them name the lens first. There are ten of each.
     let start = Arc::new(Barrier::new(12));
     let orders: Vec<_> = (0..12)
         .map(|at| {

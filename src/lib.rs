@@ -24,13 +24,13 @@
 //!
 //! The names that nearly every program uses are at the root. The others are in the module of their subject:
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! |---|---|
 //! | [`aggregate`] | the traits of aggregates, entities and value objects, mapping, column values, children, conditions |
 //! | [`version`] | versions, tokens that carry them through forms, conflicts, merging |
 //! | [`row_lock`] | lock modes, waits, and the detector of lock inversions |
-//! | [`lease`] | keys, owners and holders, policies, limits, heartbeats, transfer requests, why a lease is gone |
-//! | [`error`] | one error type per question: the table below |
+//! | [`lease`] | keys, owners and holders, policies, limits, heartbeats, transfer requests, the reasons of a loss |
+//! | [`error`] | one error type per question: see the table below |
 //! | [`storage`] | how to connect, what a database can do, its diagnosis |
 //! | [`unit_of_work`] | databases, transactions, repositories, updates, retries |
 //! | [`lock_manager`] | acquiring, keeping, handing over, listing and sweeping leases |
@@ -43,7 +43,7 @@
 //!
 #![doc = include_str!("error/questions.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
-// Without a backend half of it has no callers; it is compiled nevertheless, to check that it needs none.
+// Without a backend half of it has no callers. It is compiled anyway, to check that it does not need one.
 #![cfg_attr(
     not(any(feature = "sqlite", feature = "postgres", feature = "mysql")),
     allow(dead_code, unused_variables, unused_imports)

@@ -112,7 +112,7 @@ fn every_table_starts_with_the_keys_of_its_parents() {
         [
             ("order_line", (vec!["order_no"], vec!["line_no", "product"], 1, None)),
             ("order_line_part", (vec!["order_id"], vec!["in_line", "part_no"], 2, Some(LINES))),
-            // As in its parent's table, because it declares nothing else.
+            // As in its parent's table, because it declares no others.
             (
                 "order_line_part_label",
                 (vec!["order_id"], vec!["in_line", "part_no", "language", "text"], 3, Some(PARTS))
@@ -213,7 +213,7 @@ fn wrong_nested_child_value_names_table_and_column() {
     assert_eq!(refusal(&rows), "table `order_line_part_label`: the row has fewer columns than the mapping");
 }
 
-/// Its mapping is made by hand from a collection that the derive refuses: tests/derive/nested_owner.rs.
+/// Its mapping is hand-written from a collection that the derive refuses: tests/derive/nested_owner.rs.
 #[test]
 fn a_wrong_number_of_owner_columns_is_explained() {
     let refused = |owner: &'static [&'static str]| {

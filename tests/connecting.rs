@@ -1,4 +1,4 @@
-//! How a process connects: the driver's own options, statements of the application's, passwords that change, and how many connections.
+//! Connections of a process: the driver's own options, the application's statements, changing passwords, and their number.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -49,7 +49,7 @@ async fn options_of_each_driver_take_the_place_of_a_url() {
 
 #[tokio::test]
 async fn own_statements_run_on_every_connection_before_the_librarys() {
-    // With a comment at its end, and a setting that tenure needs otherwise.
+    // With a comment at its end, and a setting that tenure overrides.
     let own = "set session characteristics as transaction isolation level serializable; set my.own = 'set' -- own";
     let options = ConnectOptions::new().after_connect(own);
     let db = Database::connect_with(&testkit::server_url(testkit::Kind::Postgres), options).await.unwrap();
@@ -80,7 +80,7 @@ async fn own_statements_run_on_every_connection_before_the_librarys() {
     assert!(matches!(refused, Err(DatabaseError::Unsupported(_))), "{refused:?}");
 }
 
-/// Of at most two connections one is in use, and `close_the_other` closes the other: what comes next signs in anew.
+/// Of at most two connections one is in use, and `close_the_other` closes the other: the next connection signs in again.
 async fn password_changes(url: &str, change: impl AsyncFn(), close_the_other: impl AsyncFn(&Database)) {
     let two = ConnectOptions::new().max_connections(2.try_into().unwrap());
     let db = Database::connect_with(&url.replace("tenure:secret@", "app:first@"), two).await.unwrap();

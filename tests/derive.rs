@@ -1,6 +1,6 @@
 //! The public behaviour of the derives: the generated mapping, round trips, and readable errors.
 //!
-//! After a change of a message: `TRYBUILD=overwrite cargo test --test derive`, and read what changed in `tests/derive/`.
+//! After a change of a message: `TRYBUILD=overwrite cargo test --test derive`, and read the changes in `tests/derive/`.
 
 use std::fmt;
 use std::panic::catch_unwind;
@@ -193,7 +193,7 @@ fn rows_hold_the_values_in_the_order_of_the_columns() {
     assert_eq!(children[0][1], [Value::Integer(2), text("cup"), Value::Integer(900), text("EUR")]);
 }
 
-/// Whether this error is the answer, with the order that it is about.
+/// Whether this error is the result, with its order.
 fn refused(rows: &Rows, error: &MappingError) {
     let (found, error) = (Order::from_rows(rows).expect_err("it is refused").to_string(), error.to_string());
     let end = "; compare the table with the mapping of the aggregate";
@@ -232,7 +232,7 @@ fn missing_collection_in_old_state_is_not_empty() {
     let mut rows = order().to_rows();
     rows.children.pop();
 
-    refused(&rows, &MappingError::new("order_note", "", "the stored state says nothing about this table"));
+    refused(&rows, &MappingError::new("order_note", "", "the stored state has no rows for this table"));
 }
 
 #[derive(Aggregate, Debug, PartialEq)]

@@ -122,3 +122,23 @@ fn every_requirement_has_a_verdict_and_evidence() {
     }
     assert_eq!(wrong, Vec::<String>::new());
 }
+
+/// Words that CONTRIBUTING.md replaces: a holder or a requester, and what it does.
+#[test]
+fn texts_use_the_words_of_the_glossary() {
+    const PLACES: [&str; 6] = ["src", "web/src", "derive/src", "server/src", "shop/src", "docs"];
+    const AVOIDED: [&str; 2] = ["whoever", "in the way"];
+    let mut texts = files();
+    texts.retain(|path| PLACES.iter().any(|place| path.starts_with(place)) && !path.starts_with("docs/guide/ko"));
+    assert!(texts.len() > 200, "the files are not found");
+    texts.extend(["README.md".into(), "ARCHITECTURE.md".into()]);
+    let mut wrong = Vec::new();
+    for path in texts {
+        // Pictures are no texts.
+        let Ok(text) = fs::read_to_string(root().join(&path)) else { continue };
+        let lines = text.lines().enumerate();
+        let found = lines.filter(|(_, line)| AVOIDED.iter().any(|word| line.to_lowercase().contains(word)));
+        wrong.extend(found.map(|(at, line)| format!("{}:{}: {}", path.display(), at + 1, line.trim())));
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}

@@ -1,4 +1,4 @@
-//! Each program of `examples/` runs to its end. Their assertions say what they show, so they stay correct.
+//! Each program of `examples/` runs to completion. Their assertions check their claims.
 //! (`examples/sea_orm.rs` runs in `tests/sea_orm/`.)
 
 #![cfg(feature = "sqlite")]

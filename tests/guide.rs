@@ -1,5 +1,5 @@
-//! The README and the guide, in English and Korean: their code is code that runs, and their links lead somewhere, in the repository
-//! and on the site that mdBook makes of `docs/`.
+//! The README and the guide, in English and Korean: their code is part of running programs, and their links have targets, in the repository
+//! and on the site that mdBook generates from `docs/`.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -44,7 +44,7 @@ fn blocks(page: &str) -> Vec<&str> {
     page.split("```rust\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
 }
 
-/// The files that a page says its code is from: the names of files of Rust in backticks.
+/// The sources of a page's code: the names of Rust files in backticks.
 fn sources(page: &str) -> Vec<&str> {
     let quoted = page.split('`').skip(1).step_by(2);
     quoted.filter(|quoted| quoted.ends_with(".rs") && root().join(quoted).is_file()).collect()
@@ -106,7 +106,7 @@ fn links(page: &str) -> Vec<String> {
     inline.chain(defined).collect()
 }
 
-/// The anchors of a page's headings, as GitHub and mdBook make them.
+/// The anchors of a page's headings, as GitHub and mdBook generate them.
 fn anchors(page: &str) -> Vec<String> {
     let text: String = page.split("```").step_by(2).collect();
     let headings = text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());

@@ -20,7 +20,7 @@ struct Order {
     note: String,
 }
 
-/// A database of its own for each test, with a clock that stands still.
+/// A separate database for each test, with a clock that the test moves.
 async fn fresh() -> (Database, ManualClock, TempDir) {
     let (directory, clock) = (tempfile::tempdir().unwrap(), ManualClock::new());
     let url = format!("sqlite://{}/test.db", directory.path().display());

@@ -69,7 +69,7 @@ async fn killed_server_keeps_commits_and_is_used_after_restart() {
         "{down:?}"
     );
     server.restart().unwrap();
-    // Old connections are dead. Each is noticed once, and replaced; none blocks the program.
+    // Old connections are dead. Each is detected once, and replaced; none blocks the program.
     let mut tries = 0;
     let saved = loop {
         match accounts.update(&"a".into()).run(deposit).await {
@@ -104,7 +104,7 @@ async fn wrong_address_password_and_database_have_own_errors() {
 #[tokio::test]
 async fn unsafe_durability_settings_are_refused_unless_allowed() {
     let off = [("fsync", "off"), ("synchronous_commit", "off"), ("full_page_writes", "off")].map(|one| (one, ""));
-    // A standby that is waited for, but not until it has flushed.
+    // The commit waits for a standby, but not for its flush.
     let weak = [("synchronous_commit", "local"), ("synchronous_commit", "remote_write")].map(|one| (one, "s1"));
     for ((setting, value), standby) in off.into_iter().chain(weak) {
         let server = Postgres::builder().setting(setting, value).start().unwrap();
@@ -119,7 +119,7 @@ async fn unsafe_durability_settings_are_refused_unless_allowed() {
     }
 }
 
-/// Has commits wait for this standby. There is none of that name, so they wait for ever.
+/// Makes commits wait for this standby. It does not exist, so they wait without a limit.
 fn waits_for(server: &Postgres, standby: &str) {
     // A setting of the command line would come before this one.
     server.query(DATABASE, &format!("alter system set synchronous_standby_names = '{standby}'")).unwrap();

@@ -61,7 +61,7 @@ async fn commit_after_own_swallowed_error_saves_nothing() {
     assert_eq!(pins.get(&id).await.unwrap().unwrap().count, 0);
 }
 
-/// Why there is a statement before COMMIT: the driver reports the server's ROLLBACK as success.
+/// The reason for a statement before COMMIT: the driver reports the server's ROLLBACK as success.
 #[tokio::test]
 async fn server_reports_no_error_for_commit_of_an_aborted_one() {
     let mut connection = PgConnection::connect(&url()).await.unwrap();
@@ -219,7 +219,7 @@ async fn postgres_value_outside_the_rust_type_names_the_column() {
 }
 
 /// A process that polls once after it began to listen, and then not for an hour.
-async fn who_only_listens() -> (Database, LockManager, LockKey, Watch) {
+async fn process_without_polling() -> (Database, LockManager, LockKey, Watch) {
     let hour = ConnectOptions::new().poll_interval(Duration::from_secs(3600));
     let process = Database::connect_with(&url(), hour).await.unwrap();
     let (locks, key) = (LockManager::new(&process), LockKey::new("Heard", random()));
@@ -229,7 +229,7 @@ async fn who_only_listens() -> (Database, LockManager, LockKey, Watch) {
 }
 
 /// Notifications of another process arrive, for longer than one more poll could explain.
-async fn hears(heard: &mut Watch, locks: &LockManager, key: &LockKey) {
+async fn receives(heard: &mut Watch, locks: &LockManager, key: &LockKey) {
     let (begun, patience) = (std::time::Instant::now(), Duration::from_secs(20));
     while begun.elapsed() < Duration::from_secs(3) {
         let lease = locks.try_lock(key, &Owner::new("kim", "Kim")).await.unwrap();
@@ -249,18 +249,18 @@ async fn hears(heard: &mut Watch, locks: &LockManager, key: &LockKey) {
 
 #[tokio::test]
 async fn notification_reaches_another_process_without_polling() {
-    let (_process, locks, key, mut heard) = who_only_listens().await;
-    hears(&mut heard, &locks, &key).await;
+    let (_process, locks, key, mut heard) = process_without_polling().await;
+    receives(&mut heard, &locks, &key).await;
 }
 
 #[tokio::test]
 async fn listener_reconnects_after_a_lost_connection() {
-    let (process, locks, key, mut heard) = who_only_listens().await;
+    let (process, locks, key, mut heard) = process_without_polling().await;
     let kill = "select count(pg_terminate_backend(pid)) from pg_locks
                  where locktype = 'advisory' and mode = 'ShareLock' and classid = x'74656e75'::bigint::oid";
     let killed: i64 = sqlx::query_scalar(kill).fetch_one(process.postgres().unwrap()).await.unwrap();
     assert!(killed >= 1);
-    hears(&mut heard, &locks, &key).await;
+    receives(&mut heard, &locks, &key).await;
 }
 
 /// SERIALIZABLE fails transactions on different orders: 40 of 100 tries in a measurement. Each connection sets its own level.
@@ -288,7 +288,7 @@ async fn server_with_serializable_default_works() {
     people.join_all().await;
 }
 
-/// The server notices a disconnected client while its statement still waits, and ends an idle transaction.
+/// The server detects a disconnected client while its statement still waits, and ends an idle transaction.
 #[tokio::test]
 async fn connections_keep_nothing_of_a_previous_client() {
     let db = Database::connect(&url()).await.unwrap();

@@ -109,7 +109,7 @@ async fn core(db: &Database) {
     tx.commit().await.unwrap();
 }
 
-/// What a role that may only read can do.
+/// The operations of a read-only role.
 async fn reads(db: &Database) {
     let (accounts, locks) = (Repository::<Account>::new(db), LockManager::new(db));
     accounts.get(&"a".into()).await.unwrap().unwrap();
@@ -133,7 +133,7 @@ async fn is_refused_to_write(db: &Database) {
     reads(db).await;
 }
 
-/// The script of a DBA makes the tables; then the roles work with their rights alone.
+/// The script of a DBA creates the tables; then the roles work with their own rights only.
 async fn roles_work(url: &str, roles: impl AsyncFn(&str), granted: Vec<String>) {
     let script = Database::migration_script(url, ConnectOptions::new()).await.unwrap();
     for statement in [script.as_str(), TABLE] {

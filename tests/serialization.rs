@@ -1,4 +1,4 @@
-//! What serde writes and reads of locks, versions and conflicts.
+//! The JSON of locks, versions and conflicts.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 

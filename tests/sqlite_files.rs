@@ -15,7 +15,7 @@ use tenure::{
 };
 use tokio::task::JoinSet;
 
-/// Far longer than anything takes: a failing test reports it instead of hanging.
+/// Far longer than any operation takes: a failing test reports it instead of hanging.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn url(path: &Path) -> String {
@@ -271,7 +271,7 @@ async fn stopped_writer_is_named_to_waiters() {
     let refused = locks.lock(&LockKey::new("Order", "1"), &Owner::new("kim", "Kim")).within(limit).await;
     assert!(matches!(refused, Err(LockError::LockTimeout { .. })), "{refused:?}");
     assert!(asked.elapsed() < Duration::from_secs(5), "{:?} of 600 ms", asked.elapsed());
-    // One operation has one deadline, whatever the number of its transactions.
+    // One operation has one deadline, for any number of its transactions.
     let asked = Instant::now();
     let refused = locks.try_lock(&LockKey::new("Order", "1"), &Owner::new("kim", "Kim")).await;
     assert!(refused.is_err() && asked.elapsed() < Duration::from_secs(8), "{:?} of 5,000 ms", asked.elapsed());

@@ -31,7 +31,7 @@ fn key() -> LockKey {
     LockKey::new("Catalogue", NAME)
 }
 
-/// The process of a job: it imports three items, waits for a line, and imports more. It prints what becomes of it.
+/// The process of a job: it imports three items, waits for a line, and imports more. It prints its outcome.
 #[tokio::test]
 async fn one_job() {
     let Ok(url) = std::env::var(FILE) else { return };
@@ -49,7 +49,7 @@ async fn one_job() {
             match saved.await {
                 Ok(saved) if saved.items == 3 => {
                     println!("\nimported {}", saved.items);
-                    // Outside of transactions: a stopped process would keep the file from all others.
+                    // Outside transactions: a stopped process would block the file for all others.
                     let more = || std::io::stdin().read_line(&mut String::new());
                     tokio::task::spawn_blocking(more).await.unwrap().unwrap();
                 }
@@ -89,12 +89,12 @@ impl Job {
         self.lines.by_ref().map(Result::unwrap).find(|line| words.iter().any(|word| line.starts_with(word))).unwrap()
     }
 
-    /// There is more to import.
+    /// Sends more items to import.
     fn send_more(&mut self) {
         self.process.stdin.as_mut().unwrap().write_all(b"more\n").unwrap();
     }
 
-    /// Stops it between two transactions. A writer that is stopped keeps the file from all others.
+    /// Stops it between two transactions. A stopped writer would block the file for all others.
     async fn pause(&self, db: &Database) {
         let short = Wait::Within(Duration::from_secs(1));
         loop {
@@ -159,11 +159,11 @@ async fn paused_job_does_not_go_on_under_a_lost_lease() {
     };
     let catalogues = Repository::<Catalogue>::new(&db);
     catalogues.update(&NAME.to_owned()).holding(next.lock_id()).run(set).await.unwrap();
-    // When it goes on, there is work at once.
+    // When it continues, it has work at once.
     job.send_more();
     job.signal("-CONT");
     let said = job.says(&["lost", "ended", "refused"]);
-    assert!(said.starts_with("lost lock-expired"), "it went on: {said}");
+    assert!(said.starts_with("lost lock-expired"), "it continued: {said}");
     assert_eq!(items(&db).await, 1000);
     assert!(next.check().is_ok());
 }

@@ -147,7 +147,7 @@ async fn deleted_file_is_detected_and_not_recreated() {
     fs::remove_file(&shop.file).unwrap();
     everything_stops(&db, &lease, "moved or deleted").await;
     assert!(!shop.file.exists(), "a reader made an empty file");
-    // It does not continue either when a file of that name exists again: nobody knows what happened meanwhile.
+    // It does not continue either when a file of that name exists again: the changes in between are unknown.
     shop.restore();
     everything_stops(&db, &lease, "moved or deleted").await;
     db.close().await;

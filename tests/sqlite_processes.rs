@@ -1,4 +1,4 @@
-//! Several processes that constantly write to one file: each of them gets to write.
+//! Several processes that constantly write to one file: none of them starves.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -97,6 +97,6 @@ fn heartbeat_gets_to_write_beside_busy_processes() {
         println!("{report}");
         let report: Vec<u128> = report.split(' ').map(|number| number.parse().unwrap()).collect();
         assert_eq!(report[1], 0, "a lease was lost: {said}");
-        assert!(report[0] < TTL.as_millis() / 3, "a sign of life took {} ms", report[0]);
+        assert!(report[0] < TTL.as_millis() / 3, "a heartbeat took {} ms", report[0]);
     }
 }

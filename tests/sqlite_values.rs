@@ -1,4 +1,4 @@
-//! Values that other programs write into the untyped columns of a SQLite table: which are read, and which are refused.
+//! Values that other programs write into the untyped columns of a SQLite table: accepted and refused ones.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 

@@ -8,7 +8,7 @@ use testkit::Kind;
 
 use crate::{Outcome, pools};
 
-/// Which database.
+/// The kind of database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Backend {
     Sqlite,
@@ -19,7 +19,7 @@ pub(crate) enum Backend {
 impl Backend {
     pub(crate) const ALL: [Backend; 3] = [Backend::Sqlite, Backend::Postgres, Backend::MySql];
 
-    /// As it stands in the ids of figures.
+    /// Its name in the ids of figures.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Backend::Sqlite => "sqlite",
@@ -29,7 +29,7 @@ impl Backend {
     }
 }
 
-/// Makes empty databases. Files are gone when it is dropped; what is on a server goes with the server.
+/// Creates empty databases. Files are deleted when it is dropped; databases on a server are deleted with the server.
 #[derive(Debug)]
 pub(crate) struct Databases {
     folder: TempDir,
@@ -41,7 +41,7 @@ impl Databases {
         Ok(Databases { folder: tempfile::Builder::new().prefix("tenure-bench-").tempdir()?, made: AtomicU32::new(0) })
     }
 
-    /// The URL of an empty database: each side of a comparison has its own, so that neither is in the other's way.
+    /// The URL of an empty database: each side of a comparison has its own, so that they do not affect each other.
     pub(crate) fn fresh(&self, backend: Backend) -> String {
         match backend {
             Backend::Sqlite => self.file(self.made.fetch_add(1, Ordering::Relaxed)),
@@ -54,7 +54,7 @@ impl Databases {
         format!("sqlite://{}/{number}.db", self.folder.path().display())
     }
 
-    /// Brings the databases into the state that they have after a while. To be called when both sides are open.
+    /// Brings the databases into a steady state. To be called when both sides are open.
     pub(crate) async fn settle(&self, backend: Backend) -> Outcome<()> {
         if backend == Backend::Sqlite {
             for number in 0..self.made.load(Ordering::Relaxed) {
@@ -64,7 +64,7 @@ impl Databases {
         Ok(())
     }
 
-    /// Where the files are.
+    /// The folder of the files.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }

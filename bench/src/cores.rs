@@ -1,8 +1,8 @@
-//! Which cores what is measured may run on.
+//! The cores on which the measured processes may run.
 //!
-//! With one caller, the client and the server take turns, so that one core is enough. With two, the scheduler decides by chance
-//! whether the one that is to go on is on a core that is awake: to wake one takes longer than a statement, and it stays as it
-//! is for seconds, so that two sides that do the same are measured to differ by a factor of two.
+//! With one caller, the client and the server take turns, so that one core is enough. With two, the scheduler decides by chance whether the
+//! next one runs on a core that is awake: waking one takes longer than a statement, and the choice stays for seconds, so that two equal
+//! sides are measured to differ by a factor of two.
 
 use std::fs;
 
@@ -34,7 +34,7 @@ impl Drop for OneCore {
     }
 }
 
-/// Whatever is started later goes where those are who start it.
+/// Processes that are started later inherit the cores of their parent.
 fn move_all(cores: &CpuSet) {
     let mut family = vec![std::process::id()];
     let mut next = 0;
@@ -44,7 +44,7 @@ fn move_all(cores: &CpuSet) {
         for thread in threads.flatten() {
             if let Some(thread) = thread.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw)
             {
-                // One that has just ended needs no core.
+                // A process that has just ended needs no core.
                 let _ = sched_setaffinity(Some(thread), cores);
             }
             let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();

@@ -1,21 +1,21 @@
-//! How much is done to get a figure.
+//! The amount of work for a figure.
 
 use std::time::Duration;
 
-/// How many samples, for how long, on how much.
+/// The number of samples, their duration and their size.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Effort {
-    /// Rounds of every comparison; a ratio is made per round. Five at least.
+    /// Rounds of every comparison; a ratio is computed per round. At least five.
     pub(crate) rounds: usize,
-    /// Samples of each side in a round, where there is one caller.
+    /// Samples of each side in a round with one caller.
     pub(crate) samples: usize,
     /// Turns before the first that counts.
     pub(crate) warm_up: usize,
-    /// How long each side runs in a round, where there are many callers.
+    /// The duration of each side in a round with many callers.
     pub(crate) slice: Duration,
-    /// How many leases beat together.
+    /// The number of leases with heartbeats.
     pub(crate) leases: usize,
-    /// How many rows a lock table has that has grown.
+    /// The number of rows in a grown lock table.
     pub(crate) rows: u64,
 }
 
@@ -30,7 +30,7 @@ impl Effort {
         rows: 5_000_000,
     };
 
-    /// To see that it works.
+    /// To check that it works.
     pub(crate) const QUICK: Effort =
         Effort { rounds: 5, samples: 10, warm_up: 20, slice: Duration::from_millis(250), leases: 500, rows: 200_000 };
 }

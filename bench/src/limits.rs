@@ -1,5 +1,5 @@
-//! What this machine can do at best: a flush of the disk, an answer of each database, a commit. Nothing that is durable can be
-//! faster than the flush.
+//! The limits of this machine: a flush of the disk, an answer of each database, a commit. No durable operation can be faster than the
+//! flush.
 
 use std::fs::File;
 use std::io::{Seek, Write};
@@ -18,7 +18,7 @@ const FIRST: &str = "insert into bench_limit (id, number) values (1, 0)";
 const ASK: &str = "select 1";
 const COMMIT: &str = "update bench_limit set number = number + 1 where id = 1";
 
-/// Milliseconds of each of many.
+/// Milliseconds of each of many operations.
 macro_rules! many {
     ($times:expr, $work:expr) => {{
         let mut all = Vec::new();
@@ -42,7 +42,7 @@ pub(crate) fn disk(id: &str, effort: &Effort, databases: &Databases, report: &mu
     report.add(Figure::new(format!("{id}.flush"), median(&flushes), "ms").other(&flushes))
 }
 
-/// A database: the shortest question, and the smallest transaction that writes.
+/// A database: the shortest query, and the smallest writing transaction.
 pub(crate) async fn database(
     id: &str,
     backend: Backend,

@@ -27,7 +27,7 @@ use crate::effort::Effort;
 use crate::plan::Measurement;
 use crate::report::Report;
 
-/// Whatever can go wrong is told, and ends the measurement that it happened in.
+/// Every error is reported, and ends its measurement.
 pub(crate) type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// Measures tenure beside hand-written code.
@@ -36,24 +36,24 @@ struct Arguments {
     /// Measure only what has a figure whose id contains this; may be given several times
     #[arg(long, value_name = "SUBSTRING")]
     only: Vec<String>,
-    /// Take few samples: to see that it works, not for figures
+    /// Take few samples: to check that it works, not for figures
     #[arg(long)]
     quick: bool,
-    /// Name the figures, and measure nothing
+    /// Print the figures, and measure nothing
     #[arg(long)]
     list: bool,
-    /// Where the JSON goes
+    /// The file for the JSON
     #[arg(long, value_name = "FILE", default_value = "target/bench/report.json")]
     report: PathBuf,
-    /// Hold that many leases in the database of this URL, and print how much memory that took
+    /// Hold this number of leases in the database of this URL, and print the memory in use
     #[arg(long, hide = true, num_args = 2, value_names = ["COUNT", "URL"])]
     hold_leases: Option<Vec<String>>,
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    // Not here but on a worker of the runtime, where a program has its requests: this thread would be woken by another one
-    // for every answer.
+    // Not here but on a worker of the runtime, where a program handles its requests: this thread would be woken by another one for every
+    // answer.
     match tokio::spawn(run(Arguments::parse())).await {
         Ok(Ok(true)) => ExitCode::SUCCESS,
         Ok(Ok(false)) => ExitCode::FAILURE,
@@ -68,7 +68,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Whether all of it could be measured.
+/// Whether everything could be measured.
 async fn run(arguments: Arguments) -> Outcome<bool> {
     if let Some([count, url]) = arguments.hold_leases.as_deref() {
         locks::hold_and_print(url, count.parse()?).await?;
@@ -82,7 +82,7 @@ async fn run(arguments: Arguments) -> Outcome<bool> {
     };
     let chosen: Vec<Measurement> = plan::all().into_iter().filter(wanted).collect();
     if chosen.is_empty() {
-        return Err("no figure has an id like that; --list names them all".into());
+        return Err("no figure has such an id; --list prints all ids".into());
     }
     if arguments.list {
         chosen.iter().flat_map(|measurement| measurement.figures(&effort)).for_each(|id| println!("{id}"));
@@ -99,7 +99,7 @@ async fn run(arguments: Arguments) -> Outcome<bool> {
                 failed.push(format!("FAILED {}: {error}", measurement.id));
             }
         }
-        // Whoever interrupts it has what was measured so far.
+        // An interrupted run keeps the figures so far.
         report.write(&arguments.report)?;
     }
     print(&report, &arguments.report, &failed);

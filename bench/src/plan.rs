@@ -1,4 +1,4 @@
-//! Everything that can be measured, and the ids of its figures.
+//! All measurements, and the ids of their figures.
 
 use crate::aggregates::{self, Operation};
 use crate::backend::{Backend, Databases};
@@ -7,7 +7,7 @@ use crate::effort::Effort;
 use crate::report::Report;
 use crate::{Outcome, limits, locks};
 
-/// What a measurement is about.
+/// The subject of a measurement.
 #[derive(Debug, Clone, Copy)]
 enum Subject {
     Disk,
@@ -21,10 +21,10 @@ enum Subject {
     Memory(Backend),
 }
 
-/// Something that is measured at one go.
+/// A measurement.
 #[derive(Debug)]
 pub(crate) struct Measurement {
-    /// How the ids of its figures begin.
+    /// The prefix of the ids of its figures.
     pub(crate) id: String,
     subject: Subject,
 }
@@ -76,7 +76,7 @@ impl Measurement {
         figures.into_iter().map(|figure| format!("{}.{figure}", self.id)).collect()
     }
 
-    /// Measures, and adds the figures. Databases are new, and gone afterwards.
+    /// Measures, and adds the figures. Databases are new, and deleted afterwards.
     pub(crate) async fn run(&self, effort: &Effort, report: &mut Report) -> Outcome<()> {
         let has_one_caller =
             matches!(self.subject, Subject::Aggregate(..) | Subject::Cycle(1, _) | Subject::TryLock(_));

@@ -1,4 +1,4 @@
-//! Connections as a careful programmer would open them, with the settings that tenure has for its own: the same number of
+//! Connections as a careful programmer would open them, with tenure's settings: the same number of
 //! connections, the same durability, the same isolation.
 
 pub(crate) mod mysql;
@@ -7,7 +7,7 @@ pub(crate) mod sqlite;
 
 use std::time::Duration;
 
-/// How many connections tenure's pools have.
+/// The number of connections of tenure's pools.
 const CONNECTIONS: u32 = 10;
-/// How long to wait for one of them.
+/// The time limit for one of them.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,4 +1,4 @@
-//! What processes use up, as the kernel tells in `/proc`.
+//! The resources of processes, from the kernel's `/proc`.
 
 use std::fs;
 
@@ -29,7 +29,7 @@ impl Server {
         Server(first)
     }
 
-    /// By a child of the first process.
+    /// From a child of the first process.
     pub(crate) fn of_child(child: u32) -> Outcome<Self> {
         Ok(Server(stat(&child.to_string())?.parent))
     }
@@ -38,14 +38,14 @@ impl Server {
     pub(crate) fn cpu(self) -> Outcome<f64> {
         let first = stat(&self.0.to_string())?;
         let processes = fs::read_dir("/proc")?.flatten();
-        // A process that ends while we look is in the sum of its parent's ended children a moment later.
+        // A process that ends meanwhile is in the sum of its parent's ended children a moment later.
         let all = processes.filter_map(|process| stat(process.file_name().to_str()?).ok());
         let children: f64 = all.filter(|stat| stat.parent == self.0).map(|stat| stat.own).sum();
         Ok(first.own + first.ended_children + children)
     }
 }
 
-/// What is read of `/proc/…/stat`.
+/// The fields of `/proc/…/stat` that are read.
 struct Stat {
     parent: u32,
     own: f64,
@@ -54,7 +54,7 @@ struct Stat {
 
 fn stat(process: &str) -> Outcome<Stat> {
     let text = fs::read_to_string(format!("/proc/{process}/stat"))?;
-    // The program's name comes before, in brackets, and may have anything in it.
+    // The program's name comes before, in brackets, and may contain anything.
     let rest = text.rsplit_once(')').ok_or("/proc/…/stat has no name in it")?.1;
     let fields: Vec<&str> = rest.split_whitespace().collect();
     let number = |at: usize| -> Outcome<f64> { Ok(fields.get(at).ok_or("/proc/…/stat is too short")?.parse()?) };

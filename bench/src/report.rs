@@ -1,4 +1,4 @@
-//! The figures of a run: as a table for people, as JSON for whoever compares runs.
+//! The figures of a run: as a table for people, as JSON for comparing runs.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::Outcome;
 use crate::statistics::{Percentiles, Spread};
 
-/// One figure, and what is known about how sure it is.
+/// One figure, and its precision.
 #[derive(Debug)]
 pub(crate) struct Figure {
     id: String,
@@ -16,7 +16,7 @@ pub(crate) struct Figure {
     unit: &'static str,
     /// The smallest and the largest value of a round.
     spread: Option<Spread>,
-    /// What the table says besides.
+    /// A remark for the table.
     remark: Option<String>,
     /// Whether it is only in the JSON.
     aside: bool,
@@ -34,7 +34,7 @@ impl Figure {
         Figure { spread: Some(spread), ..Self::new(id, spread.median, unit) }
     }
 
-    /// Adds something that the table says where it has the rounds otherwise.
+    /// Adds a remark, which replaces the rounds in the table.
     pub(crate) fn remark(self, remark: String) -> Self {
         Figure { remark: Some(remark), ..self }
     }
@@ -44,13 +44,13 @@ impl Figure {
         Figure { aside: true, ..self }
     }
 
-    /// Adds how long it took tenure.
+    /// Adds tenure's latencies.
     pub(crate) fn tenure(mut self, latencies: &[f64]) -> Self {
         self.latencies[0] = Some(Percentiles::of(latencies));
         self
     }
 
-    /// Adds how long it took the other side.
+    /// Adds the other side's latencies.
     pub(crate) fn other(mut self, latencies: &[f64]) -> Self {
         self.latencies[1] = Some(Percentiles::of(latencies));
         self
@@ -100,7 +100,7 @@ pub(crate) struct Report {
 
 impl Report {
     /// # Errors
-    /// When there was nothing to make the figure from.
+    /// If there are no samples for the figure.
     pub(crate) fn add(&mut self, figure: Figure) -> Outcome<()> {
         if !figure.entries().iter().all(|entry| entry.value.is_finite()) {
             return Err(format!("{}: there are no samples to make it from: {figure:?}", figure.id).into());
@@ -130,7 +130,7 @@ impl Report {
     /// Writes the JSON list of `{ "id", "value", "unit" }`.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub(crate) fn write(&self, path: &Path) -> Outcome<()> {
         let entries: Vec<Entry> = self.figures.iter().flat_map(Figure::entries).collect();
         if let Some(folder) = path.parent() {
@@ -141,7 +141,7 @@ impl Report {
     }
 }
 
-/// Three digits that count.
+/// Three significant digits.
 fn short(value: f64) -> String {
     match value.abs() {
         large if large >= 100.0 => format!("{value:.0}"),

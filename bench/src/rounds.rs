@@ -1,4 +1,4 @@
-//! Two sides take turns: A B B A A B … Whatever else the machine does at that moment hits both of them.
+//! Two sides alternate: A B B A A B … Disturbances of the machine affect both.
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use crate::statistics::{Spread, median};
 /// One side.
 #[async_trait]
 pub(crate) trait Contestant: Send {
-    /// Does it once, and says how long the part that counts took. `turn` counts up, and is the same for both sides.
+    /// Runs it once, and returns the duration of the measured part. `turn` counts up, and is the same for both sides.
     async fn once(&mut self, turn: usize) -> Outcome<Duration>;
 }
 
-/// How long something takes, in milliseconds.
+/// A duration in milliseconds.
 pub(crate) fn millis(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1000.0
 }
 
-/// What both sides took, per round, in milliseconds.
+/// The durations of both sides, per round, in milliseconds.
 #[derive(Debug, Default)]
 pub(crate) struct Duel {
     tenure: Vec<Vec<f64>>,
@@ -33,18 +33,18 @@ impl Duel {
         self.ratio_of(median)
     }
 
-    /// As [`ratio`](Self::ratio), of something else about each round.
+    /// As [`ratio`](Self::ratio), for another statistic of each round.
     pub(crate) fn ratio_of(&self, what: impl Fn(&[f64]) -> f64) -> Spread {
         let of = |rounds: &[Vec<f64>]| rounds.iter().map(|round| what(round)).collect::<Vec<f64>>();
         Spread::of_ratios(&of(&self.tenure), &of(&self.other))
     }
 
-    /// All that tenure took.
+    /// All durations of tenure.
     pub(crate) fn tenure(&self) -> Vec<f64> {
         self.tenure.concat()
     }
 
-    /// All that the other took.
+    /// All durations of the other side.
     pub(crate) fn other(&self) -> Vec<f64> {
         self.other.concat()
     }

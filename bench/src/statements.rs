@@ -1,5 +1,5 @@
-//! How many statements a piece of work sends, as the driver itself tells: one event per statement, or per batch of
-//! statements that is sent at once. So it is the number of questions that somebody waits for the answer of.
+//! The number of statements of a piece of work, by the driver's events: one per statement, or per batch of statements that is sent at once.
+//! So it is the number of requests whose answer is awaited.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -11,19 +11,19 @@ use tracing::{Event, Metadata, Subscriber};
 use crate::Outcome;
 use crate::rounds::Contestant;
 
-/// Where sqlx tells of statements.
+/// The target of sqlx's events about statements.
 const TARGET: &str = "sqlx::query";
 
 /// Turns that are counted.
 const TURNS: u64 = 10;
 
-/// Beyond all turns that were measured, because a turn may insert what no turn before it did.
+/// Beyond all measured turns, because a turn may insert rows with new numbers.
 const FIRST: usize = 1_000_000;
 
 static COUNTING: AtomicBool = AtomicBool::new(false);
 static COUNTED: AtomicU64 = AtomicU64::new(0);
 
-/// Counts while it is asked to. Otherwise nothing is enabled, so that measuring does not pay for it.
+/// Counts while it is switched on. Otherwise it enables no events, so that they do not affect measurements.
 struct Counter;
 
 impl Subscriber for Counter {
@@ -58,12 +58,12 @@ impl Subscriber for Counter {
     fn exit(&self, _span: &Id) {}
 }
 
-/// To be called once, before anything is counted.
+/// To be called once, before the first count.
 pub(crate) fn install() -> Outcome<()> {
     Ok(tracing::subscriber::set_global_default(Counter)?)
 }
 
-/// How many statements one turn sends, where nothing else runs. On SQLite the driver may tell of a turn's last statement
+/// The number of statements of one turn, if nothing else runs. On SQLite the driver may report a turn's last statement
 /// a moment late, so it is the mean of several turns, rounded.
 pub(crate) async fn count(contestant: &mut dyn Contestant) -> Outcome<f64> {
     switch(true);

@@ -1,6 +1,6 @@
 //! Medians, percentiles and ratios. Nothing here measures.
 
-/// The value below which this part of them lies, by nearest rank; not a number if there are none.
+/// The value below which this percentage of them lies, by nearest rank; not a number if there are none.
 pub(crate) fn percentile(values: &[f64], percent: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -20,7 +20,7 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// What is said of latencies, in milliseconds.
+/// The percentiles of latencies, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Percentiles {
     pub(crate) p50: f64,
@@ -34,7 +34,7 @@ impl Percentiles {
     }
 }
 
-/// A value per round: the median, and how far the rounds differ.
+/// A value per round: the median, and the range of the rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Spread {
     pub(crate) median: f64,
@@ -48,7 +48,7 @@ impl Spread {
         Spread { median: median(values), min: extreme(f64::min), max: extreme(f64::max) }
     }
 
-    /// Of the ratios of each round: what one side had in it, divided by what the other had in the same round.
+    /// From the ratios of each round: one side's value divided by the other's value in the same round.
     pub(crate) fn of_ratios(ours: &[f64], theirs: &[f64]) -> Self {
         let ratios: Vec<f64> = ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect();
         Self::of(&ratios)

@@ -1,4 +1,4 @@
-//! What axe-core finds on a page that shuts people out, and what only the eye would see otherwise.
+//! The violations of accessibility that axe-core finds on a page.
 
 use std::{env, fs};
 
@@ -7,26 +7,26 @@ use serde_json::json;
 
 use crate::Person;
 
-/// Where `cargo xtask test` says that the script is.
+/// The variable with the path of the script, set by `cargo xtask test`.
 const SCRIPT: &str = "TENURE_AXE";
 
-/// WCAG 2.0, 2.1 and 2.2, levels A and AA, and what is good practice besides.
+/// WCAG 2.0, 2.1 and 2.2, levels A and AA, and best practices.
 const TAGS: [&str; 7] = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice"];
 
 /// The rules among them that are about colours.
 const COLOURS: [&str; 2] = ["color-contrast", "link-in-text-block"];
 
-/// What axe-core says.
+/// The result of axe-core.
 #[derive(Deserialize)]
 struct Report {
-    /// How many rules the page keeps.
+    /// The number of rules that the page meets.
     kept: usize,
-    /// Rule, impact, and where: the first place's selector and its HTML.
+    /// Rule, impact, and place: the first element's selector and its HTML.
     broken: Vec<[String; 4]>,
 }
 
 impl Person {
-    /// What shuts people out on this page as it is on this screen: one line for each rule that it breaks.
+    /// The violations on this page on this screen: one line for each rule.
     ///
     /// # Panics
     /// Without axe-core, which `cargo xtask test` fetches.
@@ -34,7 +34,7 @@ impl Person {
         self.broken(page, "tag", &TAGS, 10).await
     }
 
-    /// Of those only what is about colours: quicker, where nothing else has changed.
+    /// Only violations of the rules about colours: faster, if nothing else has changed.
     ///
     /// # Panics
     /// Without axe-core, which `cargo xtask test` fetches.
@@ -42,10 +42,10 @@ impl Person {
         self.broken(page, "rule", &COLOURS, 1).await
     }
 
-    /// What breaks these rules, of which the page keeps some at least.
+    /// The violations of these rules, of which the page meets at least some.
     async fn broken(&self, page: &str, what: &str, rules: &[&str], some: usize) -> Vec<String> {
         if !self.finds::<bool>("typeof axe === 'object'").await {
-            // The page forbids scripts in it; what DevTools runs is none of the page's.
+            // The page forbids inline scripts; scripts of DevTools are exempt.
             self.browser_is_told("Runtime.evaluate", json!({ "expression": script() })).await;
         }
         let ask = format!(
@@ -61,7 +61,7 @@ impl Person {
         broken.into_iter().map(line).collect()
     }
 
-    /// Likes dark pages better than light ones, or the other way round; and always pages that keep still.
+    /// Prefers dark or light pages; and always reduced motion.
     pub async fn prefers(&self, scheme: &str) {
         let features = [("prefers-color-scheme", scheme), ("prefers-reduced-motion", "reduce")];
         let features = features.map(|(name, value)| json!({ "name": name, "value": value }));

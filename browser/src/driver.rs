@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use serde_json::json;
 use thirtyfour::{CapabilitiesHelper, ChromiumLikeCapabilities, DesiredCapabilities, WebDriver};
 
-/// Chromium without a screen, without its own sandbox (tests may run as root), and without calls home: those are
-/// refused in a closed network, many at a time, and slow everything down.
+/// Chromium without a screen, without its own sandbox (tests may run as root), and without background requests: those are
+/// refused in a closed network, in large numbers, and slow everything down.
 const FLAGS: [&str; 8] = [
     "--headless=new",
     "--no-sandbox",
@@ -45,8 +45,8 @@ impl Driver {
         Driver { process, address }
     }
 
-    /// A browser with this profile, of a person who reads this language. One with a memory shows a page that was left as it was
-    /// then (bfcache); one without loads it again and restores the fields.
+    /// A browser with this profile, of a person who reads this language. With `has_memory` it shows a left page from its back/forward
+    /// cache; without, it loads the page again and restores the fields.
     pub(crate) async fn browser(&self, profile: &Path, language: &str, has_memory: bool) -> WebDriver {
         let browser = async {
             let mut wishes = DesiredCapabilities::chrome();

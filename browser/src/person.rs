@@ -1,4 +1,4 @@
-//! What a person can do in a browser, and what they see.
+//! The actions of a person in a browser, and their observations.
 
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -15,9 +15,9 @@ use tokio::time::{Instant, sleep};
 
 use crate::{EDIT, ORDER, PATIENCE};
 
-/// Somebody with a browser of their own.
+/// A person with their own browser.
 ///
-/// Elements are named by CSS selectors. A step that cannot be done panics, and says what the page looked like.
+/// Elements are named by CSS selectors. A step that cannot be done panics, with the content of the page.
 pub struct Person {
     web: WebDriver,
     base: String,
@@ -51,22 +51,22 @@ impl Person {
         self.sees("main[data-state=OE-1] form[data-tenure-state=held]").await;
     }
 
-    /// Lets the hearts of the forms that are opened from now on beat this often, instead of once in a minute.
+    /// Sets this heartbeat interval for forms that are opened from now on, instead of a minute.
     pub async fn has_a_quick_heart(&self) {
-        // The attribute is changed as soon as the form is there: before any module runs.
+        // The attribute is changed as soon as the form exists: before any module runs.
         let source = "new MutationObserver(() => document.querySelectorAll('[data-heartbeat-ms]')
             .forEach((form) => (form.dataset.heartbeatMs = 500))).observe(document, { childList: true, subtree: true })";
         self.browser_is_told("Page.addScriptToEvaluateOnNewDocument", json!({ "source": source })).await;
     }
 
-    /// Loses the connection, or gets it back.
+    /// Loses the connection, or restores it.
     pub async fn is_online(&self, online: bool) {
         let conditions = json!({ "offline": !online, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1 });
         self.browser_is_told("Network.enable", json!({})).await;
         self.browser_is_told("Network.emulateNetworkConditions", conditions).await;
     }
 
-    /// Is where heartbeats do not get through, while everything else does; or gets away from there.
+    /// Blocks heartbeats, and nothing else; or unblocks them.
     pub async fn gets_heartbeats_through(&self, through: bool) {
         self.gets_nothing_from(if through { &[] } else { &["*/beat?*"] }).await;
     }
@@ -77,13 +77,13 @@ impl Person {
         self.browser_is_told("Emulation.setDeviceMetricsOverride", metrics).await;
     }
 
-    /// Clicks on an element, as soon as it is there.
+    /// Clicks on an element, as soon as it exists.
     pub async fn clicks(&self, css: &str) {
         let element = self.sees(css).await;
         self.done(&format!("clicks {css}"), element.click().await).await;
     }
 
-    /// Replaces what is in a field.
+    /// Replaces the content of a field.
     pub async fn types(&self, css: &str, text: &str) {
         let field = self.sees(css).await;
         let typed = async {
@@ -93,13 +93,13 @@ impl Person {
         self.done(&format!("types into {css}"), typed.await).await;
     }
 
-    /// Presses keys, wherever the focus is.
+    /// Presses keys at the current focus.
     pub async fn presses(&self, keys: impl Into<thirtyfour::TypingData>) {
         let pressed = async { self.web.active_element().await?.send_keys(keys).await };
         self.done("presses keys", pressed.await).await;
     }
 
-    /// Presses Tab until the focus is on that element: the way there for people who use no mouse.
+    /// Presses Tab until the focus is on that element, as people without a mouse do.
     pub async fn tabs_to(&self, css: &str) {
         self.sees(css).await;
         let is_there = format!("document.activeElement.matches({})", quoted(css));
@@ -112,12 +112,12 @@ impl Person {
         self.fails(&format!("never gets to {css} with the Tab key")).await;
     }
 
-    /// Is not signed in any more, without having left the page.
+    /// Is no longer signed in, without having left the page.
     pub async fn loses_the_session(&self) {
         self.done("loses the session", self.web.delete_cookie("shop").await).await;
     }
 
-    /// Signs in in another tab of the same browser, and comes back to this one.
+    /// Signs in in another tab of the same browser, and returns to this one.
     pub async fn signs_in_in_another_tab(&self, login: &str) {
         let here = self.done("looks at its tabs", self.web.window().await).await;
         let there = self.done("opens a tab", self.web.new_tab().await).await;
@@ -127,13 +127,13 @@ impl Person {
         self.done("comes back", self.web.switch_to_window(here).await).await;
     }
 
-    /// Opens another tab, and goes on in it.
+    /// Opens another tab, and continues in it.
     pub async fn opens_a_tab(&self) {
         let there = self.done("opens a tab", self.web.new_tab().await).await;
         self.done("goes to the new tab", self.web.switch_to_window(there).await).await;
     }
 
-    /// Closes this tab, and goes on in a new one.
+    /// Closes this tab, and continues in a new one.
     pub async fn closes_this_tab_and_opens_another(&self) {
         let old = self.done("looks at its tabs", self.web.window().await).await;
         self.opens_a_tab().await;
@@ -143,31 +143,31 @@ impl Person {
         self.done("goes to the new tab", self.web.switch_to_window(new).await).await;
     }
 
-    /// The page dies, as a tab does that runs out of memory, and is loaded again.
+    /// The page crashes, like a tab that runs out of memory, and is loaded again.
     pub async fn crashes_and_comes_back(&self) {
         let address: String = self.finds("location.href").await;
         self.opens_a_tab().await;
         let tabs = self.done("looks at its tabs", self.web.windows().await).await;
         self.done("goes to the first tab", self.web.switch_to_window(tabs[0].clone()).await).await;
-        // The command has no answer: the page that would give it is gone.
+        // The command has no response, because its page is gone.
         let tools = self.web.cdp();
         drop(tokio::time::timeout(Duration::from_secs(2), tools.send_raw("Page.crash", json!({}))).await);
         self.done("goes to the other tab", self.web.switch_to_window(tabs[1].clone()).await).await;
         self.done("opens the page again", self.web.goto(address).await).await;
     }
 
-    /// Uses a browser without scripts, or with them again.
+    /// Switches scripts off, or on again.
     pub async fn has_scripts(&self, has: bool) {
         self.browser_is_told("Emulation.setScriptExecutionDisabled", json!({ "value": !has })).await;
     }
 
-    /// Requests whose address matches are answered by nobody, as on a line that is cut; none of them with an empty list.
+    /// Requests with a matching address get no response, as on a broken line; an empty list ends that.
     pub async fn gets_nothing_from(&self, addresses: &[&str]) {
         self.browser_is_told("Network.enable", json!({})).await;
         self.browser_is_told("Network.setBlockedURLs", json!({ "urls": addresses })).await;
     }
 
-    /// How many drafts this browser keeps.
+    /// The number of drafts in this browser.
     pub async fn drafts(&self) -> usize {
         self.finds("Object.keys(localStorage).filter((key) => key.startsWith('tenure draft')).length").await
     }
@@ -192,13 +192,13 @@ impl Person {
         self.done("goes forward", self.web.forward().await).await;
     }
 
-    /// Looks at another tab for a moment, and comes back to this one.
+    /// Switches to another tab for a moment, and returns to this one.
     pub async fn looks_away_and_back(&self) {
         let looked = self.web.in_new_tab(|| async { Ok(()) }).await;
         self.done("looks at another tab", looked).await;
     }
 
-    /// Does something that leads away from the page, and tells whether the browser asked first. (WebDriver agrees to
+    /// Does something that leaves the page, and returns whether the browser asked first. (WebDriver accepts
     /// that question by itself.)
     pub async fn is_asked_before(&self, leaving: impl Future<Output = ()>) -> bool {
         let note =
@@ -209,20 +209,20 @@ impl Person {
         self.finds("[sessionStorage.asked === 'true', delete sessionStorage.asked][0]").await
     }
 
-    /// Waits until an element is there to be seen.
+    /// Waits until an element is visible.
     pub async fn sees(&self, css: &str) -> WebElement {
         let end = Instant::now() + PATIENCE;
         loop {
             let query = self.web.query(By::Css(css)).wait(PATIENCE, Duration::from_millis(20));
             match query.and_displayed().first().await {
-                // The page has changed under the look at it.
+                // The page has changed meanwhile.
                 Err(error) if error.to_string().contains("stale") && Instant::now() < end => {}
                 found => return self.done(&format!("looks for {css}"), found).await,
             }
         }
     }
 
-    /// Waits until this is true of the page: a JavaScript expression.
+    /// Waits until this JavaScript expression is true on the page.
     pub async fn waits_until(&self, expression: &str) {
         let end = Instant::now() + PATIENCE;
         while !self.finds::<bool>(&format!("Boolean({expression})")).await {
@@ -233,34 +233,34 @@ impl Person {
         }
     }
 
-    /// What a JavaScript expression is on this page.
+    /// The value of a JavaScript expression on this page.
     pub async fn finds<T: DeserializeOwned>(&self, expression: &str) -> T {
         let found = async { self.web.execute(format!("return {expression}"), Vec::new()).await?.convert::<T>() };
         self.done(&format!("looks at {expression}"), found.await).await
     }
 
-    /// The text of an element, as it is shown.
+    /// The displayed text of an element.
     pub async fn reads(&self, css: &str) -> String {
         let element = self.sees(css).await;
         self.done(&format!("reads {css}"), element.text().await).await
     }
 
-    /// What is in a field.
+    /// The value of a field.
     pub async fn value(&self, css: &str) -> String {
         self.finds(&format!("document.querySelector({}).value", quoted(css))).await
     }
 
-    /// Takes a picture of what is on the screen, if pictures are wanted.
+    /// Takes a screenshot, if screenshots are enabled.
     pub async fn photo(&self, name: &str) {
         let Some(directory) = env::var_os("TENURE_SCREENSHOTS").map(PathBuf::from) else { return };
-        // A page that cannot be photographed is no reason to fail; the step that comes next may say more about it.
+        // A failed screenshot is no reason to fail; the next step may contain more information.
         let Ok(png) = self.web.screenshot_as_png().await else { return };
         fs::create_dir_all(&directory).expect("the directory for pictures");
         fs::write(directory.join(format!("{name}.png")), png).expect("a picture is written");
     }
 
-    /// What the browser complained about: scripts that failed, and what the page's content policy forbade. Answers with
-    /// an error status are not among it, for being refused is what many stories are about.
+    /// The errors in the browser's log: failed scripts, and violations of the page's content policy. Responses with an error status are
+    /// left out, because many stories are about refusals.
     pub async fn complaints(&self) -> Vec<String> {
         let log = self.done("reads the browser's log", self.web.browser_log().await).await;
         let severe = log.into_iter().filter(|entry| entry.level == "SEVERE").map(|entry| entry.message);

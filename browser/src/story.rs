@@ -1,4 +1,4 @@
-//! A shop for one story, and what is behind its pages.
+//! A shop for one story, and its database.
 
 use std::future::pending;
 use std::net::SocketAddr;
@@ -20,17 +20,17 @@ pub const ORDER: &str = "2026-000300";
 /// The button on the page of [`ORDER`] that opens it for editing.
 pub const EDIT: &str = "form[action='/orders/2026-000300/edit'] button";
 
-/// A shop of its own for one story: every story starts with the same orders and nobody in the shop.
+/// A separate shop for one story: every story starts with the same orders and no sessions.
 pub struct Story {
-    /// The shop's clock. It stands still until the story moves it.
+    /// The shop's clock. It changes only when the story moves it.
     pub clock: ManualClock,
     shop: Shop,
     address: SocketAddr,
-    /// What serves it: gone when the shop is closed, with all connections.
+    /// The runtime that serves it: dropped when the shop is closed, with all connections.
     open: Option<Runtime>,
     base: String,
     driver: Driver,
-    // The last to go: the database is in it.
+    // Dropped last: it contains the database.
     _directory: TempDir,
 }
 
@@ -40,7 +40,7 @@ impl Story {
         Story::begin_with(|shop| shop).await
     }
 
-    /// Opens a shop that is set up otherwise.
+    /// Opens a shop with other settings.
     pub async fn begin_with(set_up: impl FnOnce(Shop) -> Shop) -> Story {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let clock = ManualClock::new();
@@ -58,14 +58,14 @@ impl Story {
         story
     }
 
-    /// The server is gone from now on: nobody answers at its address.
+    /// The server is stopped: connections to its address are refused.
     pub async fn closes(&mut self) {
         if let Some(open) = self.open.take() {
             open.shutdown_background();
         }
     }
 
-    /// The server is back at the same address, with what is in the database.
+    /// The server runs again at the same address, with the same database.
     pub async fn opens_again(&mut self) {
         let runtime = Runtime::new().expect("threads");
         let (address, shop) = (self.address, self.shop.clone());
@@ -77,17 +77,17 @@ impl Story {
         self.open = Some(runtime);
     }
 
-    /// [`ORDER`], as the database has it.
+    /// [`ORDER`], as stored.
     pub async fn order(&self) -> Order {
         self.loaded().await.into_inner()
     }
 
-    /// At which version [`ORDER`] is.
+    /// The version of [`ORDER`].
     pub async fn versions(&self) -> i64 {
         self.loaded().await.version().number()
     }
 
-    /// Somebody deletes [`ORDER`] behind the pages.
+    /// Deletes [`ORDER`] in the database.
     pub async fn deletes_the_order(&self) {
         let orders = Repository::<Order>::new(self.shop.database());
         let mut tx = self.shop.database().begin().await.expect("the shop's database");
@@ -99,7 +99,7 @@ impl Story {
     /// The product of [`two_orders_of_the_last_piece`](Self::two_orders_of_the_last_piece).
     pub const LAST_PRODUCT: &str = "주전자 1.5L";
 
-    /// Two paid orders of a product of which one piece is left. Their numbers.
+    /// Two paid orders of a product with one piece left; returns their numbers.
     pub async fn two_orders_of_the_last_piece(&self) -> [String; 2] {
         let database = self.shop.database();
         let orders = Repository::<Order>::new(database);
@@ -121,7 +121,7 @@ impl Story {
         numbers.map(str::to_owned)
     }
 
-    /// How many pieces of that product are left.
+    /// The number of pieces left of that product.
     pub async fn left_of_the_last_product(&self) -> u32 {
         let products = Repository::<Product>::new(self.shop.database());
         let product = products.get(&Self::LAST_PRODUCT.to_owned()).await.expect("the shop's database");
@@ -134,17 +134,17 @@ impl Story {
         orders.get(&no).await.expect("the shop's database").expect("the order is there")
     }
 
-    /// Somebody with a browser, reading English, who has not signed in.
+    /// A person with a browser, reading English, who has not signed in.
     pub async fn visitor(&self) -> Person {
         self.reader_of("en").await
     }
 
-    /// Somebody with a browser, reading `en` or `ko`, who has not signed in.
+    /// A person with a browser, reading `en` or `ko`, who has not signed in.
     pub async fn reader_of(&self, language: &str) -> Person {
         self.with_a_browser(language, true).await
     }
 
-    /// Somebody who is signed in, with a browser that loads a page again when they go back, and restores what was typed.
+    /// A person who is signed in, with a browser that loads a page again after Back, and restores the typed text.
     pub async fn person_without_memory(&self, login: &str) -> Person {
         let person = self.with_a_browser("en", false).await;
         person.sign_in(login).await;
@@ -157,25 +157,25 @@ impl Story {
         Person::new(web, self.base.clone(), profile)
     }
 
-    /// Somebody with a browser who is signed in: the customer `minji`, the operators `park` and `olivia`.
+    /// A person with a browser who is signed in: the customer `minji`, the operators `park` and `olivia`.
     pub async fn person(&self, login: &str) -> Person {
         let person = self.visitor().await;
         person.sign_in(login).await;
         person
     }
 
-    /// Who is editing [`ORDER`], as the database has it.
+    /// The person who is editing [`ORDER`], by the database.
     pub async fn holder(&self) -> Option<Holder> {
         let holders = self.shop.locks().holders(&LockKey::new("Order", ORDER)).await.expect("the shop's database");
         holders.into_iter().next()
     }
 
-    /// How long the editing of [`ORDER`] lasts without another sign of life; nothing when nobody edits it.
+    /// The remaining time of the lease on [`ORDER`]; zero without a lease.
     pub async fn remaining(&self) -> Duration {
         self.holder().await.map_or(Duration::ZERO, |holder| holder.remaining)
     }
 
-    /// Waits until that time is one that the story expects.
+    /// Waits until the remaining time is the expected one.
     pub async fn until_remaining(&self, what: &str, is_expected: impl Fn(Duration) -> bool) {
         let end = tokio::time::Instant::now() + crate::PATIENCE;
         loop {

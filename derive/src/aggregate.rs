@@ -9,18 +9,18 @@ use crate::attributes::{Errors, Options};
 use crate::collection::{Collection, EXAMPLE};
 use crate::fields::{Field, Skipped, named};
 
-/// An aggregate as its attributes describe it.
+/// The attributes of an aggregate.
 struct Root<'a> {
     ident: &'a Ident,
     name: String,
     table: String,
     version: String,
     revisions: u32,
-    /// Whether the database makes the id.
+    /// Whether the database generates the id.
     generated: bool,
     /// The audit columns, if there are any: author, the author's name, time, command.
     audit: Option<[Option<String>; 4]>,
-    /// The id first, then the others as they are declared: the order of the columns.
+    /// The id first, then the others in declaration order: the order of the columns.
     fields: Vec<Field<'a>>,
     children: Vec<Collection<'a>>,
     skipped: Vec<Skipped<'a>>,
@@ -147,8 +147,8 @@ impl<'a> Root<'a> {
         }
     }
 
-    /// Not a `LazyLock`: that would report "previously been poisoned" from the second call on, where a `OnceLock` repeats
-    /// the error; and its initializer could not use `Self`, as in a typed id `Id<Self>`.
+    /// Not a `LazyLock`: from the second call on it would report "previously been poisoned", while a `OnceLock` repeats the error; and its
+    /// initializer could not use `Self`, as in a typed id `Id<Self>`.
     fn mapping(&self) -> TokenStream {
         let Root { ident, name, table, version, revisions, generated, .. } = self;
         let audit = match &self.audit {

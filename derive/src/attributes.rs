@@ -31,7 +31,7 @@ impl Errors {
     }
 }
 
-/// The options in the `#[aggregate(...)]` of one struct, field or variant. Options are taken out by name; the
+/// The options in the `#[aggregate(...)]` of one struct, field or variant. Options are removed by name; the
 /// remaining ones are unknown.
 pub(crate) struct Options(Vec<(Ident, Option<Lit>)>);
 

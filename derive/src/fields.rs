@@ -81,7 +81,7 @@ impl<'a> Field<'a> {
 pub(crate) struct Skipped<'a>(&'a Ident);
 
 impl<'a> Skipped<'a> {
-    /// Refuses the options that are left: what is not stored has no column and no table.
+    /// Refuses the other options: a field that is not stored has no column and no table.
     pub(crate) fn read(field: &'a syn::Field, options: Options, errors: &mut Errors) -> Self {
         options.finish("a field with `skip`", "it is not stored, and takes no other option", errors);
         Skipped(name_of(field))

@@ -46,7 +46,7 @@ use syn::DeriveInput;
 ///
 /// | on a field | |
 /// |---|---|
-/// | `id, generated` | the database makes the id, a column of integers: an aggregate that is inserted with the id 0 gets the next one |
+/// | `id, generated` | the database generates the id, an integer column: an aggregate that is inserted with the id 0 gets the next one |
 /// | `skip` | the field is not stored; it has its `Default` when the aggregate is loaded |
 /// | `id` | the identity, exactly one field. A composite id is one `ValueObject` of several columns |
 /// | `column = "x"` | the column, or the prefix of the columns; the field's own name if not given. `""`: no prefix |
@@ -65,7 +65,7 @@ pub fn derive_aggregate(input: TokenStream) -> TokenStream {
     expand(input, aggregate::derive)
 }
 
-/// Makes a struct with named fields a child inside an aggregate.
+/// Maps a struct with named fields to a child inside an aggregate.
 ///
 /// ```text
 /// #[derive(Entity)]
@@ -121,13 +121,13 @@ pub fn derive_entity(input: TokenStream) -> TokenStream {
 ///
 /// | on the type | |
 /// |---|---|
-/// | `integer` | an enum is stored as numbers, `Shipped = 2`. Each variant has to say its number |
+/// | `integer` | an enum is stored as numbers, `Shipped = 2`. Each variant must state its number |
 /// | `sql_type = "order_state"` | on PostgreSQL values are cast to this type: an enum of the database, `citext`. Other databases ignore it |
-/// | `try_from = "String"` | a newtype is read through `TryFrom<String>`. What it refuses is an error that names the table, the column and the id |
+/// | `try_from = "String"` | a newtype is read through `TryFrom<String>`. A refusal is an error with the table, the column and the id |
 ///
 /// A field of a struct may have `skip`: it is not stored, and has its `Default` when the value is loaded.
 ///
-/// A text that no variant has is an error when the aggregate is loaded; it contains the text, and the known texts.
+/// A text without a variant is an error when the aggregate is loaded; the error contains the text and the known texts.
 #[proc_macro_derive(ValueObject, attributes(aggregate))]
 pub fn derive_value_object(input: TokenStream) -> TokenStream {
     expand(input, value_object::derive)

@@ -126,12 +126,12 @@ fn newtype(input: &DeriveInput, fields: &FieldsUnnamed, shape: &Shape, errors: &
         &columns,
         &write,
         &quote!(#value::write_null(__row);),
-        // An error names the next column, which is this one only until the value is taken.
+        // An error is reported for the next column, which is this one only until the value is read.
         &quote! {
             let __here = ::core::clone::Clone::clone(&*__row);
             let __stored: #checked = <#ty as ::tenure::ValueObject>::read(__row)?;
             <Self as ::core::convert::TryFrom<#checked>>::try_from(__stored).map_err(|__error| {
-                __here.error(::std::format!("what is stored is no {}: {}", #name, __error))
+                __here.error(::std::format!("the stored value is no {}: {}", #name, __error))
             })
         },
     )
@@ -247,7 +247,7 @@ fn unit_variants(input: &DeriveInput, data: &DataEnum, shape: &Shape, errors: &m
             __row.push(::tenure::aggregate::value::Value::Text(::std::borrow::ToOwned::to_owned(__text)));
         },
         &quote!(#string::write_null(__row);),
-        // An error names the next column, which is this one only until the text is taken.
+        // An error is reported for the next column, which is this one only until the text is read.
         &quote! {
             let __here = ::core::clone::Clone::clone(&*__row);
             let __text = #string::read(__row)?;
@@ -261,7 +261,7 @@ fn unit_variants(input: &DeriveInput, data: &DataEnum, shape: &Shape, errors: &m
     )
 }
 
-/// An enum that is stored as the numbers of its variants. Each has to say its number, because those that the compiler counts
+/// An enum that is stored as the numbers of its variants. Each must state its number, because implicit numbers
 /// change when a variant is inserted.
 fn numbers(input: &DeriveInput, data: &DataEnum, errors: &mut Errors) -> TokenStream {
     for variant in &data.variants {

@@ -1,4 +1,4 @@
-//! What holds for any outside input: one function for each fuzz target. `cargo xtask fuzz` runs them.
+//! Properties of the parsers for any outside input: one function for each fuzz target. `cargo xtask fuzz` runs them.
 //!
 //! Each parser refuses the input with an error, or returns a value that is written back as the same text. None of them panics.
 

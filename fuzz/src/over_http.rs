@@ -17,7 +17,7 @@ struct Order {
     no: String,
 }
 
-/// A refusal of bad input is the client's mistake, never the server's.
+/// Bad input gets a client error (4xx), never a server error.
 fn refused(refusal: impl IntoResponse) {
     let status: StatusCode = refusal.into_response().status();
     assert!(status.is_client_error(), "{status}");
@@ -54,7 +54,7 @@ pub fn headers(data: &[u8]) {
     let matched = pollster::block_on(IfMatch::<Order>::from_request_parts(&mut parts, &()));
     let Ok(none) = pollster::block_on(IfNoneMatch::<Order>::from_request_parts(&mut parts, &()));
     match matched {
-        // What is accepted for a change is recognized by a read.
+        // A read recognizes each token that a change accepts.
         Ok(IfMatch(token)) => assert!(none.has(&token)),
         Err(refusal) => refused(refusal),
     }

@@ -16,7 +16,7 @@ struct Order {
     no: String,
 }
 
-/// Reads a text and writes it. What is written is read as the same value; `exact`: it is the same text.
+/// Parses a text and writes it. The written text has the same value; with `exact` it is the same text.
 fn round_trip<T: FromStr + Display + PartialEq>(text: &str, exact: bool) {
     let Ok(value) = text.parse::<T>() else { return };
     let written = value.to_string();
@@ -43,21 +43,21 @@ pub fn tokens(data: &[u8]) {
     }
 }
 
-/// Values of columns that a database returns as texts, and that anybody may have edited by hand.
+/// Column values that a database returns as texts, and that may have been edited by hand.
 pub fn stored_texts(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
         tenure::fuzzing::stored_text(text);
     }
 }
 
-/// Notifications of other processes, of other releases, and of anybody who may notify.
+/// Notifications of other processes, of other releases, and of any other client with the right to notify.
 pub fn notifications(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
         tenure::fuzzing::notification(text);
     }
 }
 
-/// Names of settings in the URL of a database: read as the URL standard reads them.
+/// Names of settings in the URL of a database, parsed as the URL standard requires.
 pub fn settings(data: &[u8]) {
     let Ok(query) = std::str::from_utf8(data) else { return };
     let read = tenure::fuzzing::setting_names(&format!("x://host/name?{query}"));
@@ -66,7 +66,7 @@ pub fn settings(data: &[u8]) {
     assert_eq!(read, standard);
 }
 
-/// Keys of locks: two different keys never look the same, and a message about one is one line.
+/// Lock keys: two different keys have different marks, and the display of a key is one line.
 pub fn keys(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let mut parts = text.splitn(4, '\0');

@@ -1,4 +1,4 @@
-//! The program `tenure`: maintenance of a database that tenure uses.
+//! The program `tenure`: maintenance of a database with tenure's tables.
 
 mod duration;
 
@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use tenure::{Database, LockManager, storage::ConnectOptions};
 
-/// Look after a database that tenure uses.
+/// Maintain a database that tenure uses.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
@@ -18,21 +18,21 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Say what a database is, what it can do, and whether its settings keep acknowledged locks. Nothing is changed in it.
-    /// The exit status is 0 if it is healthy, 1 if it is not, 2 if it could not be looked at.
+    /// Report the kind of a database, its capabilities, and whether its settings keep acknowledged locks. It changes nothing. The exit
+    /// status is 0 if the database is healthy, 1 if it is not, 2 if it could not be examined.
     Doctor {
         #[command(flatten)]
         at: At,
     },
-    /// Make tenure's tables, or bring them up to date, as the first process that connects would. The exit status is 0, or 2 if it failed.
+    /// Create or migrate tenure's tables, as the first connecting process would. The exit status is 0, or 2 if it failed.
     Migrate {
         #[command(flatten)]
         at: At,
-        /// Print the SQL for the database's own client instead, and change nothing. It is empty if nothing is left to do.
+        /// Print the SQL for the database's own client instead, and change nothing. It is empty if nothing is missing.
         #[arg(long)]
         print: bool,
     },
-    /// Delete what ended long ago: keys that nobody holds, the history of leases, old requests, and ids of commits. Run it once a day.
+    /// Delete old entries: free keys, the history of leases, old requests, and ids of commits. Run it once a day.
     /// Held leases are never touched. The exit status is 0, or 2 if it failed.
     Sweep {
         #[command(flatten)]
@@ -40,7 +40,7 @@ enum Command {
         /// The age of keys and requests: 30d, 12h. It must not be shorter than the longest absolute limit of a lock policy.
         #[arg(long, default_value = "30d", value_parser = duration::parse)]
         keys: Duration,
-        /// The age of entries of the history. They answer who held a lock, and how a lease ended.
+        /// The age of entries of the history, which record the holders of locks and the ends of leases.
         #[arg(long, default_value = "365d", value_parser = duration::parse)]
         history: Duration,
         /// The age of ids of commits (`Database::resolving_commits`).
@@ -49,7 +49,7 @@ enum Command {
     },
 }
 
-/// Which database.
+/// The database, and how to connect to it.
 #[derive(Args)]
 struct At {
     /// The database: sqlite://file, or postgres:// and mysql://user:password@host/database.

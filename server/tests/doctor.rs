@@ -1,4 +1,4 @@
-//! What the doctor says, and what it exits with.
+//! The output and the exit status of the doctor.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -63,7 +63,7 @@ fn unopenable_database_is_named_with_exit_status_2() {
 fn doctor_reports_refused_and_allowed_plaintext() {
     let url = testkit::new_database(testkit::Kind::Postgres);
     says(&doctor(&url), "plaintext, on this machine");
-    // It leads to this machine, and is no loopback address: a host like any other.
+    // It routes to this machine, but is no loopback address: a host like any other.
     let remote = url.replace("@127.0.0.1:", "@0.0.0.0:");
     let refused = doctor(&remote);
     assert_eq!(refused.status.code(), Some(2));

@@ -1,4 +1,4 @@
-//! Making the tables by hand, and sweeping.
+//! Creating the tables by hand, and sweeping.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -47,7 +47,7 @@ async fn printed_script_makes_what_connecting_makes() {
     let mut schemas = Vec::new();
     for url in [made, scripted] {
         let db = Database::connect(&url).await.unwrap();
-        // The ledger is written in other words.
+        // The text of the ledger differs.
         let schema =
             "select group_concat(sql, ';') from sqlite_schema where name <> '_tenure_migrations' order by name";
         let ledger =

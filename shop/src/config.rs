@@ -18,7 +18,7 @@ pub struct Config {
     #[arg(long, env = "LISTEN", default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,
 
-    /// The database: sqlite://file (made if it is missing), or postgres:// and mysql://user:password@host/database.
+    /// The database: sqlite://file (created if it is missing), or postgres:// and mysql://user:password@host/database.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, default_value = DEFAULT_DATABASE, global = true)]
     pub database_url: String,
 
@@ -31,8 +31,8 @@ pub struct Config {
     #[arg(long, env = "ONE_WRITER_NODE", global = true)]
     pub one_writer_node: bool,
 
-    /// The shop is reached through HTTPS: cookies go over HTTPS only, and no other host can set them. Set it wherever that is
-    /// so, also behind a proxy that speaks HTTPS.
+    /// The shop is reached through HTTPS: cookies are sent over HTTPS only, and no other host can set them. Set it also
+    /// behind a proxy that terminates HTTPS.
     #[arg(long, env = "SECURE_COOKIES")]
     pub secure_cookies: bool,
 
@@ -51,12 +51,12 @@ pub struct Config {
     #[arg(long, env = "SHOP_DEMO")]
     pub demo: bool,
 
-    /// What to do instead of opening the shop.
+    /// A command to run instead of opening the shop.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
-/// What to do instead of opening the shop.
+/// The commands to run instead of opening the shop.
 #[derive(Debug, Clone, Subcommand)]
 pub enum Command {
     /// The people who sign in
@@ -74,7 +74,7 @@ pub enum MemberCommand {
         /// The name that others see; without it the name to sign in with
         #[arg(long)]
         name: Option<String>,
-        /// Somebody who works here: sees every order, ships, ends locks
+        /// A person who works here: sees every order, ships, ends locks
         #[arg(long)]
         operator: bool,
     },

@@ -1,5 +1,5 @@
 //! Cookies. If the shop is reached through HTTPS, they are sent over HTTPS only, and their names begin with `__Host-`: so
-//! no other host, and nobody on a plaintext connection, can plant one.
+//! that no other host and no attacker on a plaintext connection can plant one.
 
 use axum::http::header::{COOKIE, SET_COOKIE};
 use axum::http::{Extensions, HeaderMap, HeaderValue};

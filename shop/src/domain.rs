@@ -1,10 +1,10 @@
 //! The shop's domain: orders, the people who place and ship them, the stock, and the operators' notes.
 //!
-//! Pure code without I/O: no SQL, no HTTP, no clock of its own; the time is passed in. Its only knowledge of storage is
+//! Pure code without I/O: no SQL, no HTTP, no clock of its own; the time is passed in. Its only relation to storage is
 //! the derives, which name the columns of a field. The locks and versions around it decide who may change an order,
 //! and until when.
 //!
-//! A value of one of these types is valid. Rows that are read back are not validated again: nobody else
+//! A value of one of these types is valid. Rows that are read back are not validated again: no other program
 //! writes them, and the tables refuse what is cheap to refuse (`migrations/`).
 
 mod member;

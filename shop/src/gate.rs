@@ -13,7 +13,7 @@ pub(crate) use hashing::{Hashing, TooBusy};
 pub(crate) use limiter::{Limiter, Rate};
 pub(crate) use presence::Presence;
 
-/// Guesses at one account from one network: stricter than [`ACCOUNT`], so that one network cannot use up the limit of all.
+/// Guesses at one account from one network: stricter than [`ACCOUNT`], so that one network cannot exhaust the limit of all.
 const PAIR: Rate = Rate { at_once: 8, then_each: Duration::from_secs(120) };
 /// Guesses from one network, at any accounts.
 const NETWORK: Rate = Rate { at_once: 40, then_each: Duration::from_secs(5) };

@@ -16,12 +16,12 @@ use crate::use_cases::{Shop, hashed};
 /// How long the database remembers commits. A client resolves a lost answer within seconds.
 const COMMITS_REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long saved forms, and the text of refused ones, are remembered. Nobody sends a form again after
+/// How long saved forms, and the text of refused ones, are remembered. No client repeats a form after
 /// two days.
 const FORMS_REMEMBERED: Duration = Duration::from_secs(2 * 24 * 60 * 60);
 
-/// How long the last holder of an order, and the reason why a lock of an open form ended, are remembered.
-/// Nobody returns to a form after a month.
+/// How long the last holder of an order, and the reason that a lock of an open form ended, are remembered.
+/// No client returns to a form after a month.
 const KEYS_REMEMBERED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// How long the history of edits and ended locks is kept.
@@ -33,7 +33,7 @@ pub enum Accounts {
     /// The invented people of the demo, with a public password: a database without members is filled with them
     /// and their orders, all or nothing.
     Demo,
-    /// Only accounts that somebody created. Demo members in the database cannot sign in.
+    /// Only accounts that an operator created. Demo members in the database cannot sign in.
     Own,
 }
 

@@ -1,14 +1,14 @@
-//! How the shop is reached, and time limits.
+//! The addresses of the shop, and time limits.
 
 use std::time::Duration;
 
-/// How the shop is reached. The default: on this machine, without HTTPS.
+/// The addresses of the shop. The default: on this machine, without HTTPS.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Whether browsers connect through HTTPS: then cookies are restricted to it, and HSTS is sent.
     pub https: bool,
-    /// The host names of the shop, without ports. A request for another name comes through a host name
-    /// that somebody else owns (DNS rebinding), and is refused.
+    /// The host names of the shop, without ports. A request for another name uses a host name
+    /// of a third party (DNS rebinding), and is refused.
     pub hosts: Vec<String>,
     /// Whether one's own proxy is in front: then the last address in `X-Forwarded-For` is the visitor's.
     pub behind_proxy: bool,
@@ -25,9 +25,9 @@ pub struct Times {
     pub head: Duration,
     /// For the body of a request.
     pub body: Duration,
-    /// For a response, body included. A slower one is replaced by a page that says so.
+    /// For a response, body included. A slower one is replaced by an error page.
     pub answer: Duration,
-    /// For a connection, whatever the number of requests. The one in flight is still answered.
+    /// For a connection, for any number of requests. The one in flight is still answered.
     pub connection: Duration,
     /// For requests in flight at shutdown.
     pub drain: Duration,

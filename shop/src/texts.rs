@@ -4,8 +4,8 @@
 //! text without parameters is a `&'static str`, which the template escapes. A text with parameters is `Html`: its
 //! parameters are escaped one by one, and a time among them becomes a `<time>` element.
 //!
-//! Korean particles depend on the last sound of the word before them. Where that word is a name or a number, a fixed
-//! noun follows it ("{name} 님이", "{no}번 주문을"), so that the particle is right whatever the name is.
+//! Korean particles depend on the last sound of the word before them. If that word is a name or a number, a fixed
+//! noun follows it ("{name} 님이", "{no}번 주문을"), so that the particle is right for every name.
 
 mod account;
 mod conflicts;

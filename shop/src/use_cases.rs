@@ -96,7 +96,7 @@ impl Shop {
     }
 
     /// Counts a lock of this member against the rate limit. Each is a row of history that is kept for a year, so the limit is
-    /// what a person can do by hand.
+    /// what one person can do by hand.
     ///
     /// # Errors
     /// [`Refusal::TooManyLocks`]
@@ -121,7 +121,7 @@ impl Shop {
     }
 }
 
-/// Why a use case failed. Nothing was changed.
+/// The reason that a use case failed. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// The member lacks the role.

@@ -10,7 +10,7 @@
 //! | `Option<E>` | the fields with `#[aggregate(key)]`, or none | at most one row |
 //!
 //! The rows of a child of a child start with the key of their parent. So one `select` per table loads any depth, and a
-//! save compares row by row, whatever the depth.
+//! save compares row by row, at any depth.
 //!
 //! A hand-written mapping may use the same collections: the derives call [`Mapping::with_children`], [`Rows::write`] and
 //! [`Rows::read`].
@@ -101,10 +101,10 @@ pub trait Children: Sized {
     /// Number of columns of the key of its children within their parent. Do not override.
     const OWN_KEY: usize = Self::KEY + <Self::Entity as Entity>::KEY;
 
-    /// What the declarations of nested collections say. Do not override.
+    /// The declarations of nested collections. Do not override.
     const NESTED: &'static [Nested] = <Self::Entity as Entity>::NESTED;
 
-    /// Why these children cannot be in this collection, if so. The derives turn it into a compile error.
+    /// The reason that this collection cannot have these children, if there is one. The derives turn it into a compile error.
     const MISTAKE: Option<&'static str> = None;
 
     /// Adds the columns of the key that it provides, [`KEY`](Self::KEY) of them. Their names are those of the declaration;
@@ -114,7 +114,7 @@ pub trait Children: Sized {
     /// Its children, each with the values of the key that the collection provides.
     fn entries(&self) -> impl Iterator<Item = (Row, &Self::Entity)>;
 
-    /// Reads back the key that it provides.
+    /// Reads the key that the collection provides.
     ///
     /// # Errors
     /// [`MappingError`] when a value does not fit.
@@ -135,12 +135,12 @@ pub trait Children: Sized {
         tables.add::<Self>(declared)
     }
 
-    /// Writes the rows of its children, and of nested ones: the next collection of the parent.
+    /// Writes the rows of its children and of their nested collections: the next collection of the parent.
     fn write_rows(&self, rows: &mut ChildWriter<'_>) {
         rows.write(self);
     }
 
-    /// Reads its children, and nested ones: the next collection of the parent.
+    /// Reads its children and their nested collections: the next collection of the parent.
     ///
     /// # Errors
     /// [`MappingError`] when a row does not fit the type, or two rows have one key.
@@ -230,8 +230,7 @@ impl<E: Entity> Children for Vec<E> {
         if Self::KEY == 1 { i64::read(row) } else { Ok(0) }
     }
 
-    /// A gap is an error: a row was lost, or the first position is not 0. Closing the gap silently would be a change
-    /// that nobody made.
+    /// A gap is an error: a row was lost, or the first position is not 0. Closing the gap silently would hide a lost row.
     fn collect(mut children: Vec<(i64, E)>, parent: &Parent<'_>) -> Result<Self, MappingError> {
         if Self::KEY == 1 {
             children.sort_by_key(|(position, _)| *position);

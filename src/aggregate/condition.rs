@@ -123,7 +123,9 @@ impl Node {
                     return Err(MappingError::new(&root.name, path, what));
                 }
                 if values.iter().any(|value| value.kind() == Kind::Json) {
-                    let what = format!("`{path}` is JSON, which cannot be compared; keep what is asked for in a field");
+                    let what = format!(
+                        "`{path}` is JSON, which cannot be compared; store the value to compare in a field of its own"
+                    );
                     return Err(MappingError::new(&root.name, path, what));
                 }
                 let compare = |(column, value): (usize, &Value)| Test::Compare {

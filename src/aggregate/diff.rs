@@ -1,4 +1,4 @@
-//! What a save has to write: the difference between the loaded and the current state. No I/O here.
+//! The difference between the loaded and the current state: the rows that a save writes. No I/O here.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Events that the domain code of an aggregate records, until its save hands them over.
+//! Events that the domain code of an aggregate records, until its save publishes them.
 
 use std::fmt;
 
@@ -6,9 +6,8 @@ use crate::aggregate::mapping::{Column, MappingError};
 use crate::aggregate::value::{RowReader, Value};
 use crate::aggregate::{Aggregate, ValueObject};
 
-/// The events that an aggregate recorded since it was loaded: a field of it that has no column. A save of a
-/// [`Repository`](crate::Repository) with [`publishing`](crate::Repository::publishing) hands them to the application inside its
-/// transaction, and empties the list.
+/// The events that an aggregate recorded since it was loaded, in a field without a column. A save of a [`Repository`](crate::Repository)
+/// with [`publishing`](crate::Repository::publishing) passes them to the application inside its transaction, and empties the list.
 ///
 /// ```
 /// use tenure::{Aggregate, aggregate::{Events, RecordsEvents}};
@@ -56,17 +55,17 @@ impl<E> Events<E> {
         self.0.push(event);
     }
 
-    /// Those that were recorded, in their order.
+    /// The recorded events, in order.
     pub fn as_slice(&self) -> &[E] {
         &self.0
     }
 
-    /// Takes them out: for an application that stores them by itself, before the commit.
+    /// Removes and returns the events, for an application that stores them itself before the commit.
     pub fn take(&mut self) -> Vec<E> {
         std::mem::take(&mut self.0)
     }
 
-    /// Puts back what was taken, before what was recorded since.
+    /// Puts the events back, before those that were recorded since they were taken.
     pub(crate) fn put_back(&mut self, mut taken: Vec<E>) {
         taken.append(&mut self.0);
         self.0 = taken;
@@ -85,7 +84,7 @@ impl<E: fmt::Debug> fmt::Debug for Events<E> {
     }
 }
 
-/// Events are not stored with the aggregate: an aggregate that is loaded has none.
+/// Events are not stored with the aggregate: a loaded aggregate has none.
 impl<E> ValueObject for Events<E> {
     const WIDTH: usize = 0;
 
@@ -102,9 +101,9 @@ impl<E> ValueObject for Events<E> {
 
 /// An aggregate whose domain code records [`Events`].
 pub trait RecordsEvents: Aggregate {
-    /// What happened to it, in the words of the domain.
+    /// An event, in the terms of the domain.
     type Event: Send + Sync + 'static;
 
-    /// What was recorded since it was loaded.
+    /// The events that were recorded since it was loaded.
     fn events(&mut self) -> &mut Events<Self::Event>;
 }

@@ -193,15 +193,15 @@ pub struct Mapping {
     /// How many past versions to keep, so that a conflict can name the changes and their author, and show the state when
     /// the form was opened. 0: none are kept, and saving writes one row less.
     pub revisions: u32,
-    /// Whether the database makes the id of a new aggregate, as `serial`, an identity column or `auto_increment` do. The id is one
-    /// column of integers then, and an aggregate that is inserted with the id 0 gets the next one.
+    /// Whether the database generates the id of a new aggregate, as `serial`, an identity column or `auto_increment` do. The id is then one
+    /// integer column, and an aggregate that is inserted with the id 0 gets the next value.
     pub generated: bool,
     /// The audit columns of the root, if it has them.
     pub audit: Option<Audit>,
 }
 
-/// The audit columns of the root, which every save sets: author, time and command, each if it is named. tenure writes them and anybody may read
-/// them; no field of the aggregate maps to them.
+/// The audit columns of the root, which every save sets: author, time and command, each if it has a name. tenure writes them, and any
+/// program may read them; no field of the aggregate maps to them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Audit {
     /// The author's id ([`Owner::id`](crate::Owner)): text, may be null.
@@ -211,7 +211,7 @@ pub struct Audit {
     /// The time, by the database's clock: an instant, stored like a field of type [`SystemTime`](std::time::SystemTime).
     /// Without this column no [`Change`](crate::version::Change) is read from the others.
     pub at: Option<String>,
-    /// The command, in the words of the domain: text, may be null.
+    /// The command, in the terms of the domain: text, may be null.
     pub command: Option<String>,
 }
 
@@ -311,7 +311,7 @@ impl Mapping {
     /// Validates the parents of children.
     fn validate_depth(&self) -> Result<(), MappingError> {
         if self.root.key == 0 || self.root.parent.is_some() {
-            let what = "the root needs an id of one or more columns, and is nobody's child";
+            let what = "the root needs an id of one or more columns, and no parent";
             return Err(MappingError::new(&self.root.name, "", what));
         }
         for (at, child) in self.children.iter().enumerate() {
@@ -344,7 +344,7 @@ impl Mapping {
         Ok(())
     }
 
-    /// The audit columns, if one of them tells the time, and that one.
+    /// The audit columns and their time column, if there is one.
     pub(crate) fn dated_audit(&self) -> Option<(&Audit, &String)> {
         self.audit.as_ref().and_then(|audit| Some((audit, audit.at.as_ref()?)))
     }
@@ -363,7 +363,7 @@ impl Mapping {
         }
     }
 
-    /// The values of a child's row, or of its key, as its table has them: the root's id first, where it names the root.
+    /// The values of a child's row, or of its key, as its table stores them: the root's id first, where it names the root.
     pub(crate) fn stored<'v>(
         &self,
         table: &Table,

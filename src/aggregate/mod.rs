@@ -140,7 +140,7 @@ pub trait Entity: Sized {
     /// Number of tables of its collections, including nested ones.
     const TABLES: usize = 0;
 
-    /// What the declarations of its collections say, for the check of the aggregate that it is in: the derives compute it.
+    /// The declarations of its collections, for the check of the aggregate that contains it: the derives compute it.
     const NESTED: &'static [Nested] = &[];
 
     /// Adds its columns, its key first. Their paths are relative to the child.

@@ -22,7 +22,7 @@ pub(crate) struct LiveTable {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LiveColumn {
     pub name: String,
-    /// Its type, in the database's words.
+    /// Its type, as the database names it.
     pub type_name: String,
     /// The kinds that it stores; `None` if the type is not known.
     pub kinds: Option<&'static [Kind]>,
@@ -35,7 +35,7 @@ pub(crate) struct LiveColumn {
     pub folds: Option<String>,
 }
 
-/// How bad a [`Finding`] is.
+/// The severity of a [`Finding`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Severity {
@@ -61,7 +61,7 @@ pub enum FindingKind {
     UnmappedColumn,
     /// No unique key makes the id, or the key of a child, unique.
     UniqueKey,
-    /// No index begins with the columns by which children are found.
+    /// No index begins with the columns that find the children.
     Index,
     /// The collation of a key treats different spellings as equal.
     Collation,
@@ -75,11 +75,11 @@ pub struct Finding {
     pub table: String,
     /// The column, if it is about one.
     pub column: Option<String>,
-    /// What it is about.
+    /// The table or column.
     pub kind: FindingKind,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// What was found, and what to do.
+    /// The problem, and the remedy.
     pub message: String,
 }
 
@@ -281,7 +281,7 @@ impl Comparison<'_> {
             );
             self.add(table, None, FindingKind::UniqueKey, Severity::Error, message);
         }
-        // What its children refer to alone must be unique alone, or two aggregates would share them.
+        // Columns that the children refer to without the root's id must be unique by themselves, or two aggregates would share children.
         if let Some(at) = self.mapping.children.iter().position(|child| child == table)
             && self.mapping.children.iter().any(|child| child.parent == Some(at) && child.owner.is_empty())
         {

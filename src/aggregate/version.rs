@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// The version of an aggregate: 1 after the insert, one more with every save that changed something.
 ///
-/// tenure starts with 1. Rows of other libraries may start with 0, as Hibernate's do: 0 is a version as any other.
+/// tenure starts with 1. Rows of other libraries may start with 0, as Hibernate's do: 0 is a valid version.
 ///
 /// It travels with forms, as a hidden field, and with HTTP as the strong `ETag "v7"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -1,13 +1,13 @@
-//! Time comes from the database, never from the application: all competitors for a lock use one clock.
+//! Time comes from the database, never from the application: all sessions that compete for a lock use one clock.
 //!
-//! Durations cross the interface, instants don't. Tests have a clock that stands still until it is moved, and the
+//! Durations cross the interface, instants don't. Tests have a clock that changes only when they move it, and the
 //! database uses it instead of its own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A clock for tests: it stands still, and [`advance`](ManualClock::advance) or [`set`](ManualClock::set) move it. Clones
+/// A clock for tests. It changes only by [`advance`](ManualClock::advance) or [`set`](ManualClock::set). Clones
 /// show the same time.
 ///
 /// ```
@@ -21,12 +21,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub struct ManualClock(Arc<AtomicI64>);
 
 impl ManualClock {
-    /// A clock that shows the current time, and stays there.
+    /// A clock that starts at the current time.
     pub fn new() -> Self {
         ManualClock(Arc::new(AtomicI64::new(to_micros(SystemTime::now()) / 1000)))
     }
 
-    /// The time that it shows, to the millisecond.
+    /// The time of the clock, to the millisecond.
     pub fn now(&self) -> SystemTime {
         from_millis(self.millis())
     }

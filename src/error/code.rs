@@ -1,5 +1,5 @@
-//! One table: the name of each error for programs, and whether another attempt may succeed. Each error enum is mapped onto it
-//! variant by variant, so a new variant does not compile without a code.
+//! One table: the name of each error for programs, and whether a retry may succeed. Each error enum is mapped onto it variant by variant,
+//! so a new variant does not compile without a code.
 
 use std::fmt;
 
@@ -10,17 +10,17 @@ use super::{
 use crate::lease::limits::Limit;
 use crate::lease::{LeaseLossReason, NoLock};
 
-/// Whether the same work, done again as a whole, may succeed.
+/// Whether a retry of the same operation as a whole may succeed.
 const YES: bool = true;
 const NO: bool = false;
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $text:literal, $retry:ident;)*) => {
-        /// What an error is, without what it is about: a stable name for programs, and whether another attempt may succeed. Every
-        /// error of this crate has one (`code()`), so a function over all codes covers all errors. `tenure-web` maps each code
-        /// to an HTTP status in this way.
+        /// The kind of an error, without the object that it is about: a stable name for programs, and whether a retry may succeed. Every
+        /// error of this crate has one (`code()`), so a function over all codes covers all errors. `tenure-web` maps each code to an HTTP
+        /// status in this way.
         ///
-        /// It is not `non_exhaustive`: who matches on it decides anew when a release adds a code.
+        /// It is not `non_exhaustive`: a `match` on it has to decide again when a release adds a code.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum ErrorCode {
             $($(#[$doc])* $name,)*
@@ -30,14 +30,14 @@ macro_rules! codes {
             /// All of them.
             pub const ALL: &'static [ErrorCode] = &[$(ErrorCode::$name,)*];
 
-            /// Its stable name, as in `already-locked`.
+            /// Its stable name, such as `already-locked`.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(ErrorCode::$name => $text,)*
                 }
             }
 
-            /// Whether the same work, done again as a whole, may succeed.
+            /// Whether a retry of the same operation as a whole may succeed.
             pub const fn is_retryable(self) -> bool {
                 match self {
                     $(ErrorCode::$name => $retry,)*
@@ -52,89 +52,89 @@ codes! {
     NotFound = "not-found", NO;
     /// The id is spelled differently from the one that is stored.
     OtherSpelling = "other-spelling", NO;
-    /// There is one already with this id.
+    /// An aggregate with this id exists already.
     AlreadyExists = "already-exists", NO;
-    /// It was changed since the person saw it.
+    /// It was changed after the caller read it.
     VersionConflict = "version-conflict", NO;
-    /// Somebody else saved it at the same moment.
+    /// Another session saved it at the same moment.
     LostRace = "lost-race", YES;
     /// The version belongs to another aggregate.
     ForeignVersion = "foreign-version", NO;
-    /// What a change is said to be for is not a plain text.
+    /// The command of a change is not plain text.
     InvalidCommand = "invalid-command", NO;
-    /// Somebody holds the lock.
+    /// Another owner holds the lock.
     AlreadyLocked = "already-locked", YES;
-    /// The lock is kept for somebody.
+    /// The lock is reserved for another owner.
     Reserved = "reserved", YES;
-    /// Somebody else was faster by a moment.
+    /// Another session acquired the lock at the same moment.
     LockingFailed = "locking-failed", YES;
-    /// The lock did not become free in time. It is a person who holds it, not a server that is busy.
+    /// The lock did not become free within the wait. Its holder is a person; the server is not overloaded.
     LockTimeout = "lock-timeout", YES;
-    /// Some of several locks are held.
+    /// Some of several locks are held by others.
     SomeLocked = "some-locked", YES;
-    /// Locks of this type are not shared.
+    /// The policy of this type has no shared locks.
     NotShared = "not-shared", NO;
-    /// One person holds, or waits for, as much as they may.
+    /// One owner holds, or waits for, as many locks as the quota allows.
     LimitReached = "limit-reached", YES;
-    /// The wait is longer than any may be.
+    /// The wait exceeds the longest allowed one.
     WaitTooLong = "wait-too-long", NO;
-    /// Nothing can have such a key.
+    /// The lock key is invalid.
     InvalidKey = "invalid-key", NO;
-    /// Nobody can be such an owner.
+    /// The lock owner is invalid.
     InvalidOwner = "invalid-owner", NO;
-    /// A set of no locks.
+    /// The set of locks is empty.
     NoKeys = "no-keys", NO;
-    /// More locks than one set may have.
+    /// More locks than a set may have.
     TooManyKeys = "too-many-keys", NO;
-    /// Nobody has a lock with this id.
+    /// No lease has this lock id.
     LockUnknown = "lock-unknown", NO;
-    /// No sign of life came in time.
+    /// No heartbeat arrived in time.
     LockExpired = "lock-expired", NO;
-    /// Nobody did anything in the form for too long.
+    /// The owner did nothing in the form for longer than the idle limit.
     LockIdle = "lock-idle", NO;
-    /// The lock was held for as long as it may be.
+    /// The lease reached its absolute limit.
     LockHeldTooLong = "lock-held-too-long", NO;
-    /// The lock was given back.
+    /// The lease was released.
     LockReleased = "lock-released", NO;
-    /// Somebody ended the lock.
+    /// The lease was broken.
     LockBroken = "lock-broken", NO;
-    /// Somebody took the lock over.
+    /// The lease was taken over.
     LockTakenOver = "lock-taken-over", NO;
     /// The lock was handed over.
     LockHandedOver = "lock-handed-over", NO;
-    /// The lock is somebody else's.
+    /// The lease belongs to another owner.
     LockNotYours = "lock-not-yours", NO;
-    /// The lock is one of another aggregate.
+    /// The lease is on another aggregate.
     LockOfAnother = "lock-of-another", NO;
-    /// The lock is shared, to read only.
+    /// The lease is shared and allows reading only.
     LockShared = "lock-shared", NO;
     /// Some locks of a set have ended.
     SetEnded = "set-ended", NO;
-    /// The holder changed since somebody looked.
+    /// The holder changed after the caller read it.
     HolderChanged = "holder-changed", NO;
-    /// They may not take over from this holder.
+    /// Taking over from this holder is not permitted.
     TakeOverNotPermitted = "take-over-not-permitted", NO;
-    /// The holder has to be given a reason.
+    /// The holder must get a reason.
     NoReason = "no-reason", NO;
     /// A reason, note or message is too long.
     TextTooLong = "text-too-long", NO;
-    /// A reason, note or message has control characters in it.
+    /// A reason, note or message contains control characters.
     TextNotPlain = "text-not-plain", NO;
     /// The lock is advisory and excludes nobody.
     AdvisoryLock = "advisory-lock", NO;
-    /// The lock is shared by those who read.
+    /// The lease is shared by its readers.
     SharedLock = "shared-lock", NO;
-    /// They do not ask for the lock.
+    /// This owner has no open request for the lock.
     NotAsked = "not-asked", NO;
-    /// No page has so many entries.
+    /// The page size is out of range.
     PageSize = "page-size", NO;
-    /// The place is one in another list.
+    /// The cursor belongs to another list.
     ForeignCursor = "foreign-cursor", NO;
-    /// No list can be narrowed down to such a text.
+    /// The filter text is invalid.
     InvalidFilter = "invalid-filter", NO;
-    /// What is to be swept may still be asked for.
+    /// The rows to sweep are too young: they may still be needed.
     TooYoung = "too-young", NO;
-    /// The database could not do it just now. Nothing was changed.
+    /// The database could not do it now. Nothing was changed.
     Unavailable = "unavailable", YES;
     /// The database cannot be opened or reached.
     Unreachable = "unreachable", NO;
@@ -142,19 +142,19 @@ codes! {
     ReadOnly = "read-only", NO;
     /// The database file is not the one that was opened.
     FileLost = "file-lost", NO;
-    /// Nobody knows whether it was done; the same request with the same lock id may be sent again.
+    /// The outcome is unknown. The same request with the same lock id may be sent again.
     NoAnswer = "no-answer", YES;
-    /// A row of a child was changed without the version of its aggregate being raised.
+    /// A child's row was changed without raising the version of its aggregate.
     ChildGone = "child-gone", YES;
     /// The application's own statement ended the transaction.
     TransactionEnded = "transaction-ended", NO;
-    /// The database was closed by this program.
+    /// This program closed the database.
     Closed = "closed", NO;
-    /// Nobody knows whether it was committed.
+    /// It is unknown whether the transaction was committed.
     OutcomeUnknown = "outcome-unknown", NO;
     /// This database, or this build, cannot do it.
     Unsupported = "unsupported", NO;
-    /// The database failed, or what is stored does not fit. The reason is in the error, for who runs the program.
+    /// The database failed, or the stored rows do not fit. The error contains the reason, for the operator.
     Failed = "failed", NO;
 }
 
@@ -167,7 +167,7 @@ impl fmt::Display for ErrorCode {
 macro_rules! answers {
     ($($error:ident),*) => {$(
         impl $error {
-            /// Whether the same work, done again as a whole, may succeed.
+            /// Whether a retry of the same operation as a whole may succeed.
             pub fn is_retryable(&self) -> bool {
                 self.code().is_retryable()
             }
@@ -191,7 +191,7 @@ answers!(
 );
 
 impl DatabaseError {
-    /// What it is, for programs.
+    /// The code of this error.
     pub fn code(&self) -> ErrorCode {
         match self {
             DatabaseError::LockTimeout { .. }
@@ -221,7 +221,7 @@ impl DatabaseError {
 }
 
 impl NoLock {
-    /// What it is, for programs.
+    /// The code of this error.
     pub fn code(&self) -> ErrorCode {
         match self.why {
             LeaseLossReason::Unknown => ErrorCode::LockUnknown,
@@ -240,7 +240,7 @@ impl NoLock {
 }
 
 impl Error {
-    /// What it is, for programs. A version that a person saw never becomes current again, so a
+    /// The code of this error. A version that a person saw never becomes current again, so a
     /// [`VersionConflict`](Error::VersionConflict) is not retryable, and a lost race is.
     pub fn code(&self) -> ErrorCode {
         match self {
@@ -268,7 +268,7 @@ fn of_limit(limit: Limit) -> ErrorCode {
 }
 
 impl LockError {
-    /// What it is, for programs.
+    /// The code of this error.
     pub fn code(&self) -> ErrorCode {
         match self {
             LockError::AlreadyLocked(_) => ErrorCode::AlreadyLocked,
@@ -289,7 +289,7 @@ impl LockError {
 }
 
 impl LeaseError {
-    /// What it is, for programs.
+    /// The code of this error.
     pub fn code(&self) -> ErrorCode {
         match self {
             LeaseError::NoLock(no_lock) => no_lock.code(),
@@ -299,7 +299,7 @@ impl LeaseError {
 }
 
 impl LeaseLost {
-    /// What it is, for programs. A lease that was not confirmed in time counts as expired.
+    /// The code of this error. A lease that was not confirmed in time counts as expired.
     pub fn code(&self) -> ErrorCode {
         match self {
             LeaseLost::Ended(no_lock) => no_lock.code(),
@@ -309,7 +309,7 @@ impl LeaseLost {
 }
 
 impl LeaseSetError {
-    /// What it is, for programs.
+    /// The code of this error.
     pub fn code(&self) -> ErrorCode {
         match self {
             LeaseSetError::Ended { .. } => ErrorCode::SetEnded,
@@ -319,7 +319,7 @@ impl LeaseSetError {
 }
 
 impl BreakError {
-    /// What it is, for programs.
+    /// The code of this error.
     pub fn code(&self) -> ErrorCode {
         match self {
             BreakError::HolderChanged { .. } => ErrorCode::HolderChanged,
@@ -333,7 +333,7 @@ impl BreakError {
 }
 
 impl TakeOverError {
-    /// What it is, for programs.
+    /// The code of this error.
     pub fn code(&self) -> ErrorCode {
         match self {
             TakeOverError::HolderChanged { .. } => ErrorCode::HolderChanged,
@@ -352,7 +352,7 @@ impl TakeOverError {
 }
 
 impl RequestError {
-    /// What it is, for programs.
+    /// The code of this error.
     pub fn code(&self) -> ErrorCode {
         match self {
             RequestError::HolderChanged { .. } => ErrorCode::HolderChanged,
@@ -368,7 +368,7 @@ impl RequestError {
 }
 
 impl AnswerError {
-    /// What it is, for programs.
+    /// The code of this error.
     pub fn code(&self) -> ErrorCode {
         match self {
             AnswerError::NoLock(no_lock) => no_lock.code(),
@@ -381,7 +381,7 @@ impl AnswerError {
 }
 
 impl ListError {
-    /// What it is, for programs.
+    /// The code of this error.
     pub fn code(&self) -> ErrorCode {
         match self {
             ListError::PageSize { .. } => ErrorCode::PageSize,
@@ -393,7 +393,7 @@ impl ListError {
 }
 
 impl SweepError {
-    /// What it is, for programs.
+    /// The code of this error.
     pub fn code(&self) -> ErrorCode {
         match self {
             SweepError::TooYoung { .. } => ErrorCode::TooYoung,

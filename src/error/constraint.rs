@@ -1,4 +1,4 @@
-//! Which rule of a table refused a row.
+//! The rule of a table that refused a row.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ConstraintKind {
-    /// There is a row with the same key: a primary key, or a unique index.
+    /// A row with the same key exists: a primary key, or a unique index.
     Unique,
-    /// The row that it refers to is not there, or others refer to this one.
+    /// The referenced row does not exist, or other rows refer to this one.
     ForeignKey,
     /// A `check` does not hold.
     Check,
-    /// A column that takes no null was given none.
+    /// NULL in a column that does not allow it.
     NotNull,
     /// An exclusion constraint of PostgreSQL.
     Exclusion,
@@ -29,9 +29,9 @@ pub struct ConstraintViolation {
     /// The name of the constraint or index, to compare with the one in the application's migrations. For
     /// [`NotNull`](ConstraintKind::NotNull) it is the column. SQLite names the columns of a unique constraint instead
     /// (`outbox.message_id`, joined by `, `), puts the table before the column of a not-null one, and never names a foreign key. `None`
-    /// where the database tells nothing, and on MariaDB and MySQL also where `lc_messages` is not English.
+    /// where the database reports none, and on MariaDB and MySQL also where `lc_messages` is not English.
     pub name: Option<String>,
-    /// The database's own sentence. It may contain values of the row.
+    /// The message of the database. It may contain values of the row.
     pub message: String,
 }
 

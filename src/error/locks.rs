@@ -1,9 +1,9 @@
-//! Why a lock is not to be had, is not held, or is not ended.
+//! Errors of acquiring, keeping and ending a lease.
 
 use std::time::Duration;
 
 use super::DatabaseError;
-use super::several::in_the_way;
+use super::several::blockers;
 use crate::lease::limits::Limit;
 use crate::lease::transfer::{TransferRequest, Unfit};
 use crate::lease::{Holder, InvalidOwner, LockKey, NoLock, Owner, Printable};
@@ -12,61 +12,61 @@ use crate::lease::{Holder, InvalidOwner, LockKey, NoLock, Owner, Printable};
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockError {
-    /// Somebody holds it. (Maybe the same person, in another tab.)
-    #[error("{} is locked by {}; wait until it is free, or ask", .0.key, .0.owner)]
+    /// Another owner, or the same owner in another tab, holds it.
+    #[error("{} is locked by {}; wait until it is free, or request it", .0.key, .0.owner)]
     AlreadyLocked(Box<Holder>),
-    /// Its holder handed it over to somebody else, who has not taken it yet.
-    #[error("{key} is kept for {owner} for another {} s; try again then", remaining.as_secs() + 1)]
+    /// Its holder handed it over to another owner, who has not acquired it yet.
+    #[error("{key} is reserved for {owner} for another {} s; try again then", remaining.as_secs() + 1)]
     Reserved {
-        /// What is locked.
+        /// The locked object.
         key: LockKey,
-        /// For whom.
+        /// The owner of the reservation.
         owner: Owner,
-        /// For how long from now.
+        /// The remaining time of the reservation.
         remaining: Duration,
     },
-    /// It was free a moment ago, and somebody else was faster.
-    #[error("somebody else locked {key} at the same moment; try again")]
+    /// It was free a moment ago, and another session acquired it first.
+    #[error("lost the race for {key}: another session locked it at the same moment; try again")]
     LockingFailed {
-        /// What was to be locked.
+        /// The object to lock.
         key: LockKey,
     },
-    /// It did not become free in the time that the caller would wait: see [`LockManager::lock`](crate::LockManager::lock).
-    #[error("waited {} ms for the lock on {key}, {}; wait longer, or ask for it", waited.as_millis(), held(holder))]
+    /// It did not become free within the caller's wait: see [`LockManager::lock`](crate::LockManager::lock).
+    #[error("waited {} ms for the lock on {key}, {}; wait longer, or request it", waited.as_millis(), held(holder))]
     LockTimeout {
-        /// What was to be locked.
+        /// The object to lock.
         key: LockKey,
         /// How long the wait was.
         waited: Duration,
-        /// Who holds it; nobody if it was somebody else's turn.
+        /// The holder; `None` if other waiters were ahead.
         holder: Option<Box<Holder>>,
     },
-    /// Several were asked for at once, and some of them are held by others, or kept for others. None was taken.
-    #[error("{}; nothing was locked, wait until all of them are free, or ask", in_the_way(held, reserved))]
+    /// Some of several requested locks are held by others, or reserved for others. None was acquired.
+    #[error("{}; nothing was locked; wait until all of them are free, or request them", blockers(held, reserved))]
     SomeLocked {
-        /// Who holds which, in the order of the keys.
+        /// The holders, in the order of the keys.
         held: Vec<Holder>,
-        /// What was handed over to others who have not taken it yet: for whom, and for how long.
+        /// The reservations of other owners, with their remaining times.
         reserved: Vec<Holder>,
     },
-    /// The lock id was used before and its lease has ended: a request that came twice, the second time too late.
+    /// The lock id was used before and its lease has ended: a request was delivered twice, the second time too late.
     #[error("this lock id was used before, {0}")]
     LockIdUsed(Box<NoLock>),
-    /// Locks of this type are not held together.
+    /// Locks of this type cannot be shared.
     #[error("locks on {key} are not shared; lock it alone, or set `LockPolicy::shared()` for its type")]
     NotShared {
-        /// What was to be locked.
+        /// The object to lock.
         key: LockKey,
     },
-    /// A limit that keeps one person from taking up the lock table was reached.
+    /// A limit was reached that keeps one owner from filling the lock table.
     #[error("{}", limit.says(*most))]
     LimitReached {
-        /// Which one.
+        /// The limit.
         limit: Limit,
-        /// How many there may be; milliseconds, where it is a time.
+        /// The largest allowed number; milliseconds for a time.
         most: u64,
     },
-    /// No aggregate has such a key.
+    /// The lock key is invalid.
     #[error("cannot lock `{}`: {problem}", Printable(key))]
     InvalidKey {
         /// The key, cut to a readable length.
@@ -74,18 +74,20 @@ pub enum LockError {
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// Nobody can be such an owner.
+    /// The lock owner is invalid.
     #[error(transparent)]
     InvalidOwner(#[from] InvalidOwner),
-    /// A set of no locks.
+    /// The set of locks is empty.
     #[error("a set of locks needs at least one key")]
     NoKeys,
-    /// More than one set may have.
-    #[error("a set of locks may have {most} keys, and these are {count}; lock fewer, or what they all belong to")]
+    /// More keys than a set may have.
+    #[error(
+        "a set of locks may have {most} keys, and these are {count}; lock fewer, or the object that they belong to"
+    )]
     TooManyKeys {
         /// How many different keys there were.
         count: usize,
-        /// How many there may be.
+        /// The largest allowed number.
         most: usize,
     },
     /// The database failed.
@@ -101,65 +103,65 @@ fn held(holder: &Option<Box<Holder>>) -> String {
 }
 
 impl LockError {
-    /// What is wrong with a key, if anything.
+    /// The error of an invalid key; `None` if it is valid.
     pub(crate) fn of_invalid(key: &LockKey) -> Option<Self> {
         let problem = key.problem()?;
         Some(LockError::InvalidKey { key: key.to_string().chars().take(60).collect(), problem })
     }
 }
 
-/// Why a lease could not be confirmed, kept or given back.
+/// The reason that a lease could not be confirmed, kept or released.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum LeaseError {
-    /// The lock id holds nothing any more.
+    /// No lease has this lock id any more.
     #[error(transparent)]
     NoLock(#[from] NoLock),
-    /// The database failed; the lease is what it was.
+    /// The database failed; the lease is unchanged.
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }
 
-/// Why a job must stop: the lease that its [guard](crate::lock_manager::LeaseGuard) held is lost.
+/// The reason that a job must stop: the lease of its [guard](crate::lock_manager::LeaseGuard) is lost.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum LeaseLost {
-    /// The database says that it has ended.
+    /// The lease has ended in the database.
     #[error("the job lost its lease: {0}")]
     Ended(NoLock),
-    /// No heartbeat was confirmed in time, or the process was paused for too long. Somebody else may hold the lock by now, or soon.
+    /// No heartbeat was confirmed in time, or the process was paused for too long. Another owner may hold the lock now, or soon.
     #[error(
         "the job lost its lease on {key}: no heartbeat was confirmed in time ({}); acquire it again, and begin with what is stored",
         .cause.as_ref().map_or("the process was paused, or too busy".into(), ToString::to_string)
     )]
     Unconfirmed {
-        /// What was locked.
+        /// The locked object.
         key: LockKey,
         /// Why the last heartbeat failed; `None` if none had failed.
         cause: Option<DatabaseError>,
     },
 }
 
-/// Why somebody's lease was not ended.
+/// The reason that a lease was not broken.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum BreakError {
-    /// The generation that was seen is not held any more; look again before you decide.
+    /// The observed generation does not hold the lock any more; read the lease again before you decide.
     #[error("the holder changed since you looked; nothing was ended, look again")]
     HolderChanged {
-        /// Who holds it now.
+        /// The current holders.
         held_now: Vec<Holder>,
     },
-    /// The holder has to be told why.
+    /// The holder must get a reason.
     #[error("give a reason: the holder is going to read it")]
     NoReason,
-    /// The reason does not fit.
+    /// The reason is too long.
     #[error("the reason is too long; write at most {} characters", TransferRequest::LONGEST_NOTE)]
     ReasonTooLong,
-    /// There are control characters in the reason.
+    /// The reason contains control characters.
     #[error("the reason has line breaks or other control characters; write it in one line")]
     ReasonNotPlain,
-    /// Nobody can be such an owner.
+    /// The lock owner is invalid.
     #[error(transparent)]
     InvalidOwner(#[from] InvalidOwner),
     /// The database failed.

@@ -1,23 +1,23 @@
-//! What may be refused to whoever looks after the lock table.
+//! Errors of the maintenance of the lock table.
 
 use std::time::Duration;
 
 use crate::error::DatabaseError;
 use crate::lease::Printable;
 
-/// Why nothing, or not everything, was swept.
+/// The reason that nothing, or not everything, was swept.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum SweepError {
-    /// What ended so recently may still be asked about, or resumed.
-    #[error("what ended {} h ago may still be asked for; sweep what is older than {} h", hours(*asked), hours(*shortest))]
+    /// Leases that ended so recently may still be checked, or resumed.
+    #[error("leases that ended {} h ago may still be needed; sweep only leases older than {} h", hours(*asked), hours(*shortest))]
     TooYoung {
-        /// The age that was asked for.
+        /// The requested age.
         asked: Duration,
-        /// The least age: a day, or the longest absolute limit.
+        /// The lowest allowed age: a day, or the longest absolute limit.
         shortest: Duration,
     },
-    /// The database failed. What was swept until then stays so.
+    /// The database failed. Rows that were swept before stay deleted.
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }
@@ -26,28 +26,28 @@ fn hours(age: Duration) -> u64 {
     age.as_secs().div_ceil(3600)
 }
 
-/// Why a page of a list was not read.
+/// The reason that a page of a list was not read.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListError {
-    /// No page has so many entries.
+    /// The page size is out of range.
     #[error("a page has 1 to {most} entries, and not {asked}")]
     PageSize {
-        /// How many were asked for.
+        /// The requested size.
         asked: u32,
-        /// How many there may be.
+        /// The largest allowed size.
         most: u32,
     },
-    /// Nothing in the list can have such a text in it.
-    #[error("no list can be narrowed down to `{}`: {problem}", Printable(text))]
+    /// The filter text is invalid.
+    #[error("invalid filter `{}`: {problem}", Printable(text))]
     InvalidFilter {
         /// The text, cut to a readable length.
         text: String,
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// The place is one in another list.
-    #[error("this is a place in another list; begin with the first page")]
+    /// The cursor belongs to another list.
+    #[error("the cursor belongs to another list; begin with the first page")]
     ForeignCursor,
     /// The database failed.
     #[error(transparent)]

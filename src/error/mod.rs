@@ -1,4 +1,4 @@
-//! One enum per question.
+//! One error enum per question.
 //!
 #![doc = include_str!("questions.md")]
 
@@ -23,42 +23,43 @@ pub use maintenance::{ListError, SweepError};
 pub use people::{AnswerError, RequestError, TakeOverError};
 pub use several::LeaseSetError;
 
-/// What the database did not do, and what to do about it.
+/// A failure of the database, and what to do about it.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum DatabaseError {
-    /// Somebody else was in the way for longer than the caller would wait. Nothing was changed.
+    /// Another transaction held the row for longer than the caller's wait. Nothing was changed.
     #[error("waited {} ms for a lock that {} holds; try again, or wait longer", waited.as_millis(),
-            holder.as_deref().unwrap_or("somebody else"))]
+            holder.as_deref().unwrap_or("another session"))]
     LockTimeout {
-        /// How long the wait was.
+        /// The length of the wait.
         waited: Duration,
-        /// Who was in the way, where the database can tell: what their transaction was for, or their connection.
+        /// The holder, where the database reports it: the label of its transaction, or its connection.
         holder: Option<String>,
     },
-    /// Two transactions waited for each other, and this one was chosen to give way. Nothing of it was kept.
-    #[error("two transactions waited for each other, and this one gave way; run it again as a whole")]
+    /// Two transactions waited for each other, and the database aborted this one. Nothing of it was stored.
+    #[error("deadlock: two transactions waited for each other, and this one was rolled back; run it again as a whole")]
     Deadlock,
-    /// The database could not order this transaction among others. Nothing of it was kept.
-    #[error("the database could not order this transaction among others; run it again as a whole")]
+    /// The database could not serialize this transaction with others. Nothing of it was stored.
+    #[error("the database could not serialize this transaction with others; run it again as a whole")]
     SerializationFailure,
-    /// Everything that could do it is in use: no connection became free in time, or too many callers wait already. Nothing was
-    /// sent.
+    /// Every connection is in use and none became free in time, or the queue of callers is full. Nothing was sent.
     #[error("{0}; try again in a moment, or allow more connections")]
     Busy(&'static str),
-    /// The connection broke, or no answer came in time, before the COMMIT was sent. Nothing of the transaction was kept.
+    /// The connection broke, or timed out, before the COMMIT was sent. Nothing of the transaction was stored.
     #[error("the connection to the database was lost: {0}; run the transaction again as a whole")]
     ConnectionLost(String),
-    /// The answer to an operation that commits by itself was lost: taking, keeping, releasing, breaking a lock. It was done or
-    /// it was not. To repeat it with the same lock id is safe: a lease that was granted is granted again as the same one. A
-    /// lease whose lock id nobody has runs out by itself.
+    /// The answer to an operation that commits by itself was lost: acquiring, keeping, releasing or breaking a lease. The operation was
+    /// executed or not. It is safe to repeat it with the same lock id: a lease that was granted is returned again. If no caller knows its
+    /// lock id, the lease expires.
     #[error(
-        "the answer of the database was lost: {0}; whether it was done is not known; ask again with the same lock id"
+        "the answer of the database was lost: {0}; the outcome is unknown; repeat the request with the same lock id"
     )]
     OutcomeUnknown(String),
-    /// An operation of the transaction was dropped before it was done, by a timeout or a request that ended. Nothing of the
-    /// transaction is kept.
-    #[error("an operation of the transaction was dropped before it was done; await it, or run all of it again")]
+    /// An operation of the transaction was dropped before it was complete, by a timeout or because the request ended. Nothing of the
+    /// transaction is stored.
+    #[error(
+        "an operation of the transaction was dropped before it was complete; await it, or run the transaction again as a whole"
+    )]
     Cancelled,
     /// [`Database::close`](crate::Database::close) was called, on this or on a clone of it.
     #[error("the database was closed; connect again")]
@@ -66,22 +67,21 @@ pub enum DatabaseError {
     /// The operating system has no random bytes. Nothing was sent.
     #[error("the operating system has no randomness; check that `getrandom` or /dev/urandom works here")]
     NoRandomness,
-    /// The database's user lacks a right.
-    #[error("the database refused this user a right: {0}; grant it, or connect as another user")]
+    /// The database user lacks a permission.
+    #[error("the database user lacks a permission: {0}; grant it, or connect as another user")]
     NotPermitted(String),
-    /// An earlier statement of this transaction failed, so nothing of it can be committed any more.
+    /// An earlier statement of this transaction failed, so it cannot be committed any more.
     #[error("the transaction had failed before: {0}; roll it back and run it again as a whole")]
     Poisoned(Box<DatabaseError>),
-    /// The application's own statement ended the transaction, through the connection that it had in its hands
-    /// ([`Transaction::sqlite`](crate::Transaction), `postgres`, `mysql`): a `COMMIT` or `ROLLBACK`, or an error of it that rolls
-    /// everything back, which was swallowed. It is noticed by the next operation and by the commit, before they write anything.
-    /// What is true of that which was saved before, the text says; on SQLite nothing of it is stored.
+    /// The application's own statement ended the transaction, on the connection from [`Transaction::sqlite`](crate::Transaction),
+    /// `postgres` or `mysql`: a `COMMIT` or `ROLLBACK`, or a swallowed error that rolled everything back. The next operation and the commit
+    /// detect it before they write. The text says what happened to the earlier changes; on SQLite none of them is stored.
     #[error(
-        "the application's own statement ended the transaction: {0}; leave its end to `commit` and `rollback`, and load \
-             again what it was about"
+        "the application's own statement ended the transaction: {0}; end it by `commit` or `rollback` only, and load \
+             its aggregates again"
     )]
     TransactionEnded(&'static str),
-    /// The answer to COMMIT was lost: the changes are either all there or not at all. Load again to see.
+    /// The answer to COMMIT was lost: all of the changes are stored, or none. Load the aggregate again to see.
     #[error("the answer to the commit was lost: {0}; load the aggregate again to see whether it was saved")]
     CommitUnknown(String),
     /// This database, or this build, cannot do it.
@@ -90,58 +90,57 @@ pub enum DatabaseError {
     /// The database could not be opened or reached.
     #[error("cannot open the database {url}: {problem}")]
     Unreachable {
-        /// Which database, without a password.
+        /// The URL, without a password.
         url: String,
-        /// What is wrong, and what to do.
+        /// The problem, and what to do.
         problem: String,
     },
     /// The database can be read, but not written.
     #[error("the database is read-only; give this user the right to write to the file and its directory")]
     ReadOnly,
-    /// The file of the database was moved, deleted or replaced while it was open, so others may be using another file by its name.
-    /// Nothing more is granted or saved until it is connected again.
+    /// The database file was moved, deleted or replaced while it was open, so other programs may have opened another file under its name.
+    /// Every grant and save fails until you connect again.
     #[error(
-        "the database file {file} was {happened} while it was open; nothing more is granted or saved: see which file is the right \
-             one, and start again"
+        "the database file {file} was {happened} while it was open; every grant and save fails: find the right file, and \
+             start again"
     )]
     FileLost {
         /// Its path.
         file: String,
-        /// What was noticed.
+        /// The detected change.
         happened: &'static str,
     },
-    /// The tables were made by another release.
+    /// Another release created the tables.
     #[error("the schema of the database does not fit this release: {0}")]
     Schema(String),
-    /// A rule of the table itself refused the row: which one, and its name.
-    #[error("a rule of the table refused the change: {0}")]
+    /// A constraint of the table refused the row.
+    #[error("a constraint of the table refused the change: {0}")]
     Constraint(Box<ConstraintViolation>),
-    /// A row of a child was changed or deleted without the version of its aggregate being raised, say by a statement of
-    /// the application's own. Nothing of the transaction can be committed. On a fresh load the same work may succeed.
+    /// A child's row was changed or deleted without raising the version of its aggregate, for instance by the application's own statement.
+    /// The transaction cannot be committed. After a new load the same work may succeed.
     #[error(
-        "a row of `{table}` that was loaded is not there any more, though the version of its aggregate is the same: \
-             something changes these rows and does not raise the version; load the aggregate again"
+        "a loaded row of `{table}` does not exist any more, though the version of its aggregate is the same: \
+             another statement changes these rows and does not raise the version; load the aggregate again"
     )]
     ChildGone {
         /// The table of the child.
         table: String,
     },
-    /// What is stored does not fit the mapping.
+    /// The stored rows do not fit the mapping.
     #[error(transparent)]
     Mapping(#[from] MappingError),
-    /// Anything else the driver reports. The transaction it happened in is poisoned.
+    /// Any other error of the driver. Its transaction is poisoned.
     #[error("the database failed: {0}")]
     Other(Arc<dyn std::error::Error + Send + Sync>),
 }
 
 impl DatabaseError {
-    /// A failure of something else that the application relies upon. An error of sqlx is converted by `?`, which finds out what it
-    /// means: use this for others.
+    /// A failure of another component that the application depends on. Do not use it for errors of sqlx: `?` converts and classifies those.
     pub fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         DatabaseError::Other(Arc::from(error.into()))
     }
 
-    /// What the loss of a connection means to those whose statement commits by itself and was sent already.
+    /// The meaning of a lost connection for a statement that commits by itself and was already sent.
     #[cfg(any(feature = "postgres", feature = "mysql"))]
     pub(crate) fn after_sending(self) -> Self {
         match self {
@@ -158,48 +157,48 @@ impl DatabaseError {
     }
 }
 
-/// Why a transaction, or a step of it, did not do what it was asked.
+/// The reason that a transaction, or a step of it, failed.
 ///
 /// ```
 /// use tenure::Error;
 ///
-/// /// What a person is told. Every error has a text of its own that says what to do.
-/// fn told(error: &Error) -> String {
+/// /// The text for a person. Every error has a text that says what to do.
+/// fn text_for(error: &Error) -> String {
 ///     match error {
 ///         Error::VersionConflict(conflict) => format!("{conflict}"), // with author, time and fields: compare
 ///         Error::AlreadyLocked(holder) => format!("{} is editing it.", holder.owner.name),
 ///         Error::NoLock(no_lock) => format!("Your lock has ended: {no_lock}"),
 ///         error if error.is_retryable() => "Nothing was saved. Try again.".into(),
-///         error => format!("{} ({error})", error.code()), // `code` is the same for ever: for logs and programs
+///         error => format!("{} ({error})", error.code()), // `code` is stable: for logs and programs
 ///     }
 /// }
-/// # let _ = told;
+/// # let _ = text_for;
 /// ```
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// There is no such aggregate.
-    #[error("there is no {} {}; it was never there, or it was deleted", Printable(aggregate), Printable(id))]
+    #[error("there is no {} {}: it never existed, or it was deleted", Printable(aggregate), Printable(id))]
     NotFound {
         /// Its type.
         aggregate: String,
         /// Its id.
         id: String,
     },
-    /// The id is spelled differently from the one that is stored, though the column's collation takes both for one. Nothing
-    /// was done: a spelling of its own would have versions and locks of its own.
+    /// The id is spelled differently from the stored one, though the column's collation treats both as equal. Nothing was done: another
+    /// spelling would have its own versions and locks.
     #[error(
         "there is no {aggregate} {id:?}, but there is one that is stored as {stored:?}; use the id exactly as it is stored"
     )]
     OtherSpelling {
         /// Its type.
         aggregate: String,
-        /// The id that was asked for.
+        /// The requested id.
         id: String,
-        /// The id as it is stored.
+        /// The stored id.
         stored: String,
     },
-    /// There is one already with this id.
+    /// An aggregate with this id exists already.
     #[error(
         "there is already a {} {}; choose another id, or load and change that one",
         Printable(aggregate),
@@ -211,38 +210,38 @@ pub enum Error {
         /// Its id.
         id: String,
     },
-    /// It was changed since the person who sends this saw it. Nothing was saved; the conflict tells who changed what.
+    /// It was changed after the sender read it. Nothing was saved; the conflict contains the changes and their authors.
     #[error(transparent)]
     VersionConflict(Box<VersionConflict>),
-    /// The version that came along belongs to another aggregate. Nothing was looked at.
+    /// The presented version token belongs to another aggregate. Nothing was read.
     #[error(
-        "the version that came along is not one of {} {}; load that one again, and send its own",
+        "the version token does not belong to {} {}; load that aggregate again, and send its token",
         Printable(aggregate),
         Printable(id)
     )]
     VersionTokenMismatch {
-        /// The type of the aggregate that was to be changed.
+        /// The type of the aggregate to change.
         aggregate: String,
         /// Its id.
         id: String,
     },
-    /// Somebody else saved it at the same moment, between this transaction's load and save. Nothing was saved.
+    /// Another session saved it at the same moment, between this transaction's load and save. Nothing was saved.
     #[error("lost the race at the same moment: {0}")]
     OptimisticLockingFailure(Box<VersionConflict>),
-    /// Somebody holds an offline lock on it.
-    #[error("{} is being edited by {}; wait until it is free, or ask", .0.key, .0.owner)]
+    /// Another owner holds an offline lock on it.
+    #[error("{} is being edited by {}; wait until it is free, or request it", .0.key, .0.owner)]
     AlreadyLocked(Box<Holder>),
-    /// The offline lock that the save relied upon is gone. Nothing was saved.
+    /// The offline lock that the save requires is not held any more. Nothing was saved.
     #[error(transparent)]
     NoLock(Box<NoLock>),
-    /// Nobody can be such an owner: who makes the change. Nothing was asked of the database.
+    /// The author of the change is not a valid owner. Nothing was sent to the database.
     #[error(transparent)]
     InvalidOwner(#[from] InvalidOwner),
-    /// What the change is said to be for is not one plain line. Nothing was asked of the database.
+    /// The command of the change is not one plain line. Nothing was sent to the database.
     #[error("the command has line breaks or other control characters in its name; give it in one line")]
     InvalidCommand,
-    /// No lock has such a key, so no save can hold or respect one. Nothing was asked of the database.
-    #[error("no lock can have the key `{}`: {problem}", Printable(key))]
+    /// The lock key is invalid, so no save can hold or respect such a lock. Nothing was sent to the database.
+    #[error("invalid lock key `{}`: {problem}", Printable(key))]
     InvalidKey {
         /// The key, cut to a readable length.
         key: String,
@@ -255,7 +254,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether somebody else's change is the reason: true of a version conflict and of a lost race.
+    /// Whether a change by another session is the reason: true for a version conflict and for a lost race.
     pub fn is_conflict(&self) -> bool {
         matches!(self, Error::VersionConflict(_) | Error::OptimisticLockingFailure(_))
     }
@@ -276,20 +275,20 @@ impl From<MappingError> for Error {
     }
 }
 
-/// Why an update did not happen: the domain refused it, or the transaction failed. There is no third case, so it is not
+/// The reason that an update did not happen: the domain refused it, or the transaction failed. There is no third case, so it is not
 /// `non_exhaustive`.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum UpdateError<E> {
-    /// The domain's own refusal, untouched. Nothing was saved.
+    /// The domain's own error, unchanged. Nothing was saved.
     #[error("{0}")]
     Refused(E),
-    /// The transaction's. Nothing was saved, unless the outcome is said to be unknown.
+    /// The transaction failed. Nothing was saved, unless the error says that the outcome is unknown.
     #[error(transparent)]
     Failed(#[from] Error),
 }
 
 impl<E> UpdateError<E> {
-    /// Whether the same update may succeed when it is run again: never after the domain's refusal.
+    /// Whether the same update may succeed on a retry: never after the domain refused it.
     pub fn is_retryable(&self) -> bool {
         matches!(self, UpdateError::Failed(error) if error.is_retryable())
     }

@@ -1,56 +1,56 @@
-//! What people may be refused when they deal with each other's locks.
+//! Errors of takeovers, transfer requests and replies.
 
 use crate::error::DatabaseError;
 use crate::lease::limits::Limit;
 use crate::lease::transfer::{TransferRequest, Unfit};
 use crate::lease::{Holder, InvalidOwner, LockKey, NoLock, Printable};
 
-/// Why somebody's lease was not taken over.
+/// The reason that a lease was not taken over.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum TakeOverError {
-    /// The generation that was seen is not held any more; look again before you decide.
+    /// The observed generation does not hold the lock any more; read the lease again before you decide.
     #[error("the holder changed since you looked; nothing was taken over, look again")]
     HolderChanged {
-        /// Who holds it now.
+        /// The current holders.
         held_now: Vec<Holder>,
     },
-    /// Whoever asks may not take it over from this holder.
+    /// The requester may not take it over from this holder.
     #[error("{} may not be taken over from {}; ask for it, or wait until it is free", .0.key, .0.owner)]
     NotPermitted(Box<Holder>),
-    /// The holder has to be told why.
+    /// The holder must get a reason.
     #[error("give a reason: the holder is going to read it")]
     NoReason,
-    /// The reason does not fit.
+    /// The reason is too long.
     #[error("the reason is too long; write at most {} characters", TransferRequest::LONGEST_NOTE)]
     ReasonTooLong,
-    /// There are control characters in the reason.
+    /// The reason contains control characters.
     #[error("the reason has line breaks or other control characters; write it in one line")]
     ReasonNotPlain,
-    /// Nobody can be such an owner.
+    /// The lock owner is invalid.
     #[error(transparent)]
     InvalidOwner(#[from] InvalidOwner),
     /// An advisory lock excludes nobody, so there is nothing to take over.
     #[error("the lock on {key} is advisory and excludes nobody; lock it beside the others")]
     Advisory {
-        /// What is locked.
+        /// The locked object.
         key: LockKey,
     },
-    /// A share is held together with others, so it cannot be taken over.
-    #[error("the lock on {key} is shared by those who read it; share it, or wait until they are done")]
+    /// A shared lease cannot be taken over, because others may hold it too.
+    #[error("the lock on {key} is shared by readers; share it, or wait until they release it")]
     Shared {
-        /// What is locked.
+        /// The locked object.
         key: LockKey,
     },
-    /// A limit that keeps one person from taking up the lock table was reached.
+    /// A limit was reached that keeps one owner from filling the lock table.
     #[error("{}", limit.says(*most))]
     LimitReached {
-        /// Which one.
+        /// The limit.
         limit: Limit,
-        /// How many there may be.
+        /// The largest allowed number.
         most: u64,
     },
-    /// The lock id was used before: it has to be a new one.
+    /// The lock id was used before; use a new one.
     #[error("this lock id was used before, {0}")]
     LockIdUsed(Box<NoLock>),
     /// The database failed.
@@ -58,43 +58,43 @@ pub enum TakeOverError {
     Database(#[from] DatabaseError),
 }
 
-/// Why the holder of a lock was not asked for it.
+/// The reason that the transfer request was not made.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
-    /// The generation that was seen is not held any more; it may be free.
+    /// The observed generation does not hold the lock any more; it may be free.
     #[error("the holder changed since you looked; look again, it may be free")]
     HolderChanged {
-        /// Who holds it now.
+        /// The current holders.
         held_now: Vec<Holder>,
     },
-    /// A limit that keeps one person from taking up the lock table was reached.
+    /// A limit was reached that keeps one owner from filling the lock table.
     #[error("{}", limit.says(*most))]
     LimitReached {
-        /// Which one.
+        /// The limit.
         limit: Limit,
-        /// How many there may be.
+        /// The largest allowed number.
         most: u64,
     },
-    /// The note does not fit.
+    /// The note is too long.
     #[error("the note is too long; write at most {} characters", TransferRequest::LONGEST_NOTE)]
     NoteTooLong,
-    /// There are control characters in the note.
+    /// The note contains control characters.
     #[error("the note has line breaks or other control characters; write it in one line")]
     NoteNotPlain,
-    /// Nobody can be such an owner.
+    /// The lock owner is invalid.
     #[error(transparent)]
     InvalidOwner(#[from] InvalidOwner),
-    /// An advisory lock excludes nobody, so there is nothing to ask for.
+    /// An advisory lock excludes nobody, so there is nothing to request.
     #[error("the lock on {key} is advisory and excludes nobody; lock it beside the others")]
     Advisory {
-        /// What is locked.
+        /// The locked object.
         key: LockKey,
     },
-    /// A share is held together with others, so it cannot be asked for.
-    #[error("the lock on {key} is shared by those who read it; share it, or wait until they are done")]
+    /// A shared lease cannot be requested.
+    #[error("the lock on {key} is shared by readers; share it, or wait until they release it")]
     Shared {
-        /// What is locked.
+        /// The locked object.
         key: LockKey,
     },
     /// The database failed.
@@ -102,26 +102,26 @@ pub enum RequestError {
     Database(#[from] DatabaseError),
 }
 
-/// Why a request was not answered, or the lock not handed over.
+/// The reason that a request got no reply, or the lock was not handed over.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnswerError {
-    /// The lock id holds nothing any more.
+    /// No lease has this lock id any more.
     #[error(transparent)]
     NoLock(Box<NoLock>),
-    /// They never asked, or went away since.
-    #[error("{} does not ask for it any more; look at the requests again", Printable(asker))]
+    /// The named owner has no open request.
+    #[error("{} has no open request any more; read the requests again", Printable(asker))]
     NotAsked {
-        /// The id of the owner who was named.
+        /// The id of the named owner.
         asker: String,
     },
-    /// The message does not fit.
+    /// The message is too long.
     #[error("the message is too long; write at most {} characters", TransferRequest::LONGEST_NOTE)]
     MessageTooLong,
-    /// There are control characters in the message.
+    /// The message contains control characters.
     #[error("the message has line breaks or other control characters; write it in one line")]
     MessageNotPlain,
-    /// The database failed; the lease is what it was.
+    /// The database failed; the lease is unchanged.
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }

@@ -1,16 +1,16 @@
-//! What may be refused when several locks are held together.
+//! Errors of sets of leases.
 
 use crate::error::DatabaseError;
 use crate::lease::{Holder, Lease, NoLock};
 
-/// Why a set of leases could not be confirmed, kept or given back as a whole.
+/// The reason that a set of leases could not be confirmed, kept or released as a whole.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum LeaseSetError {
-    /// Some of its leases have ended. With the others was done what was asked for.
+    /// Some of its leases have ended. The operation was done for the others.
     #[error("{}", ended.iter().map(NoLock::to_string).collect::<Vec<_>>().join("; "))]
     Ended {
-        /// Which have ended, and why each has, in the order of the keys.
+        /// The ended leases with their reasons, in the order of the keys.
         ended: Vec<NoLock>,
         /// The others, in the order of the keys.
         others: Vec<Lease>,
@@ -20,9 +20,9 @@ pub enum LeaseSetError {
     Database(#[from] DatabaseError),
 }
 
-/// `Order 17 is locked by Kim, Invoice 4 is kept for Lee`.
-pub(super) fn in_the_way(held: &[Holder], reserved: &[Holder]) -> String {
+/// `Order 17 is locked by Kim, Invoice 4 is reserved for Lee`.
+pub(super) fn blockers(held: &[Holder], reserved: &[Holder]) -> String {
     let held = held.iter().map(|holder| format!("{} is locked by {}", holder.key, holder.owner));
-    let reserved = reserved.iter().map(|holder| format!("{} is kept for {}", holder.key, holder.owner));
+    let reserved = reserved.iter().map(|holder| format!("{} is reserved for {}", holder.key, holder.owner));
     held.chain(reserved).collect::<Vec<_>>().join(", ")
 }

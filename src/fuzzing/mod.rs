@@ -1,4 +1,4 @@
-//! Entries of the fuzz targets to private parsers. cargo-fuzz sets `--cfg fuzzing`; no other build has this module.
+//! Access of the fuzz targets to private parsers. cargo-fuzz sets `--cfg fuzzing`; no other build has this module.
 
 use crate::lease::LockKey;
 
@@ -17,7 +17,7 @@ pub fn setting_names(url: &str) -> Vec<String> {
     crate::storage::setting_names(url)
 }
 
-/// Everything that stands for a key: in a token, and in the name of a member of a set.
+/// The marks of a key: in a token, and in the name of a member of a set.
 pub fn key_marks(key: &LockKey) -> ([u8; 8], Vec<u8>) {
     let secret: crate::LockId = "07".repeat(32).parse().expect("64 digits");
     (crate::version::token::fingerprint(key), secret.of_member(key).hash().to_vec())

@@ -1,4 +1,4 @@
-//! Where a page of a list ended, as a text for URLs. No I/O here.
+//! The end of a page of a list, as a text for URLs. No I/O here.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,7 +19,7 @@ pub struct Cursor(pub(crate) Place);
 pub(crate) enum Place {
     /// Of held leases: acquisition time, then key.
     Held { since: i64, key: LockKey, generation: i64 },
-    /// Of ended leases: end time (or of one key: the generation), and the hash of a lock id that holds nothing any more.
+    /// Of ended leases: end time (or of one key: the generation), and the hash of its lock id.
     Past { at: i64, lock: Vec<u8> },
 }
 
@@ -84,7 +84,7 @@ fn place(text: &str) -> Option<Place> {
 
 /// The text is not a cursor of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this is no place in a list; begin with the first page")]
+#[error("the text is not a cursor; begin with the first page")]
 pub struct InvalidCursor;
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ impl Default for Limits {
     }
 }
 
-/// Which of the [`Limits`] was reached.
+/// The [`Limits`] that was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Limit {
@@ -54,15 +54,15 @@ impl Limit {
     pub(crate) fn says(self, most: u64) -> impl fmt::Display {
         fmt::from_fn(move |f| match self {
             Limit::LocksPerOwner => {
-                write!(f, "one owner may hold {most} locks at once (`locks_per_owner`); give one back first")
+                write!(f, "one owner may hold {most} locks at once (`locks_per_owner`); release one first")
             }
             Limit::AskersPerLock => {
-                write!(f, "{most} people ask for this lock already (`askers_per_lock`); wait until it is free")
+                write!(f, "this lock already has {most} requesters (`askers_per_lock`); wait until it is free")
             }
             Limit::WaitsPerOwner => {
-                write!(f, "one owner may wait for {most} locks at once (`waits_per_owner`); let one of them end first")
+                write!(f, "one owner may wait for {most} locks at once (`waits_per_owner`); end one of the waits first")
             }
-            Limit::LongestWait => write!(f, "nobody waits longer than {most} ms (`longest_wait`); wait for less"),
+            Limit::LongestWait => write!(f, "a wait may last at most {most} ms (`longest_wait`); choose a shorter one"),
         })
     }
 }

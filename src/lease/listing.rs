@@ -37,7 +37,7 @@ pub enum LeaseState {
     Held,
     /// Handed over: reserved for its owner, who has not acquired it yet.
     Reserved,
-    /// It expired, and nobody acquired the key since: the next request gets it, and its holder may be able to resume it.
+    /// It expired, and the key was not acquired since: the next request gets it, and its holder may be able to resume it.
     RanOut,
 }
 

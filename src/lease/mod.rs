@@ -110,7 +110,7 @@ impl Lease {
         &self.id
     }
 
-    /// Its holder, as everybody may see it: key, owner, generation and times.
+    /// Its holder, as visible to everybody: key, owner, generation and times.
     pub fn holder(&self) -> &Holder {
         &self.holder
     }
@@ -118,7 +118,7 @@ impl Lease {
 
 /// The publicly visible state of a held lock.
 ///
-/// serde writes it as it is here, which is as its reader sees it: a policy that hides owners was applied before. Times are whole
+/// serde writes these fields: a policy that redacts owners was applied before. Times are whole
 /// milliseconds: `since_ms`, `last_active_ms` and `last_input_ms` since 1970 by the database's clock, `remaining_ms`,
 /// `ttl_ms`, `idle_ms` and `silent_ms` are durations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

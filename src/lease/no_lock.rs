@@ -62,7 +62,7 @@ pub(crate) enum RanOut {
 
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 impl RanOut {
-    /// At the absolute limit nothing could have kept it alive, with or without input.
+    /// At the absolute limit neither heartbeats nor input keep a lease alive.
     pub(crate) fn of(idle: bool, limited: bool) -> Self {
         match (limited, idle) {
             (true, _) => RanOut::Limited,
@@ -105,7 +105,7 @@ pub enum LeaseLossReason {
     },
     /// An authorized person ended it.
     Broken {
-        /// Who ended it.
+        /// The person who ended it.
         by: Owner,
         /// When.
         #[serde(rename = "at_ms", serialize_with = "crate::clock::ms::instant")]
@@ -141,9 +141,9 @@ pub enum LeaseLossReason {
 }
 
 impl LeaseLossReason {
-    /// Whether a form without this lease may be saved by its version, unless somebody else holds the lock: it expired, reached a limit
-    /// or was released, or there never was one. Not if somebody decided that its person must not go on, nor for a lock id of
-    /// somebody or something else. [`Update::from_form`](crate::unit_of_work::Update::from_form) and the web kit go by it.
+    /// Whether a form without this lease may be saved by its version, unless another owner holds the lock: true if the lease expired,
+    /// reached a limit, was released or never existed. False if another person ended it deliberately, and for a lock id of another owner or
+    /// another aggregate. [`Update::from_form`](crate::unit_of_work::Update::from_form) and the web kit follow it.
     pub fn permits_a_save_by_version(&self) -> bool {
         match self {
             LeaseLossReason::Unknown
@@ -164,29 +164,33 @@ impl LeaseLossReason {
 impl fmt::Display for NoLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.key {
-            Some(key) if self.why == LeaseLossReason::SharedOnly => write!(f, "the lock on {key} is not held alone: ")?,
+            Some(key) if self.why == LeaseLossReason::SharedOnly => {
+                write!(f, "the lock on {key} is not held exclusively: ")?
+            }
             Some(key) => write!(f, "the lock on {key} is not held: ")?,
             None => f.write_str("no lock is held: ")?,
         }
         match &self.why {
-            LeaseLossReason::Unknown => f.write_str("nobody has a lock with this id")?,
-            LeaseLossReason::Expired { .. } => f.write_str("it expired because no sign of life came in time")?,
+            LeaseLossReason::Unknown => f.write_str("no lease has this lock id")?,
+            LeaseLossReason::Expired { .. } => f.write_str("it expired because no heartbeat arrived in time")?,
             LeaseLossReason::IdleLimitReached { .. } => {
-                f.write_str("it ran out because nobody did anything in the form for too long")?
+                f.write_str("it expired because the form had no input for too long")?
             }
-            LeaseLossReason::LimitReached { .. } => f.write_str("it was held for as long as it may be")?,
+            LeaseLossReason::LimitReached { .. } => f.write_str("it reached its absolute limit")?,
             LeaseLossReason::Released { .. } => f.write_str("it was released")?,
             LeaseLossReason::Broken { by, reason, .. } => write!(f, "{by} ended it ({})", Printable(reason))?,
             LeaseLossReason::TakenOver { by, reason, .. } => write!(f, "{by} took it over ({})", Printable(reason))?,
             LeaseLossReason::HandedOver { to, .. } => write!(f, "it was handed over to {to}")?,
-            LeaseLossReason::NotYours => f.write_str("the lock id belongs to somebody else")?,
+            LeaseLossReason::NotYours => f.write_str("the lock id belongs to another owner")?,
             LeaseLossReason::OtherAggregate => f.write_str("the lock id belongs to another aggregate")?,
             LeaseLossReason::SharedOnly => {
-                return f.write_str("it is shared, to read only; release it and lock it alone before you save");
+                return f.write_str(
+                    "it is shared, for reading only; release it, and acquire the exclusive lock before you save",
+                );
             }
         }
         match &self.held_now {
-            Some(holder) => write!(f, "; {} holds it now, wait or ask", holder.owner),
+            Some(holder) => write!(f, "; {} holds it now; wait, or request it", holder.owner),
             None => f.write_str("; lock it again, and compare versions before you save"),
         }
     }

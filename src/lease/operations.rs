@@ -1,4 +1,4 @@
-//! What is asked of the lock table, and what it answers. No I/O here.
+//! The operations of the lock table, and their answers. No I/O here.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use crate::lease::policy::{LockPolicy, ShowOwner};
 use crate::lease::transfer::TransferRequest;
 use crate::lease::{Holder, LockKey, NoLock, Owner};
 
-/// Beyond every limit, and leaves room to add.
+/// Beyond every limit, and additions to it do not overflow.
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub(crate) const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
-/// All that the database ever sees of a lock id: when it was made, and the rest of its SHA-256.
+/// The stored form of a lock id: its creation time, and the rest of its SHA-256.
 pub(crate) type LockHash = [u8; 32];
 
-/// Who shows which lock id. Without an owner the id alone decides.
+/// A presented lock id and its owner. Without an owner the id alone decides.
 #[derive(Debug, Clone)]
 pub(crate) struct Proof {
     pub lock: LockHash,
@@ -27,21 +27,21 @@ pub(crate) struct Proof {
 }
 
 impl Proof {
-    /// Whether it is shown by this owner, as far as it says by whom.
+    /// Whether this owner presents it; true if no owner is given.
     pub(crate) fn is_by(&self, owner_id: &str) -> bool {
         self.owner.as_ref().is_none_or(|owner| owner == owner_id)
     }
 }
 
-/// What a transaction finds that changes what a key is of, and relies upon nobody's holding it.
+/// The state of a lock key for a transaction that changes the aggregate without holding the lock.
 #[derive(Debug, Clone)]
 #[allow(clippy::large_enum_variant, reason = "it is looked at once, and never kept")]
 pub(crate) enum KeyState {
-    /// Held: by whom.
+    /// Held by this holder.
     Held(Holder),
-    /// Held by nobody, and nobody gets it before the transaction ends.
+    /// Free, and it stays free until the transaction ends.
     Free,
-    /// It has no row yet that could be locked, so somebody may get it: `Backend::make_row` makes one.
+    /// The key has no row yet that could be locked, so another session may acquire it: `Backend::make_row` creates one.
     #[cfg_attr(
         not(any(feature = "postgres", feature = "mysql")),
         allow(dead_code, reason = "SQLite has one writer, who needs no row to lock")
@@ -56,17 +56,17 @@ pub(crate) struct LockRequest {
     pub lock: LockHash,
     pub owner: Owner,
     pub policy: LockPolicy,
-    /// Beside others who share it.
+    /// Shared with other holders.
     pub shared: bool,
 }
 
 impl LockRequest {
-    /// Whether nobody else is to hold it.
+    /// Whether the request is exclusive.
     pub(crate) fn is_alone(&self) -> bool {
         self.policy.exclusive && !self.shared
     }
 
-    /// Who holds the lock from now on, in milliseconds since 1970, if it is granted: what is asked for is not read back.
+    /// The holder after the grant, with times in milliseconds since 1970. It is computed from the request, without reading the row back.
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) fn granted(&self, generation: i64, now: i64) -> Holder {
         let (now, ttl) = (from_millis(now), self.policy.ttl);
@@ -86,27 +86,27 @@ impl LockRequest {
     }
 }
 
-/// The answer to it.
+/// The answer to a [`LockRequest`].
 #[derive(Debug)]
 pub(crate) enum Attempt {
-    /// Yours; also when the same lock id asks again.
+    /// Granted; also to the same lock id again.
     Granted(Holder),
-    /// Somebody held it before the question was asked.
+    /// Another owner held it before the request.
     Held(Holder),
-    /// It was handed over to this one, who is not the one who asks, and has not taken it yet.
+    /// It is reserved for this owner, who is not the requester.
     Reserved(Holder),
-    /// It was free when the question was asked, and somebody else was faster.
+    /// It was free at the time of the request, and another session acquired it first.
     Lost,
-    /// The lock id had its lease already, and that has ended.
+    /// The lease of this lock id has ended.
     Used(NoLock),
 }
 
-/// The answer to several requests of which all are granted, or none.
+/// The answer to several requests that are granted as a whole or not at all.
 #[derive(Debug)]
 pub(crate) enum AttemptAll {
-    /// All are yours, in the order of the requests.
+    /// All granted, in the order of the requests.
     Granted(Vec<Holder>),
-    /// None is. What was in the way, each with its place among the requests.
+    /// None granted. The refused requests, each with its index.
     Refused(Vec<(usize, Attempt)>),
 }
 
@@ -117,37 +117,37 @@ pub(crate) struct Asking<'a> {
     pub generation: i64,
     pub by: &'a Owner,
     pub note: &'a str,
-    /// What names them to a holder who is not told who they are.
+    /// The pseudonym of the requester, for a holder to whom the name is redacted.
     pub handle: String,
-    /// How many others may ask beside them, but for one.
+    /// The request is refused if this many others have an open request.
     pub most: u32,
 }
 
-/// The answer to it.
+/// The answer to [`Asking`].
 #[derive(Debug)]
 pub(crate) enum Asked {
     Open(TransferRequest),
-    /// So many others ask already.
+    /// The limit of requesters is reached.
     Full,
-    /// That generation is not held (any more).
+    /// That generation does not hold the lock (any more).
     Changed,
 }
 
 impl Asked {
-    /// From the request as it is now, if it is there.
+    /// From the stored request, if it exists.
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) fn found(request: Option<TransferRequest>, generation: i64) -> Self {
         request.filter(|request| request.generation == generation).map_or(Asked::Changed, Asked::Open)
     }
 }
 
-/// A request, and what its holder is told of who asks.
+/// A request, and how its holder sees the requester.
 #[derive(Debug)]
 pub(crate) struct OpenRequest {
     pub request: TransferRequest,
     pub handle: String,
     pub shown: ShowOwner,
-    /// Whom the lease belongs to that it is about.
+    /// The owner of the requested lease.
     pub holder: String,
 }
 
@@ -157,17 +157,17 @@ impl OpenRequest {
         self.shown != ShowOwner::ByName && self.request.by.id != self.holder
     }
 
-    /// Whether it is about this lease. One that is beside the exclusive lease is not asked for.
+    /// Whether it requests this lease. A shared or advisory lease cannot be requested.
     pub(crate) fn is_for(&self, holder: &Holder) -> bool {
         self.request.generation == holder.generation
     }
 
-    /// Whether the holder means this one.
+    /// Whether the holder's reply names this requester.
     pub(crate) fn is_of(&self, asker: &str) -> bool {
         asker == if self.is_hidden() { &self.handle } else { &self.request.by.id }
     }
 
-    /// As the holder is told of it.
+    /// The request as it is visible to the holder.
     pub(crate) fn for_holder(self) -> TransferRequest {
         match self.is_hidden() {
             true => {
@@ -181,27 +181,27 @@ impl OpenRequest {
 /// The answer to a takeover.
 #[derive(Debug)]
 pub(crate) enum TakenOver {
-    /// Yours.
+    /// Granted.
     Granted(Holder),
-    /// That generation is not held (any more).
+    /// That generation does not hold the lock (any more).
     Changed,
-    /// The lock id had its lease already, or holds another one.
+    /// The lock id was used before, or holds another lease.
     Used(NoLock),
 }
 
-/// The answer to a lock id whose lease ran out and that wants it back.
+/// The answer to a request to resume an expired lease.
 #[derive(Debug)]
 pub(crate) enum Resumption {
-    /// It is alive again, same generation, if the transaction is committed.
+    /// Alive again with the same generation, if the transaction is committed.
     Resumed(Holder),
-    /// Somebody took the key meanwhile and holds it.
+    /// Another owner acquired the key meanwhile and holds it.
     Held(Holder),
-    /// It ended for good.
+    /// It has ended permanently.
     Ended(NoLock),
 }
 
 impl Resumption {
-    /// Why a lock id was not resumed, from what a check says about it.
+    /// The reason that a lock id was not resumed, from the result of a check.
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) fn refused(key: &LockKey, checked: Result<Holder, NoLock>) -> Self {
         match checked {
@@ -225,12 +225,12 @@ impl Resumption {
     }
 }
 
-/// One question to the lock table, which may share a round trip with others.
+/// One operation on the lock table, which may share a round trip with others.
 #[derive(Debug, Clone)]
 pub(crate) enum LockOp {
     Take(LockRequest),
     Check(Proof),
-    /// And how long ago the person last did something.
+    /// With the time since the last input.
     KeepAlive(Proof, Duration),
     Extend(Proof, Duration),
     ExpireWithin(Proof, Duration),
@@ -238,7 +238,7 @@ pub(crate) enum LockOp {
 }
 
 impl LockOp {
-    /// The lock id that it asks for, or shows.
+    /// The lock id that it requests or presents.
     pub(crate) fn lock(&self) -> &LockHash {
         match self {
             LockOp::Take(request) => &request.lock,
@@ -250,8 +250,8 @@ impl LockOp {
         }
     }
 
-    /// As the statements have it: the lease that is to become another, the verb (1 kept alive, 2 extended, 3 let expire, 4
-    /// released), and by how many milliseconds.
+    /// The parameters of the batch statements: the lease to change, the verb (1 keep alive, 2 extend, 3 expire within, 4 release), and the
+    /// milliseconds.
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) fn change(&self) -> Option<(&Proof, i32, i64)> {
         let bounded = |by: &Duration| millis((*by).min(CENTURY));
@@ -265,11 +265,11 @@ impl LockOp {
     }
 }
 
-/// The answer to it, where it can be given at once.
+/// The answer to a [`LockOp`] that one statement can give.
 #[derive(Debug, Clone)]
 pub(crate) enum LockAnswer {
-    /// The lease of whoever asked, as it is now.
+    /// The lease of the requester after the operation.
     Yours(Holder),
-    /// Asked for, and held by this lock.
+    /// Another lock id holds the requested lease.
     Held { holder: Holder, lock: Vec<u8> },
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// use tenure::LockPolicy;
 ///
 /// const MINUTE: Duration = Duration::from_secs(60);
-/// // A closed tab frees the order after three minutes, a person at lunch after fifteen, and nobody keeps it for longer than two hours.
+/// // The lease ends three minutes after the tab was closed, fifteen after the last input, two hours after it was acquired.
 /// let orders = LockPolicy::exclusive()
 ///     .ttl(3 * MINUTE)?
 ///     .idle_limit(15 * MINUTE)?
@@ -162,7 +162,7 @@ impl LockPolicy {
         self
     }
 
-    /// Validates each value, and its relation to the others, in whatever order they were set.
+    /// Validates each value, and its relation to the others; they may be set in any order.
     fn checked(self) -> Result<Self, InvalidPolicy> {
         let LockPolicy { ttl, limit, idle, .. } = self;
         let heartbeat = self.heartbeat_interval();

@@ -48,8 +48,8 @@ pub enum Presence {
 const IDLE_AFTER: Duration = Duration::from_secs(300);
 
 impl Holder {
-    /// The presence as of the response that contained this holder. It is computed from times that the database measured,
-    /// so it is right whatever the clocks of tabs and servers show.
+    /// The presence at the time of the response that contained this holder. It is computed from times of the database's clock,
+    /// so clocks of tabs and servers do not affect it.
     ///
     /// [`Unreachable`](Presence::Unreachable) if two consecutive heartbeats are missing: after two and a half intervals, because
     /// the second may be in flight. [`Idle`](Presence::Idle) without input for five minutes, or for two intervals

@@ -1,4 +1,4 @@
-//! What a poll reads about a key. No I/O here.
+//! The result of a poll for a key. No I/O here.
 
 use crate::aggregate::version::Version;
 use crate::lease::transfer::TransferRequest;

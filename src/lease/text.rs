@@ -17,7 +17,7 @@ pub(crate) fn is_plain(text: &str) -> bool {
 }
 
 /// The problem of any other text.
-pub(crate) const NOT_PLAIN: &str = "there is a control character in it, as a line break is one";
+pub(crate) const NOT_PLAIN: &str = "it contains a control character, such as a line break";
 
 /// A text for messages and logs: non-printable characters are escaped, `\u{a}`.
 pub(crate) struct Printable<'t>(pub(crate) &'t str);

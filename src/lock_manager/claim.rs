@@ -1,4 +1,4 @@
-//! Releases leases that were granted to a caller that has gone away meanwhile.
+//! Releases leases that were granted to a caller that is gone.
 
 use std::fmt;
 use std::future::Future;
@@ -11,8 +11,8 @@ use super::LockManager;
 use crate::lease::Lease;
 use crate::lock_table::batch::Gone;
 
-/// A request that runs to its end once begun, also if it is dropped: it is never interrupted between the grant of a lease
-/// and its receipt. Its result is then dropped as well, and cleans up after itself.
+/// A request that runs to completion once begun, even if its future is dropped: it is never interrupted between the grant of a lease and
+/// its receipt. Its result is then dropped too, and releases the lease.
 pub(super) struct RunToEnd<T: Send + 'static> {
     /// `None` when it has ended.
     running: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
@@ -51,8 +51,7 @@ impl<T: Send + 'static> Drop for RunToEnd<T> {
     }
 }
 
-/// Granted leases until their caller has received them. If the caller is gone, they are released, unless somebody else
-/// received them.
+/// Granted leases until the caller has received them. If the caller is gone, they are released, unless another request received them.
 pub(super) struct Unclaimed {
     leases: Vec<Lease>,
     locks: LockManager,

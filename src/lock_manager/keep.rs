@@ -17,7 +17,7 @@ impl LockManager {
     /// [`LeaseError::NoLock`]: an expired lease is not revived.
     pub async fn extend_lock_expiration(&self, id: &LockId, by: Duration) -> Result<Lease, LeaseError> {
         let extended = seen(self.metrics(), "extend_lock_expiration", None, self.extend(id, by)).await;
-        self.sign_of_life(id, &extended);
+        self.record_heartbeat(id, &extended);
         extended
     }
 
@@ -42,10 +42,10 @@ impl LockManager {
     /// last input; never backwards. It is the heartbeat of open forms. The results are in the order of the heartbeats; an ended
     /// lease does not affect the others.
     ///
-    /// A form continues to send heartbeats after its person went home, so a heartbeat carries the idle time. If the policy of the
+    /// A form sends heartbeats while nobody uses it, so a heartbeat carries the idle time. If the policy of the
     /// type has an [idle limit](crate::LockPolicy::idle_limit), the lease expires then
     /// ([`LeaseLossReason::IdleLimitReached`](crate::lease::LeaseLossReason::IdleLimitReached)), and before that everybody
-    /// sees that they are [idle](crate::lease::Holder::presence).
+    /// sees that its owner is [idle](crate::lease::Holder::presence).
     ///
     /// # Errors
     /// [`DatabaseError`] if the database failed: the leases are unchanged; count down and try again.
@@ -53,7 +53,7 @@ impl LockManager {
         let kept = seen(self.metrics(), "keep_alive", None, self.keep_all_alive(beats)).await?;
         for (beat, kept) in beats.iter().zip(&kept) {
             self.metrics().ended("keep_alive", kept.report().kind().unwrap_or("unknown"), &kept.report());
-            self.sign_of_life(&beat.id, kept);
+            self.record_heartbeat(&beat.id, kept);
         }
         Ok(kept)
     }
@@ -86,7 +86,7 @@ impl LockManager {
         Ok(kept)
     }
 
-    /// Brings the end of the lease forward to `within` from now: for a page that is left, perhaps for good.
+    /// Brings the end of the lease forward to `within` from now: for a page that its user leaves, perhaps permanently.
     /// If the page returns in time (a reload, the Back button), [`keep_alive`](Self::keep_alive) restores the full time.
     ///
     /// # Errors

@@ -104,8 +104,8 @@ impl Listing<'_> {
 
     /// Reads a page. A lease that is held the whole time is on exactly one of the pages.
     ///
-    /// A query for one owner uses an index. Any other reads all rows of the type, or of all types, including rows of keys
-    /// that nobody holds: [`LockManager::sweep`] keeps their number small.
+    /// A query for one owner uses an index. Any other reads all rows of the type, or of all types, including rows of
+    /// free keys: [`LockManager::sweep`] keeps their number small.
     ///
     /// # Errors
     /// [`ListError::PageSize`]; [`ListError::ForeignCursor`] for a cursor of another list; [`ListError::InvalidFilter`];
@@ -140,7 +140,7 @@ pub(super) fn plain<const N: usize>(filters: [Option<&str>; N]) -> Result<(), Li
     }
 }
 
-/// Refuses an empty prefix: a tenant whose name is missing must not see the locks of all.
+/// Refuses an empty prefix: an empty tenant name must not match the locks of all tenants.
 pub(super) fn not_empty(prefix: Option<&str>) -> Result<(), ListError> {
     match prefix {
         Some("") => Err(ListError::InvalidFilter {

@@ -92,7 +92,7 @@ impl LockManager {
         }
     }
 
-    /// The same locks without batching, to measure the effect of batching.
+    /// The same locks without batching, to measure its effect.
     #[doc(hidden)]
     pub fn one_by_one(mut self) -> Self {
         self.batch = self.batch.one_by_one();
@@ -136,7 +136,7 @@ impl LockManager {
         self.policies.get(kind).copied().unwrap_or_default()
     }
 
-    /// Acquires the lock if it is free or its lease has expired. It never waits for somebody to finish editing.
+    /// Acquires the lock if it is free or its lease has expired. It never waits for the holder to finish.
     ///
     /// # Cancel safety
     /// Dropping the future acquires nothing: a lease that was granted by then is released in the background. With a lock id of
@@ -144,7 +144,7 @@ impl LockManager {
     /// The id can be used again.
     ///
     /// # Errors
-    /// [`LockError::AlreadyLocked`] with the holder; [`LockError::Reserved`] if it was handed over to somebody who has not
+    /// [`LockError::AlreadyLocked`] with the holder; [`LockError::Reserved`] if it was handed over to another owner who has not
     /// acquired it yet; [`LockError::LockingFailed`] if a concurrent request won the race;
     /// [`LockError::LimitReached`]; [`LockError::InvalidKey`]; [`LockError::InvalidOwner`];
     /// [`LockError::Database`].
@@ -170,7 +170,7 @@ impl LockManager {
         });
         let taking = async { taking.await.map(Unclaimed::claim) };
         let lease = seen(self.metrics(), "try_lock", Some(key.kind()), taking).await?;
-        self.sign_of_life(&lease.id, &lease);
+        self.record_heartbeat(&lease.id, &lease);
         Ok(lease)
     }
 
@@ -200,7 +200,7 @@ impl LockManager {
             }
         }
         if gone.is_set() {
-            return Err(DatabaseError::Busy("nobody waits for the answer any more").into());
+            return Err(DatabaseError::Busy("the caller of the request is gone").into());
         }
         match self.backend.try_lock(&request).await? {
             Attempt::Granted(holder) => Ok(self.granted(id, holder)),
@@ -284,7 +284,7 @@ impl LockManager {
 
     /// Ends the lease of another owner. It requires the generation that was seen, so that it cannot end a newer lease, and
     /// a reason, which the holder sees. The caller decides who may do this; no [`TakeOverPermission`] applies. The result
-    /// is for the operator: it names the holder, whatever visibility the policy sets.
+    /// is for the operator, so the holder is not redacted.
     ///
     /// # Errors
     /// [`BreakError::HolderChanged`] if that generation is not held (any more); [`BreakError::NoReason`];
@@ -328,7 +328,7 @@ impl LockManager {
     }
 
     async fn holders_seen_by(&self, key: &LockKey, viewer: Option<&str>) -> Result<Vec<Holder>, DatabaseError> {
-        // Nobody holds an invalid key, and some databases reject some texts.
+        // An invalid key has no holder, and some databases reject some texts.
         if key.problem().is_some() {
             return Ok(Vec::new());
         }
@@ -340,7 +340,7 @@ impl LockManager {
         Holder { heartbeat: self.policy(holder.key.kind()).heartbeat_interval(), ..holder }.seen_by(viewer)
     }
 
-    /// The lease that an answer confirms, or why there is none, redacted for the acting person.
+    /// The lease that an answer confirms, or the reason that there is none, redacted for the acting person.
     fn lease(&self, id: &LockId, answer: Result<Holder, NoLock>) -> Result<Lease, LeaseError> {
         let holder = answer.map_err(|no_lock| no_lock.seen_by(self.owner.as_deref()))?;
         Ok(Lease { id: id.clone(), holder })
@@ -351,7 +351,7 @@ impl LockManager {
         self.batch.metrics()
     }
 
-    fn sign_of_life(&self, id: &LockId, answer: &impl Outcome) {
+    fn record_heartbeat(&self, id: &LockId, answer: &impl Outcome) {
         let report = answer.report();
         self.metrics().beat(|| id.hash(), self.policy(report.kind().unwrap_or_default()).ttl, &report);
     }

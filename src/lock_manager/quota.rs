@@ -7,7 +7,7 @@ use crate::error::{DatabaseError, LockError, TakeOverError};
 use crate::lease::limits::{Limit, Limits};
 use crate::storage::{LockOp, LockRequest, Proof};
 
-/// Why a request is refused.
+/// The reason that a request is refused.
 pub(super) enum QuotaError {
     Full { most: u64 },
     Database(DatabaseError),

@@ -124,10 +124,9 @@ impl LockManager {
         seen(self.metrics(), "answer_request", None, give).await
     }
 
-    /// Ends the lease and reserves the lock for one of its requesters: for [`TransferRequest::RESERVATION`] only they can
-    /// acquire it, in whichever of their tabs is first, and everybody else gets
-    /// [`LockError::Reserved`](crate::error::LockError::Reserved). After that it is free for all. A save in flight under
-    /// the lease is waited for.
+    /// Ends the lease and reserves the lock for one of its requesters: for [`TransferRequest::RESERVATION`] only this owner can acquire it,
+    /// in any tab, and everybody else gets [`LockError::Reserved`](crate::error::LockError::Reserved). After that it is free. The call
+    /// waits for a save in flight under the lease.
     ///
     /// Returns the state that everybody sees: the recipient counts as the holder of a reservation.
     ///
@@ -135,7 +134,7 @@ impl LockManager {
     /// [`AnswerError::NotAsked`] if there is no such request (any more): the lease continues; [`AnswerError::NoLock`];
     /// [`AnswerError::Database`].
     pub async fn hand_over(&self, id: &LockId, to_owner_id: &str) -> Result<Holder, AnswerError> {
-        // Nobody knows the lock id of a reservation, so nobody can keep it alive, release it, or save under it.
+        // No client has the lock id of a reservation, so none can keep it alive, release it, or save under it.
         let reservation = LockId::random().hash();
         let hand_over = async {
             let to = askable(to_owner_id);

@@ -11,7 +11,7 @@ use crate::version::token::Expected;
 
 impl LockManager {
     /// Resumes an expired lease, for example after a laptop slept: the same lock id, the same generation, a full time to
-    /// live. It requires that nobody acquired the lock since, and that the aggregate still has the version with which the
+    /// live. It requires that no other owner acquired the lock since, and that the aggregate still has the version with which the
     /// form was opened, so the form's content is still a change of the stored state. One transaction checks both: nobody
     /// can acquire the lock, or save, in between.
     ///
@@ -46,10 +46,10 @@ impl LockManager {
     /// ```
     ///
     /// # Errors
-    /// [`Error::VersionConflict`]: somebody saved since; it says who, when and what. [`Error::AlreadyLocked`]: somebody else
-    /// acquired the lock, and holds it. [`Error::NoLock`]: it ended for good, for this
-    /// [`LeaseLossReason`](crate::lease::LeaseLossReason);
-    /// [`LeaseLossReason::LimitReached`](crate::lease::LeaseLossReason::LimitReached) at its absolute limit. [`Error::NotFound`]:
+    /// [`Error::VersionConflict`]: another session saved since; it contains the changes, their author and time. [`Error::AlreadyLocked`]:
+    /// another owner acquired the lock, and holds it. [`Error::NoLock`]: it ended permanently, for this
+    /// [`LeaseLossReason`](crate::lease::LeaseLossReason); [`LeaseLossReason::LimitReached`](crate::lease::LeaseLossReason::LimitReached)
+    /// at its absolute limit. [`Error::NotFound`]:
     /// the aggregate was deleted. [`Error::VersionTokenMismatch`]; [`Error::Database`]. After any of them the lease is
     /// unchanged.
     pub async fn resume<A: Aggregate>(
@@ -61,7 +61,7 @@ impl LockManager {
     ) -> Result<Lease, Error> {
         let (kind, version) = (A::mapping().name.as_str(), version.into());
         let lease = seen(self.metrics(), "resume", Some(kind), self.revive(repository, id, lock, version)).await?;
-        self.sign_of_life(lock, &lease);
+        self.record_heartbeat(lock, &lease);
         Ok(lease)
     }
 
@@ -75,7 +75,7 @@ impl LockManager {
         let key = LockKey::of::<A>(id);
         check_token(&key, &seen)?;
         let mut tx = repository.database.begin().await?;
-        // First the lease, then the aggregate: the order of every save under a lease.
+        // The lease first, then the aggregate: the order of every save under a lease.
         let proof = self.proof(lock);
         let holder = match tx.database.run(async |tx| tx.resume(&proof, &key).await).await? {
             Resumption::Resumed(holder) => holder,

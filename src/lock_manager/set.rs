@@ -87,7 +87,7 @@ impl HeldSet {
         self.leases
     }
 
-    /// The keys and their secret: what the operations on sets take.
+    /// The keys and their secret: the argument of the operations on sets.
     pub fn set(&self) -> &LeaseSet {
         &self.set
     }

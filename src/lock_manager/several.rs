@@ -17,14 +17,14 @@ const ATTEMPTS: u32 = 10;
 /// The longest pause after the first of these attempts. Later ones are longer.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The result for a member: its lease, or how that ended.
+/// The result for a member: its lease, or the reason of its end.
 type Member = Result<Lease, NoLock>;
 
 impl LockManager {
     /// Acquires several locks in one transaction: all of them, or none. Types may have different policies. A duplicate
     /// key counts once; the order does not matter, because all callers acquire them in the same one.
     ///
-    /// It never waits for somebody to finish editing. Dropping the future acquires nothing, as with
+    /// It never waits for a holder to finish. Dropping the future acquires nothing, as with
     /// [`try_lock`](Self::try_lock). One secret holds them all, see [`LeaseSet`], and each is a lease like any other.
     ///
     /// ```
@@ -190,7 +190,7 @@ impl LockManager {
         for (key, member) in set.keys().iter().zip(members) {
             match member {
                 Ok(lease) => others.push(lease),
-                // If nobody knows the lock id, only the set knows the key.
+                // If the lock id is unknown, only the set knows the key.
                 Err(no_lock) => {
                     let no_lock = no_lock.seen_by(self.owner.as_deref());
                     ended.push(NoLock { key: Some(key.clone()), ..no_lock });

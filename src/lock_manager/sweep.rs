@@ -10,7 +10,7 @@ use crate::storage::{RowPlace, Slice};
 /// Rows per statement: a few milliseconds.
 const SLICE: u32 = 1_000;
 
-/// A sweep to be run; [`run`](Sweep::run) runs it.
+/// The builder of a sweep; [`run`](Sweep::run) runs it.
 #[must_use = "a sweep does nothing until `run`"]
 #[derive(Debug)]
 pub struct Sweep<'m> {
@@ -23,24 +23,24 @@ pub struct Sweep<'m> {
 /// The number of rows that a sweep deleted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Keys (and slots of advisory leases) that nobody holds.
+    /// Rows of free keys (and slots of ended advisory leases).
     pub keys: u64,
     /// Entries of the history.
     pub history: u64,
-    /// Requests whose requesters have left.
+    /// Expired requests.
     pub requests: u64,
 }
 
 impl LockManager {
-    /// Deletes entries that ended longer ago than this: the rows of keys that nobody has held since, ended leases, and requests
-    /// that nobody repeated. Call it about once a day; held leases are never touched.
+    /// Deletes entries that ended longer ago than this: rows of free keys, ended leases, and requests that were not repeated. Call it about
+    /// once a day; held leases are never touched.
     ///
     /// Generations continue to rise, also for keys whose rows were deleted: the highest one is kept per type, and new keys
     /// of that type begin above it. Sweeping loses history: the lock id of a swept lease is
     /// [`LeaseLossReason::Unknown`](crate::lease::LeaseLossReason::Unknown), and a duplicate lock request is refused only until then. The
-    /// minimum is a day; thirty are plenty.
+    /// minimum is a day; thirty days are enough.
     ///
-    /// It runs in small transactions, so that nobody waits long, and skips rows that another transaction has locked at that
+    /// It runs in small transactions, so that other sessions wait only briefly, and skips rows that another transaction has locked at that
     /// moment.
     ///
     /// ```
@@ -62,8 +62,8 @@ impl LockManager {
 }
 
 impl Sweep<'_> {
-    /// The minimum age. A request is repeated after a lost response within seconds, and a tab that slept asks on the next day;
-    /// besides, an expired lease can be resumed until its absolute limit.
+    /// The minimum age. After a lost response, a request is repeated within seconds. A tab that slept checks its lease on the next day,
+    /// and an expired lease can be resumed until its absolute limit.
     pub const SHORTEST: Duration = Duration::from_secs(24 * 3600);
 
     /// Keeps ended leases for longer or shorter than the other entries, see
@@ -79,7 +79,7 @@ impl Sweep<'_> {
         self
     }
 
-    /// Runs it, and returns how much was deleted.
+    /// Runs it, and returns the number of deleted rows.
     ///
     /// # Errors
     /// [`SweepError::TooYoung`] for an age below [`SHORTEST`](Self::SHORTEST), or below the longest absolute limit of the

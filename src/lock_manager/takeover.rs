@@ -12,11 +12,11 @@ use crate::lease::{Holder, Lease, LockId, LockKey, Owner, askable};
 use crate::storage::{Attempt, LockRequest, Proof, TakenOver};
 use crate::telemetry::outcome::seen;
 
-/// Who may take over a lease from its holder: the application's rule for an aggregate type, see
-/// [`LockManager::with_take_over_permission`]. It applies only to leases of others. A closure implements it.
+/// The application's rule for takeovers of leases of an aggregate type, see
+/// [`LockManager::with_take_over_permission`]. It applies only to leases of other owners. A closure implements it.
 pub trait TakeOverPermission: Send + Sync {
-    /// Whether `by` may end the lease of `holder` and acquire the lock. `holder` is never redacted here, also where the policy
-    /// hides them from `by`, and includes their presence: see [`Holder::presence`].
+    /// Whether `by` may end the lease of `holder` and acquire the lock. `holder` is never redacted here, even if the policy hides it from
+    /// `by`, and includes the presence: see [`Holder::presence`].
     fn may_take_over(&self, by: &Owner, holder: &Holder) -> bool;
 }
 
@@ -31,7 +31,7 @@ impl<F: Fn(&Owner, &Holder) -> bool + Send + Sync> TakeOverPermission for F {
 pub(super) struct Permissions(Arc<HashMap<String, Arc<dyn TakeOverPermission>>>);
 
 impl Permissions {
-    /// A person may always move their own lease to another tab. Without a rule, nobody takes over from others.
+    /// A person may always move their own lease to another tab. Without a rule, taking over from others is refused.
     fn permit(&self, by: &Owner, holder: &Holder) -> bool {
         let rule = self.0.get(holder.key.kind());
         by.id == holder.owner.id || rule.is_some_and(|rule| rule.may_take_over(by, holder))
@@ -45,7 +45,7 @@ impl fmt::Debug for Permissions {
 }
 
 impl LockManager {
-    /// Sets who may take over leases on aggregates of one type. Without it nobody takes over from others.
+    /// Sets the rule for takeovers of leases on aggregates of one type. Without it, taking over from others is refused.
     pub fn with_take_over_permission(
         mut self,
         kind: impl Into<String>,
@@ -55,16 +55,14 @@ impl LockManager {
         self
     }
 
-    /// Ends a lease and acquires the lock, in one transaction, so that no other request comes in between. It requires the
+    /// Ends a lease and acquires the lock, in one transaction, so that no other request can acquire it in between. It requires the
     /// generation that was seen, so that it cannot end a newer lease, and a reason, which the holder sees
-    /// ([`LeaseLossReason::TakenOver`](crate::lease::LeaseLossReason::TakenOver)). A save in flight under the lease is
-    /// waited for.
+    /// ([`LeaseLossReason::TakenOver`](crate::lease::LeaseLossReason::TakenOver)). The call waits for a save in flight under the lease.
     ///
-    /// A person may always move their own lease to another tab; the [`TakeOverPermission`] of the type decides who may take over
-    /// from others. (A [`break_lock`](Self::break_lock) has no such rule: there the caller decides.)
-    /// The lock id is a new one from the caller; repeated with it, the call returns the same lease. If the future is
-    /// dropped, the new lease is released, as with [`try_lock`](Self::try_lock); the former holder has lost theirs
-    /// nevertheless.
+    /// A person may always move their own lease to another tab; the [`TakeOverPermission`] of the type decides about leases of others. (A
+    /// [`break_lock`](Self::break_lock) has no such rule: there the caller decides.) The lock id is a new one from the caller; repeated
+    /// with it, the call returns the same lease. If the future is dropped, the new lease is released, as with [`try_lock`](Self::try_lock);
+    /// the former lease has still ended.
     ///
     /// ```
     /// # use tenure::{Database, LockId, LockKey, LockManager, Owner, lease::Holder, error::TakeOverError};
@@ -104,7 +102,7 @@ impl LockManager {
         });
         let taking = async { taking.await.map(Unclaimed::claim) };
         let lease = seen(self.metrics(), "take_over", Some(key.kind()), taking).await?;
-        self.sign_of_life(&lease.id, &lease);
+        self.record_heartbeat(&lease.id, &lease);
         Ok(lease)
     }
 
@@ -129,7 +127,7 @@ impl LockManager {
             return Err(TakeOverError::HolderChanged { held_now: Vec::new() });
         }
         let request = LockRequest { key: key.clone(), lock: id.hash(), owner: owner.clone(), policy, shared: false };
-        // A generation has one owner for good, so a permission given now is still valid when the takeover happens.
+        // A generation always has the same owner, so a permission given now is still valid when the takeover happens.
         // The application's rule gets the unredacted holder.
         let holders = self.backend.holders(key).await?;
         let Some(holder) = holders.iter().find(|holder| holder.generation == generation) else {
@@ -155,7 +153,7 @@ impl LockManager {
         }
     }
 
-    /// The generation is not held any more: perhaps the same request succeeded before, and its response was lost.
+    /// The generation does not hold the lock any more: perhaps the same request succeeded before, and its response was lost.
     async fn taken_before(&self, request: LockRequest, generation: i64, id: LockId) -> Result<Lease, TakeOverError> {
         let LockRequest { key, lock, owner, .. } = &request;
         match self.backend.check_lock(&Proof { lock: *lock, owner: Some(owner.id.clone()) }).await? {
@@ -166,8 +164,7 @@ impl LockManager {
         }
     }
 
-    /// Requests again the lease that the lock id already holds, so that its first caller, who has gone, does not
-    /// release it.
+    /// Requests again the lease that the lock id already holds, so that its first caller, who is gone, does not release it.
     async fn again(&self, request: &LockRequest, held: Holder, id: LockId) -> Result<Lease, TakeOverError> {
         match self.backend.try_lock(request).await? {
             Attempt::Granted(holder) if holder.generation == held.generation => Ok(Lease { id, holder }),
@@ -178,7 +175,7 @@ impl LockManager {
         }
     }
 
-    /// Releases all leases of an owner, in all their tabs: when they sign out, or leave for good. Returns the released
+    /// Releases all leases of an owner, in all tabs: at sign-out, or when the account is closed. Returns the released
     /// leases, the longest-held first. The caller decides who may do this.
     ///
     /// # Errors

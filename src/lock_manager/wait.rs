@@ -27,12 +27,12 @@ impl LockManager {
     /// for at most ten seconds. Dropping the future leaves the queue at once, and releases a lease that was just
     /// granted, as after [`try_lock`](Self::try_lock).
     ///
-    /// Waiters never overtake each other. A caller outside the queue, with [`try_lock`](Self::try_lock), gets the lock if
+    /// Waiters are served in order. A caller outside the queue, with [`try_lock`](Self::try_lock), gets the lock if
     /// it arrives right after the release; then the waiters keep their positions. A hand-over
     /// ([`hand_over`](Self::hand_over)) goes to its recipient. A waiter for a shared lock needs all readers to release,
-    /// and new readers may come. An advisory lock excludes nobody, so nobody waits.
+    /// and new readers may come. An advisory lock excludes nobody, so a request for it never waits.
     ///
-    /// The same person in two tabs has two positions, and waits for themselves. The same lock id has one: a repetition with it
+    /// Two tabs of one person have two positions, and one waits for the other. A lock id has one position: a repetition with it
     /// ([`with_id`](Acquisition::with_id)) keeps the position, or returns the lease that it holds by then.
     ///
     /// ```
@@ -80,7 +80,7 @@ pub struct Acquisition {
 }
 
 impl Acquisition {
-    /// Waits at most this long, whatever causes the wait: a lease, a save under an expired one, or a
+    /// Waits at most this long, for any cause: a lease, a save under an expired lease, or a
     /// connection. The default is the maximum that the [`Limits`](crate::lease::Limits) allow: five minutes, unless
     /// set otherwise.
     pub fn within(mut self, wait: Duration) -> Self {
@@ -150,7 +150,7 @@ impl Waiter {
 
     async fn answer(self, mut answer: ResultSender) {
         let outcome = match patience::within(self.within, self.acquire(&mut answer)).await {
-            // The cause of the last wait at the deadline does not matter to the caller.
+            // At the deadline, the cause of the last wait does not matter to the caller.
             Err(LockError::Database(DatabaseError::Busy(_) | DatabaseError::LockTimeout { .. }))
                 if self.asked.elapsed() >= self.within =>
             {
@@ -171,8 +171,8 @@ impl Waiter {
         if !self.locks.policy(self.key.kind()).is_exclusive() {
             return self.locks.try_lock_as(&self.key, &self.owner, self.id.clone()).await.map(Some);
         }
-        // The repetition is recorded in the database, so that a former caller who was granted the lease and is gone does
-        // not release it.
+        // The repetition is recorded in the database, so that an earlier caller of this lock id, who was granted the lease and is gone,
+        // does not release it.
         if self.known
             && let Ok(held) = self.locks.acting_for(&self.owner).check_lock(&self.id).await
             && held.holder().key == self.key
@@ -211,12 +211,12 @@ impl Waiter {
         let outcome = self.wait(&place, &ticket, answer).await;
         drop(place);
         self.leave(lock, waiter).await;
-        // A key that this waiter did not acquire is for the next one.
+        // If this waiter did not acquire the key, the next waiter gets it.
         self.locks.hub.touched(&self.key);
         outcome
     }
 
-    /// Removes the queue entry, also after the deadline. A database that does not answer is not waited for.
+    /// Removes the queue entry, also after the deadline. It does not wait for a database that does not answer.
     async fn leave(&self, lock: LockHash, waiter: i64) {
         let (backend, key) = (Arc::clone(&self.locks.backend), self.key.clone());
         let leave = async move {
@@ -276,7 +276,7 @@ impl Waiter {
 
     async fn timed_out(&self) -> LockError {
         let ask = patience::afresh(patience::GRACE, self.locks.holders_seen_by(&self.key, Some(&self.owner.id)));
-        // The holder is for display only, so a database that does not answer is not waited for.
+        // The holder is for display only, so it does not wait for a database that does not answer.
         let holders = tokio::time::timeout(patience::GRACE, ask).await.unwrap_or(Ok(Vec::new()));
         match holders {
             Ok(holders) => LockError::LockTimeout {

@@ -11,7 +11,7 @@ impl LockManager {
     /// by polling ([`poll_interval`](crate::storage::ConnectOptions::poll_interval)). No change of the holder in between is lost.
     ///
     /// A slow subscriber loses events: at most 256 are queued, then it gets a new snapshot that says so.
-    /// Whatever the number of subscribers, each process polls with one statement (one per 500 keys), and only while there
+    /// With any number of subscribers, each process polls with one statement (one per 500 keys), and only while there
     /// are any. Call it inside a Tokio runtime.
     ///
     /// Holders other than the person of [`acting_for`](Self::acting_for) are redacted by the policy; the note of a request

@@ -1,7 +1,7 @@
 //! Requests to the lock table that arrive while a round trip is in flight share the next one.
 //!
-//! Nobody waits for a batch to fill: a few callers go at once, each alone, as without batching. With more callers, requests
-//! that arrive while others are in flight are batched and sent when those return. So the size of a batch adapts to the
+//! No request waits for a batch to fill: with few callers, each request is sent alone at once, as without batching. With more callers,
+//! requests that arrive while others are in flight are batched and sent when those return. So the size of a batch adapts to the
 //! latency of the database, and its callers share one round trip and one flush. Reads have a queue of their own, so that
 //! they do not wait for the flush of writes.
 
@@ -62,7 +62,7 @@ impl Purpose {
     }
 }
 
-/// Whether the caller has gone away, though its request is not dropped. Clones share the flag.
+/// Whether the caller is gone, though its request is not dropped. Clones share the flag.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Gone(Arc<AtomicBool>);
 
@@ -83,7 +83,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Whether nobody waits for the answer any more.
+    /// Whether the caller is gone.
     fn has_gone(&self) -> bool {
         self.answer.is_closed() || self.gone.as_ref().is_some_and(Gone::is_set)
     }
@@ -127,12 +127,12 @@ impl Batcher {
 
     /// The answer, or `None` if the request has to be sent alone.
     ///
-    /// A caller who goes away does not affect the other requests of its round trip.
+    /// A dropped call does not affect the other requests of its round trip.
     pub(crate) async fn ask(&self, op: LockOp) -> Answer {
         self.ask_as(op, None).await
     }
 
-    /// As [`ask`](Self::ask), for a caller that is not dropped when it goes away: no request of it is sent after that.
+    /// As [`ask`](Self::ask), for a caller whose future is not dropped when it is gone: none of its requests is sent after that.
     pub(crate) async fn ask_unless(&self, op: LockOp, gone: &Gone) -> Answer {
         self.ask_as(op, Some(gone.clone())).await
     }
@@ -144,10 +144,10 @@ impl Batcher {
         let reads = matches!(op, LockOp::Check(_));
         match self.enter(op, gone)? {
             Position::Queued(answer) => match tokio::time::timeout(patience::left(), answer).await {
-                // No answer means that its batch was given up: it is sent alone.
+                // No answer means that its batch was abandoned: it is sent alone.
                 Ok(answer) => answer.unwrap_or(Ok(None)),
                 Err(_) if reads => Err(DatabaseError::Busy("the lock table did not answer in time")),
-                // Nor is it known whether it was sent.
+                // It is not known whether it was sent.
                 Err(_) => Err(DatabaseError::OutcomeUnknown("the lock table did not answer in time".into())),
             },
             Position::InFlight(_round_trip, op) => self.send_alone(op).await,
@@ -237,7 +237,7 @@ impl Batcher {
 }
 
 fn locked<T>(admission: &Mutex<Admission<T>>) -> MutexGuard<'_, Admission<T>> {
-    // No operation under it can leave it half-changed.
+    // A panic cannot leave it half-changed.
     admission.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -21,14 +21,14 @@ pub(crate) struct Grants(Arc<Inner>);
 struct Inner {
     counts: Mutex<Counts>,
     turns: Vec<Arc<tokio::sync::Mutex<()>>>,
-    /// A keyed hash, so that nobody can choose ids that collide.
+    /// A keyed hash, so that an attacker cannot choose ids that collide.
     hasher: RandomState,
 }
 
 #[derive(Default)]
 struct Counts {
     by_owner: HashMap<u64, u32>,
-    /// Whether uncounted owners may hold leases nevertheless.
+    /// Whether uncounted owners may hold leases.
     forgot: bool,
 }
 
@@ -73,7 +73,7 @@ impl Grants {
     }
 
     fn counts(&self) -> MutexGuard<'_, Counts> {
-        // No operation under it can leave it half-changed.
+        // A panic cannot leave it half-changed.
         self.0.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

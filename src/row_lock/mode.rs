@@ -22,7 +22,7 @@ use std::time::Duration;
 /// let mut lens = products.find(&mut tx, &"lens".into(), LockMode::PessimisticWrite).await?.ok_or("no lens")?;
 /// lens.stock -= 1;                                       // nobody else changes it until the commit
 /// products.save(&mut tx, &mut lens).await?;
-/// // Only read, and yet its version rises: whoever has it open is told that something around it changed.
+/// // Only read, and yet its version rises: a form that shows it gets a conflict at its save.
 /// products.find(&mut tx, &"bag".into(), LockMode::OptimisticForceIncrement).await?.ok_or("no bag")?;
 /// tx.commit().await?;
 ///
@@ -43,7 +43,7 @@ pub enum LockMode {
     OptimisticForceIncrement,
     /// Nobody changes the aggregate until the transaction ends; others may read it.
     PessimisticRead,
-    /// Nobody changes the aggregate, or locks it, until the transaction ends; others may read it without a lock.
+    /// Others can neither change nor lock the aggregate until the transaction ends; they may read it without a lock.
     PessimisticWrite,
     /// As `PessimisticWrite`, and the version rises with the save, or at the commit if nothing was saved.
     PessimisticForceIncrement,
@@ -62,7 +62,7 @@ impl LockMode {
     }
 }
 
-/// How long a transaction may wait for others, in total: for a connection and for all locks that it takes. If the database does
+/// The total time that a transaction may wait for others: for a connection and for all locks that it acquires. If the database does
 /// not answer at all, the wait is 250 ms longer, and at least 1,000 ms after each statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -74,7 +74,7 @@ pub enum Wait {
 }
 
 impl Wait {
-    /// The longest wait: an hour. The caller of a request that waits longer is gone.
+    /// The longest wait: an hour. No caller waits longer for a response.
     pub const LONGEST: Duration = Duration::from_secs(3600);
 
     /// The budget: zero for [`Wait::No`].

@@ -10,9 +10,9 @@ use crate::lease::LockKey;
 /// Two aggregates, or types of aggregates, that were locked in both orders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LockInversion {
-    /// The one that was locked first this time.
+    /// The one that was locked first in this transaction.
     pub first: String,
-    /// The one that was locked after it this time, and before it another time.
+    /// The one that was locked second in this transaction, and first in another.
     pub then: String,
     /// The command of the transaction that locked them in the other order, if it set one.
     pub seen_before_in: Option<String>,

@@ -1,6 +1,6 @@
 //! SeaORM entities inside a [`Transaction`], with optimistic versions. (Feature `sea-orm`, for SeaORM 2.)
 //!
-//! [`Transaction::sea_orm`] gives a [`SeaOrm`]: what SeaORM calls a connection, on the transaction's own. Entities,
+//! [`Transaction::sea_orm`] returns a [`SeaOrm`]: a SeaORM connection on that of the transaction. Entities,
 //! aggregates and leases then commit together or not at all. Three lines give an entity a version
 //! ([`Versioned`]), and [`VersionedActiveModel`] saves it if it is still the one that was read:
 //!
@@ -47,7 +47,7 @@
 //! let mut tx = db.begin().await?;
 //! let conn = tx.sea_orm()?;
 //! let now = parcel::Entity::find_by_id(parcel.id).one(&conn).await?.expect("it was inserted");
-//! let mut edited = now.into_active_model().expecting(seen)?; // a VersionConflict if somebody saved first
+//! let mut edited = now.into_active_model().expecting(seen)?; // a VersionConflict if another session saved first
 //! edited.label = Set("green tea".into());
 //! let saved = edited.update_versioned(&conn).await?; // … set label = ?, version = version + 1 where id = ? and version = ?
 //! assert_eq!(saved.version.number(), 2);
@@ -69,8 +69,8 @@
 //! - **After an error nothing is committed.** A SeaORM statement that fails, or whose future is dropped, poisons
 //!   the transaction as tenure's own do: later statements and [`Transaction::commit`] fail with the first cause, also if
 //!   the error was swallowed.
-//! - **The driver's error is kept** in the [`DbErr`], so that [`DbErr::sql_err`] finds a violated constraint. Only an exceeded
-//!   deadline is reported in tenure's words. `?` turns a `DbErr` into a [`DatabaseError`] or an
+//! - **The driver's error is kept** in the [`DbErr`], so that [`DbErr::sql_err`] finds a violated constraint. Only an exceeded deadline is
+//!   an error of tenure. `?` turns a `DbErr` into a [`DatabaseError`] or an
 //!   [`Error`](crate::Error) that knows whether a retry can help.
 //! - **Row locks use the transaction's deadline.** `lock_exclusive()` and `lock_shared()` wait on PostgreSQL and MariaDB
 //!   as long as [`Database::begin_within`](crate::Database::begin_within) allows (on MySQL in whole seconds), and so do
@@ -111,7 +111,7 @@ pub use versioned::{Versioned, VersionedActiveModel};
 
 /// The connection of a [`Transaction`] for SeaORM: pass `&conn` where SeaORM takes a connection.
 ///
-/// Concurrently awaited statements run one after the other. Dropping it does not end the transaction: commit that itself.
+/// Concurrently awaited statements run one after the other. Dropping it does not end the transaction: commit the transaction itself.
 pub struct SeaOrm<'t> {
     /// SeaORM uses connections by shared reference.
     transaction: Mutex<&'t mut Transaction>,

@@ -49,9 +49,9 @@ where
     /// If no field besides the key is set, it writes nothing and keeps the version, but still checks it.
     ///
     /// # Errors
-    /// [`Error::OptimisticLockingFailure`] if somebody else saved the row since it was loaded, with the expected and the
+    /// [`Error::OptimisticLockingFailure`] if another session saved the row since it was loaded, with the expected and the
     /// actual version; [`Error::NotFound`] if it was deleted. In both cases nothing was written and the transaction continues.
-    /// [`Error::Database`] if the version or the primary key is unknown, or the database failed; in the latter case
+    /// [`Error::Database`] if the version or the primary key is unknown, or the database failed; in the last case
     /// nothing can be committed any more.
     async fn update_versioned(mut self, conn: &SeaOrm<'_>) -> Result<ModelOf<Self>, Error>
     where
@@ -123,7 +123,7 @@ where
     Err(misfit::<A::Entity>(problem))
 }
 
-/// Why no row had the expected version. Queried with a lock, so that the answer stays valid to the end
+/// The reason that no row had the expected version. Queried with a lock, so that the answer stays valid to the end
 /// of the transaction.
 async fn why<A>(model: A, conn: &SeaOrm<'_>, expected: Version) -> Result<Error, Error>
 where

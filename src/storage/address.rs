@@ -1,9 +1,8 @@
-//! Addresses of servers: which is on this machine, what may be shown of one, and which settings of it a driver knows. It decides,
-//! and asks nobody.
+//! Addresses of servers: whether one is on this machine, its redacted form, and the URL settings that a driver supports. No I/O.
 
 use std::net::IpAddr;
 
-/// Whether a host is this machine. Other names than `localhost` are not looked up: what they mean may change with every look.
+/// Whether a host is this machine. Names other than `localhost` are not resolved, because the result may change each time.
 pub(super) fn is_local(host: &str) -> bool {
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     match bare.parse::<IpAddr>() {
@@ -33,9 +32,8 @@ pub(super) fn has(url: &str, names: &[&str]) -> bool {
     settings(url).any(|(name, _)| names.contains(&&*name))
 }
 
-/// A URL with those settings only that its driver knows. The drivers ignore the others, and one of them logs their values,
-/// which may be a password with a typing error in its name. Settings about TLS are not ignored but refused: their
-/// name is the error.
+/// A URL with only those settings that its driver supports. The drivers ignore the others, and one of them logs their values, which may be
+/// a password after a typing error in its name. Settings about TLS are refused instead: the error contains the name.
 pub(super) fn known(url: &str, is_known: impl Fn(&str) -> bool) -> Result<String, String> {
     let mut kept = Vec::new();
     for (name, pair) in settings(url) {

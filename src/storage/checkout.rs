@@ -1,4 +1,4 @@
-//! A connection that somebody has from a pool: it never comes back in the middle of something, and a silent one not at all.
+//! Checkout of pool connections: a connection is never reused in the middle of a statement, nor after its server stopped answering.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,17 +8,17 @@ use sqlx::{Connection as _, Database, Pool};
 
 use super::{patience, reserve};
 
-/// How long a connection may have been idle without being asked whether it lives.
+/// A connection that was idle for longer is checked before it is used.
 const IDLE: Duration = Duration::from_secs(1);
-/// How long it may take to say so.
+/// The time limit of that check.
 const SIGN_OF_LIFE: Duration = Duration::from_millis(500);
 
-/// How long it may take to get an idle connection. Over TLS the pool closes a dead one by waiting for its server, for ever: in sqlx
-/// 0.9.0 a flush of nothing reads first.
+/// The time limit for getting an idle connection. Over TLS, the pool waits without limit for the server when it closes a dead connection:
+/// in sqlx 0.9.0 an empty flush reads first.
 const DISCARDED: Duration = Duration::from_millis(600);
 
-/// When a connection of a server was last without an answer. Those that had their last one before that may be dead as well:
-/// asking each of them would take longer than opening others. Clones are the same.
+/// When a connection of a server last got no answer. Connections that were last used before that may be dead too: to check each of them
+/// would take longer than to open new ones. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Silence(Arc<Mutex<Option<Instant>>>);
 
@@ -31,8 +31,7 @@ impl Silence {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|silence| silence > moment)
     }
 
-    /// Whether an idle connection may be given to the next owner. One that was in use a moment ago is not asked; one that lay
-    /// idle may have died with the server.
+    /// Whether an idle connection may be reused. One that was in use a moment ago is not checked; one that was idle for longer may be dead.
     pub(super) async fn is_alive<DB: Database>(
         &self,
         connection: &mut DB::Connection,
@@ -55,33 +54,33 @@ impl Silence {
     }
 }
 
-/// Gives a connection back, inside of a runtime. The pool asks it whether it lives, and would wait for that for ever: its place
-/// in the pool would be lost for as long as the network is silent.
+/// Returns a connection to the pool; must run inside a runtime. The pool checks the connection and would wait for the answer without limit:
+/// the pool would lack this connection for as long as the network is silent.
 pub(super) fn give_back<DB: Database>(mut connection: PoolConnection<DB>) {
     let returned = connection.return_to_pool();
     tokio::spawn(async move {
         tokio::select! {
             biased;
             () = returned => {}
-            () = tokio::time::sleep(patience::GRACE) => tracing::warn!("a connection gave no sign of life and was closed"),
+            () = tokio::time::sleep(patience::GRACE) => tracing::warn!("a connection did not answer and was closed"),
         }
     });
 }
 
-/// A connection of a pool. Where all are in use, the wait for one counts as every other wait; one that has to be opened, or
-/// asked whether it lives, has the time of an answer.
+/// A connection of a pool. If all are in use, the wait for one counts towards the budget; to open or check one, the time limit of an answer
+/// applies.
 pub(super) async fn acquire<DB: Database>(pool: &Pool<DB>, left: Duration) -> Result<PoolConnection<DB>, sqlx::Error> {
     let asked = Instant::now();
     loop {
         let left = left.saturating_sub(asked.elapsed());
         let busy = reserve::is_busy(pool);
         let limit = if busy { left } else { patience::limit(left) };
-        // The pool may find that an idle one is dead.
+        // The pool may find that an idle connection is dead.
         let attempt = if pool.num_idle() > 0 && !left.is_zero() { limit.min(DISCARDED) } else { limit };
         match tokio::time::timeout(attempt, pool.acquire()).await {
-            // The pool's own patience is shorter than some budgets.
+            // The pool's own timeout is shorter than some budgets.
             Ok(Err(sqlx::Error::PoolTimedOut)) if busy && !left.is_zero() => {}
-            // The dead one went with the attempt.
+            // The dead connection was removed by this attempt.
             Err(_) if attempt < limit => {}
             Ok(acquired) => return acquired,
             Err(_) => return Err(sqlx::Error::PoolTimedOut),

@@ -1,10 +1,10 @@
-//! Conditions as SQL. The databases differ in how a name is quoted and how the place of a value is written.
+//! Conditions as SQL. The databases differ in the quotes of a name and in the placeholder of a value.
 
 use crate::aggregate::condition::{Comparison, Test};
 use crate::aggregate::mapping::{Column, Table};
 use crate::aggregate::value::Value;
 
-/// Renders a condition; each value is handed to `place` together with its column, in the order of the text.
+/// Renders a condition; passes each value with its column to `place`, in the order of the text.
 pub(super) fn render(
     table: &Table,
     test: &Test,

@@ -1,4 +1,4 @@
-//! How many connections a process opens, and what for.
+//! The number of connections of a process, by purpose.
 
 use std::fmt;
 
@@ -9,18 +9,18 @@ pub struct Connections {
     /// For transactions and loads, and the application's own queries:
     /// [`ConnectOptions::max_connections`](super::ConnectOptions::max_connections).
     pub application: u32,
-    /// For requests to the lock table, so that leases stay alive while all others are busy. On SQLite the one that writes does it.
+    /// For requests to the lock table, so that heartbeats succeed while all others are busy. SQLite uses the writer.
     pub lock_table: u32,
-    /// For single requests of the lock manager that may have to wait.
+    /// For single requests of the lock manager that may wait for a row lock.
     pub reserve: u32,
     /// For notifications, while locks are watched or waited for.
     pub listener: u32,
-    /// For writing, where there is one writer: on SQLite.
+    /// For writing, on databases with a single writer: SQLite.
     pub writer: u32,
 }
 
 impl Connections {
-    /// All of them: what the server must allow for each process, also while an old and a new release run side by side.
+    /// All of them: the server must allow this many for each process, also while an old and a new release run side by side.
     pub const fn total(&self) -> u32 {
         self.application + self.lock_table + self.reserve + self.listener + self.writer
     }

@@ -1,4 +1,4 @@
-//! What `tenure doctor` says about a database.
+//! The output of `tenure doctor`.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use crate::error::DatabaseError;
 use crate::storage::Connections;
 use crate::storage::capabilities::Capabilities;
 
-/// The state of a database, as found without changing anything in it.
+/// The state of a database, read without changing it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Diagnosis {
-    /// What it is, and what it can do.
+    /// The database and its capabilities.
     pub capabilities: Capabilities,
-    /// How the connection is protected, as the server says.
+    /// How the connection is protected, as the server reports it.
     pub transport: Transport,
     /// Whether other nodes of a cluster accept writes beside this one.
     pub writers: Writers,
@@ -22,8 +22,8 @@ pub struct Diagnosis {
     pub connections: Connections,
     /// How many connections the server allows for all its clients; `None` for a file.
     pub connections_allowed: Option<u32>,
-    /// How far its clock is ahead of this machine's, in milliseconds; half a round trip is not known. Nothing is decided by
-    /// this machine's clock, so a difference only confuses people who compare times.
+    /// How far its clock is ahead of this machine's, in milliseconds, with an error of half a round trip. This machine's clock decides
+    /// nothing; a difference only confuses people who compare times.
     pub clock_ahead_ms: i64,
     /// The numbers of the migrations that were applied.
     pub applied: Vec<i64>,
@@ -35,16 +35,16 @@ pub struct Diagnosis {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Writers {
-    /// One: this server, as far as it says.
+    /// One: this server, as far as it reports.
     One,
-    /// Several of a cluster, whose name this is; and it was declared that tenure uses one of them
+    /// Several nodes of this cluster; the application declared that tenure uses one of them
     /// ([`ConnectOptions::one_writer_node`](crate::storage::ConnectOptions::one_writer_node)).
     OneNodeOf(&'static str),
-    /// Several of a cluster, whose name this is: it is refused at connect.
+    /// Several nodes of this cluster: refused at connect.
     Several(&'static str),
 }
 
-/// As the doctor says it.
+/// As the doctor prints it.
 impl fmt::Display for Writers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -59,19 +59,19 @@ impl fmt::Display for Writers {
     }
 }
 
-/// How the connection to a database is protected on the way.
+/// How the connection to a database is protected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Transport {
-    /// There is no way: the database is a file that this process opens itself.
+    /// No network: the database is a file that this process opens itself.
     File,
     /// By TLS.
     Tls {
-        /// The version, in the words of the server: `TLSv1.3`.
+        /// The version as the server names it: `TLSv1.3`.
         version: String,
-        /// The cipher suite, in the words of the server.
+        /// The cipher suite as the server names it.
         cipher: String,
-        /// What was checked of the server's certificate.
+        /// How the server's certificate is checked.
         certificate: CertificateCheck,
     },
     /// Not at all.
@@ -81,19 +81,19 @@ pub enum Transport {
     },
 }
 
-/// What is checked of a server's certificate.
+/// How a server's certificate is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CertificateCheck {
-    /// Nothing: who can change what is sent on the way can pose as the server.
+    /// Not at all: an attacker on the network path can impersonate the server.
     Nothing,
-    /// Who signed it, but not which host it names.
+    /// Its issuer, but not the host that it names.
     Authority,
-    /// Who signed it, and that it names the host of the URL.
+    /// Its issuer, and the host that it names.
     AuthorityAndHost,
 }
 
-/// As the doctor says it.
+/// As the doctor prints it.
 impl fmt::Display for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -126,16 +126,16 @@ pub struct Setting {
     pub name: &'static str,
     /// Its value.
     pub value: String,
-    /// What it has to be.
+    /// The required value.
     pub wanted: &'static str,
-    /// Whether it is.
+    /// Whether the value is good.
     pub good: bool,
-    /// What happens if it is not.
+    /// The risk of another value.
     pub risk: &'static str,
 }
 
 impl Setting {
-    /// A setting, which is good if it is what is wanted, or anything but `off` where that is all that is wanted.
+    /// A setting. It is good if it has the wanted value, or any value but `off` if that is the requirement.
     pub(crate) fn new(name: &'static str, value: String, wanted: &'static str, risk: &'static str) -> Self {
         let good = match wanted {
             "not off" => value != "off",
@@ -145,7 +145,7 @@ impl Setting {
     }
 }
 
-/// For refusals: the setting, the risk, and the way out.
+/// For refusals: the setting, the risk, and the remedy.
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Setting { name, value, wanted, risk, .. } = self;
@@ -162,12 +162,12 @@ impl Diagnosis {
             && !matches!(self.writers, Writers::Several(_))
     }
 
-    /// Whether a newer release has been here.
+    /// Whether a newer release has migrated it.
     fn is_newer(&self) -> bool {
         self.applied.iter().any(|number| !self.known.contains(number))
     }
 
-    /// Refuses a database where a newer release has been.
+    /// Refuses a database that a newer release has migrated.
     pub(crate) fn not_newer(&self) -> Result<(), DatabaseError> {
         match self.is_newer() {
             true => Err(DatabaseError::Schema(format!("it is {}; use the newer release", self.schema()))),

@@ -1,7 +1,7 @@
-//! The driver's own options in the place of a URL.
+//! The driver's own options instead of a URL.
 
-/// The options of a driver of sqlx, for what no URL can say: a certificate from memory, a socket, a password from a secret store. Each
-/// driver's options convert into it.
+/// The options of a driver of sqlx, for settings that a URL cannot contain: a certificate from memory, a socket, a password from a secret
+/// store. Each driver's options convert into it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum DriverOptions {
@@ -37,7 +37,7 @@ impl From<sqlx::mysql::MySqlConnectOptions> for DriverOptions {
     }
 }
 
-/// Where a database is: a URL, or the driver's options.
+/// The address of a database: a URL, or the driver's options.
 #[derive(Clone)]
 pub(crate) enum Place<'a, O> {
     Url(&'a str),

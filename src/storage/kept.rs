@@ -1,8 +1,7 @@
-//! Connections that had a transaction a moment ago, and are likely to have the next one.
+//! Connections that had a transaction a moment ago, kept for the next one.
 //!
-//! Whoever is in the way of a transaction is found by the number that the server gave its connection. That is asked for once,
-//! and the driver has no place for it. And a connection that goes back to the pool is asked whether it lives, each time, which
-//! costs as much as a statement.
+//! A blocking transaction is found by the server's id of its connection. Each connection is asked for its id once, and the driver has no
+//! place to store it. Besides, the pool checks each returned connection, which costs as much as a statement.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -12,10 +11,10 @@ use sqlx::pool::PoolConnection;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-/// How long a connection is kept that nobody uses: for as long as the pool would not ask whether it lives.
+/// How long an unused connection is kept: as long as the pool would not check it.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// A few connections of a pool, with their numbers. Clones are the same.
+/// A few connections of a pool, with their ids. Clones share them.
 #[derive(Debug)]
 pub(super) struct Kept<DB: Database> {
     most: usize,
@@ -23,14 +22,14 @@ pub(super) struct Kept<DB: Database> {
     idle: Arc<Mutex<Idle<DB>>>,
 }
 
-/// Gives a connection to its pool, in the state that others expect; called inside of a runtime.
+/// Returns a connection to its pool, in the state that other users expect; must run inside a runtime.
 pub(super) type GiveBack<DB> = fn(PoolConnection<DB>);
 
 #[derive(Debug)]
 struct Idle<DB: Database> {
-    /// The one that was used last is the last.
+    /// In the order of use: the last one was used last.
     connections: Vec<Connection<DB>>,
-    /// What gives them back.
+    /// The task that returns idle connections to the pool.
     giving_back: Option<JoinHandle<()>>,
     closed: bool,
 }
@@ -46,7 +45,7 @@ struct Connection<DB: Database> {
 }
 
 impl<DB: Database> Kept<DB> {
-    /// Of a pool with so many connections. Others want some as well: of a small pool none is kept.
+    /// For a pool with this many connections. Other users need some too: none of a small pool is kept.
     pub(super) fn of(connections: u32, give_back: GiveBack<DB>) -> Self {
         let idle = Idle { connections: Vec::new(), giving_back: None, closed: false };
         Kept {
@@ -56,22 +55,22 @@ impl<DB: Database> Kept<DB> {
         }
     }
 
-    /// The connection that was used last, with its number, if that was a moment ago.
+    /// The connection that was used last, with its id, if that was a moment ago.
     pub(super) fn take(&self) -> Option<(PoolConnection<DB>, i64)> {
         let mut last = self.idle().connections.pop()?;
         let fresh = last.since.elapsed() < IDLE;
-        // If it is not, the others are older still, and what gives them back is about to, or went with its runtime.
+        // If it was not, the others are older still, and the background task is about to return them, or ended with its runtime.
         last.connection.take_if(|_| fresh).map(|connection| (connection, last.number))
     }
 
-    /// Whether there is room for one more.
+    /// Whether one more connection can be kept.
     #[cfg(feature = "mysql")]
     pub(super) fn has_room(&self) -> bool {
         let idle = self.idle();
         !idle.closed && idle.connections.len() < self.most
     }
 
-    /// Keeps a connection on which nothing is under way. It may go to the pool as well.
+    /// Keeps a connection without a statement in flight. It may return to the pool instead.
     pub(super) fn keep(&self, connection: PoolConnection<DB>, number: i64, runtime: &Handle) {
         let mut idle = self.idle();
         if idle.closed || idle.connections.len() >= self.most {
@@ -86,7 +85,7 @@ impl<DB: Database> Kept<DB> {
         idle.connections.push(Connection { connection: Some(connection), number, since, runtime, give_back });
     }
 
-    /// Gives all back, and keeps no more.
+    /// Returns all of them, and keeps no more.
     pub(super) fn close(&self) {
         let connections = {
             let mut idle = self.idle();
@@ -101,7 +100,7 @@ impl<DB: Database> Kept<DB> {
     }
 }
 
-/// Gives back what nobody has used for a while, until nothing is left.
+/// Returns connections that were not used for a while, until none is left.
 async fn give_back_idle<DB: Database>(idle: Weak<Mutex<Idle<DB>>>) {
     loop {
         tokio::time::sleep(IDLE).await;
@@ -112,7 +111,7 @@ async fn give_back_idle<DB: Database>(idle: Weak<Mutex<Idle<DB>>>) {
         idle.connections = fresh;
         let none = idle.connections.is_empty();
         if none {
-            // Said under the lock: whoever keeps the next one starts another.
+            // Set under the lock: the next kept connection starts another task.
             idle.giving_back = None;
         }
         drop(idle);
@@ -131,7 +130,7 @@ impl<DB: Database> Clone for Kept<DB> {
 
 impl<DB: Database> Drop for Connection<DB> {
     fn drop(&mut self) {
-        // A connection needs the runtime to get back into the pool, also when this is dropped outside of it.
+        // A connection needs the runtime to return to the pool, also when this is dropped outside of it.
         let _runtime = self.runtime.enter();
         if let Some(connection) = self.connection.take() {
             (self.give_back)(connection);

@@ -1,9 +1,9 @@
-//! A child's table joined with those above it. Only tables that name no more than their parent need it: the root's id, and the
+//! A child's table joined with those above it. Only tables that refer just to their parent need it: the root's id, and the
 //! keys above their parent's own, are found in the tables of their ancestors.
 
 use crate::aggregate::mapping::{Mapping, Table};
 
-/// The tables from a child's up to the first one that has the root's id; only its own, for most.
+/// The tables from a child's up to the first one that has the root's id; usually only its own.
 pub(super) struct Lineage<'m> {
     mapping: &'m Mapping,
     /// The child's table first.
@@ -22,7 +22,7 @@ impl<'m> Lineage<'m> {
         Lineage { mapping, tables, quote }
     }
 
-    /// The same up to the root's own table, whose id every row has then in the root's spelling.
+    /// The same up to the root's own table, so that the rows contain the root's id as it is stored there.
     pub(super) fn to_root(mapping: &'m Mapping, table: &'m Table, quote: char) -> Self {
         let mut lineage = Lineage::of(mapping, table, quote);
         if !table.path.is_empty() {
@@ -40,7 +40,7 @@ impl<'m> Lineage<'m> {
         if self.is_alone() { format!("{quote}{name}{quote}") } else { format!("t{at}.{quote}{name}{quote}") }
     }
 
-    /// What follows `from`: the table, and joins with its ancestors.
+    /// The text after `from`: the table, and joins with its ancestors.
     pub(super) fn from(&self) -> String {
         let first = self.tables[0].quoted(self.quote);
         if self.is_alone() {
@@ -60,10 +60,10 @@ impl<'m> Lineage<'m> {
         (first..self.tables.len() - 1).map(join).collect()
     }
 
-    /// The columns by which a table names its parent, and those of the parent that they are equal to.
+    /// The columns by which a table refers to its parent, and the equal columns of the parent.
     fn links(&self, at: usize) -> impl Iterator<Item = (&'m str, &'m str)> {
         let (table, parent) = (self.tables[at], self.tables[at + 1]);
-        // Of the root that is the owner, of a parent a part of the key; the other is empty.
+        // The owner columns for a root, a part of the key for a parent; the other one is empty.
         let own = match self.mapping.names_parent_only(table) {
             true => &table.columns[self.mapping.not_stored(table)..self.mapping.inherited(table)],
             false => &[],

@@ -1,4 +1,4 @@
-//! What a failed migration means, and the same migrations as a script: the same on every database.
+//! The meaning of a failed migration, and the same migrations as a script, for all databases.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use sqlx::migrate::{MigrateError, Migrator};
 
 use crate::error::DatabaseError;
 
-/// Says it; `classify` is the backend's own, for what its database refused.
+/// Converts the error; `classify` is the backend's own, for errors of its database.
 pub(super) fn failed(error: MigrateError, classify: fn(sqlx::Error) -> DatabaseError) -> DatabaseError {
     match error {
         MigrateError::VersionMissing(number) => DatabaseError::Schema(format!(
@@ -21,17 +21,17 @@ pub(super) fn failed(error: MigrateError, classify: fn(sqlx::Error) -> DatabaseE
     }
 }
 
-/// How a database writes what the script needs beside the migrations.
+/// The dialect of the script, besides the migrations.
 pub(super) struct Dialect {
-    /// The table of the ledger, as sqlx makes it.
+    /// The ledger table, as sqlx creates it.
     pub ledger: &'static str,
-    /// Before and after a binary value in hexadecimal digits.
+    /// The prefix and suffix of a binary value in hexadecimal digits.
     pub bytes: (&'static str, &'static str),
-    /// Before and after all of it, where changes of tables are part of a transaction.
+    /// The begin and end of a transaction, where it can contain changes of tables.
     pub transaction: (&'static str, &'static str),
 }
 
-/// The migrations that are missing, as statements for the database's own client, with their entries in the ledger: a process that connects
+/// The missing migrations, as statements for the database's own client, with their entries in the ledger: a process that connects
 /// after that finds nothing left to do.
 pub(super) fn script(migrator: &Migrator, applied: &[i64], dialect: &Dialect) -> String {
     let missing = || migrator.iter().filter(|migration| !applied.contains(&migration.version));

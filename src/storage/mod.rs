@@ -1,8 +1,8 @@
-//! The seam to the databases: a list of operations, each handed over whole.
+//! The interface to the databases: a list of whole operations.
 //!
-//! A backend answers questions ("may this lock be had?", "save this, if it is still version 7"), it does not lend out
-//! SQL. The files below it have the same functions in the same order, so that comparing them shows what the databases
-//! really differ in. Nobody asks "which database?" outside this room.
+//! A backend runs operations ("acquire this lock", "save this if it is still version 7"); its SQL stays inside. The modules of the
+//! databases have the same functions in the same order, so that a comparison shows their real differences. No code outside this folder
+//! depends on the kind of database.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -88,28 +88,28 @@ pub(crate) use saves::{Authorship, BulkChange, RowLocked, Save, Saved};
 use saves::{Effect, child_found, generated};
 pub(crate) use sweeping::{RowPlace, Slice, SweptRows};
 
-/// Why a server ended a transaction.
+/// The reason that a server ended a transaction.
 #[cfg(any(feature = "postgres", feature = "mysql"))]
-const STOOD_STILL: &str = "the transaction stood still for longer than `ConnectOptions::idle_in_transaction` allows \
+const IDLE_TOO_LONG: &str = "the transaction was idle for longer than `ConnectOptions::idle_in_transaction` allows \
                            (60,000 ms unless it is set)";
 
-/// A database, and the operations that are transactions of their own.
+/// A database, and the operations that run in their own transaction.
 #[async_trait]
 pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
-    /// What it can do.
+    /// Its capabilities.
     fn capabilities(&self) -> Capabilities;
-    /// How many connections it opens at most.
+    /// The maximum number of its connections.
     fn connections(&self) -> Connections;
     /// The password of connections that are opened from now on.
     fn set_password(&self, _password: &str) -> Result<(), DatabaseError> {
         Err(DatabaseError::Unsupported("this database has no password"))
     }
-    /// Opens a writing transaction. The wait is the budget for everything that has to be waited for; the label is what
-    /// others are told who find it in their way.
+    /// Opens a writing transaction. The wait is the budget for all waits of the transaction; the label names
+    /// it to the sessions that it blocks.
     async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError>;
-    /// Loads an aggregate as it is at one moment, without locking it.
+    /// Loads a consistent state of an aggregate, without locking it.
     async fn load(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Stored>, DatabaseError>;
-    /// The saved changes of an aggregate that are still known, newest first: its revisions, or its audit columns.
+    /// The recorded changes of an aggregate, newest first: from its revisions, or its audit columns.
     async fn changes(
         &self,
         mapping: &'static Mapping,
@@ -117,20 +117,20 @@ pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
         id: &[Value],
         limit: u32,
     ) -> Result<Vec<Change>, DatabaseError>;
-    /// Loads those of these aggregates that exist, in no order, each as it is at one moment.
+    /// Loads those of these aggregates that exist, in no particular order, each in a consistent state.
     async fn load_many(&self, mapping: &'static Mapping, ids: &[Row]) -> Result<Vec<Stored>, DatabaseError>;
-    /// The id that is stored where this one is looked for.
+    /// The stored spelling of this id.
     async fn stored_id(&self, mapping: &'static Mapping, id: &[Value]) -> Result<Option<Row>, DatabaseError>;
-    /// The ids after this one, in the database's order, at most so many.
+    /// The ids after this one, in the database's order, up to a limit.
     async fn ids_after(
         &self,
         mapping: &'static Mapping,
         after: Option<&[Value]>,
         limit: u32,
     ) -> Result<Vec<Row>, DatabaseError>;
-    /// How many roots match.
+    /// The number of matching roots.
     async fn count(&self, mapping: &'static Mapping, when: &Test) -> Result<u64, DatabaseError>;
-    /// The state of an aggregate at a version; `None` where that is not kept.
+    /// The state of an aggregate at a version; `None` if it is not stored.
     async fn state_at(
         &self,
         mapping: &'static Mapping,
@@ -139,30 +139,27 @@ pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
     ) -> Result<Option<Rows>, DatabaseError>;
     /// Describes a table of the application; `None` if it does not exist.
     async fn live_table(&self, table: &Table) -> Result<Option<LiveTable>, DatabaseError>;
-    /// Whether the transaction that carried this operation id was committed. If it was not, it never will be: from now on
-    /// the id is taken.
+    /// Whether the transaction with this operation id was committed. If it was not, it never will be: this call reserves the id.
     async fn settle(&self, operation: &OperationId) -> Result<bool, DatabaseError>;
-    /// Forgets operation ids that are older than this; how many.
+    /// Deletes operation ids that are older than this; returns their number.
     async fn forget_operations(&self, older_than: Duration) -> Result<u64, DatabaseError>;
 
-    /// Answers many questions in as few round trips and commits as can be, without waiting for anybody. `None`: that one
-    /// has to be asked alone, because it has to wait, or an answer takes an explanation. No two of them are about one key
-    /// or one lock id.
+    /// Answers many requests in as few round trips and commits as possible, without waiting for other sessions. `None`: that request has to
+    /// be sent alone, because it has to wait, or its answer needs an explanation. All requests have different keys and different lock ids.
     async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
         Ok(ops.iter().map(|_| None).collect())
     }
-    /// How many questions it answers at once, each alone, for less than they would cost together.
+    /// The number of concurrent single requests that cost the database less than a batch.
     fn answers_at_once(&self) -> usize {
         4
     }
-    /// Takes a lock if it is free or expired. One statement decides.
+    /// Acquires a lock if it is free or expired. One statement decides.
     async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError>;
-    /// Takes all of these locks, which are in the order of their keys, or none, in one transaction.
+    /// Acquires all of these locks, which are in the order of their keys, or none, in one transaction.
     async fn try_lock_all(&self, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError>;
-    /// Makes sure that the key has a row, by a transaction of its own. It is that of a lease that has ended, so that nobody
-    /// holds it.
+    /// Makes sure that the key has a row, in a transaction of its own. It is the row of an ended lease, so the key stays free.
     async fn make_row(&self, key: &LockKey) -> Result<(), DatabaseError>;
-    /// Who holds this lease, if it is alive.
+    /// The holder of this lease, if it is alive.
     async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError>;
     /// Sets the expiry of each lease that is alive to now + its ttl, within its absolute limit, and its idle limit after the
     /// last input, which was so long ago.
@@ -171,12 +168,12 @@ pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
     async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError>;
     /// Brings the expiry of a live lease forward to now + `within`, if it is later.
     async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError>;
-    /// Frees a live lease.
+    /// Releases a live lease.
     async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError>;
-    /// Frees the lease of that generation, if it is alive and nobody was told of it but whom it was granted to at first; its
-    /// lock id can be used again. Whether it did.
+    /// Releases the lease of this generation if it is alive and had no heartbeat or repeated request since its grant; its lock id can be
+    /// used again. Returns whether it did.
     async fn give_back(&self, lock: &LockHash, generation: i64) -> Result<bool, DatabaseError>;
-    /// Ends the lease of that generation, whoever holds it. `None`: that generation is not alive (any more).
+    /// Ends the lease of this generation, independent of its owner. `None`: that generation is not alive (any more).
     async fn break_lock(
         &self,
         key: &LockKey,
@@ -184,51 +181,50 @@ pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
         by: &Owner,
         reason: &str,
     ) -> Result<Option<Holder>, DatabaseError>;
-    /// Ends the exclusive lease of that generation, whoever holds it, and grants the key to who asks.
+    /// Ends the exclusive lease of this generation, independent of its owner, and grants the key to the requester.
     async fn take_over(&self, request: &LockRequest, generation: i64, reason: &str)
     -> Result<TakenOver, DatabaseError>;
-    /// Frees every live lease of an owner.
+    /// Releases every live lease of an owner.
     async fn release_all(&self, owner: &str) -> Result<Vec<Holder>, DatabaseError>;
-    /// Asks the holder of that generation, or asks again.
+    /// Requests the lease from the holder of this generation, or repeats the request.
     async fn request(&self, asking: &Asking<'_>) -> Result<Asked, DatabaseError>;
-    /// Who asks for a live lease, the longest-waiting first.
+    /// The open requests for a live lease, the longest-waiting first.
     async fn requests(&self, proof: &Proof) -> Result<Result<Vec<TransferRequest>, NoLock>, DatabaseError>;
-    /// Answers a request to a live lease. `None`: they do not ask (any more).
+    /// Replies to a request for a live lease. `None`: this owner has no open request.
     async fn answer_request(
         &self,
         proof: &Proof,
         asker: &str,
         answer: &TransferReply,
     ) -> Result<Result<Option<TransferRequest>, NoLock>, DatabaseError>;
-    /// Ends a live lease and keeps the key for somebody who asks for it, under a lock id that nobody has. `None`: they do
-    /// not ask (any more).
+    /// Ends a live lease and reserves the key for one of its requesters, under a lock id that no client has. `None`: this owner has no open
+    /// request.
     async fn hand_over(
         &self,
         proof: &Proof,
         to: &str,
         reservation: LockHash,
     ) -> Result<Result<Option<Holder>, NoLock>, DatabaseError>;
-    /// Everybody who holds the key now; with an advisory policy that can be several.
+    /// All present holders of the key; with an advisory or shared policy there may be several.
     async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError>;
-    /// What is held, the longest-held first.
+    /// The held leases, the longest-held first.
     async fn list(&self, query: &ListQuery) -> Result<Vec<Listed>, DatabaseError>;
-    /// How leases ended, the latest first.
+    /// The ended leases, the latest first.
     async fn history(&self, query: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError>;
 
-    /// Deletes how leases ended that ended longer ago than this, one slice of it: how many.
+    /// Deletes history that is older than this, in one slice; returns the number.
     async fn sweep_history(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError>;
-    /// Deletes requests that ended longer ago than this, one slice of it: how many.
+    /// Deletes requests that ended longer ago than this, in one slice; returns the number.
     async fn sweep_requests(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError>;
-    /// Deletes the rows of leases that ended longer ago than this, among one slice of all rows, and notes how high their
-    /// generations were.
+    /// Deletes the rows of leases that ended longer ago than this, in one slice of all rows, and records their highest generations.
     async fn sweep_rows(&self, slice: &Slice<'_>, after: &RowPlace) -> Result<SweptRows, DatabaseError>;
 
-    /// How many leases an owner holds now.
+    /// The number of leases that an owner holds.
     async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError>;
-    /// How many leases are held, by type.
+    /// The number of held leases, by type.
     async fn held_by_type(&self) -> Result<Vec<HeldByType>, DatabaseError>;
 
-    /// Waits for what is under way and closes.
+    /// Waits for the operations in flight, and closes.
     async fn close(&self);
 
     /// The SQLite behind it.
@@ -248,17 +244,17 @@ pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
     }
 }
 
-/// A transaction under way. Dropping it rolls back.
+/// An open transaction. Dropping it rolls back.
 #[async_trait]
 pub(crate) trait BackendTransaction: Send {
-    /// Loads an aggregate, locking its root first as the mode asks; children by later statements.
+    /// Loads an aggregate; the mode may lock its root first. Later statements read the children.
     async fn load(
         &mut self,
         mapping: &'static Mapping,
         id: &[Value],
         mode: LockMode,
     ) -> Result<Option<Stored>, DatabaseError>;
-    /// As `load` with a pessimistic mode, but does not wait: `Err` inside if somebody else holds the row.
+    /// As `load` with a pessimistic mode, but does not wait: the inner `Err` means that another transaction holds the row.
     async fn load_unlocked(
         &mut self,
         _mapping: &'static Mapping,
@@ -267,24 +263,24 @@ pub(crate) trait BackendTransaction: Send {
     ) -> Result<Result<Option<Stored>, RowLocked>, DatabaseError> {
         Err(DatabaseError::Unsupported("this database has no row locks that could be skipped; use `find` with no wait"))
     }
-    /// The version of an aggregate, which stays what it is until the transaction ends.
+    /// The version of an aggregate, which cannot change until the transaction ends.
     async fn hold_version(&mut self, mapping: &'static Mapping, id: &[Value])
     -> Result<Option<Version>, DatabaseError>;
-    /// The state of an aggregate as it was at a version; `None` where that is not kept.
+    /// The state of an aggregate at a version; `None` if it is not stored.
     async fn state_at(
         &mut self,
         mapping: &'static Mapping,
         key: &LockKey,
         at: Version,
     ) -> Result<Option<Rows>, DatabaseError>;
-    /// The latest change of an aggregate; `None` where neither revisions nor audit columns tell.
+    /// The latest change of an aggregate; `None` if neither revisions nor audit columns record it.
     async fn latest_change(
         &mut self,
         mapping: &'static Mapping,
         key: &LockKey,
         id: &[Value],
     ) -> Result<Option<Change>, DatabaseError>;
-    /// Writes a new aggregate: its version, which is 1 unless one was deleted under this id. `None`: there is one already.
+    /// Inserts an aggregate and returns its version, which is 1 unless one was deleted under this id. `None`: the id exists already.
     async fn insert(
         &mut self,
         mapping: &'static Mapping,
@@ -292,15 +288,15 @@ pub(crate) trait BackendTransaction: Send {
         rows: &Rows,
         author: &Authorship,
     ) -> Result<Option<Version>, DatabaseError>;
-    /// Writes the root of a new aggregate whose id the database makes: that id. [`complete_insert`](Self::complete_insert) writes
-    /// the rest, before anything else is done.
+    /// Inserts the root of an aggregate whose id the database generates; returns the id. [`complete_insert`](Self::complete_insert) must
+    /// write the rest next.
     async fn insert_generated(
         &mut self,
         mapping: &'static Mapping,
         rows: &Rows,
         author: &Authorship,
     ) -> Result<i64, DatabaseError>;
-    /// Writes the rest of an aggregate whose root was just inserted as version 1: its version, as of [`insert`](Self::insert).
+    /// Writes the rest of an aggregate whose root was just inserted as version 1; returns the version as [`insert`](Self::insert) does.
     async fn complete_insert(
         &mut self,
         mapping: &'static Mapping,
@@ -308,52 +304,51 @@ pub(crate) trait BackendTransaction: Send {
         rows: &Rows,
         author: &Authorship,
     ) -> Result<Version, DatabaseError>;
-    /// Writes what changed, root first, if the version is still the one that the difference was made from.
+    /// Writes the difference, root first, if the stored version is still the one that the difference is based on.
     async fn save(&mut self, save: &Save<'_>) -> Result<Saved, DatabaseError>;
-    /// Deletes an aggregate if the version is still that one.
+    /// Deletes an aggregate if the stored version is still this one.
     async fn delete(&mut self, mapping: &'static Mapping, key: &LockKey, old: &Stored) -> Result<Saved, DatabaseError>;
     /// The ids of the aggregates whose root matches, locked, in the order of their ids.
     async fn lock_matching(&mut self, mapping: &'static Mapping, when: &Test) -> Result<Vec<Row>, DatabaseError>;
-    /// Changes every root that matches and is not so already, and raises its version: how many.
+    /// Changes every matching root that differs, and raises its version; returns the number.
     async fn update_matching(&mut self, change: &BulkChange<'_>) -> Result<u64, DatabaseError>;
 
-    /// Holds a lease to the end of the transaction: who takes over or breaks it waits.
+    /// Holds a lease to the end of the transaction: takeovers and breaks wait.
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError>;
-    /// Revives the lease on this key whose lock id is shown, if it ran out and nobody took the key since: with the commit it
-    /// is alive again. Whoever takes it, or relies upon its not being held, is waited for.
+    /// Revives the expired lease of the presented lock id on this key, if no other owner acquired the key since; it is alive after the
+    /// commit. Waits for sessions that acquire the key, or require it to be free.
     async fn resume(&mut self, proof: &Proof, key: &LockKey) -> Result<Resumption, DatabaseError>;
-    /// Whether somebody holds the key, exclusively or together with others. Nobody loses or gets it before the transaction
-    /// ends, unless it has no row.
+    /// Whether the key is held, exclusively or shared. That cannot change before the transaction ends, unless the key has no row.
     async fn key_state(&mut self, key: &LockKey) -> Result<KeyState, DatabaseError>;
-    /// Frees a live lease with the commit.
+    /// Releases a live lease with the commit.
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError>;
 
-    /// Rolls back and begins anew, on the same connection and with what is left of the same budget. Only databases that choose a
-    /// transaction to give way to another are asked.
+    /// Rolls back and begins again, on the same connection and with the rest of the same budget. Only for databases that abort transactions
+    /// at deadlocks.
     async fn begin_again(&mut self) -> Result<(), DatabaseError> {
-        Err(DatabaseError::Unsupported("here no transaction gives way to another"))
+        Err(DatabaseError::Unsupported("this database does not abort transactions in deadlocks"))
     }
-    /// Commits; with an operation id, that is written along, so that [`Backend::settle`] can tell.
+    /// Commits; with an operation id, stores it in the same transaction, so that [`Backend::settle`] can report it.
     async fn commit(self: Box<Self>, operation: Option<&OperationId>) -> Result<(), DatabaseError>;
-    /// Rolls back, and waits until it is done.
+    /// Rolls back, and waits for its completion.
     async fn rollback(self: Box<Self>) -> Result<(), DatabaseError>;
 
-    /// The SQLite connection it runs on, for the user's own statements.
+    /// The SQLite connection of the transaction, for the user's own statements.
     #[cfg(feature = "sqlite")]
     fn as_sqlite(&mut self) -> Option<&mut sqlx::SqliteConnection> {
         None
     }
-    /// The PostgreSQL connection it runs on, for the user's own statements.
+    /// The PostgreSQL connection of the transaction, for the user's own statements.
     #[cfg(feature = "postgres")]
     fn as_postgres(&mut self) -> Option<&mut sqlx::PgConnection> {
         None
     }
-    /// The MariaDB or MySQL connection it runs on, for the user's own statements.
+    /// The MariaDB or MySQL connection of the transaction, for the user's own statements.
     #[cfg(feature = "mysql")]
     fn as_mysql(&mut self) -> Option<&mut sqlx::MySqlConnection> {
         None
     }
-    /// The side of it that SeaORM sees.
+    /// Its interface for SeaORM.
     #[cfg(feature = "sea-orm")]
     fn as_sea_orm(&mut self) -> &mut dyn sea_orm::SeaOrmStatements;
 }

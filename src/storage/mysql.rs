@@ -1,9 +1,8 @@
 //! MariaDB and MySQL: row locks of InnoDB, READ COMMITTED, the server's clock.
 //!
-//! Leases are held to the end of a saving transaction by a lock on their row: takeovers wait, and so do heartbeats. On
-//! MariaDB waits end through `max_statement_time`, set for each statement that may wait and shrunk from lock to lock;
-//! MySQL only knows whole seconds, and for the last of them is asked again and again. Nothing here was run on MySQL, but
-//! its way of waiting was run on MariaDB.
+//! A saving transaction holds its lease by a lock on the row: takeovers wait, and so do heartbeats. On MariaDB `max_statement_time` limits
+//! waits; it is set for each statement that may wait, and reduced from lock to lock. MySQL counts whole seconds only; there the last second
+//! is a loop of attempts. None of this was run on MySQL, but its way of waiting was run on MariaDB.
 
 mod batch;
 mod blocker;
@@ -74,16 +73,16 @@ pub(crate) struct MySql {
     connections: Connections,
     time: Time,
     version: String,
-    /// The most connections of the pool.
+    /// The maximum number of connections of the pool.
     count: u32,
 }
 
-/// The server's own clock, or that of a test.
+/// The server's own clock, or a test's.
 #[derive(Debug, Clone)]
 struct Time(Option<ManualClock>);
 
 impl Time {
-    /// What statements are given as the time: nothing, so that they ask the server.
+    /// The time for statements: `None`, so that they read the server's clock.
     fn given(&self) -> Option<i64> {
         self.0.as_ref().map(ManualClock::millis)
     }
@@ -100,7 +99,7 @@ impl MySql {
         migrate::migrate(&self.connections.pool, migrator, None).await
     }
 
-    /// Runs an operation in a transaction of its own, and commits it if its answer is to be kept.
+    /// Runs an operation in a transaction of its own, and commits it if `keep` accepts the answer.
     async fn alone<T>(
         &self,
         keep: fn(&T) -> bool,
@@ -116,11 +115,11 @@ impl MySql {
     }
 }
 
-/// How often one of our own operations is tried.
+/// The number of attempts of one of our own operations.
 const ATTEMPTS: u32 = 8;
 
-/// Does it again when InnoDB chose it to give way to another transaction: nothing of it is left then. The application's
-/// units of work are not done again, because only it knows whether they may be.
+/// Retries when InnoDB aborts the operation in a deadlock: it has changed nothing then. The application's units of work are not retried,
+/// because only the application knows whether they may be.
 macro_rules! again {
     ($operation:expr) => {{
         let mut attempt = 1;
@@ -238,7 +237,7 @@ impl Backend for MySql {
 
     async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {
         if request.policy.exclusive {
-            // Read first: the upsert locks the row before it looks at it, so a refusal would wait for somebody's save.
+            // Read first: the upsert locks the row before it evaluates it, so a refusal would wait for another session's save.
             let mut reader = self.connections.acquire_for_one().await?;
             if let Some(refusal) = leases::held_by_other(&mut reader, request, self.time.given()).await? {
                 return Ok(refusal);
@@ -254,8 +253,8 @@ impl Backend for MySql {
 
     async fn try_lock_all(&self, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError> {
         let now = self.time.given();
-        // Read first: a refusal must neither wait for somebody's save nor write.
-        let refused = sets::in_the_way(&mut self.connections.acquire_for_one().await?, requests, now).await?;
+        // Read first: a refusal must neither wait for another session's save nor write.
+        let refused = sets::blockers(&mut self.connections.acquire_for_one().await?, requests, now).await?;
         if !refused.is_empty() {
             return Ok(AttemptAll::Refused(refused));
         }

@@ -1,8 +1,8 @@
-//! Finding out what became of a commit whose answer was lost.
+//! Resolves the outcome of a commit whose answer was lost.
 //!
-//! A transaction that carries an operation id writes it in the same round trip as its COMMIT. When the answer to that is
-//! lost, somebody asks for the id later: it is there if and only if the transaction was committed. Asking takes the id,
-//! so a transaction that is still under way somewhere cannot be committed after it was said not to be.
+//! A transaction with an operation id stores it in the same round trip as its COMMIT. If the answer is lost, the id is queried later: it
+//! exists if and only if the transaction was committed. The query reserves the id, so a transaction that is still in flight cannot be
+//! committed after it was reported as not committed.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::error::DatabaseError;
 use crate::storage::Backend;
 
-/// Names one transaction for ever: 16 random bytes.
+/// Identifies one transaction permanently: 16 random bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OperationId(pub(crate) [u8; 16]);
 
@@ -27,11 +27,11 @@ impl OperationId {
     }
 }
 
-/// For how long a database that does not answer is asked again: long enough for a server to start again.
+/// How long queries to a database that does not answer are repeated: long enough for a restart of the server.
 const PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Asks until there is an answer: whether the transaction was committed. `None` when there is none in time.
+/// Repeats the query until there is an answer: whether the transaction was committed. `None` if there is none in time.
 pub(crate) async fn resolve(backend: &Arc<dyn Backend>, operation: &OperationId) -> Option<bool> {
     let asked = Instant::now();
     loop {

@@ -1,10 +1,10 @@
-//! What an error of the application's own statement means. It comes without the database that it is from.
+//! The meaning of an error of the application's own statement. It comes without its database.
 
 use std::sync::Arc;
 
 use crate::error::{DatabaseError, Error, UpdateError};
 
-/// The meaning of a driver's error, whichever driver it is from.
+/// The meaning of any driver's error.
 fn meaning(error: sqlx::Error) -> DatabaseError {
     if let Some(reported) = error.as_database_error() {
         #[cfg(feature = "sqlite")]
@@ -31,9 +31,8 @@ fn meaning(error: sqlx::Error) -> DatabaseError {
     }
 }
 
-/// The application's own statements: an error of theirs means what the same error means in tenure's. So a deadlock, a
-/// serialization failure or a lost connection is a reason for [`Database::retry`](crate::Database::retry), and a
-/// [`Constraint`](DatabaseError::Constraint) has its name.
+/// The application's own statements: their errors are classified like tenure's own. So [`Database::retry`](crate::Database::retry) retries
+/// after a deadlock, a serialization failure or a lost connection, and a [`Constraint`](DatabaseError::Constraint) has its name.
 ///
 /// ```
 /// # #[cfg(feature = "sqlite")]

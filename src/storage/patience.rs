@@ -1,49 +1,49 @@
-//! How long an operation waits in all, and how long it waits for an answer.
+//! The time budget of an operation, and the time limit of an answer.
 //!
-//! Operations of the lock manager have no parameter for it: what is left of their time goes with the task. Whatever they wait
-//! for counts: a connection, the writer of SQLite, rows, their own second attempt.
+//! Operations of the lock manager have no parameter for it: the remaining time is stored in the task. All waits count: for a connection,
+//! for the writer of SQLite, for rows, for its own retries.
 
 use std::time::{Duration, Instant};
 
 use crate::row_lock::mode::Wait;
 
-/// How long a database may take to answer, however little time is left. After that the connection is closed: nobody can tell a
-/// server that is slow from one that is gone, and a transaction that has used up its time may still want to commit.
+/// The least time limit of an answer, even if less time is left. After that the connection is closed: a slow server cannot be distinguished from a
+/// dead one, and a transaction that has spent its budget may still have to commit.
 pub(crate) const GRACE: Duration = Duration::from_millis(1_000);
-/// How much later than the server itself a wait is given up here, so that the server can say what was in the way.
+/// The extra time after the server's own limit, so that the server can report the blocker first.
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 const SLACK: Duration = Duration::from_millis(250);
 
 tokio::task_local! {
-    /// When the operation that this task is about has to be over.
+    /// The time at which the operation of this task must end.
     static DEADLINE: Instant;
 }
 
-/// Does something that has so much time for all that it waits for, and no more than what it is a part of.
+/// Runs work with this time budget, bounded by that of an enclosing operation.
 pub(crate) async fn within<T>(time: Duration, work: impl Future<Output = T>) -> T {
     let deadline = Instant::now() + time;
     let deadline = DEADLINE.try_with(|outer| deadline.min(*outer)).unwrap_or(deadline);
     DEADLINE.scope(deadline, work).await
 }
 
-/// As [`within`], for what has to be done although the time of what it is a part of is over: giving back what was taken.
+/// As [`within`], for cleanup that must run although the budget of the enclosing operation is spent.
 pub(crate) async fn afresh<T>(time: Duration, work: impl Future<Output = T>) -> T {
     DEADLINE.scope(Instant::now() + time, work).await
 }
 
-/// How long the operation that this task is about may still wait.
+/// The remaining wait budget of the operation of this task.
 pub(crate) fn left() -> Duration {
     let left = DEADLINE.try_with(|deadline| deadline.saturating_duration_since(Instant::now()));
     left.unwrap_or_else(|_| Wait::default().budget())
 }
 
-/// As [`left`], for those who begin a transaction.
+/// As [`left`], for beginning a transaction.
 #[cfg(any(feature = "sqlite", feature = "mysql"))]
 pub(super) fn wait() -> Wait {
     Wait::Within(left())
 }
 
-/// How long an answer is waited for when so much time is left.
+/// The time limit of an answer, given the remaining budget.
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(super) fn limit(left: Duration) -> Duration {
     (left + SLACK).max(GRACE)
@@ -62,6 +62,6 @@ mod tests {
         .await;
         assert!(part <= second && cleaning > second, "{part:?} {cleaning:?}");
         assert!(within(second, async { left() }).await > Duration::ZERO);
-        assert_eq!(left(), Duration::from_secs(5), "what has no limit of its own");
+        assert_eq!(left(), Duration::from_secs(5), "the default without a limit of its own");
     }
 }

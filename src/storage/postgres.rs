@@ -1,7 +1,7 @@
 //! PostgreSQL: row locks, READ COMMITTED, the server's clock.
 //!
-//! Leases are held to the end of a saving transaction by a `FOR KEY SHARE` lock on their row: heartbeats pass, takeovers
-//! wait. Waits end through `lock_timeout`, set for the transaction only and shrunk from lock to lock.
+//! A saving transaction holds its lease by a `FOR KEY SHARE` lock on the row: heartbeats succeed, takeovers wait. `lock_timeout` limits
+//! waits; it is set for the transaction only, and reduced from lock to lock.
 
 mod batch;
 mod checkout;
@@ -67,20 +67,20 @@ use transaction::PgTransaction;
 #[derive(Debug)]
 pub(crate) struct Postgres {
     pool: PgPool,
-    /// That pool, and those for the lock manager.
+    /// That pool, and those of the lock manager.
     pools: Arc<Pools>,
     time: Time,
     version: String,
-    /// The most connections of the pool.
+    /// The maximum number of connections of the pool.
     count: u32,
 }
 
-/// The server's own clock, or that of a test.
+/// The server's own clock, or a test's.
 #[derive(Debug, Clone)]
 struct Time(Option<ManualClock>);
 
 impl Time {
-    /// What statements are given as the time: nothing, so that they ask the server.
+    /// The time for statements: `None`, so that they read the server's clock.
     fn given(&self) -> Option<i64> {
         self.0.as_ref().map(ManualClock::millis)
     }
@@ -210,7 +210,7 @@ impl Backend for Postgres {
 
     async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {
         if request.policy.exclusive {
-            // Read first: the upsert locks the row before it looks at it, so a refusal would wait for somebody's save.
+            // Read first: the upsert locks the row before it evaluates it, so a refusal would wait for another session's save.
             let now = self.time.given();
             let refusal =
                 self.pools.ask(async |connection| leases::held_by_other(connection, request, now).await).await?;
@@ -305,7 +305,7 @@ impl Backend for Postgres {
         loop {
             let release = async |connection: &mut PgConnection| takeover::release_all(connection, owner, now).await;
             match self.alone(release).await {
-                // Nothing of it is left. Beats lock several rows in the same order, but sets in that of their keys.
+                // A deadlock has rolled it back. Heartbeats lock several rows in one order, but sets in that of their keys.
                 Err(DatabaseError::Deadlock) if attempt < sets::ATTEMPTS => attempt += 1,
                 released => return released,
             }

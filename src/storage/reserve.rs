@@ -1,4 +1,4 @@
-//! Connections that are kept for the lock manager: leases must not run out because everything else is busy.
+//! Connections that are reserved for the lock manager: leases must not expire because all others are busy.
 
 use std::time::Duration;
 
@@ -7,15 +7,14 @@ use sqlx::{Database, Pool};
 
 use super::checkout;
 
-/// Connections of the reserve. They are only opened when they are needed.
+/// Number of reserved connections. They are opened on demand.
 pub(super) const CONNECTIONS: u32 = 2;
 
-/// How long a connection of the pool is waited for that is not known to be busy.
+/// The time limit for a connection of a pool that does not seem busy.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// A connection of the pool; when all of those are busy, one of the reserve, whichever is free first. In the reserve nobody
-/// waits behind the application's transactions, which may last as long as they like. Whoever has no time left still gets one
-/// that is free.
+/// A connection of the pool; if all of those are busy, the first free one of the pool or the reserve. The reserve never waits for the
+/// application's transactions, which may last for any time. A caller without time left still gets a free connection.
 pub(super) async fn acquire<DB: Database>(
     pool: &Pool<DB>,
     reserve: &Pool<DB>,
@@ -24,7 +23,7 @@ pub(super) async fn acquire<DB: Database>(
     let busy = is_busy(pool);
     tokio::select! {
         biased;
-        // That its pool is busy is no reason to give up what the reserve may have.
+        // If its pool is busy, the reserve may still have one.
         Ok(connection) = checkout::acquire(pool, left) => Ok(connection),
         connection = async {
             if !busy {

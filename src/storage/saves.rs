@@ -1,4 +1,4 @@
-//! What is written, by whom, and what became of it.
+//! The input and the result of a save.
 
 use crate::aggregate::Stored;
 use crate::aggregate::condition::Test;
@@ -9,7 +9,7 @@ use crate::aggregate::version::Version;
 use crate::error::{DatabaseError, Error};
 use crate::lease::{LockKey, Owner, is_plain};
 
-/// Who changes an aggregate, and what for.
+/// The author of a change, and its command.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Authorship {
     pub by: Option<Owner>,
@@ -17,7 +17,7 @@ pub(crate) struct Authorship {
 }
 
 impl Authorship {
-    /// Whether it can be written, and shown beside other people's changes.
+    /// Whether it can be stored, and shown with other people's changes.
     pub(crate) fn check(&self) -> Result<(), Error> {
         self.by.as_ref().map_or(Ok(()), Owner::check)?;
         match self.command.as_deref().is_none_or(is_plain) {
@@ -34,7 +34,7 @@ impl Authorship {
         audit.places().into_iter().zip(values).filter_map(|(name, value)| name.map(|_| value)).collect()
     }
 
-    /// What others are told who find the transaction in their way: `kim: start shipping`; without the person, `start shipping`.
+    /// The label for the sessions that the transaction blocks: `kim: start shipping`; without the person, `start shipping`.
     pub(crate) fn label(&self, with_person: bool) -> Option<String> {
         match (self.by.as_ref().filter(|_| with_person), &self.command) {
             (Some(by), Some(command)) => Some(format!("{}: {command}", by.id)),
@@ -44,41 +44,40 @@ impl Authorship {
     }
 }
 
-/// What an error did to the transaction that it happened in. [`Transaction`](crate::Transaction) lets none of them be
-/// committed: an operation is several statements, and half of one must not be. At COMMIT it makes the difference between
-/// "was not saved" and "nobody knows".
+/// The effect of an error on its transaction. [`Transaction`](crate::Transaction) commits after none of them, because an operation has
+/// several statements, and half of one must not be committed. At COMMIT it separates "not saved" from "unknown".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(dead_code, reason = "no database does all of them")]
 pub(crate) enum Effect {
-    /// Only the statement was undone; the transaction is still there, with its locks.
+    /// Only the statement was undone; the transaction continues, with its locks.
     StatementUndone,
-    /// Nothing but a rollback is accepted any more.
+    /// Only a rollback is accepted.
     Aborted,
-    /// The server has rolled it back; what is sent next runs outside of it.
+    /// The server has rolled it back; the next statement runs outside it.
     Gone,
-    /// There was no answer, or one that does not tell.
+    /// No answer, or one that does not decide it.
     Unknown,
 }
 
-/// Somebody else holds the row.
+/// Another transaction holds the row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RowLocked;
 
-/// What a save writes.
+/// The input of a save.
 #[derive(Debug)]
 pub(crate) struct Save<'a> {
     pub mapping: &'static Mapping,
     pub key: &'a LockKey,
-    /// The version that has to be stored now.
+    /// The version that must be stored now.
     pub from: Version,
-    /// The version that is stored afterwards: the next one, or the same if this transaction has raised it already.
+    /// The version after the save: the next one, or the same if this transaction has raised it already.
     pub to: Version,
     pub diff: &'a Diff<'a>,
     pub rows: &'a Rows,
     pub author: &'a Authorship,
 }
 
-/// A change of some columns of all roots that match.
+/// A change of some columns of all matching roots.
 #[derive(Debug)]
 pub(crate) struct BulkChange<'a> {
     pub mapping: &'static Mapping,
@@ -88,7 +87,7 @@ pub(crate) struct BulkChange<'a> {
     pub author: &'a Authorship,
 }
 
-/// That a change of one child, which was loaded, has found its row.
+/// Checks that the change of a loaded child found its row.
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub(super) fn child_found(table: &Table, rows: u64) -> Result<(), DatabaseError> {
     match rows {
@@ -97,7 +96,7 @@ pub(super) fn child_found(table: &Table, rows: u64) -> Result<(), DatabaseError>
     }
 }
 
-/// The id that the database made, or why it made none.
+/// The id that the database generated, or an error if there is none.
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub(super) fn generated(mapping: &Mapping, id: Option<i64>) -> Result<i64, DatabaseError> {
     id.ok_or_else(|| {
@@ -107,11 +106,11 @@ pub(super) fn generated(mapping: &Mapping, id: Option<i64>) -> Result<i64, Datab
     })
 }
 
-/// What became of a save or a delete.
+/// The result of a save or a delete.
 #[derive(Debug)]
 pub(crate) enum Saved {
     /// Done.
     Done,
-    /// The version is not the expected one; nothing was written. What is stored now, read with a lock.
+    /// The stored version is not the expected one; nothing was written. Contains the stored state, read with a lock.
     Stale(Option<Stored>),
 }

@@ -1,7 +1,6 @@
-//! What SeaORM needs of a database: its statements, run on the connection of a transaction under way.
+//! The interface for SeaORM: its statements run on the connection of an open transaction.
 //!
-//! SeaORM writes the SQL; here it is only run. What a driver error means is said by the same table as for our own
-//! statements.
+//! SeaORM generates the SQL. Errors of the driver are classified by the same table as for our own statements.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,20 +12,20 @@ use sqlx::error::ErrorKind;
 
 use crate::error::{DatabaseError, Error};
 
-/// The side of a transaction that SeaORM sees.
+/// The interface of a transaction for SeaORM.
 #[async_trait]
 pub(crate) trait SeaOrmStatements: Send {
-    /// In which dialect SeaORM has to write.
+    /// The SQL dialect for SeaORM.
     fn dialect(&self) -> DbBackend;
-    /// Runs a statement that gives no rows.
+    /// Runs a statement that returns no rows.
     async fn execute(&mut self, statement: Statement) -> Result<ExecResult, Failure>;
-    /// Runs a text as it is: several statements, or one that cannot be prepared.
+    /// Runs a text unprepared: several statements, or one that cannot be prepared.
     async fn execute_unprepared(&mut self, sql: &str) -> Result<ExecResult, Failure>;
     /// Runs a statement and reads all its rows.
     async fn query(&mut self, statement: Statement) -> Result<Vec<QueryResult>, Failure>;
 }
 
-/// Whether a text of the application's own may end the transaction. A word too many found here costs a look at it.
+/// Whether a text of the application may end the transaction. A false positive costs one check.
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(super) fn may_end(sql: &str) -> bool {
     let first = sql.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
@@ -34,7 +33,7 @@ pub(super) fn may_end(sql: &str) -> bool {
     sql.trim_end().trim_end_matches(';').contains(';') || !stays.iter().any(|word| first.eq_ignore_ascii_case(word))
 }
 
-/// A statement that failed: what it means here, and what the driver said.
+/// A failed statement: its meaning, and the driver's error.
 pub(crate) struct Failure {
     pub meaning: DatabaseError,
     /// `None`: the statement was not run.
@@ -42,14 +41,13 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// `classify` is the backend's table of errors.
+    /// `classify` is the backend's error table.
     pub(super) fn new(error: sqlx::Error, classify: impl FnOnce(Arc<sqlx::Error>) -> DatabaseError) -> Self {
         let driver = Arc::new(error);
         Failure { meaning: classify(Arc::clone(&driver)), driver: Some(driver) }
     }
 
-    /// The driver's error as it is, so that SeaORM finds a violated constraint in it; but where more is known than the
-    /// driver says, that.
+    /// The driver's error, unchanged, so that SeaORM finds a violated constraint in it; if tenure knows more than the driver, that instead.
     pub(crate) fn into_runtime_error(self) -> RuntimeErr {
         let explained = matches!(self.meaning, DatabaseError::LockTimeout { .. });
         RuntimeErr::SqlxError(match self.driver {
@@ -66,7 +64,7 @@ impl From<DatabaseError> for Failure {
     }
 }
 
-/// An error in our words, on its way through SeaORM.
+/// An error of tenure on its way through SeaORM.
 #[derive(Debug)]
 struct Explained {
     meaning: DatabaseError,
@@ -112,8 +110,8 @@ impl sqlx::error::DatabaseError for Explained {
     }
 }
 
-/// Says what an error of SeaORM means, by the same table as for tenure's own statements: so a deadlock that comes
-/// through SeaORM is [retryable](DatabaseError::is_retryable) as well.
+/// Classifies an error of SeaORM by the same table as for tenure's own statements: so a deadlock in a SeaORM statement is
+/// [retryable](DatabaseError::is_retryable) too.
 impl From<DbErr> for DatabaseError {
     fn from(error: DbErr) -> Self {
         match &error {

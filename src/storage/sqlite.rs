@@ -1,9 +1,8 @@
 //! SQLite: one writer for the whole file, readers beside it (WAL), every writing transaction `BEGIN IMMEDIATE`.
 //!
-//! There are no row locks: whoever writes excludes all other writers, so every pessimistic mode is granted by the
-//! transaction itself, and a wait for a lock is a wait for the writer: first in a fair queue inside this process, then
-//! through SQLite's busy handler for other processes. Durability is `synchronous=FULL`: an acknowledged lock survives a
-//! power cut.
+//! There are no row locks: a writer excludes all other writers, so the transaction itself grants every pessimistic mode, and a wait for a
+//! lock is a wait for the writer: first in a fair queue inside this process, then through SQLite's busy handler for other processes.
+//! Durability is `synchronous=FULL`: an acknowledged lock survives a power cut.
 
 mod batch;
 mod connect;
@@ -66,7 +65,7 @@ pub(crate) use connect::{diagnose, script};
 use connection::{OpenTransaction, Writer};
 use file::File;
 use transaction::SqliteTransaction;
-use turns::Hurry;
+use turns::Priority;
 
 /// A SQLite database file.
 #[derive(Debug)]
@@ -76,12 +75,12 @@ pub(crate) struct Sqlite {
     file: Arc<File>,
     clock: Option<ManualClock>,
     version: String,
-    /// The most readers.
+    /// The maximum number of readers.
     count: u32,
 }
 
 impl Sqlite {
-    /// The pool that only reads, for the user's own queries.
+    /// The read-only pool, for the user's own queries.
     pub(crate) fn readers(&self) -> Result<&SqlitePool, DatabaseError> {
         self.file.check()?;
         Ok(&self.readers)
@@ -96,13 +95,13 @@ impl Sqlite {
             .map_err(|error| migration::failed(error, errors::classify))
     }
 
-    /// The database's time, in milliseconds since 1970. To be read after any wait: what was read before may be long ago.
+    /// The database's time, in milliseconds since 1970. Read it after any wait, because an earlier value may be old.
     fn now(&self) -> i64 {
         now(self.clock.as_ref())
     }
 
     async fn write(&self, wait: Wait) -> Result<OpenTransaction, DatabaseError> {
-        OpenTransaction::immediate(&self.writer, wait, Hurry::None).await
+        OpenTransaction::immediate(&self.writer, wait, Priority::Normal).await
     }
 }
 
@@ -118,7 +117,7 @@ fn capabilities(version: String) -> Capabilities {
     }
 }
 
-/// SQLite runs inside this process, so its clock is this host's clock; a test may give another.
+/// SQLite runs inside this process, so its clock is this host's clock; a test may set another.
 fn now(clock: Option<&ManualClock>) -> i64 {
     clock.map_or_else(|| to_micros(SystemTime::now()) / 1000, ManualClock::millis)
 }
@@ -213,7 +212,7 @@ impl Backend for Sqlite {
 
     async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {
         if request.policy.exclusive {
-            // Read first: a refusal must neither wait for somebody's save nor write.
+            // Read first: a refusal must neither wait for another session's save nor write.
             let mut reader = self.reader().await?;
             if let Some(refusal) = leases::held_by_other(&mut reader, request, self.now()).await? {
                 return Ok(refusal);
@@ -229,9 +228,9 @@ impl Backend for Sqlite {
     }
 
     async fn try_lock_all(&self, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError> {
-        // Read first: a refusal must neither wait for somebody's save nor write.
+        // Read first: a refusal must neither wait for another session's save nor write.
         let mut reader = self.reader().await?;
-        let refused = sets::in_the_way(&mut reader, requests, self.now()).await?;
+        let refused = sets::blockers(&mut reader, requests, self.now()).await?;
         drop(reader);
         if !refused.is_empty() {
             return Ok(AttemptAll::Refused(refused));
@@ -245,7 +244,7 @@ impl Backend for Sqlite {
         Ok(attempt)
     }
 
-    /// Never asked for: a transaction that writes keeps everybody from a key that has no row as well.
+    /// Never called: a writing transaction also locks keys that have no row.
     async fn make_row(&self, _key: &LockKey) -> Result<(), DatabaseError> {
         Ok(())
     }
@@ -256,7 +255,7 @@ impl Backend for Sqlite {
     }
 
     async fn keep_alive(&self, proofs: &[(Proof, Duration)]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
-        let mut transaction = OpenTransaction::immediate(&self.writer, patience::wait(), Hurry::Beat).await?;
+        let mut transaction = OpenTransaction::immediate(&self.writer, patience::wait(), Priority::Heartbeat).await?;
         let mut answers = Vec::with_capacity(proofs.len());
         for (proof, idle) in proofs {
             answers.push(lock::keep_alive(transaction.connection(), proof, *idle, self.now()).await?);
@@ -265,7 +264,7 @@ impl Backend for Sqlite {
     }
 
     async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let mut transaction = OpenTransaction::immediate(&self.writer, patience::wait(), Hurry::Beat).await?;
+        let mut transaction = OpenTransaction::immediate(&self.writer, patience::wait(), Priority::Heartbeat).await?;
         let answer = lock::extend(transaction.connection(), proof, by, self.now()).await?;
         transaction.committing(answer).await
     }

@@ -1,19 +1,19 @@
-//! What is swept, a slice at a time, and how far it got.
+//! The slices of a sweep, and its progress.
 
 use std::time::Duration;
 
-/// One slice of what a sweep has to do: a bounded statement, so that nobody waits for it for long.
+/// One slice of a sweep: a bounded statement, so that other sessions wait only briefly.
 #[derive(Debug)]
 pub(crate) struct Slice<'s> {
-    /// What ended longer ago than this.
+    /// Entries that ended longer ago than this.
     pub older_than: Duration,
     /// Of one type, or of all.
     pub kind: Option<&'s str>,
-    /// At most so many rows are looked at, or deleted.
+    /// The maximum number of rows that are read, or deleted.
     pub most: u32,
 }
 
-/// The place of a row of the lock table. The default comes before all.
+/// The place of a row of the lock table. The default is before all rows.
 #[derive(Debug, Default)]
 pub(crate) struct RowPlace {
     pub kind: String,
@@ -21,7 +21,7 @@ pub(crate) struct RowPlace {
     pub slot: Vec<u8>,
 }
 
-/// What a sweep did to one slice of the lock table.
+/// The result of a sweep of one slice of the lock table.
 #[derive(Debug)]
 pub(crate) struct SweptRows {
     pub swept: u64,

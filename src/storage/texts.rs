@@ -1,17 +1,17 @@
-//! Statement texts of mappings, made once.
+//! A cache of the statement texts of mappings.
 //!
-//! A text depends on nothing but the mapping, which is there for good, and on which columns changed. Making it anew for
-//! every statement costs as much as the driver's work on it.
+//! A text depends only on the mapping, which is never freed, and on the changed columns. Building it for every statement would cost as much
+//! as the driver's work on it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use crate::aggregate::mapping::Table;
 
-/// The most that are remembered: an aggregate whose columns change in ever new combinations has that many.
+/// The maximum number of cached texts: an aggregate whose columns change in ever new combinations would reach it.
 const MOST: usize = 4_096;
 
-/// What a text is for.
+/// The purpose of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(dead_code, reason = "each database needs some of them")]
 pub(super) enum What {
@@ -36,7 +36,7 @@ pub(super) enum What {
 /// The texts of one database's dialect.
 pub(super) struct Texts(LazyLock<RwLock<HashMap<Asked, Arc<str>>>>);
 
-/// The table by its address, which no other ever has, because it is never freed.
+/// The table by its address, which is unique, because it is never freed.
 #[derive(PartialEq, Eq, Hash)]
 struct Asked {
     what: What,
@@ -49,7 +49,7 @@ impl Texts {
         Texts(LazyLock::new(RwLock::default))
     }
 
-    /// The text for a table of a mapping. The numbers are whatever else it depends on: indexes of columns, a count.
+    /// The text for a table of a mapping. The numbers are its other parameters: indexes of columns, a count.
     pub(super) fn get(
         &self,
         what: What,

@@ -1,19 +1,19 @@
-//! Whether a server may be talked to in the clear, and what is said where it may not. The same for all servers; how each driver
-//! names its modes stands beside its connections.
+//! Whether plaintext is allowed to a server, and the advice if it is not. The same for all servers; the names of each driver's modes are
+//! next to its connections.
 
 use super::address;
 
-/// What a URL and the options say about the way to a server.
+/// The parts of a URL and the options that concern the transport to a server.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Way<'a> {
     pub host: &'a str,
-    /// Whether the way ends on this machine: loopback, or a socket in the file system.
+    /// Whether the server is on this machine: loopback, or a socket in the file system.
     pub local: bool,
     /// Whether the application allows plaintext.
     pub allowed: bool,
     /// The name of the setting, as in `sslmode`.
     pub setting: &'static str,
-    /// Its value that asks for TLS and a certificate of this host, and the setting that names who may have signed it.
+    /// Its value that requires TLS and a certificate for this host, and the setting of the certificate authority.
     pub verified: &'static str,
 }
 
@@ -27,16 +27,16 @@ impl<'a> Way<'a> {
         self.local || self.allowed
     }
 
-    /// What the URL asks for is plaintext, and it is not allowed.
+    /// The URL requests plaintext, and it is not allowed.
     pub(super) fn refused(&self, mode: &str) -> String {
         let Way { host, setting, verified, .. } = self;
         format!(
-            "`{setting}={mode}` sends passwords and data in the clear to {host}, which is not this machine; ask for TLS with \
+            "`{setting}={mode}` sends passwords and data in the clear to {host}, which is not this machine; request TLS with \
              `{verified}`, or {ALLOW}"
         )
     }
 
-    /// What to do about an error of the driver that has to do with TLS; `None` where it has not.
+    /// The advice about a driver's error that concerns TLS; `None` for other errors.
     pub(super) fn advice(&self, error: &sqlx::Error) -> Option<String> {
         let Way { host, verified, .. } = self;
         let text = error.to_string();
@@ -53,9 +53,9 @@ impl<'a> Way<'a> {
                 ),
             }),
             sqlx::Error::Tls(_) | sqlx::Error::Io(_) if text.contains("certificate") => Some(format!(
-                "{text}; the certificate of {host} is not accepted: check whom it names, and who signed it (`{verified}`)"
+                "{text}; the certificate of {host} is not accepted: check its host name and its issuer (`{verified}`)"
             )),
-            sqlx::Error::Tls(_) => Some(format!("{text}; check what TLS {host} offers, TLS 1.2 is the oldest")),
+            sqlx::Error::Tls(_) => Some(format!("{text}; check the TLS versions of {host}; it needs at least TLS 1.2")),
             sqlx::Error::Io(io) if !self.local && io.kind() == std::io::ErrorKind::NotFound => {
                 Some(format!("{text}; check the files of certificates and keys that the URL names"))
             }
@@ -64,6 +64,6 @@ impl<'a> Way<'a> {
     }
 }
 
-/// The way around the rule.
-const ALLOW: &str = "allow plaintext, where nobody else is on the way: `ConnectOptions::allow_plaintext`, \
+/// The exception to the rule.
+const ALLOW: &str = "allow plaintext on an isolated network: `ConnectOptions::allow_plaintext`, \
                      `--allow-plaintext` for the programs";

@@ -1,4 +1,4 @@
-//! What is asked of the lock table by those who watch it, and by those who wait in line.
+//! The operations on the lock table for watchers and for queued waiters.
 
 use std::time::Duration;
 
@@ -9,75 +9,74 @@ use crate::lease::seen::Seen;
 use crate::lease::{LockKey, Owner};
 use crate::storage::LockHash;
 
-/// How long a place in a line is kept for a process that gives no sign of life. Whoever stands behind a process that
-/// died waits for this long, and not for as long as the dead one would have waited.
+/// How long a place in the queue is kept without heartbeats of its process. The waiters behind a process that died wait for this long, and
+/// not until the end of its own wait.
 pub(crate) const PLACE_TTL: Duration = Duration::from_secs(10);
 
-/// How long after its time a place is swept. Not at once: a server whose clock was set forward must not empty the line.
+/// How long after its expiry a place is swept. Not at once: a server whose clock was set forward must not empty the queue.
 pub(crate) const SWEPT_AFTER: Duration = Duration::from_secs(3600);
 
-/// A key to look at, and from which generation on its history is news.
+/// A key to poll, and the generation after which its history is new.
 #[derive(Debug, Clone)]
 pub(crate) struct Look {
     pub key: LockKey,
-    /// Leases that ended are told of above this generation. `i64::MAX`: of none.
+    /// Ended leases above this generation are returned. `i64::MAX`: none.
     pub after: i64,
 }
 
-/// A place in a line.
+/// A place in the queue.
 #[derive(Debug, Clone)]
 pub(crate) struct Ticket {
     pub key: LockKey,
     pub lock: LockHash,
     pub owner: Owner,
-    /// Whose signs of life keep it.
+    /// The process whose heartbeats keep it.
     pub process: i64,
-    /// Who leaves it: whoever asks again with the same lock id steps in for whoever asked before.
+    /// The waiter that may leave it: a repeated request with the same lock id replaces the earlier waiter.
     pub waiter: i64,
-    /// For how long it is wanted.
+    /// The maximum wait.
     pub within: Duration,
-    /// How many places one owner may have.
+    /// The maximum number of places of one owner.
     pub most: u32,
 }
 
-/// The operations. None of them waits for anybody's editing.
+/// The operations. None of them waits for a row lock.
 #[async_trait]
 pub(crate) trait Watching {
-    /// How things stand with these keys: one statement, whatever their number.
+    /// The state of these keys: one statement for any number of keys.
     async fn look(&self, looks: &[Look]) -> Result<Vec<(LockKey, Seen)>, DatabaseError>;
-    /// Whether anybody stands in line.
+    /// Whether the queue of this key has a waiter.
     async fn in_line(&self, key: &LockKey) -> Result<bool, DatabaseError>;
-    /// Gives a place at the end, or the one that this lock id has: the number of its ticket, which rises with every
-    /// arrival. `None`: the owner has as many as one may have.
+    /// Returns a place at the end, or the existing place of this lock id: the number of its ticket, which rises with every arrival. `None`:
+    /// the owner has the maximum number of places.
     async fn enter_line(&self, ticket: &Ticket) -> Result<Option<i64>, DatabaseError>;
-    /// Gives a place back.
+    /// Removes a place.
     async fn leave_line(&self, lock: &LockHash, waiter: i64) -> Result<(), DatabaseError>;
-    /// Keeps all places of a process, and sweeps those that nobody can want any more. How many were kept.
+    /// Keeps all places of a process alive, and sweeps expired ones. Returns the number of kept places.
     async fn keep_places(&self, process: i64) -> Result<u64, DatabaseError>;
 
-    /// Whether it can tell other processes that something happened.
+    /// Whether it can notify other processes.
     fn announces(&self) -> bool {
         false
     }
-    /// Tells other processes, in no transaction of anybody's. Whether anybody listens.
+    /// Notifies other processes, outside any transaction. Returns whether there are listeners.
     async fn announce(&self, _text: &str) -> Result<bool, DatabaseError> {
-        Err(DatabaseError::Unsupported("this database tells nobody what happens in it; it is looked at instead"))
+        Err(DatabaseError::Unsupported("this database has no notifications; it is polled instead"))
     }
-    /// Listens to what other processes tell.
+    /// Listens to the notifications of other processes.
     async fn listen(&self) -> Result<Box<dyn Listener>, DatabaseError> {
-        Err(DatabaseError::Unsupported("this database tells nobody what happens in it; it is looked at instead"))
+        Err(DatabaseError::Unsupported("this database has no notifications; it is polled instead"))
     }
 }
 
-/// What other processes tell.
+/// The notifications of other processes.
 #[async_trait]
 pub(crate) trait Listener: Send {
-    /// Waits for the next announcement. `None`: the connection was lost, and is there again; something may have been
-    /// missed.
+    /// Waits for the next notification. `None`: the connection was lost and restored; notifications may be missing.
     async fn heard(&mut self) -> Result<Option<String>, DatabaseError>;
 }
 
-/// A row of the one statement that looks at keys, the same on every database: what a column means depends on `what`.
+/// A row of the statement that polls keys, the same on every database: the meaning of a column depends on `what`.
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 #[derive(sqlx::FromRow)]
 pub(super) struct Sight {
@@ -85,7 +84,7 @@ pub(super) struct Sight {
     clock: i64,
     kind: String,
     id: String,
-    /// The generation; of `VERSION` the version, of `LINE` the ticket.
+    /// The generation; for `VERSION` the version, for `LINE` the ticket.
     number: i64,
     lock_hash: Option<Vec<u8>>,
     exclusive: Option<i64>,
@@ -94,18 +93,18 @@ pub(super) struct Sight {
     owner_role: Option<String>,
     shown_as: Option<i64>,
     since: Option<i64>,
-    /// Of `REQUEST` until when the answer "later" holds.
+    /// For `REQUEST` the end of the reply "later".
     last_active: Option<i64>,
     active_at: Option<i64>,
-    /// Of `PAST` when it ended.
+    /// For `PAST` its end.
     expires_at: Option<i64>,
     ttl: Option<i64>,
     shared: Option<i64>,
-    /// Whether it ran out for want of input (1) or at its absolute limit (2).
+    /// Whether it expired at its idle limit (1) or at its absolute limit (2).
     ran_out: Option<i64>,
-    /// Of `LINE` how many wait.
+    /// For `LINE` the number of waiters.
     ended: Option<i64>,
-    /// Of `REQUEST` the answer "no".
+    /// For `REQUEST` the reply "no".
     how: Option<String>,
     by_id: Option<String>,
     by_name: Option<String>,
@@ -122,7 +121,7 @@ impl Sight {
     const REQUEST: i64 = 2;
     const VERSION: i64 = 3;
 
-    /// What it means.
+    /// The fact that the row contains.
     pub(super) fn seen(self) -> (LockKey, Seen) {
         use crate::aggregate::version::Version;
         use crate::clock::{from_millis, until};

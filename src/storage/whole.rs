@@ -1,7 +1,6 @@
-//! An aggregate that was read by one statement, put together.
+//! Builds an aggregate that was read by one statement.
 //!
-//! Its rows come in no order that could be relied upon. Sorting them here is also the same on every database, whatever the
-//! collation of a column.
+//! The order of its rows is undefined. Sorting them here is also the same on every database, for any collation of a column.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -13,9 +12,9 @@ use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
 
-/// Puts the rows of a `select_whole` together, children in the order of their keys. In each comes first the number of its
-/// table (0 is the root), then the root's version, then the columns of all tables one after the other; the functions read
-/// the number, the version, and the columns of a table from one on.
+/// Builds the aggregate from the rows of a `select_whole`, children in the order of their keys. Each row has the number of its table (0 is
+/// the root), the root's version, then the columns of all tables one after the other; the functions read the number, the version, and the
+/// columns of a table from an index on.
 pub(super) fn assemble<R>(
     mapping: &Mapping,
     rows: &[R],
@@ -36,7 +35,7 @@ pub(super) fn assemble<R>(
     Ok(root.map(|(version, root)| Stored { version, rows: Arc::new(Rows { root, children }) }))
 }
 
-/// As [`assemble`], for the rows of a `select_many`, in which the root's id stands between the version and the columns.
+/// As [`assemble`], for the rows of a `select_many`, in which the root's id is between the version and the columns.
 pub(super) fn assemble_many<R>(
     mapping: &Mapping,
     rows: &[R],
@@ -68,14 +67,14 @@ pub(super) fn assemble_many<R>(
     Ok(roots.into_iter().map(stored).collect())
 }
 
-/// How many ids one `select_many` of this number of ids has: a power of two, so that few statements serve all numbers. The
+/// The number of ids in a `select_many` for this number of ids: a power of two, so that few statements serve all numbers. The
 /// last id is repeated.
 pub(super) fn many(ids: &[Row]) -> impl Iterator<Item = &Row> + Clone {
     let last = ids.last().into_iter().cycle();
     ids.iter().chain(last).take(ids.len().next_power_of_two())
 }
 
-/// How many aggregates one statement loads at most.
+/// The maximum number of aggregates that one statement loads.
 pub(super) const MANY: usize = 32;
 
 /// The version in the row with this id. NULL is refused: no save could find the row again by `version = ?`.
@@ -94,7 +93,7 @@ pub(super) fn version(mapping: &Mapping, id: &[Value], number: Option<i64>) -> R
     Version::new(number).map_err(|error| refused(format!("the row where {}: {error}", row())))
 }
 
-/// Where the columns of a child collection begin.
+/// The index of the first column of a child collection.
 fn first_column(mapping: &Mapping, child: usize) -> usize {
     let before = mapping.children[..child].iter().map(|table| table.columns.len());
     2 + mapping.root.columns.len() + before.sum::<usize>()
@@ -108,7 +107,7 @@ fn sort(table: &Table, rows: &mut [Row]) {
     });
 }
 
-/// Keys are never null, and of one kind per column; decimals and JSON are no keys.
+/// Keys are never null, and have one kind per column; decimals and JSON cannot be keys.
 fn compare(one: &Value, other: &Value) -> Ordering {
     match (one, other) {
         (Value::Bool(one), Value::Bool(other)) => one.cmp(other),

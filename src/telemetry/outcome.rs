@@ -232,7 +232,7 @@ impl Named for AnswerError {
     }
 }
 
-/// Of a save or a resume.
+/// For a save or a resume.
 impl Named for Error {
     fn report(&self) -> Report<'_> {
         match self {

@@ -1,4 +1,4 @@
-//! Changing a field of many aggregates at once, without going behind the back of their versions.
+//! Changing a field of many aggregates at once, with a new version for each.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use crate::unit_of_work::repository::Repository;
 use crate::unit_of_work::retry::Transient;
 use crate::unit_of_work::transaction::Transaction;
 
-/// A change of all aggregates that meet a condition; [`run`](UpdateAll::run) does it.
+/// A change of all aggregates that fulfil a condition; [`run`](UpdateAll::run) executes it.
 ///
-/// It is safe beside everybody who works on one of them: the version of each that is changed rises by one, so a form that
-/// was opened before is told, and one that is being saved is waited for. Fields of the root only, set to given values:
-/// no rule of the domain is asked.
+/// It is safe beside concurrent work on the aggregates: the version of each changed aggregate rises by one, so a form that was opened
+/// before gets a conflict, and the change waits for a save in flight. It sets fields of the root to given values; no rule of the domain
+/// runs.
 ///
 /// ```
 /// # use tenure::{Aggregate, Database, Repository, aggregate::Condition};
@@ -54,13 +54,13 @@ impl<'r, 't, A: Aggregate> UpdateAll<'r, 't, A> {
         UpdateAll { repository, tx, set: Vec::new(), when: None }
     }
 
-    /// Sets a field of the root, by its path, as in `shipping.zip`.
+    /// Sets a field of the root, by its path, such as `shipping.zip`.
     pub fn set(mut self, path: impl Into<String>, value: impl ValueObject) -> Self {
         self.set.push((path.into(), written(&value)));
         self
     }
 
-    /// Which aggregates; [`Condition::always`] for all of them. Given twice, both have to hold.
+    /// Selects the aggregates; [`Condition::always`] for all of them. If called twice, both conditions must hold.
     pub fn when(mut self, condition: Condition) -> Self {
         self.when = Some(match self.when {
             Some(earlier) => earlier.and(condition),
@@ -69,19 +69,19 @@ impl<'r, 't, A: Aggregate> UpdateAll<'r, 't, A> {
         self
     }
 
-    /// Does it: how many were changed. One that has the values already is left alone, and its version stays.
+    /// Executes it; returns the number of changed aggregates. One that already has the values keeps its version.
     ///
-    /// It is one statement that locks what matches and one that changes it; where revisions are kept, or this transaction
-    /// has loaded or saved aggregates that match, each is saved by itself. What was loaded before has to be loaded again.
+    /// One statement locks the matching aggregates and one changes them; if revisions are kept, or this transaction has loaded or saved
+    /// matching aggregates, each is saved by itself. Aggregates that were loaded before have to be loaded again.
     ///
-    /// Where it is the first of its transaction, and has to give way to others that wait for it, it is done again, within the
-    /// transaction's budget. Later in a transaction that is a [`Deadlock`](crate::error::DatabaseError::Deadlock): only the caller knows
-    /// what there is to do again.
+    /// If it is the first operation of its transaction and the database aborts it in a deadlock, it is retried within the transaction's
+    /// budget. Later in a transaction it returns a [`Deadlock`](crate::error::DatabaseError::Deadlock): only the caller knows the work to
+    /// repeat.
     ///
     /// # Errors
-    /// [`Error::Database`]: with a [`MappingError`] when there is no such field, the value is of another type, an id is to
-    /// be changed, a part of an optional value is to be set alone, or nothing was said about what to change or which; with
-    /// [`LockTimeout`](crate::error::DatabaseError::LockTimeout) when somebody was in the way.
+    /// [`Error::Database`]: with a [`MappingError`] if there is no such field, the value has another type, the id or a part of an optional
+    /// value would be set, or the change or the condition is missing; with [`LockTimeout`](crate::error::DatabaseError::LockTimeout) if
+    /// another transaction held a row for too long.
     pub async fn run(self) -> Result<u64, Error> {
         let (mapping, root) = (A::mapping(), &A::mapping().root);
         self.tx.author.check()?;
@@ -96,7 +96,7 @@ impl<'r, 't, A: Aggregate> UpdateAll<'r, 't, A> {
             if columns.iter().any(|&column| column < root.key) {
                 return Err(MappingError::new(&root.name, path, "the id of an aggregate cannot be changed").into());
             }
-            // Without the rest it could not be read back.
+            // Without its other parts the value could not be read back.
             let outer = columns.iter().find_map(|&column| root.columns[column].part_of.as_ref());
             if let Some(outer) = outer.filter(|outer| path.strip_prefix(&***outer).is_some_and(|rest| !rest.is_empty()))
             {
@@ -118,7 +118,7 @@ impl<'r, 't, A: Aggregate> UpdateAll<'r, 't, A> {
     }
 }
 
-/// Does it once.
+/// Executes it once.
 async fn change<A: Aggregate>(
     repository: &Repository<A>,
     tx: &mut Transaction,
@@ -141,7 +141,7 @@ fn id_of<A: Aggregate>(row: &Row) -> Result<A::Id, MappingError> {
     A::Id::read(&mut RowReader::new(&root.name, &root.columns, row))
 }
 
-/// They are locked already, so none of them can have changed or gone.
+/// They are locked already, so none of them can be changed or deleted.
 async fn one_by_one<A: Aggregate>(
     repository: &Repository<A>,
     tx: &mut Transaction,

@@ -18,33 +18,33 @@ use crate::storage::{DriverOptions, Place};
 use crate::unit_of_work::transaction::Transaction;
 use crate::watch::Hub;
 
-/// A database with tenure's tables in it. Clones are the same database.
+/// A database with tenure's tables. Clones are the same database.
 ///
-/// `sqlite://shop.db` is a file, made if it is missing; `postgres://…` and `mysql://…` are servers. A URL of a database that
-/// this build does not know is refused by name.
+/// `sqlite://shop.db` is a file, created if it is missing; `postgres://…` and `mysql://…` are servers. A URL of a database that
+/// this build does not support is refused with its name.
 #[derive(Debug, Clone)]
 pub struct Database {
     backend: Arc<dyn Backend>,
-    /// Where the questions of all its lock managers meet.
+    /// The batches of all its lock managers.
     batch: Batcher,
-    /// Where those meet who watch locks or wait for them.
+    /// The subscribers and waiters of its locks.
     hub: Hub,
     grants: Grants,
-    /// Where the orders of locks are recorded, in debug mode.
+    /// The recorder of lock orders, in debug mode.
     lock_order: Option<LockOrder>,
     /// Whether commits carry an operation id.
     resolving: bool,
-    /// Whether transactions are labelled with the person that they are for.
+    /// Whether labels of transactions contain the person.
     named: bool,
 }
 
 impl Database {
-    /// Opens it, checks that its settings keep acknowledged locks, and brings tenure's own tables up to date.
+    /// Opens it, checks that its settings keep acknowledged locks, and migrates tenure's own tables.
     ///
     /// # Errors
-    /// [`DatabaseError::Unreachable`] when it cannot be opened, [`DatabaseError::ReadOnly`] when it cannot be written,
-    /// [`DatabaseError::Schema`] when a newer release wrote it or its settings would lose locks,
-    /// [`DatabaseError::Unsupported`] for a URL of another database.
+    /// [`DatabaseError::Unreachable`] if it cannot be opened, [`DatabaseError::ReadOnly`] if it cannot be written,
+    /// [`DatabaseError::Schema`] if a newer release wrote it or its settings could lose locks, [`DatabaseError::Unsupported`] for a URL of
+    /// another database.
     pub async fn connect(url: &str) -> Result<Self, DatabaseError> {
         Self::connect_with(url, ConnectOptions::new()).await
     }
@@ -58,13 +58,12 @@ impl Database {
         Ok(finish.done(Self::open(url, options).await?))
     }
 
-    /// As [`connect_with`](Self::connect_with), with the driver's own options in the place of a URL: a certificate from memory, a
-    /// password from a secret store, pragmas. What tenure needs of a connection it sets all the same, and plaintext to another host is
-    /// refused unless it is allowed.
+    /// As [`connect_with`](Self::connect_with), with the driver's own options instead of a URL: a certificate from memory, a password from
+    /// a secret store, pragmas. tenure still sets what its connections require, and refuses plaintext to another host unless it is allowed.
     ///
-    /// An existing pool cannot be taken over: transactions rely on settings of their connections (isolation, time limits, a prepared state
-    /// after a dropped future), which a pool of the application's has not set and would share. Use tenure's pool for your own queries
-    /// instead: [`Database::sqlite`](Self::sqlite), `postgres`, `mysql`.
+    /// An existing pool cannot be used: transactions rely on settings of their connections (isolation, time limits, cleanup after a dropped
+    /// future) that a pool of the application has not set and would share. Use tenure's pool for your own queries instead:
+    /// [`Database::sqlite`](Self::sqlite), `postgres`, `mysql`.
     ///
     /// ```
     /// # #[cfg(feature = "sqlite")]
@@ -103,13 +102,13 @@ impl Database {
         Ok(finish.done(opened))
     }
 
-    /// How many connections this process opens at most, and what for: the number for the server's limit.
+    /// The maximum number of connections of this process, by purpose: the number that the server must allow.
     pub fn connections(&self) -> Connections {
         self.backend.connections()
     }
 
-    /// Sets the password of the connections that are opened from now on, for credentials that rotate. Open connections stay. A task of the
-    /// application calls it when it has a new token, before the old one expires.
+    /// Sets the password of new connections, for credentials that rotate. Open connections stay. The application calls it with each new
+    /// token, before the old one expires.
     ///
     /// # Errors
     /// [`DatabaseError::Unsupported`] on SQLite.
@@ -135,10 +134,10 @@ impl Database {
         Err(unknown())
     }
 
-    /// What can be said about a database without changing anything in it: TLS, settings, clock, schema. No tables are made.
+    /// Examines a database without changing it: TLS, settings, clock, schema. It creates no tables.
     ///
     /// # Errors
-    /// As [`connect`](Self::connect), but settings and schema are told, not refused.
+    /// As [`connect`](Self::connect), but settings and schema are reported, not refused.
     pub async fn diagnose(url: &str) -> Result<Diagnosis, DatabaseError> {
         Self::diagnose_with(url, ConnectOptions::new()).await
     }
@@ -165,8 +164,8 @@ impl Database {
     }
 
     /// The migrations of tenure's own tables that this database lacks, as SQL for its own client (`psql`, `mariadb`, `mysql`, `sqlite3`), for
-    /// a DBA who makes tables by hand; empty if it has them all. It also fills the ledger `_tenure_migrations`, so that a process that connects
-    /// after that needs no right to make tables. Nothing is changed. `tenure migrate --print` prints it.
+    /// a DBA who creates tables by hand; empty if it has them all. It also fills the ledger `_tenure_migrations`, so that a process that
+    /// connects after that needs no right to create tables. Nothing is changed. `tenure migrate --print` prints it.
     ///
     /// # Errors
     /// As [`diagnose`](Self::diagnose); [`DatabaseError::Schema`] if a newer release wrote the tables.
@@ -203,19 +202,19 @@ impl Database {
         Database { batch, ..self }
     }
 
-    /// Opens a writing transaction, waiting for others at most [`Wait::default`].
+    /// Opens a writing transaction that waits for others at most [`Wait::default`].
     ///
     /// # Errors
-    /// [`DatabaseError::LockTimeout`] when others were in the way for that long.
+    /// [`DatabaseError::LockTimeout`] if other transactions blocked it for that long.
     pub async fn begin(&self) -> Result<Transaction, DatabaseError> {
         self.begin_within(Wait::default()).await
     }
 
-    /// Opens a writing transaction with a budget for everything it has to wait for.
+    /// Opens a writing transaction with a budget for all of its waits.
     ///
     /// # Errors
-    /// [`DatabaseError::LockTimeout`] when the budget was not enough, [`DatabaseError::Busy`] when no connection became free in
-    /// that time, [`DatabaseError::ConnectionLost`] when the database did not answer.
+    /// [`DatabaseError::LockTimeout`] if the budget was not enough, [`DatabaseError::Busy`] if no connection became free in that time,
+    /// [`DatabaseError::ConnectionLost`] if the database did not answer.
     ///
     /// # Cancel safety
     /// Dropping the future, at any moment, leaves no transaction open and no lock held.
@@ -223,18 +222,17 @@ impl Database {
         self.begin_for(wait, Authorship::default()).await
     }
 
-    /// As [`begin_within`](Self::begin_within), on behalf of somebody.
+    /// As [`begin_within`](Self::begin_within), with an author.
     pub(crate) async fn begin_for(&self, wait: Wait, author: Authorship) -> Result<Transaction, DatabaseError> {
         let inner = self.backend.begin(wait, author.label(self.named).as_deref()).await?;
         let resolver = self.resolving.then(|| Arc::clone(&self.backend));
         Ok(Transaction::new(inner, author, self.lock_order.clone(), resolver, self, wait))
     }
 
-    /// The same database, whose transactions find out what became of a commit whose answer was lost. Each of them writes
-    /// an operation id along with its COMMIT, in the same round trip; if the answer is lost, the id is asked for until
-    /// the database answers, for 20 seconds at most. [`Transaction::commit`] then says `Ok` if it was committed after
-    /// all, or [`ConnectionLost`](DatabaseError::ConnectionLost), which may be tried again, if it was not and never will
-    /// be. Only when nobody answers it is [`CommitUnknown`](DatabaseError::CommitUnknown).
+    /// The same database, whose transactions resolve the outcome of a commit whose answer was lost. Each writes an operation id with its
+    /// COMMIT, in the same round trip; if the answer is lost, the id is queried until the database answers, for at most 20 seconds.
+    /// [`Transaction::commit`] then returns `Ok` if it was committed, or [`ConnectionLost`](DatabaseError::ConnectionLost), which may be
+    /// retried, if it was not and never will be. Without any answer it returns [`CommitUnknown`](DatabaseError::CommitUnknown).
     ///
     /// The ids stay until [`forget_operations`](Self::forget_operations).
     #[must_use]
@@ -243,7 +241,7 @@ impl Database {
         self
     }
 
-    /// Forgets operation ids that are older than this; how many. A day is plenty: nobody asks for longer than 20 seconds.
+    /// Deletes operation ids that are older than this; returns their number. A day is enough: ids are queried for at most 20 seconds.
     ///
     /// # Errors
     /// [`DatabaseError`].
@@ -255,8 +253,8 @@ impl Database {
     /// NULL where the type has none, keys and indexes, collations under which two spellings are one row. It reads the
     /// database's catalog, and changes nothing.
     ///
-    /// Call it for every aggregate when a program starts, after its migrations: what does not fit is then refused at once, and
-    /// not by the first request that needs it.
+    /// Call it for every aggregate at the start of a program, after its migrations: a mismatch then fails at once, and not in the first
+    /// request that is affected.
     ///
     /// ```
     /// # use tenure::{Aggregate, Database};
@@ -275,7 +273,7 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// [`DatabaseError`] when the catalog cannot be read. Differences are no errors: see
+    /// [`DatabaseError`] if the catalog cannot be read. Differences are no errors: see
     /// [`SchemaReport::require`](crate::aggregate::schema::SchemaReport::require).
     pub async fn check<A: Aggregate>(&self) -> Result<SchemaReport, DatabaseError> {
         let mapping = A::mapping();
@@ -286,12 +284,12 @@ impl Database {
         Ok(schema::compare(mapping, &live))
     }
 
-    /// What this database can do.
+    /// The capabilities of this database.
     pub fn capabilities(&self) -> Capabilities {
         self.backend.capabilities()
     }
 
-    /// The same database in a debug mode that records in which order transactions lock aggregates, and finds orders that
+    /// The same database in a debug mode that records the order in which transactions lock aggregates, and finds orders that
     /// can deadlock before they do: see [`lock_inversions`](Self::lock_inversions). For tests, and for a trial run.
     pub fn recording_lock_order(mut self) -> Self {
         self.lock_order = Some(LockOrder::default());
@@ -303,8 +301,8 @@ impl Database {
         self.lock_order.as_ref().map(LockOrder::inversions).unwrap_or_default()
     }
 
-    /// Looks at once at everything that is watched and waited for, instead of when it is due. How many statements that
-    /// took. For tests, which give the time themselves.
+    /// Polls everything that is watched or waited for at once, instead of at the next interval. Returns the number of statements. For tests
+    /// that control time.
     ///
     /// # Errors
     /// [`DatabaseError`].
@@ -313,8 +311,7 @@ impl Database {
         self.hub.round(true).await
     }
 
-    /// Waits for what is under way, and closes. Clones are closed with it; whoever watches locks or waits for them learns
-    /// of it.
+    /// Waits for the operations in flight, and closes. Clones are closed too; subscribers and waiters get an error.
     pub async fn close(&self) {
         self.hub.close();
         self.backend.close().await;
@@ -340,11 +337,11 @@ impl Database {
 /// The application's own statements on SQLite, through sqlx.
 #[cfg(feature = "sqlite")]
 impl Database {
-    /// The pool of connections that read, for the application's own queries. Writing needs a transaction:
+    /// The read-only connection pool, for the application's own queries. Writing needs a transaction:
     /// [`Transaction::sqlite`].
     ///
     /// # Errors
-    /// [`DatabaseError::Unsupported`] when this is not SQLite; [`DatabaseError::FileLost`].
+    /// [`DatabaseError::Unsupported`] if this is not SQLite; [`DatabaseError::FileLost`].
     pub fn sqlite(&self) -> Result<&sqlx::SqlitePool, DatabaseError> {
         let sqlite = self.backend.as_sqlite().ok_or(DatabaseError::Unsupported("this database is not SQLite"))?;
         sqlite.readers()
@@ -354,11 +351,11 @@ impl Database {
 /// The application's own statements on PostgreSQL, through sqlx.
 #[cfg(feature = "postgres")]
 impl Database {
-    /// The pool, for the application's own queries. Writing that belongs to an aggregate's save needs its transaction:
+    /// The pool, for the application's own queries. A write that belongs to an aggregate's save needs its transaction:
     /// [`Transaction::postgres`].
     ///
     /// # Errors
-    /// [`DatabaseError::Unsupported`] when this is not PostgreSQL.
+    /// [`DatabaseError::Unsupported`] if this is not PostgreSQL.
     pub fn postgres(&self) -> Result<&sqlx::PgPool, DatabaseError> {
         let postgres = self.backend.as_postgres();
         Ok(postgres.ok_or(DatabaseError::Unsupported("this database is not PostgreSQL"))?.pool())
@@ -368,11 +365,11 @@ impl Database {
 /// The application's own statements on MariaDB and MySQL, through sqlx.
 #[cfg(feature = "mysql")]
 impl Database {
-    /// The pool, for the application's own queries. Writing that belongs to an aggregate's save needs its transaction:
+    /// The pool, for the application's own queries. A write that belongs to an aggregate's save needs its transaction:
     /// [`Transaction::mysql`].
     ///
     /// # Errors
-    /// [`DatabaseError::Unsupported`] when this is neither MariaDB nor MySQL.
+    /// [`DatabaseError::Unsupported`] if this is neither MariaDB nor MySQL.
     pub fn mysql(&self) -> Result<&sqlx::MySqlPool, DatabaseError> {
         let mysql = self.backend.as_mysql();
         Ok(mysql.ok_or(DatabaseError::Unsupported("this database is neither MariaDB nor MySQL"))?.pool())
@@ -381,11 +378,11 @@ impl Database {
 
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 impl Database {
-    /// Applies the application's own migrations, as made by `sqlx::migrate!` for this kind of database. Their ledger is
-    /// sqlx's usual table; tenure keeps its own apart.
+    /// Applies the application's own migrations, from `sqlx::migrate!` for this kind of database. Their ledger is
+    /// sqlx's usual table; tenure has its own.
     ///
     /// # Errors
-    /// [`DatabaseError::Schema`] when the tables were written by a newer release of the application.
+    /// [`DatabaseError::Schema`] if a newer release of the application wrote the tables.
     pub async fn migrate(&self, migrator: &sqlx::migrate::Migrator) -> Result<(), DatabaseError> {
         #[cfg(feature = "sqlite")]
         if let Some(sqlite) = self.backend.as_sqlite() {
@@ -404,7 +401,7 @@ impl Database {
     }
 }
 
-/// What is done to a database after it was opened.
+/// The steps after a database was opened.
 struct Finish {
     named: bool,
     #[cfg(feature = "opentelemetry")]
@@ -430,7 +427,7 @@ impl Finish {
     }
 }
 
-/// A URL that no backend of this build knows.
+/// A URL that no backend of this build supports.
 fn unknown() -> DatabaseError {
     DatabaseError::Unsupported(
         "this build does not know that kind of database; `sqlite://file` needs the feature `sqlite`, \

@@ -1,4 +1,4 @@
-//! Why a save was refused: who changed what, between which states.
+//! Explains a refused save: the authors, the changes, and the states.
 
 use std::sync::Arc;
 
@@ -10,16 +10,16 @@ use crate::lease::LockKey;
 use crate::unit_of_work::transaction::Transaction;
 use crate::version::conflict::{VersionConflict, compare};
 
-/// The state a change was made on.
+/// The state on which a change was based.
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) version: Version,
-    /// Only known where this transaction has loaded it, or revisions are kept.
+    /// Only known if this transaction has loaded it, or revisions are kept.
     pub(crate) rows: Option<Arc<Rows>>,
 }
 
 impl Transaction {
-    /// The state as it was at a version, where that is kept.
+    /// The state at a version, if it is stored.
     pub(crate) async fn opened_at(
         &mut self,
         mapping: &'static Mapping,
@@ -33,7 +33,7 @@ impl Transaction {
         Ok(Opened { version, rows: rows.map(Arc::new) })
     }
 
-    /// What differs between the state the change was made on, the state now, and the state after the change.
+    /// The differences between the state on which the change was based, the current state, and the state after the change.
     pub(crate) async fn explain(
         &mut self,
         mapping: &'static Mapping,
@@ -42,7 +42,7 @@ impl Transaction {
         now: Option<Stored>,
         mine: Option<&Rows>,
     ) -> Result<VersionConflict, DatabaseError> {
-        // Of what was deleted nothing is kept.
+        // Nothing is stored about a deleted aggregate.
         let changed = match &now {
             None => None,
             Some(now) => {

@@ -1,4 +1,4 @@
-//! Offline locks that a transaction relies upon: the same checks for an update and for a transaction that is written by hand.
+//! Offline locks that a transaction requires: the same checks for an update and for a hand-written transaction.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use crate::storage::{KeyState, Proof, patience};
 use crate::telemetry::outcome::seen;
 use crate::unit_of_work::transaction::Transaction;
 
-/// Call these before the first load of the aggregate: the lock is checked first, then the row is read. With [`by`](Transaction::by)
-/// before them, a lock id has to be that person's.
+/// Call these before the first load of the aggregate: the lock is checked first, then the row is read. After [`by`](Transaction::by), a
+/// lock id must belong to that owner.
 ///
 /// ```
 /// # use tenure::{Aggregate, Database, LockKey, LockManager, LockMode, Owner, Repository, error::Error};
@@ -38,18 +38,18 @@ use crate::unit_of_work::transaction::Transaction;
 /// # Ok(()) }
 /// ```
 impl Transaction {
-    /// Refuses if somebody holds an exclusive offline lock on the key, or a share of it, this person included: what
-    /// [`Update::unless_locked`](crate::unit_of_work::Update::unless_locked) does. Nobody acquires the lock before the transaction ends.
+    /// Refuses if the key has an exclusive offline lock or a shared one, also if this owner holds it: like
+    /// [`Update::unless_locked`](crate::unit_of_work::Update::unless_locked). The lock cannot be acquired before the transaction ends.
     ///
     /// # Errors
-    /// [`Error::AlreadyLocked`] with the holder: the transaction can go on, but do not save. [`Error::InvalidKey`];
+    /// [`Error::AlreadyLocked`] with the holder: the transaction can continue, but do not save. [`Error::InvalidKey`];
     /// [`Error::InvalidOwner`]; [`Error::Database`].
     pub async fn unless_locked(&mut self, key: &LockKey) -> Result<(), Error> {
         self.refuse_if_held(key, None).await
     }
 
-    /// As [`unless_locked`](Self::unless_locked), but for the lease of this generation: the person has seen who holds it, and goes on
-    /// regardless.
+    /// As [`unless_locked`](Self::unless_locked), except for the lease of this generation: the person has seen its holder, and continues
+    /// anyway.
     ///
     /// # Errors
     /// As [`unless_locked`](Self::unless_locked).
@@ -57,12 +57,12 @@ impl Transaction {
         self.refuse_if_held(key, Some(generation)).await
     }
 
-    /// Refuses unless this lock id holds the exclusive offline lock on the key: what
-    /// [`Update::holding`](crate::unit_of_work::Update::holding) does. The lock is held to the end of the transaction: its expiry
-    /// meanwhile is harmless.
+    /// Refuses unless this lock id holds the exclusive offline lock on the key: like
+    /// [`Update::holding`](crate::unit_of_work::Update::holding). The lock is held to the end of the transaction, even if it expires
+    /// meanwhile.
     ///
     /// # Errors
-    /// [`Error::NoLock`] with the reason, also where the lock id is one of another key: the transaction can go on, but do not save.
+    /// [`Error::NoLock`] with the reason, also if the lock id belongs to another key: the transaction can continue, but do not save.
     /// [`Error::InvalidKey`]; [`Error::InvalidOwner`]; [`Error::Database`].
     pub async fn holding(&mut self, key: &LockKey, id: &LockId) -> Result<Holder, Error> {
         self.check(key)?;
@@ -82,7 +82,7 @@ impl Transaction {
         seen(&metrics, "save", Some(key.kind()), guard).await
     }
 
-    /// As [`holding`](Self::holding), and the commit releases the lock: saved and free, or neither.
+    /// As [`holding`](Self::holding), and the commit releases the lock: both the save and the release happen, or neither.
     ///
     /// # Errors
     /// As [`holding`](Self::holding).
@@ -94,11 +94,11 @@ impl Transaction {
         Ok(holder)
     }
 
-    /// Checks the lock of a form that was opened under a lease, or is saved without one: what
-    /// [`Update::from_form`](crate::unit_of_work::Update::from_form) does. The commit releases a lease that is held.
+    /// Checks the lock of a form that was opened under a lease, or is saved without one: like
+    /// [`Update::from_form`](crate::unit_of_work::Update::from_form). The commit releases a held lease.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Update::from_form`](crate::unit_of_work::Update::from_form).
     pub async fn from_form(&mut self, key: &LockKey, id: Option<&LockId>) -> Result<(), Error> {
         let Some(id) = id else { return self.unless_locked(key).await };
         let no_lock = match self.releasing(key, id).await {
@@ -129,7 +129,7 @@ impl Transaction {
         }
     }
 
-    /// Releases what [`releasing`](Self::releasing) noted, just before the commit.
+    /// Releases the locks of [`releasing`](Self::releasing), just before the commit.
     pub(super) async fn release_noted(&mut self) -> Result<(), Error> {
         let metrics = self.home.batch().metrics().clone();
         for (id, kind) in std::mem::take(&mut self.releases) {
@@ -145,8 +145,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Whether somebody holds the key. One that was never locked gets a row first, by a transaction of its own: in this one
-    /// it would keep everybody's questions to the lock table waiting.
+    /// Whether the key is held. A key without a row gets one first, in a transaction of its own: in this one it would block requests of all
+    /// sessions to the lock table.
     async fn key_state(&mut self, key: &LockKey) -> Result<KeyState, DatabaseError> {
         for _ in 0..3 {
             match self.database.run(async |tx| tx.key_state(key).await).await? {
@@ -157,10 +157,10 @@ impl Transaction {
                 state => return Ok(state),
             }
         }
-        Err(DatabaseError::Busy("the row of the lock was swept each time that it was made"))
+        Err(DatabaseError::Busy("the row of the lock was swept after each insert"))
     }
 
-    /// Refuses who and what no lock can be about.
+    /// Refuses invalid owners and keys.
     fn check(&self, key: &LockKey) -> Result<(), Error> {
         self.author.check()?;
         match key.problem() {

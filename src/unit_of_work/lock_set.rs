@@ -11,10 +11,10 @@ use crate::row_lock::mode::LockMode;
 use crate::unit_of_work::repository::loaded;
 use crate::unit_of_work::transaction::Transaction;
 
-/// Aggregates, of one type or several, that one transaction is going to change.
+/// Aggregates, of one type or several, that one transaction will change.
 ///
-/// They are locked in the order of type and id, whatever the order in which they were added: two transactions that lock
-/// their sets this way never wait for each other in a circle. Adding one twice locks it once.
+/// They are locked in the order of type and id, not in the order in which they were added: two transactions that lock their sets this way
+/// cannot deadlock. Adding one twice locks it once.
 ///
 /// ```
 /// # use tenure::{Aggregate, Database, LockMode, Repository, unit_of_work::LockSet};
@@ -46,12 +46,12 @@ pub struct LockSet {
 }
 
 impl LockSet {
-    /// No aggregates yet.
+    /// An empty set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds one.
+    /// Adds an aggregate.
     #[must_use]
     #[expect(clippy::should_implement_trait, reason = "`+` would not say which type of aggregate the id is of")]
     pub fn add<A: Aggregate>(mut self, id: &A::Id) -> Self {
@@ -68,11 +68,11 @@ pub struct Locked {
 }
 
 impl Locked {
-    /// Takes one out. `None`: there is no such aggregate, or it was not in the set, or it was taken before.
+    /// Takes one out. `None`: it does not exist, or was not in the set, or was taken out before.
     ///
     /// # Errors
-    /// [`Error::OtherSpelling`] when the column's collation takes the id for one that is stored otherwise;
-    /// [`Error::Database`] when its rows do not fit the mapping.
+    /// [`Error::OtherSpelling`] if the column's collation treats the id as equal to another stored spelling;
+    /// [`Error::Database`] if its rows do not fit the mapping.
     pub fn take<A: Aggregate>(&mut self, id: &A::Id) -> Result<Option<Loaded<A>>, Error> {
         let key = LockKey::of::<A>(id);
         let stored = self.found.remove(&key);
@@ -81,10 +81,10 @@ impl Locked {
 }
 
 impl Transaction {
-    /// Loads and locks several aggregates in one order, within what is left of the transaction's budget.
+    /// Loads and locks several aggregates in one order, within the rest of the transaction's budget.
     ///
     /// # Errors
-    /// [`Error::Database`], with [`LockTimeout`](crate::error::DatabaseError::LockTimeout) when the budget was not enough for
+    /// [`Error::Database`], with [`LockTimeout`](crate::error::DatabaseError::LockTimeout) if the budget was not enough for
     /// all of them.
     pub async fn lock_all(&mut self, set: LockSet, mode: LockMode) -> Result<Locked, Error> {
         let mut found = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! A database, transactions on it, and what is done in them: repositories that load and save aggregates, updates that load,
+//! A database, its transactions, and their operations: repositories that load and save aggregates, updates that load,
 //! change and save, bulk updates, locks on several aggregates, and retries.
 
 pub(crate) mod bulk_update;

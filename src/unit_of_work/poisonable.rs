@@ -1,7 +1,7 @@
-//! The backend's transaction, which fails for good with its first failure.
+//! The backend's transaction, which is poisoned by its first failure.
 //!
-//! The backend is reached through [`run`](Poisonable::run) only: the fields are private to this file, so no operation can
-//! leave out the note of how it ended.
+//! The backend is reachable only through [`run`](Poisonable::run): the fields are private to this file, so every operation records its
+//! failure.
 
 use std::ops::{Deref, DerefMut};
 
@@ -9,17 +9,16 @@ use crate::error::DatabaseError;
 use crate::storage::BackendTransaction;
 use crate::storage::operation::OperationId;
 
-/// A transaction of a backend, and why nothing can be committed any more.
+/// A transaction of a backend, and the reason that it cannot be committed any more.
 pub(crate) struct Poisonable {
     inner: Running,
-    /// The first failure. Set before each operation and cleared after it, so that an operation whose future was dropped in the
-    /// middle poisons as well.
+    /// The first failure. Set before each operation and cleared after it, so that a dropped operation poisons the transaction too.
     poisoned: Option<DatabaseError>,
-    /// Whether no operation was run yet.
+    /// Whether no operation has run yet.
     fresh: bool,
 }
 
-/// What an operation runs on. A type without a lifetime of its own: with `&mut dyn BackendTransaction` the compiler does not see
+/// The argument of an operation. A type without a lifetime: with `&mut dyn BackendTransaction` the compiler does not see
 /// that the futures of operations are `Send`.
 pub(crate) struct Running(Box<dyn BackendTransaction>);
 
@@ -45,7 +44,7 @@ impl Poisonable {
     /// Runs one operation. Nothing runs after a failure, nor after an operation that was dropped half-way.
     ///
     /// # Errors
-    /// Those of the operation; [`DatabaseError::Poisoned`] with the first cause, when something had failed before.
+    /// Those of the operation; [`DatabaseError::Poisoned`] with the first cause after an earlier failure.
     pub(crate) async fn run<T>(
         &mut self,
         operation: impl AsyncFnOnce(&mut Running) -> Result<T, DatabaseError>,
@@ -53,7 +52,7 @@ impl Poisonable {
         self.run_as(operation, DatabaseError::clone).await
     }
 
-    /// As [`run`](Self::run), with an error of another type, and what it means to the transaction.
+    /// As [`run`](Self::run), with an error of another type, and its meaning for the transaction.
     pub(crate) async fn run_as<T, E: From<DatabaseError>>(
         &mut self,
         operation: impl AsyncFnOnce(&mut Running) -> Result<T, E>,
@@ -67,7 +66,7 @@ impl Poisonable {
         result
     }
 
-    /// The backend's transaction for statements of the application's own, whose errors only the database notes.
+    /// The backend's transaction for the application's own statements, whose errors only the database sees.
     ///
     /// # Errors
     /// [`DatabaseError::Poisoned`].
@@ -77,7 +76,7 @@ impl Poisonable {
         Ok(&mut *self.inner)
     }
 
-    /// Fails with the first cause where nothing can be committed any more.
+    /// Fails with the first cause if the transaction is poisoned.
     pub(super) fn check(&self) -> Result<(), DatabaseError> {
         match &self.poisoned {
             Some(first) => Err(DatabaseError::Poisoned(Box::new(first.clone()))),
@@ -85,19 +84,19 @@ impl Poisonable {
         }
     }
 
-    /// Whether no operation was run yet: then the first one can be run again, should it have to give way to others.
+    /// Whether no operation has run yet: then the first one can be retried after a deadlock.
     pub(super) fn is_fresh(&self) -> bool {
         self.fresh
     }
 
-    /// Begins anew after a failure that rolled everything back.
+    /// Begins again after a failure that rolled everything back.
     pub(super) async fn begin_again(&mut self) -> Result<(), DatabaseError> {
         self.inner.begin_again().await?;
         self.poisoned = None;
         Ok(())
     }
 
-    /// Commits. The caller has looked with [`check`](Self::check).
+    /// Commits. The caller has called [`check`](Self::check).
     pub(super) async fn commit(self, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
         self.inner.0.commit(operation).await
     }

@@ -1,4 +1,4 @@
-//! Handing recorded events to the application, inside the transaction that saves their aggregate.
+//! Publishes recorded events inside the transaction that saves their aggregate.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use crate::aggregate::{Aggregate, Loaded};
 use crate::error::{DatabaseError, Error};
 use crate::unit_of_work::transaction::Transaction;
 
-/// Where the events of an aggregate go: an outbox table, an audit table. See [`Repository::publishing`](crate::Repository::publishing).
+/// The destination of an aggregate's events: an outbox table, an audit table. See
+/// [`Repository::publishing`](crate::Repository::publishing).
 pub trait PublishEvents<A: RecordsEvents>: Send + Sync + 'static {
-    /// Stores the events in the transaction that has just written the aggregate: they are committed together, or not at all. An
-    /// aggregate that was deleted is given as it was. Do nothing here that a rollback does not undo: a transaction that is run again
-    /// calls it again.
+    /// Stores the events in the transaction that has just written the aggregate: they are committed together, or not at all. A deleted
+    /// aggregate is passed in its last state. Do only things that a rollback undoes: a retried transaction calls it again.
     ///
     /// # Errors
-    /// Any: nothing of the transaction can be committed then.
+    /// Any error: it prevents the commit.
     fn publish(
         &self,
         tx: &mut Transaction,
@@ -26,20 +26,20 @@ pub trait PublishEvents<A: RecordsEvents>: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), Error>> + Send;
 }
 
-/// The same for a repository, which does not know whether its aggregates record any.
+/// The same for a repository, whose aggregates may record no events.
 #[async_trait]
 pub(super) trait Publisher<A: Aggregate>: Send + Sync {
-    /// Hands over what was recorded. It stays recorded until it is [`forgotten`](Self::forget).
+    /// Publishes the recorded events. They stay recorded until [`forget`](Self::forget).
     async fn publish(&self, tx: &mut Transaction, aggregate: &mut Loaded<A>) -> Result<(), Error>;
 
     /// Empties the list.
     fn forget(&self, aggregate: &mut A);
 
-    /// Moves what was recorded to another state of the same aggregate.
+    /// Moves the recorded events to another state of the same aggregate.
     fn carry(&self, from: &mut A, to: &mut A);
 }
 
-/// A publisher of events that are recorded.
+/// A publisher for an aggregate that records events.
 pub(super) struct To<P>(pub(super) P);
 
 #[async_trait]
@@ -49,7 +49,7 @@ impl<A: RecordsEvents, P: PublishEvents<A>> Publisher<A> for To<P> {
         if events.is_empty() {
             return Ok(());
         }
-        // Until it has ended well, nothing can be committed: the save without its events is half of the work.
+        // Until it has succeeded, nothing can be committed: the save without its events would be incomplete.
         tx.unpublished = Some(DatabaseError::Cancelled);
         let published = self.0.publish(tx, aggregate, &events).await;
         tx.unpublished = published.as_ref().err().map(|error| match error {
@@ -69,5 +69,5 @@ impl<A: RecordsEvents, P: PublishEvents<A>> Publisher<A> for To<P> {
     }
 }
 
-/// As a repository keeps it.
+/// The form that a repository stores.
 pub(super) type AnyPublisher<A> = Option<Arc<dyn Publisher<A>>>;

@@ -1,4 +1,4 @@
-//! Reading without locks: several aggregates at once, pages of them, whether and how many there are, past states.
+//! Reading without locks: several aggregates at once, pages, existence, counts, past states.
 
 use crate::aggregate::mapping::Row;
 use crate::aggregate::value::{Kind, RowReader, Value, ValueObject};
@@ -11,7 +11,7 @@ use crate::unit_of_work::repository::{Repository, loaded};
 
 impl<A: Aggregate> Repository<A> {
     /// The aggregates with these ids, in the order of the ids; `None` where there is none. One statement loads 32 of them with
-    /// all their children. Each is as it is at one moment; those of different statements may be of different moments.
+    /// all their children. Each is consistent; aggregates of different statements may be of different times.
     ///
     /// ```
     /// # use tenure::{Aggregate, Database, Repository};
@@ -32,7 +32,7 @@ impl<A: Aggregate> Repository<A> {
     /// ```
     ///
     /// # Errors
-    /// As [`get`](Self::get), for the first id that it is about.
+    /// As [`get`](Self::get), for the first id with an error.
     pub async fn get_many(&self, ids: &[A::Id]) -> Result<Vec<Option<Loaded<A>>>, Error> {
         let mapping = A::mapping();
         let asked: Vec<_> = ids.iter().map(id_values).collect();
@@ -45,7 +45,7 @@ impl<A: Aggregate> Repository<A> {
         let backend = self.database.backend();
         let own = |stored: &Stored, id: &[Value]| stored.rows.root[..mapping.root.key] == *id;
         let found = if once.is_empty() { Vec::new() } else { backend.load_many(mapping, &once).await? };
-        // What is missing may be another spelling of a row that was asked for as well: only the row's own is accepted.
+        // A missing id may be another spelling of a requested row: only the stored spelling is accepted.
         once.retain(|id| !found.iter().any(|stored| own(stored, id)));
         let text = mapping.root.columns[..mapping.root.key].iter().any(|column| column.kind == Kind::Text);
         let spelled = text && !once.is_empty() && !backend.load_many(mapping, &once).await?.is_empty();
@@ -60,11 +60,10 @@ impl<A: Aggregate> Repository<A> {
         Ok(all)
     }
 
-    /// The aggregates that come after this id, in the order in which the database sorts ids, at most `limit` of them: one
-    /// statement for the ids and one for 32 aggregates. Begin with `None`, and go on with the last id of each page; the page
-    /// after the last one is empty.
+    /// The aggregates after this id, in the database's order of ids, at most `limit` of them: one statement for the ids and one per 32
+    /// aggregates. Begin with `None`, and continue with the last id of each page; the page after the last one is empty.
     ///
-    /// One that is there the whole time is on exactly one page.
+    /// An aggregate that exists the whole time is on exactly one page.
     ///
     /// ```
     /// # use tenure::{Aggregate, Database, Repository};
@@ -94,7 +93,7 @@ impl<A: Aggregate> Repository<A> {
             let ids = backend.ids_after(mapping, after.as_deref(), limit).await?;
             let Some(last) = ids.last().cloned() else { return Ok(Vec::new()) };
             let found = backend.load_many(mapping, &ids).await?;
-            // What was deleted between the two statements is left out. Only an empty page is the last one.
+            // Aggregates that were deleted between the two statements are left out. Only an empty page is the last one.
             if found.is_empty() {
                 after = Some(last);
                 continue;
@@ -106,7 +105,7 @@ impl<A: Aggregate> Repository<A> {
         }
     }
 
-    /// Whether there is an aggregate with this id, now.
+    /// Whether an aggregate with this id exists now.
     ///
     /// # Errors
     /// [`Error::OtherSpelling`], as [`get`](Self::get); [`Error::Database`].
@@ -122,17 +121,17 @@ impl<A: Aggregate> Repository<A> {
         Ok(true)
     }
 
-    /// How many aggregates meet a condition, now. [`Condition::always()`] counts all.
+    /// The current number of aggregates that fulfil a condition. [`Condition::always()`] counts all.
     ///
     /// # Errors
-    /// [`Error::Database`], also when the condition names a field that the root does not have;
+    /// [`Error::Database`], also if the condition names a field that the root does not have;
     /// [`DatabaseError::Unsupported`] for a decimal on SQLite.
     pub async fn count(&self, when: &Condition) -> Result<u64, Error> {
         let mapping = A::mapping();
         Ok(self.database.backend().count(mapping, &when.resolve(mapping)?).await?)
     }
 
-    /// The aggregate as it was at this version; `None` if that version is not kept (any more), or was stored by a release
+    /// The aggregate as it was at this version; `None` if that version is not stored (any more), or was stored
     /// with other columns. It is a plain value: it cannot be saved.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! An update that may be run more than once: again after a lost race, or on top of somebody else's changes.
+//! An update that may run more than once: again after a lost race, or merged with changes of others.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::unit_of_work::update::{Update, after};
 use crate::version::conflict::VersionConflict;
 use crate::version::merge::{Merge, is_torn, put_back};
 
-/// An [`Update`] whose command may be run more than once, and so is an `Fn`; [`run`](RepeatableUpdate::run) does it.
+/// An [`Update`] whose command may run more than once, and so is an `Fn`; [`run`](RepeatableUpdate::run) executes it.
 #[must_use = "an update does nothing until `run`"]
 pub struct RepeatableUpdate<'a, A: Aggregate, S = NoSteps> {
     update: Update<'a, A, S>,
@@ -26,31 +26,30 @@ impl<'a, A: Aggregate, S> RepeatableUpdate<'a, A, S> {
         RepeatableUpdate { update, retry: Retry::transient(1), merge: Merge::never() }
     }
 
-    /// Runs the whole update again, on a fresh load, when it fails for a reason that lets it succeed then: see
-    /// [`Database::retry`](crate::Database::retry). The version that a person saw is compared in each attempt, so what
-    /// they did not see is never saved over.
+    /// Retries the whole update with a new load after a transient failure: see [`Database::retry`](crate::Database::retry). Each attempt
+    /// compares the version that the person saw, so it never overwrites changes that they did not see.
     pub fn retrying(mut self, retry: Retry) -> Self {
         self.retry = retry;
         self
     }
 
-    /// Goes on where the version is not the expected one, as far as the policy allows.
+    /// Continues if the version is stale, as far as the policy allows.
     ///
-    /// The command is run on a copy of the state as it was opened, to see which fields it changes, and those are compared
-    /// with what the others changed. If the policy leaves no field open, the command is run on the aggregate as it is
-    /// now, and what stays theirs is put back: also fields that the command sets without changing them, as one does that
-    /// sets all fields of a form. So the domain checks its rules on the state that is saved; where something was put back,
-    /// the command is run once more on a copy of the result, and refuses it if it must. A command that goes by what they changed,
-    /// and replaces it, as one that rewrites a whole collection does, cannot be taken apart like that: it is a conflict.
+    /// The command runs on a copy of the opened state, to find the fields that it changes. They are compared with the changes of others. If
+    /// the policy decides every field, the command runs on the current aggregate, and the fields of others are reset to their current
+    /// values, including fields that the command sets without changing them, as a command does that sets all fields of a form. So the
+    /// domain checks its rules on the state that is saved; after a reset, the command runs once more on a copy of the result, and may
+    /// refuse it. A command whose result depends on others' changes and replaces them, such as one that rewrites a whole collection, cannot
+    /// be merged: it is a conflict.
     ///
-    /// It takes revisions (`#[aggregate(revisions = 20)]`): where the state as opened is not kept any more, or the command
-    /// was refused on it, there is nothing to compare, and it is a conflict.
+    /// It requires revisions (`#[aggregate(revisions = 20)]`): if the opened state is not stored any more, or the command was refused on
+    /// it, there is nothing to compare, and it is a conflict.
     pub fn merging(mut self, merge: Merge) -> Self {
         self.merge = merge;
         self
     }
 
-    /// Does it.
+    /// Executes it.
     ///
     /// ```
     /// # use tenure::{Aggregate, Database, Repository, version::Merge, unit_of_work::Retry};
@@ -78,7 +77,7 @@ impl<'a, A: Aggregate, S> RepeatableUpdate<'a, A, S> {
     /// ```
     ///
     /// # Errors
-    /// As [`Update::run`], of the last attempt.
+    /// As [`Update::run`], for the last attempt.
     pub async fn run<E>(
         self,
         command: impl Fn(&mut A) -> Result<(), E> + Send + Sync,
@@ -110,7 +109,7 @@ impl<'a, A: Aggregate, S> RepeatableUpdate<'a, A, S> {
         Ok((self.update.save(tx, loaded).await?, merged))
     }
 
-    /// Applies the command on top of what the others changed, or refuses.
+    /// Applies the command to the state with the changes of others, or refuses.
     async fn merge<E>(
         &self,
         tx: &mut Transaction,
@@ -136,7 +135,7 @@ impl<'a, A: Aggregate, S> RepeatableUpdate<'a, A, S> {
             if mine.as_ref().is_some_and(|mine| is_torn(mapping, &theirs, mine, &after, &merged)) {
                 return Err(Error::VersionConflict(conflict).into());
             }
-            // Fields that do not fit together, a part without its line or a gap in a list, are for a person to decide.
+            // If the merged fields are inconsistent (a part without its line, a gap in a list), a person has to decide.
             let whole = || A::from_rows(&merged);
             let (Ok(mut tried), Ok(mut whole)) = (whole(), whole()) else {
                 return Err(Error::VersionConflict(conflict).into());
@@ -160,19 +159,19 @@ impl<A: Aggregate, S> fmt::Debug for RepeatableUpdate<'_, A, S> {
     }
 }
 
-/// An aggregate as a [`RepeatableUpdate`] saved it, and what it took.
+/// The result of a [`RepeatableUpdate`].
 #[derive(Debug, Clone)]
 pub struct Updated<A> {
     /// The aggregate and its new version.
     pub loaded: Loaded<A>,
-    /// With what the change was merged; `None` when nobody had changed anything.
+    /// The changes of others that it was merged with; `None` if there were none.
     pub merged: Option<Box<VersionConflict>>,
-    /// Why earlier attempts failed, in their order.
+    /// The reasons of the failed attempts, in order.
     pub reasons: Vec<RetryReason>,
 }
 
 impl<A> Updated<A> {
-    /// How often it was run, the successful run included.
+    /// The number of attempts, including the successful one.
     pub fn attempts(&self) -> usize {
         self.reasons.len() + 1
     }

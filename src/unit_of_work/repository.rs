@@ -1,4 +1,4 @@
-//! Aggregates in and out of the database.
+//! Loading and saving aggregates.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -63,14 +63,14 @@ impl<A: Aggregate> Repository<A> {
         Repository { database: database.clone(), publisher: None, aggregate: PhantomData }
     }
 
-    /// The same repository, which hands the [`Events`](crate::aggregate::Events) that an aggregate recorded to the application, inside
-    /// the transaction that stores the aggregate. That is so for [`insert`](Self::insert), [`save`](Self::save),
-    /// [`save_all`](Self::save_all), [`delete`](Self::delete) and [`update`](Self::update), also where nothing but events is new. An
-    /// update that is run again loads again, so its events are those of the run that is committed: never twice for one commit. An update that
-    /// [merges](crate::unit_of_work::Update::merging) hands over those of the command's run on the newest state.
+    /// The same repository, which publishes the recorded [`Events`](crate::aggregate::Events) of an aggregate inside the transaction that
+    /// stores it: in [`insert`](Self::insert), [`save`](Self::save), [`save_all`](Self::save_all), [`delete`](Self::delete) and
+    /// [`update`](Self::update), even if only events are new. A retried update loads again, so its events are those of the committed
+    /// attempt: never twice for one commit. An update that [merges](crate::unit_of_work::Update::merging) publishes the events of the
+    /// command's run on the newest state.
     ///
-    /// [`update_all`](Self::update_all) runs no code of the domain, so it has no events. What a repository without `publishing` saves
-    /// keeps its events: the application takes them by [`Events::take`](crate::aggregate::Events::take).
+    /// [`update_all`](Self::update_all) runs no code of the domain, so it has no events. After a save by a repository without `publishing`
+    /// the aggregate keeps its events: the application takes them by [`Events::take`](crate::aggregate::Events::take).
     ///
     /// ```
     /// # use tenure::{Aggregate, Database, Error, Loaded, Repository, Transaction, aggregate::{Events, RecordsEvents}, unit_of_work::PublishEvents};
@@ -117,11 +117,11 @@ impl<A: Aggregate> Repository<A> {
         self
     }
 
-    /// The aggregate as it is now, at one moment, without locking it.
+    /// The current aggregate, in a consistent state, without locking it.
     ///
     /// # Errors
-    /// [`Error::OtherSpelling`] when the column's collation takes the id for one that is stored otherwise;
-    /// [`Error::Database`], also when a row does not fit the mapping.
+    /// [`Error::OtherSpelling`] if the column's collation treats the id as equal to another stored spelling;
+    /// [`Error::Database`], also if a row does not fit the mapping.
     pub async fn get(&self, id: &A::Id) -> Result<Option<Loaded<A>>, Error> {
         let load = async {
             let stored = self.database.backend().load(A::mapping(), &id_values(id)).await?;
@@ -130,7 +130,7 @@ impl<A: Aggregate> Repository<A> {
         traced("load", Some(&A::mapping().name), version_of, load).await
     }
 
-    /// Loads the aggregate inside a transaction, locked as the mode says. The root is locked before a child is read.
+    /// Loads the aggregate inside a transaction, with this lock mode. The root is locked before a child is read.
     ///
     /// # Errors
     /// [`Error::OtherSpelling`], as [`get`](Self::get); [`Error::Database`]; with a pessimistic mode
@@ -144,12 +144,12 @@ impl<A: Aggregate> Repository<A> {
         traced("load", Some(key.kind()), version_of, load).await
     }
 
-    /// Makes sure that an aggregate is still at the version that somebody saw, and stays so to the end of the transaction,
-    /// without changing it: when the change of one aggregate relies upon another.
+    /// Requires that an aggregate still has the version that a person saw, and that it stays so to the end of the transaction, without
+    /// changing it: for a change of one aggregate that depends on another.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::VersionConflict`] when it has changed; [`Error::VersionTokenMismatch`];
-    /// [`Error::Database`]. Whoever is changing it is waited for.
+    /// [`Error::NotFound`]; [`Error::VersionConflict`] if it has changed; [`Error::VersionTokenMismatch`];
+    /// [`Error::Database`]. It waits for a concurrent change.
     pub async fn assert_unchanged(
         &self,
         tx: &mut Transaction,
@@ -172,11 +172,10 @@ impl<A: Aggregate> Repository<A> {
         }
     }
 
-    /// Refuses unless what was loaded is the version that somebody saw: in a unit of work of your own, what
-    /// [`Update::expecting`] does.
+    /// Refuses unless the loaded version is the one that a person saw: [`Update::expecting`] for a hand-written unit of work.
     ///
     /// # Errors
-    /// [`Error::VersionConflict`] when it has changed since; [`Error::VersionTokenMismatch`].
+    /// [`Error::VersionConflict`] if it has changed since; [`Error::VersionTokenMismatch`].
     pub async fn expect_version(
         &self,
         tx: &mut Transaction,
@@ -193,11 +192,11 @@ impl<A: Aggregate> Repository<A> {
         Err(Error::VersionConflict(Box::new(conflict)))
     }
 
-    /// Loads and locks the aggregate if nobody else holds it, without waiting: how workers share out what is to do. The
-    /// transaction goes on when somebody does.
+    /// Loads and locks the aggregate unless another transaction holds it, without waiting: workers use it to share a list of work. If it is
+    /// held, the transaction continues.
     ///
     /// # Errors
-    /// [`DatabaseError::Unsupported`] where a lock is on the whole database, see
+    /// [`DatabaseError::Unsupported`] if locks are on the whole database, see
     /// [`Capabilities::skip_locked`](crate::storage::Capabilities::skip_locked).
     pub async fn find_unlocked(
         &self,
@@ -216,15 +215,14 @@ impl<A: Aggregate> Repository<A> {
         Ok(loaded(&key, stored, mode)?.map_or(SkipLocked::NotFound, |loaded| SkipLocked::Acquired(Box::new(loaded))))
     }
 
-    /// Inserts a new aggregate. Its version is 1; where one was deleted under the same id, it is the next one after that, so
-    /// that no version that was seen of the old one fits the new one. (A row that was deleted by a statement of the
-    /// application's own leaves no such trace.)
+    /// Inserts a new aggregate. Its version is 1; if one was deleted under the same id, it is the next one after that, so that no token of
+    /// the old aggregate fits the new one. (Deletion by the application's own statement leaves no record.)
     ///
-    /// If its mapping says that the database makes the id (`#[aggregate(id, generated)]`), an aggregate with the id 0 gets
-    /// the next one; the result has it. Another id is inserted as it is.
+    /// If the database generates the id (`#[aggregate(id, generated)]`), an aggregate with the id 0 gets the next one, and the result
+    /// contains it. Another id is inserted unchanged.
     ///
     /// # Errors
-    /// [`Error::AlreadyExists`] when there is one with this id; the transaction goes on. [`Error::Database`].
+    /// [`Error::AlreadyExists`] if the id exists already; the transaction continues. [`Error::Database`].
     pub async fn insert(&self, tx: &mut Transaction, aggregate: A) -> Result<Loaded<A>, Error> {
         let version = |inserted: &Loaded<A>| Some(inserted.version);
         traced("insert", Some(&A::mapping().name), version, self.insert_unseen(tx, aggregate)).await
@@ -252,27 +250,26 @@ impl<A: Aggregate> Repository<A> {
         Ok(inserted)
     }
 
-    /// Writes what changed since it was loaded, root first, and raises the version by exactly one, however often the
-    /// transaction saves it. When nothing changed, and nothing forces an increment, it writes nothing and the version
-    /// stays.
+    /// Writes the changes since it was loaded, root first, and raises the version by exactly one, even if the transaction saves it several
+    /// times. If nothing changed, and nothing forces an increment, it writes nothing and the version stays.
     ///
     /// # Errors
-    /// [`Error::OptimisticLockingFailure`] when somebody else saved it since it was loaded: nothing was written and the
-    /// transaction goes on. [`Error::Database`]: the transaction cannot be committed any more.
+    /// [`Error::OptimisticLockingFailure`] if another session saved it since it was loaded: nothing was written and the
+    /// transaction continues. [`Error::Database`]: the transaction cannot be committed any more.
     pub async fn save(&self, tx: &mut Transaction, loaded: &mut Loaded<A>) -> Result<Version, Error> {
         let saved = self.write(tx, loaded).await?;
         self.forget_events(loaded);
         Ok(saved)
     }
 
-    /// Empties the list of events that were handed over.
+    /// Empties the list of published events.
     fn forget_events(&self, loaded: &mut Loaded<A>) {
         if let Some(publisher) = &self.publisher {
             publisher.forget(loaded);
         }
     }
 
-    /// Writes what changed, and hands over the events, which stay recorded: the caller may have to do it again.
+    /// Writes the changes, and publishes the events, which stay recorded: the caller may have to retry.
     async fn write(&self, tx: &mut Transaction, loaded: &mut Loaded<A>) -> Result<Version, Error> {
         let version = |saved: &Version| Some(*saved);
         traced("save", Some(&A::mapping().name), version, self.write_unseen(tx, loaded)).await
@@ -311,14 +308,13 @@ impl<A: Aggregate> Repository<A> {
         }
     }
 
-    /// Saves several, each as [`save`](Self::save) does, and says of each what became of it: one that lost a race is not
-    /// written and does not disturb the others, and the transaction can be committed with those that were. They are
-    /// written in the order of their ids, so two transactions that save overlapping sets never wait in a circle; the
-    /// results are in the order of `all`.
+    /// Saves several, each as [`save`](Self::save) does, with one result each: an aggregate that lost a race is not written and does not
+    /// affect the others, and the transaction can be committed with those that were written. They are written in the order of their ids, so
+    /// that two transactions with overlapping sets cannot deadlock; the results are in the order of `all`.
     ///
-    /// After an error of the database nothing of the transaction can be committed any more, and every result that comes
-    /// after it says so. Where this is the first that is done in its transaction, and has to give way to others that wait for it,
-    /// all of it is done again, within the transaction's budget.
+    /// After an error of the database the transaction cannot be committed any more, and all further results contain that error. If this is
+    /// the first operation of its transaction and the database aborts it in a deadlock, all of it is retried within the transaction's
+    /// budget.
     ///
     /// ```
     /// # use tenure::{Aggregate, Database, LockMode, Repository, error::Error};
@@ -334,13 +330,13 @@ impl<A: Aggregate> Repository<A> {
     /// # tx.commit().await?;
     /// let mut all = [products.get(&"lens".into()).await?.ok_or("no lens")?, products.get(&"bag".into()).await?.ok_or("no bag")?];
     /// # let dearer = products.update(&"lens".into()).run(|lens| { lens.price = 99; Ok::<_, std::convert::Infallible>(()) });
-    /// # dearer.await?;                                        // somebody else saves the lens
+    /// # dearer.await?;                                        // another session saves the lens
     /// let mut tx = db.begin().await?;
     /// for product in &mut all { product.price += 1; }
     /// let results = products.save_all(&mut tx, &mut all).await;
     /// tx.commit().await?;                                    // saves those that lost no race
     ///
-    /// assert!(matches!(results[0], Err(Error::OptimisticLockingFailure(_))), "somebody else has saved the lens");
+    /// assert!(matches!(results[0], Err(Error::OptimisticLockingFailure(_))), "another session has saved the lens");
     /// assert_eq!(results[1].as_ref().map(|version| version.number()).ok(), Some(2));
     /// assert_eq!(products.get(&"bag".into()).await?.ok_or("no bag")?.price, 11);
     /// # Ok(()) }
@@ -361,7 +357,7 @@ impl<A: Aggregate> Repository<A> {
                 results.push((*at, saved));
             }
             if fresh && failed.is_some() && matches!(tx.begins_again(failed, attempts).await, Ok(true)) {
-                // Nothing of it was saved.
+                // Nothing was saved.
                 for (loaded, (version, opened, force_increment)) in all.iter_mut().zip(&before) {
                     (loaded.version, loaded.opened) = (*version, Arc::clone(opened));
                     loaded.force_increment = *force_increment;
@@ -376,7 +372,7 @@ impl<A: Aggregate> Repository<A> {
         }
     }
 
-    /// Deletes the aggregate, if it is still the version that was loaded.
+    /// Deletes the aggregate, if the stored version is still the loaded one.
     ///
     /// # Errors
     /// As [`save`](Self::save).
@@ -384,7 +380,7 @@ impl<A: Aggregate> Repository<A> {
         self.remove(tx, loaded).await.map(drop)
     }
 
-    /// Deletes it, and gives it back as it was.
+    /// Deletes it, and returns its last state.
     pub(super) async fn remove(&self, tx: &mut Transaction, loaded: Loaded<A>) -> Result<Loaded<A>, Error> {
         let version = |deleted: &Loaded<A>| Some(deleted.version);
         traced("delete", Some(&A::mapping().name), version, self.remove_unseen(tx, loaded)).await
@@ -414,12 +410,12 @@ impl<A: Aggregate> Repository<A> {
         Update::new(self, id.clone())
     }
 
-    /// Changes a field of every aggregate that meets a condition, and raises the version of each.
+    /// Changes a field of every aggregate that fulfils a condition, and raises the version of each.
     pub fn update_all<'t>(&self, tx: &'t mut Transaction) -> UpdateAll<'_, 't, A> {
         UpdateAll::new(self, tx)
     }
 
-    /// Who changed the aggregate, newest first, as far as its mapping keeps revisions; with audit columns alone, the
+    /// The changes of the aggregate and their authors, newest first, as far as its mapping keeps revisions; with audit columns alone, the
     /// latest change.
     ///
     /// # Errors
@@ -429,12 +425,12 @@ impl<A: Aggregate> Repository<A> {
     }
 }
 
-/// The version that was found, for a span.
+/// The loaded version, for a span.
 fn version_of<A>(found: &Option<Loaded<A>>) -> Option<Version> {
     found.as_ref().map(|loaded| loaded.version)
 }
 
-/// Refuses the version of another aggregate.
+/// Refuses the version token of another aggregate.
 pub(crate) fn check_token<A>(key: &LockKey, expected: &Expected<A>) -> Result<(), Error> {
     match expected.fits(key) {
         true => Ok(()),
@@ -446,19 +442,19 @@ pub(crate) fn not_found(key: &LockKey) -> Error {
     Error::NotFound { aggregate: key.kind().to_owned(), id: key.id().to_owned() }
 }
 
-/// What [`Repository::find_unlocked`] found.
+/// The result of [`Repository::find_unlocked`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SkipLocked<A> {
-    /// The aggregate: locked, and yours to the end of the transaction.
+    /// The aggregate, locked to the end of the transaction.
     Acquired(Box<Loaded<A>>),
     /// There is no such aggregate.
     NotFound,
-    /// Somebody else holds it.
+    /// Another transaction holds it.
     HeldByOther,
 }
 
-/// The aggregate, if it is the one of that key: versions and locks go by the key, so one row has one.
+/// The aggregate, if its id is spelled as in the key: versions and locks are stored by key, so one row must have one spelling.
 pub(crate) fn loaded<A: Aggregate>(
     key: &LockKey,
     stored: Option<Stored>,

@@ -1,17 +1,16 @@
-//! Running a unit of work again, where that is safe, and only for a reason.
+//! Retrying a unit of work, where that is safe, and only for a transient reason.
 //!
-//! A reason is something that happened *between transactions*, so that the same work on a fresh load may succeed: a
-//! deadlock, a serialization failure, a race that was lost inside the unit of work. A version that a person saw is no
-//! such thing: it never becomes current again, so a [`VersionConflict`](Error::VersionConflict) is never retried. Nor is
-//! a commit whose answer was lost, unless it is found out that nothing was saved
-//! ([`Database::resolving_commits`]).
+//! A transient reason arises *between transactions*, so that the same work may succeed after a new load: a deadlock, a serialization
+//! failure, a race that was lost inside the unit of work. A stale version that a person saw is not transient: it never becomes current
+//! again, so a [`VersionConflict`](Error::VersionConflict) is never retried. Nor is a commit whose answer was lost, unless it is known that
+//! nothing was saved ([`Database::resolving_commits`]).
 
 use std::time::{Duration, Instant};
 
 use crate::error::{DatabaseError, Error, UpdateError};
 use crate::unit_of_work::database::Database;
 
-/// How often and for how long to try.
+/// The number of attempts, and the time limit for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry {
     attempts: u32,
@@ -23,70 +22,68 @@ impl Retry {
     /// The longest pause between two attempts.
     pub const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 
-    /// Runs the work at most this often in all, within 10 seconds. 0 and 1 both mean: once.
+    /// At most this many attempts, within 10 seconds. 0 and 1 both mean one attempt.
     pub fn transient(attempts: u32) -> Self {
         Retry { attempts: attempts.max(1), within: Duration::from_secs(10), lock_timeouts: false }
     }
 
-    /// Does not begin another attempt when it could not begin within this time of the first. An attempt that is under
-    /// way is not cut short: its own deadline does that.
+    /// Starts no attempt later than this after the first. It does not interrupt a running attempt: that has its own deadline.
     #[must_use]
     pub fn within(mut self, time: Duration) -> Self {
         self.within = time;
         self
     }
 
-    /// Runs again after a [`LockTimeout`](DatabaseError::LockTimeout) as well. Not so by default: whoever waited as long
-    /// as they said is told so. (On PostgreSQL a wait that is shorter than the server's `deadlock_timeout` hides
-    /// deadlocks behind timeouts.)
+    /// Retries after a [`LockTimeout`](DatabaseError::LockTimeout) too. Not by default: the caller has waited as long as it wanted. (On
+    /// PostgreSQL a wait that is shorter than the server's `deadlock_timeout` reports deadlocks as timeouts.)
     #[must_use]
     pub fn including_lock_timeouts(mut self) -> Self {
         self.lock_timeouts = true;
         self
     }
 
-    /// How long to pause before the next attempt; `None` to give up.
+    /// The pause before the next attempt; `None` to give up.
     fn pause(&self, attempts: u32, begun: Instant, reason: RetryReason) -> Option<Duration> {
         if attempts >= self.attempts || (reason == RetryReason::LockTimeout && !self.lock_timeouts) {
             return None;
         }
-        // "Full jitter", which spreads those that collided: https://aws.amazon.com/builders-library/timeouts-retries-and-backoff-with-jitter/
+        // "Full jitter", which spreads colliding retries: https://aws.amazon.com/builders-library/timeouts-retries-and-backoff-with-jitter/
         let most = Duration::from_millis(5).saturating_mul(1 << attempts.min(16)).min(Self::LONGEST_PAUSE);
         let pause = most.mul_f64(random_fraction());
         (begun.elapsed() + pause < self.within).then_some(pause)
     }
 }
 
-/// Between 0 and 1. Without randomness from the operating system everybody waits the same, which is no disaster.
+/// Between 0 and 1. Without randomness from the operating system all pauses are equal, which is acceptable.
 pub(crate) fn random_fraction() -> f64 {
     getrandom::u32().map_or(0.5, |random| f64::from(random) / f64::from(u32::MAX))
 }
 
-/// Why a unit of work may be run again.
+/// The reason that a unit of work may be retried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RetryReason {
-    /// Two transactions waited for each other, and this one gave way.
+    /// Two transactions waited for each other, and the database aborted this one.
     Deadlock,
-    /// The database could not order it among others.
+    /// The database could not serialize it with others.
     SerializationFailure,
-    /// Somebody saved between this unit's own load and save.
+    /// Another session saved between this unit's load and save.
     LostRace,
-    /// The connection broke, and nothing of the transaction was kept.
+    /// The connection broke, and nothing of the transaction was stored.
     ConnectionLost,
-    /// Others were in the way for longer than it would wait.
+    /// Others blocked it for longer than its wait.
     LockTimeout,
     /// No connection became free in time.
     Busy,
     /// The answer to an operation on a lock was lost, which may be repeated with the same lock id.
     OutcomeUnknown,
-    /// An operation of the transaction was dropped before it was done.
+    /// An operation of the transaction was dropped before it was complete.
     Cancelled,
 }
 
-/// An error that may be a reason to run a unit of work again.
+/// An error that may be a reason for a retry.
 ///
-/// tenure's own errors are. Implement it for the error of your application, usually by asking the one that is inside:
+/// tenure's own errors implement it. Implement it for the error of your application, usually by calling the inner error:
 ///
 /// ```
 /// enum ShopError { OutOfStock, Tenure(tenure::Error) }
@@ -101,7 +98,7 @@ pub enum RetryReason {
 /// }
 /// ```
 pub trait Transient {
-    /// The reason; `None` when another attempt would fail the same way, or must not be made.
+    /// The reason; `None` if a retry would fail the same way, or must not be made.
     fn retry_reason(&self) -> Option<RetryReason>;
 }
 
@@ -115,7 +112,7 @@ impl Transient for DatabaseError {
             DatabaseError::Busy(_) => Some(RetryReason::Busy),
             DatabaseError::OutcomeUnknown(_) => Some(RetryReason::OutcomeUnknown),
             DatabaseError::Cancelled => Some(RetryReason::Cancelled),
-            // Something else changed the aggregate, as far as it could.
+            // Another change, without a new version, conflicted with it.
             DatabaseError::ChildGone { .. } => Some(RetryReason::LostRace),
             DatabaseError::Poisoned(first) => first.retry_reason(),
             _ => None,
@@ -134,7 +131,7 @@ impl Transient for Error {
 }
 
 impl Error {
-    /// The reason, if it is the database's.
+    /// The reason, if it is in an error of the database.
     pub(crate) fn database_reason(&self) -> Option<RetryReason> {
         match self {
             Error::Database(error) => error.retry_reason(),
@@ -143,7 +140,7 @@ impl Error {
     }
 }
 
-/// What the domain refused is not tried again.
+/// A refusal by the domain is not retried.
 impl<E> Transient for UpdateError<E> {
     fn retry_reason(&self) -> Option<RetryReason> {
         match self {
@@ -153,26 +150,26 @@ impl<E> Transient for UpdateError<E> {
     }
 }
 
-/// What came out, and what it took.
+/// The result of [`Database::retry`], with the failed attempts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetryOutcome<T> {
-    /// What the last attempt returned.
+    /// The value of the last attempt.
     pub value: T,
-    /// Why the earlier attempts failed, in their order. Empty when the first succeeded.
+    /// The reasons of the earlier attempts, in order. Empty if the first succeeded.
     pub reasons: Vec<RetryReason>,
 }
 
 impl<T> RetryOutcome<T> {
-    /// How often the work was run, the successful run included.
+    /// The number of attempts, including the successful one.
     pub fn attempts(&self) -> usize {
         self.reasons.len() + 1
     }
 }
 
 impl Database {
-    /// Runs a whole unit of work, and runs it again when it fails for a reason that lets the same work succeed on a fresh
-    /// load: see [`RetryReason`]. The unit begins its own transaction, loads, changes, saves and commits; each run starts
-    /// from nothing. It must not do anything that cannot be done twice, such as sending a letter.
+    /// Runs a whole unit of work, and retries it after a transient failure: see [`RetryReason`]. The unit begins its own transaction,
+    /// loads, changes, saves and commits; each attempt starts from nothing. It must not have effects that cannot be repeated, such as
+    /// sending a letter.
     ///
     /// ```
     /// # use tenure::{Aggregate, Database, Error, LockMode, Repository, unit_of_work::Retry};
@@ -202,8 +199,8 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// The error of the last attempt: one that is no reason to try again, or the one that came when attempts or time were
-    /// used up. Each attempt that failed is logged with its reason.
+    /// The error of the last attempt: one that is not transient, or the last one before the attempts or the time were over. Each failed
+    /// attempt is logged with its reason.
     pub async fn retry<T, E, W>(&self, policy: Retry, mut work: impl FnMut() -> W) -> Result<RetryOutcome<T>, E>
     where
         E: Transient,
@@ -233,7 +230,7 @@ mod tests {
     use super::*;
     use crate::error::{ConstraintKind, ConstraintViolation, ErrorCode};
 
-    /// One of each: a variant that is not here is one of those that do not compile below.
+    /// One of each variant: a variant that is missing here does not compile below.
     fn all() -> Vec<DatabaseError> {
         use DatabaseError::*;
         let texts = || "words".to_owned();

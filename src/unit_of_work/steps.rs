@@ -1,7 +1,7 @@
-//! Steps of the application's own in the saving transaction of an update.
+//! Steps of the application in the saving transaction of an update.
 //!
-//! A step is given the transaction and the aggregate by value, as [`Lent`] handles: a closure that borrows them makes a future
-//! that the compiler does not accept as `Send` in a handler of axum. They return when the handles are dropped.
+//! A step gets the transaction and the aggregate by value, as [`Lent`] handles: a closure that borrows them makes a future that the
+//! compiler does not accept as `Send` in a handler of axum. Dropping the handles returns the values.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -12,28 +12,27 @@ use crate::aggregate::{Aggregate, Loaded};
 use crate::error::{DatabaseError, UpdateError};
 use crate::unit_of_work::transaction::Transaction;
 
-/// Something that a step of [`Update::also`](crate::unit_of_work::Update::also) may use until it ends: the transaction, or the
-/// aggregate as it was saved. It dereferences to that. Do not keep it: a step that ends and leaves one behind fails, and nothing is
-/// saved.
+/// The transaction, or the saved aggregate, lent to a step of [`Update::also`](crate::unit_of_work::Update::also) until it ends. It
+/// dereferences to that. Do not keep it: a step that ends without returning one fails, and nothing is saved.
 pub struct Lent<T> {
-    /// Always there, until it is dropped.
+    /// `None` only while it is dropped.
     value: Option<T>,
     owner: Arc<Mutex<Option<T>>>,
 }
 
 impl<T> Lent<T> {
-    /// Lends the value, and says where it returns to.
+    /// Lends the value; returns the handle and the place to which it returns.
     fn out(value: T) -> (Self, Returned<T>) {
         let owner = Arc::new(Mutex::new(None));
         (Lent { value: Some(value), owner: Arc::clone(&owner) }, Returned(owner))
     }
 }
 
-/// Where a value returns to.
+/// The place to which a value returns.
 struct Returned<T>(Arc<Mutex<Option<T>>>);
 
 impl<T> Returned<T> {
-    /// The value, if it has returned.
+    /// The value, if it was returned.
     fn take(&self) -> Option<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -66,13 +65,13 @@ impl<T: fmt::Debug> fmt::Debug for Lent<T> {
     }
 }
 
-/// One step.
+/// A step.
 type Step<'a, A, E> = Box<dyn Fn(Lent<Transaction>, Lent<Loaded<A>>) -> StepFuture<'a, E> + Send + Sync + 'a>;
 
-/// What a step does.
+/// The future of a step.
 type StepFuture<'a, E> = Pin<Box<dyn Future<Output = Result<(), UpdateError<E>>> + Send + 'a>>;
 
-/// The steps of an update whose command refuses with `E`: [`NoSteps`] or [`Also`]. For functions that are given an update with or
+/// The steps of an update whose command refuses with `E`: [`NoSteps`] or [`Also`]. For functions that take an update with or
 /// without steps, and add one:
 ///
 /// ```
@@ -87,14 +86,14 @@ pub trait Steps<'a, A: Aggregate, E>: sealed::Steps<'a, A, E> {}
 mod sealed {
     use super::{Aggregate, Step};
 
-    /// What the update does with its steps.
+    /// The operations of the update on its steps.
     pub trait Steps<'a, A: Aggregate, E>: Send + Sync {
         fn list(&self) -> &[Step<'a, A, E>];
         fn into_list(self) -> Vec<Step<'a, A, E>>;
     }
 }
 
-/// No step, as an update begins.
+/// No steps: the initial state of an update.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoSteps;
 
@@ -130,7 +129,7 @@ impl<'a, A: Aggregate, E> sealed::Steps<'a, A, E> for Also<'a, A, E> {
     }
 }
 
-/// Runs the steps one after the other. Without the transaction, which is rolled back when it is dropped, nothing can be committed.
+/// Runs the steps one after the other. If one fails, the transaction is dropped, which rolls it back.
 pub(super) async fn run<'a, A: Aggregate, E>(
     steps: &impl Steps<'a, A, E>,
     mut tx: Transaction,

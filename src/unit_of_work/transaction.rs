@@ -1,4 +1,4 @@
-//! A transaction: everything in it is committed, or nothing.
+//! A transaction: all of its changes are committed, or none.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,31 +24,30 @@ use crate::watch::News;
 
 /// A writing transaction. Dropping it rolls back.
 ///
-/// After an error, or after one of its operations was dropped half-way, nothing more can be done with it: every further
-/// operation and [`commit`](Transaction::commit) fail with the first cause. So a commit that says `Ok` has committed all
-/// of it.
+/// After an error, or after one of its operations was dropped half-way, the transaction is poisoned: every further operation and
+/// [`commit`](Transaction::commit) fail with the first cause. So a commit that returns `Ok` has committed everything.
 pub struct Transaction {
-    /// The database's side of it, and the only way to it.
+    /// The backend's transaction, reachable only through this.
     pub(crate) database: Poisonable,
     pub(crate) author: Authorship,
-    /// The versions it relies upon and those it has raised.
+    /// The versions that it requires, and those that it has raised.
     versions: Versions,
-    /// In debug mode, the aggregates that were locked so far, and where orders are recorded.
+    /// In debug mode, the aggregates that were locked so far, and the recorder of orders.
     lock_order: Option<(Vec<LockKey>, LockOrder)>,
-    /// Whom to ask what became of a commit whose answer was lost, if that was wished for.
+    /// The backend that resolves a commit whose answer was lost, if that is enabled.
     resolver: Option<Arc<dyn Backend>>,
-    /// What those who watch are told after the commit.
+    /// The events for subscribers, published after the commit.
     pub(crate) news: News,
-    /// Its database, and the budget for everything that it waits for.
+    /// Its database, and the budget for all of its waits.
     pub(super) home: Database,
     pub(super) wait: Wait,
     /// The offline locks that the commit releases, and their types.
     pub(super) releases: Vec<(LockId, String)>,
-    /// Why recorded events were not handed over, so that the save that belongs to them cannot be committed.
+    /// The reason that recorded events were not published, so that their save cannot be committed.
     pub(super) unpublished: Option<DatabaseError>,
 }
 
-/// How often a call is run that gave way to other transactions, if it is the first of its own.
+/// The number of attempts of the first call of a transaction, if the database aborts it.
 const ATTEMPTS: u32 = 10;
 
 impl Transaction {
@@ -74,28 +73,28 @@ impl Transaction {
         }
     }
 
-    /// Says who makes the changes of this transaction. Later conflicts name them. Somebody who cannot be an owner is refused by the
-    /// next change: [`Error::InvalidOwner`].
+    /// Sets the author of the changes of this transaction. Later conflicts contain it. An invalid owner is refused by the next change:
+    /// [`Error::InvalidOwner`].
     pub fn by(&mut self, owner: &Owner) -> &mut Self {
         self.author.by = Some(owner.clone());
         self
     }
 
-    /// Says what the changes of this transaction are for, in the words of the domain: `start shipping`. It is one plain line, or the
+    /// Sets the command of the changes of this transaction, in the terms of the domain: `start shipping`. If it is not one plain line, the
     /// next change is refused: [`Error::InvalidCommand`].
     pub fn command(&mut self, command: impl Into<String>) -> &mut Self {
         self.author.command = Some(command.into());
         self
     }
 
-    /// Commits, once the versions that it relies upon are known to hold to the end: what was loaded with
-    /// [`Optimistic`](LockMode::Optimistic) and not saved is still the version that was loaded, and what was loaded with
-    /// a mode that forces an increment, and was not saved, is raised now.
+    /// Commits, after it has checked the versions that it requires: an aggregate that was loaded with [`Optimistic`](LockMode::Optimistic)
+    /// and not saved must still have the loaded version, and one that was loaded with a mode that forces an increment, and not saved, is
+    /// raised now.
     ///
     /// # Errors
-    /// [`Error::OptimisticLockingFailure`] when one of those versions has moved. [`Error::Database`] with
-    /// [`DatabaseError::Poisoned`] when something had failed before, and with [`DatabaseError::CommitUnknown`] when the
-    /// database's answer was lost; with every other error nothing was committed.
+    /// [`Error::OptimisticLockingFailure`] if one of those versions has changed. [`Error::Database`] with [`DatabaseError::Poisoned`] after
+    /// an earlier failure, and with [`DatabaseError::CommitUnknown`] if the database's answer was lost; after every other error nothing was
+    /// committed.
     pub async fn commit(self) -> Result<(), Error> {
         traced("commit", None, |()| None, self.commit_unseen()).await
     }
@@ -110,7 +109,7 @@ impl Transaction {
         if let Err(error) = self.author.check() {
             return self.give_up(error).await;
         }
-        // In the order of their keys, as every transaction does it.
+        // In the order of their keys, as in every transaction.
         for (key, watched) in std::mem::take(&mut self.versions.watched) {
             if let Err(error) = self.answer_for(&key, watched).await {
                 return self.give_up(error).await;
@@ -137,7 +136,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Rolls back, and says what was the matter. (That the rollback had no answer as well tells nobody more.)
+    /// Rolls back, and returns the first error. (An error of the rollback adds no information.)
     async fn give_up(self, first: Error) -> Result<(), Error> {
         if let Err(error) = self.database.rollback().await {
             tracing::debug!(%error, "the rollback of a transaction that could not be committed had no answer");
@@ -145,7 +144,7 @@ impl Transaction {
         Err(first)
     }
 
-    /// Makes sure that a version holds to the end of the transaction, or raises it.
+    /// Requires a version to the end of the transaction, or raises it.
     async fn answer_for(&mut self, key: &LockKey, watched: Watched) -> Result<(), Error> {
         let Watched { mapping, stored, raise } = watched;
         let id = &stored.rows.root[..mapping.root.key];
@@ -167,17 +166,17 @@ impl Transaction {
         Err(Error::OptimisticLockingFailure(Box::new(conflict)))
     }
 
-    /// Rolls back, and waits until it is done. (Dropping the transaction does the same in the background.)
+    /// Rolls back, and waits for its completion. (Dropping the transaction does the same in the background.)
     ///
     /// # Errors
-    /// [`DatabaseError`] when the database did not answer; the changes are gone all the same. But for
-    /// [`TransactionEnded`](DatabaseError::TransactionEnded): the application's own statement had ended it before, and what it
-    /// committed stays.
+    /// [`DatabaseError`] if the database did not answer; the changes are still rolled back. Except for
+    /// [`TransactionEnded`](DatabaseError::TransactionEnded): the application's own statement had ended it before, and its committed
+    /// changes stay.
     pub async fn rollback(self) -> Result<(), DatabaseError> {
         self.database.rollback().await
     }
 
-    /// Loads an aggregate, locked as the mode says.
+    /// Loads an aggregate, with this lock mode.
     pub(crate) async fn load(
         &mut self,
         key: &LockKey,
@@ -195,13 +194,13 @@ impl Transaction {
         Ok(stored)
     }
 
-    /// Notes that an aggregate was loaded, and what the commit has to do about it.
+    /// Records that an aggregate was loaded, and the duty of the commit.
     pub(crate) fn loaded(&mut self, key: &LockKey, mapping: &'static Mapping, stored: &Stored, mode: LockMode) {
         self.versions.loaded(key, mapping, stored, mode);
     }
 
-    /// Writes a new aggregate whose id the database makes, and puts that id into the rows: its version. `key_of` gives the key
-    /// of these rows. Both steps are one operation, so a cancelled one is never committed.
+    /// Inserts an aggregate whose id the database generates, and sets that id in the rows; returns its version. `key_of` returns the key of
+    /// these rows. Both steps are one operation, so a cancelled one is never committed.
     pub(crate) async fn insert_generated(
         &mut self,
         mapping: &'static Mapping,
@@ -221,7 +220,7 @@ impl Transaction {
         Ok(version)
     }
 
-    /// Writes a new aggregate: its version. `None`: there is one with this id already.
+    /// Inserts an aggregate; returns its version. `None`: the id exists already.
     pub(crate) async fn insert(
         &mut self,
         mapping: &'static Mapping,
@@ -237,7 +236,7 @@ impl Transaction {
         Ok(inserted)
     }
 
-    /// Writes a difference. The version rises once, however often the transaction saves the same aggregate.
+    /// Writes a difference. The version rises once, even if the transaction saves the same aggregate several times.
     pub(crate) async fn write(
         &mut self,
         mapping: &'static Mapping,
@@ -256,7 +255,7 @@ impl Transaction {
         Ok(saved)
     }
 
-    /// The version that an aggregate of this version has after it is saved.
+    /// The version of an aggregate after its save.
     pub(crate) fn version_after(
         &self,
         mapping: &'static Mapping,
@@ -270,7 +269,7 @@ impl Transaction {
         })
     }
 
-    /// Whether this transaction relies upon the aggregate's version, or has raised it.
+    /// Whether this transaction requires the aggregate's version, or has raised it.
     pub(crate) fn knows(&self, key: &LockKey) -> bool {
         self.versions.knows(key)
     }
@@ -289,7 +288,7 @@ impl Transaction {
         Ok(deleted)
     }
 
-    /// In debug mode, records that an aggregate is about to be locked.
+    /// In debug mode, records that an aggregate will be locked.
     pub(crate) fn record_order(&mut self, key: &LockKey) {
         if let Some((held, order)) = &mut self.lock_order {
             order.record(held, key, self.author.command.as_deref());
@@ -297,13 +296,13 @@ impl Transaction {
         }
     }
 
-    /// Whether nothing was done in it yet: then what is done first can be done again, should it have to give way to others.
+    /// Whether it has run no operation yet: then the first one can be retried after a deadlock.
     pub(crate) fn is_fresh(&self) -> bool {
         self.database.is_fresh()
     }
 
-    /// Begins anew, where what has just failed gave way to another transaction, after so many attempts. Whether it did. Only for
-    /// what found the transaction [fresh](Self::is_fresh).
+    /// Begins again if the first operation failed because the database aborted it, up to a number of attempts. Returns whether it did. Only
+    /// for an operation that found the transaction [fresh](Self::is_fresh).
     pub(crate) async fn begins_again(
         &mut self,
         reason: Option<RetryReason>,
@@ -312,7 +311,7 @@ impl Transaction {
         if !matches!(reason, Some(RetryReason::Deadlock | RetryReason::SerializationFailure)) || attempts >= ATTEMPTS {
             return Ok(false);
         }
-        // Those that met do not meet again.
+        // Random, so that the colliding transactions do not collide again.
         tokio::time::sleep(attempts * Duration::from_millis(10).mul_f64(random_fraction())).await;
         self.database.begin_again().await?;
         self.versions = Versions::default();
@@ -328,9 +327,9 @@ impl Transaction {
 /// The application's own statements in the same transaction.
 #[cfg(feature = "sqlite")]
 impl Transaction {
-    /// The connection it runs on. Do not end the transaction through it: a commit of your own is refused and rolls back, and what you
-    /// write after a rollback is refused. Then, and after an error that rolls back (`insert or rollback`, `raise(rollback, …)`, a
-    /// full disk), everything that follows fails with [`DatabaseError::TransactionEnded`], and nothing is stored.
+    /// The connection of the transaction. Do not end the transaction through it: your own commit is refused and rolls back, and writes
+    /// after your own rollback are refused. After that, and after an error that rolls back (`insert or rollback`, `raise(rollback, …)`, a
+    /// full disk), every further operation fails with [`DatabaseError::TransactionEnded`], and nothing is stored.
     ///
     /// ```
     /// # use tenure::{Aggregate, Database, LockMode, Repository};
@@ -353,7 +352,7 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// [`DatabaseError::Unsupported`] when this is not SQLite, [`DatabaseError::Poisoned`] when something had failed.
+    /// [`DatabaseError::Unsupported`] if this is not SQLite, [`DatabaseError::Poisoned`] after an earlier failure.
     pub fn sqlite(&mut self) -> Result<&mut sqlx::SqliteConnection, DatabaseError> {
         self.database.lend()?.as_sqlite().ok_or(DatabaseError::Unsupported("this database is not SQLite"))
     }
@@ -362,12 +361,12 @@ impl Transaction {
 /// The application's own statements in the same transaction.
 #[cfg(feature = "postgres")]
 impl Transaction {
-    /// The connection it runs on. Do not end the transaction through it: a commit of your own stores what was saved before, and
-    /// everything that follows fails with [`DatabaseError::TransactionEnded`]. An error of your own statement aborts the
-    /// transaction in the server, and the commit then fails, also if you swallowed it.
+    /// The connection of the transaction. Do not end the transaction through it: your own commit stores the earlier changes, and every
+    /// further operation fails with [`DatabaseError::TransactionEnded`]. An error of your own statement aborts the transaction in the
+    /// server, and the commit then fails, even if you swallowed the error.
     ///
     /// # Errors
-    /// [`DatabaseError::Unsupported`] when this is not PostgreSQL, [`DatabaseError::Poisoned`] when something had failed.
+    /// [`DatabaseError::Unsupported`] if this is not PostgreSQL, [`DatabaseError::Poisoned`] after an earlier failure.
     pub fn postgres(&mut self) -> Result<&mut sqlx::PgConnection, DatabaseError> {
         self.database.lend()?.as_postgres().ok_or(DatabaseError::Unsupported("this database is not PostgreSQL"))
     }
@@ -376,15 +375,14 @@ impl Transaction {
 /// The application's own statements in the same transaction.
 #[cfg(feature = "mysql")]
 impl Transaction {
-    /// The connection it runs on. Do not end the transaction through it: a commit of your own, and each statement that commits,
-    /// such as a change of a table, stores what was saved before, and everything that follows fails with
-    /// [`DatabaseError::TransactionEnded`]. So it does after a deadlock in your own statement, which rolls all of it back in the
-    /// server, also if you swallowed it. A savepoint of your own ends with the next operation of the transaction. Your own statements wait for locks as
-    /// long as the server says (`innodb_lock_wait_timeout`), not to the deadline of the transaction.
+    /// The connection of the transaction. Do not end the transaction through it: your own commit, and each statement with an implicit
+    /// commit, such as a change of a table, stores the earlier changes, and every further operation fails with
+    /// [`DatabaseError::TransactionEnded`]. The same happens after a deadlock in your own statement, which rolls back everything in the
+    /// server, even if you swallowed the error. A savepoint of your own ends with the next operation of the transaction. Your own
+    /// statements wait for locks up to the server's limit (`innodb_lock_wait_timeout`), not up to the deadline of the transaction.
     ///
     /// # Errors
-    /// [`DatabaseError::Unsupported`] when this is neither MariaDB nor MySQL, [`DatabaseError::Poisoned`] when something
-    /// had failed.
+    /// [`DatabaseError::Unsupported`] if this is neither MariaDB nor MySQL, [`DatabaseError::Poisoned`] after an earlier failure.
     pub fn mysql(&mut self) -> Result<&mut sqlx::MySqlConnection, DatabaseError> {
         self.database.lend()?.as_mysql().ok_or(DatabaseError::Unsupported("this database is neither MariaDB nor MySQL"))
     }

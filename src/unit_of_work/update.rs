@@ -19,11 +19,11 @@ use crate::unit_of_work::transaction::Transaction;
 use crate::version::merge::Merge;
 use crate::version::token::Expected;
 
-/// An update that is being described; [`run`](Update::run) does it.
+/// The builder of an update; [`run`](Update::run) executes it.
 ///
-/// Everything happens in one transaction, in this order: the offline lock is checked, the aggregate is loaded, the
-/// version that the person saw is compared, the command runs, the result is saved, the offline lock is released if that
-/// was asked, and all of it is committed. Whatever refuses leaves everything as it was.
+/// Everything happens in one transaction, in this order: the offline lock is checked, the aggregate is loaded, its version is compared with
+/// the one that the person saw, the command runs, the result is saved, the offline lock is released if that was requested, and the
+/// transaction is committed. A refusal at any step changes nothing.
 #[must_use = "an update does nothing until `run`"]
 pub struct Update<'a, A: Aggregate, S = NoSteps> {
     repository: &'a Repository<A>,
@@ -33,15 +33,15 @@ pub struct Update<'a, A: Aggregate, S = NoSteps> {
     wait: Wait,
     lock: Lock,
     author: Authorship,
-    /// What the application does in the saving transaction.
+    /// The steps of the application in the saving transaction.
     steps: S,
 }
 
-/// What the update has to do with offline locks.
+/// The relation of the update to offline locks.
 #[derive(Debug)]
 enum Lock {
     Ignored,
-    /// Refuse if anybody holds it, but for the lease of this generation.
+    /// Refuse if it is held, except by the lease of this generation.
     RefusedIfHeld {
         but: Option<i64>,
     },
@@ -49,7 +49,7 @@ enum Lock {
         id: LockId,
         release: bool,
     },
-    /// A form's: held if it can be, otherwise refuse if anybody else holds it.
+    /// A form's lock: held if its lease is alive, otherwise refuse if another owner holds it.
     OfForm {
         id: LockId,
     },
@@ -79,7 +79,7 @@ impl<'a, A: Aggregate, S> Update<'a, A, S> {
         self
     }
 
-    /// How the row is locked while the command runs. The default is [`LockMode::Optimistic`].
+    /// The lock mode of the row while the command runs. The default is [`LockMode::Optimistic`].
     pub fn locking(mut self, mode: LockMode) -> Self {
         self.mode = mode;
         self
@@ -91,7 +91,7 @@ impl<'a, A: Aggregate, S> Update<'a, A, S> {
         self
     }
 
-    /// Fails at once if somebody else is in the way.
+    /// Fails at once if another transaction blocks it.
     pub fn no_wait(mut self) -> Self {
         self.wait = Wait::No;
         self
@@ -104,22 +104,23 @@ impl<'a, A: Aggregate, S> Update<'a, A, S> {
         self
     }
 
-    /// As [`holding`](Self::holding), and the offline lock is released with the commit: saved and free, or neither.
+    /// As [`holding`](Self::holding), and the commit releases the offline lock: both the save and the release happen, or neither.
     pub fn releasing(mut self, id: &LockId) -> Self {
         self.lock = Lock::Held { id: id.clone(), release: true };
         self
     }
 
-    /// Saves what a form sent: the version that the person saw, and the lock id of the form, if it has one.
+    /// Saves the values of a form: takes the version that the person saw, and the lock id of the form, if it has one.
     ///
     /// | the lease of that lock id | the save |
     /// |---|---|
-    /// | is alive | goes on under it, and releases it with the commit |
-    /// | expired or reached a limit, or was released, or there never was one | goes on by the version, unless somebody else holds the lock |
+    /// | is alive | runs under it, and releases it with the commit |
+    /// | expired or reached a limit, or was released, or there never was one | checks the version, and refuses if another owner holds the
+    /// lock |
     /// | was broken, taken over or handed over; or is another person's, another aggregate's, or a share | is refused with [`Error::NoLock`] and the reason |
     ///
-    /// It decides in the saving transaction, so a lease that the form acquires at the same moment counts. A form that must not be saved
-    /// without its lease says [`expecting`](Self::expecting) and [`releasing`](Self::releasing) instead.
+    /// It decides in the saving transaction, so a lease that the form acquires at the same moment counts. For a form that must not be saved
+    /// without its lease, use [`expecting`](Self::expecting) and [`releasing`](Self::releasing) instead.
     ///
     /// ```
     /// # use tenure::{Aggregate, Database, LockKey, LockManager, Owner, Repository, VersionToken, LockId};
@@ -143,8 +144,8 @@ impl<'a, A: Aggregate, S> Update<'a, A, S> {
     /// ```
     ///
     /// # Errors
-    /// Of the update: [`Error::NoLock`] with why the form lost its lease, also if it expired and somebody else holds the lock now;
-    /// [`Error::AlreadyLocked`] for a form that had none; [`Error::VersionConflict`].
+    /// Those of the update: [`Error::NoLock`] with the reason that the form lost its lease, also if it expired and another owner holds the
+    /// lock now; [`Error::AlreadyLocked`] for a form without a lease; [`Error::VersionConflict`].
     pub fn from_form(mut self, seen: impl Into<Expected<A>>, lease: Option<&LockId>) -> Self {
         self.lock = match lease {
             Some(id) => Lock::OfForm { id: id.clone() },
@@ -153,43 +154,43 @@ impl<'a, A: Aggregate, S> Update<'a, A, S> {
         self.expecting(seen)
     }
 
-    /// Refuses with [`Error::AlreadyLocked`] if somebody holds an exclusive offline lock on the aggregate, or a share of it (one's
-    /// own as well: whoever holds a share said that it is not to change).
+    /// Refuses with [`Error::AlreadyLocked`] if the aggregate has an exclusive offline lock, or a shared one (even one of this owner,
+    /// because a shared lock means that the aggregate must not change).
     pub fn unless_locked(mut self) -> Self {
         self.lock = Lock::RefusedIfHeld { but: None };
         self
     }
 
-    /// As [`unless_locked`](Self::unless_locked), but for the lease of this generation: the person has seen who holds it
-    /// and goes on regardless. Whoever holds it finds a newer version when they save.
+    /// As [`unless_locked`](Self::unless_locked), except for the lease of this generation: the person has seen its holder, and continues
+    /// anyway. The holder gets a version conflict at the save.
     pub fn unless_locked_except(mut self, generation: i64) -> Self {
         self.lock = Lock::RefusedIfHeld { but: Some(generation) };
         self
     }
 
-    /// Says who makes the change. Later conflicts name them, and a lock id has to be theirs. Somebody who cannot be an owner is
-    /// refused with [`Error::InvalidOwner`].
+    /// Sets the author of the change. Later conflicts contain it, and a lock id must belong to this owner. An invalid owner is refused with
+    /// [`Error::InvalidOwner`].
     pub fn by(mut self, owner: &Owner) -> Self {
         self.author.by = Some(owner.clone());
         self
     }
 
-    /// Says what the change is for, in the words of the domain: `start shipping`. It is one plain line, or the update is refused with
-    /// [`Error::InvalidCommand`].
+    /// Sets the command of the change, in the terms of the domain: `start shipping`. If it is not one plain line, the update is refused
+    /// with [`Error::InvalidCommand`].
     pub fn command(mut self, command: impl Into<String>) -> Self {
         self.author.command = Some(command.into());
         self
     }
 
     /// Adds a step to the saving transaction, after the aggregate was saved and before the commit: a row of an outbox or an
-    /// audit table, a second aggregate. It is given the transaction, and the aggregate with its new version. All of it is committed
+    /// audit table, a second aggregate. It gets the transaction, and the aggregate with its new version. Everything is committed
     /// together, or nothing is. Several steps run in the order in which they were added.
     ///
-    /// Where the update is run again, or merges, so is the step, in the transaction of that attempt. It is also run when the command
-    /// changed nothing, and not by [`dry_run`](Self::dry_run).
+    /// If the update is retried or merged, the step runs again in the transaction of that attempt. It also runs if the command changed
+    /// nothing. [`dry_run`](Self::dry_run) does not run it.
     ///
-    /// `?` converts errors of the database, of tenure and of sqlx. A refusal of the application's own is
-    /// [`UpdateError::Refused`], with the type that the command refuses with, and comes back as that.
+    /// `?` converts errors of the database, of tenure and of sqlx. A refusal by the application is [`UpdateError::Refused`], with the same
+    /// type as a refusal by the command, and is returned as that.
     ///
     /// ```
     /// # use tenure::{Aggregate, Database, Repository, LockMode, error::UpdateError};
@@ -246,30 +247,29 @@ impl<'a, A: Aggregate, S> Update<'a, A, S> {
         Update { repository, id, expecting, mode, wait, lock, author, steps: Also(steps) }
     }
 
-    /// Lets the update be run again: see [`RepeatableUpdate::retrying`].
+    /// Allows retries of the update: see [`RepeatableUpdate::retrying`].
     pub fn retrying(self, retry: Retry) -> RepeatableUpdate<'a, A, S> {
         RepeatableUpdate::new(self).retrying(retry)
     }
 
-    /// Lets the update go on where it meets somebody else's changes: see [`RepeatableUpdate::merging`].
+    /// Allows the update to merge with changes of others: see [`RepeatableUpdate::merging`].
     pub fn merging(self, merge: Merge) -> RepeatableUpdate<'a, A, S> {
         RepeatableUpdate::new(self).merging(merge)
     }
 
-    /// Does it. The command is synchronous, because the domain does no I/O.
+    /// Executes it. The command is synchronous, because the domain does no I/O.
     ///
-    /// When the version is not the expected one, the command is not run on the aggregate. If the state as it was opened
-    /// is still kept, it is run on a copy of that, so that the conflict can show what it would have changed; so a
-    /// command must not do anything but change the aggregate it is given.
+    /// If the version is stale, the command does not run on the aggregate. If the opened state is still stored, it runs on a copy of that,
+    /// so that the conflict can show its changes; so a command must have no other effects than changing its aggregate.
     ///
     /// # Errors
-    /// [`UpdateError::Refused`] with the domain's refusal, untouched; [`UpdateError::Failed`] with [`Error::NotFound`],
+    /// [`UpdateError::Refused`] with the domain's error, unchanged; [`UpdateError::Failed`] with [`Error::NotFound`],
     /// [`Error::VersionConflict`], [`Error::VersionTokenMismatch`], [`Error::AlreadyLocked`], [`Error::NoLock`],
-    /// [`Error::OptimisticLockingFailure`], [`Error::InvalidOwner`], [`Error::InvalidCommand`], [`Error::InvalidKey`] where a lock is to
-    /// be held or respected, or [`Error::Database`].
+    /// [`Error::OptimisticLockingFailure`], [`Error::InvalidOwner`], [`Error::InvalidCommand`], [`Error::InvalidKey`] if a lock is
+    /// required or respected, or [`Error::Database`].
     ///
     /// # Cancel safety
-    /// Dropping the future rolls back; only when it is dropped during the commit itself the change may have been saved.
+    /// Dropping the future rolls back; only if it is dropped during the commit itself, the change may have been saved.
     pub async fn run<E>(self, command: impl FnOnce(&mut A) -> Result<(), E>) -> Result<Loaded<A>, UpdateError<E>>
     where
         S: Steps<'a, A, E>,
@@ -285,7 +285,7 @@ impl<'a, A: Aggregate, S> Update<'a, A, S> {
 
     /// Deletes the aggregate instead of saving it, with the same checks: [`expecting`](Self::expecting),
     /// [`unless_locked`](Self::unless_locked), [`holding`](Self::holding), [`releasing`](Self::releasing). The command decides whether it
-    /// may be deleted, and may record events; what else it changes is not stored. The steps are given the aggregate as it was.
+    /// may be deleted, and may record events; its other changes are not stored. The steps get the aggregate in its last state.
     ///
     /// ```
     /// # use tenure::{Aggregate, Database, Repository, error::UpdateError};
@@ -323,9 +323,9 @@ impl<'a, A: Aggregate, S> Update<'a, A, S> {
         Ok(tx.commit().await?)
     }
 
-    /// What [`run`](Self::run) would answer now, without saving anything: `Ok` with the aggregate as the command would leave
-    /// it, or the same refusal. It reads in a transaction that is rolled back; on SQLite that one waits for who writes. What
-    /// is true when it is answered may not be true a moment later: only `run` decides.
+    /// The present answer of [`run`](Self::run), without saving anything: `Ok` with the aggregate after the command, or the same refusal.
+    /// It reads in a transaction that is rolled back; on SQLite that waits for the writer. The answer may be out of date at once: only
+    /// `run` decides.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -340,7 +340,7 @@ impl<'a, A: Aggregate, S> Update<'a, A, S> {
         done.map(|()| loaded)
     }
 
-    /// Begins: the offline lock is checked, the aggregate is loaded.
+    /// Begins: checks the offline lock, loads the aggregate.
     pub(crate) async fn load(&self, key: &LockKey) -> Result<(Transaction, Loaded<A>), Error> {
         self.author.check()?;
         if let Some(expected) = &self.expecting {
@@ -357,12 +357,12 @@ impl<'a, A: Aggregate, S> Update<'a, A, S> {
         Ok((tx, found.ok_or_else(|| not_found(key))?))
     }
 
-    /// The version that the person saw, if it is not the one that was loaded.
+    /// The version that the person saw, if it differs from the loaded one.
     pub(crate) fn outdated(&self, loaded: &Loaded<A>) -> Option<Version> {
         self.expecting.map(|expected| expected.version).filter(|seen| !loaded.matches_version(*seen))
     }
 
-    /// Ends: the aggregate is saved, the offline lock is freed if that was asked for, all of it is committed.
+    /// Ends: saves the aggregate, releases the offline lock if that was requested, commits.
     pub(crate) async fn save<E>(&self, mut tx: Transaction, mut loaded: Loaded<A>) -> Result<Loaded<A>, UpdateError<E>>
     where
         S: Steps<'a, A, E>,
@@ -378,7 +378,7 @@ impl<'a, A: Aggregate, S> Update<'a, A, S> {
         LockKey::of::<A>(&self.id)
     }
 
-    /// Moves recorded events to another state of the aggregate, if somebody is given them.
+    /// Moves recorded events to another state of the aggregate, if they are published.
     pub(crate) fn carry_events(&self, from: &mut A, to: &mut A) {
         if let Some(publisher) = &self.repository.publisher {
             publisher.carry(from, to);
@@ -409,7 +409,7 @@ impl<A: Aggregate, S> fmt::Debug for Update<'_, A, S> {
     }
 }
 
-/// The conflict between what the person saw and what is there now.
+/// The conflict between the version that the person saw and the current one.
 async fn refuse<A: Aggregate, E>(
     tx: &mut Transaction,
     key: &LockKey,
@@ -423,7 +423,7 @@ async fn refuse<A: Aggregate, E>(
     Ok(Error::VersionConflict(Box::new(conflict)))
 }
 
-/// The state after the command; `None` where the domain refuses it.
+/// The state after the command; `None` if the domain refuses it.
 pub(crate) fn after<A: Aggregate, E>(rows: &Rows, command: impl FnOnce(&mut A) -> Result<(), E>) -> Option<Rows> {
     let mut copy = A::from_rows(rows).ok()?;
     command(&mut copy).ok()?;

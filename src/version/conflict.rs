@@ -10,7 +10,7 @@ use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::lease::Owner;
 
-/// Another user saved between your read and your write. Nothing of yours was saved, and nothing is lost.
+/// Another user saved between your read and your write. None of your changes was saved, and theirs are not lost.
 ///
 /// ```
 /// # use tenure::{Aggregate, Database, Error, Owner, Repository, error::UpdateError};
@@ -106,7 +106,7 @@ pub struct Change {
     pub command: Option<String>,
 }
 
-/// One field in three states. `None` means that the field does not exist there (an added or removed line), or that the state is
+/// One field in three states. `None` means that the field does not exist in that state (an added or removed line), or that the state is
 /// unknown (see [`VersionConflict::opened_known`] and [`VersionConflict::mine_known`]).
 ///
 /// serde writes values as a page shows them: texts, in which an instant is `2026-11-20T10:00:00Z`; `null` where there is none,
@@ -133,7 +133,7 @@ fn shown<S: Serializer>(value: &Option<Value>, serializer: S) -> Result<S::Ok, S
     }
 }
 
-/// Who changed a field since it was opened.
+/// The side that changed a field since it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Side {
@@ -148,7 +148,7 @@ pub enum Side {
 }
 
 impl FieldConflict {
-    /// Who changed it.
+    /// The side that changed it.
     pub fn side(&self) -> Side {
         if self.now == self.mine {
             Side::Same

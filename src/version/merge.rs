@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::aggregate::mapping::{Mapping, Rows};
 use crate::version::conflict::{Cell, FieldConflict, Side, compare_cells, is_contested};
 
-/// Whose change of a field is kept if both sides changed it to different values.
+/// The side whose change of a field is kept if both sides changed it to different values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Resolution {
@@ -18,7 +18,7 @@ pub enum Resolution {
     Conflict,
 }
 
-/// How an update continues if its state was changed by somebody else in the meantime.
+/// How an update continues if another session changed its state in the meantime.
 ///
 /// A field that only one side changed keeps that change. The policy decides about fields that
 /// both sides changed. In any case the domain validates the result: see [`RepeatableUpdate::merging`].
@@ -65,7 +65,7 @@ impl Merge {
         Merge(Some(Arc::new(rule)))
     }
 
-    /// Which fields keep their current value, whatever the command sets them to; `None` if a person has to decide.
+    /// The fields that keep their current value, even if the command sets them; `None` if a person has to decide.
     pub(crate) fn decide(&self, mapping: &Mapping, opened: &Rows, now: &Rows, mine: &Rows) -> Option<Vec<Cell>> {
         let rule = self.0.as_ref()?;
         let (mut theirs, mut kept) = (Vec::new(), Vec::new());

@@ -25,7 +25,7 @@ use crate::lease::LockKey;
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let token = VersionToken::<Order>::new(&"1234".into(), Version::new(7)?);   // or `loaded.token()`
 ///
-/// let hidden_field = token.to_string();                       // v7.5f2bc1db5b3d0aa4, say
+/// let hidden_field = token.to_string();                       // for example v7.5f2bc1db5b3d0aa4
 /// assert_eq!(hidden_field.parse::<VersionToken<Order>>()?, token);
 /// assert_eq!(VersionToken::<Order>::from_etag(&token.etag())?, token);
 /// assert!(token.is_of(&"1234".into()) && !token.is_of(&"1235".into()));
@@ -74,7 +74,7 @@ impl<A> VersionToken<A> {
         format!("\"{self}\"")
     }
 
-    /// Reads one entity tag, as an `If-Match` sends it.
+    /// Reads one entity tag from an `If-Match`.
     ///
     /// # Errors
     /// [`InvalidVersionToken`] for anything else; also for a weak tag (`W/"…"`), which never matches in `If-Match`, and
@@ -92,7 +92,7 @@ impl<A: Aggregate> Loaded<A> {
     }
 }
 
-/// The form for hidden form fields: `v7.` and 16 hexadecimal digits. Safe in HTML, headers, URLs and JSON as it is.
+/// The form for hidden form fields: `v7.` and 16 hexadecimal digits. Safe in HTML, headers, URLs and JSON without escaping.
 impl<A> fmt::Display for VersionToken<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "v{}.", self.version)?;

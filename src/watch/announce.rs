@@ -1,4 +1,4 @@
-//! Notifications between processes that something happened. A notification only triggers a poll and carries no event
+//! Notifications between processes. A notification only triggers a poll and carries no event
 //! itself. So a lost notification loses nothing; the poll happens a little later.
 
 use std::fmt::Write;
@@ -13,7 +13,7 @@ use crate::storage::Backend;
 
 /// Notifications within this time are sent together: on PostgreSQL every one takes a lock that all of them need.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How long nothing is sent after nobody was listening. A new listener polls again after [`SETTLED`].
+/// How long nothing is sent after there was no listener. A new listener polls again after [`SETTLED`].
 const QUIET: Duration = Duration::from_secs(1);
 /// The time after which a new listener has received everything since it began.
 pub(super) const SETTLED: Duration = Duration::from_millis(1_500);
@@ -81,7 +81,7 @@ impl Announcer {
     }
 }
 
-/// Sending is in progress. However it ends, the next one can begin.
+/// Sending is in progress. After any end, the next one can begin.
 struct Sending(Arc<Announcer>);
 
 impl Sending {

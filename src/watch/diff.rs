@@ -13,7 +13,7 @@ use crate::lease::{Holder, LockKey};
 /// The state of a key at a poll.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct State {
-    /// The leases that nobody has ended, live or not, by generation.
+    /// The leases that were not ended by anybody, live or expired, by generation.
     leases: BTreeMap<i64, SeenLease>,
     past: BTreeMap<i64, PastLease>,
     requests: Vec<SeenRequest>,
@@ -45,7 +45,7 @@ impl State {
         }
     }
 
-    /// Ended leases are new above this generation: those that were live, and those that were not there yet.
+    /// Ended leases are new above this generation: those that were live, and those that were not known yet.
     pub(super) fn after(&self) -> i64 {
         self.live().map(|lease| lease.holder.generation - 1).min().unwrap_or(self.generation)
     }
@@ -79,7 +79,7 @@ impl State {
         self.leases.values_mut().for_each(|lease| lease.holder.heartbeat = heartbeat);
     }
 
-    /// The snapshot as the owner with this id sees it.
+    /// The snapshot as it is visible to the owner with this id.
     pub(super) fn snapshot(&self, key: &LockKey, viewer: Option<&str>) -> LockSnapshot {
         let mut holders: Vec<Holder> = self.live().map(|lease| lease.holder.clone().seen_by(viewer)).collect();
         holders.sort_by_key(|holder| (holder.since, holder.generation));
@@ -93,7 +93,7 @@ impl State {
     /// The events since `self`, in order, and the new state.
     pub(super) fn until(&self, key: &LockKey, mut now: State) -> (Vec<UnredactedEvent>, State) {
         now.generation = now.generation.max(self.generation);
-        // A version that this process reported is not forgotten because nobody stores it.
+        // A version that this process reported is kept, because it may not be stored.
         now.version = now.version.or(self.version);
         let mut events = Vec::new();
         let mut generations: Vec<i64> =
@@ -128,7 +128,7 @@ impl State {
         if let Some(version) = now.version.filter(|_| now.version != self.version) {
             events.push(UnredactedEvent::Plain(LockEvent::VersionChanged { key: key.clone(), version }));
         }
-        // Reported history need not be kept.
+        // Reported history is dropped.
         now.past.clear();
         (events, now)
     }
@@ -234,7 +234,7 @@ mod tests {
         // Its history comes with the next one.
         assert_eq!(told(&out, state([past(3), lease(4, MINUTE)])), "+4");
         assert_eq!(told(&out, state([lease(3, MINUTE)])), "=3");
-        // It came and went between two polls.
+        // It began and ended between two polls.
         assert_eq!(told(&State::default(), state([lease(1, Duration::ZERO)])), "+1 -1");
     }
 

@@ -30,10 +30,10 @@ pub enum LockEvent {
     Ended {
         /// Its former holder.
         holder: Holder,
-        /// How it ended, by whom, and the given reason.
+        /// The reason, with its author and text.
         why: LeaseLossReason,
     },
-    /// Somebody requested the lock from the holder, or changed the note.
+    /// A requester requested the lock from the holder, or changed the note.
     Requested(TransferRequest),
     /// The number of waiters changed: see [`LockManager::lock`](crate::LockManager::lock).
     Waiting {

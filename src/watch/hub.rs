@@ -1,4 +1,4 @@
-//! Polls the watched and waited-for keys: one poll per process, whatever the number of subscribers and waiters, and
+//! Polls the watched and waited-for keys: one poll per process, for any number of subscribers and waiters, and
 //! only while there are any. Events of this process and notifications of others only trigger a poll: all reported
 //! events come from the database.
 
@@ -67,7 +67,7 @@ impl Hub {
         self.0.process
     }
 
-    /// Something happened to a key: informs subscribers here and notifies other processes.
+    /// A key changed: informs subscribers here and notifies other processes.
     pub(crate) fn touched(&self, key: &LockKey) {
         self.look(key);
         if let Some(announcer) = &self.0.announcer {
@@ -75,7 +75,7 @@ impl Hub {
         }
     }
 
-    /// Something happened that matters in this process; others will find out by polling.
+    /// A key changed in a way that matters in this process only.
     pub(crate) fn look(&self, key: &LockKey) {
         if self.0.wanted.load(Ordering::Acquire) && self.topics().touch(key) {
             self.0.wake.notify_one();
@@ -97,7 +97,7 @@ impl Hub {
     }
 
     pub(super) fn topics(&self) -> MutexGuard<'_, Topics> {
-        // No operation under it can leave it half-changed.
+        // A panic cannot leave it half-changed.
         self.0.topics.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -211,7 +211,7 @@ pub(crate) fn random() -> i64 {
     i64::from_le_bytes(bytes)
 }
 
-/// A running poll loop, as long as its runtime lives. However it ends, another one can begin.
+/// A running poll loop, as long as its runtime lives. After any end, another one can begin.
 struct Running(Hub);
 
 impl Running {

@@ -27,7 +27,7 @@ impl News {
         self.keys.insert(key.clone(), Some((version, kept)));
     }
 
-    /// The transaction did nothing in the end.
+    /// The transaction changed nothing in the end.
     pub(crate) fn forget(&mut self) {
         self.keys.clear();
     }

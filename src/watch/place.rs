@@ -28,7 +28,7 @@ impl QueueEntry {
         QueueEntry { hub: hub.clone(), key, waiter, offer }
     }
 
-    /// Waits until there is something to do. A caller outside the queue may still win the race; then this is called
+    /// Waits until the key can be acquired, or the entry is lost. A caller outside the queue may still win the race; then this is called
     /// again.
     pub(crate) async fn called(&self) -> Called {
         self.offer.bell.notified().await;
@@ -47,7 +47,7 @@ impl QueueEntry {
     }
 }
 
-/// Why a waiter is woken.
+/// The reason that a waiter is woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Called {
     /// The key can be acquired.

@@ -17,7 +17,7 @@ pub(super) enum UnredactedEvent {
 }
 
 impl UnredactedEvent {
-    /// As the owner with this id sees it.
+    /// As it is visible to the owner with this id.
     pub(super) fn to(self, viewer: Option<&str>) -> LockEvent {
         match self {
             UnredactedEvent::Plain(event) => event,
@@ -31,7 +31,7 @@ impl UnredactedEvent {
     }
 }
 
-/// A request as the viewer sees it: its recipient, its author, or others.
+/// A request as it is visible to the viewer: its recipient, its author, or others.
 pub(super) fn request_to(
     SeenRequest { request, handle }: SeenRequest,
     holder: &Holder,
@@ -52,7 +52,7 @@ pub(super) fn request_to(
     TransferRequest { by, note, ..request }
 }
 
-/// The author of a lease's end, as the viewer sees them.
+/// The author of a lease's end, as visible to the viewer.
 fn seen_by(why: LeaseLossReason, how: ShowOwner, viewer: Option<&str>) -> LeaseLossReason {
     let shown = |owner: Owner| if viewer == Some(&*owner.id) { owner } else { owner.shown(how) };
     match why {

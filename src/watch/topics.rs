@@ -1,5 +1,5 @@
 //! Subscriptions and waiters by key, and the known state of each key. Decides which keys to poll, and which
-//! events to report to whom; no I/O here.
+//! events to report to each subscriber; no I/O here.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::lease::seen::Seen;
 use crate::storage::LockHash;
 use crate::storage::watching::Look;
 
-/// A lease that expires is polled then, but not more often than this, whatever a test's clock shows.
+/// A lease that expires is polled then, but not more often than this, even if a test's clock shows a later time.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 /// The poll interval of a free key whose first waiter, perhaps dead, is of another process.
 const IDLE_LINE: Duration = Duration::from_secs(1);
@@ -145,7 +145,7 @@ impl Topics {
         }
     }
 
-    /// Something happened to a key. Returns whether anybody is interested.
+    /// A key changed. Returns whether it has subscribers or waiters.
     pub(super) fn touch(&mut self, key: &LockKey) -> bool {
         self.by_key.get_mut(key).map(|topic| topic.dirty = true).is_some()
     }
@@ -156,7 +156,7 @@ impl Topics {
         self.by_key.get_mut(key).map(|topic| topic.dirty = true).is_some()
     }
 
-    /// Something happened to an unknown key. Returns whether anybody is interested in anything.
+    /// An unknown key changed. Returns whether there are any subscribers or waiters.
     pub(super) fn touch_all(&mut self) -> bool {
         self.by_key.values_mut().for_each(|topic| topic.dirty = true);
         !self.by_key.is_empty()
@@ -226,7 +226,7 @@ impl Topics {
         wakers
     }
 
-    /// The next event of a subscriber, as the owner with this id sees it. `None`: the database was closed, and no event
+    /// The next event of a subscriber, redacted for the owner with this id. `None`: the database was closed, and no event
     /// will come.
     pub(super) fn next(&mut self, id: u64, viewer: Option<&str>, waker: &Waker) -> Poll<Option<LockEvent>> {
         let Some(watcher) = self.watchers.get_mut(&id) else { return Poll::Ready(None) };

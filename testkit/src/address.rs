@@ -1,11 +1,11 @@
-//! Where a server is, and how its client program gets there.
+//! The address of a server, and the command line of its client program.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::kind::Kind;
 
-/// Where a server listens, and as whom to come.
+/// The address, user and password of a server.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Address {
     pub(crate) kind: Kind,
@@ -36,7 +36,7 @@ impl Address {
         format!("{}://{user}:{password}@{host}:{port}/{database}", kind.scheme())
     }
 
-    /// The client program, about to run `sql`. It prints bare values, and reads no configuration of this machine's.
+    /// The client program, with `sql` to run. It prints bare values, and reads no configuration of this machine.
     pub(crate) fn client(&self, program: &Path, database: &str, sql: &str) -> Command {
         let mut command = Command::new(program);
         match self.kind {

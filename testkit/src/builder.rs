@@ -10,7 +10,7 @@ use crate::port;
 use crate::programs::Place;
 use crate::server::Server;
 
-/// Only another program that takes the same port at the same moment makes a second try necessary.
+/// A second attempt is necessary only if another program takes the same port at the same moment.
 const TRIES: usize = 5;
 
 /// A server that is not started yet.
@@ -22,7 +22,7 @@ pub struct Builder<E> {
     engine: PhantomData<E>,
 }
 
-/// What servers write, in their logs, about a port that another program listens on.
+/// Messages in the servers' logs about a port that another program uses.
 const IN_USE: &str = "Address already in use";
 
 impl<E: Engine> Builder<E> {
@@ -36,13 +36,13 @@ impl<E: Engine> Builder<E> {
         self
     }
 
-    /// Gives it a file that nobody else may read, beside the folder with its data: a setting names it as `../{name}`.
+    /// Adds a file that only the server's user may read, beside the folder with its data: a setting names it as `../{name}`.
     pub fn file(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
         self.files.push((name.into(), text.into()));
         self
     }
 
-    /// Starts the programs in this folder, whatever is installed.
+    /// Starts the programs in this folder, not the installed ones.
     pub fn programs(mut self, folder: impl Into<PathBuf>) -> Self {
         self.place = Place::in_folder(E::KIND, folder.into());
         self

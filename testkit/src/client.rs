@@ -1,4 +1,4 @@
-//! SQL through the server's own client program, so that no test depends on a driver to prepare its database.
+//! SQL through the server's own client program, so that no test needs a driver to prepare its database.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use crate::error::StartError;
 use crate::kind::Kind;
 use crate::programs::{self, Place};
 
-/// The client program, and where it connects.
+/// The client program, and its connection.
 #[derive(Debug)]
 pub(crate) struct Client {
     program: PathBuf,
@@ -15,7 +15,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// For the server that somebody else runs at this address.
+    /// For a running server at this address.
     pub(crate) fn new(address: Address) -> Result<Self, StartError> {
         Ok(Client { program: Place::of(address.kind).client()?, address })
     }
@@ -38,7 +38,7 @@ impl Client {
         programs::run(programs::cleaned(&mut self.address.client(&self.program, database, sql)))
     }
 
-    /// Where the server that answers keeps its data.
+    /// The data folder of the server that answers.
     pub(crate) fn data_folder(&self) -> Result<String, StartError> {
         self.query(self.address.kind.system_database(), self.address.kind.whose_data())
     }

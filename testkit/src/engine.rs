@@ -1,4 +1,4 @@
-//! What the two kinds of servers do differently.
+//! The differences between the two kinds of servers.
 
 use std::process::Command;
 
@@ -11,24 +11,24 @@ use crate::programs::Place;
 
 /// The programs of one kind of server, and how to use them.
 pub trait Engine: Sized + Send + Sync + 'static {
-    /// Which kind.
+    /// The kind.
     const KIND: Kind;
-    /// The user that Debian's package makes.
+    /// The user that Debian's package creates.
     const USER: &'static str;
-    /// Ends it in good order.
+    /// Stops it gracefully.
     const STOP: Signal;
-    /// Ends it as fast as may be, when its data will not be needed again, and leaves nothing outside its folder.
+    /// Stops it as fast as possible, when its data is not needed again, and leaves nothing outside its folder.
     const DISCARD: Signal;
 
     /// Looks for the programs.
     fn find(place: &Place) -> Result<Self, StartError>;
 
-    /// Makes the data folder, with our user and password.
+    /// Creates the data folder, with our user and password.
     fn install(&self, home: &Home) -> Result<(), StartError>;
 
-    /// The server, about to start: what comes from us, and then what the test asks for.
+    /// The command of the server: our settings, then those of the test.
     fn serve(&self, home: &Home, port: u16, settings: &[(String, String)]) -> Command;
 
-    /// Clears up what a killed server leaves outside its folder.
+    /// Cleans up the remains of a killed server outside its folder.
     fn bury(&self, _home: &Home) {}
 }

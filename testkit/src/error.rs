@@ -1,11 +1,11 @@
-//! What kept a server from doing as it was told.
+//! Errors of starting and using a server.
 
 use std::io;
 use std::time::Duration;
 
 use crate::kind::Kind;
 
-/// Why there is no such server, or why it did not do as it was told.
+/// The reason that there is no such server, or that a command of it failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
@@ -15,9 +15,9 @@ pub enum StartError {
         package = kind.package()
     )]
     Missing {
-        /// What was looked for.
+        /// The missing program.
         program: String,
-        /// Which server it belongs to.
+        /// Its kind of server.
         kind: Kind,
     },
     /// The folder with the programs of a server lacks one.
@@ -26,41 +26,41 @@ pub enum StartError {
         folder.display()
     )]
     NotInFolder {
-        /// What was looked for.
+        /// The missing program.
         program: String,
-        /// Where.
+        /// The folder.
         folder: std::path::PathBuf,
-        /// What named the folder.
+        /// The variable that names the folder.
         variable: &'static str,
     },
     /// We are root, the server must not be, and this machine has no user for it.
     #[error("root must not run the server, and there is no user {user}: Debian's package {package} makes one", package = kind.package())]
     NoUser {
-        /// The user that Debian's package makes.
+        /// The user that Debian's package creates.
         user: &'static str,
-        /// Which server.
+        /// The kind of server.
         kind: Kind,
     },
-    /// The temporary folder, or a process, could not be made.
+    /// The temporary folder, or a process, could not be created.
     #[error("cannot {what}: {source}")]
     System {
-        /// What was tried.
+        /// The attempted action.
         what: String,
-        /// What the system answered.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A program that prepares or asks the server failed.
+    /// A program that prepares or queries the server failed.
     #[error("{program} failed: {output}")]
     Program {
-        /// Which program.
+        /// The program.
         program: String,
-        /// What it said.
+        /// Its output.
         output: String,
     },
     /// The server ended instead of answering.
     #[error("the server ended at its start ({status}); it had written:\n{log}")]
     Exited {
-        /// How it ended.
+        /// Its exit status.
         status: String,
         /// The end of its log.
         log: String,
@@ -68,9 +68,9 @@ pub enum StartError {
     /// The server did not answer in time.
     #[error("the server did not answer within {} s ({answer}); it had written:\n{log}", waited.as_secs())]
     NotReady {
-        /// How long we waited.
+        /// The length of the wait.
         waited: Duration,
-        /// What the client program said at last.
+        /// The last output of the client program.
         answer: String,
         /// The end of its log.
         log: String,
@@ -78,7 +78,7 @@ pub enum StartError {
 }
 
 impl StartError {
-    /// Names what was tried, for `map_err`.
+    /// Adds the attempted action, for `map_err`.
     pub(crate) fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> StartError {
         let what = what.into();
         |source| StartError::System { what, source }

@@ -19,16 +19,16 @@ const SHOWN: usize = 20;
 #[derive(Debug)]
 pub struct Home {
     folder: PathBuf,
-    /// User and group; none when we need not change ours.
+    /// User and group; `None` if we need not change ours.
     account: Option<(u32, u32)>,
-    /// Removes the folder if the watchdog did not.
+    /// Removes the folder unless the watchdog did.
     _owner: TempDir,
 }
 
 impl Home {
     /// A new folder. Neither server wants to be run by root, so for root it belongs to `user`.
     pub(crate) fn new(user: &'static str, kind: Kind, place: &Place) -> Result<Self, StartError> {
-        // Programs of a folder bring no user along.
+        // Programs in a folder have no user of their own.
         let own = || {
             account(user, kind).or_else(|missing| match place.is_folder() {
                 true => account("nobody", kind),
@@ -38,7 +38,7 @@ impl Home {
         let account = if rustix::process::geteuid().is_root() { Some(own()?) } else { None };
         let owner = tempfile::Builder::new().prefix("tenure-").tempdir();
         let owner = owner.map_err(StartError::system("make a temporary folder"))?;
-        // As the server will see it, whatever links lead there.
+        // The path without links, as the server sees it.
         let folder = owner.path().canonicalize().map_err(StartError::system("find the temporary folder"))?;
         if let Some((user, group)) = account {
             chown(&folder, Some(user), Some(group)).map_err(StartError::system("give the folder away"))?;
@@ -50,7 +50,7 @@ impl Home {
         &self.folder
     }
 
-    /// Where the server keeps its data.
+    /// The data folder of the server.
     pub(crate) fn data(&self) -> PathBuf {
         self.folder.join("data")
     }
@@ -74,7 +74,7 @@ impl Home {
         }
     }
 
-    /// A program, about to run here as that user.
+    /// A program to run here as that user.
     pub(crate) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         programs::cleaned(&mut command).current_dir(&self.folder).env("HOME", &self.folder).env("TMPDIR", &self.folder);
@@ -85,7 +85,7 @@ impl Home {
         command
     }
 
-    /// What the server writes goes here, after what it wrote before.
+    /// The log file of the server, for appending.
     pub(crate) fn log(&self) -> Result<File, StartError> {
         let file = File::options().create(true).append(true).open(self.folder.join("log"));
         file.map_err(StartError::system("open the server's log"))

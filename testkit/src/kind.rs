@@ -1,6 +1,6 @@
-//! The two kinds of servers, and what differs between them as a client sees it.
+//! The two kinds of servers, and their differences for a client.
 
-/// Which database server.
+/// The kind of database server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// PostgreSQL.
@@ -66,7 +66,7 @@ impl Kind {
         }
     }
 
-    /// Asks the server for the folder with its data: another server may have got the port before ours.
+    /// Queries the data folder of the server: another server may have taken the port first.
     pub(crate) const fn whose_data(self) -> &'static str {
         match self {
             Kind::Postgres => "SHOW data_directory",

@@ -7,8 +7,8 @@
 //! // postgres://tenure:secret@127.0.0.1:24601/tenure_1f3a_0_18c2…
 //! ```
 //!
-//! Under `cargo xtask test` the servers are already running, and `TENURE_POSTGRES_URL` and `TENURE_MYSQL_URL` say where.
-//! Otherwise the first test that asks starts one, and all tests of the process share it. To keep servers running
+//! Under `cargo xtask test` the servers are already running, and `TENURE_POSTGRES_URL` and `TENURE_MYSQL_URL` contain their URLs.
+//! Otherwise the first test that needs one starts it, and all tests of the process share it. To keep servers running
 //! between runs, `cargo run -p testkit` starts both and prints the two variables.
 //!
 //! A test that kills its server, or changes its settings, starts one for itself:
@@ -21,21 +21,21 @@
 //! # Ok::<(), testkit::StartError>(())
 //! ```
 //!
-//! A test of what happens when the network fails puts a [`Proxy`] in between.
+//! A test of a failing network puts a [`Proxy`] in between.
 //!
-//! # What they are like
+//! # Properties
 //!
 //! - **Durable**, as in production: every commit is flushed to the disk before it is acknowledged.
 //! - **Alone**: in a new temporary folder, on a free port of 127.0.0.1, with none of the machine's configuration. Their
 //!   clocks show UTC.
-//! - **Not root**: started by root, they run as the user that Debian's package made for them.
-//! - **Gone afterwards**, with their folder: when dropped, when the test panics, and, because somebody watches the
+//! - **Not root**: started by root, they run as the user that Debian's package creates for them.
+//! - **Gone afterwards**, with their folder: when dropped, when the test panics, and, because a watchdog monitors the
 //!   process (`watchdog.rs`), also when the whole test program is killed.
 //! - **Required**: where the programs are missing, the tests fail and name Debian's package. None is skipped.
 //!
 //! Calls block, for a second or two at most: tests may call them from asynchronous code. Linux only, as it reads `/proc`.
 //!
-//! What `initdb` and `mariadb-install-db` write is *not* flushed; that saves seconds. A test that cuts the power, and not
+//! The files of `initdb` and `mariadb-install-db` are *not* flushed; that saves seconds. A test that cuts the power, and not
 //! only the process, has to run `sync` once before.
 
 mod address;

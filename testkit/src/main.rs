@@ -1,4 +1,4 @@
-//! `cargo run -p testkit` starts both servers, prints the variables by which tests find them, and keeps them running
+//! `cargo run -p testkit` starts both servers, prints the variables with their URLs, and keeps them running
 //! until its standard input ends.
 
 use std::io::{self, Read};

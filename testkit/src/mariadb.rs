@@ -12,13 +12,13 @@ use crate::kind::Kind;
 use crate::programs::{self, Place};
 use crate::server::Server;
 
-/// A throw-away MariaDB server; one of MySQL where its programs are named, see [`Kind::programs_variable`].
+/// A throw-away MariaDB server, or MySQL if its programs are named, see [`Kind::programs_variable`].
 pub type MariaDb = Server<Programs>;
 
-/// The same for both programs, or the server would spend its start on making the log larger. MariaDB's own is 96 MB.
+/// The same for both programs; otherwise the server would spend its start on enlarging the log. MariaDB's default is 96 MB.
 const LOG_SIZE: &str = "--innodb-log-file-size=16M";
 
-/// The first are MariaDB's own, stated all the same: a test of durability should not hang on a default.
+/// The first are MariaDB's defaults, set explicitly: a test of durability must not depend on a default.
 const SETTINGS: [&str; 6] = [
     "--innodb-flush-log-at-trx-commit=1",
     "--innodb-doublewrite=on",
@@ -30,21 +30,21 @@ const SETTINGS: [&str; 6] = [
 ];
 
 const SETTINGS_OF_MARIADB: [&str; 3] = [
-    // As Debian's configuration has it; MariaDB's own is latin1.
+    // As in Debian's configuration; MariaDB's default is latin1.
     "--character-set-server=utf8mb4",
     "--collation-server=utf8mb4_general_ci",
     LOG_SIZE,
 ];
 
-/// MySQL's own character set and collation are what its users have.
+/// MySQL's default character set and collation are those of its users.
 const SETTINGS_OF_MYSQL: [&str; 3] = ["--mysqlx=off", "--secure-file-priv=NULL", MYSQL_LOG_SIZE];
 
 const MYSQL_LOG_SIZE: &str = "--innodb-redo-log-capacity=32M";
 
-/// Makes our user.
+/// Creates our user.
 const FIRST_SQL: &str = "first.sql";
 
-/// Where the programs are.
+/// The paths of the programs.
 #[derive(Debug)]
 pub struct Programs(Flavour);
 
@@ -96,7 +96,7 @@ impl Engine for Programs {
         };
         let mut command = home.command(program);
         command.arg("--no-defaults").arg(format!("--datadir={}", home.data().display())).arg(format!("--port={port}"));
-        // Runs before the first connection is let in.
+        // Runs before the first connection is accepted.
         command.arg(format!("--init-file={}", home.folder().join(FIRST_SQL).display()));
         command.args(SETTINGS).args(own).args(settings.iter().map(|(name, value)| format!("--{name}={value}")));
         command

@@ -3,15 +3,15 @@
 use std::hash::{BuildHasher, RandomState};
 use std::net::TcpListener;
 
-/// Below the ports that Linux hands out to outgoing connections. A port of theirs could be taken by some client while
-/// its server is down, and then the server could not come back to it.
+/// Below the ports that Linux assigns to outgoing connections. A client could take one of those while its server is down, and then the
+/// server could not use it again.
 const RANGE: std::ops::Range<u16> = 20_000..32_000;
 
-/// A port on which nobody listens. Somebody may before we do, so whoever uses it must be ready to try another.
+/// A port without a listener. Another program may take it first, so the caller must be ready to try another.
 pub(crate) fn free() -> u16 {
     let random = RandomState::new();
     let size = u64::from(RANGE.end - RANGE.start);
-    // Random, so that test programs that run at the same time do not all try the same ones.
+    // Random, so that concurrent test programs do not all try the same ones.
     let mut candidates = (0_u64..).map(|n| RANGE.start + (random.hash_one(n) % size) as u16).take(1000);
     candidates.find(|port| is_free(*port)).expect("none of a thousand ports of 127.0.0.1 is free")
 }

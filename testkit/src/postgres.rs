@@ -16,7 +16,7 @@ use crate::server::Server;
 /// A throw-away PostgreSQL server.
 pub type Postgres = Server<Programs>;
 
-/// PostgreSQL's own, stated all the same: a test of durability should not hang on a default.
+/// PostgreSQL's defaults, set explicitly: a test of durability must not depend on a default.
 const SETTINGS: [&str; 6] = [
     "fsync=on",
     "synchronous_commit=on",
@@ -28,7 +28,7 @@ const SETTINGS: [&str; 6] = [
     "dynamic_shared_memory_type=mmap",
 ];
 
-/// Where PostgreSQL's programs are.
+/// The paths of PostgreSQL's programs.
 #[derive(Debug)]
 pub struct Programs {
     initdb: PathBuf,
@@ -66,8 +66,8 @@ impl Engine for Programs {
     }
 
     fn bury(&self, home: &Home) {
-        // Each server owns a few bytes of System V shared memory. A killed one leaves them, and the system has only so
-        // many; the seventh line of this file, which an orderly end removes, says which they are.
+        // Each server owns a few bytes of System V shared memory. A killed one leaves them, and the system has a limited
+        // number; the seventh line of this file, which a graceful stop removes, contains their id.
         let Ok(text) = fs::read_to_string(home.data().join("postmaster.pid")) else { return };
         if let Some(id) = text.lines().nth(6).and_then(|line| line.split_whitespace().nth(1)) {
             let _ = programs::run(Command::new("ipcrm").args(["-m", id]));

@@ -7,22 +7,22 @@ use std::{fs, thread};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// How long the system may take to do away with killed processes. One that waits for a disk cannot die before it is done.
+/// How long the system may take to remove killed processes. One that waits for a disk cannot end before that.
 const BURIAL: Duration = Duration::from_secs(30);
 
-/// A running server. Nobody else waits for it, so its id stays its own until we do.
+/// A running server. Only this struct waits for it, so its id stays valid until then.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,
 }
 
 impl Process {
-    /// Starts it in a process group of its own, where Ctrl-C at the terminal does not reach it before its time.
+    /// Starts it in a process group of its own, so that Ctrl-C at the terminal does not end it too early.
     pub(crate) fn spawn(command: &mut Command) -> std::io::Result<Self> {
         Ok(Process { child: command.process_group(0).spawn()? })
     }
 
-    /// Starts it in the process group of the terminal, where Ctrl-C ends it as well.
+    /// Starts it in the process group of the terminal, so that Ctrl-C ends it too.
     fn beside(command: &mut Command) -> std::io::Result<Self> {
         Ok(Process { child: command.spawn()? })
     }
@@ -31,7 +31,7 @@ impl Process {
         self.child.id()
     }
 
-    /// How it ended, if it has.
+    /// Its exit status, if it has ended.
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("only we wait for this child")
     }
@@ -44,7 +44,7 @@ impl Process {
         }
     }
 
-    /// Sends a signal and waits. Whether it ended in time.
+    /// Sends a signal and waits. Returns whether it ended in time.
     pub(crate) fn end_by(&mut self, signal: Signal, limit: Duration) -> bool {
         if self.ended().is_none() {
             let _ = kill_process(Pid::from_child(&self.child), signal);
@@ -52,16 +52,16 @@ impl Process {
         within(limit, || self.ended().is_some())
     }
 
-    /// SIGKILL for it and all its children. Afterwards none of them runs any more.
+    /// SIGKILL for it and all its children. Afterwards none of them runs.
     ///
-    /// PostgreSQL puts each child in a session of its own, so there is no group that has them all. And a child that
+    /// PostgreSQL puts each child in a session of its own, so no process group contains all of them. And a child that
     /// outlives the others keeps their shared memory, without which the server does not start again.
     pub(crate) fn kill(&mut self) {
         if self.ended().is_some() {
             return;
         }
         let root = Pid::from_child(&self.child);
-        // Stopped, it cannot have more children while we count them.
+        // While it is stopped, it cannot start more children.
         let _ = kill_process(root, Signal::STOP);
         within(BURIAL, || stat(root).is_none_or(|stat| "TZX".contains(stat.state)));
         let children = descendants(root);
@@ -69,15 +69,15 @@ impl Process {
             let _ = kill_process(pid, Signal::KILL);
         }
         let _ = self.child.wait();
-        // Whoever adopts the children may be slow to bury them: dead is enough.
+        // The adopting process may be slow to reap the children: dead is enough.
         within(BURIAL, || children.iter().all(|pid| stat(*pid).is_none_or(|stat| "ZX".contains(stat.state))));
     }
 }
 
-/// Runs a command for so long at most: how it ended; `None` if it did not, and was killed with all that it had started.
+/// Runs a command with a time limit; returns its status, or `None` if it was killed, with all processes that it had started.
 ///
 /// # Errors
-/// When it cannot be started.
+/// If it cannot be started.
 pub fn status_within(limit: Duration, command: &mut Command) -> std::io::Result<Option<ExitStatus>> {
     let mut running = Process::beside(command)?;
     let mut status = None;
@@ -89,7 +89,7 @@ pub fn status_within(limit: Duration, command: &mut Command) -> std::io::Result<
     Ok(status)
 }
 
-/// What the system says about a process.
+/// The data of the system about a process.
 struct Stat {
     state: char,
     parent: Option<Pid>,
@@ -97,7 +97,7 @@ struct Stat {
 
 fn stat(pid: Pid) -> Option<Stat> {
     let text = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
-    // The program's name comes before, in brackets, and may have anything in it.
+    // The program's name comes before, in brackets, and may contain anything.
     let mut fields = text.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?.chars().next()?;
     Some(Stat { state, parent: fields.next()?.parse().ok().and_then(Pid::from_raw) })
@@ -116,7 +116,7 @@ fn descendants(root: Pid) -> Vec<Pid> {
     family.split_off(1)
 }
 
-/// Asks again and again until the answer is yes. Whether it was in time.
+/// Repeats the check until it succeeds. Returns whether it did in time.
 pub(crate) fn within(limit: Duration, mut condition: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
     loop {

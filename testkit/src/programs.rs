@@ -1,4 +1,4 @@
-//! Finding the servers' programs, and running those that end by themselves.
+//! Finding the servers' programs, and running those that end.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::{env, fs};
 use crate::error::StartError;
 use crate::kind::Kind;
 
-/// Where the programs of a kind of server are: in a folder of their own, or installed.
+/// The place of the programs of a kind of server: a folder, or installed.
 #[derive(Debug, Clone)]
 pub struct Place {
     kind: Kind,
@@ -16,7 +16,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// As the environment says.
+    /// As set in the environment.
     pub(crate) fn of(kind: Kind) -> Self {
         let folder = env::var_os(kind.programs_variable()).filter(|folder| !folder.is_empty());
         Place { kind, folder: folder.map(PathBuf::from) }
@@ -31,7 +31,7 @@ impl Place {
         self.folder.is_some()
     }
 
-    /// A program, which is never the installed one where a folder is named: a test must not run on another server than it says.
+    /// A program, never the installed one if a folder is named: a test must not run on another server than it claims.
     pub(crate) fn find(&self, program: &str) -> Result<PathBuf, StartError> {
         let Some(folder) = &self.folder else { return find(program, self.kind) };
         let path = folder.join(program);
@@ -58,7 +58,7 @@ impl Place {
     }
 }
 
-/// Where this program is installed.
+/// The place of this installed program.
 fn find(program: &str, kind: Kind) -> Result<PathBuf, StartError> {
     let debian = if kind == Kind::Postgres { debian_postgres() } else { Vec::new() };
     let folders = debian.into_iter().chain(env::split_paths(&search_path()).collect::<Vec<_>>());
@@ -75,19 +75,19 @@ fn debian_postgres() -> Vec<PathBuf> {
     found.into_iter().map(|(_, folder)| folder.join("bin")).collect()
 }
 
-/// PATH, and the folders for administrators, which others on Debian do not have in theirs. mariadbd is in one.
+/// PATH, and the folders for administrators, which other users on Debian do not have in theirs. mariadbd is in one.
 pub(crate) fn search_path() -> OsString {
     let mut path = env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
     path.push(":/usr/local/sbin:/usr/sbin:/sbin");
     path
 }
 
-/// Takes away all that could make one machine differ from another: PGHOST, LANG, TZ and so on.
+/// Removes all variables that could make machines differ: PGHOST, LANG, TZ and so on.
 pub(crate) fn cleaned(command: &mut Command) -> &mut Command {
     command.env_clear().env("PATH", search_path()).env("LC_ALL", "C").env("TZ", "UTC").stdin(Stdio::null())
 }
 
-/// Runs it to its end and returns what it printed, without the last line break.
+/// Runs it to completion and returns its output, without the last line break.
 pub(crate) fn run(command: &mut Command) -> Result<String, StartError> {
     let program = Path::new(command.get_program()).display().to_string();
     let output = command.output().map_err(StartError::system(format!("start {program}")))?;
@@ -119,7 +119,7 @@ mod tests {
         std::fs::write(folder.path().join("mysql"), "").expect("a file");
         let place = Place::in_folder(Kind::MariaDb, folder.path().into());
         assert_eq!(place.client().expect("by its other name"), folder.path().join("mysql"));
-        let error = place.find("sh").expect_err("it is not there").to_string();
+        let error = place.find("sh").expect_err("it does not exist").to_string();
         assert!(error.contains("TENURE_MYSQL_PROGRAMS") && error.contains("sh"), "{error}");
     }
 

@@ -1,4 +1,4 @@
-//! A network between a program and its server that loses what a test tells it to lose.
+//! A network between a program and its server that loses messages on request.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Passes everything on to a server, until it is told to lose something.
+/// Forwards everything to a server, until a test requests a loss.
 ///
 /// Its threads end with the connections that they serve, and the listening one with the process.
 #[derive(Debug)]
@@ -15,18 +15,18 @@ pub struct Proxy {
     network: Arc<Network>,
 }
 
-/// The state of the way.
+/// The state of the network.
 #[derive(Debug, Default)]
 struct Network {
-    /// What is to be lost next, if anything.
+    /// The next loss, if any.
     fault: Mutex<Option<Fault>>,
     /// Whether nothing passes.
     silent: AtomicBool,
-    /// What clients are understood to say, and what the server hears instead.
+    /// A text of the clients, and its replacement for the server.
     misheard: Mutex<Option<(&'static str, &'static str)>>,
 }
 
-/// A request is known by something that it says: pools talk to their connections in the background as well.
+/// A request is identified by a text in it: pools also send messages in the background.
 #[derive(Debug)]
 struct Fault {
     what: Lost,
@@ -41,51 +41,51 @@ enum Lost {
 }
 
 impl Proxy {
-    /// A way to the server of this URL.
+    /// A proxy to the server of this URL.
     ///
     /// # Errors
-    /// When no port is free, or the URL names none.
+    /// If no port is free, or the URL has none.
     pub fn to(url: &str) -> io::Result<Self> {
         let misshapen = || io::Error::new(io::ErrorKind::InvalidInput, format!("no host and port in {url}"));
         let (before, rest) = url.split_once('@').ok_or_else(misshapen)?;
         let (server, database) = rest.split_once('/').ok_or_else(misshapen)?;
         let (listener, network) = (TcpListener::bind(("127.0.0.1", 0))?, Arc::new(Network::default()));
-        // What is encrypted cannot be read, and newer servers offer TLS by themselves.
+        // Encrypted messages cannot be read, and newer servers offer TLS by default.
         let plain = if url.starts_with("mysql:") { "?ssl-mode=disabled" } else { "" };
         let url = format!("{before}@{}/{database}{plain}", listener.local_addr()?);
         let (server, way) = (server.to_owned(), Arc::clone(&network));
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
-                // A server that is not there is seen as a connection that ends at once.
+                // Without a server, the connection ends at once.
                 let _ = serve(client, &server, &way);
             }
         });
         Ok(Proxy { url, network })
     }
 
-    /// The URL by which to come this way.
+    /// The URL of the proxy.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Loses the answer to the next request that says this, on whatever connection it comes, and ends that connection for
-    /// the client. The server is left to finish what it was asked to do.
+    /// Loses the answer to the next request with this text, on any connection, and closes that connection for the client. The server may
+    /// finish the request.
     pub fn lose_answer_to(&self, says: &'static str) {
         self.lose(Lost::Answer, says);
     }
 
-    /// Loses the next request that says this, and ends its connection on both sides.
+    /// Loses the next request with this text, and closes its connection on both sides.
     pub fn lose_request(&self, says: &'static str) {
         self.lose(Lost::Request, says);
     }
 
-    /// From the next request that says this, nothing passes any more on its connection, and neither side is told.
+    /// From the next request with this text, nothing passes any more on its connection, and neither side is informed.
     pub fn fall_silent_at(&self, says: &'static str) {
         self.lose(Lost::Everything, says);
     }
 
-    /// From now on nothing passes, in neither direction, and nobody is told: connections stay open, and new ones are accepted
-    /// and not served. All of these are silent for ever, as behind a router that has forgotten them.
+    /// From now on nothing passes, in neither direction, and neither side is informed: connections stay open, and new ones are accepted and
+    /// not served. All of these stay silent, as behind a router that has forgotten them.
     pub fn fall_silent(&self) {
         self.network.silent.store(true, Ordering::SeqCst);
     }
@@ -95,7 +95,7 @@ impl Proxy {
         self.network.silent.store(false, Ordering::SeqCst);
     }
 
-    /// Changes what clients say on its way to the server, into something of the same length.
+    /// Replaces a text of the clients on its way to the server by another one of the same length.
     pub fn mishear(&self, said: &'static str, heard: &'static str) {
         assert_eq!(said.len(), heard.len(), "messages say how long they are");
         *locked(&self.network.misheard) = Some((said, heard));
@@ -127,7 +127,7 @@ struct Way {
     network: Arc<Network>,
     /// Whether its answers are lost.
     losing: Arc<AtomicBool>,
-    /// Whether it has fallen silent for ever.
+    /// Whether it is permanently silent.
     lost: Arc<AtomicBool>,
 }
 
@@ -146,7 +146,7 @@ impl Network {
     }
 }
 
-/// Reads what somebody says until they go, and passes nothing on.
+/// Reads and discards the messages of one side until it closes.
 fn drain(from: &mut TcpStream) {
     let mut buffer = [0; 16 * 1024];
     while from.read(&mut buffer).is_ok_and(|read| read > 0) {}
@@ -157,7 +157,7 @@ fn requests(mut client: TcpStream, mut server: TcpStream, way: &Way) {
     loop {
         let read = client.read(&mut buffer).unwrap_or(0);
         if read == 0 {
-            // An answer that is lost must not keep the server from finishing: only the other side ends the connection.
+            // A lost answer must not prevent the server from finishing: only the other side ends the connection.
             return;
         }
         if way.is_silent() {
@@ -189,7 +189,7 @@ fn answers(mut server: TcpStream, mut client: TcpStream, way: &Way) {
         if way.is_silent() {
             return drain(&mut server);
         }
-        // What comes after the answer that is lost has nobody to go to, but is read, so that the server can go on.
+        // The rest after the lost answer has no receiver, but is read, so that the server can continue.
         let lost = way.losing.load(Ordering::SeqCst);
         if read == 0 || lost {
             let _ = client.shutdown(Shutdown::Both);

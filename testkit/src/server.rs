@@ -39,14 +39,14 @@ struct State {
 }
 
 impl<E: Engine> Server<E> {
-    /// One with its data, but not running.
+    /// A server with its data, but not running.
     pub(crate) fn install(
         settings: Vec<(String, String)>,
         files: &[(String, String)],
         place: Place,
     ) -> Result<Self, StartError> {
         let engine = E::find(&place)?;
-        // Its port is chosen as late as possible, lest somebody take it meanwhile.
+        // Its port is chosen as late as possible, so that no other program takes it meanwhile.
         let client = Client::local(E::KIND, 0, &place)?;
         let home = Home::new(E::USER, E::KIND, &place)?;
         let watchdog = Watchdog::new(home.folder(), E::DISCARD).map_err(StartError::system("start /bin/sh"))?;
@@ -77,12 +77,12 @@ impl<E: Engine> Server<E> {
         self.client.url(database)
     }
 
-    /// Makes an empty database. Its name is of `a-z`, `0-9` and `_`.
+    /// Creates an empty database. Its name may contain `a-z`, `0-9` and `_`.
     pub fn create_database(&self, name: &str) -> Result<(), StartError> {
         self.client.create_database(name)
     }
 
-    /// Runs SQL with the server's own client program, and returns what it prints: bare values, one row a line.
+    /// Runs SQL with the server's own client program, and returns its output: bare values, one row a line.
     pub fn query(&self, database: &str, sql: &str) -> Result<String, StartError> {
         self.client.query(database, sql)
     }
@@ -97,7 +97,7 @@ impl<E: Engine> Server<E> {
         self.state().process.as_ref().map(Process::id)
     }
 
-    /// Kills all its processes with SIGKILL. None of them has the time for anything, and none is left when this returns.
+    /// Kills all its processes with SIGKILL. None of them can clean up, and none is left when this returns.
     pub fn kill(&self) {
         let mut state = self.state();
         if let Some(mut process) = state.process.take() {
@@ -120,11 +120,11 @@ impl<E: Engine> Server<E> {
         }
     }
 
-    /// Shuts it down in good order, and keeps its data for [`restart`](Self::restart).
+    /// Stops it gracefully, and keeps its data for [`restart`](Self::restart).
     ///
     /// # Panics
     ///
-    /// If it does not come to its end.
+    /// If it does not end.
     pub fn stop(&self) {
         drop(self.stopped());
     }
@@ -133,7 +133,7 @@ impl<E: Engine> Server<E> {
     ///
     /// # Panics
     ///
-    /// If it still ran, and does not come to its end.
+    /// If it still ran, and does not end.
     pub fn restart(&self) -> Result<(), StartError> {
         let mut state = self.stopped();
         self.launch(&mut state)
@@ -145,7 +145,7 @@ impl<E: Engine> Server<E> {
         state
     }
 
-    /// A test that panicked meanwhile is no reason to keep the server from the others.
+    /// A panic of another test does not make the server unusable.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -165,7 +165,7 @@ impl<E: Engine> Server<E> {
         Ok(())
     }
 
-    /// Waits until it answers for itself: the port may be somebody else's, with the same password.
+    /// Waits until it answers itself: the port may belong to another server, with the same password.
     fn wait_for(&self, process: &mut Process) -> Result<(), StartError> {
         let mut status = None;
         let mut answer = "nobody listens".to_owned();
@@ -174,7 +174,7 @@ impl<E: Engine> Server<E> {
             if status.is_some() {
                 return true;
             }
-            // A client program for every look would keep a core busy.
+            // A client program for every check would use a whole core.
             if TcpStream::connect(("127.0.0.1", self.client.port())).is_err() {
                 return false;
             }
@@ -196,7 +196,7 @@ impl<E: Engine> Server<E> {
 }
 
 impl State {
-    /// Ends the process, with violence if need be. Whether the signal was enough.
+    /// Ends the process, by force if necessary. Returns whether the signal was enough.
     fn end(&mut self, signal: Signal) -> bool {
         let Some(mut process) = self.process.take() else { return true };
         let in_time = process.end_by(signal, PATIENCE);

@@ -14,7 +14,7 @@ use crate::kind::Kind;
 use crate::mariadb::MariaDb;
 use crate::postgres::Postgres;
 
-/// The PostgreSQL server of this process, started by whoever asks first. It ends with the process.
+/// The PostgreSQL server of this process, started at the first call. It ends with the process.
 ///
 /// # Panics
 ///
@@ -24,7 +24,7 @@ pub fn postgres() -> &'static Postgres {
     SERVER.get_or_init(Postgres::start).as_ref().unwrap_or_else(|error| panic!("no PostgreSQL: {error}"))
 }
 
-/// The MariaDB server of this process, started by whoever asks first. It ends with the process.
+/// The MariaDB server of this process, started at the first call. It ends with the process.
 ///
 /// # Panics
 ///
@@ -34,7 +34,7 @@ pub fn mariadb() -> &'static MariaDb {
     SERVER.get_or_init(MariaDb::start).as_ref().unwrap_or_else(|error| panic!("no MariaDB: {error}"))
 }
 
-/// The URL of a server's database [`DATABASE`]: what [`Kind::variable`] says, if it is set and not empty, or else that
+/// The URL of a server's database [`DATABASE`]: the value of [`Kind::variable`], if it is set and not empty, or else that
 /// of this process's own server.
 ///
 /// # Panics
@@ -50,7 +50,7 @@ pub fn server_url(kind: Kind) -> String {
     }
 }
 
-/// The URL of a new, empty database on the server of [`server_url`]. It is not removed: its server will be.
+/// The URL of a new, empty database on the server of [`server_url`]. It is removed with its server.
 ///
 /// # Panics
 ///
@@ -61,7 +61,7 @@ pub fn new_database(kind: Kind) -> String {
     let address = Address::parse(kind, &url).unwrap_or_else(|| {
         panic!("{}: {url} is not like {}", kind.variable(), Address::local(kind, 1234).url(DATABASE))
     });
-    // Other test programs, of today or of yesterday, may be using the same server.
+    // Other test programs, also earlier ones, may use the same server.
     let now = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_micros());
     let name = format!("{DATABASE}_{:x}_{}_{now:x}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
     let client = Client::new(address);

@@ -1,8 +1,8 @@
 //! Ends a server whose test program has gone.
 //!
-//! Drop does not run for statics, nor when a test program is killed or aborts. So a shell waits at the other end of a
-//! pipe, which the system closes whatever happens to us. (Linux can also signal a process whose parent has died, but it
-//! means the *thread* that started it, and every test has its own. And nobody would remove the folder.)
+//! Drop does not run for statics, nor when a test program is killed or aborts. So a shell waits at the other end of a pipe, which the
+//! system closes in any case. (Linux can also signal a process whose parent has died, but the parent is the *thread* that started it, and
+//! every test has its own. And the folder would stay.)
 
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
@@ -11,7 +11,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 
 use rustix::process::Signal;
 
-/// The shell, and the pipe it waits at.
+/// The shell, and its pipe.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     shell: Child,
@@ -19,12 +19,12 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Watches over this folder, and over a server that `signal` ends without traces.
+    /// Watches this folder, and a server that `signal` ends without remains.
     pub(crate) fn new(folder: &Path, signal: Signal) -> io::Result<Self> {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", include_str!("watchdog.sh"), "testkit-watchdog"]).arg(folder);
         command.arg(signal.as_raw().to_string()).current_dir("/");
-        // Whoever reads what the tests print must not have to wait for the watchdog too.
+        // A reader of the tests' output must not wait for the watchdog.
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         // A Ctrl-C at the terminal is for the test program alone.
         let mut shell = command.process_group(0).spawn()?;
@@ -37,9 +37,9 @@ impl Watchdog {
         self.write(&format!("{pid}\n"))
     }
 
-    /// There is no such process any more, so its id may soon be somebody else's.
+    /// The process does not exist any more, so its id may soon belong to another one.
     pub(crate) fn forget(&mut self) {
-        // If the shell is gone, it kills nobody.
+        // If the shell is gone, it kills nothing.
         let _ = self.write("\n");
     }
 

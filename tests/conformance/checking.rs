@@ -8,7 +8,7 @@ use super::order::{Counter, Note, Order};
 use super::support::TestDb;
 use super::trees::Tree;
 
-/// Its tables were made with mistakes: see `0021_check.sql`.
+/// Its tables contain mistakes: see `0021_check.sql`.
 #[derive(Aggregate, Debug)]
 #[aggregate(table = "test_faulty")]
 struct Faulty {
@@ -39,7 +39,7 @@ struct Tag {
     text: String,
 }
 
-/// The findings without their words.
+/// The findings without their messages.
 fn findings(report: &SchemaReport) -> Vec<(Severity, FindingKind, &str, Option<&str>)> {
     let brief = report
         .findings

@@ -1,4 +1,4 @@
-//! What existing tables need: enums of the database and of numbers, arrays, validated newtypes, fields that are not stored, a
+//! Features for existing tables: enums of the database and of numbers, arrays, validated newtypes, fields that are not stored, a
 //! table in a schema, some of the audit columns.
 
 use std::fmt;

@@ -151,7 +151,7 @@ pub async fn a_load_behind_a_queue_ends_at_its_deadline(t: &TestDb) {
 
 /// A program that was stopped, or disconnected, in the middle of a save.
 pub async fn idle_transaction_is_ended_and_its_lease_freed(t: &TestDb) {
-    let still = t.another_process_that_stands_still_for(Duration::from_secs(1)).await;
+    let still = t.another_process_with_idle_limit(Duration::from_secs(1)).await;
     let no = t.order().await;
     let (locks, key) = (LockManager::new(&still), LockKey::new("Order", no.clone()));
     let lease = locks.try_lock(&key, &kim()).await.unwrap();

@@ -97,7 +97,7 @@ async fn count(tx: &mut Transaction, name: &str) -> Result<(), Error> {
     unreachable!("SQLite has no deadlocks")
 }
 
-/// The other transaction may still wait when the next attempt begins, and that one loses as well.
+/// The other transaction may still wait when the next attempt begins, so that attempt can lose the race too.
 fn deadlocks_only(reasons: &[RetryReason]) {
     assert!(!reasons.is_empty() && reasons.iter().all(|reason| *reason == RetryReason::Deadlock), "{reasons:?}");
 }

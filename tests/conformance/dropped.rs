@@ -9,7 +9,7 @@ use super::support::{MINUTE, TestDb, key, kim, lee, random};
 use super::transactions::cancelled_after;
 use super::watching::Events;
 
-/// Far more awaits than any of these calls has.
+/// Far more awaits than any of these calls contains.
 const MOST: usize = 60;
 
 #[derive(Debug, Clone, Copy)]
@@ -67,7 +67,7 @@ pub async fn request_dropped_at_any_moment_leaves_its_keys_free(t: &TestDb) {
                     locks.release_lock(&id).await.unwrap();
                 }
                 if let Some(before) = before {
-                    // Either it was not taken over, or nobody holds it.
+                    // Either it was not taken over, or the lock is free.
                     let _ended = locks.release_lock(before.id()).await;
                 }
                 for key in &keys {
@@ -75,7 +75,7 @@ pub async fn request_dropped_at_any_moment_leaves_its_keys_free(t: &TestDb) {
                     assert!(other.is_ok(), "{call:?}, dropped after {waits} waits: {other:?}");
                     locks.release_lock(other.unwrap().id()).await.unwrap();
                 }
-                // The lock id was not used up.
+                // The lock id can be used again.
                 if done == 0 && !matches!(call, Try | Wait | TakeOver) {
                     ask(call, &locks, &keys, id).await;
                 }
@@ -149,7 +149,7 @@ pub async fn lease_survives_a_dropped_repeated_request(t: &TestDb) {
     }
 }
 
-/// The caller who was granted it goes away; another with the same lock id received it in the same millisecond.
+/// The caller who was granted it is gone; another with the same lock id received it in the same millisecond.
 pub async fn repeated_request_keeps_the_lease_of_a_dropped_one(t: &TestDb) {
     for other_process in [false, true] {
         let process = t.another_process().await;

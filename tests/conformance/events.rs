@@ -1,4 +1,4 @@
-//! Events that the domain recorded, handed over inside the saving transaction.
+//! Events that the domain recorded, published inside the saving transaction.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -117,10 +117,10 @@ pub async fn events_of_inserts_deletes_and_unchanged_aggregates_count(t: &TestDb
     let mut new = Tally { name: name.clone(), count: 0, events: Events::new() };
     new.set(1);
     let mut tally = tallies.insert(&mut tx, new).await.unwrap();
-    tally.events.record(format!("{name} was looked at"));
+    tally.events.record(format!("{name} was viewed"));
     tallies.save(&mut tx, &mut tally).await.unwrap();
     assert_eq!(tally.version(), Version::FIRST);
-    // What was handed over is not handed over again.
+    // Published events are not published again.
     tallies.save(&mut tx, &mut tally).await.unwrap();
     tx.commit().await.unwrap();
     let delete = |tally: &mut Tally| {
@@ -129,7 +129,7 @@ pub async fn events_of_inserts_deletes_and_unchanged_aggregates_count(t: &TestDb
     };
     tallies.update(&name).delete(delete).await.unwrap();
     let seen: Vec<_> = calls.lock().unwrap().drain(..).flat_map(|(_, events)| events).collect();
-    assert_eq!(seen, [format!("{name} is 1"), format!("{name} was looked at"), format!("{name} is gone")]);
+    assert_eq!(seen, [format!("{name} is 1"), format!("{name} was viewed"), format!("{name} is gone")]);
 }
 
 pub async fn a_rerun_hands_over_the_events_of_its_own_run(t: &TestDb) {
@@ -144,7 +144,7 @@ pub async fn a_rerun_hands_over_the_events_of_its_own_run(t: &TestDb) {
     assert_eq!((saved.attempts(), saved.loaded.count), (2, 1));
     let event = format!("{name} is 1");
     assert_eq!(*calls.lock().unwrap(), [(version(2), vec![event.clone()]), (version(2), vec![event.clone()])]);
-    // The first was rolled back, or the second would have met it.
+    // The first was rolled back, or the second would have conflicted with it.
     assert!(is_stored(t, &event).await);
 }
 
@@ -162,7 +162,7 @@ pub async fn save_without_its_events_cannot_be_committed(t: &TestDb) {
 }
 
 pub async fn saves_done_again_hand_over_their_events(t: &TestDb) {
-    // The publisher meets a deadlock in the first attempt.
+    // The publisher gets a deadlock in the first attempt.
     let (tallies, calls) = tallies(t, 1);
     let name = insert(&t.db, &tallies).await;
     let mut all = vec![tallies.get(&name).await.unwrap().unwrap()];
@@ -170,7 +170,7 @@ pub async fn saves_done_again_hand_over_their_events(t: &TestDb) {
     let mut tx = t.db.begin().await.unwrap();
     let saved = tallies.save_all(&mut tx, &mut all).await.pop().unwrap();
     if t.has_one_writer() {
-        // No transaction gives way to another here.
+        // Here a transaction is never aborted by a deadlock.
         assert!(saved.is_err() && tx.commit().await.is_err());
         assert_eq!(all[0].events.as_slice().len(), 1);
         return;
@@ -228,7 +228,7 @@ pub async fn merged_update_hands_over_its_events_once(t: &TestDb) {
         }
     };
     parcels.update(&no).run(set("theirs", "06236")).await.unwrap();
-    // Its line1 is the one that it opened: theirs is put back.
+    // Its line1 is the opened one: theirs is restored.
     let merging = parcels.update(&no).expecting(Version::FIRST).merging(Merge::disjoint());
     let merged = merging.run(set("Teheran-ro 1", "04524")).await.unwrap();
     assert_eq!((&*merged.loaded.ship_to.line1, &*merged.loaded.ship_to.zip), ("theirs", "04524"));

@@ -100,7 +100,7 @@ pub async fn missing_child_is_an_error_and_nothing_is_saved(t: &TestDb) {
         let committed = tx.commit().await.unwrap_err();
         assert!(matches!(committed, Error::Database(DatabaseError::Poisoned(_))), "{committed:?}");
         assert_eq!(t.stored(&no).await.1, version(1));
-        // On a fresh load the same command succeeds on the current state.
+        // After a new load the same command succeeds on the current state.
         let saved = t.orders.update(&no).run(|order| order.send_to("Jongno 1")).await.unwrap();
         assert_eq!(saved.lines.len(), 1);
     }

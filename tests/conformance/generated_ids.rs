@@ -1,4 +1,4 @@
-//! Ids that the database makes: `integer primary key`, an identity column, `auto_increment`.
+//! Ids that the database generates: `integer primary key`, an identity column, `auto_increment`.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use super::support::{TestDb, kim, random};
 #[derive(ValueObject, Debug, Clone, Copy, PartialEq)]
 struct TicketNo(i64);
 
-/// Not as the column's value is written: locks and revisions go by this text.
+/// Not in the format of the column's value: locks and revisions use this text.
 impl fmt::Display for TicketNo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "T-{}", self.0)
@@ -70,7 +70,7 @@ pub async fn inserted_ticket_is_saved_in_the_same_transaction(t: &TestDb) {
 
 pub async fn given_id_is_inserted_as_it_is_and_once(t: &TestDb) {
     let tickets = Repository::<Ticket>::new(&t.db);
-    // Far from those that the database makes.
+    // Far from those that the database generates.
     let id = (1 << 40) + i64::from(u32::from_str_radix(&random()[..8], 16).unwrap());
     let mut tx = t.db.begin().await.unwrap();
     assert_eq!(tickets.insert(&mut tx, ticket(id)).await.unwrap().id, TicketNo(id));
@@ -97,7 +97,7 @@ pub async fn check_accepts_a_generated_id(t: &TestDb) {
     assert_eq!(report.findings, [], "{report}");
 }
 
-/// Its table makes no ids.
+/// Its table generates no ids.
 #[derive(Aggregate, Debug)]
 #[aggregate(table = "test_branch", version = "id_version")]
 struct WithoutIds {
@@ -110,7 +110,7 @@ pub async fn check_refuses_a_column_that_generates_nothing(t: &TestDb) {
     assert!(report.contains("column `tree_id`: it has no default"), "{report}");
 }
 
-/// A ticket that records what happens to it.
+/// A ticket that records its events.
 #[derive(Aggregate, Debug)]
 #[aggregate(table = "test_ticket")]
 struct Report {

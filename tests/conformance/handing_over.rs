@@ -85,7 +85,7 @@ pub async fn a_reservation_can_be_ended_like_a_lease(t: &TestDb) {
     t.locks.hand_over(lease.id(), "lee").await.unwrap();
     t.locks.break_lock(&key, 2, &kim(), "lee has left").await.unwrap();
     assert_eq!(t.locks.try_lock(&key, &kim()).await.unwrap().holder().generation, 3);
-    // Nobody can save past it either.
+    // No save can bypass it either.
     let no = t.order().await;
     let lease = t.locks.try_lock(&LockKey::of::<super::order::Order>(&no), &kim()).await.unwrap();
     t.locks.request(&lease.holder().key, 1, &lee(), "").await.unwrap();

@@ -1,4 +1,4 @@
-//! Leases that keep themselves alive, for jobs.
+//! Leases with automatic heartbeats, for jobs.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -86,7 +86,7 @@ pub async fn broken_lease_cancels_the_work_and_names_the_reason(t: &TestDb) {
     let reason = why(ran.unwrap_err());
     assert!(matches!(&reason, LeaseLossReason::Broken { reason, .. } if reason == "the import is wrong"), "{reason:?}");
     assert!(dropped.load(Ordering::SeqCst));
-    // What is lost stays lost, and nothing of it is run.
+    // A lost lease stays lost, and the work does not run.
     let polled = guard.run(async { panic!("it is polled") }).await;
     assert!(matches!(why(polled.unwrap_err()), LeaseLossReason::Broken { .. }));
     assert!(matches!(why(guard.lost().await), LeaseLossReason::Broken { .. }));
@@ -101,7 +101,7 @@ pub async fn broken_lease_cancels_the_work_and_names_the_reason(t: &TestDb) {
 
 pub async fn expired_lease_of_a_paused_job_is_lost(t: &TestDb) {
     let (locks, key, _, guard) = held(t).await;
-    // As after a pause: the database's clock went on.
+    // As after a pause: the database's clock has advanced.
     t.clock.advance(JOB_TTL);
     match locks.try_lock(&key, &lee()).await {
         Ok(next) => {
@@ -109,7 +109,7 @@ pub async fn expired_lease_of_a_paused_job_is_lost(t: &TestDb) {
             assert!(guard.check().is_err());
             assert_eq!(next.holder().generation, 2);
         }
-        // A heartbeat was first, and keeps what nobody else has claimed.
+        // A heartbeat was first, and keeps the lease.
         Err(LockError::AlreadyLocked(holder)) => {
             assert_eq!((holder.owner, holder.generation, guard.check().is_ok()), (kim(), 1, true));
         }

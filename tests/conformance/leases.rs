@@ -85,7 +85,7 @@ pub async fn heartbeat_does_not_exceed_the_absolute_limit(t: &TestDb) {
     t.clock.advance(2 * MINUTE);
     let limit = LeaseLossReason::LimitReached { at: t.clock.now() };
     assert_eq!(beat(t, lease.id()).await.unwrap_err().why, limit);
-    // The history has the same, once somebody else holds the key.
+    // The history has the same, once another owner holds the key.
     locks.try_lock(&lease.holder().key, &lee()).await.unwrap();
     assert_eq!(no_lock(t.locks.check_lock(lease.id()).await).why, limit);
 }

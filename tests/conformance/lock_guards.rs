@@ -81,7 +81,7 @@ pub async fn hand_written_transaction_releases_with_its_commit(t: &TestDb) {
     tx.rollback().await.unwrap();
     assert!(matches!(t.locks.try_lock(&key, &lee()).await, Err(LockError::AlreadyLocked(_))));
     let mut tx = t.db.begin().await.unwrap();
-    // Twice is once.
+    // Twice has the effect of once.
     tx.by(&kim()).releasing(&key, lease.id()).await.unwrap();
     tx.releasing(&key, lease.id()).await.unwrap();
     let mut order = t.find(&mut tx, &no).await;
@@ -132,7 +132,7 @@ pub async fn lock_is_not_acquired_between_the_check_and_the_commit(t: &TestDb) {
     assert!(t.orders.get(&no).await.unwrap().is_none());
 }
 
-/// What the form's save gives, for a lease that ended like this.
+/// The result of the form's save, for a lease that ended like this.
 async fn saved_by_form(t: &TestDb, no: &str, id: &LockId) -> Result<Version, Error> {
     let seen = t.stored(no).await.1;
     let save = t.orders.update(&no.to_owned()).by(&kim()).from_form(seen, Some(id));
@@ -168,14 +168,14 @@ pub async fn form_is_refused_while_another_person_holds_the_lock(t: &TestDb) {
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
     t.clock.advance(TTL + Duration::from_secs(1));
     let lees = t.locks.try_lock(&key, &lee()).await.unwrap();
-    // Its own expired, and somebody else has it now.
+    // Its own lease expired, and another owner has acquired the lock.
     assert!(matches!(why(saved_by_form(t, &no, lease.id()).await), LeaseLossReason::Expired { .. }));
     let never = saved_by_form(t, &no, &LockId::random()).await;
     assert!(matches!(&never, Err(Error::AlreadyLocked(holder)) if holder.owner == lee()), "{never:?}");
     let none = t.orders.update(&no).by(&kim()).from_form(Version::FIRST, None).run(unshipped).await;
     assert!(matches!(none, Err(UpdateError::Failed(Error::AlreadyLocked(_)))), "{none:?}");
     assert!(matches!(why(saved_by_form(t, &no, lees.id()).await), LeaseLossReason::NotYours));
-    // What somebody decided is respected, also after they have finished.
+    // A deliberate end is respected, also after the other owner has released.
     t.locks.release_lock(lees.id()).await.unwrap();
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
     t.locks.break_lock(&key, lease.holder().generation, &lee(), "enough").await.unwrap();

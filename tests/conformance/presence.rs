@@ -80,7 +80,7 @@ pub async fn forgotten_tab_loses_the_lock_at_the_idle_limit(t: &TestDb) {
     t.clock.advance(MINUTE);
     let at = t.clock.now();
     assert_eq!(beat(t, lease.id(), 10 * MINUTE).await.unwrap_err().why, LeaseLossReason::IdleLimitReached { at });
-    // Also if somebody else holds the lock now.
+    // Also if another owner holds the lock now.
     t.clock.advance(MINUTE);
     assert_eq!(locks.try_lock(&key, &lee()).await.unwrap().holder().generation, 2);
     let Err(LeaseError::NoLock(lost)) = locks.check_lock(lease.id()).await else { panic!("two hold it") };

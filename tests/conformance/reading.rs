@@ -1,4 +1,4 @@
-//! Several aggregates at once, pages, whether and how many there are, past states.
+//! Several aggregates at once, pages, existence, counts, past states.
 
 use tenure::aggregate::Condition;
 use tenure::error::DatabaseError;
@@ -10,7 +10,7 @@ use super::spelling::tag;
 use super::support::{TestDb, random, version};
 use super::trees::planted;
 
-/// So many orders of one test; their ids begin alike, and are in order.
+/// This number of orders of one test; their ids have a common prefix, and are in order.
 async fn orders(t: &TestDb, count: usize) -> Vec<String> {
     let prefix = random();
     let ids: Vec<_> = (0..count).map(|at| format!("{prefix}-{at:03}")).collect();
@@ -29,7 +29,7 @@ fn nos(found: &[Loaded<Order>]) -> Vec<&str> {
 pub async fn get_many_returns_what_get_returns_for_each_id(t: &TestDb) {
     let stored = orders(t, 67).await;
     for count in [0, 1, 2, 31, 32, 33, 67] {
-        // Backwards, one twice, one that is not there.
+        // In reverse order, one twice, one missing.
         let mut ids: Vec<_> = stored[..count].iter().rev().cloned().collect();
         ids.extend([random(), stored[0].clone(), stored[0].clone(), "\0".into()]);
         let found = t.orders.get_many(&ids).await.unwrap();

@@ -18,7 +18,7 @@ fn add(counter: &mut Counter) -> Result<(), std::convert::Infallible> {
     Ok(())
 }
 
-/// Saves a counter that somebody else saved after the load, in the first `races` runs.
+/// Saves a counter that another session saved after the load, in the first `races` runs.
 async fn losing_races(t: &TestDb, name: &String, races: u32, run: u32) -> Result<i64, Error> {
     let mut counter = t.counters.get(name).await?.unwrap();
     if run <= races {

@@ -205,7 +205,7 @@ pub async fn a_set_may_have_types_of_different_policies(t: &TestDb) {
     );
     assert_eq!((held.remaining(), held.lease(&note).unwrap().holder().remaining), (MINUTE, TTL));
     assert_eq!(locks.holders(&note).await.unwrap().len(), 2);
-    // The exclusive lock blocks, and nobody gets a slot beside the advisory ones.
+    // The exclusive lock blocks, and no slot is granted beside the advisory ones.
     assert!(matches!(
         locks.try_lock_all([order, note.clone()], &lee()).await,
         Err(LockError::SomeLocked { held, .. }) if held.len() == 1

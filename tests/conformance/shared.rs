@@ -101,7 +101,7 @@ pub async fn share_permits_no_save_by_anyone(t: &TestDb) {
     let saved = t.orders.update(&no).by(&kim()).holding(share.id()).run(Order::ship).await;
     let Err(UpdateError::Failed(Error::NoLock(no_lock))) = saved else { panic!("{saved:?}") };
     assert_eq!(no_lock.why, LeaseLossReason::SharedOnly);
-    assert!(no_lock.to_string().contains("lock it alone"), "{no_lock}");
+    assert!(no_lock.to_string().contains("exclusive lock"), "{no_lock}");
     let mut tx = t.db.begin().await.unwrap();
     let guarded = locks.guard(&mut tx, share.id()).await;
     assert!(matches!(guarded, Err(LeaseError::NoLock(no_lock)) if no_lock.why == LeaseLossReason::SharedOnly));

@@ -1,4 +1,4 @@
-//! A process that stops in the middle of a short operation. On databases with row locks it blocks others only if necessary.
+//! A process that stops in the middle of a short operation. On databases with row locks it blocks only its own key.
 
 use std::time::{Duration, Instant};
 

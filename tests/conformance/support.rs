@@ -14,7 +14,7 @@ pub const MINUTE: Duration = Duration::from_secs(60);
 /// The default time to live.
 pub const TTL: Duration = Duration::from_secs(300);
 
-/// Far longer than any case takes on a busy machine: a case that hangs fails by its name.
+/// Far longer than any case takes on a busy machine: a case that hangs fails with its name.
 const LONGEST_CASE: Duration = Duration::from_secs(180);
 
 /// Runs a case; fails if it does not end.
@@ -48,7 +48,7 @@ impl TestDb {
         }
     }
 
-    /// The same database as another process sees it: with connections of its own.
+    /// The same database in another process: with separate connections.
     pub async fn another_process(&self) -> Database {
         Database::connect_with(&self.url, ConnectOptions::new().clock(self.clock.clone())).await.unwrap()
     }
@@ -60,7 +60,7 @@ impl TestDb {
     }
 
     /// As [`another_process`](Self::another_process), with this poll interval.
-    pub async fn process_looking_every(&self, interval: Duration) -> Database {
+    pub async fn process_with_poll_interval(&self, interval: Duration) -> Database {
         let options = ConnectOptions::new().clock(self.clock.clone()).poll_interval(interval);
         Database::connect_with(&self.url, options).await.unwrap()
     }
@@ -71,8 +71,8 @@ impl TestDb {
         Database::connect_with(&self.url, options.clock(self.clock.clone())).await.unwrap()
     }
 
-    /// The same, with this limit for idle transactions.
-    pub async fn another_process_that_stands_still_for(&self, limit: Duration) -> Database {
+    /// The same, with this idle limit of transactions.
+    pub async fn another_process_with_idle_limit(&self, limit: Duration) -> Database {
         let options = ConnectOptions::new().idle_in_transaction(limit);
         Database::connect_with(&self.url, options.clock(self.clock.clone())).await.unwrap()
     }

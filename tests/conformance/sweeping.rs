@@ -58,7 +58,7 @@ pub async fn swept_key_continues_above_all_earlier_generations(t: &TestDb) {
     t.locks.try_lock(&quiet, &kim()).await.unwrap();
     t.clock.advance(40 * DAY);
     assert_eq!(sweep(t, &kind).await.keys, 2);
-    // By all ways to insert a row: alone, in a set, and from another process.
+    // By all ways of inserting a row: alone, in a set, and from another process.
     assert_eq!(t.locks.try_lock(&busy, &lee()).await.unwrap().holder().generation, 6);
     let set = t.locks.try_lock_all([quiet.clone(), never], &lee()).await.unwrap();
     assert_eq!(set.leases().iter().map(|lease| lease.holder().generation).collect::<Vec<_>>(), [6, 6]);

@@ -11,7 +11,7 @@ use tokio::sync::Barrier;
 
 use super::support::{MINUTE, TTL, TestDb, key, kim, lee, random};
 
-/// Locks that anybody may take over.
+/// Locks that everybody may take over.
 fn open(t: &TestDb) -> LockManager {
     t.locks.clone().with_take_over_permission("Order", |_: &Owner, _: &Holder| true)
 }

@@ -1,4 +1,4 @@
-//! Grandchildren whose tables name only their parent: neither the root's id nor the keys above.
+//! Grandchildren whose tables refer only to their parent: neither to the root's id nor to the keys above.
 
 use tenure::{Aggregate, Entity, LockMode, Repository, error::UpdateError};
 
@@ -78,7 +78,7 @@ pub async fn planted(t: &TestDb) -> (Repository<Tree>, Tree) {
     (trees, tree)
 }
 
-/// Saves each change separately, and expects it however it is loaded, and another tree unchanged.
+/// Saves each change separately, and expects it after every kind of load, and another tree unchanged.
 async fn saved(t: &TestDb, changes: &[fn(&mut Tree)]) {
     let ((trees, mut expected), (_, other)) = (planted(t).await, planted(t).await);
     for (number, change) in (2..).zip(changes) {
@@ -120,7 +120,7 @@ pub async fn twig_moved_to_another_branch_takes_its_buds_along(t: &TestDb) {
             let twig = tree.branches[0].twigs.remove(0);
             tree.branches[1].twigs.insert(0, twig);
         },
-        // A branch goes with all that is on it.
+        // A branch is deleted with all of its children.
         |tree| drop(tree.branches.remove(1)),
     ];
     saved(t, &changes).await;
@@ -131,7 +131,7 @@ pub async fn deleted_tree_leaves_no_grandchildren_behind(t: &TestDb) {
     let mut tx = t.db.begin().await.unwrap();
     let loaded = trees.find(&mut tx, &tree.id, LockMode::Optimistic).await.unwrap().unwrap();
     trees.delete(&mut tx, loaded).await.unwrap();
-    // The same numbers are free again, and nothing hangs on them.
+    // The same numbers are free again, without children.
     for branch in &mut tree.branches {
         branch.leaves.clear();
         branch.twigs.iter_mut().for_each(|twig| twig.buds.clear());

@@ -29,8 +29,8 @@ async fn waits(locks: &LockManager, key: &LockKey, owner: &Owner, place: u32) ->
 }
 
 pub async fn waiters_acquire_in_arrival_order_across_processes(t: &TestDb) {
-    let one = LockManager::new(&t.process_looking_every(OFTEN).await);
-    let other = LockManager::new(&t.process_looking_every(OFTEN).await);
+    let one = LockManager::new(&t.process_with_poll_interval(OFTEN).await);
+    let other = LockManager::new(&t.process_with_poll_interval(OFTEN).await);
     let key = key();
     let held = t.locks.try_lock(&key, &kim()).await.unwrap();
     let served = Arc::new(Mutex::new(Vec::new()));
@@ -143,7 +143,7 @@ pub async fn hand_over_goes_to_its_recipient_before_waiters(t: &TestDb) {
 }
 
 pub async fn lock_id_has_one_queue_position(t: &TestDb) {
-    let (key, id, process) = (key(), LockId::random(), t.process_looking_every(Duration::from_secs(3600)).await);
+    let (key, id, process) = (key(), LockId::random(), t.process_with_poll_interval(Duration::from_secs(3600)).await);
     let held = t.locks.try_lock(&key, &kim()).await.unwrap();
     let mut events = Events::of(&t.locks, &key).await;
     let asks =

@@ -11,7 +11,7 @@ use tenure::{
 
 use super::support::{MINUTE, TTL, TestDb, key, kim, lee, random, version};
 
-/// Far longer than anything takes: a failing test reports it instead of hanging.
+/// Far longer than any event takes: a failing test reports it instead of hanging.
 const PATIENCE: Duration = Duration::from_secs(30);
 const NEVER: Duration = Duration::from_secs(3600);
 
@@ -271,8 +271,8 @@ pub async fn hidden_holders_are_redacted_for_watchers(t: &TestDb) {
 pub async fn processes_see_each_others_events(t: &TestDb) {
     let key = key();
     let often = Duration::from_millis(10);
-    let one = LockManager::new(&t.process_looking_every(often).await);
-    let other = LockManager::new(&t.process_looking_every(often).await);
+    let one = LockManager::new(&t.process_with_poll_interval(often).await);
+    let other = LockManager::new(&t.process_with_poll_interval(often).await);
     let (mut ones, mut others) = (Events::of(&one, &key).await, Events::of(&other, &key).await);
     let lease = one.try_lock(&key, &kim()).await.unwrap();
     for events in [&mut ones, &mut others] {
@@ -338,7 +338,7 @@ pub async fn slow_subscriber_gets_a_snapshot_of_missed_events(t: &TestDb) {
 }
 
 pub async fn poll_is_one_statement_for_many_watchers(t: &TestDb) {
-    let process = t.process_looking_every(NEVER).await;
+    let process = t.process_with_poll_interval(NEVER).await;
     let locks = LockManager::new(&process);
     let keys: Vec<LockKey> = (0..100).map(|_| key()).collect();
     let mut watchers: Vec<Watch> = (0..50).map(|_| locks.watch(keys.clone()).unwrap()).collect();
@@ -351,7 +351,7 @@ pub async fn poll_is_one_statement_for_many_watchers(t: &TestDb) {
 
 pub async fn a_thousand_keys_are_watched_at_once(t: &TestDb) {
     let keys: Vec<LockKey> = (0..1_000).map(|_| LockKey::new("Order", random())).collect();
-    let process = t.process_looking_every(NEVER).await;
+    let process = t.process_with_poll_interval(NEVER).await;
     let locks = LockManager::new(&process);
     let mut events = locks.watch(keys.clone()).unwrap();
     let Some(LockEvent::Snapshot { keys: seen, .. }) = events.next().await else { panic!("no snapshot") };

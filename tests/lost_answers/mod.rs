@@ -51,7 +51,7 @@ impl Bank {
         tx
     }
 
-    /// On an intact connection; a broken one is noticed once.
+    /// On an intact connection; a broken one is detected once.
     async fn balance(&self) -> i64 {
         for _ in 0..20 {
             if let Ok(account) = self.accounts.get(&"a".into()).await {
@@ -188,7 +188,7 @@ pub async fn lost_lock_response_is_unknown_and_can_be_repeated(kind: Kind) {
     let lost = locks.try_lock_as(&key, &kim, id.clone()).await;
     let Err(LockError::Database(error @ DatabaseError::OutcomeUnknown(_))) = lost else { panic!("{lost:?}") };
     assert_eq!((error.code(), error.is_retryable()), (tenure::error::ErrorCode::NoAnswer, true));
-    assert!(error.to_string().contains("ask again with the same lock id"), "{error}");
+    assert!(error.to_string().contains("repeat the request with the same lock id"), "{error}");
     let lease = locks.try_lock_as(&key, &kim, id.clone()).await.unwrap();
     assert_eq!((lease.holder().generation, lease.id()), (1, &id), "it was granted the first time");
     // The message with only the COMMIT.

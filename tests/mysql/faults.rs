@@ -68,7 +68,7 @@ async fn killed_server_keeps_commits_and_is_used_after_restart() {
         "{down:?}"
     );
     server.restart().unwrap();
-    // Old connections are dead. Each is noticed once, and replaced; none blocks the program.
+    // Old connections are dead. Each is detected once, and replaced; none blocks the program.
     let mut tries = 0;
     let saved = loop {
         match accounts.update(&"a".into()).run(deposit).await {
@@ -130,7 +130,7 @@ async fn commit_that_waits_for_the_server_ends_as_unknown() {
     let mut account = accounts.find(&mut tx, &"a".into(), LockMode::PessimisticWrite).await.unwrap().unwrap();
     account.balance = 7;
     accounts.save(&mut tx, &mut account).await.unwrap();
-    // As backups do: from here on nothing commits.
+    // As backups do: from here on nothing can be committed.
     let mut backup = sqlx::MySqlPool::connect(&server.url(DATABASE)).await.unwrap().acquire().await.unwrap();
     sqlx::raw_sql("flush tables with read lock").execute(&mut *backup).await.unwrap();
     let asked = Instant::now();
@@ -138,7 +138,7 @@ async fn commit_that_waits_for_the_server_ends_as_unknown() {
     assert!(matches!(unknown, Error::Database(DatabaseError::CommitUnknown(_))), "{unknown:?}");
     assert!(asked.elapsed() < Duration::from_secs(5), "{:?} of 300 ms", asked.elapsed());
     sqlx::raw_sql("unlock tables").execute(&mut *backup).await.unwrap();
-    // Its connection is not used again. Whether the server commits depends on when it notices that nobody waits.
+    // Its connection is not used again. Whether the server commits depends on when it detects the closed connection.
     let saved = accounts.update(&"a".into()).run(deposit).await.unwrap();
     assert!([1, 8].contains(&saved.balance), "{}", saved.balance);
 }
@@ -173,7 +173,7 @@ async fn a_server_that_only_reads_is_refused_as_such() {
     }
 }
 
-/// Whatever the server's defaults are: every connection sets its own.
+/// For any defaults of the server: every connection sets its own values.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_with_unfavourable_defaults_is_used_as_any_other() {
     let server = MariaDb::builder()
@@ -208,7 +208,7 @@ async fn a_server_with_unfavourable_defaults_is_used_as_any_other() {
     assert!(!waiting.is_finished());
     holder.rollback().await.unwrap();
     assert_eq!(waiting.await.unwrap().unwrap(), 1);
-    super::server::out_of_each_others_way(&server.url(DATABASE)).await;
+    super::server::saves_and_heartbeats_do_not_deadlock(&server.url(DATABASE)).await;
 }
 
 #[tokio::test]
@@ -262,7 +262,7 @@ async fn missing_table_privilege_is_named_and_next_one_works() {
     assert!(what.contains("account"), "{what}");
     let balance = Repository::<Account>::new(&clerks).get(&"a".into()).await.unwrap().unwrap().balance;
     assert_eq!(balance, 0);
-    // Without the privilege to see the blocking transaction, a wait ends as well, and nobody is named.
+    // Without the privilege to see the blocking transaction, a wait ends too, and the error names no holder.
     let mut holder = db.begin().await.unwrap();
     accounts.find(&mut holder, &"a".into(), LockMode::PessimisticWrite).await.unwrap();
     let mut tx = clerks.begin_within(Wait::Within(Duration::from_millis(150))).await.unwrap();

@@ -1,10 +1,10 @@
-//! The connection of the last transaction is kept for the next one, with autocommit off. Others must not notice.
+//! The connection of the last transaction is kept for the next one, with autocommit off. Other users of the pool must not be affected.
 
 use tenure::Database;
 
 use super::{in_transaction, open};
 
-/// Takes all connections of the pool; the last one comes when it was returned.
+/// Takes all connections of the pool; the last one arrives when it was returned.
 async fn all_are_as_they_should_be(db: &Database) {
     let pool = db.mysql().unwrap();
     let mut taken = Vec::new();

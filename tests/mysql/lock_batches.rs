@@ -1,4 +1,4 @@
-//! Batches of requests to the lock table: they wait for nobody, write only what is necessary, and are cheap.
+//! Batches of requests to the lock table: they never wait for a lock, write only what is necessary, and are cheap.
 
 use std::sync::Arc;
 use std::task::Poll;
@@ -102,7 +102,7 @@ fn written(db: &Database) -> [&'static str; 3] {
     }
 }
 
-/// How many deadlocks the server has seen.
+/// The number of deadlocks that the server has detected.
 async fn deadlocks(db: &Database) -> i64 {
     if !is_mysql(db) {
         return counted(db, ["Innodb_deadlocks"]).await[0];
@@ -283,7 +283,7 @@ async fn leases_work_while_every_other_connection_is_busy() {
     assert_eq!(server.query("mysql", &open).unwrap().trim(), "0");
 }
 
-/// Leftovers of a caller that went away would block the others.
+/// Leftovers of a dropped caller would block the others.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cancelled_requests_leave_no_transaction_and_no_lock() {
     let (db, elsewhere) = (shared().await, shared().await);

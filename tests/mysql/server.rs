@@ -73,7 +73,7 @@ pub(crate) async fn cut_after<F: Future>(waits: usize, future: F) -> Option<F::O
     .await
 }
 
-/// The server rolls back one of two transactions that wait for each other. Its owner ignores the error, and continues.
+/// The server rolls back one of two deadlocked transactions. Its owner ignores the error, and continues.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn commit_after_a_swallowed_deadlock_saves_nothing() {
     let (db, pins, one) = pinned().await;
@@ -114,7 +114,7 @@ async fn commit_after_own_statement_ended_transaction_is_an_error() {
     }
 }
 
-/// Why statements run to their end in the background: sqlx reads the rest of an interrupted response as the next response.
+/// The reason that statements run to completion in the background: sqlx reads the rest of an interrupted response as the next response.
 #[tokio::test]
 async fn driver_does_not_survive_an_interrupted_statement() {
     let mut garbled = false;
@@ -148,7 +148,7 @@ async fn cancelled_own_statement_is_rolled_back_and_disconnected() {
         }
         cuts += 1;
         let before = pins.get(&id).await.unwrap().unwrap().count;
-        // The server did it, or never received it. But the reported outcome of the commit must be true.
+        // The server executed it, or never received it. But the reported outcome of the commit must be true.
         let committed = timeout(Duration::from_secs(15), tx.commit()).await.expect("the commit hangs").is_ok();
         let after = pins.get(&id).await.unwrap().unwrap().count;
         assert!(committed || after == before, "refused, but saved");
@@ -308,11 +308,11 @@ async fn lease_after_a_wait_has_its_full_time() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn heartbeats_takeovers_and_saves_do_not_deadlock() {
-    out_of_each_others_way(&url()).await;
+    saves_and_heartbeats_do_not_deadlock(&url()).await;
 }
 
 /// A save that releases its lease, and the heartbeat of the same page, want the same row. Neither gets a deadlock.
-pub(crate) async fn out_of_each_others_way(url: &str) {
+pub(crate) async fn saves_and_heartbeats_do_not_deadlock(url: &str) {
     let (db, elsewhere) = (Database::connect(url).await.unwrap(), Database::connect(url).await.unwrap());
     sqlx::raw_sql(TABLE).execute(db.mysql().unwrap()).await.unwrap();
     let pins = Repository::new(&db);

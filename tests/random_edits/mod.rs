@@ -1,5 +1,5 @@
 //! For any sequence of random edits at any depth, the database equals the model, and the version equals 1 + the number of
-//! saves that changed something. A leaf names how to open its database and how many cases it has time for.
+//! saves that changed something. A leaf opens its database and sets the number of cases.
 
 #[path = "../conformance/assembly.rs"]
 pub mod assembly;

@@ -74,7 +74,10 @@ pub async fn swallowed_statement_error_stays_the_first_cause(t: &TestDb) {
     // The same connection, through SeaORM and directly.
     let next = parcel::Entity::find_by_id(parcel.id).one(&conn).await.unwrap_err();
     let first = |error: &DatabaseError| matches!(error, DatabaseError::Poisoned(first) if matches!(**first, DatabaseError::Constraint(_)));
-    assert!(next.to_string().contains("the transaction had failed before: a rule of the table refused"), "{next}");
+    assert!(
+        next.to_string().contains("the transaction had failed before: a constraint of the table refused"),
+        "{next}"
+    );
     assert!(first(&next.into()));
     assert!(first(&conn.execute_unprepared("select 1").await.unwrap_err().into()));
     assert!(first(&tx.sea_orm().unwrap_err()));

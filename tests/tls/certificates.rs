@@ -1,4 +1,4 @@
-//! A certificate authority, and what it signed.
+//! A certificate authority, and its certificates.
 
 use std::path::PathBuf;
 

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Open the printed address in two browsers (or one of them in a private window), as Kim and as Lee. Open the same document in both
-//! and type in one: the other is told who is writing, without a reload. Close that page, and the other may write. Then change the
-//! document in one browser with scripts switched off, and save in the other: the save is refused, and says who was first.
+//! and type in one: the other shows the writer's name, without a reload. Close that page, and the other may write. Then change the document
+//! in one browser with scripts switched off, and save in the other: the save is refused, with the name of the first writer.
 
 #![allow(missing_docs, reason = "an example")]
 

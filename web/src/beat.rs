@@ -1,7 +1,7 @@
 //! The heartbeat of an open form: it keeps the lease alive, and its response contains the state of the form.
 //!
 //! The application has one address per form. Its handler checks the permission and names the aggregate; [`Beat`] does the
-//! rest. So no request names a key, and nobody can lock an aggregate that they may not change.
+//! rest. So no request contains a key, and a person cannot lock an aggregate that they may not change.
 //!
 //! | field of the `POST` | |
 //! |---|---|
@@ -15,13 +15,13 @@
 //! | the response | |
 //! |---|---|
 //! | 200, [`Told`] | the [verdict](crate::verdict), in the application's words |
-//! | 401 `session-expired` | nobody is signed in; the lease lives on |
-//! | 409 `other-person` | somebody else is signed in now |
+//! | 401 `session-expired` | nobody is signed in; the lease continues |
+//! | 409 `other-person` | another person is signed in now |
 //! | 403 `csrf-failed`, 400 `bad-form` | |
 //! | 404 `not-found` | the aggregate was deleted |
 //! | 503 | the database did not answer; the same request may be repeated |
 //!
-//! With `keep`, an expired lease is resumed if nobody acquired the lock and nothing was saved since: see
+//! With `keep`, an expired lease is resumed if the lock was not acquired and nothing was saved since: see
 //! [`LockManager::resume`]. An aggregate that did not exist when the form was opened has no version to resume with.
 //!
 //! ```
@@ -83,7 +83,7 @@ use crate::verdict::{Facts, Mine, Moved};
 /// reader's language.
 pub const MOVED_HERE: &str = "moved-here";
 
-/// After this time without input nobody is at the form: a lease that reached its idle limit stays ended.
+/// After this time without input the person counts as absent: a lease that reached its idle limit stays ended.
 const PRESENT: Duration = Duration::from_secs(30);
 
 /// The request of an open form of a signed-in person.
@@ -187,8 +187,8 @@ impl<A: Aggregate> Beat<A> {
     ///
     /// A form that `needs_lease` cannot be saved without one. Any other form is decided by its version, if it never had a
     /// lease, released it, or it expired ([`LeaseLossReason::permits_a_save_by_version`]), or if its lock excludes nobody: such a form is saved
-    /// by [`Update::from_form`](tenure::unit_of_work::Update::from_form). `frozen` returns why an aggregate in this state cannot be changed any
-    /// more, if so.
+    /// by [`Update::from_form`](tenure::unit_of_work::Update::from_form). `frozen` returns the reason that an aggregate in this state
+    /// cannot be changed any more, if so.
     ///
     /// A lock is granted only for the version with which the form was opened: text for an older one has to be compared when it is
     /// saved, and would meanwhile block people whose text is current. A repeated request returns the same lease. The person's own

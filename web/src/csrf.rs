@@ -64,7 +64,7 @@ impl<S: Send + Sync> FromRequestParts<S> for CsrfToken {
 #[derive(Debug)]
 pub struct CsrfForm<T>(pub T);
 
-/// Why a form was refused.
+/// The reason that a form was refused.
 #[derive(Debug)]
 pub enum CsrfRejection {
     /// The request has no session to compare with.

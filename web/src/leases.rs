@@ -6,7 +6,7 @@
 //! | `GET` [`scripts`] | the scripts |
 //!
 //! Bodies are `application/x-www-form-urlencoded`, so that a beacon can send them. The signed-in person comes from the request's
-//! extensions, as an [`Owner`]; nobody can end a lease of somebody else. The request carries no CSRF token, because the lock
+//! extensions, as an [`Owner`]; a person cannot end another person's lease. The request carries no CSRF token, because the lock
 //! id is a secret that only the page itself can send. In addition, a request that the browser marks as cross-site is
 //! refused with 403, here and not only by a `CsrfLayer` of the application.
 
@@ -26,7 +26,7 @@ use tower_http::csrf::{CsrfLayer, ProtectionError};
 
 use crate::problem::Problem;
 
-/// How long a lease outlives the page that held it: enough to reload, or to come back with the Back button.
+/// How long a lease outlives its page: enough to reload, or to come back with the Back button.
 pub const PARTING_GRACE: Duration = Duration::from_secs(10);
 
 /// The scripts: the one that a page loads, and those that it imports.
@@ -63,11 +63,11 @@ struct ReleaseForm {
     mode: Mode,
 }
 
-/// How a page is left.
+/// How the user leaves a page.
 #[derive(Deserialize, Default, PartialEq)]
 #[serde(rename_all = "lowercase")]
 enum Mode {
-    /// For good.
+    /// Permanently.
     #[default]
     Final,
     /// Perhaps only for a reload.
@@ -85,7 +85,7 @@ async fn release(
     let Form(ReleaseForm { lid, mode }) = form.map_err(|rejection| {
         Problem::new(rejection.status().as_u16(), "bad-form", "Refused").detail(rejection.body_text())
     })?;
-    // Nobody reads the response to a beacon, and an ended lease is its goal.
+    // No page reads the response to a beacon, and an ended lease is its goal.
     let Ok(id) = lid.parse::<LockId>() else { return Ok(StatusCode::NO_CONTENT.into_response()) };
     let locks = locks.acting_for(&owner);
     let ended = match mode {

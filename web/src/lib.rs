@@ -1,7 +1,7 @@
 //! The web kit of tenure, for axum: the server side of a form that holds a lease or carries a version.
 //!
 //! - [`beat`]: the heartbeat of an open form, and the lock with its first change;
-//! - [`verdict`]: what may be done now and who holds the lock, decided once for lists, pages, forms and heartbeats;
+//! - [`verdict`]: the permitted actions and the holder of the lock, decided once for lists, pages, forms and heartbeats;
 //! - [`leases`]: the release of a lease, and the scripts that pages load;
 //! - [`sent`]: the response to a form, for browsers and for the page's script;
 //! - [`browser_key`], [`form_id`]: pages with their own address, without a lock id in it;

@@ -22,9 +22,9 @@ pub use status::status;
 /// |---|---|
 /// | `code` | the stable name of the refusal; also the last part of `type` |
 /// | `actions` | what the person can do next |
-/// | `by`, `reason` | who changed the aggregate or ended the lock, and why |
+/// | `by`, `reason` | the person who changed the aggregate or ended the lock, and the reason |
 /// | `held_now` | the holder of the lock: `owner.name`, `since_ms` (milliseconds since 1970), `expires_in_ms` |
-/// | others | what the application adds with [`Problem::member`] |
+/// | others | added by the application with [`Problem::member`] |
 #[derive(Debug, Clone)]
 pub struct Problem {
     status: StatusCode,
@@ -33,7 +33,7 @@ pub struct Problem {
     members: Members,
 }
 
-/// Members that have a meaning already.
+/// Reserved member names.
 const MEANINGS: [&str; 10] =
     ["type", "title", "status", "detail", "instance", "code", "by", "reason", "held_now", "actions"];
 
@@ -52,7 +52,7 @@ struct Members {
     more: BTreeMap<&'static str, Value>,
 }
 
-/// A person, by the name that others see.
+/// A person, by the name that is visible to others.
 #[derive(Debug, Clone, Serialize)]
 struct Person {
     name: String,
@@ -85,7 +85,7 @@ impl Problem {
         }
     }
 
-    /// Sets what happened, to what, and what to do next.
+    /// Sets the detail: the event, its object, and the next step.
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = detail.into();
         self
@@ -97,8 +97,8 @@ impl Problem {
         self
     }
 
-    /// Adds a member of the application's own, or sets it anew: the `fields` of a conflict, say, for persons who may read them.
-    /// A name that the kit or RFC 9457 gives a meaning is left as it is, as is a value that cannot be written as JSON.
+    /// Adds or replaces a member of the application's own: for instance the `fields` of a conflict, for persons who may read them. A name
+    /// that the kit or RFC 9457 defines is left unchanged, and so is a value that cannot be written as JSON.
     ///
     /// ```
     /// # use tenure::Error;

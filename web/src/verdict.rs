@@ -1,4 +1,4 @@
-//! What may be done with an aggregate now, and whom it blocks: decided in one place, from facts. No I/O here.
+//! The permitted actions on an aggregate, and the blocked people: decided in one place, from facts. No I/O here.
 //!
 //! Lists, pages, buttons, open forms and their heartbeats all call [`decide`], so no two of them contradict each other. It
 //! decides what people see; the save itself decides in its transaction whether it succeeds, by the same
@@ -12,16 +12,16 @@ use tenure::{
 
 use crate::leases::PARTING_GRACE;
 
-/// The known facts. `F` is the application's own reason why an aggregate in this state cannot be changed.
+/// The known facts. `F` is the application's own reason that an aggregate in this state cannot be changed.
 #[derive(Debug, Clone)]
 pub struct Facts<F> {
-    /// Why nobody can change it any more, if so: shipped, cancelled, closed.
+    /// The reason that it cannot be changed any more, if there is one: shipped, cancelled, closed.
     pub frozen: Option<F>,
     /// The state of the form's own lease.
     pub mine: Mine,
     /// The holders of the lock, except the form's own lease.
     pub others: Vec<Holder>,
-    /// What was saved since the version of the form, if anything.
+    /// The saves since the version of the form, if any.
     pub moved: Option<Moved>,
     /// Whether this form itself was saved.
     pub saved: bool,
@@ -36,13 +36,13 @@ pub enum Mine {
     None,
     /// It is live.
     Alive(Holder),
-    /// It was resumed: it had expired, nobody acquired the lock, and nothing was saved since.
+    /// It was resumed: it had expired, the lock was not acquired, and nothing was saved since.
     Resumed(Holder),
     /// It has ended.
     Ended(Box<NoLock>),
 }
 
-/// Somebody saved since the form was opened.
+/// Saves since the form was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moved {
     /// The latest change, if the aggregate keeps revisions.
@@ -54,7 +54,7 @@ pub struct Moved {
 pub enum Verdict<F> {
     /// This form was saved. Nothing is left to do with it.
     Saved,
-    /// Nobody can change it any more.
+    /// It cannot be changed any more.
     Frozen(F),
     /// The form has the lock. If the lock excludes nobody, other people with the form open are named.
     Editing {
@@ -65,7 +65,7 @@ pub enum Verdict<F> {
         /// All other people who have it open.
         others: Vec<Holder>,
     },
-    /// It is editable; but somebody saved since it was opened, so a save compares.
+    /// It is editable, but was saved since it was opened, so a save compares.
     Outdated {
         /// The author and the change.
         moved: Moved,
@@ -79,21 +79,21 @@ pub enum Verdict<F> {
         /// How this form's own lease ended, if it had one.
         ended: Option<LeaseLossReason>,
     },
-    /// Somebody else holds the lock.
+    /// Another person holds the lock.
     Taken {
         /// The holder.
         holder: Holder,
         /// How this form's own lease ended, if it had one.
         ended: Option<LeaseLossReason>,
     },
-    /// The form's lease has ended, and nobody holds the lock.
+    /// The form's lease has ended, and the lock is free.
     Ended {
-        /// Why it ended.
+        /// The reason of the end.
         why: LeaseLossReason,
-        /// What was saved since the form was opened, if anything.
+        /// The saves since the form was opened, if any.
         moved: Option<Moved>,
     },
-    /// Nobody holds the lock, and nobody has saved since.
+    /// The lock is free, and nothing was saved since.
     Free,
 }
 
@@ -119,14 +119,14 @@ pub fn decide<F>(me: &Owner, facts: Facts<F>) -> Verdict<F> {
     }
     // The person's own lease of a page that was left a moment ago blocks nobody.
     let is_leaving = |holder: &&Holder| holder.owner.id == me.id && holder.remaining <= PARTING_GRACE;
-    let in_the_way = others.iter().find(|holder| exclusive && !is_leaving(holder)).cloned();
+    let blocker = others.iter().find(|holder| exclusive && !is_leaving(holder)).cloned();
     let (lease, resumed, ended) = match mine {
         Mine::Alive(lease) => (Some(lease), false, None),
         Mine::Resumed(lease) => (Some(lease), true, None),
         Mine::Ended(no_lock) => (None, false, Some(no_lock.why)),
         Mine::None => (None, false, None),
     };
-    match (lease, moved, in_the_way, ended) {
+    match (lease, moved, blocker, ended) {
         (lease @ Some(_), Some(moved), ..) => Verdict::Outdated { moved, lease },
         (Some(lease), None, ..) => Verdict::Editing { lease, resumed, others },
         (None, _, Some(holder), ended) if holder.owner.id == me.id => Verdict::Elsewhere { holder, ended },

@@ -54,7 +54,7 @@
 //! # let send = async |request: Request<Body>| app.clone().oneshot(request).await.expect("a router always answers");
 //! # let etag = |answer: &Response| answer.headers()["etag"].to_str().expect("text").to_owned();
 //! let answer = send(Request::get("/notes/7").body(Body::empty())?).await;
-//! let seen = etag(&answer);                                   // "v1.5f2bc1db5b3d0aa4", say
+//! let seen = etag(&answer);                                   // for example "v1.5f2bc1db5b3d0aa4"
 //! let again = Request::get("/notes/7").header("if-none-match", &seen).body(Body::empty())?;
 //! assert_eq!(send(again).await.status(), StatusCode::NOT_MODIFIED);
 //! let put = |seen: &str| Request::put("/notes/7").header("if-match", seen).body(Body::from("changed"));
@@ -115,7 +115,7 @@ impl<A, S: Send + Sync> FromRequestParts<S> for IfMatch<A> {
         }
         match tags[..] {
             [] => Err(missing()),
-            ["*"] => Err(bad("`*` stands for any version, which would be no check.")),
+            ["*"] => Err(bad("`*` means any version, which would be no check.")),
             [tag] if tag.starts_with("W/") => Err(bad(
                 "A weak tag never matches here. If something on the way made it weak, let it leave tags alone.",
             )),
@@ -131,8 +131,8 @@ impl<A> fmt::Debug for IfMatch<A> {
     }
 }
 
-/// The versions that the client already has, from its `If-None-Match` (RFC 9110, section 13.1.2). What is no version of this
-/// type is passed over, because the header only saves a transfer: the response is then the whole one.
+/// The versions that the client already has, from its `If-None-Match` (RFC 9110, section 13.1.2). Texts that are no version of this
+/// type are ignored, because the header only saves a transfer: the response is then complete.
 ///
 /// Tags are compared weakly, as the section demands: a proxy that compresses answers makes tags weak.
 pub struct IfNoneMatch<A> {
@@ -148,8 +148,8 @@ impl<A> IfNoneMatch<A> {
 
     /// 304 without a body if the client has this version; otherwise the body, with the version as its `ETag`.
     ///
-    /// Check first whether the person may read the aggregate: 304 says that it exists and has not changed. The body must depend on
-    /// nothing but the aggregate and what `Vary` names: if it also shows a lock holder, or a time, then 304 keeps the old one on
+    /// Check first whether the person may read the aggregate: 304 reveals that it exists and has not changed. The body must depend on
+    /// nothing but the aggregate and the headers in `Vary`: if it also shows a lock holder, or a time, then 304 keeps the old one on
     /// the page.
     pub fn answer<B: IntoResponse>(&self, version: VersionToken<A>, body: impl FnOnce() -> B) -> Response {
         if self.has(&version) {

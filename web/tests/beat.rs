@@ -156,7 +156,7 @@ impl Kit {
         Database::connect_with(&url, ConnectOptions::new().clock(clock.clone())).await.unwrap()
     }
 
-    /// After that nothing is written.
+    /// Breaks the database: no further write succeeds.
     async fn break_down(&self) {
         let mut tx = self.db.begin().await.unwrap();
         sqlx::raw_sql("pragma query_only = on").execute(tx.sqlite().unwrap()).await.unwrap();
@@ -380,7 +380,7 @@ async fn expired_and_taken_lease_reveals_no_secret_of_the_holder() {
         assert!(!told.to_string().contains(&lees.id().reveal()), "{told}");
     }
     assert_eq!(kit.holders("1").await, [("lee".into(), 2)]);
-    // After they left without saving nobody holds it, and the typed text is still current.
+    // After Lee left without saving, the lock is free, and the typed text is still current.
     kit.locks.release_lock(lees.id()).await.unwrap();
     assert_eq!(kit.beat(&kim(), &form, "look").await, heard("lost", "Expired"));
 }
@@ -475,7 +475,7 @@ async fn person_continues_here_and_the_other_tab_learns() {
     let (there, here) = (kit.open().await, kit.open().await);
     kit.beat(&kim(), &there, "take").await;
     let instead = [("instead_of", "1")];
-    // Nobody else gets it like that.
+    // Another person cannot acquire it like that.
     assert_eq!(kit.beat_but(&lee(), &here, "take", &instead).await, heard("refused", "held by Kim Minji"));
     for _ in 0..2 {
         assert_eq!(kit.beat_but(&kim(), &here, "take", &instead).await, held(""));

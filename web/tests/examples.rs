@@ -1,4 +1,4 @@
-//! The example with two browsers: what its first page says is what happens.
+//! The example with two browsers: it behaves as its first page says.
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
@@ -129,7 +129,7 @@ async fn form_that_is_sent_twice_saves_once() {
     let lees = lee.open().await;
     assert_eq!(lee.save(&lees, "Lee").await.0, 200);
     assert_eq!(kim.save(&kims, "Kim").await, first);
-    assert_eq!(kim.save(&kims, "Other text").await.0, 409, "it was not saved, so nobody says that it was");
+    assert_eq!(kim.save(&kims, "Other text").await.0, 409, "it was not saved, and the answer does not claim it");
     assert!(kim.get("/documents/menu").await.contains(">Lee</textarea>"));
 }
 

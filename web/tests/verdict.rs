@@ -262,7 +262,7 @@ async fn the_table() {
         ("somebody saved", Facts { moved: Some(moved()), ..none() }, outdated(None), "moved"),
         ("somebody holds it", Facts { others: by_lee(), ..none() }, taken(None), "refused"),
         (
-            "somebody holds it whom the policy hides",
+            "the policy hides the holder",
             Facts { others: vec![nameless.clone()], ..none() },
             Verdict::Taken { holder: nameless.clone(), ended: None },
             "refused",

@@ -1,5 +1,5 @@
 //! `docs/api.md`: every public item of the library, with the first line of its documentation. Written from the pages of rustdoc,
-//! so that it says what a user can name, and nothing else.
+//! so that it lists the names that a user can write, and nothing else.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -8,14 +8,14 @@ use std::process::ExitCode;
 
 use crate::servers::{cargo, root};
 
-/// Where the list is kept.
+/// The file of the list.
 const FILE: &str = "docs/api.md";
 
 const HEAD: &str = "# The public items of `tenure`\n\n\
     One line for each item that a program can name, from the library's documentation, with all features. Methods stand with their \
     types in the documentation itself (`cargo doc --open`). This file is written by `cargo xtask api`; CI compares it.\n";
 
-/// Writes the list, or compares it with the one that is there.
+/// Writes the list, or compares it with the existing one.
 pub(crate) fn run(check: bool) -> ExitCode {
     let documented = cargo().args(["doc", "--package", "tenure", "--no-deps", "--all-features"]).status();
     if !documented.is_ok_and(|status| status.success()) {
@@ -53,7 +53,7 @@ fn list(pages: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// One module, and then those in it, in the order of their names.
+/// One module, then its submodules, in the order of their names.
 fn module(folder: &Path, path: &str, text: &mut String) -> std::io::Result<()> {
     let page = fs::read_to_string(folder.join("index.html"))?;
     let mut items = items(&page);
@@ -77,8 +77,8 @@ struct Item {
     line: String,
 }
 
-/// Each entry of the tables is `<dt><a class="KIND" href="…" title="KIND PATH">…</a></dt><dd>LINE</dd>`; what is exported again stands
-/// in a `<dt id="reexport.NAME">` with the `<a>` of what it is, and has no line.
+/// Each entry of the tables is `<dt><a class="KIND" href="…" title="KIND PATH">…</a></dt><dd>LINE</dd>`; a re-export is
+/// in a `<dt id="reexport.NAME">` with the `<a>` of its target, and has no line.
 fn items(page: &str) -> Vec<Item> {
     let entries = page.split("<dt").skip(1).filter_map(|entry| {
         let entry = entry.split("<dt").next()?;
@@ -102,7 +102,7 @@ fn between<'a>(text: &'a str, start: &str, end: &str) -> Option<&'a str> {
     rest.split_once(end).map(|(found, _)| found)
 }
 
-/// A line of HTML as Markdown: code stays code, other tags go.
+/// A line of HTML as Markdown: code stays code, other tags are removed.
 fn plain(html: &str) -> String {
     let html = html.replace("<code>", "`").replace("</code>", "`");
     let mut text = String::new();

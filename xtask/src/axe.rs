@@ -1,4 +1,4 @@
-//! axe-core, with which the browser's stories look for what shuts people out. It is fetched when a step wants it, always the
+//! axe-core, with which the browser's stories check accessibility. It is fetched when a step needs it, always the
 //! same version, and never becomes a part of the project.
 
 use std::fs::{self, File};
@@ -13,18 +13,18 @@ use crate::servers::root;
 
 const VERSION: &str = "4.14.1";
 
-/// Where the tests find the path of the script.
+/// The variable in which the tests find the path of the script.
 pub(crate) const VARIABLE: &str = "TENURE_AXE";
 
-/// A registry that does not answer is to fail the step by its name.
+/// A registry that does not answer must fail the step.
 const LONGEST: Duration = Duration::from_secs(5 * 60);
 
-/// What Debian has to bring before it can be fetched: npm, unless there is one from elsewhere.
+/// The Debian packages for fetching it: npm, unless it is installed in another way.
 pub(crate) fn packages() -> &'static [&'static str] {
     if is_here(&script()) || has_npm() { &[] } else { &["npm"] }
 }
 
-/// Where the script is, now that it is there.
+/// The path of the script, after it was fetched.
 pub(crate) fn fetch() -> Result<PathBuf, String> {
     let script = script();
     if !is_here(&script) {
@@ -55,7 +55,7 @@ fn script() -> PathBuf {
     root().join(DIRECTORY).join("node_modules/axe-core/axe.min.js")
 }
 
-/// Without scripts, and without a `package.json` that it would be written into.
+/// Without scripts, and without a `package.json`.
 fn arguments() -> Vec<String> {
     let fixed = ["install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", DIRECTORY];
     fixed.map(str::to_owned).into_iter().chain([format!("axe-core@{VERSION}")]).collect()
@@ -65,7 +65,7 @@ fn line() -> String {
     format!("npm {}", arguments().join(" "))
 }
 
-/// Whether it is this version: the script says so itself, in its first line.
+/// Whether it is this version: the first line of the script contains it.
 fn is_here(script: &Path) -> bool {
     let mut start = [0; 64];
     let read = File::open(script).and_then(|mut file| file.read(&mut start)).unwrap_or(0);

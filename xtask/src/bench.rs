@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: throw-away servers, the program that measures, built for speed.
+//! `cargo xtask bench`: throw-away servers, and the measuring program in a release build.
 
 use std::env;
 use std::process::{Command, ExitCode};
@@ -8,10 +8,10 @@ use testkit::Kind;
 use crate::debian;
 use crate::servers::{root, start};
 
-/// What the program is built with: one selection, so that what it measures is built as applications build it.
+/// The build of the program: one selection, so that the measured code is built as applications build it.
 const BUILD: [&str; 4] = ["--release", "--all-features", "--package", "bench"];
 
-/// Measures, and says where the figures are. `arguments` are the program's own.
+/// Measures, and prints the place of the figures. `arguments` are the program's own.
 pub(crate) fn run(slower_flush: Option<u32>, arguments: &[String]) -> ExitCode {
     let measured = match slower_flush {
         Some(micros) => slowed(micros, arguments),
@@ -28,7 +28,7 @@ pub(crate) fn run(slower_flush: Option<u32>, arguments: &[String]) -> ExitCode {
 
 fn measure(arguments: &[String]) -> Result<(), String> {
     debian::install(&[Kind::Postgres.package(), Kind::MariaDb.package()])?;
-    // Before the servers are there: nothing else should be going on while it measures.
+    // Before the servers start: nothing else should run during the measurement.
     succeed(cargo("build"))?;
     let mut command = cargo("run");
     command.arg("--quiet").arg("--").args(arguments);
@@ -41,7 +41,7 @@ fn measure(arguments: &[String]) -> Result<(), String> {
     succeed(command)
 }
 
-/// Measures with the flushes of this process and of all that it starts made slower: strace stops each for a while, and nothing
+/// Measures with slower flushes of this process and of all that it starts: strace stops each for a while, and nothing
 /// else.
 fn slowed(micros: u32, arguments: &[String]) -> Result<(), String> {
     debian::install(&["strace"])?;

@@ -1,8 +1,8 @@
-//! What the tests need from Debian's packages. Only what is missing is installed, and only by root or through sudo.
+//! The Debian packages that the tests need. Only missing ones are installed, and only by root or through sudo.
 
 use std::process::{Command, Output, Stdio};
 
-/// Sees to it that these packages are installed, or says what to do about it.
+/// Ensures that these packages are installed, or returns what to do.
 pub(crate) fn install(packages: &[&str]) -> Result<(), String> {
     let missing: Vec<_> = packages.iter().copied().filter(|package| !is_installed(package)).collect();
     if missing.is_empty() {
@@ -15,12 +15,12 @@ pub(crate) fn install(packages: &[&str]) -> Result<(), String> {
     }
     let mut prefix = Vec::new();
     if !is_root() {
-        // Without -n it would ask for a password, and CI would wait for ever.
+        // Without -n it would prompt for a password, and CI would hang.
         succeeds("sudo", &["-n", "true"]).map_err(|_| format!("only root may install; {by_hand}"))?;
         prefix.extend(["sudo", "-n"]);
     }
     println!("==> packages: installing {names}");
-    // A new machine has no package lists, or old ones that name versions which are gone.
+    // A new machine has no package lists, or old ones with versions that do not exist any more.
     let waiting = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-o", "DPkg::Lock::Timeout=300", "-qq"];
     for arguments in [vec!["update"], [vec!["install", "--yes", "--no-install-recommends"], missing].concat()] {
         let line = [&prefix[..], &waiting, &arguments].concat();
@@ -38,7 +38,7 @@ fn is_root() -> bool {
     succeeds("id", &["-u"]).is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
-/// Runs a program in silence, or says why it failed: its last words.
+/// Runs a program silently, or returns its last lines as the error.
 fn succeeds(program: &str, arguments: &[&str]) -> Result<Output, String> {
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("{program} could not be started: {error}"))?;

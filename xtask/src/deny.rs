@@ -1,5 +1,5 @@
-//! `cargo xtask deny`: the crates of Cargo.lock against the rules of `deny.toml`. cargo-deny applies them, without a network:
-//! the advisory database is a folder that was fetched before. First it is shown that each rule can fail, on planted crates.
+//! `cargo xtask deny`: the crates of Cargo.lock against the rules of `deny.toml`. cargo-deny applies them, without a network: the advisory
+//! database is a folder that was fetched before. First, planted crates show that each rule can fail.
 
 mod advisories;
 mod planted;
@@ -12,7 +12,7 @@ use crate::deny::advisories::Found;
 use crate::deny::tool::CargoDeny;
 use crate::servers::{cargo, root};
 
-/// Checks, and says what was found.
+/// Checks, and prints the findings.
 pub(crate) fn run() -> ExitCode {
     match check() {
         Ok(warnings) => {
@@ -26,7 +26,7 @@ pub(crate) fn run() -> ExitCode {
     }
 }
 
-/// Checks the project. What could not be checked, or only with old data, is a warning.
+/// Checks the project. Missing or old data is a warning.
 fn check() -> Result<Vec<String>, String> {
     let deny = CargoDeny::installed()?;
     let metadata = metadata()?;
@@ -41,7 +41,7 @@ fn check() -> Result<Vec<String>, String> {
     Ok(advisories::warning(found.as_ref(), jiff::Zoned::now().date()).into_iter().collect())
 }
 
-/// The whole graph of crates, as cargo tells it. The crates of other platforms are fetched for it, from Cargo's own registry.
+/// The whole graph of crates, from cargo. The crates of other platforms are fetched for it, from Cargo's own registry.
 fn metadata() -> Result<serde_json::Value, String> {
     let mut fetch = cargo();
     fetch.args(["fetch", "--locked", "--quiet"]).current_dir(root());
@@ -52,7 +52,7 @@ fn metadata() -> Result<serde_json::Value, String> {
     serde_json::from_slice(&json).map_err(|error| format!("cargo metadata: {error}"))
 }
 
-/// What a program writes, if it succeeds; what it complained about otherwise.
+/// The output of a program, if it succeeds; otherwise its errors.
 fn output_of(command: &mut Command) -> Result<Vec<u8>, String> {
     let program = Path::new(command.get_program()).display().to_string();
     let output = command.stdin(Stdio::null()).output().map_err(|error| format!("{program}: {error}"))?;

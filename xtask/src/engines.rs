@@ -17,7 +17,7 @@ pub(crate) use catalog::Engine;
 
 use crate::servers::{cargo, root};
 
-/// One engine takes a few minutes. One that hangs is to fail by its name.
+/// One engine takes a few minutes. One that hangs must fail with its name.
 const LONGEST: Duration = Duration::from_secs(25 * 60);
 
 /// The engine with this name, for the command line.
@@ -26,7 +26,7 @@ pub(crate) fn by_name(name: &str) -> Result<&'static Engine, String> {
     ENGINES.iter().find(|engine| engine.name == name).ok_or_else(|| format!("the engines are {}", names()))
 }
 
-/// Names all, where they come from and what runs on them.
+/// Prints all, with their source and their tests.
 pub(crate) fn list() -> ExitCode {
     for engine in &ENGINES {
         let from = format!("Debian {}: {}", engine.suite, engine.packages.join(" "));
@@ -35,7 +35,7 @@ pub(crate) fn list() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Tests on all of these, and says at the end how each went: one that fails does not keep the others from their turn.
+/// Tests all of these, and prints each result at the end: a failure does not stop the others.
 pub(crate) fn run(only: &[&'static Engine]) -> ExitCode {
     let chosen = ENGINES.iter().filter(|engine| only.is_empty() || only.iter().any(|other| other.name == engine.name));
     let (mut report, mut failed) = (String::new(), false);
@@ -56,7 +56,7 @@ pub(crate) fn run(only: &[&'static Engine]) -> ExitCode {
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// What is run, as one would type it.
+/// The command line.
 fn line(engine: &Engine) -> String {
     format!("{}=… {}=… cargo {}", engine.kind.programs_variable(), engine.kind.variable(), arguments(engine).join(" "))
 }
@@ -69,7 +69,7 @@ fn arguments(engine: &Engine) -> Vec<&'static str> {
     vec!["test", "--workspace", "--all-features", "--test", programs]
 }
 
-/// Runs the suites; the version that was tested.
+/// Runs the suites; returns the tested version.
 fn test(engine: &Engine) -> Result<String, String> {
     let ready = Ready::of(engine)?;
     let mut command = cargo();
@@ -85,7 +85,7 @@ fn test(engine: &Engine) -> Result<String, String> {
     }
 }
 
-/// An engine whose programs are there.
+/// An engine with its programs.
 pub(crate) struct Ready {
     kind: Kind,
     folder: PathBuf,
@@ -115,7 +115,7 @@ impl Ready {
         Ok(Ready { kind: engine.kind, folder: programs::folder(&folder), version })
     }
 
-    /// Starts a server, and tells a command where it is, and where to find the programs of others like it.
+    /// Starts a server, and sets a command's variables for it and for the programs of further servers.
     pub(crate) fn start(&self, command: &mut std::process::Command) -> Result<Box<dyn Any>, StartError> {
         command.env(self.kind.programs_variable(), &self.folder);
         let (url, server): (String, Box<dyn Any>) = match self.kind {

@@ -1,7 +1,7 @@
-//! `cargo xtask fuzz`: libFuzzer gives the parsers of outside input random input, guided by what it covers.
+//! `cargo xtask fuzz`: libFuzzer runs the parsers of outside input on random input, guided by coverage.
 //!
-//! The targets are in `fuzz/`. What they found interesting is kept in `fuzz/corpus`, and is the first that the next run tries. Input that breaks a target is
-//! written to `fuzz/artifacts`.
+//! The targets are in `fuzz/`. libFuzzer stores input with new coverage in `fuzz/corpus`, and begins the next run with it. Input that
+//! breaks a target is written to `fuzz/artifacts`.
 
 use std::fs;
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use crate::tools::Tool;
 
 const CARGO_FUZZ: Tool = Tool { name: "cargo-fuzz", version: "0.13.2", prints: "cargo-fuzz ", options: &[] };
 
-/// The longest input, in bytes. The limits of texts that people type are below it.
+/// The longest input, in bytes. It is above the limits of typed texts.
 const LONGEST_INPUT: u32 = 4_096;
 
 /// Names the targets.
@@ -26,7 +26,7 @@ pub(crate) fn list() -> ExitCode {
     }
 }
 
-/// Runs these targets, or all, for so long each.
+/// Runs these targets, or all, each for this time.
 pub(crate) fn run(seconds: u32, only: &[String]) -> ExitCode {
     let targets = match targets() {
         Ok(targets) => targets,

@@ -1,5 +1,5 @@
-//! `cargo xtask guarantees`: makes each change that `docs/guarantees.md` names, one after the other, in a copy of the project,
-//! and sees a test fail. A change that no test notices is a finding.
+//! `cargo xtask guarantees`: makes each change of `docs/guarantees.md`, one after the other, in a copy of the project, and checks that a
+//! test fails. A change without a failing test is a finding.
 
 mod change;
 mod check;
@@ -18,7 +18,7 @@ use crate::guarantees::report::{Report, Verdict};
 use crate::guarantees::scratch::Scratch;
 use crate::guarantees::trial::{Outcome, Trials, log};
 
-/// Runs the rows in whose guarantee or tests one of these stands, or lists them.
+/// Runs the rows with one of these texts in their guarantee or tests, or lists them.
 pub(crate) fn run(only: &[String], list: bool) -> ExitCode {
     let ran = Document::read().and_then(|document| {
         let rows: Vec<_> = document.rows.iter().filter(|row| is_chosen(row, only)).collect();
@@ -40,12 +40,12 @@ fn is_chosen(row: &Row, only: &[String]) -> bool {
     only.is_empty() || only.iter().any(is_in)
 }
 
-/// Makes every change of these rows. Whether each was caught.
+/// Makes every change of these rows. Returns whether each was caught.
 fn make_all(document: &Document, rows: &[&Row]) -> Result<bool, String> {
     let scratch = Scratch::refresh()?;
     let mut trials = Trials::new(document, &scratch);
     let chosen: Vec<_> = rows.iter().filter_map(|row| Some((*row, mutants(row)?))).collect();
-    // What fails anyway, or is not there, shows nothing when it fails.
+    // A test that fails without a change, or does not exist, shows nothing when it fails.
     let tests: Vec<_> = chosen.iter().flat_map(|(row, _)| &row.tests).collect();
     println!("==> {} rows: first their tests, without any change", chosen.len());
     let before = trials.run(&tests)?;
@@ -67,7 +67,7 @@ fn make_all(document: &Document, rows: &[&Row]) -> Result<bool, String> {
     Ok(report.show())
 }
 
-/// What a machine makes for a row, if it can.
+/// The changes that a machine can make for a row, if any.
 fn mutants(row: &Row) -> Option<&[Mutant]> {
     match &row.change {
         Ok(Change::Mutants(mutants)) => Some(mutants),

@@ -1,5 +1,5 @@
-//! `cargo xtask guide`: mdBook makes a site of `docs/`, in `target/book`. What its pages link to is checked by `tests/guide.rs`; here it is
-//! checked that each page is made, and that the links on the site lead to one.
+//! `cargo xtask guide`: mdBook makes a site of `docs/`, in `target/book`. `tests/guide.rs` checks the links in the sources; this checks
+//! that each page is generated, and that the links on the site lead to one.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,7 @@ fn built() -> Result<usize, String> {
     let output = Command::new(program).args(["build", "docs"]).current_dir(root()).output();
     let output = output.map_err(|error| format!("mdbook could not be started: {error}"))?;
     let said = String::from_utf8_lossy(&output.stderr);
-    // It warns of what it cannot read, and goes on.
+    // It only warns about errors, and continues.
     if !output.status.success() || said.contains("WARN") || said.contains("ERROR") {
         return Err(said.into_owned());
     }
@@ -42,7 +42,7 @@ fn built() -> Result<usize, String> {
     if pages.is_empty() {
         return Err("its summary lists no pages".into());
     }
-    // mdBook makes a second copy of the first page as the index, wherever that page is.
+    // mdBook writes a second copy of the first page as the index, in any place.
     for page in pages.iter().map(String::as_str).chain(["index.html"]) {
         let html = fs::read_to_string(book.join(page)).map_err(|error| format!("{page} was not made: {error}"))?;
         let folder = book.join(page).parent().unwrap_or(&book).to_owned();

@@ -1,4 +1,4 @@
-//! The project's chores, in Rust so that they run wherever the project builds: `cargo xtask test` is what CI runs,
+//! The project's tasks, in Rust so that they run wherever the project builds: `cargo xtask test` is what CI runs,
 //! `cargo xtask bench` measures, `cargo xtask chaos` runs load with faults, `cargo xtask guarantees` sees the tests of docs/guarantees.md fail.
 
 mod api;
@@ -24,7 +24,7 @@ use clap::{Parser, Subcommand};
 use crate::engines::Engine;
 use crate::steps::{STEPS, Step};
 
-/// The chores of this project.
+/// The tasks of this project.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 struct Arguments {
@@ -39,13 +39,13 @@ enum Chore {
         /// Run only this step; may be given several times
         #[arg(long, value_name = "STEP", value_parser = steps::by_name)]
         only: Vec<&'static Step>,
-        /// Name the steps and what each runs, and run nothing
+        /// Print the steps with their commands, and run nothing
         #[arg(long, conflicts_with = "only")]
         list: bool,
     },
     /// Write docs/api.md, the list of public items
     Api {
-        /// Only compare it with what is there
+        /// Only compare it with the existing file
         #[arg(long)]
         check: bool,
     },
@@ -55,14 +55,14 @@ enum Chore {
     Guide,
     /// Copy the README's install lines and example into a new crate outside of the workspace, and run it
     Readme,
-    /// Pack each crate that is published, build it from its package, and check what is in it
+    /// Pack each crate that is published, build it from its package, and check its contents
     Package,
     /// Make each change that docs/guarantees.md names in a copy of the project, and see a test fail
     Guarantees {
         /// Only rows in whose guarantee or tests this stands; may be given several times
         #[arg(long, value_name = "SUBSTRING")]
         only: Vec<String>,
-        /// Name the rows and what is done with each, and run nothing
+        /// Print the rows with their changes, and run nothing
         #[arg(long)]
         list: bool,
     },
@@ -71,7 +71,7 @@ enum Chore {
         /// Run on this engine only; may be given several times
         #[arg(long, value_name = "NAME", value_parser = engines::by_name)]
         only: Vec<&'static Engine>,
-        /// Name the engines and what runs on each, and run nothing
+        /// Print the engines with their tests, and run nothing
         #[arg(long, conflicts_with = "only")]
         list: bool,
     },
@@ -99,10 +99,10 @@ enum Chore {
     },
     /// Measure tenure beside hand-written code, with throw-away servers; `--list`, `--only SUBSTRING`, `--quick`
     Bench {
-        /// As on a disk whose flushes take so many microseconds more than this one's
+        /// Add this number of microseconds to each flush
         #[arg(long, value_name = "MICROSECONDS")]
         slower_flush: Option<u32>,
-        /// What the program that measures is given
+        /// The options of the measuring program
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<String>,
     },
@@ -114,7 +114,7 @@ fn main() -> ExitCode {
             STEPS.iter().for_each(|step| println!("{:<12} {}", step.name, step.line()));
             ExitCode::SUCCESS
         }
-        // In their own order, whatever the order of the options: the quick ones come first.
+        // In their own order, not in that of the options: the fast ones come first.
         Chore::Test { only, .. } => {
             let chosen =
                 STEPS.iter().filter(|step| only.is_empty() || only.iter().any(|other| other.name == step.name));

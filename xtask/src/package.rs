@@ -1,5 +1,5 @@
-//! `cargo xtask package`: what a release would upload. Every crate that is published is packed, built from its package in the order of
-//! their dependencies, and not uploaded. Then each package is looked into: what has to be in it, and what must not.
+//! `cargo xtask package`: the content of a release. Every published crate is packed, built from its package in the order of their
+//! dependencies, and not uploaded. Then the files of each package are checked: required and forbidden ones.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,14 +7,14 @@ use std::process::{Command, ExitCode};
 
 use crate::servers::{cargo, root};
 
-/// The crates that are published, in the order of a release, and where each is.
+/// The published crates, in the order of a release, with their folders.
 const CRATES: [(&str, &str); 4] =
     [("tenure-derive", "derive"), ("tenure", "."), ("tenure-web", "web"), ("tenure-server", "server")];
 
-/// What every package has.
+/// Files that every package has.
 const NEEDED: [&str; 5] = ["Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "src"];
 
-/// What only the repository needs.
+/// Files that only the repository needs.
 const REFUSED: [&str; 13] = [
     ".cargo",
     ".ci",
@@ -31,10 +31,10 @@ const REFUSED: [&str; 13] = [
     "rustfmt.toml",
 ];
 
-/// What the registry asks for, or shows.
+/// Fields that the registry requires or shows.
 const METADATA: [&str; 6] = ["description", "documentation", "readme", "license", "rust-version", "keywords"];
 
-/// Packs, builds and looks.
+/// Packs, builds and checks.
 pub(crate) fn run() -> ExitCode {
     match packed() {
         Ok(()) => ExitCode::SUCCESS,
@@ -84,7 +84,7 @@ fn printed(command: &mut Command) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// What is missing in a package, and what is too much.
+/// Missing and superfluous files of a package.
 fn problems(files: &BTreeSet<&str>) -> Vec<String> {
     let has = |name: &str| files.iter().any(|file| file.split(['/', '\\']).next() == Some(name));
     let missing = NEEDED.iter().filter(|name| !has(name)).map(|name| format!("it lacks {name}"));

@@ -1,8 +1,7 @@
 //! `cargo xtask readme`: a reader copies the README's install lines and its example into a new crate, and the crate runs.
 //!
-//! The crate is made in a temporary folder, outside of the workspace: what the workspace gives to its members, such as features that
-//! another member asks for, does not reach it. The crates of others are those of `Cargo.lock`, so nothing is fetched that is not
-//! there already.
+//! The crate is created in a temporary folder, outside the workspace: settings of the workspace, such as features that another member
+//! requires, do not reach it. Third-party crates are those of `Cargo.lock`, so nothing new is fetched.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,10 +10,10 @@ use std::process::ExitCode;
 
 use crate::servers::{cargo, root};
 
-/// What must be seen when the example runs: the conflict of the story.
+/// The expected output of the example: the conflict of the story.
 const PRINTED: &str = "ship_to.line1: was Some(Text(\"Teheran-ro 1\")), is Some(Text(\"Sejong-daero 9\"))";
 
-/// Makes the crate and runs it.
+/// Creates the crate and runs it.
 pub(crate) fn run() -> ExitCode {
     match copied() {
         Ok(()) => ExitCode::SUCCESS,
@@ -38,7 +37,7 @@ fn copied() -> Result<(), String> {
     fs::write(folder.path().join("Cargo.lock"), lock).map_err(text)?;
     let mut command = cargo();
     command.args(["run", "--offline"]).current_dir(folder.path()).env("CARGO_TARGET_DIR", root.join("target/readme"));
-    // What the toolchain's proxy and cargo give to xtask is about this workspace.
+    // Variables that the toolchain's proxy and cargo set for xtask concern this workspace.
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CARGO_PKG_")) {
         command.env_remove(name);
     }
@@ -60,7 +59,7 @@ fn block<'a>(document: &'a str, fence: &str) -> Option<&'a str> {
     rest.split_once("```").map(|(block, _)| block)
 }
 
-/// What `cargo add` would have written, by the README's lines: tenure from here, the others in the versions of the lock file.
+/// The result of `cargo add`, by the README's lines: tenure from here, the others in the versions of the lock file.
 fn manifest(readme: &str, lock: &str, root: &Path) -> Result<String, String> {
     let mut manifest = String::from(
         "[package]\nname = \"copied\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n",

@@ -1,4 +1,4 @@
-//! What chores have in common: cargo, the project's folder, servers that end with the chore.
+//! Common code of the tasks: cargo, the project's folder, servers that end with the task.
 
 use std::any::Any;
 use std::env;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use testkit::{DATABASE, Kind, MariaDb, Postgres, StartError};
 
-/// The cargo that runs us, or else the one on the path.
+/// The cargo that runs us, or the one on the path.
 pub(crate) fn cargo() -> Command {
     Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
@@ -17,7 +17,7 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Starts a server: its URL, and what ends it when it is dropped.
+/// Starts a server; returns its URL, and a guard that stops it when it is dropped.
 pub(crate) fn start(kind: Kind) -> Result<(String, Box<dyn Any>), StartError> {
     Ok(match kind {
         Kind::Postgres => {

@@ -1,4 +1,4 @@
-//! The steps of `cargo xtask test`: what each runs, and running them one after the other.
+//! The steps of `cargo xtask test`: their commands, and running them one after the other.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -10,35 +10,35 @@ use crate::debian;
 use crate::engines::{self, Ready};
 use crate::servers::{cargo, root, start};
 
-/// No step takes half of it, cold build included. One that hangs is to fail by its name, with what it printed, before CI is
+/// No step takes half of it, cold build included. One that hangs must fail with its name and its output, before CI is
 /// ended from outside.
 const LONGEST: Duration = Duration::from_secs(25 * 60);
 
 /// One check.
 pub(crate) struct Step {
-    /// What `--only` calls it.
+    /// Its name for `--only`.
     pub(crate) name: &'static str,
-    /// What cargo is given first.
+    /// The first arguments of cargo.
     cargo: &'static [&'static str],
-    /// Which test programs it runs, if not all.
+    /// The test programs, if not all.
     programs: &'static [&'static str],
-    /// What its environment is given besides.
+    /// Additional environment variables.
     environment: &'static [(&'static str, &'static str)],
-    /// What it needs from Debian.
+    /// The required Debian packages.
     packages: &'static [&'static str],
-    /// Which throw-away database servers run meanwhile. Where they are stands in its environment.
+    /// The throw-away database servers that run during it. Its environment contains their URLs.
     servers: &'static [Kind],
-    /// Which engine of `cargo xtask engines` runs instead. It is fetched first.
+    /// The engine of `cargo xtask engines` that runs instead. It is fetched first.
     engine: Option<&'static str>,
-    /// Whether its tests run axe-core. Where that is stands in its environment.
+    /// Whether its tests run axe-core. Its environment contains the path.
     axe: bool,
 }
 
-/// What all steps below `test` build: one selection of packages and features, or cargo would build the drivers and the
+/// The build of all steps below `test`: one selection of packages and features, or cargo would build the drivers and the
 /// runtime anew for each.
 const EVERYTHING: [&str; 4] = ["test", "--workspace", "--all-features", "--no-fail-fast"];
 
-/// All of them, the quick ones first.
+/// All of them, the fast ones first.
 pub(crate) const STEPS: [Step; 28] = [
     Step::new("fmt", &["fmt", "--all", "--check"]),
     Step::new("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
@@ -48,13 +48,13 @@ pub(crate) const STEPS: [Step; 28] = [
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
         ..Step::new("doc", &["doc", "--workspace", "--no-deps", "--all-features"])
     },
-    // The list of public items is what the documentation says.
+    // The list of public items matches the documentation.
     Step::new("api", &["xtask", "api", "--check"]),
-    // The crates of others: known advisories, licences, duplicates, sources.
+    // Third-party crates: known advisories, licences, duplicates, sources.
     Step::new("deny", &["xtask", "deny"]),
-    // What everybody runs: the default members, with the examples in their documentation, and no service.
+    // The command of every developer: the default members, with the examples in their documentation, and no service.
     Step::new("test", &["test", "--no-fail-fast"]),
-    // The tests beside the code, also of what measures and of what starts the servers. One of them compares the lease engine with
+    // The tests beside the code, also of `bench` and `testkit`. One of them compares the lease engine with
     // each database.
     Step {
         servers: &[Kind::Postgres, Kind::MariaDb],
@@ -67,13 +67,13 @@ pub(crate) const STEPS: [Step; 28] = [
     Step::of_everything("examples", &["examples"]),
     // The guide and the other documents, as a site.
     Step::new("guide", &["xtask", "guide"]),
-    // What a reader copies from the README runs outside of this workspace.
+    // The README's example runs outside this workspace.
     Step::new("readme", &["xtask", "readme"]),
-    // What a release would upload: packed, and built from the packages.
+    // The content of a release: packed, and built from the packages.
     Step::new("package", &["xtask", "package"]),
-    // The library for those who bring a backend of their own. Its tests need one, so it is only compiled.
+    // The library without a backend. Its tests need one, so it is only compiled.
     Step::new("no-backend", &["check", "--package", "tenure", "--no-default-features"]),
-    // And for those who want one server and no SQLite: together, the features hide what each of them lacks.
+    // With one server and without SQLite: together, the features hide missing parts of each.
     Step::new("only-postgres", &["check", "--package", "tenure", "--no-default-features", "--features", "postgres"]),
     Step::new("only-mysql", &["check", "--package", "tenure", "--no-default-features", "--features", "mysql"]),
     Step { servers: &[Kind::Postgres], ..Step::of_everything("postgres", &["postgres*"]) },
@@ -83,9 +83,9 @@ pub(crate) const STEPS: [Step; 28] = [
     Step { engine: Some("postgresql-18"), ..Step::of_everything("postgresql-18", &["postgres*"]) },
     // One test program for all databases: SQLite, and both servers.
     Step { servers: &[Kind::Postgres, Kind::MariaDb], ..Step::of_everything("sea-orm", &["sea_orm"]) },
-    // The way to both servers: with certificates, with wrong ones, and without.
+    // Connections to both servers: with certificates, with wrong ones, and without.
     Step { servers: &[Kind::Postgres, Kind::MariaDb], ..Step::of_everything("tls", &["tls"]) },
-    // Connections, rights, and what is logged: on both servers.
+    // Connections, rights and the log, on both servers.
     Step {
         servers: &[Kind::Postgres, Kind::MariaDb],
         ..Step::new(
@@ -106,7 +106,7 @@ pub(crate) const STEPS: [Step; 28] = [
             ],
         )
     },
-    // The examples in the documentation of what is not compiled by default.
+    // The examples in the documentation of items that are not compiled by default.
     Step::new("doc-tests", &["test", "--workspace", "--all-features", "--doc"]),
     Step {
         environment: &[("SHOP_STORIES_ON", "postgres")],
@@ -125,7 +125,7 @@ pub(crate) const STEPS: [Step; 28] = [
     },
     // Load with faults, on servers of its own: a short run on each database.
     Step { packages: &[Kind::Postgres.package(), Kind::MariaDb.package()], ..Step::of_everything("chaos", &["chaos"]) },
-    // The Korean pages need a Korean font, or their screenshots show boxes.
+    // The Korean pages need a Korean font for their screenshots.
     Step {
         packages: &["chromium", "chromium-driver", "fonts-noto-cjk"],
         axe: true,
@@ -138,18 +138,18 @@ impl Step {
         Step { name, cargo, programs: &[], environment: &[], packages: &[], servers: &[], engine: None, axe: false }
     }
 
-    /// A step that runs these test programs, of whatever package.
+    /// A step that runs these test programs, of any package.
     const fn of_everything(name: &'static str, programs: &'static [&'static str]) -> Self {
         Step { programs, ..Step::new(name, &EVERYTHING) }
     }
 
-    /// What cargo is given.
+    /// The arguments of cargo.
     fn arguments(&self) -> impl Iterator<Item = &'static str> {
         let programs = self.programs.iter().flat_map(|program| ["--test", program]);
         self.cargo.iter().copied().chain(programs)
     }
 
-    /// What it runs, as one would type it.
+    /// Its command line.
     pub(crate) fn line(&self) -> String {
         let environment = self.environment.iter().map(|(name, value)| format!("{name}='{value}' "));
         let servers = self.servers.iter().map(|kind| kind.variable());
@@ -197,9 +197,9 @@ pub(crate) fn by_name(name: &str) -> Result<&'static Step, String> {
     STEPS.iter().find(|step| step.name == name).ok_or_else(|| format!("the steps are {}", names()))
 }
 
-/// Runs them all, also after one that fails, and says how long each took: one run of CI is to tell everything that is wrong.
+/// Runs all of them, also after a failed one, and prints the duration of each: one run of CI reports every failure.
 pub(crate) fn run(steps: &[&Step]) -> ExitCode {
-    // First of all: what is missing should be known before a quarter of an hour of tests.
+    // First, because missing packages should be reported before a quarter of an hour of tests.
     let mut packages: Vec<_> = steps.iter().flat_map(|step| step.packages()).collect();
     packages.sort_unstable();
     packages.dedup();

@@ -1,4 +1,4 @@
-//! Programs of others that chores run: always the same version, built from its crate when it is missing, and kept in `target/`.
+//! Third-party programs that tasks run: always the same version, built from its crate if it is missing, and kept in `target/`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,23 +8,23 @@ use testkit::status_within;
 
 use crate::servers::{cargo, root};
 
-/// Each builds in less than 200 seconds of one core. A registry that does not answer is to fail the step by its name.
+/// Each builds in less than 200 seconds of one core. A registry that does not answer must fail the step.
 const LONGEST: Duration = Duration::from_secs(15 * 60);
 
-/// A program to be installed.
+/// A program to install.
 pub(crate) struct Tool {
     /// Its crate, and its name.
     pub(crate) name: &'static str,
     /// Its version.
     pub(crate) version: &'static str,
-    /// What it prints before its version.
+    /// Its output before its version.
     pub(crate) prints: &'static str,
-    /// What cargo is told beside the version.
+    /// The options of cargo besides the version.
     pub(crate) options: &'static [&'static str],
 }
 
 impl Tool {
-    /// Installs it, unless it is there. Returns where it is.
+    /// Installs it, unless it is installed. Returns its path.
     pub(crate) fn installed(&self) -> Result<PathBuf, String> {
         let folder = root().join("target/tools");
         let program = folder.join("bin").join(self.name);
@@ -41,7 +41,7 @@ impl Tool {
     fn install(&self, folder: &Path) -> Result<(), String> {
         println!("==> {}: building {} once", self.name, self.version);
         let mut install = cargo();
-        // For what it has to do here it need not be fast.
+        // It need not be fast for its purpose.
         install.args(["install", self.name, "--version", self.version, "--locked", "--debug", "--force"]);
         install.args(self.options).arg("--root").arg(folder).stdin(Stdio::null()).current_dir(root());
         match status_within(LONGEST, &mut install) {

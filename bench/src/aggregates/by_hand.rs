@@ -1,4 +1,4 @@
-//! What a careful programmer writes without tenure: one transaction, the root before its lines, the version in the WHERE.
+//! The code of a careful programmer without tenure: one transaction, the root before its lines, the version in the WHERE.
 
 mod mysql;
 mod postgres;
@@ -15,7 +15,7 @@ use crate::Outcome;
 use crate::backend::Backend;
 use crate::rounds::Contestant;
 
-/// An order and the version it was loaded at.
+/// An order and its loaded version.
 #[derive(Debug, Clone)]
 pub(crate) struct Stored {
     pub(crate) order: Order,
@@ -28,28 +28,28 @@ pub(crate) trait ByHand: Send + Sync {
     /// Inserts an order.
     async fn insert(&self, order: &Order) -> Outcome<()>;
 
-    /// Loads one as it is at one moment.
+    /// Loads one in a consistent state.
     async fn load(&self, no: &str) -> Outcome<Stored>;
 
     /// Loads one locked, and commits.
     async fn load_locked(&self, no: &str) -> Outcome<Stored>;
 
-    /// Loads one, refuses unless it is the expected version, runs the command, saves what it changes.
+    /// Loads one, refuses unless it has the expected version, runs the command, saves the changes.
     async fn change(&self, no: &str, expected: Option<i64>, turn: usize) -> Outcome<Stored>;
 
     /// Loads one and raises its version.
     async fn force_increment(&self, no: &str) -> Outcome<Stored>;
 
-    /// Saves what the command changed of several, each if it is still the version that was loaded.
+    /// Saves the changes of several orders, each if it still has the loaded version.
     async fn save_all(&self, orders: &mut [Stored]) -> Outcome<()>;
 }
 
-/// What happens when the version is another one. (It never is here.)
+/// The error of a stale version. (It never happens here.)
 fn conflict(no: &str) -> Box<dyn std::error::Error + Send + Sync> {
-    format!("somebody else saved order {no}").into()
+    format!("order {no} was changed meanwhile").into()
 }
 
-/// Does one operation, again and again.
+/// Repeats one operation.
 pub(crate) struct Side {
     by_hand: Box<dyn ByHand>,
     operation: Operation,
@@ -58,7 +58,7 @@ pub(crate) struct Side {
 }
 
 impl Side {
-    /// With its tables, and orders in them.
+    /// Creates its tables, with orders.
     pub(crate) async fn open(url: &str, backend: Backend, operation: Operation) -> Outcome<Self> {
         let by_hand: Box<dyn ByHand> = match backend {
             Backend::Sqlite => Box::new(sqlite::ByHand::open(url, tables(backend)).await?),

@@ -1,23 +1,23 @@
-//! What is done with an order.
+//! The operations on an order.
 
 /// A unit of work: one transaction, but for [`Load`](Operation::Load) one that writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operation {
     /// Load it, change a field of the root and one line, save.
     ChangeOne,
-    /// The same, where the last 20 versions are kept. By hand none are, so this is what they cost.
+    /// The same with the last 20 versions kept. The by-hand side keeps none, so this is the cost of revisions.
     ChangeOneWithRevisions,
-    /// The same as `ChangeOne`, if it is still the version that somebody saw.
+    /// The same as `ChangeOne`, with an expected version.
     VersionCheck,
     /// Load it and raise its version, with no change.
     ForcedIncrement,
     /// Load it locked, and commit.
     PessimisticLoad,
-    /// Load it as it is at one moment.
+    /// Load it in a consistent state.
     Load,
     /// Insert it.
     Insert,
-    /// Save 20 that were changed, and were loaded before.
+    /// Save 20 changed orders that were loaded before.
     SaveAll,
 }
 
@@ -33,7 +33,7 @@ impl Operation {
         Operation::SaveAll,
     ];
 
-    /// As it stands in the ids of figures.
+    /// Its name in the ids of figures.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Operation::ChangeOne => "change_one",

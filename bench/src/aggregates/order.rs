@@ -2,7 +2,7 @@
 
 use tenure::{Aggregate, Entity};
 
-/// Orders that there are before it begins. Turns go round.
+/// Number of orders at the begin. Turns use them round-robin.
 pub(crate) const ORDERS: usize = 40;
 /// Orders that are saved together.
 pub(crate) const TOGETHER: usize = 20;
@@ -87,12 +87,12 @@ fn change(note: &mut String, lines: &mut [Line], turn: usize) {
     lines[CHANGED].quantity += 1;
 }
 
-/// The number of one of the orders that are there.
+/// The number of an existing order.
 pub(crate) fn number(turn: usize) -> String {
     format!("{:04}", turn % ORDERS)
 }
 
-/// The number of one that is not there yet.
+/// The number of a new order.
 pub(crate) fn new_number(turn: usize) -> String {
     format!("new-{turn:08}")
 }

@@ -2,7 +2,7 @@
 
 use crate::backend::Backend;
 
-/// The statements that make them.
+/// The statements that create them.
 pub(crate) fn tables(backend: Backend) -> &'static str {
     match backend {
         Backend::Sqlite => include_str!("tables/sqlite.sql"),

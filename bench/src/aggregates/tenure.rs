@@ -13,20 +13,20 @@ use crate::Outcome;
 use crate::backend::Backend;
 use crate::rounds::Contestant;
 
-/// Does one operation, again and again.
+/// Repeats one operation.
 pub(crate) struct Side {
     database: Database,
     orders: Repository<Order>,
     kept: Repository<KeptOrder>,
     operation: Operation,
-    /// The version of each order that somebody saw.
+    /// The expected version of each order.
     seen: Vec<Version>,
     /// Orders that are loaded already.
     loaded: Vec<Loaded<Order>>,
 }
 
 impl Side {
-    /// With its tables, and orders in them.
+    /// Creates its tables, with orders.
     pub(crate) async fn open(url: &str, backend: Backend, operation: Operation) -> Outcome<Self> {
         let database = Database::connect(url).await?;
         let (orders, kept) = (Repository::<Order>::new(&database), Repository::<KeptOrder>::new(&database));

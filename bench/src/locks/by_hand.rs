@@ -1,5 +1,5 @@
-//! What tenure's verbs come down to, written by hand: one statement each, no history, no answer to a repeated request, nothing
-//! batched. What tenure costs beside that is seen against this.
+//! tenure's verbs, written by hand: one statement each, no history, no answer to a repeated request, no batching. It shows tenure's
+//! additional cost.
 
 pub(super) mod mysql;
 pub(super) mod postgres;
@@ -9,9 +9,9 @@ use async_trait::async_trait;
 
 use crate::Outcome;
 
-/// The least that can take a lock: one prepared upsert that asks nothing.
+/// The least work that acquires a lock: one prepared upsert without conditions.
 #[async_trait]
 pub(super) trait Upsert: Send + Sync {
-    /// Writes the row of a key, whoever holds it.
+    /// Writes the row of a key, independent of its holder.
     async fn upsert(&self, id: &str, owner: &str) -> Outcome<()>;
 }

@@ -1,5 +1,5 @@
-//! The classic algorithm, as books have it: one row per lock, deleted when the lock ends. Each verb is a transaction of its
-//! own, and time is the caller's.
+//! The classic algorithm of textbooks: one row per lock, deleted when the lock ends. Each verb is a transaction of its own, and time is the
+//! caller's.
 
 pub(super) mod mysql;
 pub(super) mod postgres;
@@ -7,7 +7,7 @@ pub(super) mod sqlite;
 
 use crate::Outcome;
 
-/// What is done about the row that was there, before one is inserted.
+/// Whether the existing row has expired, before one is inserted.
 fn expired(found: Option<i64>, now: i64) -> Outcome<bool> {
     match found {
         Some(expiry) if expiry > now => Err("the lock is held".into()),

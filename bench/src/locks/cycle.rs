@@ -1,4 +1,4 @@
-//! Many editors at once: each takes a lock, checks it, extends it and gives it back, again and again, on keys of its own.
+//! Many concurrent editors: each acquires a lock, checks it, extends it and releases it, repeatedly, on keys of its own.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,8 +14,8 @@ use crate::report::{Figure, Report};
 use crate::rounds::millis;
 use crate::statistics::{Spread, percentile};
 
-/// How often the sides take turns in a round: often, because a busy disk is slow for a second or so and quick again. But
-/// with many editors there is much to wait for until the last of them has finished.
+/// How often the sides alternate in a round: often, because a busy disk is slow for a second or so and fast again. But with many editors,
+/// the wait for the last of them is long.
 fn slices(editors: usize) -> u32 {
     if editors > 100 { 3 } else { 9 }
 }
@@ -23,7 +23,7 @@ fn slices(editors: usize) -> u32 {
 /// Keys of each editor.
 const KEYS: usize = 4;
 
-/// What happened in a slice of time, or in several.
+/// The measurements of one or several slices of time.
 #[derive(Debug, Default)]
 struct Slice {
     /// Milliseconds per verb.
@@ -43,7 +43,7 @@ impl Slice {
     }
 }
 
-/// One side, and what it did so far.
+/// One side, and its measurements so far.
 struct Side<L> {
     locks: Arc<L>,
     all: Slice,
@@ -73,7 +73,7 @@ impl<L: Locks> Side<L> {
     }
 }
 
-/// All editors, until the time is up and each has finished what it had begun.
+/// Runs all editors until the time is over and each has finished its cycle.
 async fn slice<L: Locks>(locks: &Arc<L>, editors: usize, duration: Duration) -> Outcome<Slice> {
     let end = Instant::now() + duration;
     let slices = together(editors, |editor| {
@@ -85,7 +85,7 @@ async fn slice<L: Locks>(locks: &Arc<L>, editors: usize, duration: Duration) -> 
                 let (start, mut paused) = (Instant::now(), Duration::ZERO);
                 match cycle(&*locks, &key, &mut slice.latencies, &mut paused).await {
                     Ok(()) => slice.cycles += 1,
-                    // For instance a deadlock, or a wait for a connection that was too long. It is counted, and told.
+                    // For instance a deadlock, or a wait for a connection that was too long. It is counted and reported.
                     Err(_) => slice.failed += 1,
                 }
                 slice.busy += (start.elapsed() - paused).as_secs_f64();
@@ -112,8 +112,8 @@ async fn cycle<L: Locks>(
     let (locked, clock) = (Instant::now(), now());
     locks.check_lock(&ticket).await?;
     let checked = Instant::now();
-    // What is extended within the millisecond in which it was taken does not change, and SQLite and MariaDB write nothing.
-    // Nobody does that, so it does not count as quick. Sleeping, because whoever waits awake keeps a core from the database.
+    // An extension within the millisecond of the acquisition changes nothing, and SQLite and MariaDB write nothing. Real programs do not do
+    // that, so it must not count as fast. It sleeps, because a busy wait would take a core from the database.
     while now() == clock {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
@@ -127,7 +127,7 @@ async fn cycle<L: Locks>(
     Ok(())
 }
 
-/// Measures so many editors on one database.
+/// Measures this number of editors on one database.
 pub(crate) async fn measure(
     id: &str,
     editors: usize,
@@ -177,7 +177,7 @@ async fn compare(
     let duration = effort.slice / slices;
     for _ in 0..effort.rounds {
         for slice in 0..slices {
-            // Each is the first in turn, whatever the one before leaves behind in the disk's queue.
+            // Each is the first in turn, so that the disk's queue of the previous one affects all alike.
             for turn in slice..slice + 4 {
                 match turn % 4 {
                     0 => tenure.slice(editors, duration).await?,

@@ -1,4 +1,4 @@
-//! Whether taking a lock gets slower when the table has grown: two databases in turn, one with ten thousand rows, one with
+//! Whether acquiring a lock gets slower in a large table: two databases in turn, one with ten thousand rows, one with
 //! millions.
 
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use crate::statistics::percentile;
 /// Rows of the small table.
 const FEW: u64 = 10_000;
 
-/// Takes locks on keys that are spread over the whole table.
+/// Acquires locks on keys that are spread over the whole table.
 struct Take {
     tenure: Tenure,
     rows: u64,
@@ -26,7 +26,7 @@ struct Take {
 #[async_trait]
 impl Contestant for Take {
     async fn once(&mut self, turn: usize) -> Outcome<Duration> {
-        // A large prime: never the same twice, never the next one.
+        // A large prime: no key repeats, and none follows the previous one.
         let key = key(turn as u64 * 1_000_003 % self.rows);
         let start = Instant::now();
         self.tenure.take(&key, "kim").await?;
@@ -42,7 +42,7 @@ pub(crate) async fn measure(
     databases: &Databases,
     report: &mut Report,
 ) -> Outcome<()> {
-    // One in a hundred is the 99th percentile, so there have to be many.
+    // The 99th percentile needs many samples.
     let effort = Effort { samples: effort.samples * 4, ..*effort };
     let mut sides = Vec::new();
     for rows in [effort.rows, FEW] {

@@ -1,4 +1,4 @@
-//! Ten thousand open forms beat: together through tenure, and one by one by hand.
+//! Heartbeats of ten thousand open forms: together through tenure, and one by one by hand.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,14 +17,14 @@ use crate::process::{Server, own_cpu};
 use crate::report::{Figure, Report};
 use crate::statistics::Spread;
 
-/// Callers that beat one by one.
+/// Callers that send single heartbeats.
 const CALLERS: usize = 16;
 /// Different leases that are kept one by one.
 const TICKETS: usize = 1_000;
-/// How long one by one may take in a round. The figure is a rate, so it need not be all of them.
+/// The time limit of single heartbeats in a round. The figure is a rate, so it need not cover all leases.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What one side did: leases kept per second in each round, and how much work that was for the processors.
+/// The measurements of one side: leases kept per second in each round, and the processor time.
 #[derive(Debug, Default)]
 struct Side {
     rates: Vec<f64>,
@@ -33,7 +33,7 @@ struct Side {
 }
 
 impl Side {
-    /// The share of one core that 100,000 leases cost that beat once a minute.
+    /// The share of one core for 100,000 leases with one heartbeat per minute.
     fn core_share(&self) -> f64 {
         self.cpu / self.kept as f64 * 100_000.0 / 60.0
     }
@@ -86,7 +86,7 @@ async fn compare(
     let (mut ours, mut theirs) = (Side::default(), Side::default());
     for round in 0..=effort.rounds {
         if round == 1 {
-            // The first round was to warm up.
+            // The first round was the warm-up.
             (ours, theirs) = (Side::default(), Side::default());
         }
         beat(&mut ours, server, async {
@@ -109,7 +109,7 @@ async fn compare(
     report.add(Figure::new(format!("{id}.{share}_one_by_one"), theirs.core_share(), "cores"))
 }
 
-/// Runs one side once, and adds up what it cost this process and the server.
+/// Runs one side once, and adds the cost for this process and the server.
 async fn beat(side: &mut Side, server: Option<Server>, work: impl Future<Output = Outcome<usize>>) -> Outcome<()> {
     let cpu = || Outcome::Ok(own_cpu()? + server.map(Server::cpu).transpose()?.unwrap_or_default());
     let (before, start) = (cpu()?, Instant::now());

@@ -1,5 +1,4 @@
-//! How much memory a process has in use that holds many leases: a process of its own, because this one's memory was used
-//! by others before.
+//! The memory of a process that holds many leases: a separate process, because the memory of this one was used before.
 
 use std::process::Command;
 
@@ -10,7 +9,7 @@ use crate::effort::Effort;
 use crate::process::resident;
 use crate::report::{Figure, Report};
 
-/// Leases that are taken before memory is looked at for the first time.
+/// Leases that are acquired before the first measurement.
 const WARM_UP: usize = 256;
 
 /// Measures one database.
@@ -23,7 +22,7 @@ pub(crate) async fn measure(
 ) -> Outcome<()> {
     let mut process = Command::new(std::env::current_exe()?);
     process.arg("--hold-leases").arg(effort.leases.to_string()).arg(databases.fresh(backend));
-    // It blocks, but there is nobody else.
+    // It blocks, but no other task runs.
     let output = process.output()?;
     if !output.status.success() {
         return Err(format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr)).into());
@@ -33,7 +32,7 @@ pub(crate) async fn measure(
     report.add(Figure::new(format!("{id}.per_10000_leases"), mebibytes, "MiB"))
 }
 
-/// What that process does: prints how many bytes more it has in use when it holds that many leases.
+/// The work of that process: prints the additional bytes in use with this number of leases.
 pub(crate) async fn hold_and_print(url: &str, leases: usize) -> Outcome<()> {
     let tenure = Tenure::open(url).await?;
     drop(tenure.hold("warm-up", WARM_UP).await?);

@@ -1,4 +1,4 @@
-//! Many ask for one lock that somebody holds: how quickly they are told so, and that nothing is written for it.
+//! Many callers request one lock that is held: the latency of the refusals, and that they write nothing.
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ use crate::report::{Figure, Report};
 use crate::rounds::millis;
 use crate::statistics::Spread;
 
-/// How many ask at once.
+/// The number of concurrent callers.
 const CALLERS: usize = 256;
 
 /// Measures one database.
@@ -51,7 +51,7 @@ pub(crate) async fn measure(
     report.add(Figure::new(format!("{id}.rows_written"), written as f64, "rows"))
 }
 
-/// All ask until the time is up: how long each refusal took, in milliseconds.
+/// All callers request until the time is over; returns the latency of each refusal, in milliseconds.
 async fn ask(tenure: &Tenure, start: Instant, effort: &Effort) -> Outcome<Vec<f64>> {
     let end = start + effort.slice;
     let refused = together(CALLERS, |caller| {
@@ -65,7 +65,7 @@ async fn ask(tenure: &Tenure, start: Instant, effort: &Effort) -> Outcome<Vec<f6
                 match locks.try_lock(&key, &owner).await {
                     Err(LockError::AlreadyLocked(_)) => latencies.push(millis(asked.elapsed())),
                     Err(error) => return Err(error.into()),
-                    Ok(_) => return Err("the lock was given to somebody else".into()),
+                    Ok(_) => return Err("the lock was granted twice".into()),
                 }
             }
             Outcome::Ok(latencies)

@@ -10,7 +10,7 @@ use super::together::together;
 use super::verbs::Locks;
 use crate::Outcome;
 
-/// How many callers take many leases.
+/// The number of callers that acquire many leases.
 const CALLERS: usize = 32;
 
 /// A lock manager and its database.
@@ -26,18 +26,18 @@ impl Tenure {
         let database = Database::connect(url).await?;
         let days = |days: u64| Duration::from_secs(days * 24 * 3600);
         let policy = LockPolicy::exclusive().absolute_limit(days(7))?.ttl(days(1))?;
-        // One owner holds thousands here.
+        // One owner holds thousands of leases here.
         let limits = Limits { locks_per_owner: 1_000_000, ..Limits::default() };
         let locks = LockManager::new(&database).with_policy(KIND, policy).with_limits(limits);
         Ok(Tenure { database, locks })
     }
 
-    /// The same statements, but each question is asked by itself: what batching brings is seen against this.
+    /// The same statements, but each request is sent alone: it shows the effect of batching.
     pub(super) fn one_by_one(self) -> Self {
         Tenure { locks: self.locks.one_by_one(), ..self }
     }
 
-    /// Takes the leases `<name>-0` to `<name>-<count - 1>`.
+    /// Acquires the leases `<name>-0` to `<name>-<count - 1>`.
     pub(super) async fn hold(&self, name: &'static str, count: usize) -> Outcome<Vec<Lease>> {
         let held = together(CALLERS, |caller| {
             let tenure = self.clone();
@@ -53,7 +53,7 @@ impl Tenure {
         Ok(held.into_iter().flatten().collect())
     }
 
-    /// Takes one lease.
+    /// Acquires one lease.
     pub(super) async fn take(&self, id: &str, owner: &str) -> Outcome<Lease> {
         Ok(self.locks.try_lock(&LockKey::new(KIND, id), &Owner::new(owner, "Kim Minji")).await?)
     }

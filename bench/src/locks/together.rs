@@ -1,10 +1,10 @@
-//! Many callers at once.
+//! Many concurrent callers.
 
 use tokio::task::JoinSet;
 
 use crate::Outcome;
 
-/// Runs many callers for as long as they need, each with its number.
+/// Runs many callers to completion, each with its number.
 pub(super) async fn together<T: Send + 'static, F>(callers: usize, work: impl Fn(usize) -> F) -> Outcome<Vec<T>>
 where
     F: Future<Output = T> + Send + 'static,

@@ -1,4 +1,4 @@
-//! What taking a lock costs one caller, beside the least that it could cost: one prepared upsert.
+//! The cost of acquiring a lock for one caller, compared with the minimum: one prepared upsert.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::effort::Effort;
 use crate::report::{Figure, Report};
 use crate::rounds::{Contestant, duel};
 
-/// Keys that are taken in turn. Each was held before.
+/// Keys that are acquired in turn. Each was held before.
 const KEYS: usize = 16;
 
 struct Take(Tenure);

@@ -1,4 +1,4 @@
-//! What an editor does with a lock.
+//! The verbs of an editor.
 
 use async_trait::async_trait;
 
@@ -10,56 +10,56 @@ pub(crate) const VERBS: [&str; 4] = ["try_lock", "check_lock", "extend", "releas
 /// A way to lock. Each verb is a transaction of its own.
 #[async_trait]
 pub(super) trait Locks: Send + Sync + 'static {
-    /// What the holder shows.
+    /// The proof of the holder.
     type Ticket: Send + Sync;
 
-    /// Takes the lock.
+    /// Acquires the lock.
     ///
     /// # Errors
-    /// Also when somebody else holds it.
+    /// Also if it is held.
     async fn try_lock(&self, id: &str, owner: &str) -> Outcome<Self::Ticket>;
 
-    /// Whether it is still held.
+    /// Checks that it is still held.
     ///
     /// # Errors
-    /// Also when it is not.
+    /// If it is not.
     async fn check_lock(&self, ticket: &Self::Ticket) -> Outcome<()>;
 
     /// Moves its expiry.
     ///
     /// # Errors
-    /// Also when it is not held.
+    /// If it is not held.
     async fn extend(&self, ticket: &Self::Ticket) -> Outcome<()>;
 
-    /// Gives it back.
+    /// Releases it.
     ///
     /// # Errors
-    /// Also when it is not held.
+    /// If it is not held.
     async fn release(&self, ticket: &Self::Ticket) -> Outcome<()>;
 }
 
-/// For those who make their lock ids themselves: 64 hexadecimal digits of 32 random bytes, as tenure's.
+/// For algorithms that generate their lock ids themselves: 64 hexadecimal digits of 32 random bytes, like tenure's.
 pub(super) fn random_id() -> String {
     tenure::LockId::random().reveal()
 }
 
-/// For those who go by this host's clock: milliseconds since 1970.
+/// For algorithms that use this host's clock: milliseconds since 1970.
 pub(super) fn now() -> i64 {
     let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// How long a lock lasts without a sign of life, in milliseconds.
+/// The time to live of a lock, in milliseconds.
 pub(super) const TTL: i64 = 300_000;
-/// How much is added to that by a sign of life, in milliseconds.
+/// The extension by a heartbeat, in milliseconds.
 pub(super) const BY: i64 = 60_000;
 
-/// What is said of a lock that is not held.
+/// The error about a lock that is not held.
 pub(super) fn no_lock() -> Box<dyn std::error::Error + Send + Sync> {
     "the lock is not held".into()
 }
 
-/// What a number of changed rows says.
+/// Checks the number of changed rows.
 pub(super) fn one(rows: u64) -> Outcome<()> {
     if rows == 1 { Ok(()) } else { Err(no_lock()) }
 }

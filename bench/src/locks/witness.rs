@@ -1,4 +1,4 @@
-//! Somebody who looks on from beside: with a connection of their own, at what the server counts itself.
+//! An observer with its own connection: reads the counters of the server.
 
 mod mysql;
 mod postgres;
@@ -8,7 +8,7 @@ use crate::Outcome;
 use crate::backend::Backend;
 use crate::process::Server;
 
-/// Where a server's processes are; none where there is no server.
+/// The server's processes; none for SQLite.
 pub(super) async fn server(backend: Backend, url: &str) -> Outcome<Option<Server>> {
     match backend {
         Backend::Sqlite => Ok(None),
@@ -17,7 +17,7 @@ pub(super) async fn server(backend: Backend, url: &str) -> Outcome<Option<Server
     }
 }
 
-/// Counts what is written.
+/// Counts written rows.
 pub(super) enum Witness {
     Sqlite(sqlite::Witness),
     Postgres(postgres::Witness),
@@ -33,8 +33,7 @@ impl Witness {
         })
     }
 
-    /// Rows that were inserted, updated or deleted so far. To be asked while nobody else is connected: only then the last
-    /// of it is counted.
+    /// Rows that were inserted, updated or deleted so far. Call it while there is no other connection: only then the last rows are counted.
     pub(super) async fn rows_written(&mut self) -> Outcome<i64> {
         match self {
             Witness::Sqlite(witness) => witness.rows_written().await,

@@ -19,7 +19,7 @@ pub(crate) async fn open(url: &str) -> Outcome<MySqlPool> {
     Ok(pool.connect(url).await?)
 }
 
-/// Makes tables.
+/// Creates tables.
 pub(crate) async fn make(pool: &MySqlPool, tables: &'static str) -> Outcome<()> {
     sqlx::raw_sql(tables).execute(pool).await?;
     Ok(())

@@ -12,7 +12,7 @@ pub(crate) async fn open(url: &str) -> Outcome<PgPool> {
     Ok(pool.connect(url).await?)
 }
 
-/// Makes tables.
+/// Creates tables.
 pub(crate) async fn make(pool: &PgPool, tables: &'static str) -> Outcome<()> {
     sqlx::raw_sql(tables).execute(pool).await?;
     Ok(())

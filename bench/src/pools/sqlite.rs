@@ -16,7 +16,7 @@ pub(crate) struct File {
     pub(crate) readers: SqlitePool,
 }
 
-/// Opens the file, and makes it if it is missing.
+/// Opens the file, and creates it if it is missing.
 pub(crate) async fn open(url: &str) -> Outcome<File> {
     let options: SqliteConnectOptions = url.parse()?;
     let options = options
@@ -34,7 +34,7 @@ pub(crate) async fn open(url: &str) -> Outcome<File> {
     Ok(File { writer: Mutex::new(writer), readers })
 }
 
-/// Makes tables.
+/// Creates tables.
 pub(crate) async fn make(file: &File, tables: &'static str) -> Outcome<()> {
     sqlx::raw_sql(tables).execute(&mut *file.writer.lock().await).await?;
     Ok(())
@@ -49,8 +49,8 @@ const BALLAST: &str = "
     drop table bench_ballast;
     pragma wal_checkpoint(full)";
 
-/// Lets the log of a file that somebody has open grow to the size at which it is begun anew. As long as it grows, every
-/// flush also has to write down how long it is now, and takes far longer than it does ever after.
+/// Grows the log of an open file to the size at which it is reset. While it grows, every flush also has to write its new length, and takes
+/// far longer than later.
 pub(crate) async fn grow_log(url: &str) -> Outcome<()> {
     let options: SqliteConnectOptions = url.parse()?;
     let mut connection = SqliteConnection::connect_with(&options.busy_timeout(PATIENCE)).await?;

@@ -70,7 +70,7 @@ async fn hands_over(person: &Person, login: &str) {
     person.sign_in(login).await;
 }
 
-/// Opens the form for the whole order, and the pages of those who are refused.
+/// Opens the form for the whole order, and the pages of people who are refused.
 async fn presses_edit(person: &Person) {
     person.goes_to(&order()).await;
     person.clicks(EDIT).await;
@@ -216,7 +216,7 @@ async fn whole_orders(walk: &mut Walk<'_>, reader: &Person, olivia: &Person) {
     walk.comes_to(reader, "main[data-state=OE-20]", "already saved").await;
 }
 
-/// Reader loses the form: while olivia holds the order, after she has left it, after she has saved something.
+/// The reader loses the form: while olivia holds the order, after she has left it, after she has saved something.
 async fn lost_forms(walk: &mut Walk<'_>, reader: &Person, olivia: &Person) {
     let goes_to_lunch = async |text: &str| {
         reader.types("[name=message]", text).await;
@@ -416,7 +416,7 @@ async fn fixed_parts_leave_three_quarters_of_a_phone_screen() {
         park.clicks(SAVE).await;
         park.sees("[data-tenure-state=held] [data-tenure-urgent]").await;
         keeps_small(&park, "edit form that was not saved").await;
-        assert!(stays(&park).await, "the outcome of a button is in sight");
+        assert!(stays(&park).await, "the outcome of a button is visible");
         park.finds::<()>("(window.fetch = send, null)").await;
         olivia.goes_to("/locks").await;
         olivia.clicks("details.confirm summary").await;
@@ -425,7 +425,7 @@ async fn fixed_parts_leave_three_quarters_of_a_phone_screen() {
         park.sees(LOST).await;
         park.photo(&format!("{language}-lost-phone")).await;
         keeps_small(&park, "lost edit form").await;
-        assert!(stays(&park).await, "the loss of the order is in sight wherever the page is scrolled");
+        assert!(stays(&park).await, "the loss of the order is visible at any scroll position");
         park.clicks("[data-tenure-action=again]").await;
         park.sees(HELD).await;
         leaves(&park).await;

@@ -2,7 +2,7 @@
 
 use browser::{Key, Person, Story};
 
-/// Types into the focused field, and goes on to the next one.
+/// Types into the focused field, and continues in the next one.
 async fn fills_in(person: &Person, texts: [&str; 3]) {
     for text in texts {
         person.presses(text).await;

@@ -14,7 +14,7 @@ async fn typed_text_survives_a_refused_invalid_save() {
     park.clicks("[data-tenure-action=save]").await;
     park.sees("main[data-state=OE-17] form[data-tenure-state=held]").await;
     assert_eq!(park.value("[name=message]").await, "Third floor, no lift");
-    assert!(story.holder().await.is_some(), "whoever corrects a mistake must not find the order taken");
+    assert!(story.holder().await.is_some(), "the order stays locked while a mistake is corrected");
     park.photo("mistake").await;
     park.types("[name='receiver.name']", "Lee").await;
     park.clicks("[data-tenure-action=save]").await;

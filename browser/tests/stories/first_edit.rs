@@ -66,7 +66,7 @@ async fn first_edit_lock_is_kept_alive_and_released_on_leaving() {
     }
     minji.clicks("header .brand").await;
     story.until_remaining("a farewell", |left| left <= GRACE).await;
-    // A person who returns at once is not told about themselves.
+    // A person who returns at once gets no message about themselves.
     looks(&minji).await;
     begins_to_type(&minji, "R").await;
     minji.sees("form[data-tenure-state=held]").await;
@@ -79,7 +79,7 @@ async fn leaving_without_typing_takes_nothing_and_gives_nothing_back() {
     let story = Story::begin().await;
     let park = story.person("park").await;
     looks(&park).await;
-    // A wrong release would end somebody else's lock.
+    // A wrong release would end another person's lock.
     let minji = story.person("minji").await;
     looks(&minji).await;
     begins_to_type(&minji, "R").await;
@@ -113,7 +113,7 @@ async fn refused_typist_keeps_the_text_and_can_retry() {
         assert!(said.contains(told), "{said}");
         park.photo(&named("refused")).await;
         found.extend(wide(&park, &named("refused")).await);
-        // Read-only, for copying; further typing would be in vain.
+        // Read-only, for copying; further typing would be lost.
         park.presses("more").await;
         assert_eq!(park.value("[name=message]").await, kept);
         assert!(park.finds::<bool>("document.querySelector('[name=message]').matches(':read-only:enabled')").await);
@@ -289,7 +289,7 @@ async fn expired_first_edit_lock_leaves_the_form_to_its_version() {
     minji.sees("form[data-tenure-state=held]").await;
     let kept = minji.value("[name=message]").await;
     story.clock.advance(Duration::from_secs(301));
-    // Somebody looked in and left: the order is as she saw it.
+    // Another person opened the page and left: the order is unchanged.
     let park = story.person("park").await;
     park.edits_the_order().await;
     park.clicks("[form=leave]").await;

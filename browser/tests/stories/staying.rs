@@ -10,7 +10,7 @@ const FULL: Duration = Duration::from_secs(300);
 const GRACE: Duration = Duration::from_secs(10);
 
 async fn generation(story: &Story) -> i64 {
-    story.holder().await.expect("somebody edits the order").generation
+    story.holder().await.expect("the order is being edited").generation
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -145,7 +145,7 @@ async fn editors_of_one_note_see_each_other() {
         person.sees("form[action='/orders/2026-000300/note/save']").await;
     }
     assert!(olivia.reads("[data-tenure-banner]").await.contains("박서연"));
-    // He was there first, and learns of her with his next heartbeat.
+    // He was there first, and sees her after his next heartbeat.
     park.waits_until("document.querySelector('[data-tenure-status]').textContent.includes('Olivia Reed')").await;
     assert_eq!(park.complaints().await, [""; 0]);
 }

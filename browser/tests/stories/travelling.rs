@@ -1,4 +1,4 @@
-//! Text travels only with its version and its person, however it is restored.
+//! Text travels only with its version and its person, for every way of restoring it.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ async fn typed_and_left_then_somebody_saves(story: &Story, form: Form) -> (Perso
     (minji, olivia)
 }
 
-/// In any case both changes are in the order, or she is asked.
+/// In any case both changes are in the order, or she has to decide.
 async fn meets_the_other_change_when_saving(minji: &Person) {
     minji.clicks("[data-tenure-action=save]").await;
     minji.sees("main[data-state=CP-1] [name=both]").await;
@@ -65,7 +65,7 @@ async fn puts_the_draft_back_and_meets_the_other_change(minji: &Person) {
     assert_ne!(minji.value("[name='address.line1']").await, "Sejong-daero 9");
     minji.clicks("[data-tenure-draft-restore]").await;
     minji.waits_until("document.querySelector(\"[name='address.line1']\")?.value === 'Sejong-daero 9'").await;
-    assert!(minji.reads("main").await.contains("Olivia Reed"), "it says on what it was typed");
+    assert!(minji.reads("main").await.contains("Olivia Reed"), "it names the version of the text");
     meets_the_other_change_when_saving(minji).await;
 }
 
@@ -212,13 +212,13 @@ async fn draft_is_neither_offered_to_nor_saved_by_another_person() {
     let park = story.person("park").await;
     opens(&park, Form::Shipping).await;
     types_an_address(&park, "Hangang-daero 2").await;
-    // His session expires, and somebody else signs in in the same tab.
+    // His session expires, and another person signs in in the same tab.
     park.loses_the_session().await;
     park.sign_in("olivia").await;
     opens(&park, Form::Shipping).await;
     assert!(park.finds::<bool>("document.querySelector('[data-tenure-draft]').hidden").await);
     assert_ne!(park.value("[name='address.line1']").await, "Hangang-daero 2");
-    // When he is back, it is his again.
+    // When he has signed in again, it is his again.
     park.loses_the_session().await;
     park.sign_in("park").await;
     opens(&park, Form::Shipping).await;
@@ -281,7 +281,7 @@ async fn a_dropped_draft_can_be_brought_back() {
     opens(&park, Form::Shipping).await;
     park.clicks("[data-tenure-draft-restore]").await;
     assert_eq!(park.value("[name='address.line1']").await, "Hangang-daero 2");
-    // Leaving without saving drops it as well, and it is not offered again.
+    // Leaving without saving drops it too, and it is not offered again.
     park.clicks("[form=leave]").await;
     park.waits_until(&format!("location.pathname === '/orders/{ORDER}'")).await;
     opens(&park, Form::Shipping).await;
@@ -309,7 +309,7 @@ async fn drafts_of_two_tabs_do_not_overwrite_each_other() {
     let park = story.person("park").await;
     opens(&park, Form::Shipping).await;
     types_an_address(&park, "Hangang-daero 2").await;
-    // He has left the first tab for so long that the lease has expired.
+    // He was away from the first tab until the lease expired.
     story.clock.advance(Duration::from_secs(301));
     park.opens_a_tab().await;
     opens(&park, Form::Shipping).await;

@@ -184,7 +184,7 @@ impl Order {
         &self.no
     }
 
-    /// Who placed it.
+    /// The member who placed it.
     pub fn orderer(&self) -> &MemberId {
         &self.orderer
     }
@@ -194,7 +194,7 @@ impl Order {
         &self.orderer_name
     }
 
-    /// Where it goes.
+    /// The delivery address.
     pub fn shipping(&self) -> &ShippingInfo {
         &self.shipping
     }

@@ -1,11 +1,11 @@
-//! Why an order refuses a command.
+//! The reason that an order refuses a command.
 
 use super::money::AmountTooLarge;
 use super::order_line::OrderLine;
 use super::order_state::OrderState;
 use super::text::Invalid;
 
-/// Why an order refuses a command. A refused order is unchanged.
+/// The reason that an order refuses a command. A refused order is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OrderError {
     /// The parcel was shipped; the order cannot change any more.
@@ -51,7 +51,7 @@ pub enum OrderError {
     QuantityOutOfRange {
         /// The line.
         line_no: u32,
-        /// The quantity that was asked for.
+        /// The requested quantity.
         quantity: u32,
     },
     /// A total that a 64-bit number cannot store.

@@ -69,7 +69,7 @@ impl OrderLine {
         self.quantity
     }
 
-    /// The price of all pieces. It always fits, because the constructor refuses other lines; for a row that somebody wrote
+    /// The price of all pieces. It always fits, because the constructor refuses other lines; for a row that was written
     /// by hand it is the largest amount, so that the order's page can still be opened.
     pub fn amount(&self) -> Money {
         self.price.times(self.quantity).unwrap_or(Money::MAX)

@@ -14,7 +14,7 @@ const LEFT_WITHOUT_NAME: usize = 8;
 /// The minimum number of different characters.
 const DIFFERENT: usize = 5;
 
-/// Why a password is refused.
+/// The reason that a password is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WeakPassword {
     /// Too few characters.

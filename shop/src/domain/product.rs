@@ -1,13 +1,13 @@
-//! Products: what is on the shelf.
+//! Products in stock.
 
 use tenure::Aggregate;
 
 use super::text::{Invalid, Problem, check_line};
 use super::{OrderError, OrderLine};
 
-/// A product, and how many pieces are in stock. Lines of orders name it.
+/// A product, and the number of pieces in stock. Lines of orders name it.
 ///
-/// Invariant: the stock is never negative. Pieces leave it when a parcel leaves the house.
+/// Invariant: the stock is never negative. Pieces leave it when a parcel is shipped.
 #[derive(Debug, Clone, PartialEq, Eq, Aggregate)]
 #[aggregate(table = "product")]
 pub struct Product {
@@ -55,7 +55,7 @@ impl Product {
         Ok(())
     }
 
-    /// Pieces leave the house.
+    /// Takes pieces out of the stock.
     ///
     /// # Errors
     /// [`OrderError::OutOfStock`] if there are fewer. Then none leaves.

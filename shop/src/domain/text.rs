@@ -1,6 +1,6 @@
 //! Validation of typed texts.
 
-/// Why a typed value is invalid. The variant is the code by which the pages choose their own text,
+/// The reason that a typed value is invalid. The variant is the code by which the pages choose their own text,
 /// in Korean and in English; the text here is for logs and programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
@@ -70,7 +70,7 @@ pub(super) fn check_paragraphs(text: &str, max: usize) -> Result<(), Problem> {
     check(text, max, |c| c.is_control() && c != '\n' && c != '\t')
 }
 
-/// The text with every line break as `\n`. Browsers send `\r\n` whatever they received; without normalization,
+/// The text with every line break as `\n`. Browsers always send `\r\n`; without normalization,
 /// an untouched form would be a change.
 pub(super) fn with_plain_line_breaks(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n")

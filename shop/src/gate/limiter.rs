@@ -1,8 +1,8 @@
 //! A rate limiter per key with a burst and a steady rate: the generic cell rate algorithm.
 //!
-//! The crate `governor` has the same arithmetic. It cannot take back an event that turned out not to count, and it keeps an entry
-//! for each invented key until it is told to forget. Here keys share a table of a fixed size, by a hash with a
-//! random key of this process; two colliding keys share a limit, and nobody can choose keys that collide.
+//! The crate `governor` has the same arithmetic. It cannot undo an event, and it keeps an entry
+//! for each invented key until a cleanup. Here keys share a table of a fixed size, by a hash with a
+//! random key of this process; two colliding keys share a limit, and an attacker cannot choose keys that collide.
 
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -46,7 +46,7 @@ impl Limiter {
         taken.map(drop).map_err(|even| Duration::from_micros(next(even) - now - most))
     }
 
-    /// Takes it back.
+    /// Undoes it.
     pub(crate) fn give_back(&self, key: &impl Hash) {
         let each = micros(self.rate.then_each);
         let back = |even: u64| Some(even.saturating_sub(each));

@@ -24,7 +24,7 @@ pub(super) struct Row {
     pub(super) choice: Option<Choice>,
     /// Whether it is a line of the order, which may be missing.
     is_line: bool,
-    /// Whether it is a line that somebody else removed, so that mine has nothing to change any more.
+    /// Whether it is a line that another person removed, so that mine has nothing to change any more.
     pub(super) gone: bool,
 }
 
@@ -193,7 +193,7 @@ pub(super) fn typed_rows(t: Lang, order: &Order, typed: &Fields) -> Vec<Row> {
         if theirs == mine {
             continue;
         }
-        // A line that the form did not have was added by somebody else.
+        // A line that the form did not have was added by another person.
         let side = if typed.has(&name) { Side::Both } else { Side::Theirs };
         let sent = |value: &Option<String>| value.clone().unwrap_or_else(|| REMOVE.to_owned());
         let choice = Choice { name: name.clone(), theirs: sent(&theirs), mine: sent(&mine) };

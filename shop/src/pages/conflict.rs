@@ -1,4 +1,4 @@
-//! The conflict page: who changed what meanwhile, and what to do about it.
+//! The conflict page: the changes of others, and the possible actions.
 
 use askama::Template;
 use axum::http::StatusCode;
@@ -140,12 +140,12 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, confli
         _ => Kind::Shipping,
     };
     let apply = Apply { what: attempt.what, action: attempt.action(), hidden, form_id, lid, label };
-    let in_the_way = view.holder.clone();
+    let blocker = view.holder.clone();
     let holder = view.holder.filter(|holder| attempt.what == What::SaveEdit && frame.is_me(&holder.owner));
     let verdict = match (&holder, kind) {
         (Some(lease), _) => Verdict::Editing { lease: lease.clone(), resumed: false, others: Vec::new() },
         (None, Kind::Note) => Verdict::Free,
-        (None, _) => decide(&member.owner(), Facts::of_a_look(None, in_the_way.into_iter().collect())),
+        (None, _) => decide(&member.owner(), Facts::of_a_look(None, blocker.into_iter().collect())),
     };
     let standing = Standing::new(&frame, &member.owner(), kind, attempt.no, &verdict).quietly();
     let page = ConflictPage {
@@ -199,7 +199,7 @@ fn state(frame: &Frame, conflict: &VersionConflict, rows: &[Row], is_ruled_out: 
     }
 }
 
-/// Who changed what and when; that nothing is lost; the consequence here.
+/// Author, change and time; that nothing is lost; the consequence here.
 fn said(
     frame: &Frame,
     conflict: &VersionConflict,

@@ -83,7 +83,7 @@ pub(super) async fn move_here(State(shop): State<Shop>, Number(no): Number, form
     Ok(opened_at(&shop, form, &no, next, id, seen, opened).await)
 }
 
-/// Redirects to the form's address, with the sent text. That page says why the order cannot be edited, if so.
+/// Redirects to the form's address, with the sent text. That page shows the reason if the order cannot be edited.
 async fn opened_at(
     shop: &Shop,
     posted: Posted,
@@ -165,7 +165,7 @@ pub(super) async fn save(State(shop): State<Shop>, Number(no): Number, form: Pos
     Ok(outcome::of(&shop, visit, attempt, done).await)
 }
 
-/// The form again, with its mistakes. It keeps its lease, so that nobody acquires the order while a mistake is
+/// The form again, with its mistakes. It keeps its lease, so that nobody else acquires the order while a mistake is
 /// corrected.
 async fn with_mistakes(shop: &Shop, visit: Visit, attempt: Attempt<'_>, form: FormId, id: LockId) -> Response {
     match outcome::keep(shop, &visit, &attempt).await {

@@ -63,7 +63,7 @@ pub(crate) type Pairs = Vec<(String, String)>;
 pub(crate) struct Fields(Pairs);
 
 impl Fields {
-    /// The fields that a browser sent. Line breaks arrive as `\r\n` whatever was typed; here they are normalized.
+    /// The fields that a browser sent. Line breaks arrive as `\r\n`; here they are normalized.
     pub(crate) fn sent(pairs: Pairs) -> Fields {
         let plain = |text: String| text.replace("\r\n", "\n");
         Fields(pairs.into_iter().map(|(name, value)| (name, plain(value))).collect())
@@ -74,8 +74,8 @@ impl Fields {
         Fields::sent(pairs.into_iter().filter(|(name, _)| is_known(name)).collect())
     }
 
-    /// The part of an unaccepted form that is displayed: no more than forms have, however much
-    /// was sent.
+    /// The part of an unaccepted form that is displayed: no more than forms have, for any amount
+    /// that was sent.
     pub(crate) fn shown_unseen(self) -> Fields {
         let most = |name: &str| if name == "text" { SHOWN_OF_A_TEXT } else { SHOWN_OF_A_FIELD };
         let fits = |(name, value): &(String, String)| value.len() <= most(name);

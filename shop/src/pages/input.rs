@@ -117,7 +117,7 @@ impl Input {
         Input { autocomplete, ..self }
     }
 
-    /// Sets the aggregate's value: a different value is text that somebody typed.
+    /// Sets the aggregate's value: a different value is typed text.
     pub(crate) fn base(self, base: &str) -> Input {
         Input { base: (self.value != base).then(|| base.to_owned()), ..self }
     }

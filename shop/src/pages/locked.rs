@@ -1,4 +1,4 @@
-//! 423: somebody holds the order. Shows who, since when, until when, and the possible actions.
+//! 423: another owner holds the order. Shows the holder, the time of the lease, and the possible actions.
 
 use askama::Template;
 use axum::http::StatusCode;
@@ -67,7 +67,7 @@ impl LockedPage {
         }
     }
 
-    fn sign_of_life(&self) -> Html {
+    fn last_activity(&self) -> Html {
         let t = self.f.t;
         t.last_seen(self.f.at(self.holder.last_active), left(t, self.holder.remaining))
     }
@@ -78,7 +78,7 @@ impl LockedPage {
     }
 }
 
-/// 423: somebody holds it.
+/// 423: another owner holds it.
 pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, holder: Holder) -> Response {
     let Visit { frame, member } = visit;
     let view = match shop.order(&member, attempt.no).await {

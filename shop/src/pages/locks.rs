@@ -172,7 +172,7 @@ pub(super) async fn end(State(shop): State<Shop>, form: Posted) -> Answer {
             let notice = |page: &mut LocksPage| {
                 page.notice = Some(t.holder_changed());
                 page.reason = reason.to_owned();
-                // If somebody else holds it now, the typed reason stays beside them.
+                // If another owner holds it now, the typed reason stays in the form.
                 page.open =
                     page.held.iter().find(|holder| holder.key == key).map(|holder| (key.clone(), holder.generation));
             };
@@ -181,7 +181,7 @@ pub(super) async fn end(State(shop): State<Shop>, form: Posted) -> Answer {
     })
 }
 
-/// Why a lease was not ended.
+/// The reason that a lease was not ended.
 enum Ended {
     /// The reason is invalid.
     Not(Html),

@@ -1,4 +1,4 @@
-//! 410: the lease of a form is gone. Shows why, what happened meanwhile, and the typed text.
+//! 410: the lease of a form is gone. Shows the reason, the changes since, and the typed text.
 
 use askama::Template;
 use axum::http::StatusCode;
@@ -97,7 +97,7 @@ pub(super) async fn page(shop: &Shop, visit: Visit, attempt: Attempt<'_>, no_loc
     page.f.answer(StatusCode::GONE, &page)
 }
 
-/// The state of the page, its title, and why the lease is gone.
+/// The state of the page, its title, and the reason of the loss.
 fn reason(
     frame: &Frame,
     no: &OrderNo,

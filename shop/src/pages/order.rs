@@ -41,7 +41,7 @@ impl OrderPage {
     }
 
     /// The holder whose lock blocks a change.
-    fn in_the_way(&self) -> Option<&Holder> {
+    fn blocker(&self) -> Option<&Holder> {
         match &self.verdict {
             Verdict::Taken { holder, .. } | Verdict::Elsewhere { holder, .. } => Some(holder),
             _ => None,

@@ -30,7 +30,7 @@ pub(crate) struct Posted {
     key: BrowserKey,
 }
 
-/// A form of anybody, signed in or not.
+/// A form of any visitor, signed in or not.
 #[derive(Debug)]
 pub(crate) struct PostedByAnybody {
     /// The frame of the response.
@@ -48,7 +48,7 @@ impl FromRequest<Shop> for Posted {
         let key = browser_key(&parts);
         let (frame, sent) = read(parts, body, shop).await;
         match (member, sent) {
-            // Typed text belongs to the person for whom the page was rendered, and nobody else can save it.
+            // Typed text belongs to the person for whom the page was rendered; another person cannot save it.
             (Ok(SignedIn(member)), Ok(fields) | Err((_, fields)))
                 if fields.get("person").is_some_and(|person| person != member.id().as_str()) =>
             {

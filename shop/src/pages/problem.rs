@@ -1,4 +1,4 @@
-//! Full pages about a failure: what happened, to what, and what to do next. They lose no typed text.
+//! Full pages about a failure: the event, its object, and the next step. They lose no typed text.
 
 use std::time::Duration;
 
@@ -258,7 +258,7 @@ pub(super) fn database(frame: Frame, error: &DatabaseError, again: Option<(Retry
     page.link("/orders", t.to_orders()).answer(status)
 }
 
-/// 503: another transaction holds what this one needs, and the database says whose.
+/// 503: another transaction blocks this one, and the database names it.
 pub(super) fn busy_with(frame: Frame, holder: &str, again: Retry) -> Response {
     let t = frame.t;
     let page = ProblemPage::new(frame.state("OE-26"), t.busy_title()).say(t.busy_with(holder)).say(t.busy_next());
@@ -309,7 +309,7 @@ pub(super) fn too_many_open(frame: Frame, most: u64, typed: &Fields) -> Response
     retry_after(page.answer(StatusCode::TOO_MANY_REQUESTS), Duration::from_secs(60))
 }
 
-/// 423: it was handed over, and is reserved for somebody else for a short time.
+/// 423: it was handed over, and is reserved for another person for a short time.
 pub(super) fn reserved(frame: Frame, no: &OrderNo, owner: &Owner, remaining: Duration, typed: &Fields) -> Response {
     let t = frame.t;
     let page = ProblemPage::new(frame.state("LP-19"), t.reserved_title(no)).say(t.reserved_what(owner));

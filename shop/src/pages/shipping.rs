@@ -51,7 +51,7 @@ struct ShippingPage {
     mistakes: Vec<Mistake>,
     /// Whether the form contains text that was typed before it was rendered.
     returned: bool,
-    /// Who changed the order since the text was typed, if anybody; and the differences.
+    /// The changes of others since the text was typed, if any; and the differences.
     moved: Option<Html>,
     rows: Vec<Row>,
 }
@@ -124,7 +124,7 @@ async fn draw(shop: &Shop, visit: Visit, attempt: Attempt<'_>, key: &BrowserKey)
     };
     let is_blank = fields.is_blank();
     if let Some(refusal) = view.order.frozen() {
-        // If nothing was typed, the order's own page says why.
+        // If nothing was typed, the order's own page shows the reason.
         return match is_blank {
             true => see(&order_url(no)),
             false => problem::order_refuses(visit.frame, no, &refusal, fields),

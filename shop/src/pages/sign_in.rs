@@ -45,7 +45,7 @@ impl SignInPage {
     fn new(frame: Frame, typed: &Fields, accounts: Accounts, mistakes: Vec<Mistake>) -> SignInPage {
         let (t, login) = (frame.t, typed.text("login"));
         let login = if login.len() > LONGEST_LOGIN { "" } else { login };
-        // This page shows everybody's password anyway.
+        // This page shows these passwords to everybody anyway.
         let known = accounts.iter().any(|(id, ..)| id == login);
         let password = if known && mistakes.is_empty() { seed::DEMO_PASSWORD } else { "" };
         let inputs = [
@@ -98,7 +98,7 @@ pub(super) async fn sign_in(
         Ok(SignIn::Done(session)) => {
             let mut response = see(here(fields.text("next")));
             session::start(&mut response, &session);
-            // The browser forgets the secret of its previous session, so nobody could end that any more.
+            // The browser forgets the secret of its previous session, so it could not be ended later.
             if let Some(Extension(Current { member, id })) = before
                 && let Err(refusal) = shop.end_session(&member, &id).await
             {
@@ -121,7 +121,7 @@ pub(super) async fn sign_in(
 
 /// The form again, with the mistake.
 async fn again(shop: &Shop, frame: Frame, fields: &Fields, said: impl Into<Html>, status: StatusCode) -> Response {
-    // The language switch does not send the password back: the page in the other language asks for it again.
+    // The language switch does not send the password: the page in the other language requires it again.
     let mut frame = frame.state("sign-in");
     frame.other_language = format!("/sign-in?lang={}", frame.t.other().code());
     frame.sent_again = None;

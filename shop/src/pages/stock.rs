@@ -29,7 +29,7 @@ struct StockPage {
     products: Vec<ProductRow>,
     /// The notice above the list if nothing was received.
     notice: Option<&'static str>,
-    /// What was typed, and what is wrong with it.
+    /// The typed text and its mistakes.
     typed: Fields,
     mistakes: Vec<Mistake>,
 }
@@ -106,7 +106,7 @@ pub(super) async fn receive(State(shop): State<Shop>, form: Posted) -> Answer {
         Refusal::Failed(
             Error::VersionConflict(_) | Error::OptimisticLockingFailure(_) | Error::AlreadyExists { .. },
         ) if shop.saved(&visit.member, once.form).await.is_ok_and(|saved| {
-            // The same form, sent twice at once: one of them has saved.
+            // The same form was sent twice concurrently: one of them has saved.
             saved.is_some_and(|saved| saved.digest == once.digest)
         }) =>
         {

@@ -102,6 +102,6 @@ texts! {
         "The shop does not answer by the name in the address, so that no other site can pass for it.",
         "다른 사이트가 상점인 것처럼 보이지 않도록, 이 이름의 주소에는 응답하지 않습니다.";
     misdirected_next:
-        "Open the shop by its own address. Whoever runs it can add a name with --host.",
+        "Open the shop by its own address. Its operator can add a name with --host.",
         "상점의 주소로 여세요. 운영하는 사람은 --host로 이름을 추가할 수 있습니다.";
 }

@@ -1,4 +1,4 @@
-//! Editing: the forms, their lease, and the pages if somebody else holds it or it is gone.
+//! Editing: the forms, their lease, and the pages if another person holds it or it is gone.
 
 use super::texts;
 

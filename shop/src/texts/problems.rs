@@ -111,7 +111,7 @@ texts! {
         "저장되지 않은 양식의 내용은 하루 동안 최근 몇 개만 보관합니다. 주문을 열어 다시 시작하세요.";
     ready_title(no): "Order {no}: you can save now", "주문 {no}: 이제 저장할 수 있습니다";
     ready_what:
-        "Nothing is in the way any more. What you typed is not saved yet.",
+        "Nothing blocks the save any more. What you typed is not saved yet.",
         "이제 막는 것이 없습니다. 입력한 내용은 아직 저장되지 않았습니다.";
     save_now: "Save now", "지금 저장";
     already_saved_title(no): "Order {no}: this form was already saved", "주문 {no}: 이미 저장된 양식입니다";

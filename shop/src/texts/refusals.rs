@@ -1,4 +1,4 @@
-//! Why a typed value or a request is refused, and what to do about it.
+//! The reasons that a typed value or a request is refused, and the remedies.
 
 use super::labels::field_label;
 use super::{Html, Lang, texts};

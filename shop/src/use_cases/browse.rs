@@ -14,12 +14,12 @@ const CHANGES_SHOWN: u32 = 20;
 /// The maximum number of leases in the list; more people do not edit at once.
 const LEASES_SHOWN: u32 = 1_000;
 
-/// Which orders to list.
+/// A filter for the list of orders.
 #[derive(Debug, Clone, Default)]
 pub struct OrderFilter {
     /// Only those in this state.
     pub state: Option<OrderState>,
-    /// Which page, from 1; 0 is page 1 as well.
+    /// The number of the page, from 1; 0 means page 1.
     pub page: u32,
 }
 
@@ -28,7 +28,7 @@ pub struct OrderFilter {
 pub struct OrderPage {
     /// Its orders, the newest first.
     pub rows: Vec<OrderRow>,
-    /// Which page it is: never beyond the last.
+    /// The number of this page: never beyond the last.
     pub page: u32,
     /// How many pages there are, at least 1.
     pub pages: u32,
@@ -41,7 +41,7 @@ pub struct OrderPage {
 pub struct OrderRow {
     /// Its number.
     pub no: OrderNo,
-    /// Who placed it.
+    /// The member who placed it.
     pub orderer_name: String,
     /// Its state.
     pub state: OrderState,
@@ -49,7 +49,7 @@ pub struct OrderRow {
     pub total: Money,
     /// When it was placed.
     pub placed_at: Timestamp,
-    /// Who is editing it.
+    /// The person who is editing it.
     pub editing: Option<Holder>,
 }
 
@@ -58,20 +58,20 @@ pub struct OrderRow {
 pub struct OrderView {
     /// The order.
     pub order: Loaded<Order>,
-    /// Who is editing it.
+    /// The person who is editing it.
     pub holder: Option<Holder>,
     /// The operators' note; only operators see it.
     pub note: Option<Loaded<Note>>,
-    /// Who is editing the note; only operators see it.
+    /// The people who are editing the note; only operators see them.
     pub note_editors: Vec<Holder>,
-    /// Who changed the order, newest first.
+    /// The changes of the order, newest first.
     pub changes: Vec<Change>,
     /// Products of which there is not enough to ship it; only operators see it.
     pub short: Vec<Short>,
 }
 
 impl OrderView {
-    /// The state, if nobody can change the order in it any more.
+    /// The state, if the order cannot be changed in it any more.
     pub fn frozen(&self) -> Option<OrderState> {
         (!self.order.is_changeable()).then(|| self.order.state())
     }

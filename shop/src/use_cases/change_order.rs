@@ -1,7 +1,7 @@
 //! Changing an order without an offline lock: the version that the person saw decides.
 //!
 //! Each of these also checks the offline lock, inside the saving transaction: a command must not change an
-//! order while somebody edits it.
+//! order while another person edits it.
 
 use tenure::{
     LockId, Version, VersionToken,
@@ -47,7 +47,7 @@ impl Shop {
         let update = update.also(|mut tx, order| async move { self.take_stock(&mut tx, &order).await });
         let started = self.run(actor, update, doing, Order::start_shipping).await?;
         if let Doing::Ask = doing {
-            // What is only asked runs no steps.
+            // A dry run runs no steps.
             self.check_stock(&*self.order_of(actor, no).await?).await?;
         }
         Ok(started)

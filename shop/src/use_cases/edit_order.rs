@@ -14,7 +14,7 @@ use crate::domain::{LineChange, Member, Order, OrderError, OrderNo, OrderState, 
 /// The data of an open form: the current order, and its lease.
 #[derive(Debug, Clone)]
 pub struct Editing<A> {
-    /// The aggregate, loaded after the lock was acquired: nobody can change it under the form.
+    /// The aggregate, loaded after the lock was acquired: no other person can change it.
     pub aggregate: Loaded<A>,
     /// The lease.
     pub lease: Lease,
@@ -43,7 +43,7 @@ impl Shop {
         must_be_changeable(&order).inspect_err(forgiven)?;
         let key = LockKey::of::<Order>(no);
         let lease = match self.locks.try_lock_as(&key, &actor.owner(), id.clone()).await {
-            // The page that held it was left a moment ago, and its parting grace is not over: nobody else is there.
+            // The page that held it was left a moment ago, and its parting grace is not over.
             Err(LockError::AlreadyLocked(own)) if own.owner == actor.owner() && own.remaining <= PARTING_GRACE => {
                 self.move_lease(actor, &key, own.generation, id).await?
             }

@@ -32,7 +32,7 @@ impl Shop {
         self.locks.acting_for(&actor.owner()).check_lock(id).await
     }
 
-    /// Saves the form and releases the order: under its lease; or, if it has none or it expired, unless somebody else holds the lock.
+    /// Saves the form and releases the order: under its lease; or, if it has none or it expired, unless another person holds the lock.
     /// A form whose lease was broken or taken over is refused.
     pub async fn save_shipping(
         &self,

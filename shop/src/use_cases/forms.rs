@@ -31,7 +31,7 @@ pub enum Doing {
 /// A form, with its content when it was sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Once {
-    /// Which form.
+    /// The form.
     pub form: FormId,
     /// A digest of the content: a corrected form is another request.
     pub digest: String,

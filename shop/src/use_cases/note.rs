@@ -25,7 +25,7 @@ impl Shop {
         self.order(actor, no).await
     }
 
-    /// Opens the note for editing, and returns who else has it open.
+    /// Opens the note for editing, and returns the other people who have it open.
     pub async fn open_note(&self, actor: &Member, no: &OrderNo, id: LockId) -> Result<EditingNote, Refusal> {
         actor.must_be(Role::Operator)?;
         self.order_of(actor, no).await?;

@@ -31,7 +31,7 @@ pub enum PasswordChange {
     Busy,
 }
 
-/// Why no member was created, or no password was set.
+/// The reason that no member was created, or no password was set.
 #[derive(Debug, thiserror::Error)]
 pub enum MemberRefusal {
     /// The password is refused.
@@ -43,7 +43,7 @@ pub enum MemberRefusal {
     )]
     Exists,
     /// The member does not exist.
-    #[error("there is no member with this name; make one with `shop member add`")]
+    #[error("there is no member with this name; create one with `shop member add`")]
     Missing,
     /// The name is invalid.
     #[error(transparent)]
@@ -133,7 +133,7 @@ impl Shop {
         }
     }
 
-    /// Whether anybody can sign in.
+    /// Whether there is an account that can sign in.
     ///
     /// # Errors
     /// [`DatabaseError`] when the database failed.

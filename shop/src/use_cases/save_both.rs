@@ -35,7 +35,7 @@ pub struct SavedBoth {
 }
 
 impl Shop {
-    /// Saves the person's changes on top of all saves of others since version `seen`. If anybody has changed
+    /// Saves the person's changes on top of all saves of others since version `seen`. If another person has changed
     /// the same field, it is a conflict. The whole order is saved under its lease only; the form for the address may have none. Either
     /// is released.
     pub async fn save_both(

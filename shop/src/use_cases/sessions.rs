@@ -1,9 +1,9 @@
-//! Sessions: who is signed in, in which browsers, and until when.
+//! Sessions: the signed-in members, their browsers, and the end of each session.
 //!
 //! Sign-in inserts a row, which is only shortened after that: no request restores an ended session. A session
 //! ends twelve hours after sign-in at the latest, and two hours after its last use. Its use is written once in
 //! five minutes, concurrently with the response; if it cannot be written (a full disk, a long transaction of another
-//! process), this process still knows it. So pages stay readable then, and nobody is signed out.
+//! process), this process remembers it. So pages stay readable, and sessions continue.
 
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ pub struct Session {
 /// The session of a request.
 #[derive(Debug, Clone)]
 pub struct Current {
-    /// Who is signed in.
+    /// The signed-in member.
     pub member: Member,
     /// The session's id.
     pub id: SessionId,

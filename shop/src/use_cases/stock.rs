@@ -42,8 +42,8 @@ impl ProductRow {
 }
 
 impl Shop {
-    /// Takes the pieces of all lines of an order out of the stock. The products are locked in one order, whatever the order of the
-    /// lines is, so that two operators never wait for each other in a circle; they wait within the budget of the transaction.
+    /// Takes the pieces of all lines of an order out of the stock. The products are locked in one order, independent of the
+    /// lines, so that two operators cannot deadlock; they wait within the budget of the transaction.
     pub(super) async fn take_stock(&self, tx: &mut Transaction, order: &Order) -> Result<(), UpdateError<OrderError>> {
         let demand = order.demand();
         let products = demand.keys().map(|product| (*product).to_owned());

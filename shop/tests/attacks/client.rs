@@ -12,7 +12,7 @@ use super::support::{Form, Page};
 pub struct Visitor {
     client: Client,
     base: String,
-    /// What it would send as cookies.
+    /// Its cookies.
     pub cookies: BTreeMap<String, String>,
 }
 
@@ -63,7 +63,7 @@ impl Visitor {
         self.request(Method::POST, path, Some(body), &[]).await
     }
 
-    /// Sends a form if there is a body, otherwise gets a page; `None` if nobody answers.
+    /// Sends a form if there is a body, otherwise gets a page; `None` without a response.
     pub async fn ask(&mut self, path: &str, body: Option<&str>) -> Option<Answer> {
         let method = if body.is_some() { Method::POST } else { Method::GET };
         self.try_request(method, path, body, &[]).await.ok()

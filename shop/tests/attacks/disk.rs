@@ -16,7 +16,7 @@ use super::support::{Form, ORDER};
 
 const SHIPPING: &str = "/orders/2026-000300/shipping";
 
-/// A shop on a SQLite file, whatever the other tests use.
+/// A shop on a SQLite file, also if other tests use a server.
 struct OnFile {
     db: Database,
     base: String,

@@ -41,7 +41,7 @@ const BAD: [&str; 26] = [
 /// Bytes that are not UTF-8, which no browser would encode.
 const NO_TEXT: [&str; 4] = ["%FF%FE", "%C0%80", "%ED%A0%80", "%"];
 
-/// A form, its page, and its sender. It is opened anew after each change.
+/// A form, its page, and its sender. It is opened again after each change.
 struct Target {
     who: &'static str,
     /// The pages and buttons that lead to it.
@@ -188,7 +188,7 @@ fn is_sound(form: &Form, body: &str, answer: &Answer, before: &State, after: &St
     assert!(answer.status < 500, "{}: {sent}\n{}", answer.status, answer.body);
     assert!(!matches!(answer.status, 401 | 429), "{}: it did not come as far as the form: {sent}", answer.status);
     let refused = answer.status >= 400 || answer.location().contains("kept");
-    // A form with a mistake acquires or keeps its lease, so that nobody else gets the order while it is corrected.
+    // A form with a mistake acquires or keeps its lease, so that no other person acquires the order while it is corrected.
     let aggregates = |state: &State| (state.order.1, state.note.clone());
     if refused {
         assert_eq!(aggregates(before), aggregates(after), "{} changed something: {sent}", answer.status);

@@ -66,7 +66,7 @@ async fn changeable(park: &mut Visitor) -> Vec<String> {
     orders
 }
 
-/// Saves this number as the order's message, through its form; `None` when the shop is gone.
+/// Saves this number as the order's message, through its form; `None` if the shop has ended.
 async fn save(park: &mut Visitor, order: &str, number: u32) -> Option<()> {
     let page = park.ask(&format!("{order}/shipping"), None).await?;
     assert_eq!(page.status, 200, "{}", page.body);

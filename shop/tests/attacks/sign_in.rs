@@ -3,7 +3,7 @@
 use super::client::Visitor;
 use super::support::Server;
 
-/// Addresses of other sites, however they look.
+/// Addresses of other sites, in all spellings.
 const ELSEWHERE: [&str; 17] = [
     "https://evil.example/",
     "http:evil.example",

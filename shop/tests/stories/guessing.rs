@@ -155,6 +155,6 @@ async fn concurrent_sign_ins_queue_or_get_429() {
             other => panic!("{other}: {}", page.html),
         }
     }
-    // None of them counts as a guess of anybody else.
+    // None of them counts as a guess at another account.
     from(&browser, "2001:db8:0:1::1", &form.with("password", "tenure-demo")).await.is(200);
 }

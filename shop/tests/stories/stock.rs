@@ -1,4 +1,4 @@
-//! The stock: shipping takes all products of an order or none, and operators never oversell or wait in a circle.
+//! The stock: shipping takes all products of an order or none, and operators neither oversell nor deadlock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::support::{ORDER, Server, order_path};
 const KETTLE: &str = "주전자 1.5L";
 const TRAY: &str = "Bamboo tray";
 
-/// Two products of the test, with so many pieces.
+/// Two products of the test, with these numbers of pieces.
 async fn stock(server: &Server, kettles: u32, trays: u32) {
     let mut tx = server.db.begin().await.unwrap();
     for (name, pieces) in [(KETTLE, kettles), (TRAY, trays)] {
@@ -66,7 +66,7 @@ async fn order_without_enough_stock_ships_nothing() {
     let refused = park.submit(page.form(&start("S-1"))).await;
     refused.is(409).says(KETTLE).says("needs 2").says("in stock: 1");
     assert_eq!((server.order("S-1").await, left(&server).await), ((page_order(&server).await, 1), [1, 5]));
-    // The page of the refusal has an address, and says the same when it is read again.
+    // The page of the refusal has an address, and is the same when it is reloaded.
     let again = park.get(&refused.path).await;
     again.is(409).says("needs 2");
     // A product that was never received is out of stock, too.
@@ -88,7 +88,7 @@ async fn operators_never_oversell_and_never_deadlock() {
     let numbers: Vec<String> = (0..8).map(|number| format!("S-{number}")).collect();
     let mut forms = Vec::new();
     for (at, no) in numbers.iter().enumerate() {
-        // Half of the orders name the products the other way round.
+        // Half of the orders name the products in the other order.
         paid(&server, no, if at % 2 == 0 { &[KETTLE, TRAY] } else { &[TRAY, KETTLE] }).await;
         forms.push(browsers[at % 2].open(no).await.form(&start(no)));
     }
@@ -142,7 +142,7 @@ async fn shipping_waits_two_seconds_and_names_who_is_first() {
     busy.is(503);
     // The default of an update is five seconds.
     assert!((Duration::from_secs(2)..Duration::from_secs(5)).contains(&waited), "{waited:?}");
-    // SQLite does not tell who writes in the same process.
+    // SQLite does not report the writer of the same process.
     if server.db.sqlite().is_err() {
         busy.says("olivia: count the stock");
     }

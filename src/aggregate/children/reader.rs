@@ -23,7 +23,7 @@ impl<'a> Unread<'a> {
         let mut tables = Vec::with_capacity(mapping.children.len());
         for (at, table) in mapping.children.iter().enumerate() {
             let Some(rows) = rows.children.get(at) else {
-                return Err(MappingError::new(&table.name, "", "the stored state says nothing about this table"));
+                return Err(MappingError::new(&table.name, "", "the stored state has no rows for this table"));
             };
             let inherited = mapping.inherited(table);
             let mut groups = HashMap::<_, Vec<_>>::new();

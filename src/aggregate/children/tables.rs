@@ -7,12 +7,12 @@ use crate::aggregate::mapping::{Column, Mapping, MappingError, Table};
 /// The declaration of a collection in `#[aggregate(children, …)]`.
 #[derive(Debug, Clone, Copy)]
 pub struct ChildTable<'a> {
-    /// The field's name, for people.
+    /// The field's name, for messages.
     pub path: &'a str,
     /// The table.
     pub name: &'a str,
     /// The columns that refer to the parent: one per column of the root's id, then, for a nested child, one per column of
-    /// the parent's key; or, for a nested child, those of the key of its parent's entity alone. Empty: as in the parent's
+    /// the parent's key; or, for a nested child, those of the key of its parent's entity alone. Empty: the same as in the parent's
     /// table, which a nested child may use.
     pub owner: &'a [&'a str],
     /// The columns of the key that the collection provides, see [`Children::KEY`].

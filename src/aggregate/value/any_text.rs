@@ -1,10 +1,10 @@
-//! What holds for any text in a column: a property, for the unit tests and for the fuzz target `stored_texts`. No I/O here.
+//! A property of any text in a column, for the unit tests and for the fuzz target `stored_texts`. No I/O here.
 
 use super::Decimal;
 use super::calendar::{self, Day, Hour};
 use super::{Value, decimal, uuid};
 
-/// Each parser refuses the text, or reads what is written as the same value; and it agrees with the libraries of the features.
+/// Each parser refuses the text, or its output is parsed as the same value; and it agrees with the libraries of the features.
 pub(crate) fn check(text: &str) {
     if let Ok(day) = Day::parse(text) {
         assert_eq!(day.to_string(), text);
@@ -19,7 +19,7 @@ pub(crate) fn check(text: &str) {
         assert_eq!(uuid::parse(&Value::Uuid(bytes).to_string()), Ok(bytes));
     }
     let (one, other) = text.split_once(' ').unwrap_or((text, text));
-    // Texts that are no numbers as well: a column of SQLite takes any text.
+    // Also texts that are no numbers: a column of SQLite accepts any text.
     let equal = decimal::normal(one) == decimal::normal(other);
     if let (Ok(one), Ok(other)) = (one.parse::<Decimal>(), other.parse::<Decimal>()) {
         assert_eq!(one == other, equal);
@@ -53,7 +53,7 @@ mod tests {
         }
 
         #[test]
-        fn what_looks_like_a_value_is_refused_or_read_back(
+        fn text_like_a_value_is_refused_or_read_back(
             text in "[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?)?|-?[0-9]{1,9}([.][0-9]{1,5})?(e-?[0-9]{1,19})?( -?0*[0-9]{1,9}([.][0-9]{1,5}0*)?)?|[0-9a-fA-F-]{32,36}",
         ) {
             check(&text);

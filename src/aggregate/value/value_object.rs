@@ -51,7 +51,7 @@ use crate::aggregate::mapping::{Column, MappingError};
     note = "for anything that serde can write, use `tenure::aggregate::value::Json<{Self}>`; for u64 and usize, which no column of integers can hold, i64 or `tenure::aggregate::value::Decimal`"
 )]
 pub trait ValueObject: Sized {
-    /// How many columns it occupies.
+    /// The number of columns that it occupies.
     const WIDTH: usize;
 
     /// Adds its columns. `column` is the column's name (or, for several columns, the prefix without the underscore);
@@ -64,7 +64,7 @@ pub trait ValueObject: Sized {
     /// Adds [`WIDTH`](Self::WIDTH) nulls of the right kinds: how `None` of it is stored.
     fn write_null(row: &mut Vec<Value>);
 
-    /// Takes its values back off the row.
+    /// Reads its values from the row.
     ///
     /// # Errors
     /// [`MappingError`] if a value is of another kind or outside the type's range.

@@ -11,11 +11,11 @@ use super::{LastGeneration, LeaseRow, Past};
 use crate::lease::LockKey;
 use crate::lease::operations::{Attempt, LockHash, LockRequest};
 
-/// Takes a lease beside others. Whoever holds the key exclusively was asked about before.
+/// Takes a lease beside others. The caller has checked that no other owner holds the key exclusively.
 pub(super) fn take(draft: &mut Draft, request: &LockRequest, now: i64) -> Result<Attempt, LastGeneration> {
     let key = &request.key;
     let anchor = draft.rows.exclusive(key).cloned().unwrap_or_else(|| {
-        // The generations of a key that was swept go on.
+        // The generations of a swept key continue.
         let floor = draft.rows.floor(key);
         let anchor = LeaseRow::anchor(key, floor, nobodys(&request.lock, key, floor).to_vec());
         draft.put(anchor.clone());
@@ -32,8 +32,7 @@ pub(super) fn take(draft: &mut Draft, request: &LockRequest, now: i64) -> Result
     Ok(taken)
 }
 
-/// Records the leases on a key that ran out, and deletes the slots that ended; the highest generation has to stay. The row of this
-/// lock id is left alone.
+/// Records the expired leases on a key, and deletes their slots; the highest generation has to stay. The row of this lock id is skipped.
 pub(super) fn end_expired(draft: &mut Draft, key: &LockKey, lock: &LockHash, now: i64) {
     let rows: Vec<LeaseRow> = draft.rows.of_key(key).cloned().collect();
     for row in rows.iter().filter(|row| row.ran_out_unrecorded(now) && row.lock != lock) {
@@ -47,13 +46,13 @@ pub(super) fn end_expired(draft: &mut Draft, key: &LockKey, lock: &LockHash, now
     }
 }
 
-/// A lock hash of no lock id. It differs for each lock id, key and generation.
+/// A lock hash that belongs to no lock id. It differs for each lock id, key and generation.
 pub(super) fn nobodys(lock: &[u8], key: &LockKey, generation: i64) -> LockHash {
     let kind_bytes = u64::try_from(key.kind().len()).unwrap_or(u64::MAX).to_be_bytes();
     let hash = Sha256::new().chain_update(b"tenure: nobody's lock hash").chain_update(lock).chain_update(kind_bytes);
     let hash = hash.chain_update(key.kind()).chain_update(key.id()).chain_update(generation.to_be_bytes());
     let mut nobodys: LockHash = hash.finalize().into();
-    // Beside the hashes that are made at the same time, in the order of the index.
+    // It keeps the time prefix of its lock id, so that it is adjacent in the index to hashes of the same time.
     let time = lock.len().min(6);
     nobodys[..time].copy_from_slice(&lock[..time]);
     nobodys

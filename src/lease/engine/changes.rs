@@ -1,10 +1,10 @@
-//! The changes that an operation makes.
+//! The rows that an operation changes.
 
 use std::collections::BTreeMap;
 
 use super::{LeaseRow, Past, Place, RequestPlace, RequestRow, Rows};
 
-/// What is to be written. A place with `None` is to be deleted, before other rows are written.
+/// The rows to write. A place with `None` is deleted, before other rows are written.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
     pub leases: BTreeMap<Place, Option<LeaseRow>>,
@@ -32,7 +32,7 @@ impl Changes {
     }
 }
 
-/// The rows as they become while an operation is decided, and how they got there.
+/// The rows while an operation is decided, and the changes so far.
 pub(super) struct Draft {
     pub(super) rows: Rows,
     pub(super) changes: Changes,
@@ -55,7 +55,7 @@ impl Draft {
         self.rows.leases.remove(place);
     }
 
-    /// Appends to the history, unless it knows already how the lease of this lock id ended.
+    /// Appends to the history, unless it already has an entry for this lock id.
     pub(super) fn record(&mut self, past: Past) {
         if !self.rows.past.contains_key(&past.lock) {
             self.changes.past.push(past.clone());

@@ -1,4 +1,4 @@
-//! Whether a lease is alive, and why not; who holds a key.
+//! Checks whether a lease is alive, and who holds a key.
 
 use super::{LeaseRow, Rows};
 use crate::clock::from_millis;
@@ -10,7 +10,7 @@ pub(super) fn live<'r>(rows: &'r Rows, proof: &Proof, now: i64) -> Option<&'r Le
     rows.of_lock(&proof.lock).filter(|row| row.alive(now) && proof.is_by(&row.owner.id))
 }
 
-/// Whether a lock id holds a lease, and why not.
+/// Checks whether a lock id holds a lease; the error contains the reason.
 pub(super) fn check(rows: &Rows, proof: &Proof, now: i64) -> Result<Holder, NoLock> {
     if let Some(row) = live(rows, proof, now) {
         return Ok(row.holder(now));
@@ -24,13 +24,13 @@ pub(super) fn check(rows: &Rows, proof: &Proof, now: i64) -> Result<Holder, NoLo
         (_, Some(past)) => (&past.key, &past.owner.id, past.reason()),
         (_, None) => return Err(NoLock { key: None, why: LeaseLossReason::Unknown, held_now: None }),
     };
-    // A stranger does not learn how the lease of somebody else ended.
+    // A stranger does not learn how another owner's lease ended.
     let why = if proof.is_by(owner_id) { why } else { LeaseLossReason::NotYours };
     let held_now = rows.exclusive(key).filter(|row| row.alive(now)).map(|row| row.holder(now));
     Err(NoLock { key: Some(key.clone()), why, held_now })
 }
 
-/// Whether somebody holds a key, exclusively or together with others. Advisory leases hold nothing.
+/// Whether a key is held, exclusively or shared. Advisory leases do not count.
 pub(super) fn key_state(rows: &Rows, key: &LockKey, now: i64) -> KeyState {
     let holder = match rows.exclusive(key) {
         None => return KeyState::NoRow,

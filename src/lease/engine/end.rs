@@ -1,4 +1,4 @@
-//! Ending leases: by their holder, and by others.
+//! Ending leases: by their holder, and by other people.
 
 use super::beside::nobodys;
 use super::changes::Draft;
@@ -17,11 +17,11 @@ pub(super) fn release(draft: &mut Draft, proof: &Proof, now: i64) -> Result<Hold
     released
 }
 
-/// Ends a live lease that nobody was told of but the one that it was granted to, who has gone: there was no sign of life since.
-/// Its lock id can be used again.
+/// Ends a live lease whose holder never received it: the caller of the request is gone, and there was no heartbeat since the grant. Its
+/// lock id can be used again.
 pub(super) fn give_back(draft: &mut Draft, lock: &LockHash, generation: i64, now: i64) -> bool {
-    let untold = |row: &&LeaseRow| row.generation == generation && row.alive(now) && row.last_active == row.since;
-    let Some(mut row) = draft.rows.of_lock(lock).filter(untold).cloned() else { return false };
+    let unreported = |row: &&LeaseRow| row.generation == generation && row.alive(now) && row.last_active == row.since;
+    let Some(mut row) = draft.rows.of_lock(lock).filter(unreported).cloned() else { return false };
     draft.delete(&row.place);
     let nobodys = nobodys(lock, &row.place.key, generation).to_vec();
     row.ended = true;
@@ -34,7 +34,7 @@ pub(super) fn give_back(draft: &mut Draft, lock: &LockHash, generation: i64, now
     true
 }
 
-/// Ends the live lease of a generation, and records who did it and why.
+/// Ends the live lease of a generation, and records its author and reason.
 pub(super) fn break_lock(
     draft: &mut Draft,
     key: &LockKey,
@@ -51,7 +51,7 @@ pub(super) fn break_lock(
     Some(broken)
 }
 
-/// Ends the live exclusive lease of a generation, and grants the next one. Asked again, it is the same lease.
+/// Ends the live exclusive lease of a generation, and grants the next one. A repeated request returns the same lease.
 pub(super) fn take_over(
     draft: &mut Draft,
     request: &LockRequest,
@@ -80,7 +80,7 @@ pub(super) fn take_over(
     Ok(TakenOver::Granted(granted))
 }
 
-/// Ends all live leases of an owner, reservations among them, and records it.
+/// Ends all live leases of an owner, including reservations, and records it.
 pub(super) fn release_all(draft: &mut Draft, owner: &str, now: i64) -> Vec<Holder> {
     let theirs = draft.rows.leases.values().filter(|row| row.owner.id == owner && row.alive(now));
     let theirs: Vec<(Place, Holder)> = theirs.map(|row| (row.place.clone(), row.holder(now))).collect();

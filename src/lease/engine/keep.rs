@@ -1,4 +1,4 @@
-//! Keeping a live lease, and parting from it.
+//! Keeping a live lease, and letting it expire soon.
 
 use std::time::Duration;
 
@@ -17,12 +17,12 @@ pub(super) fn extend(draft: &mut Draft, proof: &Proof, by: Duration, now: i64) -
     change(draft, proof, now, |row| row.extend(by, now))
 }
 
-/// Brings the expiry forward, as a page does that is left. The next heartbeat sets it back.
+/// Brings the expiry forward: a page does so when the user leaves it. The next heartbeat reverses it.
 pub(super) fn expire_within(draft: &mut Draft, proof: &Proof, within: Duration, now: i64) -> Result<Holder, NoLock> {
     change(draft, proof, now, |row| row.expire_within(within, now))
 }
 
-/// Changes a live lease, or says why there is none.
+/// Changes a live lease, or returns the reason that there is none.
 pub(super) fn change(
     draft: &mut Draft,
     proof: &Proof,

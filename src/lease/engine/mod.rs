@@ -1,11 +1,11 @@
-//! The rules of a lease, once for all databases: [`decide`] gets the rows that an operation is about and the time, and returns
-//! the answer and the changes to write. No I/O, no clock, no randomness.
+//! The rules of a lease, once for all databases: [`decide`] gets the rows that the operation needs and the time, and returns the answer and
+//! the changes to write. No I/O, no clock, no randomness.
 //!
-//! The rows have to be complete: all rows of the keys that are named, the rows and the history of the lock ids that are shown,
-//! the transfer requests of the keys, and the floors of their types. They have to be read under the locks that keep them as
-//! they are until the changes are committed; what an operation only reads may be read without a lock.
+//! The rows have to be complete: all rows of the keys in the operation, the rows and the history of the presented lock ids, the transfer
+//! requests of the keys, and the floors of their types. The caller has to lock them until the changes are committed; rows that an operation
+//! only reads may be read without a lock.
 //!
-//! The databases have a one-statement form of the most frequent operations besides. This is its specification: a property test
+//! The databases also have a one-statement form of the most frequent operations. This module is its specification: a property test
 //! (`storage/differential`) runs random operations through both.
 
 mod beside;
@@ -39,40 +39,40 @@ use super::transfer::{TransferReply, TransferRequest};
 use super::{Holder, LockKey, NoLock, Owner};
 use changes::Draft;
 
-/// What is to be done with leases.
+/// An operation on leases.
 #[derive(Debug)]
 pub(crate) enum Operation<'o> {
-    /// Take a lease: alone, shared or advisory, as the request and its policy say.
+    /// Acquire a lease, exclusive, shared or advisory, as the request and its policy say.
     Take(&'o LockRequest),
-    /// Take all of these leases or none.
+    /// Acquire all of these leases or none.
     TakeAll(&'o [LockRequest]),
     /// Check that a lease is alive.
     Check(&'o Proof),
-    /// A heartbeat, and how long ago the last input was.
+    /// A heartbeat, with the time since the last input.
     Keep(&'o Proof, Duration),
-    /// Move the expiry by so much.
+    /// Move the expiry by this duration.
     Extend(&'o Proof, Duration),
-    /// Bring the expiry forward to so long from now.
+    /// Bring the expiry forward to this duration from now.
     ExpireWithin(&'o Proof, Duration),
     /// End a lease.
     Release(&'o Proof),
-    /// End a lease that its owner never learned of; its lock id can be used again.
+    /// End a lease that its owner never received; its lock id can be used again.
     GiveBack { lock: &'o LockHash, generation: i64 },
-    /// End the lease of this generation, whoever its owner is.
+    /// End the lease of this generation, independent of its owner.
     Break { key: &'o LockKey, generation: i64, by: &'o Owner, reason: &'o str },
     /// End the exclusive lease of this generation and grant the next one.
     TakeOver { request: &'o LockRequest, generation: i64, reason: &'o str },
     /// End all leases of an owner.
     ReleaseAll { owner: &'o str },
-    /// Ask the holder for the lease, or repeat that.
+    /// Request the lease from its holder, or repeat the request.
     Ask(&'o Asking<'o>),
     /// The open requests for a lease.
     Requests(&'o Proof),
     /// Reply to one of them.
     Reply { proof: &'o Proof, asker: &'o str, reply: &'o TransferReply },
-    /// End a lease and reserve the key for one of those who ask for it, under a lock id that nobody has.
+    /// End a lease and reserve the key for one of its requesters, under a lock id that no client has.
     HandOver { proof: &'o Proof, to: &'o str, reservation: &'o LockHash },
-    /// Revive a lease that ran out.
+    /// Revive an expired lease.
     Resume { proof: &'o Proof, key: &'o LockKey },
     /// Whether a key is held.
     KeyState(&'o LockKey),
@@ -89,21 +89,21 @@ pub(crate) enum Answer {
     TakenAll(AttemptAll),
     /// Of check, keep, extend, expire within and release.
     Lease(Result<Holder, NoLock>),
-    /// Whether it was.
+    /// Whether the holder released the lease.
     GivenBack(bool),
     /// `None`: that generation is not alive.
     Broken(Option<Holder>),
     /// Of [`Operation::TakeOver`].
     TakenOver(TakenOver),
-    /// What the owner held.
+    /// The leases that the owner held.
     Released(Vec<Holder>),
     /// Of [`Operation::Ask`].
     Asked(Asked),
     /// The longest-waiting first.
     Requests(Result<Vec<TransferRequest>, NoLock>),
-    /// `None`: they do not ask.
+    /// `None`: this owner has no open request.
     Replied(Result<Option<TransferRequest>, NoLock>),
-    /// `None`: they do not ask.
+    /// `None`: this owner has no open request.
     HandedOver(Result<Option<Holder>, NoLock>),
     /// Of [`Operation::Resume`].
     Resumed(Resumption),
@@ -113,12 +113,12 @@ pub(crate) enum Answer {
     Holders(Vec<Holder>),
 }
 
-/// The key has had the highest generation that there is. It changes hands no more.
+/// The key has had the highest possible generation, so it cannot get another holder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LastGeneration;
 
-/// Decides an operation on the rows that it is about, at this moment (milliseconds since 1970): the answer, and the changes to
-/// write with it. An operation that is refused changes nothing.
+/// Decides an operation on its rows at this time (milliseconds since 1970): returns the answer, and the changes to write with it. A refused
+/// operation changes nothing.
 pub(crate) fn decide(operation: &Operation<'_>, rows: &Rows, now: i64) -> Result<(Answer, Changes), LastGeneration> {
     let mut draft = Draft::new(rows);
     let answer = match *operation {
@@ -156,7 +156,7 @@ pub(crate) fn decide(operation: &Operation<'_>, rows: &Rows, now: i64) -> Result
 }
 
 impl Answer {
-    /// Whether nothing of the operation may be written, although it had begun.
+    /// Whether the operation is refused, so that none of its changes may be written.
     fn is_refusal(&self) -> bool {
         match self {
             Answer::Taken(attempt) => !matches!(attempt, Attempt::Granted(_)),

@@ -4,7 +4,7 @@ use super::LeaseRow;
 use crate::clock::from_millis;
 use crate::lease::{LeaseLossReason, LockKey, Owner, RanOut, ShowOwner};
 
-/// How a lease ended.
+/// The end of a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(test, derive(Hash))]
 pub(crate) enum How {
@@ -27,14 +27,14 @@ impl How {
         }
     }
 
-    /// From what is stored. An unknown text has no other party, so it reads as an expiry.
+    /// Parses the stored text. An unknown text has no other party, so it counts as an expiry.
     pub(crate) fn of(text: &str) -> Self {
         let all = [How::Released, How::Broken, How::TakenOver, How::HandedOver];
         all.into_iter().find(|how| how.text() == text).unwrap_or(How::Expired)
     }
 }
 
-/// An entry of the history. There is at most one for each lock id: the first one stays.
+/// An entry of the history. There is at most one for each lock id: the first one is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(test, derive(Hash))]
 pub(crate) struct Past {
@@ -46,7 +46,7 @@ pub(crate) struct Past {
     pub since: i64,
     pub ended_at: i64,
     pub how: How,
-    /// The other party: who broke it, took it over, or got it.
+    /// The other party: the owner who broke it, took it over, or got it.
     pub by: Option<Owner>,
     pub reason: Option<String>,
     /// It expired at its idle limit.
@@ -56,7 +56,7 @@ pub(crate) struct Past {
 }
 
 impl Past {
-    /// Somebody ended the lease.
+    /// A lease that was ended.
     pub(super) fn ended(row: &LeaseRow, how: How, by: Option<&Owner>, reason: Option<&str>, now: i64) -> Self {
         Past {
             lock: row.lock.clone(),
@@ -74,13 +74,13 @@ impl Past {
         }
     }
 
-    /// The lease ran out.
+    /// An expired lease.
     pub(super) fn expired(row: &LeaseRow) -> Self {
         let (idle, limited) = (row.is_at_idle_limit(), row.is_at_hard_limit());
         Past { idle, limited, ..Past::ended(row, How::Expired, None, None, row.expires_at) }
     }
 
-    /// As the former owner reads it: other people are shown as the policy of the lease says.
+    /// The reason as the former owner reads it: the policy of the lease decides whether other people are redacted.
     pub(super) fn reason(&self) -> LeaseLossReason {
         let by = self.by.clone().map(|by| if by.id == self.owner.id { by } else { by.shown(self.shown) });
         let ran_out = RanOut::of(self.idle, self.limited);

@@ -1,4 +1,4 @@
-//! Reviving a lease that ran out.
+//! Reviving an expired lease.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use crate::clock::from_millis;
 use crate::lease::operations::{Proof, Resumption};
 use crate::lease::{LeaseLossReason, LockKey, NoLock};
 
-/// Revives a lease if it is still in its row, nobody recorded its end, and its absolute limit is not reached.
+/// Revives a lease if its row still exists, its end is not recorded, and its absolute limit is not reached.
 pub(super) fn resume(draft: &mut Draft, proof: &Proof, key: &LockKey, now: i64) -> Resumption {
     let found = draft.rows.of_lock(&proof.lock);
     let found = found.filter(|row| !row.ended && row.place.key == *key && proof.is_by(&row.owner.id));
-    // Next to an advisory lease others get theirs, and record that it ran out, but leave its row.
+    // When another owner acquires an advisory lease on the key, the expiry of this one is recorded, but its row stays.
     let Some(mut row) = found.filter(|_| !draft.rows.past.contains_key(&proof.lock[..])).cloned() else {
         return Resumption::refused(key, check::check(&draft.rows, proof, now));
     };
@@ -20,7 +20,7 @@ pub(super) fn resume(draft: &mut Draft, proof: &Proof, key: &LockKey, now: i64) 
         let why = LeaseLossReason::LimitReached { at: from_millis(row.hard_until) };
         return Resumption::Ended(NoLock { key: Some(key.clone()), why, held_now: None });
     }
-    // To resume is an input.
+    // Resuming counts as an input.
     row.keep(Duration::ZERO, now);
     let resumed = row.holder(now);
     draft.put(row);

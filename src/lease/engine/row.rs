@@ -1,4 +1,4 @@
-//! A row of the lock table: what it says, and how it changes.
+//! A row of the lock table, and its changes.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use crate::lease::operations::{CENTURY, LockRequest};
 use crate::lease::policy::usual_heartbeat;
 use crate::lease::{Holder, LockKey, Owner, RanOut, ShowOwner};
 
-/// The longest time to live that counts, in milliseconds: 3,000 years. A longer one was edited by hand, and the databases must
-/// be able to add it to the time.
+/// The longest effective time to live, in milliseconds: 3,000 years. A longer one was edited by hand, and the databases must be able to add
+/// it to the time.
 const LONGEST_TTL: i64 = 100_000_000_000_000;
 
 /// The primary key of a row. The slot is empty for the exclusive lease on the key; a lease beside others has its lock hash there.
@@ -33,7 +33,7 @@ impl Place {
     }
 }
 
-/// A row of the lock table. Times are milliseconds since 1970. Anything may stand in it: it may have been edited by hand.
+/// A row of the lock table. Times are milliseconds since 1970. Every value is possible: the row may have been edited by hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(test, derive(Hash))]
 pub(crate) struct LeaseRow {
@@ -49,12 +49,12 @@ pub(crate) struct LeaseRow {
     /// The last input.
     pub active_at: i64,
     pub expires_at: i64,
-    /// Zero in a reservation: handed over, and not taken yet.
+    /// Zero in a reservation: handed over, and not acquired yet.
     pub ttl: i64,
     pub idle_limit: Option<i64>,
     /// The absolute limit.
     pub hard_until: i64,
-    /// Ended before it ran out, or its end was recorded.
+    /// Ended before it expired, or its end was recorded.
     pub ended: bool,
 }
 
@@ -80,7 +80,7 @@ impl LeaseRow {
         }
     }
 
-    /// The row of a key that has only leases beside each other: nobody's, under a lock id that nobody has.
+    /// The row of a key that has only shared or advisory leases: without an owner, under a lock id that no client has.
     pub(super) fn anchor(key: &LockKey, generation: i64, lock: Vec<u8>) -> Self {
         LeaseRow {
             place: Place::exclusive(key),
@@ -104,7 +104,7 @@ impl LeaseRow {
         !self.ended && self.expires_at > now
     }
 
-    /// Ran out, and nobody recorded it yet.
+    /// Expired, and not recorded yet.
     pub(super) fn ran_out_unrecorded(&self, now: i64) -> bool {
         !self.ended && self.expires_at <= now
     }
@@ -117,7 +117,7 @@ impl LeaseRow {
         self.is_reservation() && self.owner.id == owner.id
     }
 
-    /// What moved the expiry, as it is now.
+    /// The cause of the present expiry.
     pub(super) fn ran_out(&self) -> RanOut {
         RanOut::of(self.is_at_idle_limit(), self.is_at_hard_limit())
     }
@@ -130,7 +130,7 @@ impl LeaseRow {
         self.expires_at >= self.hard_until
     }
 
-    /// The next generation in the same place: another owner, another lock id.
+    /// The next generation in the same place, with another owner and lock id.
     pub(super) fn change_hands(&mut self, request: &LockRequest, now: i64) -> Result<(), LastGeneration> {
         let generation = self.generation.checked_add(1).ok_or(LastGeneration)?;
         *self =
@@ -138,21 +138,21 @@ impl LeaseRow {
         Ok(())
     }
 
-    /// The same lock id asks again: the same lease, kept alive. Its absolute limit stays.
+    /// The same lock id requests again: the same lease, kept alive. Its absolute limit stays.
     pub(super) fn ask_again(&mut self, request: &LockRequest, now: i64) {
         let LeaseRow { owner, shown, ttl, idle_limit, expires_at, .. } = LeaseRow::granted(request, 0, now);
         *self = LeaseRow { owner, shown, ttl, idle_limit, active_at: now, ..self.clone() };
-        self.sign_of_life(now);
+        self.mark_active(now);
         self.expires_at = self.expires_at.max(expires_at.min(self.hard_until));
     }
 
-    /// A heartbeat; the last input was so long ago.
+    /// A heartbeat, with the time since the last input.
     pub(super) fn keep(&mut self, idle: Duration, now: i64) {
         self.active_at = self.active_at.max(now.saturating_sub(bounded(idle)));
         self.keep_until(i64::MAX, now);
     }
 
-    /// Moves the expiry. The person asked for it, so it is an input, too.
+    /// Moves the expiry. The person requested it, so it counts as an input.
     pub(super) fn extend(&mut self, by: Duration, now: i64) {
         self.active_at = self.active_at.max(now);
         self.keep_until(self.expires_at.saturating_add(bounded(by)), now);
@@ -165,18 +165,18 @@ impl LeaseRow {
 
     /// Sets the expiry: at most the time to live from now, within the idle and the absolute limit; never backwards.
     fn keep_until(&mut self, until: i64, now: i64) {
-        self.sign_of_life(now);
+        self.mark_active(now);
         let idle_until = self.idle_limit.map_or(i64::MAX, |limit| self.active_at.saturating_add(limit));
         let most = now.saturating_add(self.ttl.min(LONGEST_TTL)).min(self.hard_until).min(idle_until);
         self.expires_at = self.expires_at.max(until.min(most));
     }
 
-    /// The last sign of life is never the first one again: a lease with another sign of life is not given back.
-    fn sign_of_life(&mut self, now: i64) {
+    /// Every heartbeat gets a later time than the first one: a lease that had a heartbeat is not given back.
+    fn mark_active(&mut self, now: i64) {
         self.last_active = now.saturating_add(i64::from(self.since == now));
     }
 
-    /// The holder, with the times as they are now.
+    /// The holder, with the times as of now.
     pub(crate) fn holder(&self, now: i64) -> Holder {
         let ttl = until(self.ttl, 0);
         Holder {
@@ -197,7 +197,7 @@ impl LeaseRow {
     }
 }
 
-/// Milliseconds, with room to add.
+/// Milliseconds, bounded so that additions cannot overflow.
 fn bounded(duration: Duration) -> i64 {
     millis(duration.min(CENTURY))
 }

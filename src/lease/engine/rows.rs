@@ -1,4 +1,4 @@
-//! The rows that an operation is about.
+//! The rows that an operation needs.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::clock::{from_millis, until};
 use crate::lease::operations::OpenRequest;
 use crate::lease::{LockKey, Owner, TransferReply, TransferRequest};
 
-/// The primary key of a transfer request: there is one of each asker for a key.
+/// The primary key of a transfer request: a key has one per requester.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(test, derive(Hash))]
 pub(crate) struct RequestPlace {
@@ -21,14 +21,14 @@ pub(crate) struct RequestPlace {
 pub(crate) struct RequestRow {
     pub key: LockKey,
     pub asker: Owner,
-    /// What names the asker to a holder who may not know them.
+    /// The pseudonym of the requester, for a holder to whom the name is redacted.
     pub handle: String,
-    /// The lease that it is about.
+    /// The generation of the requested lease.
     pub generation: i64,
     pub note: String,
     pub since: i64,
     pub expires_at: i64,
-    /// The reply "later", as long as it holds.
+    /// The reply "later", while it is valid.
     pub later_until: Option<i64>,
     /// The reply "no".
     pub declined: Option<String>,
@@ -39,7 +39,7 @@ impl RequestRow {
         RequestPlace { key: self.key.clone(), asker: self.asker.id.clone() }
     }
 
-    /// As it is now, for a lease that is alive.
+    /// The request as of now, for a live lease.
     pub(super) fn open(&self, lease: &LeaseRow, now: i64) -> OpenRequest {
         let later = self.later_until.map(|at| until(at, now));
         let request = TransferRequest {
@@ -55,7 +55,7 @@ impl RequestRow {
     }
 }
 
-/// The rows that an operation is about, by their keys.
+/// The rows that an operation needs, by their keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[cfg_attr(test, derive(Hash))]
 pub(crate) struct Rows {
@@ -92,7 +92,7 @@ impl Rows {
         highest.max(self.floor(key))
     }
 
-    /// The highest generation that a row of the key may have had that was swept.
+    /// The highest generation of the swept rows of this key's type.
     pub(super) fn floor(&self, key: &LockKey) -> i64 {
         self.floors.get(key.kind()).copied().unwrap_or(0).max(0)
     }

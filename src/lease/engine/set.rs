@@ -4,8 +4,8 @@ use super::changes::Draft;
 use super::{LastGeneration, take};
 use crate::lease::operations::{Attempt, AttemptAll, LockRequest};
 
-/// Takes all of them. Otherwise answers all that others hold; or, if they hold none, all that was refused for another reason. That is
-/// explained by the rows as they are, because nothing of the set is granted.
+/// Acquires all of them. Otherwise returns all that others hold; or, if others hold none, all that were refused for another reason. The
+/// refusals are computed on the original rows, because nothing of the set is granted.
 pub(super) fn take_all(draft: &mut Draft, requests: &[LockRequest], now: i64) -> Result<AttemptAll, LastGeneration> {
     let held = requests.iter().enumerate().filter(|(_, request)| request.is_alone());
     let held = held.filter_map(|(at, request)| Some((at, take::held_by_other(&draft.rows, request, now)?)));

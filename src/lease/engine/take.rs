@@ -1,11 +1,11 @@
-//! Taking a lease.
+//! Acquiring a lease.
 
 use super::changes::Draft;
 use super::{LastGeneration, LeaseRow, Past, Place, Rows, beside, check};
 use crate::lease::operations::{Attempt, LockRequest, Proof};
 use crate::lease::{LeaseLossReason, LockKey, NoLock};
 
-/// Takes a lease: the only one on its key, or one beside others.
+/// Acquires a lease: the exclusive one on its key, or one beside others.
 pub(super) fn take(draft: &mut Draft, request: &LockRequest, now: i64) -> Result<Attempt, LastGeneration> {
     if let Some(refusal) = held_by_other(&draft.rows, request, now) {
         return Ok(refusal);
@@ -15,7 +15,7 @@ pub(super) fn take(draft: &mut Draft, request: &LockRequest, now: i64) -> Result
     }
     let anchor = draft.rows.exclusive(&request.key).cloned();
     if let Some(anchor) = anchor.filter(|anchor| anchor.shared) {
-        // Nobody shares the key any more.
+        // The key has no shared leases any more.
         beside::end_expired(draft, &request.key, &request.lock, now);
         let anchor = draft.rows.leases.get(&anchor.place).cloned().unwrap_or(anchor);
         draft.put(LeaseRow { shared: false, ..anchor });
@@ -28,8 +28,8 @@ pub(super) fn take(draft: &mut Draft, request: &LockRequest, now: i64) -> Result
     take_place(draft, request, now)
 }
 
-/// Who prevents this, if anybody does: the holder of the exclusive lease or of a reservation; the longest-held shared lease, if an
-/// exclusive one is requested. Advisory leases are granted beside everything.
+/// The lease that conflicts with the request, if any: the exclusive lease or a reservation; for an exclusive request also the longest-held
+/// shared lease. Advisory leases conflict with nothing.
 pub(super) fn held_by_other(rows: &Rows, request: &LockRequest, now: i64) -> Option<Attempt> {
     if !request.policy.exclusive {
         return None;
@@ -47,8 +47,8 @@ pub(super) fn held_by_other(rows: &Rows, request: &LockRequest, now: i64) -> Opt
     reader.map(|row| Attempt::Held(row.holder(now)))
 }
 
-/// Takes the place of the request if its lease ended, or if it is a reservation for this owner. A lock id whose lease has ended
-/// gets nothing: its request came twice.
+/// Replaces the row of the request if its lease ended, or if it is a reservation for this owner. A lock id whose lease has ended gets
+/// nothing: its request was delivered twice.
 pub(super) fn take_place(draft: &mut Draft, request: &LockRequest, now: i64) -> Result<Attempt, LastGeneration> {
     let (place, lock) = (Place::of(request), &request.lock[..]);
     if draft.rows.past.contains_key(lock) {
@@ -87,7 +87,7 @@ pub(super) fn of_another(key: &LockKey) -> NoLock {
     NoLock { key: Some(key.clone()), why: LeaseLossReason::OtherAggregate, held_now: None }
 }
 
-/// Why nothing was granted although nobody holds the key.
+/// The reason of a refusal although no lease conflicts.
 fn refused(rows: &Rows, request: &LockRequest, now: i64) -> Attempt {
     let proof = Proof { lock: request.lock, owner: Some(request.owner.id.clone()) };
     match check::check(rows, &proof, now) {

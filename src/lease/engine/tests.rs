@@ -1,4 +1,4 @@
-//! Tables of cases. The moment of every operation is [`NOW`]; times in the tables are relative to it, in milliseconds.
+//! Tables of cases. The time of every operation is [`NOW`]; times in the tables are relative to it, in milliseconds.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ fn request(lock: LockHash, owner: Owner, policy: LockPolicy, shared: bool) -> Lo
     LockRequest { key: key(), lock, owner, policy, shared }
 }
 
-/// Lee asks for the exclusive lease.
+/// Lee requests the exclusive lease.
 fn lees() -> LockRequest {
     request(LEES, lee(), LockPolicy::exclusive(), false)
 }
@@ -38,7 +38,7 @@ fn proof(lock: LockHash, owner: &str) -> Proof {
     Proof { lock, owner: Some(owner.into()) }
 }
 
-/// Kim's lease of generation 4, taken 10 s ago, that expires then.
+/// Kim's lease of generation 4, acquired 10 s ago, with this remaining time.
 fn kims(expires_in: i64) -> LeaseRow {
     let mine = request(KIMS, kim(), LockPolicy::exclusive(), false);
     LeaseRow { expires_at: NOW + expires_in, ..LeaseRow::granted(&mine, 4, NOW - 10_000) }
@@ -85,7 +85,7 @@ fn with_past(mut rows: Rows, past: Past) -> Rows {
     rows
 }
 
-/// Decides, and gives the answer, the rows afterwards and the changes as texts that are easy to compare.
+/// Decides an operation; returns the answer, and the rows and changes in a form that is easy to compare.
 fn run(operation: Operation<'_>, rows: &Rows) -> (Answer, Rows) {
     let (answer, changes) = decide(&operation, rows, NOW).expect("there is a generation left");
     let mut after = rows.clone();
@@ -111,7 +111,7 @@ fn take(rows: &Rows, request: &LockRequest) -> (String, Rows) {
     }
 }
 
-/// The history after an operation: how, when it ended relative to now, and whether it was idle or at its limit.
+/// The history after an operation: the end, its time relative to now, and whether it was at its idle or absolute limit.
 fn history(rows: &Rows) -> Vec<(How, i64, bool, bool)> {
     rows.past.values().map(|past| (past.how, past.ended_at - NOW, past.idle, past.limited)).collect()
 }
@@ -342,7 +342,7 @@ fn parting_only_shortens() {
         let within = Duration::from_millis(within);
         let (_, after) = run(Operation::ExpireWithin(&proof(KIMS, "kim"), within), &rows([kims(expires_in)]));
         let row = after.exclusive(&key()).expect("the row stays");
-        assert_eq!((row.expires_at - NOW, row.last_active), (expected, NOW - 10_000), "a parting is no sign of life");
+        assert_eq!((row.expires_at - NOW, row.last_active), (expected, NOW - 10_000), "expire_within is no heartbeat");
     }
 }
 
@@ -528,11 +528,11 @@ fn a_reply_goes_to_who_asks_for_this_lease() {
     assert_eq!(replied.as_deref(), Some("lee"));
     assert_eq!(after.requests.values().next().and_then(|row| row.later_until), Some(NOW + 60_000));
     assert_eq!(reply(&asked, KIMS, "park"), (None, asked.clone()));
-    // Where names are hidden, the handle names the asker.
+    // Where names are redacted, the pseudonym identifies the requester.
     let hidden = with_requests(rows([LeaseRow { shown: ShowOwner::Anonymous, ..kims(5) }]), [asks(lee(), "", -5, 5)]);
     assert_eq!(reply(&hidden, KIMS, "lee").0, None);
     assert_eq!(reply(&hidden, KIMS, "handle of lee").0.as_deref(), Some("handle of lee"));
-    // An advisory neighbour does not see the request.
+    // An owner of an advisory lease does not see the request.
     let neighbour =
         LeaseRow { lock: OTHER.to_vec(), place: Place { key: key(), slot: OTHER.to_vec() }, ..beside(false, 5) };
     let beside = with_requests(rows([kims(5), neighbour]), [asks(lee(), "", -5, 5)]);

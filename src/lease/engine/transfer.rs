@@ -1,4 +1,4 @@
-//! Asking for a lease, replying, handing over.
+//! Transfer requests, replies, hand-overs.
 
 use super::changes::Draft;
 use super::{How, LastGeneration, LeaseRow, Past, RequestRow, Rows, check};
@@ -6,7 +6,7 @@ use crate::clock::millis;
 use crate::lease::operations::{Asked, Asking, LockHash, OpenRequest, Proof};
 use crate::lease::{Holder, LockKey, NoLock, TransferReply, TransferRequest};
 
-/// Asks the holder of a generation. Repeated with the same note it keeps its place and its reply.
+/// Requests the lease from the holder of a generation. A repetition with the same note keeps its place and its reply.
 pub(super) fn ask(draft: &mut Draft, asking: &Asking<'_>, now: i64) -> Asked {
     let Asking { key, generation, by, note, handle, most } = asking;
     let others = of_key(&draft.rows, key)
@@ -35,20 +35,20 @@ pub(super) fn ask(draft: &mut Draft, asking: &Asking<'_>, now: i64) -> Asked {
         };
         draft.put_request(row);
     }
-    // Requests whose askers went away are deleted.
+    // Expired requests are deleted.
     let gone: Vec<_> = of_key(&draft.rows, key).filter(|row| row.expires_at <= now).map(RequestRow::place).collect();
     gone.iter().for_each(|place| draft.delete_request(place));
     let asked = open(&draft.rows, key, now).into_iter().find(|open| open.request.by.id == by.id);
     Asked::found(asked.map(|open| open.request), *generation)
 }
 
-/// The open requests for a lease, as its holder reads them.
+/// The open requests for a lease, as they are visible to its holder.
 pub(super) fn requests(rows: &Rows, proof: &Proof, now: i64) -> Result<Vec<TransferRequest>, NoLock> {
     let holder = check::check(rows, proof, now)?;
     Ok(open_for(rows, &holder, now).into_iter().map(OpenRequest::for_holder).collect())
 }
 
-/// Replies to one of the requests. `None`: this one does not ask.
+/// Replies to one of the requests. `None`: this owner has no open request.
 pub(super) fn reply(
     draft: &mut Draft,
     proof: &Proof,
@@ -69,7 +69,7 @@ pub(super) fn reply(
     Ok(replied.map(OpenRequest::for_holder))
 }
 
-/// Ends a lease, and reserves the key for one of those who ask for it. `None`: this one does not ask.
+/// Ends a lease, and reserves the key for one of its requesters. `None`: this owner has no open request.
 pub(super) fn hand_over(
     draft: &mut Draft,
     proof: &Proof,
@@ -122,7 +122,8 @@ fn open(rows: &Rows, key: &LockKey, now: i64) -> Vec<OpenRequest> {
     open.into_iter().map(|row| row.open(lease, now)).collect()
 }
 
-/// Those for this lease. A lease beside the exclusive one is not asked for, and does not see the requests of its neighbour.
+/// The requests for this lease. A shared or advisory lease cannot be requested, and its owner does not see the requests for the exclusive
+/// one.
 fn open_for(rows: &Rows, holder: &Holder, now: i64) -> Vec<OpenRequest> {
     let mut open = open(rows, &holder.key, now);
     open.retain(|open| open.is_for(holder));

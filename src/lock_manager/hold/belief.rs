@@ -1,17 +1,17 @@
-//! How long a process may believe in its lease, by its own clocks. No I/O here.
+//! The time for which a process may rely on its lease, by its own clocks. No I/O here.
 
 use std::time::{Duration, Instant, SystemTime};
 
-/// The share of the confirmed time that the process relies upon. The rest is for clocks that run at different speeds, and for the
-/// work that stops.
+/// The share of the confirmed time that the process relies on. The rest covers clocks of different speed, and the time that the work needs
+/// to stop.
 const NINE_TENTHS: (u32, u32) = (9, 10);
 
-/// A moment by both clocks of the process.
+/// A time by both clocks of the process.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
-    /// Never set, but it stands still while the machine is suspended.
+    /// It is never adjusted, but it stops while the machine is suspended.
     monotonic: Instant,
-    /// Goes on while the machine is suspended, but somebody may set it.
+    /// It continues while the machine is suspended, but it may be adjusted.
     wall: SystemTime,
 }
 
@@ -28,32 +28,32 @@ impl Moment {
     }
 }
 
-/// What the last heartbeat confirmed.
+/// The result of the last heartbeat.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Belief {
-    /// Before the heartbeat was sent: the database counted from a later moment.
+    /// Before the heartbeat was sent: the database counts from a later time.
     sent: Moment,
     relied_upon: Duration,
 }
 
 impl Belief {
-    /// The database answered a heartbeat that was sent then with this time to live.
+    /// The database confirmed a heartbeat that was sent at this time, with this time to live.
     pub(super) fn confirmed(sent: Moment, remaining: Duration) -> Self {
         Belief { sent, relied_upon: remaining * NINE_TENTHS.0 / NINE_TENTHS.1 }
     }
 
-    /// The time for which the lease may still be believed in; `None` when it is over.
+    /// The time for which the process may still rely on the lease; `None` when it is over.
     pub(super) fn left(&self, now: Moment) -> Option<Duration> {
         self.relied_upon.checked_sub(now.since(self.sent)).filter(|left| !left.is_zero())
     }
 
-    /// The pause before the next heartbeat: never so long that a lost answer leaves no time for another.
+    /// The pause before the next heartbeat. It is short enough that after a lost answer there is time for another one.
     pub(super) fn pause(&self, now: Moment, interval: Duration) -> Duration {
         interval.min(self.left(now).unwrap_or_default() / 3).max(SHORTEST_PAUSE)
     }
 }
 
-/// Between two attempts while the database does not answer.
+/// The pause between two attempts while the database does not answer.
 pub(super) const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A held lease that keeps itself alive, until it is lost or released.
+//! A held lease with automatic heartbeats, until it is lost or released.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -16,7 +16,7 @@ use crate::error::{LeaseError, LeaseLost};
 use crate::lease::{Holder, Lease, LockId, LockKey};
 use crate::lock_manager::LockManager;
 
-/// How long a release in the background may take.
+/// The time limit of a release in the background.
 const RELEASE: Duration = Duration::from_secs(10);
 
 /// A lease that a task of this process keeps alive: see [`LockManager::hold`]. Dropping it releases the lease in the background.
@@ -41,12 +41,12 @@ impl LeaseGuard {
     }
 
     /// The secret that holds the lease, for [`Update::holding`](crate::unit_of_work::Update::holding) and
-    /// [`Transaction::holding`](crate::Transaction::holding): the save itself then checks the lease, whatever this process believes.
+    /// [`Transaction::holding`](crate::Transaction::holding): the save itself then checks the lease in the database.
     pub fn lock_id(&self) -> &LockId {
         self.lease.id()
     }
 
-    /// What is locked.
+    /// The key of the lock.
     pub fn key(&self) -> &LockKey {
         &self.lease.holder.key
     }
@@ -56,13 +56,14 @@ impl LeaseGuard {
         &self.lease.holder
     }
 
-    /// Why the lease is lost, or `None` while it may be believed in. It asks the clocks of this process, not the database.
+    /// The reason that the lease is lost, or `None` while the process may rely on it. It reads the clocks of this process, not the
+    /// database.
     pub fn check(&self) -> Result<(), LeaseLost> {
         self.state.left(Moment::now()).map(drop)
     }
 
-    /// Waits until the lease is lost, and returns why. A lease that is lost stays lost. It comes before the lease expires in the
-    /// database, also when no heartbeat is answered.
+    /// Waits until the lease is lost, and returns the reason. A lost lease stays lost. It returns before the lease expires in the database,
+    /// also when no heartbeat is answered.
     ///
     /// # Cancel safety
     /// It may be dropped and called again.
@@ -70,19 +71,18 @@ impl LeaseGuard {
         self.state.lost().await
     }
 
-    /// Runs the work while the lease is held. If the lease is lost, the work is cancelled: its future is dropped at the point where it
-    /// waits. After a pause of the process the work does not go on before the lease was looked at.
+    /// Runs the work while the lease is held. If the lease is lost, the work is cancelled: its future is dropped at its current `await`.
+    /// After a pause of the process, the lease is checked before the work continues.
     ///
-    /// Work that does not wait, on a thread of its own or in a task that it spawned, is not cancelled. And between two heartbeats
-    /// somebody may break the lease or take it over. So a save that relies upon the lease says
-    /// [`holding`](crate::unit_of_work::Update::holding) with [`lock_id`](Self::lock_id).
+    /// Work on a thread of its own, or in a spawned task, is not cancelled. Between two heartbeats the lease may be broken or taken over.
+    /// So a save that requires the lease needs [`holding`](crate::unit_of_work::Update::holding) with [`lock_id`](Self::lock_id).
     ///
     /// # Errors
-    /// [`LeaseLost`]: why, also if the work ended at the same moment.
+    /// [`LeaseLost`] with the reason, also if the work ended at the same moment.
     pub async fn run<W: Future>(&self, work: W) -> Result<W::Output, LeaseLost> {
         let (mut work, mut lost) = (pin!(work), pin!(self.lost()));
         poll_fn(|context| {
-            // First the lease, then the work: a process that was paused does not act on a lease that is gone.
+            // The lease first, then the work: a paused process must not act on a lost lease.
             if let Err(lost) = self.check() {
                 return Poll::Ready(Err(lost));
             }
@@ -98,8 +98,8 @@ impl LeaseGuard {
     /// Ends the heartbeats and releases the lease.
     ///
     /// # Errors
-    /// [`LeaseError::NoLock`] with the reason if the lease had ended before. [`LeaseError::Database`]: it is tried once more in the
-    /// background; if that fails as well, the lease expires by itself.
+    /// [`LeaseError::NoLock`] with the reason if the lease had ended before. [`LeaseError::Database`]: the release is retried once in the
+    /// background; if that fails too, the lease expires.
     ///
     /// # Cancel safety
     /// Dropping the future releases the lease in the background.
@@ -118,7 +118,7 @@ impl Drop for LeaseGuard {
             return;
         }
         let (locks, id, unreleased) = (self.locks.clone(), self.lease.id.clone(), Unreleased(Some(self.key().clone())));
-        // On a runtime that is shutting down the task is dropped, and says so.
+        // On a runtime that is shutting down, the task is dropped and logs a warning.
         self.runtime.spawn(async move {
             let mut unreleased = unreleased;
             match tokio::time::timeout(RELEASE, locks.release_lock(&id)).await {

@@ -21,19 +21,19 @@ use crate::lock_manager::claim::Unclaimed;
 impl LockManager {
     /// Acquires the exclusive lock for a job, and keeps it alive until the guard is released or dropped. Await it.
     ///
-    /// A task sends heartbeats by the [policy](crate::LockPolicy) of the type: choose a time to live that others may wait for after a
-    /// crash, `LockPolicy::exclusive().ttl(Duration::from_secs(30))`. The guard counts down from the moment *before* each heartbeat was
-    /// sent, by the clocks of this process, and gives up after nine tenths of what was confirmed. So when the database is away,
-    /// and after this process was paused, it knows that the lease is lost before somebody else can acquire it.
+    /// A task sends heartbeats by the [policy](crate::LockPolicy) of the type: after a crash, others wait for the time to live, so choose a
+    /// short one, such as `LockPolicy::exclusive().ttl(Duration::from_secs(30))`. The guard counts down from the time *before* each
+    /// heartbeat was sent, by the clocks of this process, and gives up after nine tenths of the confirmed time. So when the database is
+    /// unreachable, and after this process was paused, it reports the loss before another owner can acquire the lease.
     ///
-    /// | what happens | what the guard does |
+    /// | event | reaction of the guard |
     /// |---|---|
     /// | the work ends | [`release`](LeaseGuard::release), or dropping it, frees the lock |
     /// | the work panics | the guard is dropped: the lock is released in the background |
     /// | the process is killed | nothing: the lease expires by itself |
-    /// | somebody breaks the lock or takes it over | [`lost`](LeaseGuard::lost) at the next heartbeat, with who and why |
+    /// | the lease is broken or taken over | [`lost`](LeaseGuard::lost) at the next heartbeat, with the owner and the reason |
     /// | the database does not answer | `lost` before the time to live ends |
-    /// | the process or the machine is paused | `lost` as soon as it goes on, before [`run`](LeaseGuard::run) goes on with the work |
+    /// | the process or the machine is paused | `lost` as soon as it continues, before [`run`](LeaseGuard::run) continues the work |
     ///
     /// ```
     /// # use std::time::Duration;
@@ -72,7 +72,7 @@ impl LockManager {
     }
 }
 
-/// A lease that is about to be held by a guard: await it.
+/// The future of [`LockManager::hold`]: await it.
 ///
 /// # Errors
 /// As [`LockManager::try_lock`]; with [`within`](Hold::within) as [`LockManager::lock`].
@@ -90,7 +90,7 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// Waits in the queue for at most this long. Without it, a lock that somebody holds is refused at once.
+    /// Waits in the queue for at most this long. Without it, a held lock is refused at once.
     pub fn within(mut self, wait: Duration) -> Self {
         self.within = Some(wait);
         self
@@ -111,7 +111,7 @@ impl Hold {
             return Ok(LeaseGuard::new(lease, self.locks, State::held(self.key, belief)));
         };
         let lease = self.locks.lock(&self.key, &self.owner).with_id(id).within(within).await?;
-        // Nobody knows how long ago it was granted. Until it is confirmed, dropping this releases it.
+        // The time of the grant is not known here. Until it is confirmed, dropping this releases it.
         let unclaimed = Unclaimed::new(lease, self.locks.clone());
         let sent = Moment::now();
         let confirmed = self.locks.keep_alive(std::slice::from_ref(unclaimed.first().id())).await?.pop();

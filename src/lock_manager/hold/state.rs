@@ -1,4 +1,4 @@
-//! What a guard and its heartbeats know of the lease.
+//! The state of a lease in this process, shared by a guard and its heartbeats.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::belief::{Belief, Moment};
 use crate::error::{DatabaseError, LeaseLost};
 use crate::lease::LockKey;
 
-/// The state of a lease in this process. It only gets worse: what is lost stays lost.
+/// The state of a lease in this process. A lost lease stays lost.
 #[derive(Debug)]
 pub(super) struct State {
     key: LockKey,
@@ -20,7 +20,7 @@ pub(super) struct State {
 
 #[derive(Debug)]
 enum Known {
-    /// Believed in. With the failure of the heartbeats since, if any.
+    /// Held, as far as the process can rely on it; with the error of the last heartbeat, if it failed.
     Held(Belief, Option<DatabaseError>),
     Lost(LeaseLost),
 }
@@ -35,7 +35,7 @@ impl State {
         State { key, known: Mutex::new(Known::Lost(lost)), changed: watch::Sender::new(()) }
     }
 
-    /// The time for which the lease may be believed in.
+    /// The time for which the process may rely on the lease.
     pub(super) fn left(&self, now: Moment) -> Result<Duration, LeaseLost> {
         let mut known = self.known();
         let lost = match &*known {
@@ -58,13 +58,13 @@ impl State {
         self.left(now).ok()?;
         match &*self.known() {
             Known::Held(belief, None) => Some(belief.pause(now, interval)),
-            // Again soon, but not at once.
+            // Retry soon, but not at once.
             Known::Held(belief, Some(_)) => Some(belief.pause(now, interval / 5)),
             Known::Lost(_) => None,
         }
     }
 
-    /// A heartbeat was confirmed. Too late for a lease that is not believed in any more: the work was cancelled.
+    /// A heartbeat was confirmed. It is ignored if the lease already counts as lost: the work was cancelled.
     pub(super) fn confirm(&self, belief: Belief) {
         if self.left(Moment::now()).is_ok() {
             if let known @ Known::Held(..) = &mut *self.known() {
@@ -81,7 +81,7 @@ impl State {
         }
     }
 
-    /// The database says that the lease has ended.
+    /// The lease has ended in the database.
     pub(super) fn end(&self, lost: LeaseLost) {
         if let known @ Known::Held(..) = &mut *self.known() {
             tracing::warn!(lock = ?self.key, reason = %lost.code(), "a held lease has ended; its job is stopped");
@@ -90,12 +90,12 @@ impl State {
         self.changed.send_replace(());
     }
 
-    /// Whether the database said that the lease has ended, so that there is nothing to release.
+    /// Whether the lease has ended in the database, so that there is nothing to release.
     pub(super) fn is_ended(&self) -> bool {
         matches!(&*self.known(), Known::Lost(LeaseLost::Ended(_)))
     }
 
-    /// Waits for the loss. The end of the belief does not depend on the heartbeats.
+    /// Waits for the loss. The countdown does not depend on the heartbeats.
     pub(super) async fn lost(&self) -> LeaseLost {
         let mut changed = self.changed.subscribe();
         loop {

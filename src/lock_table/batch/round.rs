@@ -73,7 +73,7 @@ impl Batch {
             }));
         }
         for (sender, answer) in self.answers.into_iter().zip(answers) {
-            // A caller that went away needs no answer.
+            // The caller may be gone.
             let _ = sender.send(answer);
         }
     }
@@ -89,8 +89,8 @@ fn beside(op: &LockOp, answer: LockAnswer, rival: &LockRequest) -> Option<LockAn
     (lock != rival.lock).then_some(LockAnswer::Held { holder, lock })
 }
 
-/// An answer for each. If the database is unavailable, nobody need retry; any other error may be the fault of one
-/// request, or of two that conflict, so each is retried alone.
+/// An answer for each request. If the database is unavailable, no retry helps; any other error may be caused by one request, or by two that
+/// conflict, so each is retried alone.
 pub(super) fn settled(answers: Result<Vec<Option<LockAnswer>>, DatabaseError>, count: usize) -> Vec<Answer> {
     match answers {
         Ok(answers) => answers.into_iter().map(Ok).collect(),
@@ -128,6 +128,6 @@ mod tests {
             .collect();
         receivers.pop();
         let batch = Batch::of(&mut queue);
-        assert_eq!((batch.size(), batch.ops.len()), (2, 1), "the third has gone away");
+        assert_eq!((batch.size(), batch.ops.len()), (2, 1), "the third is gone");
     }
 }

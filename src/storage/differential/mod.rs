@@ -1,9 +1,9 @@
 //! The engine and the databases agree: random operations on random rows, through both, with the same answers, rows and history.
 //!
 //! Each operation goes through every form that the database has for it: one of a batch, alone in one statement, in a
-//! transaction of its own, in a unit of work. Whatever a fast form leaves open is asked again in a transaction, as the lock manager does.
+//! transaction of its own, in a unit of work. If a fast form does not decide, the operation runs in a transaction, as in the lock manager.
 //!
-//! `TENURE_SEED=…` runs the operations of a failure again.
+//! `TENURE_SEED=…` repeats the operations of a failure.
 
 mod random;
 mod tables;
@@ -32,29 +32,29 @@ const CASES: usize = 48;
 const STEPS: usize = 5;
 /// More than 10,000 operations.
 const ROUNDS: u64 = 42;
-/// So many differences are told of before the test fails.
+/// The maximum number of differences that are printed before the test fails.
 const MOST: usize = 6;
 
-/// Through which door.
+/// The form of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// With others in one batch.
+    /// In a batch with others.
     Batch,
     /// A batch of one.
     Lone,
     /// A transaction of its own.
     Alone,
-    /// In a unit of work, where it can be done there.
+    /// In a unit of work, where that is possible.
     Within,
 }
 
-/// One database, and what was counted.
+/// One database, and the counts.
 struct Comparison {
     backend: Arc<dyn Backend>,
     dialect: Dialect,
     clock: ManualClock,
     operations: usize,
-    /// Asked of a fast form, and answered by it.
+    /// Operations sent to a fast form, and those that it answered.
     asked: [usize; 2],
     answered: [usize; 2],
     failed_batches: usize,
@@ -104,7 +104,7 @@ impl Comparison {
     }
 
     async fn round(&mut self, mut random: Random, round: u64) {
-        // Of a name of its own, because others use the same server; but nothing is decided by that.
+        // A unique name, because other tests use the same server; nothing depends on it.
         let kind = format!("D{}", &LockId::random().reveal()[44..]);
         let floor = random.one_of(&[None, None, Some(0), Some(5), Some(100)]);
         let now = self.now();
@@ -154,7 +154,7 @@ impl Comparison {
         }
     }
 
-    /// Asks the database, each operation in its form.
+    /// Runs the operations in the database, each in its form.
     async fn ask(&mut self, asked: &[(Op, Form)]) -> Vec<Result<Answer, DatabaseError>> {
         let mut answers: Vec<Option<Answer>> = asked.iter().map(|_| None).collect();
         let of = |form| asked.iter().enumerate().filter(move |(_, (_, other))| *other == form);
@@ -183,7 +183,7 @@ impl Comparison {
         all
     }
 
-    /// As the lock manager asks where no batch answers, or as a unit of work does.
+    /// Runs an operation as the lock manager does if no batch answers, or as a unit of work does.
     async fn ask_alone(&self, op: &Op, form: Form) -> Result<Answer, DatabaseError> {
         let backend = &self.backend;
         Ok(match op {
@@ -240,7 +240,7 @@ impl Comparison {
     }
 }
 
-/// An operation on a case, and the form that it takes. A lock id that holds another lease fails a whole batch.
+/// A random operation on a case, and its form. A lock id that holds another lease fails a whole batch.
 fn asked(case: &Case, random: &mut Random) -> (Op, Form) {
     let op = case.operation(random);
     let form = random.one_of(&[Form::Batch, Form::Batch, Form::Lone, Form::Alone, Form::Within]);
@@ -253,7 +253,7 @@ fn asked(case: &Case, random: &mut Random) -> (Op, Form) {
     (op, form)
 }
 
-/// The lock id that an operation brings along for a reservation.
+/// The lock id that an operation brings for a reservation.
 fn reservation(op: &Op) -> Option<Vec<u8>> {
     match op {
         Op::HandOver(_, _, reservation) => Some(reservation.to_vec()),
@@ -285,7 +285,7 @@ fn by_case(rows: Rows) -> BTreeMap<usize, Rows> {
     cases
 }
 
-/// Lock hashes of nobody are random in the databases.
+/// Replaces lock hashes of no client, which are random in the databases.
 fn normal_rows(rows: &Rows, known: &BTreeSet<Vec<u8>>) -> Rows {
     let normal = |hash: &Vec<u8>, generation: i64| match known.contains(hash) || hash.is_empty() {
         true => hash.clone(),
@@ -307,8 +307,8 @@ fn normal_rows(rows: &Rows, known: &BTreeSet<Vec<u8>>) -> Rows {
     }
 }
 
-/// An answer as a text. Where the same lock id asks twice in one millisecond, the fast form of SQLite tells of the first
-/// sign of life. Which of several refused locks of a set are named besides the one that counts, differs.
+/// An answer as a text. If a lock id requests twice within one millisecond, the fast form of SQLite returns the first heartbeat time. The
+/// refused locks of a set may differ, except for the one that decides the answer.
 fn describe(answer: &Answer) -> String {
     let granted = |holder: &Holder| {
         let again = holder.last_active == holder.since + Duration::from_millis(1);
@@ -334,7 +334,7 @@ fn describe(answer: &Answer) -> String {
             released.sort();
             format!("Released {released:?}")
         }
-        // SQLite needs no row to keep others from a key.
+        // SQLite needs no row to lock a key.
         Answer::KeyState(KeyState::NoRow) => format!("{:?}", Answer::KeyState(KeyState::Free)),
         other => format!("{other:?}"),
     }

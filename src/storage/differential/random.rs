@@ -1,10 +1,10 @@
-//! Random numbers that a seed gives again.
+//! Random numbers that a seed reproduces.
 
 /// SplitMix64: small, and the same on every machine.
 #[derive(Debug, Clone)]
 pub(super) struct Random {
     state: u64,
-    /// In every hash, so that no other run has it. Nothing is decided by it.
+    /// Part of every hash, so that no other run has the same one. Nothing depends on it.
     mark: [u8; 8],
 }
 

@@ -1,4 +1,4 @@
-//! The tables, written and read as a person would at the prompt of the database.
+//! The tables, written and read by plain SQL, as an edit by hand would.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::lease::{LockKey, Owner, ShowOwner};
 use crate::row_lock::Wait;
 use crate::storage::Backend;
 
-/// How values are spelled.
+/// The SQL dialect of literals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     #[cfg(feature = "sqlite")]
@@ -74,7 +74,7 @@ impl Dialect {
         }
     }
 
-    /// The lowest number is no literal.
+    /// The lowest number has no literal.
     fn number(number: i64) -> String {
         if number == i64::MIN { format!("({} - 1)", i64::MIN + 1) } else { number.to_string() }
     }

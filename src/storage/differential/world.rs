@@ -1,4 +1,4 @@
-//! Random rows, also such as only an edit by hand makes, and random operations on them.
+//! Random rows, including edits by hand, and random operations on them.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ const SECOND: i64 = 1_000;
 const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
 
-/// Two keys of one type, and people who have to do with them.
+/// Two keys of one type, and people who use them.
 #[derive(Debug)]
 pub(super) struct Case {
     pub keys: [LockKey; 2],
     pub owners: Vec<Owner>,
-    /// Lock ids in rows and in the history, and some that nobody used yet.
+    /// Lock ids in rows and in the history, and unused ones.
     pub locks: Vec<LockHash>,
-    /// What is in the database, as the engine has it.
+    /// The contents of the database, as the engine's rows.
     pub rows: Rows,
 }
 
@@ -26,7 +26,7 @@ impl Case {
     /// The rows of a case. Nothing in it is in another one.
     pub(super) fn random(random: &mut Random, kind: &str, number: usize, now: i64, floor: Option<i64>) -> Self {
         let keys = ["k", "o"].map(|name| LockKey::new(kind, format!("{name}{number}")));
-        // Names that a careless collation takes for one.
+        // Names that a case-insensitive or padding collation treats as equal.
         let ids = ["kim", "Kim", "lee", "kim "].map(|name| match name.strip_suffix(' ') {
             Some(name) => format!("{name}{kind}-{number} "),
             None => format!("{name}{kind}-{number}"),
@@ -67,7 +67,7 @@ impl Case {
         let first = i64::try_from(random.below(9)).expect("a small number") + 1;
         let mut exclusive = self.lease(random, place, lock, first, now);
         if slots > 0 {
-            // As it is noted: it goes along with the generations of the slots.
+            // Recorded like this in practice: the row follows the generations of the slots.
             exclusive.ended = shared || random.percent(80);
             exclusive.shared = shared;
             exclusive.generation += 3;
@@ -175,7 +175,7 @@ impl Case {
         }
     }
 
-    /// A lock id and somebody who shows it: mostly its owner.
+    /// A lock id and its presenter: mostly its owner.
     fn proof(&self, random: &mut Random) -> Proof {
         let lock = self.lock(random);
         let owner = self.rows.leases.values().find(|row| row.lock == lock).map(|row| row.owner.id.clone());
@@ -223,7 +223,7 @@ impl Case {
                 let mut requests = vec![self.take(random, 0), self.take(random, 1)];
                 requests[1].owner = requests[0].owner.clone();
                 for request in &mut requests {
-                    // The lock id of a member is made of its key, so it is in no row of another one.
+                    // The lock id of a member is derived from its key, so it is in no row of another key.
                     request.shared = false;
                     if self.is_elsewhere(request) {
                         request.lock = random.hash();
@@ -266,7 +266,7 @@ impl Case {
         }
     }
 
-    /// Who a holder means: mostly somebody who asks.
+    /// The recipient of a reply: mostly a requester.
     fn asker(&self, random: &mut Random, other: Owner) -> String {
         let known: Vec<&RequestRow> = self.rows.requests.values().collect();
         if known.is_empty() || random.percent(10) {
@@ -283,7 +283,7 @@ impl Case {
     }
 }
 
-/// As if by hand.
+/// An edit as if by hand.
 fn edit(random: &mut Random, row: &mut LeaseRow, now: i64) {
     const DISTANT: i64 = 200_000_000_000_000;
     match random.below(12) {
@@ -302,7 +302,7 @@ fn edit(random: &mut Random, row: &mut LeaseRow, now: i64) {
     }
 }
 
-/// An operation that owns what it is about.
+/// An operation with owned data.
 #[derive(Debug)]
 pub(super) enum Op {
     Take(LockRequest),
@@ -328,7 +328,7 @@ pub(super) enum Op {
 pub(super) const REASON: &str = "a reason";
 
 impl Op {
-    /// As the lock table is asked in a batch, if it can be.
+    /// The operation as a request to the batcher, if it has that form.
     pub(super) fn question(&self) -> Option<LockOp> {
         Some(match self {
             Op::Take(request) if request.is_alone() => LockOp::Take(request.clone()),
@@ -341,7 +341,7 @@ impl Op {
         })
     }
 
-    /// Calls `with` with the operation as the engine has it.
+    /// Calls `with` with the engine's form of the operation.
     pub(super) fn with<T>(&self, with: impl FnOnce(&Operation<'_>) -> T) -> T {
         match self {
             Op::Take(request) => with(&Operation::Take(request)),

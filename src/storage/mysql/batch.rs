@@ -1,10 +1,9 @@
-//! Many questions to the lock table in two round trips and one flush: rows are locked and read, what is to become of them
-//! is decided here, and written. Keys that are held, or that nobody ever locked, take a third. A question that comes alone takes
-//! one, see [`lone`].
+//! Many requests to the lock table in two round trips and one flush: one reads and locks the rows, this code decides, and the second
+//! writes. Keys that are held, or that have no row, need a third. A single request takes one, see [`lone`].
 //!
-//! Only what needs no waiting is answered. Rows that somebody has locked (a save under a lease) are skipped, and so is
-//! whatever calls for an explanation; those are asked alone, as in [`lock`](super::lock). Rows are locked by their primary
-//! key, and new ones are made in the order of their keys, so that two batches cannot wait for each other in a circle.
+//! It answers only requests that need not wait. It skips rows that another transaction has locked (a save under a lease), and requests
+//! whose answer needs an explanation; those are sent alone, as in [`lock`](super::lock). Rows are locked by their primary key, and new ones
+//! are inserted in the order of their keys, so that two batches cannot deadlock.
 
 mod changes;
 mod found;
@@ -20,13 +19,13 @@ use super::errors::{classify, classify_commit};
 use crate::error::DatabaseError;
 use crate::storage::{LockAnswer, LockOp, LockRequest, Proof};
 
-/// The answers to all of a batch, in their order.
+/// The answers of a batch, in the order of its requests.
 type Answers = Vec<Option<LockAnswer>>;
 
-/// As many questions as one statement is good for: MariaDB turns longer lists into tables.
+/// The maximum number of requests per statement: MariaDB turns longer lists into tables.
 const MOST: usize = 500;
 
-/// Answers what can be answered at once.
+/// Answers the requests that need not wait.
 pub(super) async fn run(connections: &Connections, ops: &[LockOp], now: Option<i64>) -> Result<Answers, DatabaseError> {
     let answers = ask(connections, ops, now).await;
     match ops.iter().all(|op| matches!(op, LockOp::Check(_))) {
@@ -38,8 +37,8 @@ pub(super) async fn run(connections: &Connections, ops: &[LockOp], now: Option<i
 
 async fn ask(connections: &Connections, ops: &[LockOp], now: Option<i64>) -> Result<Answers, DatabaseError> {
     if let ([op], Flavour::MariaDb) = (ops, connections.flavour) {
-        match unless_in_the_way(lone::run(connections, op, now).await)? {
-            // Its key may be held by a lease that ran out.
+        match unless_blocked(lone::run(connections, op, now).await)? {
+            // An expired lease may hold its key.
             Some(None) if matches!(op, LockOp::Take(_)) => {}
             answer => return Ok(vec![answer.flatten()]),
         }
@@ -47,10 +46,10 @@ async fn ask(connections: &Connections, ops: &[LockOp], now: Option<i64>) -> Res
     let mut answers = Vec::with_capacity(ops.len());
     for ops in ops.chunks(MOST) {
         let batch = Batch::of(ops);
-        let mut answered = unless_in_the_way(batch.run(connections, now).await)?;
-        // One that is alone is asked again outside of a batch, where it may wait.
+        let mut answered = unless_blocked(batch.run(connections, now).await)?;
+        // A request that is alone is sent again outside a batch, where it may wait.
         if answered.is_none() && ops.len() > 1 {
-            answered = unless_in_the_way(batch.run(connections, now).await)?;
+            answered = unless_blocked(batch.run(connections, now).await)?;
         }
         answers.extend(answered.unwrap_or_else(|| nothing(ops.len())));
     }
@@ -61,8 +60,8 @@ fn nothing(count: usize) -> Answers {
     (0..count).map(|_| None).collect()
 }
 
-/// `None`: another transaction was in the way, and nothing was changed.
-fn unless_in_the_way<T>(outcome: Result<T, DatabaseError>) -> Result<Option<T>, DatabaseError> {
+/// `None`: another transaction holds a row, and nothing was changed.
+fn unless_blocked<T>(outcome: Result<T, DatabaseError>) -> Result<Option<T>, DatabaseError> {
     match outcome {
         Err(DatabaseError::Deadlock | DatabaseError::SerializationFailure | DatabaseError::LockTimeout { .. }) => {
             Ok(None)
@@ -71,13 +70,13 @@ fn unless_in_the_way<T>(outcome: Result<T, DatabaseError>) -> Result<Option<T>, 
     }
 }
 
-/// Questions by what they need, each with its place among all.
+/// Requests by their kind, each with its index.
 #[derive(Default)]
 struct Batch<'o> {
     count: usize,
-    /// Leases to take, in the order of their keys.
+    /// Leases to acquire, in the order of their keys.
     takes: Vec<(usize, &'o LockRequest)>,
-    /// Live leases to keep, to shorten or to end.
+    /// Live leases to keep alive, to shorten or to end.
     changes: Vec<(usize, &'o Proof, &'o LockOp)>,
     checks: Vec<(usize, &'o Proof)>,
 }
@@ -87,7 +86,7 @@ impl<'o> Batch<'o> {
         let mut batch = Batch { count: ops.len(), ..Self::default() };
         for (at, op) in ops.iter().enumerate() {
             match op {
-                // Those beside each other get their generations one after the other.
+                // Shared and advisory leases get their generations one after the other.
                 LockOp::Take(request) if request.is_alone() => batch.takes.push((at, request)),
                 LockOp::Take(_) => {}
                 LockOp::Check(proof) => batch.checks.push((at, proof)),
@@ -130,13 +129,13 @@ impl<'o> Batch<'o> {
             answers[at] = changes.change(&mut found, proof, op);
         }
         if changes.are_none() {
-            // Nothing is locked. The transaction ends when the session is dropped, and nobody waits for that.
+            // Nothing is locked. The transaction ends when the session is dropped; no session waits for it.
             return Ok(answers);
         }
         match session.close(changes.text(&found, connections.flavour, now)).await {
             Ok(rows) => changes.won(&Found::read(&rows)?, &mut answers),
             Err(error) => {
-                // Before it is done again, or its own locks would be in its way. If this fails, dropping the session does it.
+                // Before a retry, which its own locks would block. If this fails, dropping the session rolls back.
                 let _ = session.close(connections.flavour.roll_back().to_owned()).await;
                 return Err(classify_commit(error, connections.flavour));
             }

@@ -1,4 +1,4 @@
-//! Who is in the way.
+//! The session that blocks a transaction.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,13 +10,13 @@ use super::connection::Connections;
 use super::deadline::Flavour;
 use super::session::Statement;
 
-/// What the transactions of this process are for, by the number of their connection. The server has no place for it, so
-/// of other processes only the connection can be told.
+/// The labels of this process's transactions, by connection id. The server has no place for them, so for other processes only the
+/// connection is known.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Labels(Arc<Mutex<HashMap<i64, String>>>);
 
 impl Labels {
-    /// Says what the transaction on a connection is for, until the label is dropped.
+    /// Sets the label of the transaction on a connection, until the returned value is dropped.
     pub(super) fn put(&self, connection: i64, label: &str) -> Label {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(connection, label.to_owned());
         Label { connection, labels: self.clone() }
@@ -27,7 +27,7 @@ impl Labels {
     }
 }
 
-/// An entry, which goes when this is dropped.
+/// An entry, removed when this is dropped.
 pub(super) struct Label {
     connection: i64,
     labels: Labels,
@@ -51,8 +51,8 @@ const BLOCKER: &str = "
       join information_schema.processlist as who on who.id = holding.trx_mysql_thread_id
      where asking.trx_mysql_thread_id = ? order by holding.trx_started limit 1";
 
-/// Who is in the way of a connection. It is only said to people, so a failure is none: the user may lack the right PROCESS.
-/// On MySQL a transaction that asks again and again waits for nobody in between.
+/// The session that blocks a connection. It is for messages only, so errors are ignored: the user may lack the privilege PROCESS. On MySQL,
+/// a transaction in a loop of attempts waits for nobody in between.
 pub(super) async fn blocker(connections: &Connections, connection: i64) -> Option<String> {
     if connections.flavour == Flavour::MySql {
         return None;

@@ -1,4 +1,4 @@
-//! Connecting: the settings that keep acknowledged locks are verified, the schema is brought up to date.
+//! Connecting: verifies the settings that keep acknowledged locks, and migrates the schema.
 
 mod transport;
 
@@ -25,18 +25,17 @@ use crate::storage::kept::Kept;
 use crate::storage::migration::Dialect;
 use crate::storage::{ConnectOptions, Place, migration, reserve};
 
-/// Connections per process. Two cores' worth of threads are busy with far fewer.
+/// Connections per process. Threads on two cores use far fewer.
 const CONNECTIONS: u32 = 10;
-/// Connections that only leases are taken and kept with, so that leases do not run out because everything else is busy: for four
-/// rounds that write, four that read, a process's heartbeats, and one to spare. They never wait for a lock, and are only opened when
-/// they are needed.
+/// Connections that only acquire and keep leases, so that leases do not expire because all others are busy: for four writing and four
+/// reading round trips, the heartbeats of a process, and one spare. They never wait for a lock, and are opened on demand.
 const CONNECTIONS_FOR_LEASES: u32 = 10;
 
-/// How long to wait for a connection.
+/// The time limit for a connection.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What every connection is set to, whatever the server's defaults are. The mode refuses values that do not fit their
-/// column, instead of cutting them off.
+/// The settings of every connection, independent of the server's defaults. The mode refuses values that do not fit their column, instead of
+/// truncating them.
 macro_rules! session {
     ($more:literal) => {
         concat!(
@@ -51,8 +50,8 @@ macro_rules! session {
 
 const SESSION: &str = session!("");
 
-/// Newer versions of MariaDB have a snapshot for every statement that reads and locks, and refuse the statement with 1020
-/// if the row changed while it waited. At READ COMMITTED that is what waiting is for.
+/// Newer versions of MariaDB take a snapshot for every locking statement, and refuse it with 1020 if the row changed while it waited. At
+/// READ COMMITTED the wait is there to see that change.
 const SESSION_WITHOUT_SNAPSHOTS: &str = session!(", innodb_snapshot_isolation = off");
 
 impl MySql {
@@ -67,7 +66,7 @@ impl MySql {
         if let Some(bad) = server.settings.iter().find(|setting| !setting.good && !connect.volatile) {
             return Err(DatabaseError::Schema(bad.to_string()));
         }
-        // The values of its statements are part of their texts, among them the hashes of lock ids: no log may show those.
+        // Its statements contain their values, including the hashes of lock ids: they must not be logged.
         let unseen = options.clone().disable_statement_logging();
         let (silence, idle) = (Silence::default(), connect.idle_limit());
         let first = |session: String| connect.first(&session);
@@ -75,7 +74,7 @@ impl MySql {
         let alone = pool(options.clone(), &first(server.session(idle)), reserve::CONNECTIONS, &silence);
         let count = connect.connections.map_or(CONNECTIONS, NonZeroU32::get);
         let pool = pool(options, &first(server.session(idle)), count, &silence);
-        // Where nothing is left to do, the user needs no right to make tables.
+        // If nothing is missing, the user needs no right to create tables.
         let known: Vec<i64> = migrator().iter().map(|migration| migration.version).collect();
         if applied(&pool).await? != known {
             migrate(&pool, &migrator(), Some(server.flavour)).await?;
@@ -95,7 +94,7 @@ impl MySql {
     }
 }
 
-/// Looks at a database without changing it.
+/// Examines a database without changing it.
 pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
     let (options, server) = look(Place::Url(url), &connect).await?;
     let pool = pool(options.clone(), &connect.first(server.session), CONNECTIONS, &Silence::default());
@@ -121,7 +120,7 @@ pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagn
     })
 }
 
-/// The most connections of a process.
+/// The maximum number of connections of a process.
 pub(super) fn connections(application: u32) -> crate::storage::Connections {
     let (lock_table, reserve) = (CONNECTIONS_FOR_LEASES, reserve::CONNECTIONS);
     crate::storage::Connections { application, lock_table, reserve, listener: 0, writer: 0 }
@@ -156,23 +155,23 @@ fn pool(options: MySqlConnectOptions, session: &str, connections: u32, silence: 
         .connect_lazy_with(options)
 }
 
-/// What there is to know about a server.
+/// The facts about a server.
 struct Server {
     flavour: Flavour,
     version: String,
-    /// What decides whether it keeps what it acknowledged.
+    /// The settings that decide whether it keeps acknowledged locks.
     settings: Vec<Setting>,
     read_only: bool,
-    /// Whether it is one of several nodes that accept writes.
+    /// The cluster, if it is one of several nodes that accept writes.
     cluster: Option<Cluster>,
     isolation: String,
     waits: Waits,
-    /// What every connection is set to.
+    /// The settings of every connection.
     session: &'static str,
 }
 
 impl Server {
-    /// What connections are set to, among it for how long a transaction may stand still. On MySQL a transaction sets that itself,
+    /// The settings of connections, including the idle limit of transactions. On MySQL a transaction sets it itself,
     /// and its end resets it.
     fn session(&self, idle: Duration) -> String {
         match self.flavour {
@@ -181,7 +180,7 @@ impl Server {
         }
     }
 
-    /// What connections are set to that never wait for a lock, and that nobody but tenure has. MySQL waits for a second at least.
+    /// The settings of tenure's own connections that never wait for a lock. MySQL waits for at least a second.
     fn without_patience(&self, idle: Duration) -> String {
         let session = self.session(idle);
         match self.flavour {
@@ -194,7 +193,7 @@ impl Server {
         }
     }
 
-    /// What no option can make acceptable.
+    /// Refuses properties that no option can make acceptable.
     fn usable(&self) -> Result<(), DatabaseError> {
         let oldest = match self.flavour {
             Flavour::MariaDb => (10, 6),
@@ -217,7 +216,7 @@ impl Server {
     }
 }
 
-/// How to get to the server, its version, and the settings that decide whether it keeps what it acknowledged.
+/// Connects to the server; reads its version, and the settings that decide whether it keeps acknowledged locks.
 async fn look(
     place: Place<'_, MySqlConnectOptions>,
     connect: &ConnectOptions,
@@ -249,13 +248,13 @@ async fn look(
     }
     let options = transport::protected(options, &url, plaintext).map_err(unreachable)?;
     let way = transport::way(&options, plaintext);
-    // Not through a pool: that would try again for seconds and then only say that it gave up.
+    // Not through a pool: it would retry for seconds and then only report that it gave up.
     let first = tokio::time::timeout(PATIENCE, MySqlConnection::connect_with(&options)).await;
     let mut first = match first {
         Ok(connected) => {
             connected.map_err(|error| unreachable(way.advice(&error).unwrap_or_else(|| advice(&error))))?
         }
-        Err(_) => return Err(unreachable("no answer within 5 s; check host and port, and the way there".into())),
+        Err(_) => return Err(unreachable("no answer within 5 s; check host, port and network".into())),
     };
     let session = AssertSqlSafe(connect.first(SESSION));
     first.execute(session).await.map_err(classify)?;
@@ -270,7 +269,7 @@ async fn look(
     Ok((options, server(&variables, cluster)))
 }
 
-/// What the variables of a server say, whose values are in upper case.
+/// The facts in the variables of a server; their values are in upper case.
 fn server(variables: &HashMap<String, String>, cluster: Option<Cluster>) -> Server {
     // A variable that this server does not have is empty.
     let value = |name: &str| variables.get(name).cloned().unwrap_or_default();
@@ -294,7 +293,7 @@ fn server(variables: &HashMap<String, String>, cluster: Option<Cluster>) -> Serv
         ),
     ];
     if is("log_bin", "ON") {
-        // After a crash InnoDB undoes what the binary log does not have.
+        // After a crash, InnoDB undoes transactions that are not in the binary log.
         let wanted = "1, by `set global sync_binlog = 1` and in my.cnf";
         settings.push(setting("sync_binlog", wanted, is("sync_binlog", "1"), forgets));
         let wanted = "row or mixed, by `set global binlog_format = 'ROW'` and in my.cnf";
@@ -362,7 +361,7 @@ const DIALECT: Dialect = Dialect {
     bytes: ("x'", "'"),
     transaction: ("", ""),
 };
-/// The other way of that plugin is RSA, whose only implementation for this driver has an advisory without a fix.
+/// The alternative of that plugin is RSA, and the only implementation for this driver has an advisory without a fix.
 const NEEDS_TLS: &str = "the server wants this user's password by `caching_sha2_password` or `sha256_password`, which send it over \
-                         TLS only; build with the feature `tls`, leave `ssl-mode=disabled` out of the URL, and see that the server \
-                         offers TLS, as MySQL does unless it is told otherwise";
+                         TLS only; build with the feature `tls`, leave `ssl-mode=disabled` out of the URL, and check that the server \
+                         offers TLS, as MySQL does by default";

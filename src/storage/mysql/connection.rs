@@ -18,24 +18,24 @@ use crate::storage::kept::Kept;
 use crate::storage::operation::OperationId;
 use crate::storage::{patience, reserve};
 
-/// Where connections come from. Clones are the same.
+/// The pools. Clones share them.
 #[derive(Debug, Clone)]
 pub(super) struct Connections {
     pub pool: MySqlPool,
     /// Connections of that pool which had a transaction a moment ago.
     pub kept: Kept<MySql>,
-    /// For batches of questions to the lock table: they wait for nobody, and nobody who waits keeps them from a connection.
+    /// For batches of the lock table: they never wait for a lock, and waiting sessions cannot exhaust them.
     pub leases: MySqlPool,
-    /// For questions to the lock table that are asked alone, when the others are busy: they may wait for somebody.
+    /// For single requests to the lock table when the others are busy: they may wait for a lock.
     pub alone: MySqlPool,
     pub flavour: Flavour,
-    /// What is known of all their connections.
+    /// The last silence of any of these connections.
     pub silence: Silence,
-    /// How long a transaction may stand still before the server ends it.
+    /// How long a transaction may be idle before the server ends it.
     pub idle: Duration,
-    /// What the server does about waits by itself.
+    /// The server's own limits of waits.
     pub waits: Waits,
-    /// What the transactions of this process are for.
+    /// The labels of this process's transactions.
     pub labels: Labels,
 }
 
@@ -56,8 +56,8 @@ impl Connections {
         Session::on(connection, self.flavour, &self.silence, self.idle)
     }
 
-    /// A connection for an operation of the lock manager that may have to wait, also when the application's transactions
-    /// have all of theirs.
+    /// A connection for an operation of the lock manager that may have to wait, also when the application uses all
+    /// of its own.
     pub(super) async fn acquire_for_one(&self) -> Result<Session, DatabaseError> {
         let connection = reserve::acquire(&self.pool, &self.alone, patience::left()).await.map_err(classify)?;
         Ok(self.session(connection))
@@ -68,41 +68,40 @@ impl Connections {
         tokio::join!(self.pool.close(), self.leases.close(), self.alone.close());
     }
 
-    /// One of those that are reserved for leases.
+    /// A connection that is reserved for leases.
     pub(super) async fn acquire_for_leases(&self) -> Result<Session, DatabaseError> {
         Ok(self.session(checkout::acquire(&self.leases, patience::left()).await.map_err(classify)?))
     }
 }
 
-/// Rounded up: a limit of 0 would be none.
+/// Rounded up, because a limit of 0 means none.
 pub(super) fn whole_seconds(limit: Duration) -> u128 {
     limit.as_millis().div_ceil(1000)
 }
 
 const NUMBER: &str = "select cast(connection_id() as signed)";
 
-/// A transaction under way. However its owner goes away (an error, a panic, a request whose browser hung up in the
-/// middle of `begin`), it is rolled back before anybody else gets the connection: the [`Session`] sees to that.
+/// An open transaction. If its owner ends in any way (an error, a panic, a client that disconnects in the middle of `begin`), the
+/// [`Session`] rolls it back before the connection is used again.
 pub(super) struct OpenTransaction {
     session: Session,
     connections: Connections,
-    /// The number of the connection, by which others can ask what it waits for.
+    /// The id of the connection, by which another session can find its blocker.
     connection: i64,
-    /// Whether the connection may be kept for the next transaction: it is none of those that are reserved.
+    /// Whether the connection may be kept for the next transaction: not if it is a reserved one.
     keeps: bool,
-    /// Whether it is an operation of the lock manager, which nobody but the caller of that knows of.
+    /// Whether it is an operation of the lock manager.
     ours: bool,
-    /// What others are told; it goes with the transaction.
+    /// The label for other sessions; it is removed with the transaction.
     _label: Option<Label>,
 }
 
 impl OpenTransaction {
-    /// Begins, with a budget for everything that has to be waited for: first for a connection, then for locks. The label
-    /// is what others are told who find this transaction in their way.
+    /// Begins with a budget for all waits: first for a connection, then for locks. The label names this transaction to the sessions that it
+    /// blocks.
     ///
-    /// Autocommit is off as long as it lasts, which also begins it. After a deadlock the server has no transaction any more,
-    /// and with autocommit whatever statement comes next would be there for good. So it begins another, which is not
-    /// committed.
+    /// Autocommit is off during the transaction; switching it off begins it. After a deadlock the server has no transaction any more, and
+    /// with autocommit the next statement would be committed. So the server begins another one, which is not committed.
     pub(super) async fn begin(
         connections: &Connections,
         wait: Wait,
@@ -126,7 +125,7 @@ impl OpenTransaction {
         Ok(open)
     }
 
-    /// Begins on a connection whose number is known, or asked for with the same message.
+    /// Begins on a connection whose id is known, or is queried in the same message.
     async fn begin_as(
         mut session: Session,
         connections: &Connections,
@@ -135,13 +134,13 @@ impl OpenTransaction {
         label: Option<&str>,
     ) -> Result<Self, DatabaseError> {
         let begin = match (connections.flavour, number) {
-            // Autocommit is off already.
+            // Autocommit is already off.
             (_, Some(_)) => "savepoint tenure".to_owned(),
-            // It is told when something has to be waited for.
+            // MariaDB gets its limit with each statement that may wait.
             (Flavour::MariaDb, None) => format!("set autocommit = 0; savepoint tenure; {NUMBER}"),
             (Flavour::MySql, None) => {
                 let told = deadline.tell(Flavour::MySql);
-                // MySQL has no limit for transactions that stand still, but one for connections.
+                // MySQL has no idle limit for transactions, but one for connections.
                 let idle = match connections.idle {
                     Duration::ZERO => String::new(),
                     idle => format!(", wait_timeout = {}", whole_seconds(idle)),
@@ -164,8 +163,8 @@ impl OpenTransaction {
         &mut self.session
     }
 
-    /// Does something that may have to wait for a lock. Whoever is in the way can only be asked for while the wait lasts,
-    /// so that is done shortly before it ends, on another connection.
+    /// Runs work that may wait for a lock. The blocker can only be queried during the wait, so that is done shortly before its end, on
+    /// another connection.
     pub(super) async fn wait_for<T>(
         &mut self,
         work: impl AsyncFnOnce(&mut Session) -> Result<T, DatabaseError>,
@@ -175,12 +174,12 @@ impl OpenTransaction {
         let mut holder = None;
         let result = {
             let mut work = pin!(work(&mut self.session));
-            // Of shorter waits the server's tables know nothing.
+            // The server's tables do not contain shorter waits.
             tokio::select! {
                 biased;
                 result = &mut work => result,
                 () = tokio::time::sleep(left.mul_f32(0.8)), if left >= SHORTEST => {
-                    // When no connection is free to ask on, the deadline still holds.
+                    // If no connection is free for the query, the deadline still holds.
                     let asked = tokio::time::timeout(left.mul_f32(0.15), blocker(connections, connection)).await;
                     holder = asked.ok().flatten();
                     work.await
@@ -196,14 +195,14 @@ impl OpenTransaction {
         })
     }
 
-    /// Rolls back and begins anew, with what is left of the budget.
+    /// Rolls back and begins again, with the rest of the budget.
     pub(super) async fn begin_again(&mut self) -> Result<(), DatabaseError> {
         self.session.raw("rollback; savepoint tenure".to_owned()).await.map(drop).map_err(classify)
     }
 
-    /// Commits; fails if it is not the transaction any more that was begun.
+    /// Commits; fails if the open transaction is not the one that was begun.
     pub(super) async fn commit(mut self, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
-        // Before anything is said of a commit that was not begun.
+        // First, because its error must not read as a failed commit.
         self.session.ours().await.map_err(classify)?;
         let first = operation.map(operation::carried).unwrap_or_default();
         let (keeps, lent) = (self.keeps(), self.session.was_lent());
@@ -215,7 +214,7 @@ impl OpenTransaction {
         Ok(())
     }
 
-    /// Rolls back and waits until it is done.
+    /// Rolls back and waits for its completion.
     pub(super) async fn rollback(mut self) -> Result<(), DatabaseError> {
         let keeps = self.keeps();
         let roll_back = if keeps { "rollback" } else { self.session.flavour().roll_back() };
@@ -224,7 +223,7 @@ impl OpenTransaction {
         Ok(())
     }
 
-    /// Whether the connection is to be kept for the next transaction: unless somebody may be waiting for one. On MySQL each
+    /// Whether the connection is kept for the next transaction: not if another caller may wait for one. On MySQL each
     /// begins with other settings.
     fn keeps(&self) -> bool {
         let Connections { pool, kept, flavour, .. } = &self.connections;

@@ -1,15 +1,15 @@
-//! How a wait is limited to the millisecond, and in what MariaDB and MySQL differ.
+//! Limits waits to the millisecond, and the differences of MariaDB and MySQL.
 
 use std::time::{Duration, Instant};
 
 use crate::row_lock::mode::Wait;
 
-/// How a statement of MariaDB begins that waits for no row and no table.
+/// The prefix of a MariaDB statement that waits for no row and no table.
 const AT_ONCE: &str = "set statement innodb_lock_wait_timeout = 0, lock_wait_timeout = 0 for ";
 
-/// What the server is. They part ways in how a wait for a lock is limited, and in the names of a few settings.
+/// The kind of server. They differ in the limits of lock waits, and in the names of a few settings.
 ///
-/// MySQL 8 could not be run where this was written: what is said of it here comes from its manual.
+/// MySQL 8 was not available during development: statements about it are from its manual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flavour {
     MariaDb,
@@ -17,7 +17,7 @@ pub(super) enum Flavour {
 }
 
 impl Flavour {
-    /// Ends a transaction by rolling it back, and whatever `begin` had set. Harmless where there is none.
+    /// Rolls back the transaction, and resets the settings of `begin`. Harmless without a transaction.
     pub(super) fn roll_back(self) -> &'static str {
         match self {
             Flavour::MariaDb => "rollback; set autocommit = 1",
@@ -28,10 +28,9 @@ impl Flavour {
         }
     }
 
-    /// Commits, which is what turning autocommit on does; it stays off where the connection is kept for the next one. Where the
-    /// application had the connection, only if it is still the transaction that was begun: after a deadlock the server has none
-    /// any more, begins another with the next statement, and would commit that. The savepoint went with the one that it
-    /// belonged to.
+    /// Commits by switching autocommit on; it stays off if the connection is kept for the next transaction. If the application used the
+    /// connection, it commits only the transaction that was begun: after a deadlock the server has none any more, begins another with the
+    /// next statement, and would commit that. The savepoint ended with its own transaction.
     pub(super) fn commit(self, lent: bool, keeps: bool) -> &'static str {
         match (self, lent, keeps) {
             (Flavour::MariaDb, false, false) => "set autocommit = 1",
@@ -47,13 +46,13 @@ impl Flavour {
     }
 }
 
-/// How a row is locked when it is read.
+/// The lock of a reading statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RowLock {
     None,
     Share,
     Update,
-    /// Only if nobody else holds it.
+    /// Skips rows that another transaction has locked.
     SkipLocked,
 }
 
@@ -63,7 +62,7 @@ impl RowLock {
         matches!(self, RowLock::Share | RowLock::Update)
     }
 
-    /// How a `select` ends that takes this lock.
+    /// The end of a `select` with this lock.
     pub(super) fn clause(self) -> &'static str {
         match self {
             RowLock::None => "",
@@ -73,8 +72,7 @@ impl RowLock {
         }
     }
 
-    /// As [`clause`](Self::clause), if it can be had at once. For MySQL, where NOWAIT goes with the newer spelling only,
-    /// which MariaDB does not have.
+    /// As [`clause`](Self::clause), but without a wait. For MySQL, where NOWAIT requires the newer spelling, which MariaDB does not have.
     pub(super) fn clause_at_once(self) -> &'static str {
         match self {
             RowLock::Share => " for share nowait",
@@ -83,30 +81,30 @@ impl RowLock {
     }
 }
 
-/// When all waits of a transaction have to be over.
+/// The time at which all waits of a transaction must end.
 #[derive(Debug)]
 pub(super) struct Deadline {
     asked: Instant,
     budget: Duration,
-    /// What the server was last told is left.
+    /// The remaining time that the server was last given.
     told: Duration,
     server: Waits,
 }
 
-/// What a server does about waits by itself.
+/// The server's own limits of waits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waits {
-    /// After how long it gives up.
+    /// Its wait limit.
     pub patience: Duration,
-    /// Whether the whole transaction is rolled back then, and not only the statement.
+    /// Whether it then rolls back the whole transaction instead of the statement.
     pub roll_back: bool,
 }
 
 impl Deadline {
-    /// A limit below this is none: the server counts the statement's own work as well. Then a lock is had at once or not.
+    /// A shorter limit is not used: the server counts the statement's own work too. Then a lock is acquired at once or not.
     const SHORTEST: Duration = Duration::from_millis(5);
 
-    /// The time starts now: waiting for a connection counts.
+    /// The time starts now: the wait for a connection counts.
     pub(super) fn start(wait: Wait, server: Waits) -> Self {
         Deadline { asked: Instant::now(), budget: wait.budget(), told: Duration::ZERO, server }
     }
@@ -131,12 +129,12 @@ impl Deadline {
         }
     }
 
-    /// How a statement begins that is to wait for nothing, if it can be asked again after it was refused.
+    /// The prefix of a statement without a wait, if the statement can be repeated after a refusal.
     pub(super) fn at_once(&self, flavour: Flavour) -> Option<&'static str> {
         (flavour == Flavour::MariaDb && !self.server.roll_back).then_some(AT_ONCE)
     }
 
-    /// As [`at_once`](Self::at_once), for a `select` that locks: how it ends. No setting has to be made for it, and undone.
+    /// As [`at_once`](Self::at_once), for a locking `select`: its end. No setting has to be made and reset.
     pub(super) fn clause_at_once(&self, flavour: Flavour, lock: RowLock) -> Option<&'static str> {
         self.at_once(flavour).map(|_| match lock {
             RowLock::Share => " lock in share mode nowait",
@@ -149,20 +147,20 @@ impl Deadline {
         self.left() >= Self::SHORTEST
     }
 
-    /// How a statement begins whose waits end then. The number is a variable of the session, so that the text is always the
-    /// same and is prepared once.
+    /// The prefix of a statement whose waits end at the deadline. The number is a variable of the session, so that the text never changes
+    /// and is prepared once.
     ///
-    /// MySQL has no such thing, only a limit of whole seconds. There a row is waited for while there are seconds to spare,
-    /// so that the server sees a deadlock, and then asked for with NOWAIT until it is free or the time is up.
+    /// MySQL has only a limit of whole seconds. It waits for a row while whole seconds are left, so that the server detects deadlocks, and
+    /// then retries with NOWAIT until the row is free or the time is over.
     pub(super) fn limit(&self, flavour: Flavour) -> &'static str {
         match flavour {
-            // What cannot wait is refused by InnoDB, at once.
+            // InnoDB refuses at once if it would wait.
             Flavour::MariaDb if self.told < Self::SHORTEST => AT_ONCE,
-            // What can is ended by the timer, to the microsecond.
+            // The timer ends the wait, to the microsecond.
             Flavour::MariaDb if self.told < self.server.patience => {
                 "set statement max_statement_time = @tenure_wait for "
             }
-            // And InnoDB's own limit stands out of the way.
+            // InnoDB's own limit must not end the wait earlier.
             Flavour::MariaDb => {
                 "set statement max_statement_time = @tenure_wait, innodb_lock_wait_timeout = 3700, \
                  lock_wait_timeout = 3700 for "
@@ -171,12 +169,12 @@ impl Deadline {
         }
     }
 
-    /// Whether so much is left that MySQL may be left to wait by itself.
+    /// Whether enough time is left for MySQL to wait by itself.
     pub(super) fn has_seconds_to_spare(&self) -> bool {
         seconds_to_spare(self.left()) > 0
     }
 
-    /// As [`tell`](Self::tell), if so much of the budget is used up that it makes a difference: telling is a round trip.
+    /// As [`tell`](Self::tell), if enough of the budget is spent to matter: it costs a round trip.
     pub(super) fn shrink(&mut self, flavour: Flavour) -> Option<String> {
         let left = self.left();
         let matters = match flavour {
@@ -188,8 +186,8 @@ impl Deadline {
         matters.then(|| self.tell(flavour))
     }
 
-    /// How long to wait before a row that somebody holds is asked for again; `None` when the time is up. It is random, so
-    /// that those who wait do not come back together.
+    /// The pause before the next attempt to lock a held row; `None` when the time is over. It is random, so that waiters do not retry at
+    /// the same moment.
     pub(super) fn pause(&self) -> Option<Duration> {
         let left = self.left();
         (!left.is_zero()).then(|| jitter().min(left))
@@ -201,7 +199,7 @@ pub(super) fn jitter() -> Duration {
     Duration::from_micros(u64::from(5_000 + getrandom::u32().unwrap_or(0) % 15_000))
 }
 
-/// How long MySQL may wait by itself: it looks at its clock once a second, so that it may wait for a second longer.
+/// How long MySQL may wait by itself: it checks its clock once a second, so it may wait a second longer.
 fn seconds_to_spare(left: Duration) -> u64 {
     left.as_secs().saturating_sub(1)
 }
@@ -210,7 +208,7 @@ fn seconds_to_spare(left: Duration) -> u64 {
 mod tests {
     use super::*;
 
-    /// On a server with the usual limit of its own.
+    /// On a server with the default limit.
     fn deadline(wait: Wait) -> Deadline {
         Deadline::start(wait, Waits { patience: Duration::from_secs(50), roll_back: false })
     }

@@ -1,4 +1,4 @@
-//! What the error numbers of MariaDB and MySQL mean. (Their SQLSTATEs mean little: a lock timeout is HY000, "general".)
+//! The meaning of the error numbers of MariaDB and MySQL. (Their SQLSTATEs are too general: a lock timeout is HY000.)
 //! Numbers: <https://mariadb.com/kb/en/mariadb-error-codes/> and
 //! <https://dev.mysql.com/doc/mysql-errors/8.0/en/server-error-reference.html>.
 
@@ -11,7 +11,7 @@ use super::deadline::Flavour;
 use crate::error::{ConstraintKind, ConstraintViolation, DatabaseError};
 use crate::storage::Effect;
 
-/// The server's number of an error, if it was the server's.
+/// The number of a server's error; `None` for other errors.
 pub(super) fn number(error: &sqlx::Error) -> Option<u16> {
     let error = error.as_database_error()?.try_downcast_ref::<MySqlDatabaseError>()?;
     Some(error.number())
@@ -20,15 +20,14 @@ pub(super) fn number(error: &sqlx::Error) -> Option<u16> {
 const ENDED: &str = "what was saved before is stored if that was a COMMIT, or a statement that commits, such as a change of a \
                      table, and it is undone if that was a ROLLBACK or a deadlock; nothing was saved after it";
 
-/// Whether the savepoint of our transactions is not there: the one that it was made in has ended. (The number is the same for
-/// a function that does not exist.)
+/// Whether the savepoint of our transactions is missing: its transaction has ended. (A missing function has the same number.)
 pub(super) fn is_without_savepoint(error: &sqlx::Error) -> bool {
     let says = |error: &dyn sqlx::error::DatabaseError| error.message().starts_with("SAVEPOINT tenure ");
     number(error) == Some(1305) && error.as_database_error().is_some_and(says)
 }
 
-/// The meaning of a driver error. After 1213 and 1020 the server has no transaction any more; after the others it is still
-/// there, without the statement. Either way the caller rolls back.
+/// The meaning of a driver error. After 1213 and 1020 the server has no transaction any more; after the others it still exists, without the
+/// statement. In both cases the caller rolls back.
 pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
     let error = error.into();
     if let sqlx::Error::PoolTimedOut = *error {
@@ -44,14 +43,14 @@ pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> Databa
         };
     };
     match number {
-        // MariaDB's NOWAIT and lock wait; MySQL's NOWAIT; MariaDB's limit for the statement, which nobody but us sets.
+        // MariaDB's NOWAIT and lock wait; MySQL's NOWAIT; MariaDB's statement limit, which only tenure sets.
         1205 | 3572 | 1969 => DatabaseError::LockTimeout { waited: Duration::ZERO, holder: None },
         1213 => DatabaseError::Deadlock,
         1305 if is_without_savepoint(&error) => DatabaseError::TransactionEnded(ENDED),
-        // MariaDB's innodb_snapshot_isolation. A Group Replication that rolls back who lost the certification.
+        // MariaDB's innodb_snapshot_isolation. Group Replication, when a transaction fails the certification.
         1020 | 3101 => DatabaseError::SerializationFailure,
         WITHOUT_QUORUM => DatabaseError::ConnectionLost(format!("{error}: {ANOTHER_NODE}")),
-        // Duplicates; null or no value; foreign keys; checks (MySQL 3819, MariaDB 4025); what does not fit its column.
+        // Duplicates; null or no value; foreign keys; checks (MySQL 3819, MariaDB 4025); values that do not fit their column.
         1022 | 1062 | 1169 | 1586 | 1048 | 1364 | 1216 | 1217 | 1451 | 1452 | 1557 | 1761 | 1762 | 3819 | 4025
         | 1264 | 1265 | 1292 | 1366 | 1406 | 1441 | 3140 | 3730 => {
             DatabaseError::Constraint(Box::new(violation(&error, number)))
@@ -59,8 +58,8 @@ pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> Databa
         1290 | 1792 | 1836 => DatabaseError::ReadOnly,
         1044 | 1045 | 1142 | 1143 | 1227 | 1370 => DatabaseError::NotPermitted(error.to_string()),
         1040 | 1203 | 1226 => DatabaseError::Busy("the server has no connection left"),
-        STOOD_STILL_TOO_LONG => DatabaseError::ConnectionLost(format!("{error}: {}", crate::storage::STOOD_STILL)),
-        // Shut down, killed, or cut off on the way.
+        CLIENT_TIMED_OUT => DatabaseError::ConnectionLost(format!("{error}: {}", crate::storage::IDLE_TOO_LONG)),
+        // Shut down, killed, or disconnected.
         1053 | 1077 | 1079 | 1080 | 1152 | 1158..=1161 | 1184 | 1927 | 2006 | 2013 | 3169 => {
             DatabaseError::ConnectionLost(error.to_string())
         }
@@ -68,11 +67,11 @@ pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> Databa
     }
 }
 
-/// Which rule it was. The name stands in the message only, between the quotes that follow these words.
+/// The violated constraint. Only the message contains its name, between the quotes that follow these words.
 fn violation(error: &sqlx::Error, number: u16) -> ConstraintViolation {
     let message = error.as_database_error().map_or("", |error| error.message());
     let (kind, name) = match number {
-        // The duplicate value stands before it, and may contain anything. MySQL puts the table before the name of the key.
+        // The duplicate value comes first, and may contain anything. MySQL puts the table before the name of the key.
         1022 | 1062 | 1169 | 1586 | 1761 | 1762 => {
             let key = message.rsplit_once("for key '").and_then(|(_, key)| key.strip_suffix('\''));
             (ConstraintKind::Unique, key.map(|key| key.rsplit_once('.').map_or(key, |(_, key)| key)))
@@ -92,27 +91,26 @@ fn between<'m>(message: &'m str, before: &str, after: char) -> Option<&'m str> {
     rest.split_once(after).map(|(name, _)| name)
 }
 
-/// Galera's answer to nearly every statement on a node that is not, or no longer, part of the majority. The node accepts connections
-/// and answers `select 1` all the same.
+/// Galera's answer to nearly every statement on a node outside the majority. The node still accepts connections and answers `select 1`.
 const WITHOUT_QUORUM: u16 = 1047;
 
-/// What MySQL says on a connection that it has closed, since 8.0.24: the transaction went with it.
-const STOOD_STILL_TOO_LONG: u16 = 4031;
+/// MySQL's error on a connection that it has closed, since 8.0.24: the transaction was rolled back.
+const CLIENT_TIMED_OUT: u16 = 4031;
 
 const ANOTHER_NODE: &str = "this node of a cluster has no quorum, so its connection is closed; connect to a node that has, or \
                             bring the others back";
 
-/// Whether the connection is of no use any more, although the server answered on it.
+/// Whether the connection is unusable, although the server answered on it.
 pub(super) fn is_useless(error: &sqlx::Error) -> bool {
-    matches!(number(error), Some(WITHOUT_QUORUM | STOOD_STILL_TOO_LONG))
+    matches!(number(error), Some(WITHOUT_QUORUM | CLIENT_TIMED_OUT))
 }
 
-/// A deadlock, a snapshot conflict and a full lock table roll everything back, and the connection is in autocommit again; most
+/// A deadlock, a snapshot conflict and a full lock table roll back the whole transaction, and autocommit applies again; most
 /// others undo their statement only.
 fn effect_of(number: u16) -> Effect {
     match number {
-        1213 | 1020 | 1206 | 3101 | STOOD_STILL_TOO_LONG => Effect::Gone,
-        // Killed: before the commit, or after it and before the answer. (1317 is KILL QUERY.) Or cut off on the way.
+        1213 | 1020 | 1206 | 3101 | CLIENT_TIMED_OUT => Effect::Gone,
+        // Killed: before the commit, or after it and before the answer. (1317 is KILL QUERY.) Or disconnected.
         1317 | 1053 | 1077 | 1079 | 1080 | 1152 | 1158..=1161 | 1184 | 1927 | 2006 | 2013 | 3169 | WITHOUT_QUORUM => {
             Effect::Unknown
         }
@@ -124,9 +122,9 @@ fn effect_of(number: u16) -> Effect {
 pub(super) fn classify_commit(error: sqlx::Error, flavour: Flavour) -> DatabaseError {
     match number(&error).map_or(Effect::Unknown, |number| effect_of_commit(number, flavour)) {
         Effect::Unknown => DatabaseError::CommitUnknown(error.to_string()),
-        // MySQL says so in a Group Replication to who lost the certification.
+        // In Group Replication, MySQL's error for a failed certification.
         Effect::Gone if number(&error) == Some(FAILED_AT_COMMIT) => DatabaseError::SerializationFailure,
-        // The server said no, as Galera does with 1213.
+        // The server refused, as Galera does with 1213.
         _ => classify(error),
     }
 }
@@ -134,11 +132,11 @@ pub(super) fn classify_commit(error: sqlx::Error, flavour: Flavour) -> DatabaseE
 /// "Got error … during COMMIT".
 const FAILED_AT_COMMIT: u16 = 1180;
 
-/// What an error at COMMIT did. What fails there is never only a statement.
+/// The effect of an error at COMMIT. It is never limited to one statement.
 ///
-/// A node of Galera that loses its quorum in the middle of a COMMIT answers 1180, after some seconds, and the others may have
-/// committed (measured: 1 of 130 was). In a Group Replication the same number is the ordinary answer to who lost the certification;
-/// 3100, a hook that failed, comes at a failover, before or after the others have it.
+/// A Galera node that loses its quorum during a COMMIT answers 1180, after some seconds, and the other nodes may have committed (measured:
+/// 1 of 130 was). In Group Replication the same number is the normal answer to a failed certification; 3100, a failed hook, happens at a
+/// failover, before or after the other nodes have received it.
 fn effect_of_commit(number: u16, flavour: Flavour) -> Effect {
     match (number, flavour) {
         (FAILED_AT_COMMIT, Flavour::MariaDb) | (3100, _) => Effect::Unknown,
@@ -147,12 +145,12 @@ fn effect_of_commit(number: u16, flavour: Flavour) -> Effect {
     }
 }
 
-/// Whether somebody was in the way for too long.
+/// Whether a lock wait exceeded its limit.
 pub(super) fn is_timeout(error: &sqlx::Error) -> bool {
     matches!(number(error), Some(1205 | 3572 | 1969))
 }
 
-/// Whether a row with this key is there already.
+/// Whether a row with this key exists already.
 pub(super) fn is_duplicate(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(|error| error.is_unique_violation())
 }

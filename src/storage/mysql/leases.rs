@@ -1,7 +1,7 @@
-//! Reading leases: who holds what, and why a lock id holds nothing.
+//! Reading leases: holders, and the reasons that a lock id holds no lease.
 //!
-//! Rows are always locked by their primary key, also when they are looked for by lock id. Whoever takes a lease over goes
-//! the same way, so that no two of them wait for each other between the two indexes.
+//! Rows are always locked by their primary key, even if they are found by lock id. Takeovers do the same, so that two sessions cannot
+//! deadlock between the two indexes.
 
 use sqlx::Row;
 use sqlx::mysql::MySqlRow;
@@ -16,7 +16,7 @@ use crate::lease::policy::{ShowOwner, usual_heartbeat};
 use crate::lease::{HeldByType, Holder, LeaseLossReason, LockKey, NoLock, Owner, RanOut};
 use crate::storage::{Attempt, KeyState, LockHash, LockRequest, Proof};
 
-/// The time in milliseconds since 1970: as given by a test, or else of the server's clock at this moment. `now()` would be
+/// The time in milliseconds since 1970: from a test, or from the server's clock at this moment. `now()` would be
 /// the start of the statement, which may have waited for a lock since.
 macro_rules! clock {
     ($given:literal) => {
@@ -25,7 +25,7 @@ macro_rules! clock {
 }
 pub(super) use clock;
 
-/// What [`lease`] reads, beside the time.
+/// The columns that [`lease`] reads, besides the time.
 macro_rules! lease_columns {
     () => {
         "convert(kind using utf8mb4) as kind, convert(id using utf8mb4) as id, slot, generation, lock_hash, owner_id, owner_name,
@@ -34,7 +34,7 @@ macro_rules! lease_columns {
 }
 pub(super) use lease_columns;
 
-/// What [`lease`] reads. Binds the time that a test gives, or null.
+/// The columns that [`lease`] reads. Binds the time of a test, or null.
 macro_rules! select_lease {
     ($where:literal) => {
         concat!(
@@ -70,7 +70,7 @@ pub(super) struct StoredLease {
 }
 
 impl StoredLease {
-    /// Handed over and not taken yet: no policy has a time to live of zero, so whoever takes the key ends it.
+    /// Handed over and not acquired yet: only a reservation has a time to live of zero.
     pub(super) fn reserved(&self) -> bool {
         self.ttl == 0
     }
@@ -79,7 +79,7 @@ impl StoredLease {
         self.expires_at > self.now && !self.ended
     }
 
-    /// Whether it is the one that is shown, and theirs who shows it.
+    /// Whether it has the presented lock id and belongs to its presenter.
     pub(super) fn is_proven_by(&self, proof: &Proof) -> bool {
         self.lock == proof.lock && proof.is_by(&self.holder.owner.id)
     }
@@ -94,7 +94,7 @@ impl StoredLease {
         self.expires_at >= self.hard_until
     }
 
-    /// Who holds it, with the times as they are now.
+    /// The holder, with the times as of now.
     pub(super) fn into_holder(self) -> Holder {
         let ttl = until(self.ttl, 0);
         Holder {
@@ -138,22 +138,22 @@ pub(super) fn lease(row: &MySqlRow) -> Result<StoredLease, DatabaseError> {
     })
 }
 
-/// Who is named in two columns, if anybody is.
+/// The owner in two columns, if there is one.
 pub(super) fn owner(row: &MySqlRow, id: &str, name: &str) -> Result<Option<Owner>, DatabaseError> {
     let id: Option<String> = row.try_get(id).map_err(classify)?;
     let name: Option<String> = row.try_get(name).map_err(classify)?;
     Ok(id.zip(name).map(|(id, name)| Owner::new(id, name)))
 }
 
-/// As [`owner`], with their role; the columns all begin with `who`.
+/// As [`owner`], with the role; the columns begin with `who`.
 pub(super) fn person(row: &MySqlRow, who: &str) -> Result<Option<Owner>, DatabaseError> {
     let role = row.try_get(&*format!("{who}_role")).map_err(classify)?;
     let owner = owner(row, &format!("{who}_id"), &format!("{who}_name"))?;
     Ok(owner.map(|owner| Owner { role, ..owner }))
 }
 
-/// Who is in the way of a request for the exclusive or a shared lock, if anybody is. A reservation is not in the way of
-/// whom it is for, nor are readers in the way of readers.
+/// The lease that conflicts with a request for the exclusive or a shared lock, if any. A reservation does not conflict with its own owner's
+/// request, nor one shared lease with another.
 pub(super) async fn held_by_other(
     session: &mut Session,
     request: &LockRequest,
@@ -173,7 +173,7 @@ pub(super) async fn held_by_other(
     }
 }
 
-/// Whether somebody holds a key, whose row is locked, if it has one.
+/// Whether a key is held; its row, if it has one, is locked.
 pub(super) async fn key_state(
     session: &mut Session,
     key: &LockKey,
@@ -182,7 +182,7 @@ pub(super) async fn key_state(
     let holder = match in_slot(session, key, &[], RowLock::Share, now).await? {
         None => return Ok(KeyState::NoRow),
         Some(lease) if lease.alive() => Some(lease.into_holder()),
-        // Looked for in a later statement, which sees those who came before the row was locked.
+        // Read by a later statement, which sees leases that were granted before the row was locked.
         Some(lease) if lease.holder.shared => {
             let lock = load::afterwards(session.flavour(), RowLock::Share);
             slots::reader(session, key, lock, now).await?
@@ -192,7 +192,7 @@ pub(super) async fn key_state(
     Ok(holder.map_or(KeyState::Free, KeyState::Held))
 }
 
-/// The live exclusive lease on a key; with a lock it stays so to the end of the transaction.
+/// The live exclusive lease on a key; with a lock it stays unchanged to the end of the transaction.
 pub(super) async fn exclusive(
     session: &mut Session,
     key: &LockKey,
@@ -204,7 +204,7 @@ pub(super) async fn exclusive(
 
 const IN_SLOT: &str = select_lease!("where kind = ? and id = ? and slot = ?");
 
-/// The row of a key: that of the exclusive lock, or of one advisory lease; alive or not.
+/// The row in a slot: the exclusive lease, or one shared or advisory lease; alive or not.
 pub(super) async fn in_slot(
     session: &mut Session,
     key: &LockKey,
@@ -218,7 +218,7 @@ pub(super) async fn in_slot(
 
 const BY_LOCK_ID: &str = select_lease!("where lock_hash = ?");
 
-/// Whether the lock id that is shown holds a lease, and why not.
+/// Checks whether the presented lock id holds a lease; the error contains the reason.
 pub(super) async fn check(
     session: &mut Session,
     proof: &Proof,
@@ -238,11 +238,10 @@ pub(super) async fn of_lock(
     session.fetch_optional(select).await.map_err(classify)?.as_ref().map(lease).transpose()
 }
 
-/// As [`check`], and holds the lease to the end of the transaction: whoever takes it over or breaks it waits, but so does
-/// its heartbeat.
+/// As [`check`], and holds the lease to the end of the transaction: takeovers and breaks wait, and so do its heartbeats.
 ///
-/// Not by a shared lock: if a heartbeat waits already when the same transaction releases the lease, which needs the row
-/// for itself, the two wait for each other. With heartbeats in a loop every save that released cost one of them.
+/// Not by a shared lock: if a heartbeat is already waiting when the same transaction releases the lease, which needs an exclusive row lock,
+/// the two deadlock. With heartbeats in a loop every save with a release cost one of them.
 pub(super) async fn hold(
     session: &mut Session,
     proof: &Proof,
@@ -252,8 +251,8 @@ pub(super) async fn hold(
     judge(session, proof, found, now).await
 }
 
-/// The subqueries read without locking, and are done before the row is looked for. So the index of lock ids is not locked,
-/// and the row that is found may by then be somebody else's.
+/// The subqueries read without locking, before the row is looked up. So the index of lock ids is not locked, and the row may belong to
+/// another lock id by then.
 const LOCK_BY_LOCK_ID: &str = select_lease!(
     "where kind = (select other.kind from tenure_lock as other where other.lock_hash = ?)
        and id = (select other.id from tenure_lock as other where other.lock_hash = ?)
@@ -273,7 +272,7 @@ pub(super) async fn by_lock_id(
     Ok(row.as_ref().map(lease).transpose()?.filter(|lease| lease.lock == proof.lock))
 }
 
-/// Whether a row is a live lease of whoever shows the lock id, and why not.
+/// Checks whether a row is a live lease of the presenter of the lock id; the error contains the reason.
 async fn judge(
     session: &mut Session,
     proof: &Proof,
@@ -293,7 +292,7 @@ async fn judge(
             None => return Ok(Err(NoLock { key: None, why: LeaseLossReason::Unknown, held_now: None })),
         },
     };
-    // To a stranger, how somebody else's lease ended is nobody's business.
+    // A stranger does not learn how another owner's lease ended.
     let why = if proof.is_by(&owner_id) { why } else { LeaseLossReason::NotYours };
     let held_now = exclusive(session, &key, RowLock::None, now).await?.map(StoredLease::into_holder);
     Ok(Err(NoLock { key: Some(key), why, held_now }))
@@ -303,13 +302,13 @@ const ENDED: &str = "
     select convert(kind using utf8mb4) as kind, convert(id using utf8mb4) as id, owner_id, ended_at, how, idle, limited,
            shown_as, by_id, by_name, by_role, reason from tenure_lock_history where lock_hash = ?";
 
-/// What moved the expiry of a lease, as the history has it.
+/// The cause of a lease's expiry, as the history stores it.
 pub(super) fn ran_out(row: &MySqlRow) -> Result<RanOut, DatabaseError> {
     let said = |column| row.try_get::<bool, _>(column).map_err(classify);
     Ok(RanOut::of(said("idle")?, said("limited")?))
 }
 
-/// What the history says about a lock id: of what, whose, and how it ended.
+/// The history entry of a lock id: the key, the owner, and the end.
 pub(super) async fn ended(
     session: &mut Session,
     lock: &LockHash,
@@ -329,7 +328,7 @@ pub(super) async fn ended(
 const HOLDERS: &str =
     select_lease!("where kind = ? and id = ? and not ended having expires_at > clock order by since, generation");
 
-/// Everybody who holds the key, exclusively or not, the longest-held first.
+/// All holders of the key, exclusive or not, the longest-held first.
 pub(super) async fn holders(
     session: &mut Session,
     key: &LockKey,
@@ -346,7 +345,7 @@ const COUNT: &str = concat!(
     clock!("?")
 );
 
-/// How many leases an owner holds. What is kept for them is not held yet.
+/// The number of leases that an owner holds. Reservations do not count.
 pub(super) async fn count(session: &mut Session, owner: &str, now: Option<i64>) -> Result<u64, DatabaseError> {
     let count = Statement::new(COUNT).bind(owner).bind(owner).bind(now);
     let row = session.fetch_optional(count).await.map_err(classify)?;
@@ -362,7 +361,7 @@ const HELD_BY_TYPE: &str = concat!(
     " group by tenure_lock.kind order by tenure_lock.kind"
 );
 
-/// How many leases are held, by type.
+/// The number of held leases, by type.
 pub(super) async fn held_by_type(session: &mut Session, now: Option<i64>) -> Result<Vec<HeldByType>, DatabaseError> {
     let rows = session.fetch_all(Statement::new(HELD_BY_TYPE).bind(now).bind(now)).await.map_err(classify)?;
     let read = |row: &MySqlRow| {

@@ -1,5 +1,4 @@
-//! Lists of what is held, and of how leases ended. The text of a statement names only what is asked for, so that it can go
-//! by an index.
+//! Lists of held and ended leases. The text of a statement contains only the requested filters, so that the server can use an index.
 
 use sqlx::Row;
 use sqlx::mysql::MySqlRow;
@@ -15,7 +14,7 @@ use crate::lease::listing::{HistoryQuery, LeaseState, ListQuery, Listed, PastLea
 use crate::lease::presence::Presence;
 use crate::lease::{LeaseLossReason, LockKey, Owner};
 
-/// A statement that is put together, with the values of its parts.
+/// A statement under construction, with its values.
 struct Text(Statement, String);
 
 impl Text {
@@ -40,7 +39,7 @@ impl Text {
     }
 }
 
-/// What is held, the longest-held first.
+/// The held leases, the longest-held first.
 pub(super) async fn held(
     session: &mut Session,
     query: &ListQuery,
@@ -83,9 +82,8 @@ pub(super) async fn held(
     text.rows(session).await?.iter().map(listed).collect()
 }
 
-/// As [`Holder::presence`](crate::lease::Holder::presence) tells: two heartbeats and a half that did not come, one of which is a
-/// fifth of the ttl, but a second to a minute, where the type says nothing else; and five minutes without input, or
-/// two heartbeats.
+/// As [`Holder::presence`](crate::lease::Holder::presence): two and a half intervals without a heartbeat, and the interval is a fifth of
+/// the ttl between a second and a minute unless the type sets another; and five minutes without input, or two intervals.
 fn presence(of: Presence, query: &ListQuery) -> String {
     let mut five = String::from("case l.kind");
     for (kind, every) in &query.heartbeats {
@@ -102,8 +100,8 @@ fn presence(of: Presence, query: &ListQuery) -> String {
     }
 }
 
-/// How leases ended, the latest first, and who got the lock next: the history knows if their lease has ended as well,
-/// otherwise they hold it. The order is that of an index, whose entries end with the primary key.
+/// The ended leases, the latest first, with the next holder: from the history if that lease has ended too, otherwise from the lock table.
+/// The order is that of an index, whose entries end with the primary key.
 pub(super) async fn past(session: &mut Session, query: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError> {
     let by = if query.key.is_some() { "generation" } else { "ended_at" };
     let after = match &query.after {
@@ -148,7 +146,7 @@ pub(super) async fn past(session: &mut Session, query: &HistoryQuery) -> Result<
         |statement| statement,
     );
     let mut past: Vec<PastRow> = text.rows(session).await?.iter().map(past_row).collect::<Result<_, _>>()?;
-    // Two advisory leases that were taken at once may have one generation, and both come after what was before them.
+    // Two advisory leases that were acquired at once may have one generation, and both follow the earlier lease.
     past.dedup_by(|one, other| one.lock == other.lock);
     Ok(past)
 }

@@ -57,7 +57,7 @@ pub(super) async fn table(session: &mut Session, name: &str) -> Result<Option<Li
             indexes.push((index, Some(Vec::new()), unique));
         }
         let Some((_, columns, unique)) = indexes.last_mut() else { continue };
-        // An expression has no name. A prefix finds rows, but is unique for fewer of them than the column.
+        // An expression has no name. A prefix can find rows, but it is unique for fewer of them than the column.
         match column {
             Some(column) => columns.iter_mut().for_each(|columns| columns.push(column.clone())),
             None => *columns = None,

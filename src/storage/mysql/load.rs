@@ -1,4 +1,4 @@
-//! Aggregates out of rows, and never half of one state and half of another.
+//! Builds aggregates from rows, always of one consistent state.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
 use crate::storage::whole;
 
-/// Loads an aggregate whose root is locked, or gets locked by this: the root, then its children by statements of their
+/// Loads an aggregate and locks its root, unless it is locked already: the root, then its children by statements of their
 /// own. (One join would return the new root with the old children after it had to wait.)
 pub(super) async fn load(
     session: &mut Session,
@@ -36,8 +36,8 @@ pub(super) async fn load(
     Ok(Some(Stored { version, rows: Arc::new(Rows { root, children }) }))
 }
 
-/// How what belongs to a locked row is read after it: on MySQL by a read that locks, too. Version 9.7 was seen to release the locks of
-/// a transaction a moment before others see all that it committed.
+/// The lock of reads that follow the lock of a root: on MySQL they lock too. Version 9.7 was seen to release the locks of a transaction a
+/// moment before others see all of its changes.
 pub(super) fn afterwards(flavour: Flavour, lock: RowLock) -> RowLock {
     match (flavour, lock) {
         (Flavour::MariaDb, _) | (_, RowLock::None) => RowLock::None,
@@ -45,7 +45,7 @@ pub(super) fn afterwards(flavour: Flavour, lock: RowLock) -> RowLock {
     }
 }
 
-/// Loads without a lock, by one statement: others may commit between two, but one sees one moment.
+/// Loads without a lock, by one statement: other sessions may commit between two statements, but one statement reads one state.
 pub(super) async fn load_whole(
     session: &mut Session,
     mapping: &'static Mapping,
@@ -57,7 +57,7 @@ pub(super) async fn load_whole(
     whole::assemble(mapping, &rows, number, |row| version(mapping, id, row, 1), read)
 }
 
-/// Loads several, a few per statement, each as it is at one moment.
+/// Loads several, a few per statement, each in a consistent state.
 pub(super) async fn load_many(
     session: &mut Session,
     mapping: &'static Mapping,
@@ -75,7 +75,7 @@ pub(super) async fn load_many(
     Ok(all)
 }
 
-/// The id of the row that has this id, as it is stored.
+/// The stored spelling of this id.
 pub(super) async fn stored_id(
     session: &mut Session,
     mapping: &'static Mapping,
@@ -85,7 +85,7 @@ pub(super) async fn stored_id(
     row.map(|row| read(&mapping.root.key_alone(), &row, 0)).transpose()
 }
 
-/// The ids that come next after this one, at most so many.
+/// The ids after this one, up to a limit.
 pub(super) async fn ids_after(
     session: &mut Session,
     mapping: &'static Mapping,
@@ -97,7 +97,7 @@ pub(super) async fn ids_after(
     rows.iter().map(|row| read(&mapping.root.key_alone(), row, 0)).collect()
 }
 
-/// How many roots match.
+/// The number of matching roots.
 pub(super) async fn count(session: &mut Session, mapping: &'static Mapping, when: &Test) -> Result<u64, DatabaseError> {
     let (select, values) = statements::count_matching(mapping, when);
     let rows = session.fetch_all(query(select, &values)).await.map_err(classify)?;

@@ -1,6 +1,6 @@
-//! Taking, keeping and ending leases. Every function runs inside a transaction. Taking is one statement, which decides
-//! after it has locked the row. For the rest the row is locked first, so that the time is read after any wait, and what is
-//! decided by it is still true when it is written.
+//! Acquiring, keeping and ending leases. Every function runs inside a transaction. One statement acquires; it decides after it has locked
+//! the row. The other operations lock the row first, so that they read the time after any wait, and the decision is still valid at the
+//! write.
 
 use std::time::Duration;
 
@@ -16,11 +16,11 @@ use crate::error::DatabaseError;
 use crate::lease::{Holder, LeaseLossReason, LockId, LockKey, NoLock, Owner};
 use crate::storage::{Attempt, CENTURY, LockHash, LockRequest, Proof};
 
-/// The row is taken over if its lease has ended or is a reservation for whoever asks, or kept if the same lock id asks
-/// again. There is no WHERE to an update of a duplicate, so it is decided first, once, after the row is locked, and
-/// written down as the verdict: 1 taken over, 2 kept, 0 refused. Assignments are made from left to right, and those
-/// that follow go by it. Whoever asks again, and whoever keeps a lease alive, is told of a lease that [`give_back`] then
-/// lets alone: from there on its last sign of life is not its first. (Also the row of another key can be the duplicate, by the lock id; that is refused.)
+/// The row is taken over if its lease has ended or is a reservation for the requester, or kept if the same lock id repeats its request. An
+/// update of a duplicate has no WHERE, so the verdict is computed once, after the row is locked, and stored: 1 taken over, 2 kept, 0
+/// refused. Assignments are evaluated from left to right, and the later ones use the verdict. After a repeated request or a heartbeat,
+/// [`give_back`] leaves the lease alone: its last heartbeat is then later than its grant. (The duplicate may also be the row of another key
+/// with the same lock id; that is refused.)
 const TAKE: &str = concat!(
     "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, shared,
                               since, last_active, active_at, expires_at, ttl, idle_limit, hard_until)
@@ -89,10 +89,10 @@ const TAKE: &str = concat!(
             tenure_lock.ended       = tenure_lock.ended and tenure_lock.verdict = 0"
 );
 
-/// Takes the lock if it is free or its lease has run out, and records how the lease before it ended. `None`: it was not
-/// to be had, and [`refused`] says why when the row is not locked any more, because others are waiting for it.
+/// Acquires the lock if it is free or its lease has expired, and records the end of the former lease. `None`: refused. [`refused`] returns
+/// the reason once the row is unlocked, because others are waiting for it.
 ///
-/// A lock id that had its lease already gets nothing: that is a request that came twice.
+/// A lock id whose lease has ended gets nothing: its request was delivered twice.
 pub(super) async fn take(
     session: &mut Session,
     request: &LockRequest,
@@ -101,8 +101,8 @@ pub(super) async fn take(
     if !request.is_alone() {
         return slots::take(session, request, now).await;
     }
-    // Before its end is recorded, as everybody does who takes a lease over; or two of them wait for each other. (Besides,
-    // only a locking read can wait for less than a second on MySQL.)
+    // Before its end is recorded, as in every takeover; otherwise two of them could deadlock. (Besides, on MySQL only a locking read can
+    // wait for less than a second.)
     let before = leases::in_slot(session, &request.key, &[], RowLock::Update, now).await?;
     if before.as_ref().is_some_and(|before| before.holder.shared) && !slots::make_way(session, request, now).await? {
         return Ok(None);
@@ -113,7 +113,7 @@ pub(super) async fn take(
     take_slot(session, request, &[], now).await
 }
 
-/// Takes the slot, if it is free or its lease has run out.
+/// Acquires the slot, if it is free or its lease has expired.
 pub(super) async fn take_slot(
     session: &mut Session,
     request: &LockRequest,
@@ -141,13 +141,13 @@ pub(super) async fn take_slot(
         Err(error) if is_duplicate(&error) => return Ok(None),
         Err(error) => return Err(classify(error)),
     }
-    // What is there now is the winner. A number of affected rows would not tell: the driver has unchanged rows counted.
+    // The stored row is the winner. The number of affected rows does not show it: the driver counts unchanged rows.
     let winner = leases::in_slot(session, &request.key, slot, RowLock::None, now).await?;
     let granted = winner.filter(|lease| lease.alive() && lease.is_proven_by(&proof(request)));
     Ok(granted.map(StoredLease::into_holder))
 }
 
-/// Why nothing was granted.
+/// The reason that nothing was granted.
 pub(super) async fn refused(
     session: &mut Session,
     request: &LockRequest,
@@ -177,7 +177,7 @@ fn proof(request: &LockRequest) -> Proof {
     Proof { lock: request.lock, owner: Some(request.owner.id.clone()) }
 }
 
-/// A lease that was recorded already is left as it was.
+/// A lease that is already recorded stays as it is.
 const RECORD_EXPIRED: &str = "
     insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as,
                                      since, ended_at, how, idle, limited)
@@ -188,7 +188,7 @@ const RECORD_EXPIRED: &str = "
      where lease.kind = ? and lease.id = ? and lease.slot = ?
         on duplicate key update tenure_lock_history.lock_hash = tenure_lock_history.lock_hash";
 
-/// Writes down that a lease ran out, before its row is overwritten. The row is locked.
+/// Records that a lease expired, before its row is overwritten. The row is locked.
 pub(super) async fn record_expired(session: &mut Session, lease: &StoredLease) -> Result<(), DatabaseError> {
     let key = &lease.holder.key;
     let record = Statement::new(RECORD_EXPIRED).bind(key.kind().as_bytes()).bind(key.id().as_bytes());
@@ -205,7 +205,7 @@ pub(super) async fn keep_alive(
     change(session, proof, now, |lease| lease.keep(idle)).await
 }
 
-/// Heartbeats of several leases, in one order for all callers, or two sets of them could deadlock.
+/// Heartbeats of several leases, in one order for all callers, so that two sets cannot deadlock.
 pub(super) async fn keep_all_alive(
     session: &mut Session,
     proofs: &[(Proof, Duration)],
@@ -231,7 +231,7 @@ pub(super) async fn extend(
     change(session, proof, now, |lease| lease.extend(by)).await
 }
 
-/// Brings the expiry forward; a sign of life within that time sets it back.
+/// Brings the expiry forward; a heartbeat within that time sets it back.
 pub(super) async fn expire_within(
     session: &mut Session,
     proof: &Proof,
@@ -241,7 +241,7 @@ pub(super) async fn expire_within(
     change(session, proof, now, |lease| lease.expire_within(within)).await
 }
 
-/// Frees a live lease and records it.
+/// Releases a live lease and records it.
 pub(super) async fn release(
     session: &mut Session,
     proof: &Proof,
@@ -254,7 +254,7 @@ pub(super) async fn release(
 const LONGEST_TTL: i64 = 100_000_000_000_000;
 
 impl StoredLease {
-    /// The person last did something so long ago.
+    /// A heartbeat, with the time since the last input.
     pub(super) fn keep(&mut self, idle: Duration) {
         self.active_at = self.active_at.max(self.now.saturating_sub(millis(idle.min(CENTURY))));
         self.keep_until(i64::MAX);
@@ -284,8 +284,8 @@ const CHANGE: &str = "
     update tenure_lock set last_active = ?, active_at = ?, expires_at = ?, ended = ?
      where kind = ? and id = ? and slot = ?";
 
-/// Changes the lease that a lock id holds, if it is alive: its row is locked, so what is decided here stays true until it
-/// is written. Otherwise answers why it holds none.
+/// Changes the lease that a lock id holds, if it is alive: its row is locked, so the decision stays valid until it
+/// is written. Otherwise returns the reason that there is none.
 async fn change(
     session: &mut Session,
     proof: &Proof,
@@ -316,7 +316,7 @@ async fn change(
 const GIVE_BACK: &str = "
     update tenure_lock set ended = 1, lock_hash = ?, slot = ? where kind = ? and id = ? and slot = ?";
 
-/// Frees a lease if nobody was told of it but whom it was granted to at first, who has gone. Its lock id can be used again.
+/// Releases a lease that had no heartbeat or repeated request since its grant, because its caller is gone. Its lock id can be used again.
 pub(super) async fn give_back(
     session: &mut Session,
     lock: &LockHash,
@@ -325,8 +325,8 @@ pub(super) async fn give_back(
 ) -> Result<bool, DatabaseError> {
     let proof = Proof { lock: *lock, owner: None };
     let found = leases::by_lock_id(session, &proof, RowLock::Update, now).await?;
-    let untold = |lease: &StoredLease| lease.alive() && lease.last_active == lease.since;
-    let Some(mut lease) = found.filter(|lease| lease.holder.generation == generation && untold(lease)) else {
+    let unreported = |lease: &StoredLease| lease.alive() && lease.last_active == lease.since;
+    let Some(mut lease) = found.filter(|lease| lease.holder.generation == generation && unreported(lease)) else {
         return Ok(false);
     };
     let (key, nobodys) = (lease.holder.key.clone(), LockId::random().hash().to_vec());
@@ -339,14 +339,14 @@ pub(super) async fn give_back(
     Ok(true)
 }
 
-/// Where the lease of a generation is. Without a lock, because looking for it would wait for every row of the key. (The row
-/// of the exclusive lock goes along with the generations of leases beside each other, but is not alive then.)
+/// Finds the slot of a generation. Without a lock, because a locking search would wait for every row of the key. (The row of the exclusive
+/// lock follows the generations of shared and advisory leases, but is not alive then.)
 const SLOT: &str = "select slot from tenure_lock where kind = ? and id = ? and generation = ? and not ended";
 
 const BREAK: &str = "update tenure_lock set ended = 1 where kind = ? and id = ? and slot = ?";
 
-/// Ends the live lease of that generation, and records who did it and why. Takes the row first: whoever saves under this
-/// lease is waited for.
+/// Ends the live lease of this generation, and records its author and reason. It locks the row first, so it waits for a save in flight
+/// under this lease.
 pub(super) async fn break_lock(
     session: &mut Session,
     key: &LockKey,
@@ -375,7 +375,7 @@ const RECORD_ENDED: &str = "
            lease.shown_as, lease.since, ?, ?, ?, ?, ?, ?
       from tenure_lock as lease where lease.kind = ? and lease.id = ? and lease.slot = ?";
 
-/// Writes down how a live lease ends, and who has to do with it.
+/// Records the end of a live lease, and the other party.
 pub(super) async fn record_ended(
     session: &mut Session,
     lease: &StoredLease,

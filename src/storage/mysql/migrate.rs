@@ -1,5 +1,4 @@
-//! Making tenure's tables, by one process at a time, also after an interruption. (Changes of tables are not part of a transaction
-//! here.)
+//! Creates tenure's tables, in one process at a time, also after an interruption. (A transaction cannot contain changes of tables here.)
 
 use sqlx::migrate::{MigrateError, Migration, Migrator};
 use sqlx::{AssertSqlSafe, MySqlConnection, MySqlPool};
@@ -9,27 +8,26 @@ use super::errors::{classify, number};
 use crate::error::DatabaseError;
 use crate::storage::migration;
 
-/// tenure's tables have a ledger of their own, so that the application's migrations stay the application's.
+/// tenure's tables have their own ledger, separate from the application's migrations.
 pub(super) fn migrator() -> Migrator {
     let mut migrator = sqlx::migrate!("migrations/mysql");
     migrator.dangerous_set_table_name("_tenure_migrations");
     migrator
 }
 
-/// The name of the lock under which tables are made: at most 64 characters, whatever the database is called. (MySQL 9.6 has no
-/// `md5()` any more.)
+/// The name of the lock for migrations: at most 64 characters, for any name of the database. (MySQL 9.6 has no `md5()` any more.)
 macro_rules! lock_name {
     () => {
         "concat('tenure.', left(sha2(database(), 256), 48))"
     };
 }
 
-/// One process at a time. sqlx means to see to that itself, but asks for its lock in a way that MariaDB answers with null
-/// at once. Changes of tables are not part of a transaction here, so one that was interrupted is there in halves: those of tenure's
-/// own tables are then brought to their end.
+/// Migrates in one process at a time. sqlx tries to ensure that, but requests its lock in a way that MariaDB answers with null at once. A
+/// transaction cannot contain changes of tables here, so an interrupted migration is half done: for tenure's own tables it is then
+/// completed.
 pub(super) async fn migrate(pool: &MySqlPool, migrator: &Migrator, own: Option<Flavour>) -> Result<(), DatabaseError> {
     let mut connection = pool.acquire().await.map_err(classify)?;
-    // However this ends, the lock goes with the connection.
+    // In every case the lock ends with the connection.
     connection.close_on_drop();
     let lock = concat!("select get_lock(", lock_name!(), ", 60)");
     let locked: Option<i64> = sqlx::query_scalar(lock).fetch_one(&mut *connection).await.map_err(classify)?;
@@ -48,8 +46,8 @@ pub(super) async fn migrate(pool: &MySqlPool, migrator: &Migrator, own: Option<F
     unlock.execute(&mut *connection).await.map(drop).map_err(classify)
 }
 
-/// Clears the way after an interruption. On MariaDB our migrations can be done again: what they make they only make if it is missing.
-/// MySQL knows no `if not exists` for columns and indexes, so there each statement is done again that was not done.
+/// Repairs an interrupted migration. On MariaDB our migrations can be repeated: they create only what is missing. MySQL has no `if not
+/// exists` for columns and indexes, so there each missing statement is repeated.
 async fn repair(connection: &mut MySqlConnection, migrator: &Migrator, flavour: Flavour) -> Result<(), sqlx::Error> {
     if flavour == Flavour::MariaDb {
         let undone = "delete from _tenure_migrations where not success";
@@ -70,8 +68,8 @@ async fn repair(connection: &mut MySqlConnection, migrator: &Migrator, flavour: 
     Ok(())
 }
 
-/// A table, a column or an index that is there; a check that is not there any more. Each statement is done as a whole or not at
-/// all, also one with several changes.
+/// The error of a repeated statement: the table, column or index exists; the check does not exist. Each statement is executed completely or
+/// not at all, also one with several changes.
 fn was_done_before(error: &sqlx::Error) -> bool {
     matches!(number(error), Some(1050 | 1060 | 1061 | 1091 | 3821))
 }

@@ -1,4 +1,4 @@
-//! Operation ids: what tells, later, whether a transaction was committed.
+//! Operation ids, which show later whether a transaction was committed.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::storage::operation::OperationId;
 
-/// The statement that a transaction carries with its COMMIT, in the same message, so without parameters to bind.
+/// The statement that is sent in the message of the COMMIT, so it has no parameters.
 pub(super) fn carried(operation: &OperationId) -> String {
     let id = operation.hex();
     format!("insert into tenure_operation (id, committed, at) values (x'{id}', 1, {NOW}); ")
@@ -19,7 +19,7 @@ pub(super) fn carried(operation: &OperationId) -> String {
 /// The server's time in milliseconds.
 const NOW: &str = "cast(unix_timestamp(sysdate(6)) * 1000 as signed)";
 
-/// Takes the id, unless it is taken; waits for a transaction that is about to. Whether it was committed.
+/// Reserves the id, unless it exists; waits for a transaction that is inserting it. Returns whether the transaction was committed.
 pub(super) async fn settle(session: &mut Session, operation: &OperationId) -> Result<bool, DatabaseError> {
     let take = format!(
         "insert into tenure_operation (id, committed, at) values (?, 0, {NOW}) on duplicate key update at = at"
@@ -31,7 +31,7 @@ pub(super) async fn settle(session: &mut Session, operation: &OperationId) -> Re
     Ok(committed == Some(1))
 }
 
-/// Forgets those that are older than this.
+/// Deletes ids that are older than this.
 pub(super) async fn forget(session: &mut Session, older_than: Duration) -> Result<u64, DatabaseError> {
     let forget = Statement::new(format!("delete from tenure_operation where at < {NOW} - ?")).bind(millis(older_than));
     session.write(forget).await.map_err(classify)

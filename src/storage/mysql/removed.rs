@@ -1,4 +1,4 @@
-//! The versions of aggregates that were deleted: one that is inserted under the same id goes on from there.
+//! The versions of deleted aggregates: one that is inserted under the same id continues from there.
 
 use sqlx::Row;
 
@@ -16,7 +16,7 @@ const NOTE: &str = concat!(
     ") on duplicate key update version = greatest(version, values(version)), removed_at = values(removed_at)"
 );
 
-/// Notes the version that an aggregate had when it was deleted.
+/// Records the version of a deleted aggregate.
 pub(super) async fn note(
     session: &mut Session,
     key: &LockKey,
@@ -29,11 +29,11 @@ pub(super) async fn note(
 
 const READ: &str = "select version from tenure_removed where kind = ? and id = ?";
 
-/// The version that the last aggregate of this key had, if there was one. Asked after the insert, which waits for a
-/// transaction that deletes: a statement of its own sees what was committed during that wait.
+/// The last version of a deleted aggregate with this key, if there was one. Queried after the insert, which waits for a deleting
+/// transaction: a separate statement sees the rows committed during that wait.
 pub(super) async fn version(session: &mut Session, key: &LockKey) -> Result<Option<i64>, DatabaseError> {
     let read = Statement::new(READ).bind(key.kind().as_bytes()).bind(key.id().as_bytes());
-    // It locks, or MySQL might show the state from before, see `load::afterwards`.
+    // It locks, because MySQL might otherwise return an older state, see `load::afterwards`.
     let row = session.fetch_locked(read, RowLock::Share).await.map_err(classify)?;
     row.map(|row| row.try_get(0)).transpose().map_err(classify)
 }

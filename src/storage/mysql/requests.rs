@@ -1,4 +1,4 @@
-//! Asking the holder of a lease for it, and handing it over to whoever asks.
+//! Requesting a lease from its holder, and handing it over to a requester.
 
 use sqlx::Row;
 use sqlx::mysql::MySqlRow;
@@ -15,7 +15,7 @@ use crate::lease::transfer::{TransferReply, TransferRequest};
 use crate::lease::{Holder, LockKey, NoLock, Owner};
 use crate::storage::{Asked, Asking, LockHash, OpenRequest, Proof};
 
-/// Whether it is the same request again.
+/// Whether it is a repetition of the same request.
 macro_rules! repeated {
     () => {
         "tenure_lock_request.generation = asked.generation and tenure_lock_request.expires_at > asked.clock
@@ -23,8 +23,8 @@ macro_rules! repeated {
     };
 }
 
-/// A request that is repeated keeps its place and its answer; another note is another request. Assignments are made from
-/// left to right, so what decides is overwritten last.
+/// A repeated request keeps its place and its reply; another note makes a new request. Assignments are evaluated from left to right, so the
+/// columns that decide are overwritten last.
 const ASK: &str = concat!(
     "insert into tenure_lock_request
             (kind, id, asker, asker_id, asker_name, asker_role, handle, generation, note, since, expires_at)
@@ -55,20 +55,20 @@ const ASK: &str = concat!(
             expires_at  = asked.clock + asked.ttl"
 );
 
-/// How many others ask for the same lease.
+/// The number of other requesters of the same lease.
 const OTHERS: &str = concat!(
     "select count(*) from tenure_lock_request
       where kind = ? and id = ? and generation = ? and asker <> unhex(sha2(?, 256)) and expires_at > ",
     clock!("?")
 );
 
-/// Whoever went away is forgotten.
+/// Deletes expired requests.
 const GONE: &str =
     concat!("select asker from tenure_lock_request where kind = ? and id = ? and expires_at <= ", clock!("?"));
 
 const SWEEP: &str = "delete from tenure_lock_request where kind = ? and id = ? and asker = ?";
 
-/// A request ends with the lease that it is about.
+/// A request ends with its lease.
 const OPEN: &str = concat!(
     "select ",
     clock!("?"),
@@ -82,7 +82,7 @@ const OPEN: &str = concat!(
       order by since, asker_id"
 );
 
-/// Asks, or asks again.
+/// Requests the lease, or repeats the request.
 pub(super) async fn ask(session: &mut Session, asking: &Asking<'_>, now: Option<i64>) -> Result<Asked, DatabaseError> {
     let Asking { key, generation, by, note, handle, most } = asking;
     let (kind, id) = (key.kind().as_bytes(), key.id().as_bytes());
@@ -103,7 +103,7 @@ pub(super) async fn ask(session: &mut Session, asking: &Asking<'_>, now: Option<
         .bind(by.role.as_deref())
         .bind(handle.as_str());
     session.write(ask).await.map_err(classify)?;
-    // Theirs who repeat their requests at this moment are locked, and left alone.
+    // Requests that are being repeated at this moment are locked, and skipped.
     let gone = Statement::new(GONE).bind(kind).bind(id).bind(now);
     for row in session.fetch_all_locked(gone, RowLock::SkipLocked).await.map_err(classify)? {
         let asker: Vec<u8> = row.try_get(0).map_err(classify)?;
@@ -113,7 +113,7 @@ pub(super) async fn ask(session: &mut Session, asking: &Asking<'_>, now: Option<
     Ok(Asked::found(asked.map(|asked| asked.request), *generation))
 }
 
-/// Who asks for the lease that is alive on a key, or whether this one does.
+/// The open requests for the live lease on a key, or that of one requester.
 async fn open(
     session: &mut Session,
     key: &LockKey,
@@ -142,7 +142,7 @@ fn request(row: &MySqlRow) -> Result<OpenRequest, DatabaseError> {
     Ok(OpenRequest { request, handle, shown: ShowOwner::from_stored(number("shown_as")?), holder })
 }
 
-/// Who asks whoever shows the lock id.
+/// The open requests for the lease of the presented lock id.
 pub(super) async fn requests(
     session: &mut Session,
     proof: &Proof,
@@ -163,7 +163,7 @@ const ANSWER: &str = concat!(
     " + ?, declined = ? where kind = ? and id = ? and asker = unhex(sha2(?, 256)) and generation = ?"
 );
 
-/// Answers one of them.
+/// Replies to one of them.
 pub(super) async fn answer(
     session: &mut Session,
     proof: &Proof,
@@ -200,8 +200,8 @@ const HAND_OVER: &str = "
            last_active = ?, active_at = ?, expires_at = ?, ttl = 0, idle_limit = null, hard_until = ?
      where kind = ? and id = ? and slot = ''";
 
-/// Ends the lease, and keeps the key for one of those who ask. Takes the row first: whoever saves under this lease is
-/// waited for.
+/// Ends the lease, and reserves the key for one of its requesters. It locks the row first, so it waits for a save in flight under this
+/// lease.
 pub(super) async fn hand_over(
     session: &mut Session,
     proof: &Proof,

@@ -1,4 +1,4 @@
-//! Reviving a lease that ran out. Its row is locked first, so what is decided stays true until it is committed.
+//! Reviving an expired lease. Its row is locked first, so the decision stays valid until the commit.
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use crate::storage::{Proof, Resumption};
 const RESUME: &str = "
     update tenure_lock set last_active = ?, active_at = ?, expires_at = ? where kind = ? and id = ? and slot = ?";
 
-/// Revives the lease, if it is in its row still: whoever takes the key over changes the row, and whoever ends the lease
-/// marks it. Takes the row as a takeover would: whoever saves relying upon its not being held is waited for.
+/// Revives the lease if its row still exists: another owner who acquires the key changes the row, and ending the lease marks it. It locks
+/// the row as a takeover does, so it waits for saves that require the key to be free.
 pub(super) async fn resume(
     session: &mut Session,
     proof: &Proof,
@@ -27,7 +27,7 @@ pub(super) async fn resume(
     else {
         return Ok(Resumption::refused(key, leases::check(session, proof, now).await?));
     };
-    // Beside an advisory lease others get theirs, and record that it ran out, but leave its row.
+    // When another owner acquires an advisory lease on the key, the expiry of this one is recorded, but its row stays.
     if leases::ended(session, &proof.lock).await?.is_some() {
         return Ok(Resumption::refused(key, leases::check(session, proof, now).await?));
     }
@@ -35,7 +35,7 @@ pub(super) async fn resume(
         let why = LeaseLossReason::LimitReached { at: from_millis(lease.hard_until) };
         return Ok(Resumption::Ended(NoLock { key: Some(key.clone()), why, held_now: None }));
     }
-    // Whoever comes back is there.
+    // Resuming counts as an input.
     lease.keep(Duration::ZERO);
     let resume = Statement::new(RESUME)
         .bind(lease.last_active)

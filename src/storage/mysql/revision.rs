@@ -1,4 +1,4 @@
-//! The last versions of an aggregate, and who saved them.
+//! The last versions of an aggregate, and their authors.
 
 use sqlx::Row;
 use sqlx::mysql::MySqlRow;
@@ -22,8 +22,7 @@ const KEEP: &str = "
     on duplicate key update state = values(state), changed_at = values(changed_at), by_id = values(by_id),
         by_name = values(by_name), command = values(command), shape = values(shape)";
 
-/// Keeps this version, in the place of what the same transaction had saved as it, and forgets those that are too old to
-/// be asked for.
+/// Stores this version, replacing an earlier save of it in the same transaction, and deletes versions beyond the limit.
 pub(super) async fn keep(
     session: &mut Session,
     mapping: &'static Mapping,
@@ -51,7 +50,7 @@ pub(super) async fn keep(
     session.write(delete).await.map(drop).map_err(classify)
 }
 
-/// The state at a version, if it is still kept, and was written by a release whose mapping had the same columns.
+/// The state at a version, if it is still stored, and was written with the same columns.
 pub(super) async fn state(
     session: &mut Session,
     mapping: &'static Mapping,
@@ -70,7 +69,7 @@ const CHANGES: &str = "
     select version, changed_at, by_id, by_name, command from tenure_revision
      where kind = ? and id = ? order by version desc limit ?";
 
-/// The changes that are kept, newest first. Where no revisions are, the audit columns tell the latest.
+/// The stored changes, newest first. Without revisions, the audit columns contain the latest.
 pub(super) async fn changes(
     session: &mut Session,
     mapping: &'static Mapping,
@@ -87,7 +86,7 @@ pub(super) async fn changes(
     rows.iter().map(change).collect()
 }
 
-/// Forgets an aggregate that is deleted: another one may be created under its id.
+/// Deletes the revisions of a deleted aggregate: another one may be created under its id.
 pub(super) async fn forget(session: &mut Session, key: &LockKey) -> Result<(), DatabaseError> {
     let delete = of("delete from tenure_revision where kind = ? and id = ?", key);
     session.write(delete).await.map(drop).map_err(classify)

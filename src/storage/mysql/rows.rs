@@ -1,6 +1,6 @@
 //! Aggregates as rows: load, insert, save, delete. Root first, always.
 //!
-//! Whether two ids are the same is for the collation of the application's own column to say.
+//! The collation of the application's own column decides whether two ids are equal.
 
 use sqlx::Row as _;
 
@@ -18,10 +18,10 @@ use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::storage::{Authorship, BulkChange, Save, Saved, child_found, generated};
 
-/// How many children one statement inserts: few enough that the driver can keep a statement for every number.
+/// The number of children that one statement inserts: small enough that the driver can cache a statement for every number.
 const ROWS: usize = 32;
 
-/// Inserts a new aggregate; `None` if there is one with this id. Its version is 1, or the next one after that of an aggregate
+/// Inserts a new aggregate; `None` if the id exists already. Its version is 1, or the next one after that of an aggregate
 /// that was deleted under this id.
 pub(super) async fn insert(
     session: &mut Session,
@@ -36,7 +36,7 @@ pub(super) async fn insert(
     let audit = audit(mapping, author, now);
     let removed = match insert_root(session, mapping, key, rows, &audit).await? {
         Ok(removed) => removed,
-        // Only the id may be taken; another unique column is the table's own rule. The transaction goes on.
+        // Only a duplicate id is expected; another unique column is a constraint of the table. The transaction continues.
         Err(error) => {
             let taken = is_duplicate(&error) && load::load(session, mapping, id, RowLock::None).await?.is_some();
             return if taken { Ok(None) } else { Err(classify(error)) };
@@ -47,7 +47,7 @@ pub(super) async fn insert(
     Ok(Some(version))
 }
 
-/// Raises the version of a root that was inserted as version 1 to this one, and inserts its children.
+/// Raises the version of a root that was inserted as version 1, and inserts its children.
 async fn complete(
     session: &mut Session,
     mapping: &'static Mapping,
@@ -66,7 +66,7 @@ async fn complete(
     Ok(())
 }
 
-/// Inserts the root of a new aggregate whose id the database makes: that id.
+/// Inserts the root of a new aggregate whose id the database generates; returns the id.
 pub(super) async fn insert_generated(
     session: &mut Session,
     mapping: &'static Mapping,
@@ -96,8 +96,8 @@ pub(super) async fn complete_insert(
     Ok(version)
 }
 
-/// Inserts the root as version 1; the version of the aggregate that was deleted under its key, if one was. Both databases answer
-/// that after the insert, which waits for a transaction that deletes; MySQL only when it is asked.
+/// Inserts the root as version 1; returns the version of the aggregate that was deleted under its key, if any. Both databases read it after
+/// the insert, which waits for a deleting transaction; MySQL needs a second statement.
 async fn insert_root(
     session: &mut Session,
     mapping: &'static Mapping,
@@ -121,7 +121,7 @@ async fn insert_root(
     }
 }
 
-/// Writes the difference if the version is still the one that it was made from.
+/// Writes the difference if the stored version is still the one that it is based on.
 pub(super) async fn save(session: &mut Session, save: &Save<'_>, now: Option<i64>) -> Result<Saved, DatabaseError> {
     let (mapping, root) = (save.mapping, &save.rows.root);
     let id = &root[..mapping.root.key];
@@ -131,11 +131,10 @@ pub(super) async fn save(session: &mut Session, save: &Save<'_>, now: Option<i64
     let update = query(statements::update_root(mapping, &save.diff.root), changed.chain(&audit));
     let update = id.iter().fold(update.bind(save.to.number()), bind).bind(save.from.number());
     if session.write(update).await.map_err(classify)? == 0 {
-        // With a lock, or it might show the state from before whoever we waited for.
+        // With a lock, or it might return the state before the commit that this save waited for.
         return Ok(Saved::Stale(load::load(session, mapping, id, RowLock::Share).await?));
     }
-    // What is gone goes first, so that a new child may take over a unique value of it; the innermost before what they
-    // are in.
+    // Deletes first, so that a new child may reuse a unique value of a deleted one; inner children before the outer ones.
     for (table, child) in mapping.children.iter().zip(&save.diff.children).rev() {
         for key in &child.deleted {
             let delete = query(statements::delete_child(mapping, table), mapping.stored(table, id, key));
@@ -160,7 +159,7 @@ pub(super) async fn delete(
     old: &Stored,
 ) -> Result<Saved, DatabaseError> {
     let id = &old.rows.root[..mapping.root.key];
-    // The root is locked and its version checked before the children go, so that a refusal has written nothing.
+    // The root is locked and its version checked before the children are deleted, so that a refusal has written nothing.
     let now = load::load(session, mapping, id, RowLock::Update).await?;
     if now.as_ref().is_none_or(|now| now.version != old.version) {
         return Ok(Saved::Stale(now));
@@ -172,7 +171,7 @@ pub(super) async fn delete(
     Ok(Saved::Done)
 }
 
-/// The ids of the aggregates that match, locked.
+/// The ids of the matching aggregates, locked.
 pub(super) async fn lock_matching(
     session: &mut Session,
     mapping: &'static Mapping,
@@ -184,7 +183,7 @@ pub(super) async fn lock_matching(
     rows.iter().map(|row| read(&id, row, 0)).collect()
 }
 
-/// Changes all that match and raises their versions.
+/// Changes all matching aggregates and raises their versions.
 pub(super) async fn update_matching(
     session: &mut Session,
     change: &BulkChange<'_>,
@@ -194,7 +193,7 @@ pub(super) async fn update_matching(
     session.write(query(update, &values)).await.map_err(classify)
 }
 
-/// The values of the audit columns, if there are any. Without a given time the server's is taken.
+/// The values of the audit columns, if there are any. The default time is the server's.
 fn audit(mapping: &'static Mapping, author: &Authorship, now: Option<i64>) -> Vec<Value> {
     let at = now.map_or(Value::Null(Kind::Integer), Value::Integer);
     mapping.audit.iter().flat_map(|audit| author.audit(audit, at.clone())).collect()
@@ -216,8 +215,7 @@ async fn insert_children(
     Ok(())
 }
 
-/// On MySQL only a locking read can wait for less than a second, so the root is locked by one before it is written. On
-/// MariaDB every statement can.
+/// On MySQL only a locking read can wait for less than a second, so it locks the root before the write. On MariaDB every statement can.
 async fn ask_first(session: &mut Session, mapping: &'static Mapping, id: &[Value]) -> Result<(), DatabaseError> {
     if session.flavour() == Flavour::MySql {
         let select = query(statements::select_root(mapping), id);

@@ -1,5 +1,5 @@
-//! SeaORM's statements. They run to their end even if their caller goes away, as our own do, and those that may have to
-//! wait for somebody else's lock go by the deadline.
+//! SeaORM's statements. They run to completion even if their caller is dropped, like our own, and those that may wait for locks end at the
+//! deadline.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl SeaOrmStatements for MySqlTransaction {
     }
 
     async fn execute_unprepared(&mut self, sql: &str) -> Result<ExecResult, Failure> {
-        // A limit would be one for the first of its statements only, so there is none: the server's own counts.
+        // A limit would apply to the first of its statements only, so there is none: the server's own applies.
         let session = self.open.session();
         let done = session.raw(sql.to_owned()).await;
         if may_end(sql) {
@@ -55,7 +55,7 @@ impl SeaOrmStatements for MySqlTransaction {
 }
 
 impl MySqlTransaction {
-    /// Runs a statement whose waits end at the deadline, and keeps what the driver said when it fails.
+    /// Runs a statement whose waits end at the deadline, and keeps the driver's error if it fails.
     async fn within_deadline<T>(
         &mut self,
         work: impl AsyncFnOnce(&mut Session) -> Result<T, sqlx::Error>,
@@ -75,8 +75,8 @@ pub(in crate::storage) fn meaning(error: &Arc<sqlx::Error>) -> Option<DatabaseEr
     Some(classify(Arc::clone(error)))
 }
 
-/// Whether a statement that gives rows may have to wait for a lock. MariaDB's limit is one on the whole statement, so a
-/// mere read, however long it takes, must not have it. A word too many found here costs nothing but that.
+/// Whether a statement that returns rows may wait for a lock. MariaDB's limit applies to the whole statement, so a plain read, which may
+/// take long, must not have it. A false positive has only that effect.
 fn may_wait(sql: &str) -> bool {
     let sql = sql.trim_start().to_ascii_lowercase();
     !sql.starts_with("select")

@@ -1,8 +1,8 @@
-//! A connection whose statements are never cut in the middle, and whose waits end at one deadline.
+//! A connection whose statements always run to completion, and whose waits end at one deadline.
 //!
-//! sqlx's MySQL connection does not survive a statement that is dropped half-way: after a cut in PREPARE it takes what is
-//! left of the answer for the answer to the next statement. So a statement runs to its end even if nobody waits for it
-//! any more, and only then the connection is cleaned up.
+//! sqlx's MySQL connection does not survive a statement that is dropped half-way: after a drop in PREPARE it reads the rest of the answer
+//! as the answer to the next statement. So a statement runs to completion even if its caller is dropped, and the connection is cleaned up
+//! after it.
 
 use std::io;
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use super::deadline::{Deadline, Flavour, RowLock};
 use super::errors::{is_timeout, is_without_savepoint};
 use super::underway::{Running, Underway, answered, clean_up, done, driven, in_step};
 use crate::storage::checkout::{self, Silence};
-use crate::storage::{STOOD_STILL, patience};
+use crate::storage::{IDLE_TOO_LONG, patience};
 
-/// A statement with its values. Unlike sqlx's own it can be run again.
+/// A statement with its values. Unlike sqlx's own it can be repeated.
 #[derive(Clone)]
 pub(super) struct Statement {
     sql: Arc<str>,
@@ -42,7 +42,7 @@ impl Statement {
         self
     }
 
-    /// The same values, of another text.
+    /// The same values with another text.
     pub(super) fn saying(self, sql: String) -> Self {
         Statement { sql: sql.into(), ..self }
     }
@@ -59,26 +59,26 @@ impl Statement {
     }
 }
 
-/// How long it may take until a connection that the application had is known to be of use: as long as an operation without a limit.
+/// The time limit for checking a connection that the application used: that of an operation without a limit.
 const OWN: Duration = Duration::from_secs(5);
 
-/// A connection of the pool, in or outside of a transaction.
+/// A connection of the pool, inside or outside a transaction.
 pub(super) struct Session {
-    /// `None` while a statement is under way.
+    /// `None` while a statement is in flight.
     connection: Option<PoolConnection<MySql>>,
-    /// Where the connection comes back from a statement whose caller went away.
+    /// Returns the connection from a statement whose caller was dropped.
     returned: Option<oneshot::Receiver<PoolConnection<MySql>>>,
     flavour: Flavour,
     silence: Silence,
-    /// How long the server lets a transaction stand still, if it has a limit, and since when it does.
+    /// The server's idle limit for transactions, if any; and the end of the last statement.
     idle: Duration,
     used: Instant,
     deadline: Option<Deadline>,
-    /// Whether there may be a transaction on it.
+    /// Whether it may have an open transaction.
     open: bool,
-    /// Whether the application had the connection in its hands since our last statement.
+    /// Whether the application used the connection since our last statement.
     lent: bool,
-    /// Whether it ever had.
+    /// Whether the application ever used it.
     was_lent: bool,
     runtime: Handle,
 }
@@ -106,43 +106,43 @@ impl Session {
         self.flavour
     }
 
-    /// Whether the application had the connection in its hands, so that errors may have gone unseen.
+    /// Whether the application used the connection, so that errors may have been swallowed.
     pub(super) fn was_lent(&self) -> bool {
         self.was_lent
     }
 
-    /// How long the answer to the next statement is waited for, and where it is noted that none came.
+    /// The time limit of the next answer, and the place that records a missing answer.
     fn patience(&self) -> (Duration, Silence) {
         let left = self.deadline.as_ref().map_or_else(patience::left, Deadline::left);
         (patience::limit(left), self.silence.clone())
     }
 
-    /// As [`patience`](Self::patience), where the application had the connection. If its statement was dropped half-way, no answer
-    /// may ever come, although the server is well: over TLS the driver then waits for an answer to what it has not sent. So nothing
-    /// follows from it for other connections, and it is not waited for as long as for a row.
+    /// As [`patience`](Self::patience), if the application used the connection. If its statement was dropped half-way, no answer may come,
+    /// although the server works: over TLS the driver then waits for an answer to a message that it has not sent. So this implies nothing
+    /// about other connections, and the limit is shorter than for a row lock.
     fn patience_with_own(&self) -> (Duration, Silence) {
         (self.patience().0.min(OWN), Silence::default())
     }
 
-    /// The deadline of its waits; none outside of a writing transaction.
+    /// The deadline of its waits; `None` outside a writing transaction.
     pub(super) fn deadline(&self) -> Option<&Deadline> {
         self.deadline.as_ref()
     }
 
-    /// Begins what [`end`](Self::end) ends, and reads the row that comes with it, if one does. From here on dropping the
+    /// Begins what [`end`](Self::end) ends, and reads the row that it returns, if any. From here on dropping the
     /// session rolls back, also in the middle of this.
     pub(super) async fn begin(&mut self, sql: String, deadline: Deadline) -> Result<Option<MySqlRow>, sqlx::Error> {
         self.deadline = Some(deadline);
         Ok(self.open(sql).await?.into_iter().next())
     }
 
-    /// As [`begin`](Self::begin), without a deadline and with all rows that come.
+    /// As [`begin`](Self::begin), without a deadline, and returns all rows.
     pub(super) async fn open(&mut self, sql: String) -> Result<Vec<MySqlRow>, sqlx::Error> {
         self.open = true;
         self.read(sql).await
     }
 
-    /// Runs a text that leaves no transaction behind, and reads its rows. After an error there may be one, and dropping the
+    /// Runs a text that leaves no open transaction, and reads its rows. After an error there may be one, and dropping the
     /// session rolls it back.
     pub(super) async fn close(&mut self, sql: String) -> Result<Vec<MySqlRow>, sqlx::Error> {
         let rows = self.open(sql).await?;
@@ -150,7 +150,7 @@ impl Session {
         Ok(rows)
     }
 
-    /// As [`close`](Self::close), of a compound statement with its values.
+    /// As [`close`](Self::close), for a compound statement with its values.
     pub(super) async fn close_with(&mut self, statement: Statement) -> Result<Vec<MySqlRow>, sqlx::Error> {
         self.open = true;
         let rows = self.fetch_all(statement).await?;
@@ -158,7 +158,7 @@ impl Session {
         Ok(rows)
     }
 
-    /// Runs a text as it is, and reads the rows of all its statements.
+    /// Runs a text unprepared, and reads the rows of all its statements.
     pub(super) async fn read(&mut self, sql: String) -> Result<Vec<MySqlRow>, sqlx::Error> {
         let patience = self.patience();
         self.run(|mut connection| {
@@ -171,19 +171,19 @@ impl Session {
         .await
     }
 
-    /// Commits or rolls back. After an error there may still be a transaction, and dropping the session rolls it back.
+    /// Commits or rolls back. After an error there may still be an open transaction; dropping the session rolls it back.
     pub(super) async fn end(&mut self, sql: String) -> Result<(), sqlx::Error> {
         self.raw(sql).await?;
         self.open = false;
         Ok(())
     }
 
-    /// Rolls back, by this text. After an error that is not one of a transaction that the application has ended, the
-    /// connection is closed, or dropping the session rolls back.
+    /// Rolls back with this text. After an error other than that of a transaction that the application has ended, the connection is closed,
+    /// or dropping the session rolls back.
     pub(super) async fn roll_back(&mut self, text: &'static str) -> Result<(), sqlx::Error> {
         let mut ended = None;
         if self.lent {
-            // A deadlock of the application's own statement has rolled back already, and that is what was asked for.
+            // A deadlock of the application's own statement has already rolled back, so its error is no failure here.
             let (patience, count) = (self.patience_with_own(), "select cast(@@error_count as signed)");
             let failed = self.whole(|connection| Box::pin(in_step(connection, count, patience))).await?;
             self.lent = false;
@@ -196,7 +196,7 @@ impl Session {
         ended.map_or(Ok(()), Err)
     }
 
-    /// Runs a text as it is.
+    /// Runs a text unprepared.
     pub(super) async fn raw(&mut self, sql: String) -> Result<MySqlQueryResult, sqlx::Error> {
         let patience = self.patience();
         self.run(|mut connection| {
@@ -221,12 +221,12 @@ impl Session {
         .await
     }
 
-    /// Reads a row, if it is there.
+    /// Reads a row, if there is one.
     pub(super) async fn fetch_optional(&mut self, statement: Statement) -> Result<Option<MySqlRow>, sqlx::Error> {
         Ok(self.fetch_all(statement).await?.into_iter().next())
     }
 
-    /// Reads a row, if it is there, and locks it as asked.
+    /// Reads a row, if there is one, with this lock.
     pub(super) async fn fetch_locked(
         &mut self,
         statement: Statement,
@@ -235,7 +235,7 @@ impl Session {
         Ok(self.fetch_all_locked(statement, lock).await?.into_iter().next())
     }
 
-    /// Reads rows, and locks them as asked.
+    /// Reads rows with this lock.
     pub(super) async fn fetch_all_locked(
         &mut self,
         statement: Statement,
@@ -258,7 +258,7 @@ impl Session {
                 return rows;
             }
         }
-        // MySQL's limit is of whole seconds, so for the last of them it is asked again and again.
+        // MySQL's limit is in whole seconds, so the last second is a loop of attempts.
         let statement = statement.between("", lock.clause_at_once());
         loop {
             let rows = self.fetch_all(statement.clone()).await;
@@ -270,18 +270,18 @@ impl Session {
         }
     }
 
-    /// Writes, and may have to wait for somebody else's transaction: how many rows were found. (Also those that did not
-    /// have to be changed, because sqlx asks for that.)
+    /// Writes, and may wait for another transaction; returns the number of matched rows, including unchanged ones, because sqlx requests
+    /// that count.
     pub(super) async fn write(&mut self, statement: Statement) -> Result<u64, sqlx::Error> {
         Ok(self.execute(statement).await?.rows_affected())
     }
 
-    /// As [`write`](Self::write), with the row that the statement returns, if it does.
+    /// As [`write`](Self::write); returns the row of the statement, if any.
     pub(super) async fn write_returning(&mut self, statement: Statement) -> Result<Option<MySqlRow>, sqlx::Error> {
         self.within_deadline(statement, Self::fetch_optional).await
     }
 
-    /// As [`write`](Self::write), with the key that was given to a new row.
+    /// As [`write`](Self::write); returns the generated key of a new row.
     pub(super) async fn execute(&mut self, statement: Statement) -> Result<MySqlQueryResult, sqlx::Error> {
         self.within_deadline(statement, Self::execute_at_once).await
     }
@@ -297,18 +297,18 @@ impl Session {
         .await
     }
 
-    /// As [`fetch_all`](Self::fetch_all), of a statement that locks by itself: its waits end at the deadline, on MySQL in
+    /// As [`fetch_all`](Self::fetch_all), for a statement that itself contains the lock: its waits end at the deadline, on MySQL in
     /// whole seconds.
     #[cfg(feature = "sea-orm")]
     pub(super) async fn fetch_waiting(&mut self, statement: Statement) -> Result<Vec<MySqlRow>, sqlx::Error> {
-        // Not refused first: with no time to wait MariaDB 10.11 answers some of those that skip locked rows with an error, 1180.
+        // No attempt without a wait: MariaDB 10.11 then answers some statements that skip locked rows with error 1180.
         self.waiting(statement, Self::fetch_all).await
     }
 
-    /// Runs a statement that may have to wait, so that its waits end at the deadline.
+    /// Runs a statement that may wait, so that its waits end at the deadline.
     ///
-    /// On MariaDB it is first refused whatever it would have to wait for. A limit that is finer than a second is a timer of the
-    /// server, which wakes a thread each time that it is set; so that is only done where somebody is in the way.
+    /// On MariaDB the first attempt does not wait. A limit below a second is a timer of the server that wakes a thread for each statement,
+    /// so it is used only if the first attempt was blocked.
     async fn within_deadline<T>(
         &mut self,
         statement: Statement,
@@ -323,7 +323,7 @@ impl Session {
         self.waiting(statement, run).await
     }
 
-    /// Whether somebody was in the way, and there is time to wait for them.
+    /// Whether the statement was blocked, and there is time to wait.
     fn is_to_wait_for<T>(&self, answer: &Result<T, sqlx::Error>) -> bool {
         answer.as_ref().is_err_and(is_timeout) && self.deadline.as_ref().is_some_and(Deadline::is_worth_waiting)
     }
@@ -344,20 +344,20 @@ impl Session {
         run(self, statement.between(limit, "")).await
     }
 
-    /// The connection, if nothing is left on it of what was done there.
+    /// The connection, if it has no transaction or other state.
     pub(super) fn give_up(mut self) -> Option<(PoolConnection<MySql>, Handle)> {
         let connection = self.connection.take_if(|_| !self.open && !self.lent)?;
         Some((connection, self.runtime.clone()))
     }
 
-    /// The connection, for the application's own statements; nobody else's is under way then.
+    /// The connection, for the application's own statements; no other statement is in flight.
     pub(super) fn lend(&mut self) -> Option<&mut MySqlConnection> {
         (self.lent, self.was_lent) = (true, true);
         self.connection.as_deref_mut()
     }
 
-    /// Fails where a statement of the application's own was dropped half-way, or has ended the transaction: then its savepoint
-    /// is gone. (There is no other way to ask for one than to give it up; so it is made again.)
+    /// Fails if a statement of the application was dropped half-way, or has ended the transaction: then its savepoint is gone. (A savepoint
+    /// can only be checked by releasing it, so it is set again.)
     pub(super) async fn ours(&mut self) -> Result<(), sqlx::Error> {
         if self.lent {
             let patience = self.patience_with_own();
@@ -376,13 +376,12 @@ impl Session {
         self.whole(statement).await
     }
 
-    /// Gives the connection away for one statement, and takes it back after it.
+    /// Moves the connection into one statement, and takes it back after it.
     async fn whole<T: Send + 'static>(
         &mut self,
         statement: impl FnOnce(PoolConnection<MySql>) -> Running<T>,
     ) -> Result<T, sqlx::Error> {
-        // The caller of the statement before this one went away. It is waited for; if that wait is dropped as well, the
-        // receiver is still here.
+        // The caller of the previous statement was dropped. Wait for the statement; if this wait is dropped too, the receiver still exists.
         if let (None, Some(returned)) = (&self.connection, &mut self.returned) {
             self.connection = Some(returned.await.map_err(|_| closed())?);
         }
@@ -395,9 +394,9 @@ impl Session {
         (self.connection, self.returned) = (connection, None);
         self.used = Instant::now();
         match answer {
-            // MariaDB goes without a word.
+            // MariaDB closes the connection without a message.
             Err(sqlx::Error::Io(error)) if stood_still => {
-                let what = format!("{error}: {STOOD_STILL}");
+                let what = format!("{error}: {IDLE_TOO_LONG}");
                 Err(sqlx::Error::Io(io::Error::new(error.kind(), what)))
             }
             answer => answer,
@@ -405,7 +404,7 @@ impl Session {
     }
 }
 
-/// The answer to whatever comes after that which closed the connection.
+/// The answer to every statement after the one that closed the connection.
 fn closed() -> sqlx::Error {
     sqlx::Error::Protocol("its connection was closed before, and the server rolls back".to_owned())
 }
@@ -413,12 +412,12 @@ fn closed() -> sqlx::Error {
 impl Drop for Session {
     fn drop(&mut self) {
         let returned = self.returned.as_mut().and_then(|returned| {
-            // From here on whoever finishes the statement cleans up after it; unless it has just been given back.
+            // From here on the task that finishes the statement cleans up after it, unless the connection has just been returned.
             returned.close();
             returned.try_recv().ok()
         });
         let Some(connection) = self.connection.take().or(returned) else { return };
-        // A connection needs the runtime to get back into the pool, also when this is dropped outside of it.
+        // A connection needs the runtime to return to the pool, also when this is dropped outside of it.
         let _runtime = self.runtime.enter();
         match self.open || self.lent {
             true => drop(self.runtime.spawn(clean_up(connection, self.lent, self.flavour))),

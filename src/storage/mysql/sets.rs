@@ -1,6 +1,5 @@
-//! Several locks at once: all of them or none. Rows are locked and made in the order of the keys, so that two sets never
-//! wait for each other in a circle. The questions travel as one JSON text, with what is binary in hexadecimal, so that a
-//! statement is one trip for all of them and its text is always the same.
+//! Several locks at once: all of them or none. Rows are locked and inserted in the order of the keys, so that two sets cannot deadlock. The
+//! requests are sent as one JSON text, with binary values in hexadecimal, so that one statement with a constant text covers all of them.
 
 use sqlx::Row;
 
@@ -15,8 +14,8 @@ use crate::error::DatabaseError;
 use crate::lease::Holder;
 use crate::storage::{Attempt, AttemptAll, LockRequest, Proof};
 
-/// A bound JSON text as rows `asked`, in its order. The limit keeps the server from merging it with the rest: MariaDB 10.11 then
-/// looks in the history for the lock id of the row before.
+/// A bound JSON text as rows `asked`, in its order. The limit prevents the server from merging it with the outer query: MariaDB 10.11 then
+/// searches the history for the lock id of the previous row.
 macro_rules! asked {
     () => {
         "(select place, unhex(kind) as kind, unhex(id) as id, unhex(slot) as slot, unhex(lock_hash) as lock_hash, ttl, most, idle_limit,
@@ -43,7 +42,7 @@ fn json<'r>(requests: impl IntoIterator<Item = (usize, &'r LockRequest)>) -> Str
     serde_json::Value::Array(requests.into_iter().map(row).collect()).to_string()
 }
 
-/// The rows that are asked for, with the places of the requests. Takes no lock unless it is told to.
+/// The requested rows, with the indexes of the requests. Takes a lock only if it is requested.
 async fn rows(
     session: &mut Session,
     requests: impl IntoIterator<Item = (usize, &LockRequest)>,
@@ -69,8 +68,8 @@ async fn rows(
     rows.iter().map(place).collect()
 }
 
-/// Who is in the way of a request for the exclusive lock, by the places of the requests. Takes no lock.
-pub(super) async fn in_the_way(
+/// The leases that conflict with a request for the exclusive lock, by the indexes of the requests. Takes no lock.
+pub(super) async fn blockers(
     session: &mut Session,
     requests: &[LockRequest],
     now: Option<i64>,
@@ -83,7 +82,7 @@ pub(super) async fn in_the_way(
             true if theirs => None,
             true if lease.reserved() => Some(Attempt::Reserved(lease.into_holder())),
             true => Some(Attempt::Held(lease.into_holder())),
-            // Somebody may share it.
+            // It may be shared.
             false if lease.holder.shared => {
                 slots::reader(session, &request.key, RowLock::None, now).await?.map(Attempt::Held)
             }
@@ -95,7 +94,7 @@ pub(super) async fn in_the_way(
     Ok(found)
 }
 
-/// Those who want nobody beside them, with their places.
+/// The exclusive requests, with their indexes.
 fn alone(requests: &[LockRequest]) -> impl Iterator<Item = (usize, &LockRequest)> {
     requests.iter().enumerate().filter(|(_, request)| request.is_alone())
 }
@@ -116,7 +115,7 @@ const RECORD_EXPIRED: &str = concat!(
          on duplicate key update tenure_lock_history.lock_hash = tenure_lock_history.lock_hash"
 );
 
-/// As in [`lock`](super::lock): the verdict is decided first, and what follows goes by it.
+/// As in [`lock`](super::lock): the verdict is computed first, and the later assignments use it.
 const TAKE_ALL: &str = concat!(
     "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as,
                               since, last_active, active_at, expires_at, ttl, idle_limit, hard_until)
@@ -167,8 +166,8 @@ const TAKE_ALL: &str = concat!(
             tenure_lock.ended       = tenure_lock.ended and tenure_lock.verdict = 0"
 );
 
-/// Takes all of them: those that are simply free together, and the rest one by one. `Err` inside: the place of one that was
-/// not to be had; nothing is to be committed then, and [`refused`] says why.
+/// Acquires all of them: the free ones together, and the rest one by one. The inner `Err` is the index of a refused request; then nothing
+/// may be committed, and [`refused`] returns the reason.
 pub(super) async fn take_all(
     session: &mut Session,
     requests: &[LockRequest],
@@ -176,7 +175,7 @@ pub(super) async fn take_all(
 ) -> Result<Result<Vec<Holder>, usize>, DatabaseError> {
     let mut granted: Vec<Option<Holder>> = requests.iter().map(|_| None).collect();
     if let Some((_, LockRequest { owner, .. })) = alone(requests).next() {
-        // Rows that are there come first, before the end of their leases is recorded, as everybody does who takes one over.
+        // Lock existing rows before the end of their leases is recorded, as in every takeover.
         rows(session, alone(requests), RowLock::Update, now).await?;
         let record = Statement::new(RECORD_EXPIRED).bind(json(alone(requests))).bind(now);
         session.write(record).await.map_err(classify)?;
@@ -192,7 +191,7 @@ pub(super) async fn take_all(
             Err(error) if is_duplicate(&error) => return Ok(Err(0)),
             Err(error) => return Err(classify(error)),
         }
-        // What is there now is the winner, as in `lock`.
+        // The stored row is the winner, as in `lock`.
         for (at, lease) in rows(session, alone(requests), RowLock::None, now).await? {
             let (Some(place), Some(request)) = (granted.get_mut(at), requests.get(at)) else { continue };
             let proof = Proof { lock: request.lock, owner: Some(request.owner.id.clone()) };
@@ -211,18 +210,18 @@ pub(super) async fn take_all(
     Ok(Ok(granted.into_iter().flatten().collect()))
 }
 
-/// Everybody who is in the way, as things are now that nothing is locked any more; or else what became of this one.
+/// All conflicting leases as they are now, after the locks were released; or else the reason for this request.
 pub(super) async fn refused(
     session: &mut Session,
     requests: &[LockRequest],
     at: usize,
     now: Option<i64>,
 ) -> Result<AttemptAll, DatabaseError> {
-    let in_the_way = in_the_way(session, requests, now).await?;
-    if !in_the_way.is_empty() {
-        return Ok(AttemptAll::Refused(in_the_way));
+    let blockers = blockers(session, requests, now).await?;
+    if !blockers.is_empty() {
+        return Ok(AttemptAll::Refused(blockers));
     }
-    // One of them may have been used up, or hold another aggregate: that will not do, whoever goes away.
+    // A lock id that was used before, or holds another aggregate, fails even if the key becomes free.
     for (at, request) in requests.iter().enumerate().skip(at) {
         if let used @ Attempt::Used(_) = lock::refused(session, request, now).await? {
             return Ok(AttemptAll::Refused(vec![(at, used)]));

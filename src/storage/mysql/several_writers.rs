@@ -1,6 +1,6 @@
-//! Clusters in which several nodes accept writes. What a transaction only reads there is not checked against writes on other nodes:
-//! the row of a lease that a save holds, or a version that it holds. So a save can be acknowledged after its lease was taken over
-//! on another node. They are refused, unless the application says that all of tenure's connections go to one node.
+//! Clusters in which several nodes accept writes. They do not check the rows that a transaction only reads against writes on other nodes:
+//! the row of the lease that a save holds, or a version that it holds. So a save can be acknowledged after its lease was taken over on
+//! another node. They are refused, unless the application declares that all of tenure's connections go to one node.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::errors::number;
 use crate::error::DatabaseError;
 use crate::storage::diagnosis::Writers;
 
-/// What kind of cluster it is.
+/// The kind of cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cluster {
     Galera,
@@ -18,10 +18,10 @@ pub(super) enum Cluster {
 }
 
 impl Cluster {
-    /// As found in the server's variables, with upper case values, and in the number of members of the group that accept writes.
+    /// From the server's variables, in upper case, and the number of group members that accept writes.
     fn of(variables: &HashMap<String, String>, primaries: i64) -> Option<Self> {
         let value = |name: &str| variables.get(name).map_or("", String::as_str);
-        // Without a provider `wsrep_on` does nothing.
+        // Without a provider `wsrep_on` has no effect.
         let has_provider = !["", "NONE"].contains(&value("wsrep_provider"));
         match () {
             () if value("wsrep_on") == "ON" && has_provider => Some(Cluster::Galera),
@@ -51,7 +51,7 @@ pub(super) async fn find(
     let mut primaries = 0;
     if variables.contains_key("group_replication_single_primary_mode") {
         primaries = match sqlx::query_scalar(PRIMARIES).fetch_one(connection).await {
-            // This user may not see the members. The mode says what is intended.
+            // This user may not see the members. The mode shows the intention.
             Err(error) if matches!(number(&error), Some(1044 | 1142)) => 0,
             counted => counted?,
         };
@@ -59,7 +59,7 @@ pub(super) async fn find(
     Ok(Cluster::of(variables, primaries))
 }
 
-/// What the doctor says of it.
+/// The cluster state for the doctor.
 pub(super) fn writers(cluster: Option<Cluster>, one_writer_node: bool) -> Writers {
     match cluster {
         None => Writers::One,
@@ -68,7 +68,7 @@ pub(super) fn writers(cluster: Option<Cluster>, one_writer_node: bool) -> Writer
     }
 }
 
-/// Refuses several writers.
+/// Refuses a cluster with several writers.
 pub(super) fn refuse(writers: &Writers, cluster: Option<Cluster>) -> Result<(), DatabaseError> {
     match (writers, cluster) {
         (Writers::Several(_), Some(Cluster::Galera)) => Err(DatabaseError::Unsupported(GALERA)),

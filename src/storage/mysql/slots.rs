@@ -1,9 +1,9 @@
-//! Leases beside each other on one key, each in a slot of its own: shared ones, which keep out whoever wants the key alone,
-//! and advisory ones, which keep out nobody.
+//! Shared and advisory leases on one key, each in a slot of its own: shared ones exclude the exclusive lease, advisory ones exclude
+//! nothing.
 //!
-//! Whoever takes one locks the row of the exclusive lock first, and looks at the slots in a later statement, which sees
-//! what the one before them committed: so each gets a generation of its own, and nobody gets the key alone beside a reader.
-//! That row is marked shared as long as there may be readers; only then others pay for looking.
+//! To acquire one, the row of the exclusive lock is locked first, and a later statement reads the slots, so that it sees all earlier
+//! commits: each lease gets its own generation, and the exclusive lease is never granted beside a shared one. That row is marked shared
+//! while there may be shared leases; only then the slots have to be read.
 
 use super::deadline::RowLock;
 use super::errors::classify;
@@ -14,8 +14,8 @@ use crate::error::DatabaseError;
 use crate::lease::{Holder, LockId, LockKey};
 use crate::storage::LockRequest;
 
-/// Takes a slot beside the others, and records which leases on the key ran out. `None`: somebody holds the key alone, or
-/// the lock id is used up.
+/// Acquires a slot beside the others, and records the expired leases on the key. `None`: the key is held exclusively, or the lock id was
+/// used before.
 pub(super) async fn take(
     session: &mut Session,
     request: &LockRequest,
@@ -31,7 +31,7 @@ pub(super) async fn take(
     if request.shared && alone.alive() && !theirs {
         return Ok(None);
     }
-    // Of a row that somebody else has locked nobody knows whether it is just being kept alive. The next one records it.
+    // A heartbeat may be in flight on a row that is locked by another session. The next acquisition records it.
     let unlocked = slots(session, &request.key, RowLock::SkipLocked, now).await?;
     record_expired(session, request, unlocked.iter().chain([&alone])).await?;
     let taken = lock::take_slot(session, request, &request.lock, now).await?;
@@ -45,7 +45,7 @@ pub(super) async fn take(
     Ok(taken)
 }
 
-/// Nobody's, under a lock id that nobody has. Of a key that was swept the generation goes on.
+/// A row without an owner, under a lock id that no client has. The generations of a swept key continue.
 const MAKE: &str = "
     insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name,
                              since, last_active, expires_at, ttl, hard_until, ended)
@@ -53,13 +53,13 @@ const MAKE: &str = "
             '', '', 0, 0, 0, 0, 0, 1)
         on duplicate key update tenure_lock.slot = tenure_lock.slot";
 
-/// Makes the row that everybody locks first who takes or changes anything of the key.
+/// Inserts the row that every acquisition or change of the key locks first.
 pub(super) async fn make_anchor(session: &mut Session, key: &LockKey) -> Result<(), DatabaseError> {
     let make = Statement::new(MAKE).bind(key.kind().as_bytes()).bind(key.id().as_bytes()).bind(key.kind().as_bytes());
     session.write(make.bind(LockId::random().hash().to_vec())).await.map(drop).map_err(classify)
 }
 
-/// Whoever takes the key alone goes on from this generation, and looks at the slots first.
+/// The next exclusive lease continues from this generation, and reads the slots first.
 const NOTE: &str = "
     update tenure_lock set generation = greatest(generation, ?), shared = shared or ?, ended = 1
      where kind = ? and id = ? and slot = ''";
@@ -78,15 +78,15 @@ async fn slots(
 
 const END: &str = "update tenure_lock set ended = 1 where kind = ? and id = ? and slot = ?";
 
-/// Of the slots that have ended only the highest generation is still needed. (MySQL does not delete from a table that it
-/// reads, unless what is read is a table of its own.)
+/// Of ended slots only the highest generation is still needed. (MySQL cannot delete from a table that it reads, except through a derived
+/// table.)
 const SWEEP: &str = "
     delete from tenure_lock
      where kind = ? and id = ? and slot = ?
        and generation < (select newest.generation from
                          (select max(generation) as generation from tenure_lock where kind = ? and id = ?) as newest)";
 
-/// Writes down that leases on this key ran out, and forgets their slots. All of them are locked.
+/// Records that leases on this key expired, and deletes their slots. All of them are locked.
 async fn record_expired(
     session: &mut Session,
     request: &LockRequest,
@@ -106,7 +106,7 @@ async fn record_expired(
     Ok(())
 }
 
-/// The condition is no `having`: MariaDB sorts and limits before it, so an older share that ran out would hide the others.
+/// The condition is not in `having`: MariaDB sorts and limits before it, so an older expired share would hide the others.
 const READER: &str = concat!(
     "select ",
     clock!("?"),
@@ -117,7 +117,7 @@ const READER: &str = concat!(
     " order by since, generation limit 1"
 );
 
-/// Who has held the key the longest of those who share it.
+/// The shared lease that has been held the longest.
 pub(super) async fn reader(
     session: &mut Session,
     key: &LockKey,
@@ -131,14 +131,14 @@ pub(super) async fn reader(
 
 const CLEAR: &str = "update tenure_lock set shared = 0 where kind = ? and id = ? and slot = ''";
 
-/// For whoever wants the key alone, and has locked its row: clears what readers left. Whether nobody reads any more.
+/// For an exclusive request that has locked the key's row: clears expired shared leases. Returns whether none is left.
 pub(super) async fn make_way(
     session: &mut Session,
     request: &LockRequest,
     now: Option<i64>,
 ) -> Result<bool, DatabaseError> {
     let key = &request.key;
-    // All of them, so that none is kept alive at this moment.
+    // All of them, so that no heartbeat changes one at this moment.
     let slots = slots(session, key, RowLock::Update, now).await?;
     if slots.iter().any(|slot| slot.alive() && slot.holder.shared) {
         return Ok(false);

@@ -1,8 +1,7 @@
 //! SQL text for a mapping. Names come from [`Mapping::validate`]d mappings and are quoted; values are always bound.
 //!
-//! Every column is read through a cast to the kind of its mapping, so that an `int`, a `bigint unsigned` and a `decimal`
-//! are all numbers, and instants travel as microseconds. How a root is locked is not written here: that is for whoever
-//! runs the statement, because it depends on how long may be waited.
+//! Every column is read through a cast to the kind of its mapping, so that an `int`, a `bigint unsigned` and a `decimal` are all numbers,
+//! and instants are microseconds. The lock of a root is not part of the text: the caller adds it, because it depends on the remaining wait.
 
 use std::sync::Arc;
 
@@ -25,9 +24,9 @@ pub(super) fn select_root(mapping: &'static Mapping) -> Arc<str> {
     })
 }
 
-/// `select` of an aggregate by one statement: a row of the root, and one of each child, in no order. First comes the number
-/// of the table (0 is the root), then the root's version, then the columns of all tables, null but for those of the row's own.
-/// Binds the id once for each table.
+/// `select` of an aggregate by one statement: one row for the root and for each child, in no order. The columns are the number of the table
+/// (0 is the root), the root's version, then the columns of all tables, null except for those of the row's own table. Binds the id once for
+/// each table.
 pub(super) fn select_whole(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::SelectWhole, &mapping.root, &[], || {
         let tables = || std::iter::once(&mapping.root).chain(&mapping.children).enumerate();
@@ -48,7 +47,7 @@ pub(super) fn select_whole(mapping: &'static Mapping) -> Arc<str> {
     })
 }
 
-/// `select` of so many aggregates by one statement, as [`select_whole`]; the root's id stands between the version and the columns.
+/// `select` of this number of aggregates by one statement, as [`select_whole`]; the root's id is between the version and the columns.
 /// Binds all ids once for each table.
 pub(super) fn select_many(mapping: &'static Mapping, count: usize) -> Arc<str> {
     TEXTS.get(What::SelectMany, &mapping.root, &[count], || {
@@ -70,7 +69,7 @@ pub(super) fn select_many(mapping: &'static Mapping, count: usize) -> Arc<str> {
     })
 }
 
-/// `select` of the id as it is stored; binds the id.
+/// `select` of the stored id; binds the id.
 pub(super) fn select_id(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::SelectId, &mapping.root, &[], || {
         let id = mapping.root.key_alone();
@@ -78,7 +77,7 @@ pub(super) fn select_id(mapping: &'static Mapping) -> Arc<str> {
     })
 }
 
-/// `select` of the ids that come next, in their order; binds the id that they come after, if there is one, and their number.
+/// `select` of the next ids, in their order; binds the id that they come after, if any, and their number.
 pub(super) fn select_page(mapping: &'static Mapping, after: bool) -> Arc<str> {
     TEXTS.get(What::SelectPage, &mapping.root, &[usize::from(after)], || {
         let id = mapping.root.key_alone();
@@ -92,7 +91,7 @@ pub(super) fn select_page(mapping: &'static Mapping, after: bool) -> Arc<str> {
     })
 }
 
-/// `select` of how many roots match; and the values to bind.
+/// `select` of the number of matching roots; and the values to bind.
 pub(super) fn count_matching(mapping: &'static Mapping, when: &Test) -> (String, Vec<Value>) {
     let mut values = Vec::new();
     let when = condition(mapping, when, &mut values);
@@ -105,7 +104,7 @@ pub(super) fn select_children(mapping: &'static Mapping, child: &'static Table) 
         let lineage = Lineage::of(mapping, child, '`');
         let columns = lineage.columns();
         let key = child.columns[..child.key].iter().zip(&columns).map(|(column, name)| match column.kind {
-            // By bytes, as every other database and the language itself do.
+            // By bytes, as the other databases and Rust do.
             Kind::Text => format!("cast(convert({name} using utf8mb4) as binary)"),
             _ => name.clone(),
         });
@@ -131,7 +130,7 @@ pub(super) fn insert_root(mapping: &'static Mapping, flavour: Flavour) -> Arc<st
     })
 }
 
-/// `insert` of the root without its id, which the database makes; binds the other columns, the audit columns, the version.
+/// `insert` of the root without its id, which the database generates; binds the other columns, the audit columns, the version.
 pub(super) fn insert_generated(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::InsertGenerated, &mapping.root, &[], || {
         let own = mapping.root.columns[mapping.root.key..].iter().map(|column| (&column.name, place(column)));
@@ -141,7 +140,7 @@ pub(super) fn insert_generated(mapping: &'static Mapping) -> Arc<str> {
     })
 }
 
-/// `insert` of so many children; binds the root's id and its columns for each.
+/// `insert` of this number of children; binds the root's id and its columns for each.
 pub(super) fn insert_children(mapping: &'static Mapping, child: &'static Table, count: usize) -> Arc<str> {
     TEXTS.get(What::InsertChildren, child, &[count], || {
         let own = &child.columns[mapping.not_stored(child)..];
@@ -153,8 +152,8 @@ pub(super) fn insert_children(mapping: &'static Mapping, child: &'static Table, 
     })
 }
 
-/// `update` of the root if the version is the expected one; binds the changed columns, the audit columns, the version
-/// to be, the id, the expected version.
+/// `update` of the root if the version is the expected one; binds the changed columns, the audit columns, the new
+/// version, the id, the expected version.
 pub(super) fn update_root(mapping: &'static Mapping, changed: &[usize]) -> Arc<str> {
     TEXTS.get(What::UpdateRoot, &mapping.root, changed, || {
         let (root, version) = (&mapping.root, &mapping.version);
@@ -185,7 +184,7 @@ pub(super) fn delete_children(mapping: &'static Mapping, child: &'static Table) 
         let lineage = Lineage::of(mapping, child, '`');
         let found = owner_is(mapping, &lineage.owner());
         match mapping.names_parent_only(child) {
-            // A subquery of `delete` would be asked for each row of the table.
+            // A subquery of `delete` would run for each row of the table.
             true => format!("delete t0 from {} where {found}", lineage.from()),
             false => format!("delete from {} where {found}", lineage.from()),
         }
@@ -211,7 +210,7 @@ pub(super) fn select_version(mapping: &'static Mapping) -> Arc<str> {
     })
 }
 
-/// `select` of what the audit columns say, the time in milliseconds; binds the id.
+/// `select` of the audit columns, the time in milliseconds; binds the id.
 pub(super) fn select_audit(mapping: &'static Mapping, audit: &Audit, at: &str) -> String {
     let text = |name: &Option<String>, called: &str| match name {
         Some(name) => format!("convert(`{name}` using utf8mb4) as {called}"),
@@ -230,12 +229,12 @@ pub(super) fn select_audit(mapping: &'static Mapping, audit: &Audit, at: &str) -
     )
 }
 
-/// The column of the author's name; the id stands for it where the table has none.
+/// The column of the author's name; the id if the table has none.
 fn named_by(audit: &Audit) -> &Option<String> {
     if audit.by_name.is_some() { &audit.by_name } else { &audit.by }
 }
 
-/// `select` of the ids of the roots that match, in their order; and the values to bind.
+/// `select` of the ids of the matching roots, in their order; and the values to bind.
 pub(super) fn select_matching(mapping: &'static Mapping, when: &Test) -> (String, Vec<Value>) {
     let (mut values, root) = (Vec::new(), &mapping.root);
     let id = root.key_alone();
@@ -243,7 +242,7 @@ pub(super) fn select_matching(mapping: &'static Mapping, when: &Test) -> (String
     (format!("select {} from {} where {when} order by {}", reading(&id), qualified(root), names(&id.columns)), values)
 }
 
-/// `update` of all roots that match and are not so already; and the values to bind.
+/// `update` of all matching roots that differ; and the values to bind.
 pub(super) fn update_matching(change: &BulkChange<'_>, audit: &[Value]) -> (String, Vec<Value>) {
     let (mapping, root, version) = (change.mapping, &change.mapping.root, &change.mapping.version);
     let columns: Vec<usize> = change.set.iter().map(|(column, _)| *column).collect();
@@ -263,7 +262,7 @@ pub(super) fn update_matching(change: &BulkChange<'_>, audit: &[Value]) -> (Stri
     (update, values)
 }
 
-/// A condition; its values come after those that are there already.
+/// A condition; its values are appended.
 fn condition(mapping: &'static Mapping, when: &Test, values: &mut Vec<Value>) -> String {
     condition::render(&mapping.root, when, '`', &mut |column, value| {
         values.push(value.clone());
@@ -271,7 +270,7 @@ fn condition(mapping: &'static Mapping, when: &Test, values: &mut Vec<Value>) ->
     })
 }
 
-/// The audit columns and the places of their values.
+/// The audit columns and their placeholders.
 fn audit(mapping: &'static Mapping) -> impl Iterator<Item = (&'static String, String)> {
     let place = |audit: &Audit, name: &String| match Some(name) == audit.at.as_ref() {
         true => format!("coalesce(timestampadd(microsecond, ? * 1000, {EPOCH}), sysdate(6))"),
@@ -281,7 +280,7 @@ fn audit(mapping: &'static Mapping) -> impl Iterator<Item = (&'static String, St
     columns.map(move |(audit, name)| (name, place(audit, name)))
 }
 
-/// The quoted name of a table, behind that of its database if the mapping has one.
+/// The quoted name of a table, with that of its database if the mapping has one.
 fn qualified(table: &Table) -> String {
     table.quoted('`')
 }
@@ -308,10 +307,10 @@ fn reading_as(table: &Table, names: &[String]) -> String {
         // A number, because there are no booleans.
         Kind::Bool => format!("cast({name} as signed)"),
         Kind::Integer => format!("cast({name} as signed)"),
-        // As a cast, but MySQL has that only since 8.0.17.
+        // Like a cast, which MySQL has only since 8.0.17.
         Kind::Real => format!("{name} + 0e0"),
         Kind::Text | Kind::Json => format!("convert({name} using utf8mb4)"),
-        // A UUID is one or the other: `uuid` of MariaDB, or `binary(16)`. Both give their 16 bytes.
+        // A UUID is `uuid` on MariaDB, or `binary(16)`. Both return its 16 bytes.
         Kind::Bytes | Kind::Uuid => format!("cast({name} as binary)"),
         Kind::Decimal | Kind::Date | Kind::DateTime | Kind::Time => format!("cast({name} as char)"),
         Kind::Timestamp => format!("timestampdiff(microsecond, {EPOCH}, {name})"),
@@ -319,22 +318,22 @@ fn reading_as(table: &Table, names: &[String]) -> String {
     table.columns.iter().zip(names).map(read).collect::<Vec<_>>().join(", ")
 }
 
-/// In UTC, as the session is: a `timestamp` column is turned into it, a `datetime` column holds it.
+/// In UTC, like the session: a `timestamp` column is converted to it, a `datetime` column contains it.
 const EPOCH: &str = "timestamp'1970-01-01 00:00:00'";
 
-/// The place of a bound value; the driver says what type it is with every execution.
+/// The placeholder of a bound value; the driver sends its type with every execution.
 fn place(column: &Column) -> String {
     match column.kind {
         Kind::Timestamp => format!("timestampadd(microsecond, ?, {EPOCH})"),
         Kind::Date => "cast(? as date)".into(),
         Kind::DateTime => "cast(? as datetime(6))".into(),
-        // MySQL 9 reads a text that is bound to `cast(? as time(6))` as something else: 09:00 as 00:00.
+        // MySQL 9 misreads a text that is bound to `cast(? as time(6))`: 09:00 as 00:00.
         Kind::Time => "cast(cast(? as char) as time(6))".into(),
         _ => "?".into(),
     }
 }
 
-/// The place of a value that a column is compared with.
+/// The placeholder of a value that a column is compared with.
 fn operand(column: &Column) -> String {
     match column.kind {
         // MySQL compares a decimal with a text as floating-point numbers; MariaDB does not. Exact up to 35 digits before the
@@ -363,7 +362,7 @@ fn key_is(table: &Table) -> String {
     table.columns[..table.key].iter().map(is).collect::<Vec<_>>().join(" and ")
 }
 
-/// The condition that finds a child in its table.
+/// The condition that selects a child in its table.
 fn child_is(mapping: &'static Mapping, child: &'static Table) -> String {
     let id = child.owner.iter().zip(&mapping.root.columns);
     let own = child.columns[mapping.not_stored(child)..child.key].iter().map(|column| (&column.name, column));
@@ -371,13 +370,13 @@ fn child_is(mapping: &'static Mapping, child: &'static Table) -> String {
     id.chain(own).map(is).collect::<Vec<_>>().join(" and ")
 }
 
-/// These names, which are quoted, compared with the root's id.
+/// The condition that these quoted names equal the root's id.
 fn owner_is(mapping: &'static Mapping, owner: &[String]) -> String {
     let is = |(name, column): (&String, &Column)| format!("{name} = {}", place(column));
     owner.iter().zip(&mapping.root.columns).map(is).collect::<Vec<_>>().join(" and ")
 }
 
-/// The condition that these columns, whose names are quoted, are one of so many ids.
+/// The condition that these quoted columns are one of this number of ids.
 fn id_among(id: &[Column], names: &[String], count: usize) -> String {
     let places = id.iter().map(place).collect::<Vec<_>>().join(", ");
     let one = if id.len() == 1 { places } else { format!("({places})") };

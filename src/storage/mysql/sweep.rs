@@ -1,5 +1,5 @@
-//! Deleting what nobody asks for any more. Rows of the lock table that somebody has locked are left for the next time; those
-//! that are locked here travel as one JSON text, with what is binary in hexadecimal.
+//! Deleting old rows. Rows of the lock table that another session has locked are left for the next sweep; the rows that are locked here are
+//! sent as one JSON text, with binary values in hexadecimal.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ const HISTORY: &str = concat!(
     " - ? and (? is null or kind = ?) order by ended_at limit ?"
 );
 
-/// Deletes how leases ended.
+/// Deletes ended leases from the history.
 pub(super) async fn history(session: &mut Session, slice: &Slice<'_>, now: Option<i64>) -> Result<u64, DatabaseError> {
     delete(session, HISTORY, slice, now).await
 }
@@ -31,7 +31,7 @@ const REQUESTS: &str = concat!(
     " - ? and (? is null or kind = ?) limit ?"
 );
 
-/// Deletes requests whose askers went away.
+/// Deletes expired requests.
 pub(super) async fn requests(session: &mut Session, slice: &Slice<'_>, now: Option<i64>) -> Result<u64, DatabaseError> {
     delete(session, REQUESTS, slice, now).await
 }
@@ -47,8 +47,8 @@ async fn delete(
     session.write(delete.bind(slice.most)).await.map_err(classify)
 }
 
-/// There is no index on the expiry, so all rows are looked at, in the order of the primary key. (Comparing them as
-/// `(kind, id, slot) > (?, ?, ?)` would not go by it here.)
+/// The expiry has no index, so all rows are read, in the order of the primary key. (`(kind, id, slot) > (?, ?, ?)` would not use the index
+/// here.)
 macro_rules! after {
     () => {
         "(kind > ? or (kind = ? and (id > ? or (id = ? and slot > ?)))) and (? is null or kind = ?)"
@@ -71,11 +71,11 @@ macro_rules! gone_rows {
     };
 }
 
-/// With its end as a condition of its own, or it would not be an end to go by in the primary key.
+/// The end of the slice is a condition of its own; otherwise the primary key could not use it.
 const SLICE: &str = gone_rows!(" and (kind < ? or (kind = ? and (id < ? or (id = ? and slot <= ?))))");
 const LAST_SLICE: &str = gone_rows!("");
 
-/// Rows that are locked, bound as one JSON text.
+/// The locked rows, bound as one JSON text.
 macro_rules! gone {
     () => {
         "(select unhex(kind) as kind, unhex(id) as id, unhex(slot) as slot
@@ -86,8 +86,8 @@ macro_rules! gone {
     };
 }
 
-/// Of the rows that were locked, in a later statement, which sees who came beside them before that. The row of the exclusive
-/// lock stays as long as there is anybody beside it: it is what keeps those out who want the key alone.
+/// Of the locked rows, in a later statement, which sees the leases that were granted beside them before. The row of the exclusive lock
+/// stays as long as other leases on the key exist: it is what excludes an exclusive request.
 const NEEDED: &str = concat!(
     "select lease.kind, lease.id, lease.slot from ",
     gone!(),
@@ -98,7 +98,7 @@ const NEEDED: &str = concat!(
     " - ?)"
 );
 
-/// As [`NEEDED`], by a read that locks, see [`afterwards`](super::load::afterwards).
+/// As [`NEEDED`], by a locking read, see [`afterwards`](super::load::afterwards).
 const NEEDED_ON_MYSQL: &str = concat!(
     "select lease.kind, lease.id, lease.slot from ",
     gone!(),
@@ -108,7 +108,7 @@ const NEEDED_ON_MYSQL: &str = concat!(
     " - ? for share"
 );
 
-/// Nobody took the key since, so it was not written down yet.
+/// The key was not acquired since, so its expiry is not recorded yet.
 const RECORD_EXPIRED: &str = concat!(
     "insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as,
                                       since, ended_at, how, idle, limited)
@@ -120,7 +120,7 @@ const RECORD_EXPIRED: &str = concat!(
     " where not lease.ended on duplicate key update tenure_lock_history.lock_hash = tenure_lock_history.lock_hash"
 );
 
-/// What keeps the generations from falling.
+/// The floor that keeps generations from falling.
 const RAISE_FLOOR: &str = concat!(
     "insert into tenure_lock_floor (kind, generation)
      select highest.kind, highest.generation from
@@ -133,7 +133,7 @@ const RAISE_FLOOR: &str = concat!(
 
 const ROWS: &str = concat!("delete lease from ", gone!());
 
-/// Deletes the rows of leases that have ended, among the next ones.
+/// Deletes the rows of ended leases, among the next rows.
 pub(super) async fn rows(
     session: &mut Session,
     slice: &Slice<'_>,

@@ -1,4 +1,4 @@
-//! Taking leases over from others, and ending all of one owner. Rows are locked before anything is decided by them.
+//! Takeovers, and ending all leases of one owner. Rows are locked before a decision depends on them.
 
 use sqlx::Row;
 
@@ -20,8 +20,8 @@ const TAKE_OVER: &str = "
            since = ?, last_active = ?, active_at = ?, expires_at = ?, ttl = ?, idle_limit = ?, hard_until = ?
      where kind = ? and id = ? and slot = ''";
 
-/// Ends the live lease of that generation and grants the next. Only what is granted is to be committed. Takes the row
-/// first: whoever saves under this lease is waited for.
+/// Ends the live lease of this generation and grants the next. Only a grant may be committed. It locks the row first, so it waits for a
+/// save in flight under this lease.
 pub(super) async fn take_over(
     session: &mut Session,
     request: &LockRequest,
@@ -67,15 +67,15 @@ pub(super) async fn take_over(
     }
 }
 
-/// Where the leases of an owner are, in the order in which heartbeats lock several rows. Without a lock, because looking
-/// for them would lock the index before the rows, and a takeover goes the other way.
+/// Finds the leases of an owner, in the order in which heartbeats lock several rows. Without a lock, because a locking search would lock
+/// the index before the rows, and a takeover locks them in the other order.
 const OF_OWNER: &str = "
     select convert(kind using utf8mb4) as kind, convert(id using utf8mb4) as id, slot from tenure_lock
      where owner_id = ? and not ended order by lock_hash";
 
 const RELEASE: &str = "update tenure_lock set ended = 1 where kind = ? and id = ? and slot = ?";
 
-/// Frees every live lease of an owner, and records it.
+/// Releases every live lease of an owner, and records it.
 pub(super) async fn release_all(
     session: &mut Session,
     owner: &str,

@@ -1,4 +1,4 @@
-//! A statement that is under way runs to its end, whoever waits for it.
+//! A statement in flight runs to completion, even if its caller is dropped.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -19,16 +19,16 @@ use crate::lease::LockId;
 use crate::storage::checkout::{self, Silence};
 use crate::storage::patience;
 
-/// What a statement gives back: the connection, unless it had to be closed, and the answer.
+/// The result of a statement: the connection, unless it had to be closed, and the answer.
 pub(super) type Done<T> = (Option<PoolConnection<MySql>>, Result<T, sqlx::Error>);
 
-/// A statement with the connection that it runs on.
+/// A statement with its connection.
 pub(super) type Running<T> = Pin<Box<dyn Future<Output = Done<T>> + Send>>;
 
-/// Polls a statement where it is awaited. If that is dropped, the rest runs in the background: then the connection goes
-/// back to its session, or, if that is gone as well, is cleaned up.
+/// Polls a statement where it is awaited. If that is dropped, the rest runs in the background: then the connection returns to its session,
+/// or, if that is gone too, is cleaned up.
 pub(super) struct Underway<T: Send + 'static> {
-    /// `None` when it is done.
+    /// `None` after completion.
     running: Option<Running<T>>,
     give_back: Option<oneshot::Sender<PoolConnection<MySql>>>,
     flavour: Flavour,
@@ -61,11 +61,11 @@ impl<T: Send + 'static> Drop for Underway<T> {
     fn drop(&mut self) {
         let (Some(running), Some(give_back)) = (self.running.take(), self.give_back.take()) else { return };
         let flavour = self.flavour;
-        // Also when this is dropped outside of the runtime, or while it shuts down.
+        // Also when this is dropped outside the runtime, or while it shuts down.
         let _runtime = self.runtime.enter();
         self.runtime.spawn(async move {
             let (connection, _) = running.await;
-            // Without a connection whoever waits for it learns that by the channel's end.
+            // Without a connection, the end of the channel informs the receiver.
             if let Some(Err(connection)) = connection.map(|connection| give_back.send(connection)) {
                 clean_up(connection, false, flavour).await;
             }
@@ -73,17 +73,17 @@ impl<T: Send + 'static> Drop for Underway<T> {
     }
 }
 
-/// Gives a connection of MariaDB to its pool that was kept for a transaction, with autocommit off: nobody else expects that.
+/// Returns a connection of MariaDB that was kept with autocommit off: other users of the pool do not expect that.
 pub(super) fn give_back(connection: PoolConnection<MySql>) {
     drop(tokio::spawn(clean_up(connection, false, Flavour::MariaDb)));
 }
 
-/// Rolls back, so that the next owner of the connection finds it clean. The connection stays taken meanwhile. (A
+/// Rolls back, so that the next user of the connection finds it clean. The connection stays checked out meanwhile. (A
 /// statement that still waited for a lock has ended at its deadline before.)
 pub(super) async fn clean_up(mut connection: PoolConnection<MySql>, lent: bool, flavour: Flavour) {
     let patience = (patience::GRACE, Silence::default());
     let (connection, rolled_back) = match lent {
-        // Whether the application's last statement on it came to its end is not known.
+        // It is not known whether the application's last statement completed.
         true => {
             let (connection, rolled_back) = in_step(connection, flavour.roll_back(), patience).await;
             (connection, rolled_back.map(drop))
@@ -93,7 +93,7 @@ pub(super) async fn clean_up(mut connection: PoolConnection<MySql>, lent: bool, 
             match answered(patience, driven(roll_back)).await {
                 Ok(_) => (Some(connection), Ok(())),
                 Err(error) => {
-                    // The server rolls back when it notices.
+                    // The server rolls back when it detects the closed connection.
                     drop(connection.detach());
                     (None, Err(error))
                 }
@@ -108,9 +108,9 @@ pub(super) async fn clean_up(mut connection: PoolConnection<MySql>, lent: bool, 
     }
 }
 
-/// Runs statements on a connection whose last one may have been dropped before its answer was read, and a question to which
-/// nothing but their very next answer is the answer. If that does not come, the connection is closed: what else comes would be
-/// taken for the answers to later questions. (A ping cannot tell: what is left of the answer to a PREPARE looks like its own.)
+/// Runs statements on a connection whose last answer may not have been read, followed by a query that only its own answer can match. If
+/// that answer does not come, the connection is closed: later answers would be read as answers to the wrong statements. (A ping cannot
+/// detect it: the rest of the answer to a PREPARE looks like its own.)
 pub(super) async fn in_step(
     mut connection: PoolConnection<MySql>,
     statements: &str,
@@ -133,15 +133,14 @@ pub(super) async fn in_step(
     }
 }
 
-/// The connection with an answer, closed where the answer shows that driver and server do not understand each other any more, or
-/// that the server can do nothing.
+/// The connection with an answer; it is closed if the answer shows that driver and server are out of step, or that the server is unusable.
 pub(super) fn done<T>(connection: PoolConnection<MySql>, answer: Result<T, sqlx::Error>) -> Done<T> {
     match answer {
         Err(error @ (sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::Tls(_))) => {
             drop(connection.detach());
             (None, Err(error))
         }
-        // A new one may come to another node.
+        // A new connection may reach another node.
         Err(error) if is_useless(&error) => {
             drop(connection.detach());
             (None, Err(error))
@@ -150,7 +149,7 @@ pub(super) fn done<T>(connection: PoolConnection<MySql>, answer: Result<T, sqlx:
     }
 }
 
-/// What the driver answers; an error also where it panics, as it does over packets that it did not expect.
+/// The driver's answer; an error also if the driver panics, as it does on unexpected packets.
 pub(super) async fn driven<T>(work: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, sqlx::Error> {
     let mut work = pin!(work);
     poll_fn(|context| {
@@ -161,7 +160,7 @@ pub(super) async fn driven<T>(work: impl Future<Output = Result<T, sqlx::Error>>
     .await
 }
 
-/// Waits for an answer for so long at most.
+/// Waits for an answer, up to a limit.
 pub(super) async fn answered<T>(
     (limit, silence): (Duration, Silence),
     asked: impl Future<Output = Result<T, sqlx::Error>>,

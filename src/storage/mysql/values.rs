@@ -1,4 +1,4 @@
-//! Values in and out of MariaDB and MySQL; how they travel is what `statements.rs` asks for.
+//! Values to and from MariaDB and MySQL, in the form that `statements.rs` selects.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(super) fn query<'v>(sql: impl Into<Arc<str>>, values: impl IntoIterator<Item
 
 pub(super) fn bind(statement: Statement, value: &Value) -> Statement {
     match value {
-        // What is invalid is never saved, and as an id it is the id of nothing.
+        // An invalid value is never saved, and as an id it matches no row.
         Value::Null(kind) | Value::Invalid(kind, _) => match kind {
             Kind::Bool | Kind::Integer | Kind::Timestamp => statement.bind(None::<i64>),
             Kind::Real => statement.bind(None::<f64>),
@@ -37,7 +37,7 @@ pub(super) fn bind(statement: Statement, value: &Value) -> Statement {
     }
 }
 
-/// The columns of a table, from this one on.
+/// The columns of a table, starting at this one.
 pub(super) fn read(table: &Table, row: &MySqlRow, first: usize) -> Result<Row, DatabaseError> {
     let read = |(index, column): (usize, &Column)| {
         read_column(row, first + index, column).map_err(|error| misfit(table, &column.name, &*error))
@@ -62,7 +62,7 @@ fn read_column(
     Ok(value.unwrap_or(Value::Null(column.kind)))
 }
 
-/// What is stored does not fit the mapping.
+/// The stored value does not fit the mapping.
 pub(super) fn misfit(table: &Table, column: &str, error: &dyn std::error::Error) -> DatabaseError {
     MappingError::new(&table.name, column, error.to_string()).into()
 }

@@ -1,4 +1,4 @@
-//! Looking at keys, and standing in line for them.
+//! Polling keys, and the queue of waiters.
 
 use async_trait::async_trait;
 use sqlx::{FromRow, Row};
@@ -15,8 +15,8 @@ use crate::lease::seen::Seen;
 use crate::storage::LockHash;
 use crate::storage::watching::{Look, PLACE_TTL, SWEPT_AFTER, Sight, Ticket, Watching};
 
-/// One statement, so all that it says is of one moment: a change of hands and its history are seen together. Values are
-/// written into it, as in a batch: a prepared statement for every number of keys would push the others out.
+/// One statement, so that its rows are consistent: a new holder and the history entry of the former one are seen together. Values are part
+/// of its text, as in a batch: prepared statements for every number of keys would evict the others from the cache.
 fn look(looks: &[Look], now: Option<i64>) -> String {
     let key = |look: &Look| format!("({},{})", hex(look.key.kind().as_bytes()), hex(look.key.id().as_bytes()));
     let keys = looks.iter().map(key).collect::<Vec<_>>().join(",");
@@ -24,7 +24,7 @@ fn look(looks: &[Look], now: Option<i64>) -> String {
         let (kind, id) = (hex(look.key.kind().as_bytes()), hex(look.key.id().as_bytes()));
         format!("(h.kind = {kind} and h.id = {id} and h.generation > {})", look.after)
     };
-    // A key that is looked at for the first time has no past to be told.
+    // A key that is polled for the first time has no history to report.
     let past = looks.iter().filter(|look| look.after < i64::MAX).map(past).collect::<Vec<_>>().join(" or ");
     let past = if past.is_empty() { String::from("false") } else { past };
     let name = |table: &str| {
@@ -71,7 +71,7 @@ const PLACES: &str = concat!(
     clock!("?")
 );
 
-/// Whoever asks again with the same lock id keeps the place; one lock id waits for one key.
+/// A repeated request with the same lock id keeps its place; one lock id waits for one key.
 const ENTER: &str = concat!(
     "insert into tenure_lock_waiter (kind, id, lock_hash, owner_id, owner_name, process, waiter, expires_at, until)
      values (?, ?, ?, ?, ?, ?, ?, ",
@@ -88,7 +88,7 @@ const TICKET: &str = "select ticket from tenure_lock_waiter where lock_hash = ?"
 
 const LEAVE: &str = "delete from tenure_lock_waiter where lock_hash = ? and waiter = ?";
 
-/// Read first, and then written by their keys, so that nobody else's place is locked.
+/// Read first, and then written by primary key, so that no place of another waiter is locked.
 const MINE: &str = "select ticket from tenure_lock_waiter where process = ? order by ticket";
 
 const KEEP: &str = concat!("update tenure_lock_waiter set expires_at = ", clock!("?"), " + ? where ticket = ?");

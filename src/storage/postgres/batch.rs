@@ -1,8 +1,8 @@
-//! Many questions to the lock table in one statement: one round trip, one flush, one moment. Keys that nobody ever locked, that
-//! are held, or whose lease ran out take a second one.
+//! Many requests to the lock table in one statement: one round trip, one flush, one time. Keys without a row, held keys and keys with an
+//! expired lease need a second one.
 //!
-//! Only what needs no waiting is answered here. Rows that somebody has locked (a save under a lease) are skipped, and so is
-//! whatever calls for an explanation; those are asked alone, as in [`lock`](super::lock).
+//! It answers only requests that need not wait. It skips rows that another transaction has locked (a save under a lease), and requests
+//! whose answer needs an explanation; those are sent alone, as in [`lock`](super::lock).
 
 mod any;
 mod lone;
@@ -23,7 +23,7 @@ use crate::storage::{LockAnswer, LockOp, LockRequest, Proof, patience};
 use any::TAKE_ANY;
 use texts::{BOTH, CHANGE, CHECK, TAKE};
 
-/// Leases to take, as columns.
+/// Leases to acquire, as columns.
 #[derive(Default)]
 struct Asked<'o> {
     op: Vec<i64>,
@@ -55,7 +55,7 @@ impl<'o> Asked<'o> {
     }
 }
 
-/// Lock ids that are shown, as columns.
+/// Presented lock ids, as columns.
 #[derive(Default)]
 struct Shown<'o> {
     op: Vec<i64>,
@@ -92,7 +92,7 @@ impl<'o> Shown<'o> {
     }
 }
 
-/// Answers what can be answered at once.
+/// Answers the requests that need not wait.
 pub(super) async fn run(
     pools: &Pools,
     ops: &[LockOp],
@@ -118,7 +118,7 @@ pub(super) async fn run(
     }
 }
 
-/// Questions, and the answers so far.
+/// Requests, and the answers so far.
 struct Round<'o> {
     ops: &'o [LockOp],
     answers: Vec<Option<LockAnswer>>,
@@ -126,7 +126,7 @@ struct Round<'o> {
 }
 
 impl<'o> Round<'o> {
-    /// Those that have no answer yet, with their numbers.
+    /// The requests without an answer yet, with their indexes.
     fn open(&self) -> impl Iterator<Item = (i64, &'o LockOp)> {
         let all = (0..).zip(self.ops).zip(&self.answers);
         all.filter_map(|(asked, answer)| answer.is_none().then_some(asked))
@@ -154,12 +154,12 @@ impl<'o> Round<'o> {
         self.ask(connection, check).await
     }
 
-    /// Changes leases, and takes keys whose leases were ended before.
+    /// Changes leases, and acquires keys whose leases were ended before.
     async fn change(&mut self, connection: &mut PgConnection) -> Result<(), DatabaseError> {
         let (mut asked, mut shown) = (Asked::default(), Shown::default());
         for (at, op) in self.open() {
             match op {
-                // Those beside each other get their generations one after the other.
+                // Shared and advisory leases get their generations one after the other.
                 LockOp::Take(request) if request.is_alone() => asked.push(at, request),
                 _ => {
                     if let Some((proof, verb, by)) = op.change() {
@@ -188,7 +188,7 @@ impl<'o> Round<'o> {
         Ok(())
     }
 
-    /// Takes what is left to take, or finds out who holds it.
+    /// Acquires the remaining keys, or finds their holders.
     async fn take_any(&mut self, connection: &mut PgConnection) -> Result<(), DatabaseError> {
         let (mut asked, mut asked_by) = (Asked::default(), HashMap::new());
         for (at, op) in self.open() {
@@ -207,7 +207,7 @@ impl<'o> Round<'o> {
             let StoredLease { holder, lock, reserved, .. } = lease(&row)?;
             match (row.try_get("op").map_err(classify)?, asked_by.get(&lock[..])) {
                 (None, Some(&at)) => self.answer(at, LockAnswer::Yours(holder)),
-                // A reservation calls for an explanation, or is for whoever asks: they ask alone.
+                // A reservation needs an explanation, or is for this requester: the request is sent alone.
                 (Some(at), _) if !reserved => self.answer(at, LockAnswer::Held { holder, lock }),
                 _ => {}
             }
@@ -216,7 +216,7 @@ impl<'o> Round<'o> {
     }
 }
 
-/// What a row of the usual statements says.
+/// The answer in a row of the usual statements.
 fn yours(op: &LockOp, row: &PgRow) -> Result<LockAnswer, DatabaseError> {
     Ok(LockAnswer::Yours(match op {
         LockOp::Take(request) => {

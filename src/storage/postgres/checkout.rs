@@ -1,4 +1,4 @@
-//! A connection that is in use: it never goes back to its pool in the middle of something.
+//! A checked-out connection: it never returns to its pool in the middle of a statement.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 use crate::error::DatabaseError;
 use crate::storage::checkout::{Silence, give_back};
 
-/// A connection that is in use.
+/// A checked-out connection.
 #[derive(Debug)]
 pub(super) struct Checkout<DB: Database> {
     /// `None` once it was closed.
@@ -23,8 +23,8 @@ impl<DB: Database> Checkout<DB> {
         Checkout { connection: Some(connection), silence: silence.clone(), runtime: Handle::current() }
     }
 
-    /// Runs statements, and waits for their answers for so long at most. Then the connection is closed, because what comes
-    /// later would be taken for the answer to something else.
+    /// Runs statements with a time limit for their answers. After it the connection is closed, because a late answer would be read as the
+    /// answer to another statement.
     pub(super) async fn answer<T>(
         &mut self,
         limit: Duration,
@@ -46,7 +46,7 @@ impl<DB: Database> Checkout<DB> {
         no_answer(waited)
     }
 
-    /// Closes it without a word to the server, which rolls back when it notices.
+    /// Closes it without a message to the server, which rolls back when it detects that.
     pub(super) fn close(&mut self) {
         if let Some(connection) = self.connection.take() {
             let _runtime = self.runtime.enter();
@@ -58,12 +58,12 @@ impl<DB: Database> Checkout<DB> {
         self.connection.is_none()
     }
 
-    /// The connection, if it is still there.
+    /// The connection, if it is still open.
     pub(super) fn open(&mut self) -> Result<&mut DB::Connection, DatabaseError> {
         self.connection.as_deref_mut().ok_or_else(closed)
     }
 
-    /// The connection, for somebody else to give back.
+    /// The connection, for a caller that returns it to the pool.
     pub(super) fn into_inner(mut self) -> Option<PoolConnection<DB>> {
         self.connection.take()
     }
@@ -82,7 +82,7 @@ fn closed() -> DatabaseError {
     DatabaseError::ConnectionLost("it was closed after an answer did not come in time".into())
 }
 
-/// Nothing came back.
+/// No answer came.
 fn no_answer(waited: Duration) -> DatabaseError {
     DatabaseError::ConnectionLost(format!(
         "the database did not answer within {} ms, so the connection was closed",

@@ -1,4 +1,4 @@
-//! Connecting: the settings that keep acknowledged locks are verified, the schema is brought up to date.
+//! Connecting: verifies the settings that keep acknowledged locks, and migrates the schema.
 
 mod transport;
 
@@ -21,37 +21,37 @@ use crate::storage::kept::Kept;
 use crate::storage::migration::Dialect;
 use crate::storage::{ConnectOptions, Connections, Place, migration, reserve};
 
-/// Connections per process. Two cores' worth of PostgreSQL backends are busy with far fewer.
+/// Connections per process. PostgreSQL backends on two cores use far fewer.
 const CONNECTIONS: u32 = 10;
 
-/// What every connection is set to, whatever the server's default is: batches and loads are transactions of their own, and
-/// under SERIALIZABLE would fail because of others that they have nothing to do with. And a transaction that is deferrable is
-/// one of ours, see [`OpenTransaction::ours`](super::connection::OpenTransaction::ours).
+/// The settings of every connection, independent of the server's defaults: batches and loads are transactions of their own, and under
+/// SERIALIZABLE would fail because of unrelated transactions. A deferrable transaction is one of ours, see
+/// [`OpenTransaction::ours`](super::connection::OpenTransaction::ours).
 const SESSION: &str = "set session characteristics as transaction isolation level read committed, not deferrable";
 
-/// What connections are set to that ask for many rows at once. A statement is planned once, for any number of questions, and what
-/// the server knows of the table by then may be old: that it is empty, or small. Then it would read all of it for each batch,
-/// or even for each question. So it has to look for each row by its key. And whoever has made a row and not committed it yet does
-/// so in a moment, unless they stand still: nobody waits for them for longer.
+/// The settings of connections for batches. A statement is planned once, for any number of requests, and the statistics at that time may be
+/// old: the table may count as empty or small. Then the plan would read all of it for each batch, or even for each request. So the planner
+/// has to look up each row by its key. A session that has inserted a row commits it in a moment, unless it is idle: nothing waits longer
+/// for it.
 pub(super) const BATCHES: &str = "set session characteristics as transaction isolation level read committed;
     set plan_cache_mode = force_generic_plan; set enable_seqscan = off; set enable_bitmapscan = off;
     set enable_hashjoin = off; set enable_mergejoin = off; set enable_material = off; set random_page_cost = 1;
     set jit = off; set lock_timeout = '1s'";
 
-/// How many of those: four rounds that write, four that read, a process's heartbeats, and one to spare. They are only opened when
-/// they are needed.
+/// The number of those connections: for four writing and four reading round trips, the heartbeats of a process, and one spare. They are
+/// opened on demand.
 const FOR_BATCHES: u32 = 10;
 
-/// What the server is to do about a program that has gone without a word: after how many milliseconds it looks whether the
-/// client of a statement that still runs is there (since PostgreSQL 14, on Linux and macOS), and after how long it gives up a
-/// connection that acknowledges nothing. A server that does not know a setting goes without it.
+/// The server's settings for clients that disconnected silently: the interval in milliseconds for checking the client during a statement
+/// (since PostgreSQL 14, on Linux and macOS), and the time after which it closes a connection that acknowledges nothing. A server without a
+/// setting is left as it is.
 const CLIENTS: &str = "do $$ declare wanted text[]; begin
         foreach wanted slice 1 in array array[['client_connection_check_interval', '5000'], ['tcp_user_timeout', '30000'],
             ['tcp_keepalives_idle', '30'], ['tcp_keepalives_interval', '10'], ['tcp_keepalives_count', '3']] loop
             begin perform set_config(wanted[1], wanted[2], false); exception when others then null; end;
         end loop;
     end $$";
-/// How long to wait for a connection.
+/// The time limit for a connection.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl super::Postgres {
@@ -68,7 +68,7 @@ impl super::Postgres {
         if let Some(bad) = settings.iter().find(|setting| !setting.good && !connect.volatile) {
             return Err(DatabaseError::Schema(bad.to_string()));
         }
-        // Where nothing is left to do, the user needs no right to make tables.
+        // If nothing is missing, the user needs no right to create tables.
         let known: Vec<i64> = migrator().iter().map(|migration| migration.version).collect();
         if applied(&pool).await? != known {
             migrator().run(&pool).await.map_err(|error| migration::failed(error, classify))?;
@@ -84,7 +84,7 @@ impl super::Postgres {
     }
 }
 
-/// Looks at a database without changing it.
+/// Examines a database without changing it.
 pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
     let (options, idle) = (reachable(Place::Url(url), &connect).await?, connect.idle_limit());
     let pool = pool(options.clone(), CONNECTIONS, &connect.first(SESSION), idle, &Silence::default());
@@ -111,7 +111,7 @@ pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagn
     })
 }
 
-/// The most connections of a process.
+/// The maximum number of connections of a process.
 pub(super) fn connections(application: u32) -> Connections {
     Connections { application, lock_table: FOR_BATCHES, reserve: reserve::CONNECTIONS, listener: 1, writer: 0 }
 }
@@ -127,7 +127,7 @@ async fn applied(pool: &PgPool) -> Result<Vec<i64>, DatabaseError> {
     sqlx::query_scalar(applied).fetch_all(pool).await.map_err(classify)
 }
 
-/// How to get to the server, for all connections; one has been there.
+/// The options for all connections; one connection was tested.
 async fn reachable(
     place: Place<'_, PgConnectOptions>,
     connect: &ConnectOptions,
@@ -157,7 +157,7 @@ async fn reachable(
     let options = options.application_name("tenure");
     let options = transport::protected(options, &url, plaintext).map_err(unreachable)?;
     let way = transport::way(&options, plaintext);
-    // One connection first: a pool would try again for seconds and then only say that it gave up.
+    // One connection first: a pool would retry for seconds and then only report that it gave up.
     let first = tokio::time::timeout(PATIENCE, PgConnection::connect_with(&options)).await;
     match first {
         Ok(Ok(mut connection)) => {
@@ -167,7 +167,7 @@ async fn reachable(
             connection.close().await.map_err(classify)?;
         }
         Ok(Err(error)) => return Err(unreachable(way.advice(&error).unwrap_or_else(|| advice(&error)))),
-        Err(_) => return Err(unreachable("no answer within 5 s; check host and port, and the way there".into())),
+        Err(_) => return Err(unreachable("no answer within 5 s; check host, port and network".into())),
     }
     Ok(options)
 }
@@ -191,7 +191,7 @@ fn pool(options: PgConnectOptions, connections: u32, settings: &str, idle: Durat
         .connect_lazy_with(options)
 }
 
-/// tenure's tables have a ledger of their own, so that the application's migrations stay the application's.
+/// tenure's tables have their own ledger, separate from the application's migrations.
 fn migrator() -> Migrator {
     let mut migrator = sqlx::migrate!("migrations/postgres");
     migrator.dangerous_set_table_name("_tenure_migrations");
@@ -204,7 +204,7 @@ const SETTINGS: &str = "
            current_setting('transaction_isolation'), current_setting('idle_in_transaction_session_timeout'),
            current_setting('synchronous_standby_names')";
 
-/// The server's version, and the settings that decide whether it keeps what it acknowledged.
+/// The server's version, and the settings that decide whether it keeps acknowledged locks.
 async fn look(pool: &PgPool) -> Result<(String, Vec<Setting>), DatabaseError> {
     let row = sqlx::query(SETTINGS).fetch_one(pool).await.map_err(classify)?;
     let text = |at: usize| row.try_get::<String, _>(at).map_err(classify);
@@ -226,12 +226,13 @@ async fn look(pool: &PgPool) -> Result<(String, Vec<Setting>), DatabaseError> {
     Ok((text(0)?, settings))
 }
 
-/// Whether an acknowledged commit is flushed: here, and where standbys are synchronous also on as many of them as are waited for.
+/// Whether an acknowledged commit is flushed: on this server, and with synchronous standbys also on as many of them as the commit waits
+/// for.
 fn synchronous_commit(value: String, standbys: &str) -> Setting {
     let name = "synchronous_commit";
     let risk = "At a failover to a standby the server may forget a lock after it said that it was granted.";
     match &*value {
-        // The one waits for no standby, the other for one that has it in its memory.
+        // `local` waits for no standby, `remote_write` only for its memory.
         "local" | "remote_write" if !standbys.trim().is_empty() => {
             let wanted = "on or remote_apply, because synchronous_standby_names is set";
             Setting { name, value, wanted, good: false, risk }

@@ -17,13 +17,13 @@ use crate::row_lock::mode::Wait;
 use crate::storage::operation::OperationId;
 use crate::storage::{Effect, patience, reserve};
 
-/// The shortest wait in which it is asked who is in the way.
+/// The shortest wait for which the blocker is queried.
 const WORTH_ASKING: Duration = Duration::from_millis(100);
-/// How long after the deadline it is seen to that a statement ends which goes from lock to lock.
+/// How long after the deadline a statement that waits for one lock after another is cancelled.
 const OVERDUE: Duration = Duration::from_millis(20);
 
-/// A transaction under way. However its owner goes away (an error, a panic, a request whose browser hung up in the
-/// middle of `begin`), it is rolled back before anybody else gets the connection.
+/// An open transaction. If its owner ends in any way (an error, a panic, a client that disconnects in the middle of `begin`), it is rolled
+/// back before the connection is used again.
 ///
 /// sqlx's own transaction is not enough: in 0.9.0 a `begin` that is cancelled leaves an open transaction behind.
 pub(super) struct OpenTransaction {
@@ -31,33 +31,33 @@ pub(super) struct OpenTransaction {
     connection: Option<Checkout<Postgres>>,
     asked: Instant,
     budget: Duration,
-    /// What `lock_timeout` was last set to.
+    /// The last value of `lock_timeout`.
     timeout: Duration,
-    /// The number of the server's process, by which others can ask what it waits for.
+    /// The backend process id, by which another session can find its blocker.
     process: i32,
-    /// What others are told who find it in their way, as it is written into a text.
+    /// The label for the sessions that it blocks, escaped for an SQL text.
     label: Option<String>,
-    /// Where it can be asked what it waits for.
+    /// The pools for querying its blocker.
     pools: Arc<Pools>,
-    /// Whether it is an operation of the lock manager, which nobody but the caller of that knows of.
+    /// Whether it is an operation of the lock manager.
     ours: bool,
-    /// Whether the application had the connection in its hands since our last statement.
+    /// Whether the application used the connection since our last statement.
     lent: bool,
-    /// Whether it ever had.
+    /// Whether the application ever used it.
     was_lent: bool,
 }
 
 impl OpenTransaction {
-    /// Begins, with a budget for everything that has to be waited for: first for a connection, then for locks. The label
-    /// is what others are told who find this transaction in their way.
+    /// Begins with a budget for all waits: first for a connection, then for locks. The label
+    /// names this transaction to the sessions that it blocks.
     pub(super) async fn begin(pools: &Arc<Pools>, wait: Wait, label: Option<&str>) -> Result<Self, DatabaseError> {
         let asked = Instant::now();
         let (connection, process) = pools.of_main(wait.budget()).await?;
         Self::begin_on(connection, process, pools, (asked, wait.budget()), label).await
     }
 
-    /// Begins for an operation of the lock manager, also when the application's transactions have all connections. It has what
-    /// is left of the operation's time.
+    /// Begins for an operation of the lock manager, also when the application uses all of its connections. It has the rest of the
+    /// operation's time.
     pub(super) async fn begin_for_leases(pools: &Arc<Pools>) -> Result<Self, DatabaseError> {
         let (asked, budget) = (Instant::now(), patience::left());
         let connection = pools.for_one(budget).await?;
@@ -66,7 +66,7 @@ impl OpenTransaction {
         Ok(open)
     }
 
-    /// Begins on a connection whose number is known, or asked for with the same message.
+    /// Begins on a connection whose process id is known, or is queried in the same message.
     async fn begin_on(
         connection: Checkout<Postgres>,
         process: Option<i32>,
@@ -74,7 +74,7 @@ impl OpenTransaction {
         (asked, budget): (Instant, Duration),
         label: Option<&str>,
     ) -> Result<Self, DatabaseError> {
-        // A lock timeout of 0 would be none at all; a millisecond is as good as not waiting.
+        // A lock timeout of 0 would mean no limit; a millisecond is as good as no wait.
         let budget = budget.max(Duration::from_millis(1));
         let timeout = budget.saturating_sub(asked.elapsed()).max(Duration::from_millis(1));
         let label = label.map(|label| shown(label).replace('\'', "''"));
@@ -117,7 +117,7 @@ impl OpenTransaction {
             .expect("a transaction has its connection until it has ended, and ending consumes it"))
     }
 
-    /// Does something that waits for no lock.
+    /// Runs work that waits for no lock.
     pub(super) async fn run<T>(
         &mut self,
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
@@ -126,7 +126,7 @@ impl OpenTransaction {
         self.send(work).await
     }
 
-    /// As [`run`](Self::run), whatever the application did.
+    /// As [`run`](Self::run), without the check of the application's statements.
     async fn send<T>(
         &mut self,
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
@@ -135,11 +135,11 @@ impl OpenTransaction {
         self.connection()?.answer(limit, work).await
     }
 
-    /// Does something that may have to wait for locks, and ends at the deadline if it does. `lock_timeout` counts per lock, so
-    /// it is set to what is left of the budget once earlier waits have used some of it up; a statement that goes from one lock to
-    /// the next is ended by another connection. What works without waiting has the time of an answer.
+    /// Runs work that may wait for locks, and ends it at the deadline. `lock_timeout` counts per lock, so it is reduced to the rest of the
+    /// budget after earlier waits; a statement that waits for one lock after another is cancelled by another connection. Work without a
+    /// wait has the time limit of an answer.
     ///
-    /// Whoever is in the way can only be asked for while the wait lasts, so that is done shortly before it ends.
+    /// The blocker can only be queried during the wait, so that is done shortly before its end.
     pub(super) async fn wait_for<T>(
         &mut self,
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
@@ -153,7 +153,7 @@ impl OpenTransaction {
         let (mut holder, mut ended) = (None, false);
         let result = {
             let mut work = pin!(work(connection.open()?));
-            // A short wait is over before anybody has answered.
+            // A short wait is over before the answer.
             let worth_asking = left >= WORTH_ASKING;
             tokio::select! {
                 biased;
@@ -166,7 +166,7 @@ impl OpenTransaction {
                             tokio::time::sleep_until((deadline + OVERDUE).into()).await;
                         }
                         while Instant::now() < given_up {
-                            // Before it is done: the statement may be ended before the answer is here.
+                            // Set before the cancel: the statement may end before its answer arrives.
                             ended = true;
                             let end = end_wait(&pools.batches, process);
                             let _ = tokio::time::timeout_at(given_up.into(), end).await;
@@ -190,7 +190,7 @@ impl OpenTransaction {
         }
     }
 
-    /// Tells the server how long it may wait for the next lock.
+    /// Sends the time limit of the next lock to the server.
     async fn shorten(&mut self) -> Result<(), DatabaseError> {
         let left = self.left().max(Duration::from_millis(1));
         if self.timeout.saturating_sub(left) > Duration::from_millis(20) {
@@ -204,14 +204,14 @@ impl OpenTransaction {
         Ok(())
     }
 
-    /// The connection, for the application's own statements: their errors are not seen here.
+    /// The connection, for the application's own statements: their errors are not visible here.
     pub(super) fn lend(&mut self) -> Option<&mut PgConnection> {
         (self.lent, self.was_lent) = (true, true);
         self.connection.as_mut()?.open().ok()
     }
 
-    /// Fails where the transaction is not there any more that was begun. It was begun as deferrable, which means nothing at READ
-    /// COMMITTED, costs nothing, and is not so of what comes after it on this connection.
+    /// Fails if the open transaction is not the one that was begun. That one was begun as deferrable, which has no effect and no cost at
+    /// READ COMMITTED, and is not set for a later transaction on this connection.
     async fn still_ours(&mut self) -> Result<(), DatabaseError> {
         if self.lent {
             let asked = "select current_setting('transaction_deferrable') = 'on'";
@@ -227,9 +227,9 @@ impl OpenTransaction {
         Ok(())
     }
 
-    /// Commits. PostgreSQL answers COMMIT of an aborted transaction with ROLLBACK, and outside of one with a warning, and the
-    /// driver says `Ok` to both; so where the application had the connection, a statement goes before it, in the same round
-    /// trip, which fails where the transaction is aborted or [another one](Self::still_ours).
+    /// Commits. PostgreSQL answers COMMIT of an aborted transaction with ROLLBACK, and outside a transaction with a warning, and the driver
+    /// returns `Ok` for both. So if the application used the connection, a statement in the same round trip fails first if the transaction
+    /// is aborted or [another one](Self::still_ours).
     pub(super) async fn commit(mut self, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
         let first = operation.map(|operation| format!("{}; ", operation::carried(operation))).unwrap_or_default();
         let (ours, was_lent) = (self.ours, self.was_lent);
@@ -247,7 +247,7 @@ impl OpenTransaction {
             committed.map(drop).map_err(|error| match effect(&error) {
                 Effect::Unknown => unknown(error.to_string()),
                 _ if was_lent && errors::is_not_ours(&error) => DatabaseError::TransactionEnded(ENDED),
-                // The server said no: it has rolled back.
+                // The server refused: it has rolled back.
                 _ => classify(error),
             })
         };
@@ -261,7 +261,7 @@ impl OpenTransaction {
         }
     }
 
-    /// Rolls back and begins anew, with what is left of the budget.
+    /// Rolls back and begins again, with the rest of the budget.
     pub(super) async fn begin_again(&mut self) -> Result<(), DatabaseError> {
         self.timeout = self.budget.saturating_sub(self.asked.elapsed()).max(Duration::from_millis(1));
         let begin = format!("rollback; {}", begin_with(self.timeout, self.label.as_deref()));
@@ -271,16 +271,16 @@ impl OpenTransaction {
         self.send(anew).await
     }
 
-    /// Rolls back and waits until it is done.
+    /// Rolls back and waits for its completion.
     pub(super) async fn rollback(mut self) -> Result<(), DatabaseError> {
-        // What the application has committed is not rolled back by this. (Any other error is one of an aborted transaction.)
+        // This cannot roll back what the application has committed. (Any other error is that of an aborted transaction.)
         let ended = self.still_ours().await.err().filter(|error| matches!(error, DatabaseError::TransactionEnded(_)));
         self.send(roll_back).await?;
         self.keep();
         ended.map_or(Ok(()), Err)
     }
 
-    /// Keeps the connection for the next transaction, unless somebody may be waiting for one. Those of the reserve are not kept.
+    /// Keeps the connection for the next transaction, unless another caller may wait for one. Reserved connections are not kept.
     fn keep(&mut self) {
         let Some(connection) = self.connection.take() else { return };
         if !self.ours
@@ -296,14 +296,14 @@ async fn roll_back(connection: &mut PgConnection) -> Result<(), DatabaseError> {
     sqlx::raw_sql("rollback").execute(connection).await.map(drop).map_err(classify)
 }
 
-/// The text that begins.
+/// The text of BEGIN.
 fn begin_with(timeout: Duration, label: Option<&str>) -> String {
     let begin = "begin isolation level read committed, deferrable; set local lock_timeout = ";
     let label = label.map(|label| format!("; set local application_name = '{label}'")).unwrap_or_default();
     format!("{begin}{}{label}", millis_up(timeout))
 }
 
-/// Fails by a division by zero where the transaction is not the one that was begun.
+/// Fails by a division by zero if the transaction is not the one that was begun.
 const SAME: &str = "select 1 / (current_setting('transaction_deferrable') = 'on')::int; ";
 
 const ENDED: &str = "what was saved before is stored if that was a COMMIT, and undone if it was a ROLLBACK; nothing was saved \
@@ -313,12 +313,12 @@ const BLOCKER: &str = "
     select format('%s (%s, %s since %s)', application_name, usename, state, to_char(state_change, 'HH24:MI:SS'))
       from pg_stat_activity where pid = any (pg_blocking_pids($1)) order by xact_start limit 1";
 
-/// Who is in the way of the transaction of this process of the server. It is only said to people, so a failure is none.
+/// The session that blocks this backend process. It is for messages only, so errors are ignored.
 async fn blocker(pool: &PgPool, process: i32) -> Option<String> {
     sqlx::query_scalar(BLOCKER).bind(process).fetch_optional(pool).await.ok().flatten()
 }
 
-/// A label as PostgreSQL can show it: it cuts application names to 63 bytes, and has question marks for what is not ASCII.
+/// A label as PostgreSQL can show it: it cuts application names to 63 bytes, and replaces non-ASCII characters by question marks.
 fn shown(label: &str) -> String {
     let label = label.chars().filter(|c| !c.is_control()).map(|c| if c.is_ascii() { c } else { '?' });
     label.map(|c| if c == '\\' { '/' } else { c }).take(63).collect()
@@ -334,15 +334,15 @@ impl Drop for OpenTransaction {
         let Some(mut connection) = self.connection.take().filter(|connection| !connection.is_closed()) else { return };
         let limit = patience::limit(self.left());
         match Handle::try_current() {
-            // The connection stays taken until the rollback is done, so the next owner finds it clean. A statement that
-            // is still waiting for a lock ends at its own timeout first.
+            // The connection stays checked out until the rollback is done, so the next user finds it clean. A statement that still waits
+            // for a lock ends at its own timeout first.
             Ok(runtime) => drop(runtime.spawn(async move {
                 if let Err(error) = connection.answer(limit, roll_back).await {
                     tracing::warn!(%error, "a rollback failed; the connection is closed");
                     connection.close();
                 }
             })),
-            // Without a runtime nothing can be awaited: a closed connection rolls back as well.
+            // Without a runtime nothing can be awaited: closing the connection rolls back too.
             Err(_) => connection.close(),
         }
     }

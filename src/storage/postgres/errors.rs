@@ -1,4 +1,4 @@
-//! What PostgreSQL's error codes mean. Codes: <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
+//! The meaning of PostgreSQL's error codes. Codes: <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use sqlx::postgres::PgDatabaseError;
 use crate::error::{ConstraintKind, ConstraintViolation, DatabaseError};
 use crate::storage::Effect;
 
-/// The meaning of a driver error. Every one of them leaves the transaction it happened in aborted or gone.
+/// The meaning of a driver error. After every one of them the transaction is aborted or gone.
 pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> DatabaseError {
     let error = error.into();
     if let sqlx::Error::PoolTimedOut = *error {
@@ -24,7 +24,7 @@ pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> Databa
         };
     };
     match code.as_ref() {
-        // The message is localised, and the same code is used for NOWAIT: the caller knows what was asked.
+        // The message is localised, and NOWAIT has the same code: the caller knows the statement.
         "55P03" => DatabaseError::LockTimeout { waited: Duration::ZERO, holder: None },
         "40P01" => DatabaseError::Deadlock,
         "40001" => DatabaseError::SerializationFailure,
@@ -32,8 +32,8 @@ pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> Databa
         "53300" => DatabaseError::Busy("the server has no connection left"),
         "42501" => DatabaseError::NotPermitted(error.to_string()),
         "57P01" | "57P02" | "57P03" => DatabaseError::ConnectionLost(error.to_string()),
-        // The server ended the session, and the transaction with it.
-        "25P03" => DatabaseError::ConnectionLost(format!("{error}: {}", crate::storage::STOOD_STILL)),
+        // The server closed the session, and rolled back the transaction.
+        "25P03" => DatabaseError::ConnectionLost(format!("{error}: {}", crate::storage::IDLE_TOO_LONG)),
         "25P04" => DatabaseError::ConnectionLost(format!("{error} (`transaction_timeout` of the server)")),
         code if code.starts_with("23") => DatabaseError::Constraint(Box::new(violation(&error, code))),
         code if code.starts_with("08") => DatabaseError::ConnectionLost(error.to_string()),
@@ -41,7 +41,7 @@ pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> Databa
     }
 }
 
-/// Which rule it was. The server sends the names apart from the message, so its language does not matter.
+/// The violated constraint. The server sends the names separately from the message, so its language does not matter.
 fn violation(error: &sqlx::Error, code: &str) -> ConstraintViolation {
     let refused = error.as_database_error().and_then(|error| error.try_downcast_ref::<PgDatabaseError>());
     let (kind, name) = match code {
@@ -55,13 +55,12 @@ fn violation(error: &sqlx::Error, code: &str) -> ConstraintViolation {
     ConstraintViolation { kind, name: name.map(str::to_owned), message: error.to_string() }
 }
 
-/// What a driver error did to its transaction.
+/// The effect of a driver error on its transaction.
 pub(super) fn effect(error: &sqlx::Error) -> Effect {
     error.as_database_error().and_then(|error| error.code()).map_or(Effect::Unknown, |code| effect_of(&code))
 }
 
-/// Every error aborts the transaction; a session that ends takes it along. What a server that shuts down says at COMMIT
-/// may have come before or after it.
+/// Every error aborts the transaction; the end of a session rolls it back. At COMMIT, a shutdown may come before or after the commit.
 fn effect_of(code: &str) -> Effect {
     match code {
         "57P01" | "57P02" | "57P03" => Effect::Unknown,
@@ -72,14 +71,14 @@ fn effect_of(code: &str) -> Effect {
     }
 }
 
-/// Whether somebody ended the statement.
+/// Whether the statement was cancelled.
 pub(super) fn is_cancelled(error: &DatabaseError) -> bool {
     let DatabaseError::Other(error) = error else { return false };
     let error = error.downcast_ref::<sqlx::Error>().and_then(sqlx::Error::as_database_error);
     error.and_then(|error| error.code()).is_some_and(|code| code == "57014")
 }
 
-/// Fails unless a transaction runs as it was begun.
+/// Fails unless the transaction has its original isolation level.
 pub(super) fn read_committed(isolation: &str) -> Result<(), DatabaseError> {
     match isolation {
         "read committed" => Ok(()),
@@ -90,12 +89,12 @@ pub(super) fn read_committed(isolation: &str) -> Result<(), DatabaseError> {
     }
 }
 
-/// Whether it is the division by zero with which a commit asks whose the transaction is.
+/// Whether it is the division by zero by which a commit checks its transaction.
 pub(super) fn is_not_ours(error: &sqlx::Error) -> bool {
     error.as_database_error().and_then(|error| error.code()).is_some_and(|code| code == "22012")
 }
 
-/// Whether a row with this key is there already.
+/// Whether a row with this key exists already.
 pub(super) fn is_duplicate(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(|error| error.is_unique_violation())
 }

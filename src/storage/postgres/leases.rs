@@ -1,8 +1,7 @@
-//! Reading leases: who holds what, and why a lock id holds nothing.
+//! Reading leases: holders, and the reasons that a lock id holds no lease.
 //!
-//! Time is the server's, read by `tenure_now`; `$1` is the time that a test gives, or null. What a locking `select` returns is
-//! computed before the row is locked, which may take a while. So such a select is a part of its statement, and the time is
-//! read by the rest of it, afterwards.
+//! Time is the server's, read by `tenure_now`; `$1` is the time of a test, or null. A locking `select` computes its result before the row
+//! is locked, which may take a while. So such a select is a subquery, and the outer statement reads the time after it.
 
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
@@ -21,9 +20,9 @@ pub(super) struct StoredLease {
     pub lock: Vec<u8>,
     pub alive: bool,
     pub ended: bool,
-    /// Handed over and not taken yet: no policy has a time to live of zero, so whoever takes the key ends it.
+    /// Handed over and not acquired yet: only a reservation has a time to live of zero.
     pub reserved: bool,
-    /// Until when it can be kept alive at all.
+    /// The absolute limit.
     pub hard_until: i64,
     /// Whether its expiry is that of the idle limit.
     idle: bool,
@@ -64,22 +63,22 @@ pub(super) fn lease(row: &PgRow) -> Result<StoredLease, DatabaseError> {
     })
 }
 
-/// Who is named in two columns, if anybody is.
+/// The owner in two columns, if there is one.
 pub(super) fn owner(row: &PgRow, id: &str, name: &str) -> Result<Option<Owner>, DatabaseError> {
     let id: Option<String> = row.try_get(id).map_err(classify)?;
     let name: Option<String> = row.try_get(name).map_err(classify)?;
     Ok(id.zip(name).map(|(id, name)| Owner::new(id, name)))
 }
 
-/// As [`owner`], with their role; the columns all begin with `who`.
+/// As [`owner`], with the role; the columns begin with `who`.
 pub(super) fn person(row: &PgRow, who: &str) -> Result<Option<Owner>, DatabaseError> {
     let role = row.try_get(&*format!("{who}_role")).map_err(classify)?;
     let owner = owner(row, &format!("{who}_id"), &format!("{who}_name"))?;
     Ok(owner.map(|owner| Owner { role, ..owner }))
 }
 
-/// Who is in the way of a request for the exclusive or a shared lock, if anybody is. A reservation is not in the way of
-/// whom it is for, nor are readers in the way of readers.
+/// The lease that conflicts with a request for the exclusive or a shared lock, if any. A reservation does not conflict with its own owner's
+/// request, nor one shared lease with another.
 pub(super) async fn held_by_other(
     connection: &mut PgConnection,
     request: &LockRequest,
@@ -102,7 +101,7 @@ pub(super) async fn held_by_other(
 const EXCLUSIVE: &str = "
     select *, tenure_now($1) as now from tenure_lock where kind = $2 and id = $3 and slot = ''";
 
-/// Whether somebody holds a key, whose row is locked, if it has one.
+/// Whether a key is held; its row, if it has one, is locked.
 pub(super) async fn key_state(
     connection: &mut PgConnection,
     key: &LockKey,
@@ -111,14 +110,14 @@ pub(super) async fn key_state(
     let holder = match alone_by(HOLD_EXCLUSIVE, connection, key, now).await? {
         None => return Ok(KeyState::NoRow),
         Some(lease) if lease.alive => Some(lease.holder),
-        // Looked for in a later statement, which sees those who came before the row was locked.
+        // Read by a later statement, which sees leases that were granted before the row was locked.
         Some(lease) if lease.holder.shared => slots::reader(connection, key, now).await?,
         Some(_) => None,
     };
     Ok(holder.map_or(KeyState::Free, KeyState::Held))
 }
 
-/// The row for itself: a save under a lease shares the key of the row, and is waited for, also when its lease has ended since.
+/// Locks the row exclusively: a save under a lease holds a key share of the row, so this waits for it, also when its lease has ended since.
 const HOLD_EXCLUSIVE: &str = "
     with held as materialized (
         select * from tenure_lock where kind = $2 and id = $3 and slot = '' for update
@@ -155,12 +154,12 @@ async fn alone_by(
 
 const BY_LOCK_ID: &str = "select *, tenure_now($1) as now from tenure_lock where lock_hash = $2";
 
-/// Takes the row as a takeover would: whoever saves under this lease, or relying upon its not being held, is waited for.
+/// Locks the row as a takeover does: it waits for a save under this lease, or one that requires the key to be free.
 pub(super) const LOCK_BY_LOCK_ID: &str = "
     with held as materialized (select * from tenure_lock where lock_hash = $2 for update)
     select *, tenure_now($1) as now from held";
 
-/// Whether the lock id that is shown holds a lease, and why not.
+/// Checks whether the presented lock id holds a lease; the error contains the reason.
 pub(super) async fn check(
     connection: &mut PgConnection,
     proof: &Proof,
@@ -169,8 +168,7 @@ pub(super) async fn check(
     check_by(BY_LOCK_ID, connection, proof, now).await
 }
 
-/// The share of the key keeps takeovers (which change it) waiting to the end of the transaction, and lets heartbeats
-/// (which do not) pass.
+/// The key share makes takeovers (which change the key) wait to the end of the transaction, and does not block heartbeats (which do not).
 const HOLD_BY_LOCK_ID: &str = "
     with held as materialized (select * from tenure_lock where lock_hash = $2 for key share)
     select *, tenure_now($1) as now from held";
@@ -209,7 +207,7 @@ async fn check_by(
             None => return Ok(Err(NoLock { key: None, why: LeaseLossReason::Unknown, held_now: None })),
         },
     };
-    // To a stranger, how somebody else's lease ended is nobody's business.
+    // A stranger does not learn how another owner's lease ended.
     let why = if proof.is_by(&owner_id) { why } else { LeaseLossReason::NotYours };
     let held_now = exclusive(connection, &key, now).await?.map(|lease| lease.holder);
     Ok(Err(NoLock { key: Some(key), why, held_now }))
@@ -219,13 +217,13 @@ const ENDED: &str = "
     select kind, id, owner_id, ended_at, how, idle, limited, shown_as, by_id, by_name, by_role, reason
       from tenure_lock_history where lock_hash = $1";
 
-/// What moved the expiry of a lease, as the history has it.
+/// The cause of a lease's expiry, as the history stores it.
 pub(super) fn ran_out(row: &PgRow) -> Result<RanOut, DatabaseError> {
     let said = |column| row.try_get::<bool, _>(column).map_err(classify);
     Ok(RanOut::of(said("idle")?, said("limited")?))
 }
 
-/// What the history says about a lock id: of what, whose, and how it ended.
+/// The history entry of a lock id: the key, the owner, and the end.
 pub(super) async fn ended(
     connection: &mut PgConnection,
     lock: &LockHash,
@@ -246,7 +244,7 @@ const HOLDERS: &str = "
     select *, tenure_now($1) as now from tenure_lock
      where kind = $2 and id = $3 and not ended and expires_at > tenure_now($1) order by since, generation";
 
-/// Everybody who holds the key, exclusively or not, the longest-held first.
+/// All holders of the key, exclusive or not, the longest-held first.
 pub(super) async fn holders(
     connection: &mut PgConnection,
     key: &LockKey,
@@ -260,7 +258,7 @@ pub(super) async fn holders(
 const COUNT: &str = "
     select count(*) from tenure_lock where owner_id = $2 and not ended and expires_at > tenure_now($1) and ttl > 0";
 
-/// How many leases an owner holds. What is kept for them is not held yet.
+/// The number of leases that an owner holds. Reservations do not count.
 pub(super) async fn count(connection: &mut PgConnection, owner: &str, now: Option<i64>) -> Result<u64, DatabaseError> {
     let count: i64 = sqlx::query_scalar(COUNT).bind(now).bind(owner).fetch_one(connection).await.map_err(classify)?;
     Ok(u64::try_from(count).unwrap_or(0))
@@ -270,7 +268,7 @@ const HELD_BY_TYPE: &str = "
     select kind, count(*) as count, min(since) as since, tenure_now($1) as now from tenure_lock
      where not ended and expires_at > tenure_now($1) group by kind order by kind";
 
-/// How many leases are held, by type.
+/// The number of held leases, by type.
 pub(super) async fn held_by_type(
     connection: &mut PgConnection,
     now: Option<i64>,

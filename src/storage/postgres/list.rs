@@ -1,5 +1,5 @@
-//! Lists of what is held, and of how leases ended. The text of a statement names only what is asked for, so that it can go
-//! by an index; the numbers of the parameters are always the same. `$1` is the time that a test gives, or null.
+//! Lists of held and ended leases. The text of a statement contains only the requested filters, so that the server can use an index; the
+//! numbers of the parameters never change. `$1` is the time of a test, or null.
 
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, PgConnection, Row};
@@ -13,7 +13,7 @@ use crate::lease::listing::{HistoryQuery, LeaseState, ListQuery, Listed, PastLea
 use crate::lease::presence::Presence;
 use crate::lease::{LeaseLossReason, LockKey, Owner};
 
-/// What is held, the longest-held first.
+/// The held leases, the longest-held first.
 pub(super) async fn held(
     connection: &mut PgConnection,
     query: &ListQuery,
@@ -67,9 +67,8 @@ pub(super) async fn held(
     rows.iter().map(listed).collect()
 }
 
-/// As [`Holder::presence`](crate::lease::Holder::presence) tells: two heartbeats and a half that did not come, one of which is a
-/// fifth of the ttl, but a second to a minute, where the type says nothing else; and five minutes without input, or
-/// two heartbeats.
+/// As [`Holder::presence`](crate::lease::Holder::presence): two and a half intervals without a heartbeat, and the interval is a fifth of
+/// the ttl between a second and a minute unless the type sets another; and five minutes without input, or two intervals.
 fn presence(of: Presence, query: &ListQuery) -> String {
     let mut five = String::from("case l.kind");
     for (kind, every) in &query.heartbeats {
@@ -86,8 +85,8 @@ fn presence(of: Presence, query: &ListQuery) -> String {
     }
 }
 
-/// How leases ended, the latest first, and who got the lock next: the history knows if their lease has ended as well,
-/// otherwise they hold it. The order is that of an index, whose entries end with the primary key.
+/// The ended leases, the latest first, with the next holder: from the history if that lease has ended too, otherwise from the lock table.
+/// The order is that of an index, whose entries end with the primary key.
 pub(super) async fn past(connection: &mut PgConnection, query: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError> {
     let by = if query.key.is_some() { "generation" } else { "ended_at" };
     let (at, lock) = match &query.after {

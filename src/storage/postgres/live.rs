@@ -7,7 +7,7 @@ use crate::aggregate::schema::{LiveColumn, LiveTable};
 use crate::aggregate::value::Kind;
 use crate::error::DatabaseError;
 
-/// The columns; of a domain, the type that it is made of. `citext` ignores case, `char(n)` trailing spaces.
+/// The columns; for a domain, its base type. `citext` ignores case, `char(n)` trailing spaces.
 const COLUMNS: &str = "
     select a.attname::text, format_type(t.oid, null), t.typname::text, t.typtype = 'e', not a.attnotnull,
            a.atthasdef or a.attidentity <> '' or a.attgenerated <> '',

@@ -1,4 +1,4 @@
-//! Aggregates out of rows, and never half of one state and half of another.
+//! Builds aggregates from rows, always of one consistent state.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
 use crate::storage::whole;
 
-/// Loads an aggregate whose root is locked, or gets locked by this: the root, then its children by statements of their
+/// Loads an aggregate and locks its root, unless it is locked already: the root, then its children by statements of their
 /// own. (One join would return the new root with the old children after it had to wait.)
 pub(super) async fn load(
     connection: &mut PgConnection,
@@ -34,7 +34,7 @@ pub(super) async fn load(
     Ok(Some(Stored { version, rows: Arc::new(Rows { root, children }) }))
 }
 
-/// Loads without a lock, by one statement: others may commit between two, but one sees one moment.
+/// Loads without a lock, by one statement: other sessions may commit between two statements, but one statement reads one state.
 pub(super) async fn load_whole(
     connection: &mut PgConnection,
     mapping: &'static Mapping,
@@ -49,7 +49,7 @@ pub(super) async fn load_whole(
     whole::assemble(mapping, &rows, number, |row| version(mapping, id, row, 1), read)
 }
 
-/// Loads several, a few per statement, each as it is at one moment.
+/// Loads several, a few per statement, each in a consistent state.
 pub(super) async fn load_many(
     connection: &mut PgConnection,
     mapping: &'static Mapping,
@@ -67,7 +67,7 @@ pub(super) async fn load_many(
     Ok(all)
 }
 
-/// The id of the row that has this id, as it is stored.
+/// The stored spelling of this id.
 pub(super) async fn stored_id(
     connection: &mut PgConnection,
     mapping: &'static Mapping,
@@ -80,7 +80,7 @@ pub(super) async fn stored_id(
     row.map(|row| read(&mapping.root.key_alone(), &row, 0)).transpose()
 }
 
-/// The ids that come next after this one, at most so many.
+/// The ids after this one, up to a limit.
 pub(super) async fn ids_after(
     connection: &mut PgConnection,
     mapping: &'static Mapping,
@@ -92,7 +92,7 @@ pub(super) async fn ids_after(
     rows.iter().map(|row| read(&mapping.root.key_alone(), row, 0)).collect()
 }
 
-/// How many roots match.
+/// The number of matching roots.
 pub(super) async fn count(
     connection: &mut PgConnection,
     mapping: &'static Mapping,
@@ -103,7 +103,7 @@ pub(super) async fn count(
     row.try_get::<i64, _>(0).map(i64::unsigned_abs).map_err(classify)
 }
 
-/// The version of an aggregate, locked as asked.
+/// The version of an aggregate, with this lock.
 pub(super) async fn version_now(
     connection: &mut PgConnection,
     mapping: &'static Mapping,

@@ -1,6 +1,6 @@
-//! Taking, keeping and ending leases. Every function runs inside a transaction, and one conditional statement decides. `$1`
-//! is the time that a test gives, or null, in every statement. `insert … on conflict` evaluates its conditions after the row is
-//! locked; an `update` and a locking `select` evaluate them again only if the row was changed while they waited (see `leases`).
+//! Acquiring, keeping and ending leases. Every function runs inside a transaction, and one conditional statement decides. `$1` is the time
+//! of a test, or null, in every statement. `insert … on conflict` evaluates its conditions after the row is locked; an `update` and a
+//! locking `select` evaluate them again only if the row was changed while they waited (see `leases`).
 
 use std::time::Duration;
 
@@ -15,12 +15,11 @@ use crate::error::DatabaseError;
 use crate::lease::{Holder, LeaseLossReason, LockId, LockKey, NoLock, Owner};
 use crate::storage::{Attempt, CENTURY, LockHash, LockRequest, Proof};
 
-/// The row is taken over if its lease has ended or is a reservation for whoever asks, or kept if the same lock id asks
-/// again. What comes back is the winner; a number of affected rows would not tell. Times are evaluated after the row is
-/// locked, which EXCLUDED's are not.
+/// The row is taken over if its lease has ended or is a reservation for the requester, or kept if the same lock id repeats its request. The
+/// returned row is the winner; the number of affected rows does not show it. Times are evaluated after the row is locked, unlike those of
+/// EXCLUDED.
 ///
-/// Whoever asks again, and whoever keeps a lease alive, is told of a lease that [`give_back`] then lets alone: from there on its
-/// last sign of life is not its first.
+/// After a repeated request or a heartbeat, [`give_back`] leaves the lease alone: its last heartbeat is then later than its grant.
 const TAKE: &str = "
     insert into tenure_lock as l (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, shared,
                                   since, last_active, active_at, expires_at, ttl, idle_limit, hard_until)
@@ -54,15 +53,14 @@ const TAKE: &str = "
             and l.lock_hash = excluded.lock_hash and l.owner_id = excluded.owner_id)
     returning *, tenure_now($1) as now";
 
-/// The row is locked before the end of its lease is recorded, as everybody does who takes a lease over; or two of them wait
-/// for each other.
+/// The row is locked before the end of its lease is recorded, as in every takeover; otherwise two of them could deadlock.
 const HOLD_FREE: &str = "
     select 1 from tenure_lock
      where kind = $2 and id = $3 and slot = '' and (ended or expires_at <= tenure_now($1)) for update";
 
-/// Takes the lock if it is free or its lease has run out, and records how the lease before it ended.
+/// Acquires the lock if it is free or its lease has expired, and records the end of the former lease.
 ///
-/// A lock id that had its lease already gets nothing: that is a request that came twice.
+/// A lock id whose lease has ended gets nothing: its request was delivered twice.
 pub(super) async fn take(
     connection: &mut PgConnection,
     request: &LockRequest,
@@ -80,7 +78,7 @@ pub(super) async fn take(
     take_slot(connection, request, &[], now).await
 }
 
-/// Takes the slot, if it is free or its lease has run out.
+/// Acquires the slot, if it is free or its lease has expired.
 pub(super) async fn take_slot(
     connection: &mut PgConnection,
     request: &LockRequest,
@@ -116,7 +114,7 @@ pub(super) async fn take_slot(
     }
 }
 
-/// Why nothing was granted.
+/// The reason that nothing was granted.
 async fn refused(
     connection: &mut PgConnection,
     request: &LockRequest,
@@ -139,7 +137,7 @@ const RECORD_EXPIRED: &str = "
      where kind = $2 and id = $3 and slot = '' and not ended and expires_at <= tenure_now($1) and lock_hash <> $4
         on conflict (lock_hash) do nothing";
 
-/// Writes down that the lease on this key ran out, before its row is overwritten.
+/// Records that the lease on this key expired, before its row is overwritten.
 async fn record_expired(
     connection: &mut PgConnection,
     request: &LockRequest,
@@ -150,7 +148,7 @@ async fn record_expired(
     record.execute(connection).await.map(drop).map_err(classify)
 }
 
-/// A time to live that somebody edited must not make the sum too large: one error would fail the heartbeat of all.
+/// A time to live that was edited by hand must not overflow the sum: one error would fail all heartbeats of the statement.
 const KEEP_ALIVE: &str = "
     update tenure_lock set last_active = coalesce(nullif(tenure_now($1), since), since + 1),
            active_at = greatest(active_at, tenure_now($1) - $4),
@@ -170,7 +168,7 @@ pub(super) async fn keep_alive(
     answer(connection, proof, kept, now).await
 }
 
-/// Heartbeats of several leases, in one order for all callers, or two sets of them could deadlock.
+/// Heartbeats of several leases, in one order for all callers, so that two sets cannot deadlock.
 pub(super) async fn keep_all_alive(
     connection: &mut PgConnection,
     proofs: &[(Proof, Duration)],
@@ -213,7 +211,7 @@ const EXPIRE_WITHIN: &str = "
        and $4::bigint is not null
     returning *, tenure_now($1) as now";
 
-/// Brings the expiry forward; a sign of life within that time sets it back.
+/// Brings the expiry forward; a heartbeat within that time sets it back.
 pub(super) async fn expire_within(
     connection: &mut PgConnection,
     proof: &Proof,
@@ -230,7 +228,7 @@ const RELEASE: &str = "
        and $4::bigint is not null
     returning *, tenure_now($1) as now";
 
-/// Frees a live lease and records it.
+/// Releases a live lease and records it.
 pub(super) async fn release(
     connection: &mut PgConnection,
     proof: &Proof,
@@ -248,7 +246,7 @@ const GIVE_BACK: &str = "
      where lock_hash = $2 and generation = $3 and last_active = since and not ended and expires_at > tenure_now($1)
     returning *, tenure_now($1) as now";
 
-/// Frees a lease if nobody was told of it but whom it was granted to at first, who has gone. Its lock id can be used again.
+/// Releases a lease that had no heartbeat or repeated request since its grant, because its caller is gone. Its lock id can be used again.
 pub(super) async fn give_back(
     connection: &mut PgConnection,
     lock: &LockHash,
@@ -264,7 +262,7 @@ pub(super) async fn give_back(
     Ok(given.is_some())
 }
 
-/// Takes the row as a takeover would: a save under this lease is waited for. Whether the lease is alive is asked after that wait.
+/// Locks the row as a takeover does, so it waits for a save under this lease. The lease is checked after that wait.
 const HOLD: &str = "
     with held as materialized (
         select * from tenure_lock where kind = $2 and id = $3 and generation = $4 for update
@@ -273,7 +271,7 @@ const HOLD: &str = "
 
 const BREAK: &str = "update tenure_lock set ended = true where lock_hash = $1";
 
-/// Ends the live lease of that generation, and records who did it and why.
+/// Ends the live lease of this generation, and records its author and reason.
 pub(super) async fn break_lock(
     connection: &mut PgConnection,
     key: &LockKey,
@@ -298,7 +296,7 @@ const RECORD_ENDED: &str = "
            $4, $5, $7, $6
       from tenure_lock where lock_hash = $2";
 
-/// Writes down how a live lease ends, and who has to do with it.
+/// Records the end of a live lease, and the other party.
 pub(super) async fn record_ended(
     connection: &mut PgConnection,
     row: &PgRow,
@@ -318,7 +316,7 @@ pub(super) async fn record_ended(
     record.execute(connection).await.map(drop).map_err(classify)
 }
 
-/// Runs one of the statements on the lease that a lock id holds; no row comes back if it holds none.
+/// Runs one of the statements on the lease of a lock id; it returns no row if there is none.
 async fn change(
     connection: &mut PgConnection,
     statement: &'static str,
@@ -330,7 +328,7 @@ async fn change(
     query.bind(millis(by.min(CENTURY))).fetch_optional(connection).await.map_err(classify)
 }
 
-/// The lease as it is now, or why there is none.
+/// The lease as of now, or the reason that there is none.
 async fn answer(
     connection: &mut PgConnection,
     proof: &Proof,

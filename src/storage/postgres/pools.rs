@@ -1,4 +1,4 @@
-//! Where connections come from.
+//! The connection pools.
 
 use std::time::Duration;
 
@@ -11,19 +11,18 @@ use crate::storage::checkout::{Silence, acquire};
 use crate::storage::kept::Kept;
 use crate::storage::{patience, reserve};
 
-/// The pool, and what is kept for the lock manager.
+/// The pool of the application, and those of the lock manager.
 #[derive(Debug)]
 pub(super) struct Pools {
     /// For transactions and loads, and the application's own queries.
     pub main: PgPool,
     /// Connections of that pool which had a transaction a moment ago.
     pub kept: Kept<Postgres>,
-    /// For batches of questions to the lock table: they wait for nobody, nobody who waits keeps them from a connection, and
-    /// their connections are set up for them.
+    /// For batches of the lock table: they never wait for a lock, waiting sessions cannot exhaust them, and they have their own settings.
     pub batches: PgPool,
-    /// For questions that are asked alone when the others are busy: they may wait for a save under a lease.
+    /// For single requests when the others are busy: they may wait for a save under a lease.
     pub alone: PgPool,
-    /// What is known of all their connections.
+    /// The last silence of any of these connections.
     pub silence: Silence,
 }
 
@@ -33,7 +32,7 @@ impl Pools {
         Ok(Checkout::of(acquire(pool, left).await.map_err(classify)?, &self.silence))
     }
 
-    /// A connection of the main pool, with the number of its process if that is known.
+    /// A connection of the main pool, with its backend process id if that is known.
     pub(super) async fn of_main(&self, left: Duration) -> Result<(Checkout<Postgres>, Option<i32>), DatabaseError> {
         match self.kept.take() {
             Some((connection, process)) => Ok((Checkout::of(connection, &self.silence), i32::try_from(process).ok())),
@@ -41,7 +40,7 @@ impl Pools {
         }
     }
 
-    /// A connection for the lock manager, also when the application's transactions have all of theirs.
+    /// A connection for the lock manager, also when the application uses all of its own.
     pub(super) async fn for_one(&self, left: Duration) -> Result<Checkout<Postgres>, DatabaseError> {
         let connection = reserve::acquire(&self.main, &self.alone, left).await.map_err(classify)?;
         Ok(Checkout::of(connection, &self.silence))
@@ -59,7 +58,7 @@ impl Pools {
         reader.answer(patience::limit(patience::left()), work).await
     }
 
-    /// Asks something for the lock manager.
+    /// Runs a query of the lock manager.
     pub(super) async fn ask<T>(
         &self,
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,
@@ -68,7 +67,7 @@ impl Pools {
         reader.answer(patience::limit(patience::left()), work).await
     }
 
-    /// As [`ask`](Self::ask), of a statement that writes and commits by itself: without an answer nobody knows whether it did.
+    /// As [`ask`](Self::ask), for a statement that writes and commits by itself: without an answer its outcome is unknown.
     pub(super) async fn tell<T>(
         &self,
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, DatabaseError>,

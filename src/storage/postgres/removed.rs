@@ -1,4 +1,4 @@
-//! The versions of aggregates that were deleted: one that is inserted under the same id goes on from there.
+//! The versions of deleted aggregates: one that is inserted under the same id continues from there.
 
 use sqlx::PgConnection;
 
@@ -12,7 +12,7 @@ const NOTE: &str = "
         on conflict (kind, id) do update
            set version = greatest(r.version, excluded.version), removed_at = excluded.removed_at";
 
-/// Notes the version that an aggregate had when it was deleted.
+/// Records the version of a deleted aggregate.
 pub(super) async fn note(
     connection: &mut PgConnection,
     key: &LockKey,
@@ -23,7 +23,7 @@ pub(super) async fn note(
     note.execute(connection).await.map(drop).map_err(classify)
 }
 
-/// The version that the last aggregate of this key had, if there was one, as committed by now.
+/// The last committed version of a deleted aggregate with this key, if there was one.
 pub(super) async fn version(connection: &mut PgConnection, key: &LockKey) -> Result<Option<i64>, DatabaseError> {
     let read = sqlx::query_scalar("select tenure_removed_version($1, $2)").bind(key.kind()).bind(key.id());
     read.fetch_one(connection).await.map_err(classify)

@@ -1,4 +1,4 @@
-//! Asking the holder of a lease for it, and handing it over to whoever asks. `$1` is the time that a test gives, or null.
+//! Requesting a lease from its holder, and handing it over to a requester. `$1` is the time of a test, or null.
 
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
@@ -13,7 +13,7 @@ use crate::lease::transfer::{TransferReply, TransferRequest};
 use crate::lease::{Holder, LockKey, NoLock, Owner};
 use crate::storage::{Asked, Asking, LockHash, OpenRequest, Proof};
 
-/// A request that is repeated keeps its place and its answer; another note is another request.
+/// A repeated request keeps its place and its reply; another note makes a new request.
 const ASK: &str = "
     insert into tenure_lock_request as r (kind, id, asker_id, asker_name, asker_role, handle, generation, note,
                                           since, expires_at)
@@ -33,12 +33,12 @@ const ASK: &str = "
            note        = excluded.note,
            expires_at  = excluded.expires_at";
 
-/// How many others ask for the same lease.
+/// The number of other requesters of the same lease.
 const OTHERS: &str = "
     select count(*) from tenure_lock_request
      where kind = $2 and id = $3 and generation = $4 and expires_at > tenure_now($1) and asker_id <> $5";
 
-/// Whoever went away is forgotten. Theirs who repeat their requests at this moment are locked, and left alone.
+/// Deletes expired requests. Requests that are being repeated at this moment are locked, and skipped.
 const SWEEP: &str = "
     with gone as materialized (
         select kind, id, asker_id from tenure_lock_request
@@ -47,7 +47,7 @@ const SWEEP: &str = "
     delete from tenure_lock_request r using gone
      where r.kind = gone.kind and r.id = gone.id and r.asker_id = gone.asker_id";
 
-/// A request ends with the lease that it is about.
+/// A request ends with its lease.
 const OPEN: &str = "
     select r.*, l.shown_as, l.owner_id as holder, tenure_now($1) as now from tenure_lock_request r
       join tenure_lock l on l.kind = r.kind and l.id = r.id and l.slot = '' and l.generation = r.generation
@@ -55,7 +55,7 @@ const OPEN: &str = "
        and not l.ended and l.expires_at > tenure_now($1)
      order by r.since, r.asker_id";
 
-/// Asks, or asks again.
+/// Requests the lease, or repeats the request.
 pub(super) async fn ask(
     connection: &mut PgConnection,
     asking: &Asking<'_>,
@@ -85,7 +85,7 @@ pub(super) async fn ask(
     Ok(Asked::found(asked.map(|asked| asked.request), *generation))
 }
 
-/// Who asks for the lease that is alive on a key, or whether this one does.
+/// The open requests for the live lease on a key, or that of one requester.
 async fn open(
     connection: &mut PgConnection,
     key: &LockKey,
@@ -113,7 +113,7 @@ fn request(row: &PgRow) -> Result<OpenRequest, DatabaseError> {
     Ok(OpenRequest { request, handle, shown: ShowOwner::from_stored(number("shown_as")?), holder })
 }
 
-/// Who asks whoever shows the lock id.
+/// The open requests for the lease of the presented lock id.
 pub(super) async fn requests(
     connection: &mut PgConnection,
     proof: &Proof,
@@ -132,7 +132,7 @@ const ANSWER: &str = "
     update tenure_lock_request set later_until = tenure_now($1) + $6, declined = $7
      where kind = $2 and id = $3 and asker_id = $4 and generation = $5";
 
-/// Answers one of them.
+/// Replies to one of them.
 pub(super) async fn answer(
     connection: &mut PgConnection,
     proof: &Proof,
@@ -171,7 +171,7 @@ const HAND_OVER: &str = "
      where lock_hash = $2
     returning *, tenure_now($1) as now";
 
-/// Ends the lease, and keeps the key for one of those who ask.
+/// Ends the lease, and reserves the key for one of its requesters.
 pub(super) async fn hand_over(
     connection: &mut PgConnection,
     proof: &Proof,
@@ -181,12 +181,12 @@ pub(super) async fn hand_over(
 ) -> Result<Result<Option<Holder>, NoLock>, DatabaseError> {
     let held = sqlx::query(leases::LOCK_BY_LOCK_ID).bind(now).bind(&proof.lock[..]);
     let held = held.fetch_optional(&mut *connection).await.map_err(classify)?;
-    // Of a row that is locked, what is said here stays true.
+    // The row is locked, so the result stays valid.
     let checked = leases::check(connection, proof, now).await?;
     let (held, holder) = match (held, checked) {
         (Some(held), Ok(holder)) => (held, holder),
         (_, Err(no_lock)) => return Ok(Err(no_lock)),
-        // Taken with this lock id since the row was looked for: it was not theirs to hand over when they asked.
+        // Acquired with this lock id after the row was looked up: at the time of the call it was not theirs to hand over.
         (None, Ok(_)) => return Ok(Ok(None)),
     };
     let asking = open(&mut *connection, &holder.key, None, now).await?;

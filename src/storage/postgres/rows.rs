@@ -15,10 +15,10 @@ use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::storage::{Authorship, BulkChange, Save, Saved, child_found, generated};
 
-/// How many children one statement inserts: few enough that the driver can keep a statement for every number.
+/// The number of children that one statement inserts: small enough that the driver can cache a statement for every number.
 const ROWS: usize = 32;
 
-/// Inserts a new aggregate; `None` if there is one with this id. Its version is 1, or the next one after that of an aggregate
+/// Inserts a new aggregate; `None` if the id exists already. Its version is 1, or the next one after that of an aggregate
 /// that was deleted under this id.
 pub(super) async fn insert(
     connection: &mut PgConnection,
@@ -38,7 +38,7 @@ pub(super) async fn insert(
     Ok(Some(version))
 }
 
-/// Raises the version of a root that was inserted as version 1 to this one, and inserts its children.
+/// Raises the version of a root that was inserted as version 1, and inserts its children.
 async fn complete(
     connection: &mut PgConnection,
     mapping: &'static Mapping,
@@ -57,7 +57,7 @@ async fn complete(
     Ok(())
 }
 
-/// Inserts the root of a new aggregate whose id the database makes: that id.
+/// Inserts the root of a new aggregate whose id the database generates; returns the id.
 pub(super) async fn insert_generated(
     connection: &mut PgConnection,
     mapping: &'static Mapping,
@@ -87,7 +87,7 @@ pub(super) async fn complete_insert(
     Ok(version)
 }
 
-/// Writes the difference if the version is still the one that it was made from.
+/// Writes the difference if the stored version is still the one that it is based on.
 pub(super) async fn save(
     connection: &mut PgConnection,
     save: &Save<'_>,
@@ -100,11 +100,10 @@ pub(super) async fn save(
     let update = query(statements::update_root(mapping, &save.diff.root), changed.chain(&audit));
     let update = id.iter().fold(update.bind(save.to.number()), bind).bind(save.from.number());
     if update.execute(&mut *connection).await.map_err(classify)?.rows_affected() == 0 {
-        // With a lock, or it might show the state from before whoever we waited for.
+        // With a lock, or it might return the state before the commit that this save waited for.
         return Ok(Saved::Stale(load::load(connection, mapping, id, RowLock::Share).await?));
     }
-    // What is gone goes first, so that a new child may take over a unique value of it; the innermost before what they
-    // are in.
+    // Deletes first, so that a new child may reuse a unique value of a deleted one; inner children before the outer ones.
     for (table, child) in mapping.children.iter().zip(&save.diff.children).rev() {
         for key in &child.deleted {
             let delete = query(statements::delete_child(mapping, table), mapping.stored(table, id, key));
@@ -129,7 +128,7 @@ pub(super) async fn delete(
     old: &Stored,
 ) -> Result<Saved, DatabaseError> {
     let id = &old.rows.root[..mapping.root.key];
-    // The root is locked and its version checked before the children go, so that a refusal has written nothing.
+    // The root is locked and its version checked before the children are deleted, so that a refusal has written nothing.
     let now = load::load(connection, mapping, id, RowLock::Update).await?;
     if now.as_ref().is_none_or(|now| now.version != old.version) {
         return Ok(Saved::Stale(now));
@@ -142,7 +141,7 @@ pub(super) async fn delete(
     Ok(Saved::Done)
 }
 
-/// The ids of the aggregates that match, locked.
+/// The ids of the matching aggregates, locked.
 pub(super) async fn lock_matching(
     connection: &mut PgConnection,
     mapping: &'static Mapping,
@@ -154,7 +153,7 @@ pub(super) async fn lock_matching(
     rows.iter().map(|row| read(&id, row, 0)).collect()
 }
 
-/// Changes all that match and raises their versions.
+/// Changes all matching aggregates and raises their versions.
 pub(super) async fn update_matching(
     connection: &mut PgConnection,
     change: &BulkChange<'_>,
@@ -165,7 +164,7 @@ pub(super) async fn update_matching(
     Ok(done.rows_affected())
 }
 
-/// The values of the audit columns, if there are any. Without a given time the server's is taken.
+/// The values of the audit columns, if there are any. The default time is the server's.
 fn audit(mapping: &'static Mapping, author: &Authorship, now: Option<i64>) -> Vec<Value> {
     let at = now.map_or(Value::Null(Kind::Integer), Value::Integer);
     mapping.audit.iter().flat_map(|audit| author.audit(audit, at.clone())).collect()

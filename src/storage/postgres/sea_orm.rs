@@ -1,4 +1,4 @@
-//! SeaORM's statements. Any of them may have to wait for somebody else's lock, so all of them go by the deadline.
+//! SeaORM's statements. Any of them may wait for locks, so all of them end at the deadline.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ impl SeaOrmStatements for PgTransaction {
 }
 
 impl PgTransaction {
-    /// Runs a statement whose waits end at the deadline, and keeps what the driver said when it fails.
+    /// Runs a statement whose waits end at the deadline, and keeps the driver's error if it fails.
     async fn within_deadline<T>(
         &mut self,
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,

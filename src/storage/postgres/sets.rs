@@ -1,5 +1,5 @@
-//! Several locks at once: all of them or none. Rows are locked and made in the order of the keys, so that two sets never
-//! wait for each other in a circle. `$1` is the time that a test gives, or null, in every statement.
+//! Several locks at once: all of them or none. Rows are locked and inserted in the order of the keys, so that two sets cannot deadlock.
+//! `$1` is the time of a test, or null, in every statement.
 
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
@@ -12,23 +12,23 @@ use crate::error::DatabaseError;
 use crate::lease::{Holder, LeaseLossReason, NoLock};
 use crate::storage::{Attempt, AttemptAll, LockRequest, Proof};
 
-/// How often an operation on several locks is tried that deadlocked. Each time the server has waited for a second before.
+/// The number of attempts of an operation on several locks that deadlocked. Before each retry the server has waited for a second.
 pub(super) const ATTEMPTS: u32 = 5;
 
-const IN_THE_WAY: &str = "
+const BLOCKERS: &str = "
     select asked.place, l.*, tenure_now($1) as now
       from unnest($2::bigint[], $3::text[], $4::text[]) as asked (place, kind, id)
       join tenure_lock l on l.kind = asked.kind and l.id = asked.id and l.slot = ''
      order by asked.place";
 
-/// Who is in the way of a request for the exclusive lock, by the places of the requests. Takes no lock.
-pub(super) async fn in_the_way(
+/// The leases that conflict with a request for the exclusive lock, by the indexes of the requests. Takes no lock.
+pub(super) async fn blockers(
     connection: &mut PgConnection,
     requests: &[LockRequest],
     now: Option<i64>,
 ) -> Result<Vec<(usize, Attempt)>, DatabaseError> {
     let exclusive = || requests.iter().zip(0_i64..).filter(|(request, _)| request.is_alone());
-    let rows = sqlx::query(IN_THE_WAY)
+    let rows = sqlx::query(BLOCKERS)
         .bind(now)
         .bind(exclusive().map(|(_, at)| at).collect::<Vec<_>>())
         .bind(exclusive().map(|(request, _)| request.key.kind()).collect::<Vec<_>>())
@@ -45,7 +45,7 @@ pub(super) async fn in_the_way(
             true if theirs => None,
             true if stored.reserved => Some(Attempt::Reserved(stored.holder)),
             true => Some(Attempt::Held(stored.holder)),
-            // Somebody may share it.
+            // It may be shared.
             false if stored.holder.shared => slots::reader(connection, &request.key, now).await?.map(Attempt::Held),
             false => None,
         };
@@ -57,8 +57,8 @@ pub(super) async fn in_the_way(
 /// Acquires all leases of the set in one transaction, or none.
 pub(super) async fn try_all(database: &Postgres, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError> {
     let now = database.time.given();
-    // Read first: a refusal must neither wait for somebody's save nor write.
-    let found = database.pools.ask(async |connection| in_the_way(connection, requests, now).await).await?;
+    // Read first: a refusal must neither wait for another session's save nor write.
+    let found = database.pools.ask(async |connection| blockers(connection, requests, now).await).await?;
     if !found.is_empty() {
         return Ok(AttemptAll::Refused(found));
     }
@@ -76,15 +76,15 @@ pub(super) async fn try_all(database: &Postgres, requests: &[LockRequest]) -> Re
                 let explain = async |connection: &mut PgConnection| refused(connection, requests, found, now).await;
                 return database.pools.ask(explain).await;
             }
-            // Nothing of it is left. Sets take turns by the order of their keys, so this takes somebody else's rows,
-            // made between the two statements.
+            // The deadlock has rolled it back. Sets lock rows in the order of their keys, so this acquires the row that another session
+            // inserted between the two statements.
             Err(DatabaseError::Deadlock) if attempt < ATTEMPTS => attempt += 1,
             Err(error) => return Err(error),
         }
     }
 }
 
-/// Rows that are there and free, before the end of their leases is recorded, as everybody does who takes a lease over.
+/// Locks existing free rows before the end of their leases is recorded, as in every takeover.
 const HOLD: &str = "
     select 1
       from unnest($2::text[], $3::text[], $4::bytea[]) as asked (kind, id, lock_hash)
@@ -93,7 +93,7 @@ const HOLD: &str = "
        and (l.ended or l.expires_at <= tenure_now($1) or (l.ttl = 0 and l.owner_id = $5))
      order by l.kind, l.id for update of l";
 
-/// As in [`lock`](super::lock), of all at one moment: after the rows that are there were locked.
+/// As in [`lock`](super::lock), for all at once: after the existing rows were locked.
 const TAKE_ALL: &str = "
     with clock as materialized (select tenure_now($1) as now),
     asked as materialized (
@@ -146,8 +146,8 @@ const TAKE_ALL: &str = "
     )
     select asked.place, taken.*, clock.now from taken join asked on asked.lock_hash = taken.lock_hash, clock";
 
-/// Takes all of them: those that are simply free in one statement, and the rest one by one. Only what is granted is to be
-/// committed; why the others were not, [`refused`] says when nothing is locked any more.
+/// Acquires all of them: the free ones in one statement, and the rest one by one. Only a full grant may be committed; [`refused`] returns
+/// the reasons of a refusal after the locks are released.
 pub(super) async fn take_all(
     connection: &mut PgConnection,
     requests: &[LockRequest],
@@ -163,7 +163,7 @@ pub(super) async fn take_all(
                 }
             }
         }
-        // Lock ids are unique over all keys: one of these holds another aggregate; or the same request came twice at once.
+        // Lock ids are unique over all keys: one of these holds another aggregate; or the same request was delivered twice at once.
         Err(error) if is_duplicate(&error) => return Ok(AttemptAll::Refused(Vec::new())),
         Err(error) => return Err(classify(error)),
     }
@@ -186,7 +186,7 @@ pub(super) async fn take_all(
     Ok(if refused.is_empty() { AttemptAll::Granted(granted) } else { AttemptAll::Refused(refused) })
 }
 
-/// Takes what nobody is to hold beside, and nobody shares.
+/// Acquires the exclusive requests whose keys have no shared leases.
 async fn take_free(
     connection: &mut PgConnection,
     requests: &[LockRequest],
@@ -215,20 +215,20 @@ async fn take_free(
     take.fetch_all(connection).await
 }
 
-/// Everybody who is in the way, as things are now that nothing is locked any more; or else what was found before.
+/// All conflicting leases as they are now, after the locks were released; or else the earlier findings.
 pub(super) async fn refused(
     connection: &mut PgConnection,
     requests: &[LockRequest],
     found: Vec<(usize, Attempt)>,
     now: Option<i64>,
 ) -> Result<AttemptAll, DatabaseError> {
-    // A lock id that was used up will not do, whoever goes away.
+    // A lock id that was used before fails even if the key becomes free.
     if found.iter().any(|(_, attempt)| matches!(attempt, Attempt::Used(_))) {
         return Ok(AttemptAll::Refused(found));
     }
-    let in_the_way = in_the_way(connection, requests, now).await?;
-    if !in_the_way.is_empty() {
-        return Ok(AttemptAll::Refused(in_the_way));
+    let blockers = blockers(connection, requests, now).await?;
+    if !blockers.is_empty() {
+        return Ok(AttemptAll::Refused(blockers));
     }
     if !found.is_empty() {
         return Ok(AttemptAll::Refused(found));
@@ -244,6 +244,6 @@ pub(super) async fn refused(
         };
         return Ok(AttemptAll::Refused(vec![(at, Attempt::Used(used))]));
     }
-    // Whoever asks again gets what the other one of the two got.
+    // A retry gets the result of the other of the two requests.
     Ok(AttemptAll::Refused(vec![(0, Attempt::Lost)]))
 }

@@ -1,9 +1,9 @@
-//! Leases beside each other on one key, each in a slot of its own: shared ones, which keep out whoever wants the key alone,
-//! and advisory ones, which keep out nobody.
+//! Shared and advisory leases on one key, each in a slot of its own: shared ones exclude the exclusive lease, advisory ones exclude
+//! nothing.
 //!
-//! Whoever takes one locks the row of the exclusive lock first, and looks at the slots in a later statement, which sees
-//! what the one before them committed: so each gets a generation of its own, and nobody gets the key alone beside a reader.
-//! That row is marked shared as long as there may be readers; only then others pay for looking.
+//! To acquire one, the row of the exclusive lock is locked first, and a later statement reads the slots, so that it sees all earlier
+//! commits: each lease gets its own generation, and the exclusive lease is never granted beside a shared one. That row is marked shared
+//! while there may be shared leases; only then the slots have to be read.
 
 use sqlx::PgConnection;
 
@@ -14,13 +14,13 @@ use crate::error::DatabaseError;
 use crate::lease::{Holder, LockId, LockKey};
 use crate::storage::{Attempt, LockRequest};
 
-/// Takes a slot beside the others, and records which leases on the key ran out.
+/// Acquires a slot beside the others, and records the expired leases on the key.
 pub(super) async fn take(
     connection: &mut PgConnection,
     request: &LockRequest,
     now: Option<i64>,
 ) -> Result<Attempt, DatabaseError> {
-    // A reader waits for whoever saves relying upon there being none.
+    // A shared request waits for a save that requires that there are no shared leases.
     let lock = if request.shared { LOCK } else { LOCK_ADVISORY };
     let mut row = anchor(connection, lock, &request.key, now).await?;
     if row.is_none() {
@@ -32,7 +32,7 @@ pub(super) async fn take(
     if request.shared && alone.alive && !theirs {
         return Ok(if alone.reserved { Attempt::Reserved(alone.holder) } else { Attempt::Held(alone.holder) });
     }
-    // Of a row that somebody else has locked nobody knows whether it is just being kept alive. The next one records it.
+    // A heartbeat may be in flight on a row that is locked by another session. The next acquisition records it.
     record_expired(connection, RECORD_UNLOCKED, request, now).await?;
     let taken = lock::take_slot(connection, request, &request.lock, now).await?;
     if let Attempt::Granted(holder) = &taken
@@ -50,7 +50,7 @@ const LOCK: &str = "
     )
     select *, tenure_now($1) as now from held";
 
-/// Lets a save under a lease pass.
+/// Does not conflict with a save under a lease.
 const LOCK_ADVISORY: &str = "
     with held as materialized (
         select * from tenure_lock where kind = $2 and id = $3 and slot = '' for no key update
@@ -68,7 +68,7 @@ async fn anchor(
     select.fetch_optional(connection).await.map_err(classify)?.as_ref().map(lease).transpose()
 }
 
-/// Nobody's, under a lock id that nobody has. Of a key that was swept the generation goes on.
+/// A row without an owner, under a lock id that no client has. The generations of a swept key continue.
 const MAKE: &str = "
     insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name,
                              since, last_active, expires_at, ttl, hard_until, ended)
@@ -76,13 +76,13 @@ const MAKE: &str = "
             true)
         on conflict do nothing";
 
-/// Makes the row that everybody locks first who takes or changes anything of the key.
+/// Inserts the row that every acquisition or change of the key locks first.
 pub(super) async fn make_anchor(connection: &mut PgConnection, key: &LockKey) -> Result<(), DatabaseError> {
     let make = sqlx::query(MAKE).bind(key.kind()).bind(key.id()).bind(LockId::random().hash().to_vec());
     make.execute(connection).await.map(drop).map_err(classify)
 }
 
-/// Whoever takes the key alone goes on from this generation, and looks at the slots first.
+/// The next exclusive lease continues from this generation, and reads the slots first.
 const NOTE: &str = "
     update tenure_lock set generation = greatest(generation, $3), shared = shared or $4, ended = true
      where kind = $1 and id = $2 and slot = ''";
@@ -114,13 +114,13 @@ macro_rules! record {
 const RECORD_UNLOCKED: &str = record!("skip locked");
 const RECORD: &str = record!("");
 
-/// Of the slots that have ended only the highest generation is still needed.
+/// Of ended slots only the highest generation is still needed.
 const SWEEP: &str = "
     delete from tenure_lock
      where kind = $1 and id = $2 and slot <> '' and ended
        and generation < (select max(generation) from tenure_lock where kind = $1 and id = $2)";
 
-/// Writes down that leases on this key ran out, and forgets their slots.
+/// Records that leases on this key expired, and deletes their slots.
 async fn record_expired(
     connection: &mut PgConnection,
     record: &'static str,
@@ -138,7 +138,7 @@ const READER: &str = "
      where kind = $2 and id = $3 and slot <> '' and shared and not ended and expires_at > tenure_now($1)
      order by since, generation limit 1";
 
-/// Who has held the key the longest of those who share it.
+/// The shared lease that has been held the longest.
 pub(super) async fn reader(
     connection: &mut PgConnection,
     key: &LockKey,
@@ -149,7 +149,7 @@ pub(super) async fn reader(
     Ok(row.as_ref().map(lease).transpose()?.map(|lease| lease.holder))
 }
 
-/// All of them, so that none is kept alive at this moment.
+/// All of them, so that no heartbeat changes one at this moment.
 const LOCK_SLOTS: &str = "
     with held as materialized (
         select * from tenure_lock where kind = $2 and id = $3 and slot <> '' order by slot for update
@@ -158,7 +158,7 @@ const LOCK_SLOTS: &str = "
 
 const CLEAR: &str = "update tenure_lock set shared = false where kind = $1 and id = $2 and slot = ''";
 
-/// For whoever wants the key alone: clears what readers left, or says who still reads.
+/// For an exclusive request: clears expired shared leases, or returns a live one.
 pub(super) async fn make_way(
     connection: &mut PgConnection,
     request: &LockRequest,

@@ -1,7 +1,7 @@
 //! SQL text for a mapping. Names come from [`Mapping::validate`]d mappings and are quoted; values are always bound.
 //!
 //! Every column is read through a cast to the kind of its mapping, so that an `integer`, a `bigint` and a `numeric` are
-//! all numbers. What has no type in the driver travels as text. Casts are on the side of the parameter, so that indexes are
+//! all numbers. Values without a type in the driver are sent as text. Casts are on the side of the parameter, so that indexes are
 //! used.
 
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::storage::{BulkChange, condition};
 
 static TEXTS: Texts = Texts::new();
 
-/// How the root is locked when it is loaded.
+/// The lock of the root when it is loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RowLock {
     None,
     Share,
     Update,
-    /// Only if nobody else holds it.
+    /// Skips rows that another transaction has locked.
     SkipLocked,
 }
 
@@ -52,9 +52,8 @@ pub(super) fn select_version(mapping: &'static Mapping, lock: RowLock) -> Arc<st
     })
 }
 
-/// `select` of an aggregate by one statement: a row of the root, and one of each child, in no order. First comes the number
-/// of the table (0 is the root), then the root's version, then the columns of all tables, null but for those of the row's own.
-/// Binds the id.
+/// `select` of an aggregate by one statement: one row for the root and for each child, in no order. The columns are the number of the table
+/// (0 is the root), the root's version, then the columns of all tables, null except for those of the row's own table. Binds the id.
 pub(super) fn select_whole(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::SelectWhole, &mapping.root, &[], || {
         let tables = || std::iter::once(&mapping.root).chain(&mapping.children).enumerate();
@@ -75,7 +74,7 @@ pub(super) fn select_whole(mapping: &'static Mapping) -> Arc<str> {
     })
 }
 
-/// `select` of so many aggregates by one statement, as [`select_whole`]; the root's id stands between the version and the columns.
+/// `select` of this number of aggregates by one statement, as [`select_whole`]; the root's id is between the version and the columns.
 /// Binds all ids.
 pub(super) fn select_many(mapping: &'static Mapping, count: usize) -> Arc<str> {
     TEXTS.get(What::SelectMany, &mapping.root, &[count], || {
@@ -97,7 +96,7 @@ pub(super) fn select_many(mapping: &'static Mapping, count: usize) -> Arc<str> {
     })
 }
 
-/// `select` of the id as it is stored; binds the id.
+/// `select` of the stored id; binds the id.
 pub(super) fn select_id(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::SelectId, &mapping.root, &[], || {
         let id = mapping.root.key_alone();
@@ -105,7 +104,7 @@ pub(super) fn select_id(mapping: &'static Mapping) -> Arc<str> {
     })
 }
 
-/// `select` of the ids that come next, in their order; binds the id that they come after, if there is one, and their number.
+/// `select` of the next ids, in their order; binds the id that they come after, if any, and their number.
 pub(super) fn select_page(mapping: &'static Mapping, after: bool) -> Arc<str> {
     TEXTS.get(What::SelectPage, &mapping.root, &[usize::from(after)], || {
         let id = mapping.root.key_alone();
@@ -125,7 +124,7 @@ pub(super) fn select_page(mapping: &'static Mapping, after: bool) -> Arc<str> {
     })
 }
 
-/// `select` of how many roots match; and the values to bind.
+/// `select` of the number of matching roots; and the values to bind.
 pub(super) fn count_matching(mapping: &'static Mapping, when: &Test) -> (String, Vec<Value>) {
     let mut values = Vec::new();
     let when = condition(mapping, when, &mut values);
@@ -138,7 +137,7 @@ pub(super) fn select_children(mapping: &'static Mapping, child: &'static Table) 
         let lineage = Lineage::of(mapping, child, '"');
         let columns = lineage.columns();
         let key = child.columns[..child.key].iter().zip(&columns).map(|(column, name)| match column.kind {
-            // By bytes, as every other database and the language itself do.
+            // By bytes, as the other databases and Rust do.
             Kind::Text => format!("{name}::text collate \"C\""),
             _ => name.clone(),
         });
@@ -148,8 +147,8 @@ pub(super) fn select_children(mapping: &'static Mapping, child: &'static Table) 
     })
 }
 
-/// `insert` of the root, nothing if the id is taken; binds its columns, the audit columns, the version, the kind and the id of
-/// its key. What comes back is the version of the aggregate that was deleted under this key, if one was.
+/// `insert` of the root, nothing if the id exists; binds its columns, the audit columns, the version, the kind and the id of its key.
+/// Returns the version of the aggregate that was deleted under this key, if any.
 pub(super) fn insert_root(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::InsertRoot, &mapping.root, &[], || {
         let root = &mapping.root;
@@ -168,7 +167,7 @@ pub(super) fn insert_root(mapping: &'static Mapping) -> Arc<str> {
     })
 }
 
-/// `insert` of the root without its id, which the database makes and returns; binds the other columns, the audit columns, the
+/// `insert` of the root without its id, which the database generates and returns; binds the other columns, the audit columns, the
 /// version.
 pub(super) fn insert_generated(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::InsertGenerated, &mapping.root, &[], || {
@@ -187,7 +186,7 @@ pub(super) fn insert_generated(mapping: &'static Mapping) -> Arc<str> {
     })
 }
 
-/// `insert` of so many children; binds the root's id and its columns for each.
+/// `insert` of this number of children; binds the root's id and its columns for each.
 pub(super) fn insert_children(mapping: &'static Mapping, child: &'static Table, count: usize) -> Arc<str> {
     TEXTS.get(What::InsertChildren, child, &[count], || {
         let own = &child.columns[mapping.not_stored(child)..];
@@ -204,8 +203,8 @@ pub(super) fn insert_children(mapping: &'static Mapping, child: &'static Table, 
     })
 }
 
-/// `update` of the root if the version is the expected one; binds the changed columns, the audit columns, the version
-/// to be, the id, the expected version.
+/// `update` of the root if the version is the expected one; binds the changed columns, the audit columns, the new
+/// version, the id, the expected version.
 pub(super) fn update_root(mapping: &'static Mapping, changed: &[usize]) -> Arc<str> {
     TEXTS.get(What::UpdateRoot, &mapping.root, changed, || {
         let (root, version) = (&mapping.root, &mapping.version);
@@ -249,7 +248,7 @@ pub(super) fn delete_root(mapping: &'static Mapping) -> Arc<str> {
     })
 }
 
-/// `select` of what the audit columns say, the time in milliseconds; binds the id.
+/// `select` of the audit columns, the time in milliseconds; binds the id.
 pub(super) fn select_audit(mapping: &'static Mapping, audit: &Audit, at: &str) -> String {
     let text =
         |name: &Option<String>| name.as_ref().map_or("null::text".to_owned(), |name| format!("\"{name}\"::text"));
@@ -265,16 +264,16 @@ pub(super) fn select_audit(mapping: &'static Mapping, audit: &Audit, at: &str) -
     )
 }
 
-/// The column of the author's name; the id stands for it where the table has none.
+/// The column of the author's name; the id if the table has none.
 fn named_by(audit: &Audit) -> &Option<String> {
     if audit.by_name.is_some() { &audit.by_name } else { &audit.by }
 }
 
-/// `select` of the ids of the roots that match, locked, in their order; and the values to bind.
+/// `select` of the ids of the matching roots, locked, in their order; and the values to bind.
 pub(super) fn lock_matching(mapping: &'static Mapping, when: &Test) -> (String, Vec<Value>) {
     let (mut values, id) = (Vec::new(), mapping.root.key_alone());
     let when = condition(mapping, when, &mut values);
-    // In the order of lock keys, as far as a key is one column: others lock several by those.
+    // In the order of lock keys, if a key is one column: other operations lock several rows in that order.
     let order = match &id.columns[..] {
         [key] if matches!(key.kind, Kind::Text | Kind::Integer) => format!("\"{}\"::text collate \"C\"", key.name),
         columns => names(columns),
@@ -283,7 +282,7 @@ pub(super) fn lock_matching(mapping: &'static Mapping, when: &Test) -> (String, 
     (select, values)
 }
 
-/// `update` of all roots that match and are not so already; and the values to bind.
+/// `update` of all matching roots that differ; and the values to bind.
 pub(super) fn update_matching(change: &BulkChange<'_>, audit: &[Value]) -> (String, Vec<Value>) {
     let (mapping, root, version) = (change.mapping, &change.mapping.root, &change.mapping.version);
     let columns: Vec<usize> = change.set.iter().map(|(column, _)| *column).collect();
@@ -307,7 +306,7 @@ pub(super) fn update_matching(change: &BulkChange<'_>, audit: &[Value]) -> (Stri
     (update, values)
 }
 
-/// A condition; its values come after those that are there already.
+/// A condition; its values are appended.
 fn condition(mapping: &'static Mapping, when: &Test, values: &mut Vec<Value>) -> String {
     condition::render(&mapping.root, when, '"', &mut |column, value| {
         values.push(value.clone());
@@ -315,7 +314,7 @@ fn condition(mapping: &'static Mapping, when: &Test, values: &mut Vec<Value>) ->
     })
 }
 
-/// The audit columns and the places of their values.
+/// The audit columns and their placeholders.
 fn audit(mapping: &'static Mapping, first: usize) -> impl Iterator<Item = (&'static String, String)> {
     let place = |audit: &Audit, name: &String, at: usize| match Some(name) == audit.at.as_ref() {
         true => format!("('epoch'::timestamptz + tenure_now(${at}::bigint) * interval '1 millisecond')"),
@@ -325,7 +324,7 @@ fn audit(mapping: &'static Mapping, first: usize) -> impl Iterator<Item = (&'sta
     columns.zip(first..).map(move |((audit, name), at)| (name, place(audit, name, at)))
 }
 
-/// The quoted name of a table, behind that of its schema if the mapping has one.
+/// The quoted name of a table, with that of its schema if the mapping has one.
 fn qualified(table: &Table) -> String {
     table.quoted('"')
 }
@@ -342,7 +341,7 @@ fn names(columns: &[Column]) -> String {
     columns.iter().map(|column| format!("\"{}\"", column.name)).collect::<Vec<_>>().join(", ")
 }
 
-/// Null for every column, of the type that [`reading`] gives.
+/// Null for every column, with the type that [`reading`] returns.
 fn absent(table: &Table) -> String {
     let absent = |column: &Column| match column.kind {
         Kind::Bool => "null::boolean",
@@ -361,22 +360,22 @@ fn reading(table: &Table) -> String {
 /// The columns of a table under these names, which are quoted.
 fn reading_as(table: &Table, names: &[String]) -> String {
     let read = |(column, name): (&Column, &String)| match column.kind {
-        // An array of PostgreSQL travels as JSON.
+        // An array of PostgreSQL is sent as JSON.
         Kind::Json if column.is_array() => format!("to_json({name})::text"),
         Kind::Bool => format!("{name}::boolean"),
         Kind::Integer => format!("{name}::bigint"),
         Kind::Real => format!("{name}::float8"),
         Kind::Bytes => name.clone(),
         Kind::Text | Kind::Decimal | Kind::Uuid | Kind::Json | Kind::Time => format!("{name}::text"),
-        // Their text depends on `DateStyle`, but JSON is always in ISO 8601; also infinity, and years before Christ, which
-        // `to_char` does not tell from others.
+        // Their text depends on `DateStyle`, but JSON is always in ISO 8601, also for infinity, and for years before Christ, which
+        // `to_char` does not mark.
         Kind::Date | Kind::DateTime => format!("to_json({name}) #>> '{{}}'"),
         Kind::Timestamp => format!("(extract(epoch from {name}) * 1000000)::bigint"),
     };
     table.columns.iter().zip(names).map(read).collect::<Vec<_>>().join(", ")
 }
 
-/// The place of a bound value, typed by the kind of its column and not by the value at hand.
+/// The placeholder of a bound value, typed by the kind of its column and not by the value.
 fn place(column: &Column, at: usize) -> String {
     match (column.kind, &column.sql_type) {
         (Kind::Json, Some(array)) if column.is_array() => {
@@ -397,9 +396,9 @@ fn place(column: &Column, at: usize) -> String {
         Kind::Bytes => format!("${at}::bytea"),
         Kind::Decimal => format!("${at}::text::numeric"),
         Kind::Uuid => format!("${at}::text::uuid"),
-        // Assigned to a column of type `json` it becomes one.
+        // An assignment to a column of type `json` converts it.
         Kind::Json => format!("${at}::text::jsonb"),
-        // From a number it would have to be multiplied, which is only exact up to the year 2255.
+        // A number would have to be multiplied, which is exact only up to the year 2255.
         Kind::Timestamp => format!("${at}::text::timestamptz"),
         Kind::Date => format!("${at}::text::date"),
         Kind::DateTime => format!("${at}::text::timestamp"),
@@ -424,7 +423,7 @@ fn key_is(table: &Table, first: usize) -> String {
     table.columns[..table.key].iter().zip(first..).map(is).collect::<Vec<_>>().join(" and ")
 }
 
-/// The condition that finds a child in its table, whose values begin with this number.
+/// The condition that selects a child in its table; its values begin with this number.
 fn child_is(mapping: &'static Mapping, child: &'static Table, first: usize) -> String {
     let id = child.owner.iter().zip(&mapping.root.columns);
     let own = child.columns[mapping.not_stored(child)..child.key].iter().map(|column| (&column.name, column));
@@ -432,18 +431,18 @@ fn child_is(mapping: &'static Mapping, child: &'static Table, first: usize) -> S
     id.chain(own).zip(first..).map(is).collect::<Vec<_>>().join(" and ")
 }
 
-/// The condition that finds the children of one root in their table.
+/// The condition that selects the children of one root in their table.
 fn owned(mapping: &'static Mapping, child: &'static Table) -> String {
     Lineage::of(mapping, child, '"').within(|owner| owner_is(mapping, owner, 1))
 }
 
-/// These names, which are quoted, compared with the root's id.
+/// The condition that these quoted names equal the root's id.
 fn owner_is(mapping: &'static Mapping, owner: &[String], first: usize) -> String {
     let is = |((name, column), at): ((&String, &Column), usize)| format!("{name} = {}", place(column, at));
     owner.iter().zip(&mapping.root.columns).zip(first..).map(is).collect::<Vec<_>>().join(" and ")
 }
 
-/// The condition that these columns, whose names are quoted, are one of so many ids.
+/// The condition that these quoted columns are one of this number of ids.
 fn id_among(id: &[Column], names: &[String], count: usize) -> String {
     let one = |at: usize| {
         let places =

@@ -1,4 +1,5 @@
-//! Deleting what nobody asks for any more. Rows that somebody has locked are left for the next time. `$1` is the time that a test gives, or null; `$2` the age; `$3` the type, or null for all.
+//! Deleting old rows. Rows that another session has locked are left for the next sweep. `$1` is the time of a test, or null; `$2` the age;
+//! `$3` the type, or null for all.
 
 use sqlx::{PgConnection, Row};
 
@@ -13,7 +14,7 @@ const HISTORY: &str = "
          where ended_at <= (select tenure_now($1)) - $2 and ($3::text is null or kind = $3)
          order by ended_at limit $4 for update skip locked)";
 
-/// Deletes how leases ended.
+/// Deletes ended leases from the history.
 pub(super) async fn history(
     connection: &mut PgConnection,
     slice: &Slice<'_>,
@@ -28,7 +29,7 @@ const REQUESTS: &str = "
          where expires_at <= (select tenure_now($1)) - $2 and ($3::text is null or kind = $3)
          limit $4 for update skip locked)";
 
-/// Deletes requests whose askers went away.
+/// Deletes expired requests.
 pub(super) async fn requests(
     connection: &mut PgConnection,
     slice: &Slice<'_>,
@@ -47,13 +48,13 @@ async fn delete(
     delete.bind(i64::from(slice.most)).execute(connection).await.map(|done| done.rows_affected()).map_err(classify)
 }
 
-/// There is no index on the expiry, so all rows are looked at, in the order of the primary key.
+/// The expiry has no index, so all rows are read, in the order of the primary key.
 const UPTO: &str = "
     select kind, id, slot from tenure_lock
      where (kind, id, slot) > ($1, $2, $3) and ($4::text is null or kind = $4)
      order by kind, id, slot limit 1 offset $5";
 
-/// Rows that may be swept. (There are no more than the limit between the two ends; it tells the planner so.)
+/// Rows that may be swept. (Between the two ends there are at most `limit` rows; the clause informs the planner.)
 macro_rules! lock {
     ($upto:literal) => {
         concat!(
@@ -66,14 +67,14 @@ macro_rules! lock {
     };
 }
 
-/// With its end as a condition of its own, or it would not be an end to go by in the primary key.
+/// The end of the slice is a condition of its own; otherwise the primary key could not use it.
 const LOCK: &str = lock!(" and (kind, id, slot) <= ($8, $9, $10)");
 const LOCK_LAST: &str = lock!("");
 
-/// Of the rows that were locked, in a later statement, which sees who came beside them before that. The row of the exclusive
-/// lock stays as long as there is anybody beside it: it is what keeps those out who want the key alone. What expired and
-/// was not taken since was not written down yet. The floor keeps the generations from falling; one statement raises it
-/// and deletes, so that whoever makes a new row sees both or neither.
+/// Of the locked rows, in a later statement, which sees the leases that were granted beside them before. The row of the exclusive lock
+/// stays as long as other leases on the key exist: it is what excludes an exclusive request. The expiry of a lease whose key was not
+/// acquired since is recorded here. The floor keeps generations from falling; one statement raises it and deletes the rows, so that an
+/// insert of a new row sees both or neither.
 const SWEEP: &str = "
     with gone as materialized (
         select l.* from unnest($3::text[], $4::text[], $5::bytea[]) as locked (kind, id, slot)
@@ -96,7 +97,7 @@ const SWEEP: &str = "
     )
     delete from tenure_lock l using gone where l.kind = gone.kind and l.id = gone.id and l.slot = gone.slot";
 
-/// Deletes the rows of leases that have ended, among the next ones.
+/// Deletes the rows of ended leases, among the next rows.
 pub(super) async fn rows(
     connection: &mut PgConnection,
     slice: &Slice<'_>,

@@ -1,4 +1,4 @@
-//! Taking leases over from others, and ending all of one owner. Rows are locked before anything is decided by them.
+//! Takeovers, and ending all leases of one owner. Rows are locked before a decision depends on them.
 
 use sqlx::PgConnection;
 
@@ -10,7 +10,7 @@ use crate::error::DatabaseError;
 use crate::lease::{Holder, LeaseLossReason, NoLock};
 use crate::storage::{LockRequest, Proof, TakenOver};
 
-/// A save under this lease is waited for. Whether the lease is alive is asked after that wait.
+/// Waits for a save under this lease. The lease is checked after that wait.
 const HOLD: &str = "
     with held as materialized (
         select * from tenure_lock where kind = $2 and id = $3 and slot = '' and generation = $4 for update
@@ -25,7 +25,7 @@ const TAKE_OVER: &str = "
      where lock_hash = $2 and not exists (select 1 from tenure_lock_history past where past.lock_hash = $3)
     returning *, tenure_now($1) as now";
 
-/// Ends the live lease of that generation and grants the next. Only what is granted is to be committed.
+/// Ends the live lease of this generation and grants the next. Only a grant may be committed.
 pub(super) async fn take_over(
     connection: &mut PgConnection,
     request: &LockRequest,
@@ -68,7 +68,7 @@ pub(super) async fn take_over(
     }
 }
 
-/// In the order in which heartbeats lock several rows, so that the two never wait in a circle.
+/// In the order in which heartbeats lock several rows, so that the two cannot deadlock.
 const RELEASE_ALL: &str = "
     with held as materialized (
         select kind, id, slot from tenure_lock
@@ -85,7 +85,7 @@ const RELEASE_ALL: &str = "
     )
     select *, tenure_now($1) as now from released";
 
-/// Frees every live lease of an owner, and records it.
+/// Releases every live lease of an owner, and records it.
 pub(super) async fn release_all(
     connection: &mut PgConnection,
     owner: &str,

@@ -1,4 +1,4 @@
-//! A writing transaction at READ COMMITTED. Its waits end at the deadline it was begun with.
+//! A writing transaction at READ COMMITTED. Its waits end at its deadline.
 
 use async_trait::async_trait;
 use sqlx::PgConnection;
@@ -58,7 +58,7 @@ impl BackendTransaction for PgTransaction {
             if let Some(stored) = load::load(connection, mapping, id, RowLock::SkipLocked).await? {
                 return Ok(Ok(Some(stored)));
             }
-            // Nothing came back: it is locked, or it is not there.
+            // No row: it is locked, or it does not exist.
             let there = load::load(connection, mapping, id, RowLock::None).await?.is_some();
             Ok(if there { Err(RowLocked) } else { Ok(None) })
         };

@@ -1,4 +1,4 @@
-//! Values in and out of PostgreSQL, which knows all of them; how they travel is what `statements.rs` asks for.
+//! Values to and from PostgreSQL, in the form that `statements.rs` selects.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub(super) fn bind<'q>(query: Query<'q>, value: &Value) -> Query<'q> {
     }
 }
 
-/// The columns of a table, from this one on.
+/// The columns of a table, starting at this one.
 pub(super) fn read(table: &Table, row: &PgRow, first: usize) -> Result<Row, DatabaseError> {
     let read = |(index, column): (usize, &Column)| {
         read_column(row, first + index, column).map_err(|error| misfit(table, &column.name, &*error))
@@ -54,7 +54,7 @@ fn read_column(row: &PgRow, index: usize, column: &Column) -> Result<Value, Box<
     Ok(value.unwrap_or(Value::Null(column.kind)))
 }
 
-/// What is stored does not fit the mapping.
+/// The stored value does not fit the mapping.
 pub(super) fn misfit(table: &Table, column: &str, error: &dyn std::error::Error) -> DatabaseError {
     MappingError::new(&table.name, column, error.to_string()).into()
 }

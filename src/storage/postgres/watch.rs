@@ -1,5 +1,4 @@
-//! Looking at keys, and standing in line for them. `$1` is the time that a test gives, or null, in every statement that has
-//! a time in it.
+//! Polling keys, and the queue of waiters. `$1` is the time of a test, or null, in every statement with a time.
 
 use async_trait::async_trait;
 use sqlx::PgConnection;
@@ -14,7 +13,7 @@ use crate::lease::seen::Seen;
 use crate::storage::LockHash;
 use crate::storage::watching::{Listener, Look, PLACE_TTL, SWEPT_AFTER, Sight, Ticket, Watching};
 
-/// One statement, so all that it says is of one moment: a change of hands and its history are seen together.
+/// One statement, so that its rows are consistent: a new holder and the history entry of the former one are seen together.
 const LOOK: &str = "
     with time as materialized (select tenure_now($1) as now),
          look as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[]) as look (kind, id, after))
@@ -51,7 +50,7 @@ const LOOK: &str = "
 const IN_LINE: &str = "
     select exists (select from tenure_lock_waiter where kind = $2 and id = $3 and expires_at > tenure_now($1))";
 
-/// Whoever asks again with the same lock id keeps the place; one lock id waits for one key.
+/// A repeated request with the same lock id keeps its place; one lock id waits for one key.
 const ENTER: &str = "
     insert into tenure_lock_waiter as w
            (kind, id, lock_hash, owner_id, owner_name, process, waiter, expires_at, until)
@@ -65,8 +64,8 @@ const ENTER: &str = "
 
 const LEAVE: &str = "delete from tenure_lock_waiter where lock_hash = $1 and waiter = $2";
 
-/// In one order for all processes, and past those who are leaving or asking again at this moment: they are there all the
-/// same.
+/// In one order for all processes. It skips places that are locked, because their waiters are leaving or repeating their request; those
+/// still exist.
 const KEEP: &str = "
     with mine as materialized (
         select ticket from tenure_lock_waiter where process = $2 order by ticket for update skip locked
@@ -82,14 +81,14 @@ const SWEEP: &str = "
     )
     delete from tenure_lock_waiter w using gone where w.ticket = gone.ticket";
 
-/// Only if somebody listens: they hold the same advisory lock, shared.
+/// Only if there are listeners: each holds the same advisory lock, shared.
 const ANNOUNCE: &str = "
     select case when pg_try_advisory_xact_lock($1, $2) then false
                 else pg_notify('tenure_lock', $3) is not null end";
 
 const HEAR: &str = "select pg_advisory_lock_shared($1, $2)";
 
-/// The advisory lock of those who listen: 'tenu', 'hear'.
+/// The advisory lock of listeners: 'tenu', 'hear'.
 const LISTENERS: (i32, i32) = (0x7465_6e75, 0x6865_6172);
 
 #[async_trait]
@@ -146,14 +145,14 @@ impl Watching for Postgres {
         true
     }
 
-    /// Never in a lock's own transaction: a NOTIFY makes all commits that have one wait for each other.
+    /// Never in the transaction of a lock: NOTIFY serializes the commits that contain one.
     async fn announce(&self, text: &str) -> Result<bool, DatabaseError> {
         let announce = sqlx::query_scalar(ANNOUNCE).bind(LISTENERS.0).bind(LISTENERS.1).bind(text);
         self.pools.tell(async |connection| announce.fetch_one(connection).await.map_err(classify)).await
     }
 
     async fn listen(&self) -> Result<Box<dyn Listener>, DatabaseError> {
-        // A connection of its own: it is held for as long as somebody watches, and the pool's are for those who work.
+        // A connection of its own: it is used as long as there are watchers, and those of the pool are for work.
         let own = PgPoolOptions::new().max_connections(1).connect_lazy_with((*self.pool.connect_options()).clone());
         let mut listener = PgListener::connect_with(&own).await.map_err(classify)?;
         listener.listen("tenure_lock").await.map_err(classify)?;
@@ -166,7 +165,7 @@ impl Watching for Postgres {
 struct Listening(PgListener);
 
 impl Listening {
-    /// Lets those who announce know that somebody listens.
+    /// Shows announcing processes that there is a listener.
     async fn be_known(&mut self) -> Result<(), DatabaseError> {
         let hear = sqlx::query(HEAR).bind(LISTENERS.0).bind(LISTENERS.1).execute(&mut self.0).await;
         hear.map(drop).map_err(classify)

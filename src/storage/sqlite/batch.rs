@@ -1,8 +1,8 @@
-//! Many questions to the lock table in two trips to a connection's thread, and one flush.
+//! Many requests to the lock table in two calls to a connection's thread, and one flush.
 //!
-//! First a reader is asked who holds what: a refusal and a check write nothing and wait for no writer. What is left goes to
-//! the writer, in one transaction. A trip to a connection's thread and back costs more than what is done there, and each row
-//! that comes back is another one: so the questions travel as one JSON text, all statements together, and so do the answers.
+//! First a reader finds the holders: a refusal and a check write nothing and wait for no writer. The rest goes to the writer, in one
+//! transaction. A call to a connection's thread costs more than the work there, and each returned row is another call: so all requests are
+//! one JSON text, all statements run together, and the answers are one JSON text too.
 
 mod texts;
 
@@ -15,13 +15,13 @@ use super::connection::{OpenTransaction, Writer};
 use super::errors::{classify, is_busy};
 use super::file::File;
 use super::leases::Columns;
-use super::turns::Hurry;
+use super::turns::Priority;
 use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::storage::{LockAnswer, LockOp, LockRequest, Proof, patience};
 use texts::Change;
 
-/// Where the lock table is, and what time it is.
+/// The lock table, and the time.
 pub(super) struct Table<'t> {
     pub(super) file: &'t File,
     pub(super) readers: &'t SqlitePool,
@@ -30,7 +30,7 @@ pub(super) struct Table<'t> {
 }
 
 impl Table<'_> {
-    /// Answers what can be answered without waiting for anybody's editing.
+    /// Answers the requests that need not wait.
     pub(super) async fn run(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
         let mut round = Round { ops, answers: ops.iter().map(|_| None).collect() };
         if !round.take_at_once(self).await? {
@@ -41,14 +41,14 @@ impl Table<'_> {
     }
 }
 
-/// Questions, and the answers so far.
+/// Requests, and the answers so far.
 struct Round<'o> {
     ops: &'o [LockOp],
     answers: Vec<Option<LockAnswer>>,
 }
 
 impl<'o> Round<'o> {
-    /// Asks a reader: who is refused, and what is only checked. Whether a lease ran out on any key that is asked for.
+    /// Reads without the writer: answers refusals and checks. Returns whether any requested key has an expired lease.
     async fn read(&mut self, table: &Table<'_>) -> Result<bool, DatabaseError> {
         let asked: Vec<_> = self.asked().map(|(at, asked)| (at, asked.key.kind(), asked.key.id())).collect();
         let shown: Vec<_> = self.checks().map(|(at, proof)| (at, hex(&proof.lock))).collect();
@@ -66,7 +66,7 @@ impl<'o> Round<'o> {
             match op {
                 LockOp::Take(request) => {
                     ran_out |= !lease.alive && !lease.ended;
-                    // A reservation calls for an explanation, or is for whoever asks: they ask alone.
+                    // A reservation needs an explanation, or is for this requester: the request is sent alone.
                     if lease.alive && !lease.reserved && request.lock[..] != lease.lock {
                         self.answers[at] = Some(LockAnswer::Held { holder: lease.holder, lock: lease.lock });
                     }
@@ -80,7 +80,7 @@ impl<'o> Round<'o> {
         Ok(ran_out)
     }
 
-    /// One caller alone, on a key that nobody holds, while nobody writes: one trip. Whether that was all.
+    /// A single request for a free key, while no session writes: one call. Returns whether it was answered.
     async fn take_at_once(&mut self, table: &Table<'_>) -> Result<bool, DatabaseError> {
         let [LockOp::Take(request)] = self.ops else { return Ok(false) };
         let Some(open) = OpenTransaction::at_once(table.writer).await?.filter(|_| request.is_alone()) else {
@@ -90,7 +90,7 @@ impl<'o> Round<'o> {
         Ok(self.answers[0].is_some())
     }
 
-    /// Takes and changes what is left, in one transaction.
+    /// Acquires and changes the rest, in one transaction.
     async fn write(&mut self, table: &Table<'_>, ran_out: bool) -> Result<(), DatabaseError> {
         let take = self.asked().any(|(at, _)| self.answers[at].is_none());
         let releases = self.ops.iter().any(|op| matches!(op, LockOp::Release(_)));
@@ -104,10 +104,10 @@ impl<'o> Round<'o> {
             (true, true) => Change::Both,
         };
         let beats = self.ops.iter().any(|op| matches!(op, LockOp::KeepAlive(..) | LockOp::Extend(..)));
-        let hurry = if beats { Hurry::Beat } else { Hurry::None };
-        let open = OpenTransaction::of_one_trip(table.writer, patience::wait(), hurry).await?;
+        let priority = if beats { Priority::Heartbeat } else { Priority::Normal };
+        let open = OpenTransaction::of_one_trip(table.writer, patience::wait(), priority).await?;
         if !self.change(open, table, change).await? {
-            let mut open = OpenTransaction::immediate(table.writer, patience::wait(), hurry).await?;
+            let mut open = OpenTransaction::immediate(table.writer, patience::wait(), priority).await?;
             let (taking, changing, now) = (self.taking()?, self.changing()?, (table.now)());
             let changed = change.run(open.connection(), true, now, &taking, &changing).await.map_err(classify)?;
             open.commit(None).await?;
@@ -116,8 +116,8 @@ impl<'o> Round<'o> {
         Ok(())
     }
 
-    /// In one trip, in which nobody is waited for: so the time that was read before it is the time of the change. Whether it
-    /// was done, and no other process was in the way.
+    /// In one call, which waits for no other session: so the time that was read before it is the time of the change. Returns whether it was
+    /// done, and no other process blocked it.
     async fn change(
         &mut self,
         mut open: OpenTransaction,
@@ -140,7 +140,7 @@ impl<'o> Round<'o> {
         }
     }
 
-    /// What came back: leases as they are now, and the generations of those that were taken.
+    /// Reads the result: leases as of now, and the generations of granted ones.
     fn confirm(&mut self, changed: &[(String, String)], now: i64) -> Result<(), DatabaseError> {
         for (what, rows) in changed {
             if what == "taken" {
@@ -168,7 +168,7 @@ impl<'o> Round<'o> {
         json(&self.ops.iter().enumerate().filter_map(changed).collect::<Vec<_>>())
     }
 
-    /// Exclusive leases that are asked for. (Those beside each other get their generations one after the other.)
+    /// The requested exclusive leases. (Shared and advisory leases get their generations one after the other.)
     fn asked(&self) -> impl Iterator<Item = (usize, &'o LockRequest)> + use<'o> {
         self.ops.iter().enumerate().filter_map(|(at, op)| match op {
             LockOp::Take(request) if request.is_alone() => Some((at, request)),
@@ -184,7 +184,7 @@ impl<'o> Round<'o> {
     }
 }
 
-/// A lease to take, as JSON.
+/// A lease to acquire, as JSON.
 fn taken((at, request): (usize, &LockRequest)) -> impl serde::Serialize + use<'_> {
     let LockRequest { key, lock, owner, policy, .. } = request;
     let (ttl, most, idle) = (millis(policy.ttl), millis(policy.limit), policy.idle.map(millis));
@@ -207,7 +207,7 @@ fn json(of: &impl serde::Serialize) -> Result<String, DatabaseError> {
     serde_json::to_string(of).map_err(|error| classify(sqlx::Error::Encode(error.into())))
 }
 
-/// Rows that the database made a text of. Whoever edited the table by hand may have put anything in.
+/// Parses rows from a JSON text of the database. After an edit by hand they may contain anything.
 fn parse<T: serde::de::DeserializeOwned>(rows: &str) -> Result<T, DatabaseError> {
     serde_json::from_str(rows).map_err(|error| classify(sqlx::Error::Decode(error.into())))
 }

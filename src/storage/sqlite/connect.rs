@@ -1,4 +1,4 @@
-//! Opening the file: settings that keep acknowledged locks, set and verified; the schema brought up to date.
+//! Opening the file: sets and verifies the settings that keep acknowledged locks, and migrates the schema.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::storage::diagnosis::{Diagnosis, Setting, Transport, Writers};
 use crate::storage::migration::Dialect;
 use crate::storage::{ConnectOptions, Connections, Place, migration};
 
-/// Readers beside the one writer. More do not help: they share the page cache and two of them fill a core.
+/// Readers besides the one writer. More do not help: they share the page cache, and two of them use a whole core.
 const READERS: u32 = 4;
 
 impl Sqlite {
@@ -51,21 +51,21 @@ impl Sqlite {
         let file = options.get_filename().display().to_string();
         let path = options.get_filename().to_owned();
         let options = options
-            // Only what is made below: whoever opens the path again later must not make another file.
+            // Only the step below creates the file: when the path is opened again later, it must not create another one.
             .create_if_missing(false)
             .foreign_keys(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
             .busy_timeout(Duration::from_secs(5))
-            // Rows come from the connection's thread. With a short buffer it is put to sleep and woken again and again.
+            // Rows come from the connection's thread. With a short buffer it sleeps and wakes for every few rows.
             .row_buffer_size(1024);
-        // A file that may only be read is not created, and its journal mode cannot be set: say so, not "error 8".
+        // A read-only file cannot be created, nor its journal mode set: report that, not "error 8".
         let read_only = url.contains("mode=ro") || url.contains("immutable");
         if read_only {
             return Err(DatabaseError::ReadOnly);
         }
         if !url.contains("mode=rw") || url.contains("mode=rwc") {
-            // If it cannot be made, it cannot be opened either, and that says why.
+            // If it cannot be created, the open below fails too, with the reason.
             let _ = file::make(&path);
         }
         let before = File::at(&path).ok();
@@ -81,14 +81,14 @@ impl Sqlite {
         opened.check()?;
         let version = verify(&mut writer).await?;
         migrator().run_direct(None, &mut writer, false).await.map_err(|error| migration::failed(error, classify))?;
-        // `query_only` keeps a stray write out of a connection whose transactions nobody ends with COMMIT.
+        // `query_only` rejects a stray write on a connection without transactions.
         let reading = options.clone().pragma("query_only", "on");
         let readers = SqlitePoolOptions::new()
             .max_connections(connect.connections.map_or(READERS, NonZeroU32::get))
             .acquire_timeout(Duration::from_secs(5))
             .test_before_acquire(false)
             .after_connect({
-                // The file has the pool, so the pool must not have the file.
+                // The file refers to the pool, so the pool must not own the file.
                 let opened = Arc::downgrade(&opened);
                 move |_, _| {
                     let checked = opened.upgrade().map_or(Ok(()), |opened| opened.check());
@@ -107,24 +107,24 @@ impl Sqlite {
         })
     }
 
-    /// A connection that only reads, of the file that was opened, within the time of the operation.
+    /// A read-only connection to the opened file, within the time of the operation.
     pub(super) async fn reader(&self) -> Result<PoolConnection<sqlx::Sqlite>, DatabaseError> {
         self.file.check_lately()?;
         super::connection::reader(&self.readers).await
     }
 }
 
-/// The most connections of a process: readers, and the writer.
+/// The maximum number of connections of a process: readers, and the writer.
 pub(super) fn connections(application: u32) -> Connections {
     Connections { application, lock_table: 0, reserve: 0, listener: 0, writer: 1 }
 }
 
-/// A URL without its settings, which may be anything that somebody mistook for one.
+/// A URL without its settings, which may contain a mistyped secret.
 fn shown(url: &str) -> String {
     url.split_once('?').map_or(url, |(file, _)| file).to_owned()
 }
 
-/// Looks at a file without changing it.
+/// Examines a file without changing it.
 pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
     let unreachable = |problem: String| DatabaseError::Unreachable { url: shown(url), problem };
     let options: SqliteConnectOptions = url.parse().map_err(|error: sqlx::Error| unreachable(error.to_string()))?;
@@ -146,13 +146,13 @@ pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagn
         transport: Transport::File,
         connections: connections(connect.connections.map_or(READERS, NonZeroU32::get)),
         connections_allowed: None,
-        // Synchronous is a setting of the connection, which tenure makes and verifies itself.
+        // Synchronous is a setting of the connection, which tenure sets and verifies itself.
         writers: Writers::One,
         settings: vec![
             Setting::new("journal_mode", journal, "wal", "It is set when tenure opens the file."),
             Setting {
                 name: "idle transactions",
-                value: "not ended: a process that stops while it saves holds up all who write".into(),
+                value: "no limit: a process that stops during a save blocks all writers".into(),
                 wanted: "any",
                 good: true,
                 risk: "",
@@ -164,14 +164,14 @@ pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagn
     })
 }
 
-/// tenure's tables have a ledger of their own, so that the application's migrations stay the application's.
+/// tenure's tables have their own ledger, separate from the application's migrations.
 fn migrator() -> Migrator {
     let mut migrator = sqlx::migrate!("migrations/sqlite");
     migrator.dangerous_set_table_name("_tenure_migrations");
     migrator
 }
 
-/// Reads back what was asked for, and the version of SQLite: a file system without shared memory refuses WAL silently.
+/// Reads the settings back, and the version of SQLite: a file system without shared memory refuses WAL silently.
 async fn verify(connection: &mut SqliteConnection) -> Result<String, DatabaseError> {
     let settings = sqlx::query(
         "select (select journal_mode from pragma_journal_mode), (select synchronous from pragma_synchronous), sqlite_version()",

@@ -12,19 +12,19 @@ use super::errors::{classify, effect, is_busy};
 use super::fence::Fence;
 use super::file::File;
 use super::holder;
-use super::turns::{Hurry, Turns};
+use super::turns::{Priority, Turns};
 use crate::error::DatabaseError;
 use crate::row_lock::mode::Wait;
 use crate::storage::{Effect, patience};
 
-/// The connection that writes. It is opened again if it was lost.
+/// The writing connection. It is reopened if it was lost.
 #[derive(Debug)]
 pub(crate) struct Writer {
     connection: Option<SqliteConnection>,
     fence: Arc<Fence>,
     options: SqliteConnectOptions,
     file: Arc<File>,
-    /// Closed for good: it is not opened again.
+    /// Closed permanently: it is not reopened.
     closed: bool,
     turns: Turns,
 }
@@ -40,7 +40,7 @@ impl Writer {
         Ok(Writer { connection: Some(connection), fence, options, file, closed: false, turns: Turns::default() })
     }
 
-    /// The connection, to the file that was opened.
+    /// The connection to the opened file.
     pub(super) async fn connection(&mut self) -> Result<&mut SqliteConnection, DatabaseError> {
         if !self.closed {
             self.file.check_lately()?;
@@ -63,7 +63,7 @@ impl Writer {
         }
     }
 
-    /// The writer, when it is our turn, and what is left of the budget.
+    /// The writer, when it is this caller's turn, and the rest of the budget.
     async fn queue(
         writer: &Arc<Mutex<Writer>>,
         wait: Wait,
@@ -78,10 +78,10 @@ impl Writer {
         Ok((guard, budget.saturating_sub(asked.elapsed())))
     }
 
-    /// Begins, waiting for other processes at most this long.
-    async fn begin_immediate(&mut self, within: Duration, hurry: Hurry) -> Result<(), sqlx::Error> {
+    /// Begins; waits for other processes at most this long.
+    async fn begin_immediate(&mut self, within: Duration, priority: Priority) -> Result<(), sqlx::Error> {
         let asked = Instant::now();
-        self.give_way(hurry, within).await;
+        self.leave_gap(priority, within).await;
         loop {
             let Some(connection) = self.connection.as_mut() else { return Err(sqlx::Error::WorkerCrashed) };
             let begun = sqlx::raw_sql("begin immediate").execute(connection).await.map(drop);
@@ -92,25 +92,25 @@ impl Writer {
                     if left.is_zero() {
                         return Err(error);
                     }
-                    tokio::time::sleep(hurry.pause().min(left)).await;
+                    tokio::time::sleep(priority.pause().min(left)).await;
                 }
                 begun => return begun,
             }
         }
     }
 
-    /// Leaves room for processes that wait, if there are any.
-    async fn give_way(&self, hurry: Hurry, within: Duration) {
-        if let Some(pause) = self.turns.pause(hurry) {
+    /// Leaves a gap for waiting processes, if there are any.
+    async fn leave_gap(&self, priority: Priority, within: Duration) {
+        if let Some(pause) = self.turns.pause(priority) {
             tokio::time::sleep(pause.min(within)).await;
         }
     }
 }
 
-/// A connection that reads, within the time of the operation.
+/// A read-only connection, within the time of the operation.
 pub(super) async fn reader(readers: &SqlitePool) -> Result<PoolConnection<Sqlite>, DatabaseError> {
     let busy = readers.num_idle() == 0 && readers.size() >= readers.options().get_max_connections();
-    // One that has to be opened is not waited for as one that others have.
+    // Opening a connection has the time limit of an answer, not that of a wait.
     let limit = if busy { patience::left() } else { patience::left().max(patience::GRACE) };
     match tokio::time::timeout(limit, readers.acquire()).await {
         Ok(acquired) => acquired.map_err(classify),
@@ -118,8 +118,7 @@ pub(super) async fn reader(readers: &SqlitePool) -> Result<PoolConnection<Sqlite
     }
 }
 
-/// Sets a connection so that whoever finds another process writing is told so at once, and that nobody ends a transaction
-/// behind the back of its owner.
+/// Sets up a connection: it reports at once if another process is writing, and only the owner of a transaction can end it.
 async fn set_up(connection: &mut SqliteConnection, fence: &Arc<Fence>) -> Result<(), DatabaseError> {
     sqlx::raw_sql("pragma busy_timeout = 0").execute(&mut *connection).await.map_err(classify)?;
     let mut handle = connection.lock_handle().await.map_err(classify)?;
@@ -131,25 +130,25 @@ async fn set_up(connection: &mut SqliteConnection, fence: &Arc<Fence>) -> Result
     Ok(())
 }
 
-/// A transaction under way. However its owner goes away (an error, a panic, a request whose browser hung up in the
-/// middle of `begin`), it is rolled back before anybody else gets the connection.
+/// An open transaction. If its owner ends in any way (an error, a panic, a client that disconnects in the middle of `begin`), it is rolled
+/// back before the connection is used again.
 ///
 /// sqlx's own transaction is not enough: in 0.9.0 a `begin` that is cancelled leaves an open transaction behind.
 pub(super) struct OpenTransaction {
     /// `None` once it has ended.
     writer: Option<OwnedMutexGuard<Writer>>,
-    /// Whether the application had the connection in its hands since our last statement.
+    /// Whether the application used the connection since our last statement.
     lent: bool,
-    /// Whether anything may have been written.
+    /// Whether it may have written anything.
     wrote: bool,
 }
 
 impl OpenTransaction {
-    /// Takes the write lock on the whole file, within the budget.
+    /// Acquires the write lock on the whole file, within the budget.
     pub(super) async fn immediate(
         writer: &Arc<Mutex<Writer>>,
         wait: Wait,
-        hurry: Hurry,
+        priority: Priority,
     ) -> Result<Self, DatabaseError> {
         let asked = Instant::now();
         let timed_out = |holder| DatabaseError::LockTimeout { waited: asked.elapsed(), holder };
@@ -159,14 +158,14 @@ impl OpenTransaction {
         let mut transaction = OpenTransaction { writer: Some(guard), lent: false, wrote: true };
         let Some(writer) = &mut transaction.writer else { return Err(timed_out(None)) };
         let file = writer.options.get_filename().to_owned();
-        match writer.begin_immediate(left, hurry).await {
-            // Others may have written for long, and the file was looked at before.
+        match writer.begin_immediate(left, priority).await {
+            // The wait for other writers may have been long, and the file was checked before it.
             Ok(()) => {
                 writer.file.check_lately()?;
                 Ok(transaction)
             }
             Err(error) if is_busy(&error) => {
-                // No transaction was begun, so there is nothing to roll back before the next one may try.
+                // No transaction was begun, so nothing is rolled back before the next attempt.
                 transaction.writer = None;
                 Err(timed_out(holder::of(&file)))
             }
@@ -174,42 +173,42 @@ impl OpenTransaction {
         }
     }
 
-    /// The writer, when it is our turn, for statements that begin and commit by themselves in one trip. However they end,
-    /// nothing of them is left behind; once they have all succeeded, [`has_ended`](Self::has_ended) is to be said.
+    /// The writer, when it is this caller's turn, for statements that begin and commit by themselves in one call. After any end they leave
+    /// no open transaction; after success the caller must call [`has_ended`](Self::has_ended).
     pub(super) async fn of_one_trip(
         writer: &Arc<Mutex<Writer>>,
         wait: Wait,
-        hurry: Hurry,
+        priority: Priority,
     ) -> Result<Self, DatabaseError> {
         let (mut guard, left) = Writer::queue(writer, wait).await?;
         guard.connection().await?;
-        guard.give_way(hurry, left).await;
+        guard.leave_gap(priority, left).await;
         Ok(OpenTransaction { writer: Some(guard), lent: false, wrote: true })
     }
 
-    /// As [`of_one_trip`](Self::of_one_trip), if nobody in this process uses the writer, and nobody in another waits for it.
+    /// As [`of_one_trip`](Self::of_one_trip), if no other caller in this process uses the writer, and no other process waits for it.
     pub(super) async fn at_once(writer: &Arc<Mutex<Writer>>) -> Result<Option<Self>, DatabaseError> {
         let Ok(mut guard) = Arc::clone(writer).try_lock_owned() else { return Ok(None) };
-        if guard.turns.pause(Hurry::None).is_some() {
+        if guard.turns.pause(Priority::Normal).is_some() {
             return Ok(None);
         }
         guard.connection().await?;
         Ok(Some(OpenTransaction { writer: Some(guard), lent: false, wrote: true }))
     }
 
-    /// It has committed by itself. What was written to a file that was lost meanwhile is not to be acknowledged.
+    /// It has committed by itself. If the file was lost meanwhile, the write must not be acknowledged.
     pub(super) fn has_ended(mut self) -> Result<(), DatabaseError> {
         let kept = self.check_file();
         self.let_go();
         kept
     }
 
-    /// Another process was in the way.
+    /// Another process was writing.
     pub(super) fn met_others(&mut self) {
         self.writer.iter_mut().for_each(|writer| writer.turns.met_others());
     }
 
-    /// It has ended; the next one may have the writer.
+    /// It has ended; the next caller may use the writer.
     fn let_go(&mut self) {
         if let Some(mut writer) = self.writer.take() {
             writer.fence.open();
@@ -217,14 +216,14 @@ impl OpenTransaction {
         }
     }
 
-    /// The connection it runs on.
+    /// The connection of the transaction.
     pub(super) fn connection(&mut self) -> &mut SqliteConnection {
         let writer = self.writer.as_mut().and_then(|writer| writer.connection.as_mut());
         writer.expect("a transaction has its connection until it is committed or rolled back, and both consume it")
     }
 
-    /// From here on it is ended by [`commit`](Self::commit) and [`rollback`](Self::rollback) only: what the application's own
-    /// statements would commit is rolled back, also what they write after they have rolled back.
+    /// From here on only [`commit`](Self::commit) and [`rollback`](Self::rollback) end it: a commit by the application's own statements is
+    /// rolled back, and so are its writes after a rollback.
     pub(super) fn fenced(mut self) -> Self {
         self.wrote = false;
         self.writer.iter().for_each(|writer| writer.fence.shut());
@@ -237,16 +236,16 @@ impl OpenTransaction {
         self.connection()
     }
 
-    /// The connection to write with, if the transaction is still there that was begun.
+    /// The connection for writing, if the open transaction is the one that was begun.
     pub(super) async fn ours(&mut self) -> Result<&mut SqliteConnection, DatabaseError> {
         self.wrote = true;
         self.ours_to_read().await
     }
 
-    /// The connection for what only reads, if the transaction is still there that was begun.
+    /// The connection for reading, if the open transaction is the one that was begun.
     pub(super) async fn ours_to_read(&mut self) -> Result<&mut SqliteConnection, DatabaseError> {
         if std::mem::take(&mut self.lent) {
-            // A statement of theirs that was dropped half-way may still be under way.
+            // A statement of the application that was dropped half-way may still be in flight.
             self.connection().ping().await.map_err(classify)?;
         }
         if self.writer.as_ref().is_some_and(|writer| writer.fence.was_hit()) {
@@ -257,9 +256,8 @@ impl OpenTransaction {
         Ok(self.connection())
     }
 
-    /// Commits, with a statement before it if one is given. After an error the transaction is rolled back, if it is still
-    /// there. Nothing is committed to a file that was lost; when it is lost in the very moment of the commit, nobody knows in which
-    /// file others look for the change.
+    /// Commits, after an optional last statement. After an error the transaction is rolled back, if it still exists. Nothing is committed
+    /// to a lost file; if it is lost at the very moment of the commit, it is unknown which file other programs read.
     pub(super) async fn commit(mut self, first: Option<String>) -> Result<(), DatabaseError> {
         self.ours_to_read().await?;
         self.check_file()?;
@@ -278,7 +276,7 @@ impl OpenTransaction {
         }
     }
 
-    /// What only read has nothing to lose with the file, and what it locked was its own until now.
+    /// A transaction that only read loses nothing with the file, and its lock was valid until now.
     fn check_file(&self) -> Result<(), DatabaseError> {
         self.writer.as_ref().map_or(Ok(()), |writer| match self.wrote {
             true => writer.file.check(),
@@ -286,13 +284,13 @@ impl OpenTransaction {
         })
     }
 
-    /// Commits, and gives back the answer that came about.
+    /// Commits, and returns this answer.
     pub(super) async fn committing<T>(self, answer: T) -> Result<T, DatabaseError> {
         self.commit(None).await?;
         Ok(answer)
     }
 
-    /// Rolls back and waits until it is done.
+    /// Rolls back and waits for its completion.
     pub(super) async fn rollback(mut self) -> Result<(), DatabaseError> {
         let is_over = self.ours_to_read().await.is_err();
         let rolled_back = sqlx::raw_sql("rollback").execute(self.connection()).await;
@@ -308,9 +306,9 @@ impl Drop for OpenTransaction {
     fn drop(&mut self) {
         let Some(mut writer) = self.writer.take() else { return };
         match tokio::runtime::Handle::try_current() {
-            // The connection stays taken until the rollback is done, so the next owner finds it clean.
+            // The connection stays checked out until the rollback is done, so the next user finds it clean.
             Ok(runtime) => drop(runtime.spawn(async move { roll_back(&mut writer).await })),
-            // Without a runtime nothing can be awaited: closing the connection rolls back as well.
+            // Without a runtime nothing can be awaited: closing the connection rolls back too.
             Err(_) => {
                 drop(writer.connection.take());
                 writer.fence.open();
@@ -323,7 +321,7 @@ async fn roll_back(writer: &mut Writer) {
     if let Some(connection) = writer.connection.as_mut()
         && let Err(error) = sqlx::raw_sql("rollback").execute(connection).await
     {
-        // "No transaction is active" is the normal answer where BEGIN had failed or COMMIT had worked after all.
+        // "No transaction is active" is the normal error if BEGIN had failed or COMMIT had succeeded.
         tracing::debug!(%error, "nothing to roll back");
     }
     writer.fence.open();

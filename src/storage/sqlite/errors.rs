@@ -1,4 +1,4 @@
-//! What SQLite's error codes mean. Codes: <https://www.sqlite.org/rescode.html>; the low byte is the primary code.
+//! The meaning of SQLite's error codes. Codes: <https://www.sqlite.org/rescode.html>; the low byte is the primary code.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +34,7 @@ pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> Databa
         _ => {}
     }
     match code(&error).map(|code| if code == BUSY_SNAPSHOT { code } else { code & 0xff }) {
-        // A transaction that began by reading wants to write, and somebody else has written meanwhile.
+        // A transaction that began with a read wants to write, and another session has written meanwhile.
         Some(BUSY_SNAPSHOT) => DatabaseError::SerializationFailure,
         Some(BUSY | LOCKED) => DatabaseError::LockTimeout { waited: Duration::ZERO, holder: None },
         Some(READONLY) => DatabaseError::ReadOnly,
@@ -45,7 +45,7 @@ pub(in crate::storage) fn classify(error: impl Into<Arc<sqlx::Error>>) -> Databa
     }
 }
 
-/// Which rule it was. The name stands in the message only: `CHECK constraint failed: positive`.
+/// The violated constraint. Only the message contains its name: `CHECK constraint failed: positive`.
 fn violation(error: &sqlx::Error) -> ConstraintViolation {
     let kind = match code(error) {
         Some(CONSTRAINT_PRIMARYKEY | CONSTRAINT_UNIQUE | CONSTRAINT_ROWID) => ConstraintKind::Unique,
@@ -59,13 +59,13 @@ fn violation(error: &sqlx::Error) -> ConstraintViolation {
     ConstraintViolation { kind, name: name.filter(|_| kind != ConstraintKind::Other), message: error.to_string() }
 }
 
-/// What a driver error did to its transaction.
+/// The effect of a driver error on its transaction.
 pub(super) fn effect(error: &sqlx::Error) -> Effect {
     code(error).map_or(Effect::Unknown, |code| effect_of(code & 0xff))
 }
 
-/// After some errors SQLite may have rolled back by itself: <https://www.sqlite.org/lang_transaction.html>. Whether an
-/// input/output error at COMMIT came before or after the flush, nobody can say.
+/// After some errors SQLite may have rolled back by itself: <https://www.sqlite.org/lang_transaction.html>. An input/output error at COMMIT
+/// may have come before or after the flush.
 fn effect_of(primary: i32) -> Effect {
     match primary {
         NOMEM | INTERRUPT | FULL => Effect::Gone,
@@ -74,12 +74,12 @@ fn effect_of(primary: i32) -> Effect {
     }
 }
 
-/// Whether somebody else held the file for longer than the busy timeout.
+/// Whether another session held the file for longer than the busy timeout.
 pub(super) fn is_busy(error: &sqlx::Error) -> bool {
     code(error).is_some_and(|code| code & 0xff == BUSY)
 }
 
-/// Whether a row with this key is there already.
+/// Whether a row with this key exists already.
 pub(super) fn is_duplicate(error: &sqlx::Error) -> bool {
     matches!(code(error), Some(CONSTRAINT_PRIMARYKEY | CONSTRAINT_UNIQUE))
 }
@@ -88,7 +88,7 @@ fn code(error: &sqlx::Error) -> Option<i32> {
     error.as_database_error()?.code()?.parse().ok()
 }
 
-/// A driver error said in a plain sentence; the driver's own words are its source.
+/// A driver error in plain words; the driver's own error is its source.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Hint(&'static str, #[source] Arc<sqlx::Error>);
@@ -121,9 +121,8 @@ mod tests {
         sqlx::raw_sql("create table t (a)").execute(&mut writer).await.expect("a table");
         sqlx::raw_sql("begin; select * from t").execute(&mut reader).await.expect("a snapshot");
         sqlx::raw_sql("begin immediate; insert into t values (1)").execute(&mut writer).await.expect("a row");
-        let in_the_way =
-            sqlx::raw_sql("insert into t values (2)").execute(&mut reader).await.expect_err("it is locked");
-        assert!(matches!(classify(in_the_way), DatabaseError::LockTimeout { .. }));
+        let busy = sqlx::raw_sql("insert into t values (2)").execute(&mut reader).await.expect_err("it is locked");
+        assert!(matches!(classify(busy), DatabaseError::LockTimeout { .. }));
         sqlx::raw_sql("commit").execute(&mut writer).await.expect("it is stored");
         let too_late =
             sqlx::raw_sql("insert into t values (2)").execute(&mut reader).await.expect_err("it is too late");

@@ -1,12 +1,11 @@
-//! What keeps the application's own statements from ending a transaction behind its owner's back.
+//! Prevents the application's own statements from ending a transaction without its owner.
 //!
-//! SQLite asks before each commit, and tells of each rollback, whatever made it: a statement, a conflict clause, a trigger, a
-//! full disk. After a rollback the connection commits each statement by itself; that is refused as well, because it asks for
-//! that, too.
+//! SQLite calls a hook before each commit, and after each rollback, for any cause: a statement, a conflict clause, a trigger, a full disk.
+//! After a rollback, the connection commits each statement by itself; the commit hook refuses that too.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Around the transaction of a connection.
+/// The fence of a connection's transaction.
 #[derive(Debug, Default)]
 pub(super) struct Fence {
     shut: AtomicBool,
@@ -14,7 +13,7 @@ pub(super) struct Fence {
 }
 
 impl Fence {
-    /// A transaction has begun that nobody but its owner is to end.
+    /// A transaction has begun that only its owner may end.
     pub(super) fn shut(&self) {
         self.hit.store(false, Ordering::SeqCst);
         self.shut.store(true, Ordering::SeqCst);
@@ -26,7 +25,7 @@ impl Fence {
         self.hit.store(false, Ordering::SeqCst);
     }
 
-    /// Something ends the transaction, or has ended it. Whether it was somebody else.
+    /// The transaction is being ended, or has ended. Returns whether someone other than the owner did it.
     pub(super) fn is_hit(&self) -> bool {
         let shut = self.shut.load(Ordering::SeqCst);
         if shut {
@@ -35,7 +34,7 @@ impl Fence {
         shut
     }
 
-    /// Whether somebody else has ended it.
+    /// Whether it was ended by another cause than its owner.
     pub(super) fn was_hit(&self) -> bool {
         self.hit.load(Ordering::SeqCst)
     }

@@ -1,6 +1,6 @@
-//! The file behind the path: made for this user alone, and looked at before each grant and each save, whether it is still the one
-//! that was opened. A file that is moved, deleted or replaced while it is open goes on to take writes that nobody else sees, while
-//! others lock and save in the one that has its name now.
+//! The file behind the path: created for this user only, and checked before each grant and each save: it must still be the file that was
+//! opened. A file that is moved, deleted or replaced while it is open still accepts writes that no other program sees, while others lock
+//! and save in the file that now has its name.
 
 use std::fs::{self, Metadata, OpenOptions};
 use std::io;
@@ -19,18 +19,18 @@ pub(crate) struct File {
     path: PathBuf,
     identity: Identity,
     opened: Instant,
-    /// When it was last found in its place, in milliseconds after it was opened.
+    /// When it was last found at its path, in milliseconds after it was opened.
     found: AtomicU64,
-    /// What was noticed first. It stays: what happened meanwhile to the name, nobody knows.
+    /// The first detected change. It is permanent, because what happened to the file name in between is unknown.
     lost: OnceLock<&'static str>,
-    /// What the application may read with directly, closed when something is noticed.
+    /// The application's read pool, closed when a change is detected.
     readers: OnceLock<SqlitePool>,
 }
 
-/// How long what was found holds for [`File::check_lately`], in milliseconds.
+/// For how long a result is valid for [`File::check_lately`], in milliseconds.
 const LATELY: u64 = 10;
 
-/// What tells one file from another: the device and the number on it. Where there are none, the file is only looked for.
+/// The identity of a file: its device and inode number. On systems without them, only its existence is checked.
 type Identity = (u64, u64);
 
 #[cfg(unix)]
@@ -45,20 +45,20 @@ fn identity(_: &Metadata) -> Identity {
 }
 
 impl File {
-    /// The file that has this path now.
+    /// The file at this path now.
     pub(super) fn at(path: &Path) -> io::Result<Self> {
         let identity = identity(&fs::metadata(path)?);
         let (opened, found) = (Instant::now(), AtomicU64::new(0));
         Ok(File { path: path.to_owned(), identity, opened, found, lost: OnceLock::new(), readers: OnceLock::new() })
     }
 
-    /// Has these closed when something is noticed.
+    /// Registers a pool that is closed when a change is detected.
     pub(super) fn closes(&self, readers: &SqlitePool) {
         let _ = self.readers.set(readers.clone());
     }
 
-    /// As [`check`](Self::check), if that was not found out a moment ago: for what only reads, and for what is checked again before
-    /// it is acknowledged. A question to the file system costs a few microseconds.
+    /// As [`check`](Self::check), unless there is a recent result: for reads, and for operations that are checked again before
+    /// they are acknowledged. A call to the file system costs a few microseconds.
     pub(super) fn check_lately(&self) -> Result<(), DatabaseError> {
         let found = self.found.load(Ordering::Relaxed);
         match self.lost.get().is_none() && self.now().saturating_sub(found) < LATELY {
@@ -81,7 +81,7 @@ impl File {
             }
             (None, Ok(_)) => self.lost("replaced by another file"),
             (None, Err(error)) if error.kind() == io::ErrorKind::NotFound => self.lost("moved or deleted"),
-            // Nothing is known: it is refused, and asked again next time.
+            // The state is unknown: it is refused now, and checked again next time.
             (None, Err(_)) => "moved, or its directory cannot be read any more",
         };
         Err(DatabaseError::FileLost { file: self.path.display().to_string(), happened })
@@ -89,7 +89,7 @@ impl File {
 
     fn lost(&self, happened: &'static str) -> &'static str {
         if let Some(readers) = self.readers.get() {
-            // It is closed to new readers at once; to wait for those at work is for who closes the database.
+            // It is closed to new readers at once; only closing the database waits for the present ones.
             drop(readers.close());
         }
         let first = self.lost.get_or_init(|| happened);
@@ -98,15 +98,15 @@ impl File {
     }
 }
 
-/// Makes an empty file that only this user may read and write, if there is none: SQLite gives the same rights to what it makes beside
-/// it. Nothing happens to a file that is there.
+/// Creates an empty file that only this user may read and write, if there is none: SQLite gives the same permissions to the files that it
+/// creates beside it. An existing file is not changed.
 pub(super) fn make(path: &Path) -> io::Result<()> {
-    // Closing any handle of a file frees the locks that SQLite has on it in this process. So it is only opened here when it is new, and
-    // one after the other: nobody in this process can have opened it meanwhile.
+    // Closing any handle of a file frees SQLite's locks on it in this process. So it is only opened here if it is new, and calls are
+    // serialized: no other code in this process can have opened it meanwhile.
     static ONE_BY_ONE: Mutex<()> = Mutex::new(());
     let _turn = ONE_BY_ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut path = path.to_owned();
-    // Where a link leads that has no file at its end.
+    // Follows a link whose target does not exist.
     while fs::metadata(&path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
         && let Ok(target) = fs::read_link(&path)
     {

@@ -1,14 +1,14 @@
-//! Which other process writes to the file, as far as the system can tell.
+//! The other process that writes to the file, as far as the system reports it.
 
 use std::path::{Path, PathBuf};
 
-/// The byte of the shared-memory file that is locked by who writes: <https://www.sqlite.org/walformat.html#locks>.
+/// The byte of the shared-memory file that a writer locks: <https://www.sqlite.org/walformat.html#locks>.
 const WRITER: &str = "120";
 
-/// The process that has the write lock, in words: `process 4711 (shop), which is stopped`. Only said to people, so whatever
-/// goes wrong is nothing. Linux only.
+/// The process that has the write lock, in words: `process 4711 (shop), which is stopped`. It is for messages only, so errors are ignored.
+/// Linux only.
 ///
-/// The file must not be opened for this: closing it again would give up all locks that this process has on it.
+/// The file must not be opened for this: closing it again would release all locks that this process has on it.
 pub(super) fn of(file: &Path) -> Option<String> {
     let locks = std::fs::read_to_string("/proc/locks").ok()?;
     let mut memory = file.as_os_str().to_owned();
@@ -29,7 +29,7 @@ fn inode(_: &Path) -> Option<u64> {
     None
 }
 
-/// Who holds the lock, of lines as `12: POSIX  ADVISORY  WRITE 4711 08:01:9437197 120 120`.
+/// The holder of the lock, from lines such as `12: POSIX  ADVISORY  WRITE 4711 08:01:9437197 120 120`.
 fn writer(locks: &str, inode: u64) -> Option<u32> {
     locks.lines().find_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();

@@ -1,4 +1,4 @@
-//! Reading leases: who holds what, and why a lock id holds nothing.
+//! Reading leases: holders, and the reasons that a lock id holds no lease.
 //!
 //! SQLite runs inside this process, so its clock is this host's clock, the same for every process that can open the
 //! file. `now` is read from it after any wait, in milliseconds since 1970.
@@ -21,16 +21,16 @@ pub(super) struct StoredLease {
     pub lock: Vec<u8>,
     pub alive: bool,
     pub ended: bool,
-    /// Handed over and not taken yet: no policy has a time to live of zero, so whoever takes the key ends it.
+    /// Handed over and not acquired yet: only a reservation has a time to live of zero.
     pub reserved: bool,
-    /// Until when it can be kept alive at all.
+    /// The absolute limit.
     pub hard_until: i64,
     /// Whether its expiry is that of the idle limit.
     idle: bool,
     expires_at: i64,
 }
 
-/// What a row of the lock table says, in the order in which it is read as JSON.
+/// A row of the lock table, in the order in which it is read as JSON.
 #[derive(Deserialize)]
 pub(super) struct Columns {
     kind: String,
@@ -79,11 +79,11 @@ pub(super) fn lease(row: &SqliteRow, now: i64) -> Result<StoredLease, DatabaseEr
 }
 
 impl Columns {
-    /// Of a row that was read as JSON, where the hash of the lock id is a text.
+    /// A row that was read as JSON, where the hash of the lock id is a text.
     pub(super) fn into_lease_of_json(self, now: i64) -> StoredLease {
         let digits = self.lock_hash.as_bytes().chunks(2);
         let byte = |digits: &[u8]| u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok();
-        // What is no hash is nobody's.
+        // An invalid hash matches no lock id.
         let lock = digits.map(byte).collect::<Option<_>>().unwrap_or_default();
         self.into_lease(lock, now)
     }
@@ -117,22 +117,22 @@ impl Columns {
     }
 }
 
-/// Who is named in two columns, if anybody is.
+/// The owner in two columns, if there is one.
 pub(super) fn owner(row: &SqliteRow, id: &str, name: &str) -> Result<Option<Owner>, DatabaseError> {
     let id: Option<String> = row.try_get(id).map_err(classify)?;
     let name: Option<String> = row.try_get(name).map_err(classify)?;
     Ok(id.zip(name).map(|(id, name)| Owner::new(id, name)))
 }
 
-/// As [`owner`], with their role; the columns all begin with `who`.
+/// As [`owner`], with the role; the columns begin with `who`.
 pub(super) fn person(row: &SqliteRow, who: &str) -> Result<Option<Owner>, DatabaseError> {
     let role = row.try_get(&*format!("{who}_role")).map_err(classify)?;
     let owner = owner(row, &format!("{who}_id"), &format!("{who}_name"))?;
     Ok(owner.map(|owner| Owner { role, ..owner }))
 }
 
-/// Who is in the way of a request for the exclusive or a shared lock, if anybody is. A reservation is not in the way of
-/// whom it is for, nor are readers in the way of readers.
+/// The lease that conflicts with a request for the exclusive or a shared lock, if any. A reservation does not conflict with its own owner's
+/// request, nor one shared lease with another.
 pub(super) async fn held_by_other(
     connection: &mut SqliteConnection,
     request: &LockRequest,
@@ -174,7 +174,7 @@ pub(super) async fn exclusive(
     Ok(alone(connection, key, now).await?.filter(|lease| lease.alive))
 }
 
-/// Whether somebody holds a key. In a transaction that writes nobody gets it, whether it has a row or not.
+/// Whether a key is held. In a writing transaction no other session can acquire it, with or without a row.
 pub(super) async fn key_state(
     connection: &mut SqliteConnection,
     key: &LockKey,
@@ -191,7 +191,7 @@ pub(super) async fn key_state(
 /// The row of a lock id, alive or not.
 pub(super) const BY_LOCK_ID: &str = "select * from tenure_lock where lock_hash = ?";
 
-/// Whether the lock id that is shown holds a lease, and why not.
+/// Checks whether the presented lock id holds a lease; the error contains the reason.
 pub(super) async fn check(
     connection: &mut SqliteConnection,
     proof: &Proof,
@@ -216,7 +216,7 @@ pub(super) async fn check(
             None => return Ok(Err(NoLock { key: None, why: LeaseLossReason::Unknown, held_now: None })),
         },
     };
-    // To a stranger, how somebody else's lease ended is nobody's business.
+    // A stranger does not learn how another owner's lease ended.
     let why = if proof.is_by(&owner_id) { why } else { LeaseLossReason::NotYours };
     let held_now = exclusive(connection, &key, now).await?.map(|lease| lease.holder);
     Ok(Err(NoLock { key: Some(key), why, held_now }))
@@ -226,13 +226,13 @@ const ENDED: &str = "
     select kind, id, owner_id, ended_at, how, idle, limited, shown_as, by_id, by_name, by_role, reason
       from tenure_lock_history where lock_hash = ?";
 
-/// What moved the expiry of a lease, as the history has it.
+/// The cause of a lease's expiry, as the history stores it.
 pub(super) fn ran_out(row: &SqliteRow) -> Result<RanOut, DatabaseError> {
     let said = |column| row.try_get::<i64, _>(column).map(|said| said != 0).map_err(classify);
     Ok(RanOut::of(said("idle")?, said("limited")?))
 }
 
-/// What the history says about a lock id: of what, whose, and how it ended.
+/// The history entry of a lock id: the key, the owner, and the end.
 pub(super) async fn ended(
     connection: &mut SqliteConnection,
     lock: &LockHash,
@@ -253,7 +253,7 @@ const HOLDERS: &str = "
     select * from tenure_lock
      where kind = ?2 and id = ?3 and ended = 0 and expires_at > ?1 order by since, generation";
 
-/// Everybody who holds the key, exclusively or not, the longest-held first.
+/// All holders of the key, exclusive or not, the longest-held first.
 pub(super) async fn holders(
     connection: &mut SqliteConnection,
     key: &LockKey,
@@ -267,7 +267,7 @@ pub(super) async fn holders(
 const COUNT: &str =
     "select count(*) from tenure_lock where owner_id = ?2 and ended = 0 and expires_at > ?1 and ttl > 0";
 
-/// How many leases an owner holds. What is kept for them is not held yet.
+/// The number of leases that an owner holds. Reservations do not count.
 pub(super) async fn count(connection: &mut SqliteConnection, owner: &str, now: i64) -> Result<u64, DatabaseError> {
     let count: i64 = sqlx::query_scalar(COUNT).bind(now).bind(owner).fetch_one(connection).await.map_err(classify)?;
     Ok(u64::try_from(count).unwrap_or(0))
@@ -277,7 +277,7 @@ const HELD_BY_TYPE: &str = "
     select kind, count(*) as count, min(since) as since from tenure_lock
      where ended = 0 and expires_at > ?1 group by kind order by kind";
 
-/// How many leases are held, by type.
+/// The number of held leases, by type.
 pub(super) async fn held_by_type(
     connection: &mut SqliteConnection,
     now: i64,

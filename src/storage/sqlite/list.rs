@@ -1,5 +1,5 @@
-//! Lists of what is held, and of how leases ended. The text of a statement names only what is asked for, so that it can go
-//! by an index; the numbers of the parameters are always the same.
+//! Lists of held and ended leases. The text of a statement contains only the requested filters, so that SQLite can use an index; the
+//! numbers of the parameters never change.
 
 use sqlx::sqlite::SqliteRow;
 use sqlx::{AssertSqlSafe, Row, SqliteConnection};
@@ -13,7 +13,7 @@ use crate::lease::listing::{HistoryQuery, LeaseState, ListQuery, Listed, PastLea
 use crate::lease::presence::Presence;
 use crate::lease::{LeaseLossReason, LockKey, Owner};
 
-/// What is held, the longest-held first.
+/// The held leases, the longest-held first.
 pub(super) async fn held(
     connection: &mut SqliteConnection,
     query: &ListQuery,
@@ -64,9 +64,8 @@ pub(super) async fn held(
     rows.iter().map(listed).collect()
 }
 
-/// As [`Holder::presence`](crate::lease::Holder::presence) tells: two heartbeats and a half that did not come, one of which is a
-/// fifth of the ttl, but a second to a minute, where the type says nothing else; and five minutes without input, or
-/// two heartbeats.
+/// As [`Holder::presence`](crate::lease::Holder::presence): two and a half intervals without a heartbeat, and the interval is a fifth of
+/// the ttl between a second and a minute unless the type sets another; and five minutes without input, or two intervals.
 fn presence(of: Presence, query: &ListQuery) -> String {
     let mut five = String::from("case kind");
     for (kind, every) in &query.heartbeats {
@@ -83,8 +82,8 @@ fn presence(of: Presence, query: &ListQuery) -> String {
     }
 }
 
-/// How leases ended, the latest first, and who got the lock next: the history knows if their lease has ended as well,
-/// otherwise they hold it. The order is that of an index, whose entries end with the primary key.
+/// The ended leases, the latest first, with the next holder: from the history if that lease has ended too, otherwise from the lock table.
+/// The order is that of an index, whose entries end with the primary key.
 pub(super) async fn past(
     connection: &mut SqliteConnection,
     query: &HistoryQuery,
@@ -104,7 +103,7 @@ pub(super) async fn past(
                                     and other.generation > past.generation) as later_generation
                    from tenure_lock_history as past where true",
     );
-    // The plus keeps it from going by the index of keys, and sorting all of the type.
+    // The plus prevents the use of the index of keys, which would require sorting all rows of the type.
     for (asked, condition) in [
         (query.key.is_some(), " and past.kind = ?1 and past.id = ?2"),
         (query.kind.is_some(), " and +past.kind = ?3"),

@@ -37,7 +37,7 @@ pub(super) async fn table(connection: &mut SqliteConnection, name: &str) -> Resu
             kinds: kinds(&type_name),
             name,
             type_name,
-            // A primary key may hold NULL if it was not declared otherwise; a row with NULL has no id, and is never found.
+            // A primary key may be NULL unless it was declared otherwise; a row with NULL has no id, and is never found.
             nullable: flag(2)? == 0 && place == 0,
             filled: flag(3)? != 0 || flag(5)? != 0,
             ..LiveColumn::default()
@@ -48,7 +48,7 @@ pub(super) async fn table(connection: &mut SqliteConnection, name: &str) -> Resu
     if let [only] = &key[..]
         && let Some(column) = table.columns.iter_mut().find(|column| column.name == *only)
     {
-        // An alias of the row's number, which SQLite gives.
+        // An alias of the rowid, which SQLite generates.
         column.filled |= column.type_name.eq_ignore_ascii_case("integer");
     }
     if !key.is_empty() {
@@ -80,7 +80,7 @@ async fn indexes(
         let index: String = row.try_get(0).map_err(classify)?;
         let [unique, partial] = [1, 2].map(|at| row.try_get::<i64, _>(at).map(|flag| flag != 0));
         let (unique, partial) = (unique.map_err(classify)?, partial.map_err(classify)?);
-        // An expression has no name, and an index on one says nothing about columns.
+        // An expression has no name, and an index on one does not cover a column.
         let column: Option<String> = row.try_get(3).map_err(classify)?;
         let collation: Option<String> = row.try_get(4).map_err(classify)?;
         if found.last().is_none_or(|(last, ..)| *last != index) {
@@ -110,7 +110,7 @@ async fn indexes(
     Ok(())
 }
 
-/// The kinds that a column of this declared type stores as they are, by its affinity: a text in a column of numbers becomes a
+/// The kinds that a column of this declared type stores unchanged, by its affinity: a text in a column of numbers becomes a
 /// number if it looks like one.
 fn kinds(declared: &str) -> Option<&'static [Kind]> {
     let declared = declared.to_ascii_uppercase();

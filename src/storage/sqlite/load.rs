@@ -1,4 +1,4 @@
-//! Aggregates out of rows, and never half of one state and half of another.
+//! Builds aggregates from rows, always of one consistent state.
 
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, SqliteConnection};
@@ -13,7 +13,7 @@ use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
 use crate::storage::whole;
 
-/// Loads by one statement: outside of a transaction others may commit between two, but one sees one moment.
+/// Loads by one statement: outside a transaction other sessions may commit between two statements, but one statement reads one state.
 pub(super) async fn load(
     connection: &mut SqliteConnection,
     mapping: &'static Mapping,
@@ -26,7 +26,7 @@ pub(super) async fn load(
     whole::assemble(mapping, &rows, number, |row| version(mapping, id, row, 1), read)
 }
 
-/// Loads several, a few per statement, each as it is at one moment.
+/// Loads several, a few per statement, each in a consistent state.
 pub(super) async fn load_many(
     connection: &mut SqliteConnection,
     mapping: &'static Mapping,
@@ -44,7 +44,7 @@ pub(super) async fn load_many(
     Ok(all)
 }
 
-/// The id of the row that has this id, as it is stored.
+/// The stored spelling of this id.
 pub(super) async fn stored_id(
     connection: &mut SqliteConnection,
     mapping: &'static Mapping,
@@ -54,7 +54,7 @@ pub(super) async fn stored_id(
     row.map(|row| read(&mapping.root.key_alone(), &row, 0)).transpose()
 }
 
-/// The ids that come next after this one, at most so many.
+/// The ids after this one, up to a limit.
 pub(super) async fn ids_after(
     connection: &mut SqliteConnection,
     mapping: &'static Mapping,

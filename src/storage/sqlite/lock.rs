@@ -1,5 +1,5 @@
-//! Taking, keeping and ending leases. Every function runs inside a transaction that holds the write lock already, so
-//! `now` was read after any wait, and one conditional statement decides. `?1` is `now` in every statement.
+//! Acquiring, keeping and ending leases. Every function runs inside a transaction that already holds the write lock, so `now` was read
+//! after any wait, and one conditional statement decides. `?1` is `now` in every statement.
 
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ use crate::error::DatabaseError;
 use crate::lease::{Holder, LeaseLossReason, LockId, LockKey, NoLock, Owner};
 use crate::storage::{Attempt, CENTURY, LockHash, LockRequest, Proof};
 
-/// The row is taken over if its lease has ended or is a reservation for whoever asks, or kept if the same lock id asks
-/// again. What comes back is the winner; a number of affected rows would not tell. Whoever asks again, and whoever keeps a
-/// lease alive, is told of a lease that [`give_back`] then lets alone: from there on its last sign of life is not its first.
+/// The row is taken over if its lease has ended or is a reservation for the requester, or kept if the same lock id repeats its request. The
+/// returned row is the winner; the number of affected rows does not show it. After a repeated request or a heartbeat, [`give_back`] leaves
+/// the lease alone: its last heartbeat is then later than its grant.
 const TAKE: &str = "
     insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, shared,
                              since, last_active, active_at, expires_at, ttl, idle_limit, hard_until)
@@ -47,9 +47,9 @@ const TAKE: &str = "
         or (ended = 0 and expires_at > ?1 and lock_hash = excluded.lock_hash and owner_id = excluded.owner_id)
     returning *";
 
-/// Takes the lock if it is free or its lease has run out, and records how the lease before it ended.
+/// Acquires the lock if it is free or its lease has expired, and records the end of the former lease.
 ///
-/// A lock id that had its lease already gets nothing: that is a request that came twice.
+/// A lock id whose lease has ended gets nothing: its request was delivered twice.
 pub(super) async fn take(
     connection: &mut SqliteConnection,
     request: &LockRequest,
@@ -65,7 +65,7 @@ pub(super) async fn take(
     take_slot(connection, request, &[], now).await
 }
 
-/// Takes the slot, if it is free or its lease has run out.
+/// Acquires the slot, if it is free or its lease has expired.
 pub(super) async fn take_slot(
     connection: &mut SqliteConnection,
     request: &LockRequest,
@@ -101,7 +101,7 @@ pub(super) async fn take_slot(
     }
 }
 
-/// Why nothing was granted.
+/// The reason that nothing was granted.
 async fn refused(connection: &mut SqliteConnection, request: &LockRequest, now: i64) -> Result<Attempt, DatabaseError> {
     let proof = Proof { lock: request.lock, owner: Some(request.owner.id.clone()) };
     match leases::check(connection, &proof, now).await? {
@@ -120,7 +120,7 @@ const RECORD_EXPIRED: &str = "
      where kind = ?2 and id = ?3 and slot = x'' and ended = 0 and expires_at <= ?1 and lock_hash <> ?4
         on conflict (lock_hash) do nothing";
 
-/// Writes down that the lease on this key ran out, before its row is overwritten.
+/// Records that the lease on this key expired, before its row is overwritten.
 async fn record_expired(
     connection: &mut SqliteConnection,
     request: &LockRequest,
@@ -172,7 +172,7 @@ const EXPIRE_WITHIN: &str = "
      where lock_hash = ?2 and (?3 is null or owner_id = ?3) and ended = 0 and expires_at > ?1
     returning *";
 
-/// Brings the expiry forward; a sign of life within that time sets it back.
+/// Brings the expiry forward; a heartbeat within that time sets it back.
 pub(super) async fn expire_within(
     connection: &mut SqliteConnection,
     proof: &Proof,
@@ -188,7 +188,7 @@ const RELEASE: &str = "
      where lock_hash = ?2 and (?3 is null or owner_id = ?3) and ended = 0 and expires_at > ?1
     returning *";
 
-/// Frees a live lease and records it.
+/// Releases a live lease and records it.
 pub(super) async fn release(
     connection: &mut SqliteConnection,
     proof: &Proof,
@@ -206,7 +206,7 @@ const GIVE_BACK: &str = "
      where lock_hash = ?2 and generation = ?3 and last_active = since and ended = 0 and expires_at > ?1
     returning *";
 
-/// Frees a lease if nobody was told of it but whom it was granted to at first, who has gone. Its lock id can be used again.
+/// Releases a lease that had no heartbeat or repeated request since its grant, because its caller is gone. Its lock id can be used again.
 pub(super) async fn give_back(
     connection: &mut SqliteConnection,
     lock: &LockHash,
@@ -222,7 +222,8 @@ pub(super) async fn give_back(
     Ok(given.is_some())
 }
 
-/// One lease, as only one is written to the history: an advisory lease can have the generation of its exclusive neighbour.
+/// Only one lease, because only one is written to the history: an advisory lease can have the same generation as the exclusive lease beside
+/// it.
 const BREAK: &str = "
     update tenure_lock set ended = 1
      where lock_hash = (
@@ -230,7 +231,7 @@ const BREAK: &str = "
          where kind = ?2 and id = ?3 and generation = ?4 and ended = 0 and expires_at > ?1 order by slot limit 1)
     returning *";
 
-/// Ends the live lease of that generation, and records who did it and why.
+/// Ends the live lease of this generation, and records its author and reason.
 pub(super) async fn break_lock(
     connection: &mut SqliteConnection,
     key: &LockKey,
@@ -252,7 +253,7 @@ const RECORD_ENDED: &str = "
     select lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, ?1, ?3, ?4, ?5, ?7, ?6
       from tenure_lock where lock_hash = ?2";
 
-/// Writes down how a live lease ends, and who has to do with it.
+/// Records the end of a live lease, and the other party.
 pub(super) async fn record_ended(
     connection: &mut SqliteConnection,
     row: &SqliteRow,
@@ -272,7 +273,7 @@ pub(super) async fn record_ended(
     record.execute(connection).await.map(drop).map_err(classify)
 }
 
-/// Runs one of the statements on the lease that a lock id holds; no row comes back if it holds none.
+/// Runs one of the statements on the lease of a lock id; it returns no row if there is none.
 async fn change(
     connection: &mut SqliteConnection,
     statement: &'static str,
@@ -284,7 +285,7 @@ async fn change(
     query.bind(millis(by.min(CENTURY))).fetch_optional(connection).await.map_err(classify)
 }
 
-/// The lease as it is now, or why there is none.
+/// The lease as of now, or the reason that there is none.
 async fn answer(
     connection: &mut SqliteConnection,
     proof: &Proof,

@@ -1,4 +1,4 @@
-//! Operation ids: what tells, later, whether a transaction was committed.
+//! Operation ids, which show later whether a transaction was committed.
 
 use sqlx::{Row, SqliteConnection};
 
@@ -6,12 +6,12 @@ use super::errors::classify;
 use crate::error::DatabaseError;
 use crate::storage::operation::OperationId;
 
-/// The statement that a transaction carries with its COMMIT, in the same trip to the connection's thread.
+/// The statement that is sent with the COMMIT, in the same call to the connection's thread.
 pub(super) fn carried(operation: &OperationId, now: i64) -> String {
     format!("insert into tenure_operation (id, committed, at) values (x'{}', 1, {now})", operation.hex())
 }
 
-/// Takes the id, unless it is taken. Whether its transaction was committed.
+/// Reserves the id, unless it exists. Returns whether its transaction was committed.
 pub(super) async fn settle(
     connection: &mut SqliteConnection,
     operation: &OperationId,
@@ -23,7 +23,7 @@ pub(super) async fn settle(
     read.fetch_one(connection).await.and_then(|row| row.try_get(0)).map_err(classify)
 }
 
-/// Forgets those that were written before this.
+/// Deletes ids that were written before this.
 pub(super) async fn forget(connection: &mut SqliteConnection, before: i64) -> Result<u64, DatabaseError> {
     let forget = sqlx::query("delete from tenure_operation where at < ?").bind(before);
     forget.execute(connection).await.map(|done| done.rows_affected()).map_err(classify)

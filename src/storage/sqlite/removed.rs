@@ -1,4 +1,4 @@
-//! The versions of aggregates that were deleted: one that is inserted under the same id goes on from there.
+//! The versions of deleted aggregates: one that is inserted under the same id continues from there.
 
 use sqlx::{Row, SqliteConnection};
 
@@ -12,7 +12,7 @@ const NOTE: &str = "
         on conflict (kind, id) do update
            set version = max(version, excluded.version), removed_at = excluded.removed_at";
 
-/// Notes the version that an aggregate had when it was deleted.
+/// Records the version of a deleted aggregate.
 pub(super) async fn note(
     connection: &mut SqliteConnection,
     key: &LockKey,
@@ -25,7 +25,7 @@ pub(super) async fn note(
 
 const READ: &str = "select version from tenure_removed where kind = ? and id = ?";
 
-/// The version that the last aggregate of this key had, if there was one.
+/// The last version of a deleted aggregate with this key, if there was one.
 pub(super) async fn version(connection: &mut SqliteConnection, key: &LockKey) -> Result<Option<i64>, DatabaseError> {
     let read = sqlx::query(READ).bind(key.kind()).bind(key.id());
     let row = read.fetch_optional(connection).await.map_err(classify)?;

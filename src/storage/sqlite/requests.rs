@@ -1,4 +1,4 @@
-//! Asking the holder of a lease for it, and handing it over to whoever asks. `?1` is `now` in every statement.
+//! Requesting a lease from its holder, and handing it over to a requester. `?1` is `now` in every statement.
 
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection};
@@ -13,7 +13,7 @@ use crate::lease::transfer::{TransferReply, TransferRequest};
 use crate::lease::{Holder, LockKey, NoLock, Owner};
 use crate::storage::{Asked, Asking, LockHash, OpenRequest, Proof};
 
-/// A request that is repeated keeps its place and its answer; another note is another request.
+/// A repeated request keeps its place and its reply; another note makes a new request.
 const ASK: &str = "
     insert into tenure_lock_request as r (kind, id, asker_id, asker_name, asker_role, handle, generation, note,
                                           since, expires_at)
@@ -33,15 +33,15 @@ const ASK: &str = "
            note        = excluded.note,
            expires_at  = excluded.expires_at";
 
-/// How many others ask for the same lease.
+/// The number of other requesters of the same lease.
 const OTHERS: &str = "
     select count(*) from tenure_lock_request
      where kind = ?2 and id = ?3 and generation = ?4 and expires_at > ?1 and asker_id <> ?5";
 
-/// Whoever went away is forgotten.
+/// Deletes expired requests.
 const SWEEP: &str = "delete from tenure_lock_request where kind = ?2 and id = ?3 and expires_at <= ?1";
 
-/// A request ends with the lease that it is about.
+/// A request ends with its lease.
 const OPEN: &str = "
     select r.*, l.shown_as, l.owner_id as holder from tenure_lock_request as r
       join tenure_lock as l on l.kind = r.kind and l.id = r.id and l.slot = x'' and l.generation = r.generation
@@ -49,7 +49,7 @@ const OPEN: &str = "
        and l.ended = 0 and l.expires_at > ?1
      order by r.since, r.asker_id";
 
-/// Asks, or asks again.
+/// Requests the lease, or repeats the request.
 pub(super) async fn ask(
     connection: &mut SqliteConnection,
     asking: &Asking<'_>,
@@ -79,7 +79,7 @@ pub(super) async fn ask(
     Ok(Asked::found(asked.map(|asked| asked.request), *generation))
 }
 
-/// Who asks for the lease that is alive on a key, or whether this one does.
+/// The open requests for the live lease on a key, or that of one requester.
 async fn open(
     connection: &mut SqliteConnection,
     key: &LockKey,
@@ -108,7 +108,7 @@ fn request(row: &SqliteRow, now: i64) -> Result<OpenRequest, DatabaseError> {
     Ok(OpenRequest { request, handle, shown: ShowOwner::from_stored(number("shown_as")?), holder })
 }
 
-/// Who asks whoever shows the lock id.
+/// The open requests for the lease of the presented lock id.
 pub(super) async fn requests(
     connection: &mut SqliteConnection,
     proof: &Proof,
@@ -127,7 +127,7 @@ const ANSWER: &str = "
     update tenure_lock_request set later_until = ?1 + ?6, declined = ?7
      where kind = ?2 and id = ?3 and asker_id = ?4 and generation = ?5";
 
-/// Answers one of them.
+/// Replies to one of them.
 pub(super) async fn answer(
     connection: &mut SqliteConnection,
     proof: &Proof,
@@ -165,7 +165,7 @@ const HAND_OVER: &str = "
      where lock_hash = ?2
     returning *";
 
-/// Ends the lease, and keeps the key for one of those who ask.
+/// Ends the lease, and reserves the key for one of its requesters.
 pub(super) async fn hand_over(
     connection: &mut SqliteConnection,
     proof: &Proof,

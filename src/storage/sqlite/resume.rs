@@ -1,4 +1,4 @@
-//! Reviving a lease that ran out. The write lock is held, so what is decided stays true until it is committed.
+//! Reviving an expired lease. The write lock is held, so the decision stays valid until the commit.
 
 use sqlx::SqliteConnection;
 
@@ -16,8 +16,7 @@ const RESUME: &str = "
      where lock_hash = ?2
     returning *";
 
-/// Revives the lease, if it is in its row still: whoever takes the key over changes the row, and whoever ends the lease
-/// marks it.
+/// Revives the lease if its row still exists: another owner who acquires the key changes the row, and ending the lease marks it.
 pub(super) async fn resume(
     connection: &mut SqliteConnection,
     proof: &Proof,
@@ -32,7 +31,7 @@ pub(super) async fn resume(
     else {
         return Ok(Resumption::refused(key, leases::check(connection, proof, now).await?));
     };
-    // Beside an advisory lease others get theirs, and record that it ran out, but leave its row.
+    // When another owner acquires an advisory lease on the key, the expiry of this one is recorded, but its row stays.
     if leases::ended(connection, &proof.lock).await?.is_some() {
         return Ok(Resumption::refused(key, leases::check(connection, proof, now).await?));
     }

@@ -1,4 +1,4 @@
-//! The last versions of an aggregate, and who saved them.
+//! The last versions of an aggregate, and their authors.
 
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection};
@@ -15,8 +15,7 @@ use crate::lease::LockKey;
 use crate::storage::Authorship;
 use crate::version::conflict::Change;
 
-/// Keeps this version, in the place of what the same transaction had saved as it, and forgets those that are too old to
-/// be asked for.
+/// Stores this version, replacing an earlier save of it in the same transaction, and deletes versions beyond the limit.
 pub(super) async fn keep(
     connection: &mut SqliteConnection,
     mapping: &'static Mapping,
@@ -58,7 +57,7 @@ pub(super) async fn keep(
         .map_err(classify)
 }
 
-/// The state at a version, if it is still kept, and was written by a release whose mapping had the same columns.
+/// The state at a version, if it is still stored, and was written with the same columns.
 pub(super) async fn state(
     connection: &mut SqliteConnection,
     mapping: &'static Mapping,
@@ -77,7 +76,7 @@ pub(super) async fn state(
     state.map(|state| serde_json::from_str(&state)).transpose().map_err(|error| misfit(&error))
 }
 
-/// The changes that are kept, newest first. Where no revisions are, the audit columns tell the latest.
+/// The stored changes, newest first. Without revisions, the audit columns contain the latest.
 pub(super) async fn changes(
     connection: &mut SqliteConnection,
     mapping: &'static Mapping,
@@ -103,7 +102,7 @@ pub(super) async fn changes(
     rows.iter().map(change).collect()
 }
 
-/// Forgets an aggregate that is deleted: another one may be created under its id.
+/// Deletes the revisions of a deleted aggregate: another one may be created under its id.
 pub(super) async fn forget(connection: &mut SqliteConnection, key: &LockKey) -> Result<(), DatabaseError> {
     sqlx::query("delete from tenure_revision where kind = ? and id = ?")
         .bind(key.kind())

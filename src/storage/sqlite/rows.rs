@@ -14,10 +14,10 @@ use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::storage::{Authorship, BulkChange, Save, Saved, child_found, generated};
 
-/// How many children one statement inserts: few enough that the driver can keep a statement for every number.
+/// The number of children that one statement inserts: small enough that the driver can cache a statement for every number.
 const ROWS: usize = 32;
 
-/// Inserts a new aggregate; `None` if there is one with this id. Its version is 1, or the next one after that of an aggregate
+/// Inserts a new aggregate; `None` if the id exists already. Its version is 1, or the next one after that of an aggregate
 /// that was deleted under this id.
 pub(super) async fn insert(
     connection: &mut SqliteConnection,
@@ -35,7 +35,7 @@ pub(super) async fn insert(
     Ok(Some(inserted))
 }
 
-/// Inserts the root of a new aggregate whose id the database makes: that id.
+/// Inserts the root of a new aggregate whose id the database generates; returns the id.
 pub(super) async fn insert_generated(
     connection: &mut SqliteConnection,
     mapping: &'static Mapping,
@@ -73,7 +73,7 @@ pub(super) async fn complete_insert(
     Ok(version)
 }
 
-/// Inserts the root, and says its version.
+/// Inserts the root, and returns its version.
 async fn insert_root(
     connection: &mut SqliteConnection,
     mapping: &'static Mapping,
@@ -93,7 +93,7 @@ async fn insert_root(
         inserted => (inserted, Version::FIRST),
     };
     if let Err(error) = inserted {
-        // Only the id may be taken; another unique column is the table's own rule.
+        // Only a duplicate id is expected; another unique column is a constraint of the table.
         let id = &rows.root[..mapping.root.key];
         let taken = is_duplicate(&error) && load::load(connection, mapping, id).await?.is_some();
         return if taken { Ok(None) } else { Err(classify(error)) };
@@ -101,7 +101,7 @@ async fn insert_root(
     Ok(Some(version))
 }
 
-/// Writes the difference if the version is still the one that it was made from.
+/// Writes the difference if the stored version is still the one that it is based on.
 pub(super) async fn save(connection: &mut SqliteConnection, save: &Save<'_>, now: i64) -> Result<Saved, DatabaseError> {
     let (mapping, root) = (save.mapping, &save.rows.root);
     let id = &root[..mapping.root.key];
@@ -112,8 +112,7 @@ pub(super) async fn save(connection: &mut SqliteConnection, save: &Save<'_>, now
     if update.execute(&mut *connection).await.map_err(classify)?.rows_affected() == 0 {
         return Ok(Saved::Stale(load::load(connection, mapping, id).await?));
     }
-    // What is gone goes first, so that a new child may take over a unique value of it; the innermost before what they
-    // are in.
+    // Deletes first, so that a new child may reuse a unique value of a deleted one; inner children before the outer ones.
     for (table, child) in mapping.children.iter().zip(&save.diff.children).rev() {
         for key in &child.deleted {
             let delete = query(statements::delete_child(mapping, table), mapping.stored(table, id, key));
@@ -138,7 +137,7 @@ pub(super) async fn delete(
     old: &Stored,
 ) -> Result<Saved, DatabaseError> {
     let id = &old.rows.root[..mapping.root.key];
-    // The version is checked before the children go, so that a refusal has written nothing.
+    // The version is checked before the children are deleted, so that a refusal has written nothing.
     let now = load::load(connection, mapping, id).await?;
     if now.as_ref().is_none_or(|now| now.version != old.version) {
         return Ok(Saved::Stale(now));
@@ -151,7 +150,7 @@ pub(super) async fn delete(
     Ok(Saved::Done)
 }
 
-/// The ids of the aggregates that match.
+/// The ids of the matching aggregates.
 pub(super) async fn matching(
     connection: &mut SqliteConnection,
     mapping: &'static Mapping,
@@ -164,7 +163,7 @@ pub(super) async fn matching(
     rows.iter().map(|row| read(&id, row, 0)).collect()
 }
 
-/// How many roots match.
+/// The number of matching roots.
 pub(super) async fn count(
     connection: &mut SqliteConnection,
     mapping: &'static Mapping,
@@ -176,7 +175,7 @@ pub(super) async fn count(
     row.try_get::<i64, _>(0).map(i64::unsigned_abs).map_err(classify)
 }
 
-/// Refuses what SQLite would compare by another order: as text, 9 is more than 10 and 1.0 is not 1.00; as floating-point numbers
+/// Refuses comparisons that SQLite would make in another order: as text, 9 is more than 10 and 1.0 is not 1.00; as floating-point numbers
 /// decimals would be rounded.
 fn comparable(when: &Test) -> Result<(), DatabaseError> {
     if when.compares(Kind::Decimal) {
@@ -187,7 +186,7 @@ fn comparable(when: &Test) -> Result<(), DatabaseError> {
     Ok(())
 }
 
-/// Changes all that match and raises their versions.
+/// Changes all matching aggregates and raises their versions.
 pub(super) async fn update_matching(
     connection: &mut SqliteConnection,
     change: &BulkChange<'_>,

@@ -1,5 +1,5 @@
-//! SeaORM's statements, on the one writer. Its lock clauses are not in the SQL that SeaORM writes for SQLite, and need
-//! not be: the transaction holds the lock on the whole file.
+//! SeaORM's statements, on the one writer. SeaORM omits its lock clauses for SQLite. They are not needed: the transaction holds the lock on
+//! the whole file.
 
 use std::sync::Arc;
 

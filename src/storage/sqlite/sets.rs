@@ -1,5 +1,5 @@
-//! Several locks at once: all of them or none. Whoever writes has the write lock, so one is taken after the other, and
-//! what is found stays true until all of it is committed or undone.
+//! Several locks at once: all of them or none. The transaction has the write lock, so they are acquired one after the other, and every read
+//! stays valid until the commit or rollback.
 
 use sqlx::{Row, SqliteConnection};
 
@@ -9,14 +9,14 @@ use super::{lock, slots};
 use crate::error::DatabaseError;
 use crate::storage::{Attempt, AttemptAll, LockRequest};
 
-/// The questions travel as one JSON text: one trip for all of them.
-const IN_THE_WAY: &str = "
+/// The requests are sent as one JSON text: one call for all of them.
+const BLOCKERS: &str = "
     select cast(asked.value ->> 0 as integer) as place, l.* from json_each(?1) as asked cross join tenure_lock as l
      where l.kind = asked.value ->> 1 and l.id = asked.value ->> 2 and l.slot = x''
      order by place";
 
-/// Who is in the way of a request for the exclusive lock, by the places of the requests.
-pub(super) async fn in_the_way(
+/// The leases that conflict with a request for the exclusive lock, by the indexes of the requests.
+pub(super) async fn blockers(
     connection: &mut SqliteConnection,
     requests: &[LockRequest],
     now: i64,
@@ -24,7 +24,7 @@ pub(super) async fn in_the_way(
     let exclusive = requests.iter().enumerate().filter(|(_, request)| request.is_alone());
     let asked: Vec<_> = exclusive.map(|(at, request)| (at, request.key.kind(), request.key.id())).collect();
     let asked = serde_json::to_string(&asked).map_err(|error| classify(sqlx::Error::Encode(error.into())))?;
-    let rows = sqlx::query(IN_THE_WAY).bind(asked).fetch_all(&mut *connection).await.map_err(classify)?;
+    let rows = sqlx::query(BLOCKERS).bind(asked).fetch_all(&mut *connection).await.map_err(classify)?;
     let mut found = Vec::new();
     for row in &rows {
         let at = usize::try_from(row.try_get::<i64, _>("place").map_err(classify)?).unwrap_or(usize::MAX);
@@ -34,7 +34,7 @@ pub(super) async fn in_the_way(
             true if theirs => None,
             true if stored.reserved => Some(Attempt::Reserved(stored.holder)),
             true => Some(Attempt::Held(stored.holder)),
-            // Somebody may share it.
+            // It may be shared.
             false if stored.holder.shared => slots::reader(connection, &request.key, now).await?.map(Attempt::Held),
             false => None,
         };
@@ -43,13 +43,13 @@ pub(super) async fn in_the_way(
     Ok(found)
 }
 
-/// Takes all of them. Only what is granted is to be committed.
+/// Acquires all of them. Only a full grant may be committed.
 pub(super) async fn take_all(
     connection: &mut SqliteConnection,
     requests: &[LockRequest],
     now: i64,
 ) -> Result<AttemptAll, DatabaseError> {
-    let mut refused = in_the_way(connection, requests, now).await?;
+    let mut refused = blockers(connection, requests, now).await?;
     if !refused.is_empty() {
         return Ok(AttemptAll::Refused(refused));
     }

@@ -1,8 +1,8 @@
-//! Leases beside each other on one key, each in a slot of its own: shared ones, which keep out whoever wants the key alone,
-//! and advisory ones, which keep out nobody. `?1` is `now` where it is needed.
+//! Shared and advisory leases on one key, each in a slot of its own: shared ones exclude the exclusive lease, advisory ones exclude
+//! nothing. `?1` is `now` where it is needed.
 //!
-//! The write lock is held, so what is read stays true. The row of the exclusive lock carries the highest generation, and is
-//! marked shared as long as there may be readers; only then others pay for looking.
+//! The write lock is held, so every read stays valid. The row of the exclusive lock carries the highest generation, and is marked shared
+//! while there may be shared leases; only then the slots have to be read.
 
 use sqlx::SqliteConnection;
 
@@ -13,7 +13,7 @@ use crate::error::DatabaseError;
 use crate::lease::{Holder, LockId, LockKey};
 use crate::storage::{Attempt, LockRequest};
 
-/// Takes a slot beside the others, and records which leases on the key ran out.
+/// Acquires a slot beside the others, and records the expired leases on the key.
 pub(super) async fn take(
     connection: &mut SqliteConnection,
     request: &LockRequest,
@@ -40,7 +40,7 @@ pub(super) async fn take(
     Ok(taken)
 }
 
-/// Nobody's, under a lock id that nobody has.
+/// A row without an owner, under a lock id that no client has.
 const MAKE: &str = "
     insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name,
                              since, last_active, expires_at, ttl, hard_until, ended)
@@ -51,7 +51,7 @@ async fn make_anchor(connection: &mut SqliteConnection, key: &LockKey) -> Result
     make.execute(connection).await.map(drop).map_err(classify)
 }
 
-/// Whoever takes the key alone goes on from this generation, and looks at the slots first.
+/// The next exclusive lease continues from this generation, and reads the slots first.
 const NOTE: &str = "
     update tenure_lock set generation = max(generation, ?3), shared = shared or ?4, ended = 1
      where kind = ?1 and id = ?2 and slot = x''";
@@ -69,13 +69,13 @@ const END: &str = "
     update tenure_lock set ended = 1
      where kind = ?2 and id = ?3 and ended = 0 and expires_at <= ?1 and lock_hash <> ?4";
 
-/// Of the slots that have ended only the highest generation is still needed.
+/// Of ended slots only the highest generation is still needed.
 const SWEEP: &str = "
     delete from tenure_lock
      where kind = ?1 and id = ?2 and slot <> x'' and ended = 1
        and generation < (select max(generation) from tenure_lock where kind = ?1 and id = ?2)";
 
-/// Writes down that leases on this key ran out, and forgets their slots.
+/// Records that leases on this key expired, and deletes their slots.
 async fn record_expired(
     connection: &mut SqliteConnection,
     request: &LockRequest,
@@ -94,7 +94,7 @@ const READER: &str = "
      where kind = ?2 and id = ?3 and slot <> x'' and shared = 1 and ended = 0 and expires_at > ?1
      order by since, generation limit 1";
 
-/// Who has held the key the longest of those who share it.
+/// The shared lease that has been held the longest.
 pub(super) async fn reader(
     connection: &mut SqliteConnection,
     key: &LockKey,
@@ -107,7 +107,7 @@ pub(super) async fn reader(
 
 const CLEAR: &str = "update tenure_lock set shared = 0 where kind = ? and id = ? and slot = x''";
 
-/// For whoever wants the key alone: clears what readers left, or says who still reads.
+/// For an exclusive request: clears expired shared leases, or returns a live one.
 pub(super) async fn make_way(
     connection: &mut SqliteConnection,
     request: &LockRequest,

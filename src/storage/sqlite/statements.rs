@@ -1,7 +1,7 @@
 //! SQL text for a mapping. Names come from [`Mapping::validate`]d mappings and are quoted; values are always bound.
 //!
-//! Names are in backquotes. SQLite reads an unknown name in double quotes as a text: a missing column would be equal to its own
-//! name, and children in a table without their owner's column would be none.
+//! Names are in backquotes. SQLite reads an unknown name in double quotes as a text: a missing column would equal its own name, and a child
+//! table without its owner's column would have no children.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use crate::storage::{BulkChange, condition};
 
 static TEXTS: Texts = Texts::new();
 
-/// `select` of an aggregate by one statement: a row of the root, and one of each child, in no order. First comes the number
-/// of the table (0 is the root), then the root's version, then the columns of all tables, null but for those of the row's own.
-/// Binds the id once for each table.
+/// `select` of an aggregate by one statement: one row for the root and for each child, in no order. The columns are the number of the table
+/// (0 is the root), the root's version, then the columns of all tables, null except for those of the row's own table. Binds the id once for
+/// each table.
 pub(super) fn select_whole(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::SelectWhole, &mapping.root, &[], || {
         let tables = || std::iter::once(&mapping.root).chain(&mapping.children).enumerate();
@@ -37,7 +37,7 @@ pub(super) fn select_whole(mapping: &'static Mapping) -> Arc<str> {
     })
 }
 
-/// `select` of so many aggregates by one statement, as [`select_whole`]; the root's id stands between the version and the columns.
+/// `select` of this number of aggregates by one statement, as [`select_whole`]; the root's id is between the version and the columns.
 /// Binds all ids once for each table.
 pub(super) fn select_many(mapping: &'static Mapping, count: usize) -> Arc<str> {
     TEXTS.get(What::SelectMany, &mapping.root, &[count], || {
@@ -58,7 +58,7 @@ pub(super) fn select_many(mapping: &'static Mapping, count: usize) -> Arc<str> {
     })
 }
 
-/// `select` of the id as it is stored; binds the id.
+/// `select` of the stored id; binds the id.
 pub(super) fn select_id(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::SelectId, &mapping.root, &[], || {
         let id = mapping.root.key_alone();
@@ -71,7 +71,7 @@ pub(super) fn select_id(mapping: &'static Mapping) -> Arc<str> {
     })
 }
 
-/// `select` of the ids that come next, in their order; binds the id that they come after, if there is one, and their number.
+/// `select` of the next ids, in their order; binds the id that they come after, if any, and their number.
 pub(super) fn select_page(mapping: &'static Mapping, after: bool) -> Arc<str> {
     TEXTS.get(What::SelectPage, &mapping.root, &[usize::from(after)], || {
         let id = mapping.root.key_alone();
@@ -90,7 +90,7 @@ pub(super) fn select_page(mapping: &'static Mapping, after: bool) -> Arc<str> {
     })
 }
 
-/// `select` of how many roots match; and the values to bind.
+/// `select` of the number of matching roots; and the values to bind.
 pub(super) fn count_matching(mapping: &'static Mapping, when: &Test) -> (String, Vec<Value>) {
     let mut values = Vec::new();
     let when = condition(mapping, when, &mut values);
@@ -111,7 +111,7 @@ pub(super) fn insert_root(mapping: &'static Mapping) -> Arc<str> {
     })
 }
 
-/// `insert` of the root where another was deleted; binds its columns, the audit columns, the version.
+/// `insert` of the root after another one was deleted under its id; binds its columns, the audit columns, the version.
 pub(super) fn insert_successor(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::InsertSuccessor, &mapping.root, &[], || {
         let (names, places) = root_columns(mapping);
@@ -119,7 +119,7 @@ pub(super) fn insert_successor(mapping: &'static Mapping) -> Arc<str> {
     })
 }
 
-/// `insert` of the root without its id, which the database makes and returns; binds the other columns, the audit columns.
+/// `insert` of the root without its id, which the database generates and returns; binds the other columns, the audit columns.
 pub(super) fn insert_generated(mapping: &'static Mapping) -> Arc<str> {
     TEXTS.get(What::InsertGenerated, &mapping.root, &[], || {
         let (names, places) = columns_from(mapping, mapping.root.key);
@@ -131,7 +131,7 @@ pub(super) fn insert_generated(mapping: &'static Mapping) -> Arc<str> {
     })
 }
 
-/// The names of the root's columns and of the audit columns, and a place for each.
+/// The names of the root's columns and of the audit columns, and a placeholder for each.
 fn root_columns(mapping: &'static Mapping) -> (String, String) {
     columns_from(mapping, 0)
 }
@@ -142,7 +142,7 @@ fn columns_from(mapping: &'static Mapping, first: usize) -> (String, String) {
     (list(names.clone()), vec!["?"; names.count()].join(", "))
 }
 
-/// `insert` of so many children; binds the root's id and its columns for each.
+/// `insert` of this number of children; binds the root's id and its columns for each.
 pub(super) fn insert_children(mapping: &'static Mapping, child: &'static Table, count: usize) -> Arc<str> {
     TEXTS.get(What::InsertChildren, child, &[count], || {
         let own = child.columns[mapping.not_stored(child)..].iter().map(|column| &column.name);
@@ -152,8 +152,8 @@ pub(super) fn insert_children(mapping: &'static Mapping, child: &'static Table, 
     })
 }
 
-/// `update` of the root if the version is the expected one; binds the changed columns, the audit columns, the version
-/// to be, the id, the expected version.
+/// `update` of the root if the version is the expected one; binds the changed columns, the audit columns, the new
+/// version, the id, the expected version.
 pub(super) fn update_root(mapping: &'static Mapping, changed: &[usize]) -> Arc<str> {
     TEXTS.get(What::UpdateRoot, &mapping.root, changed, || {
         let (root, version) = (&mapping.root, &mapping.version);
@@ -199,7 +199,7 @@ pub(super) fn select_version(mapping: &'static Mapping) -> Arc<str> {
     })
 }
 
-/// `select` of what the audit columns say, the time in milliseconds; binds the id.
+/// `select` of the audit columns, the time in milliseconds; binds the id.
 pub(super) fn select_audit(mapping: &'static Mapping, audit: &Audit, at: &str) -> String {
     let text = |name: &Option<String>| name.as_ref().map_or("null".to_owned(), |name| format!("`{name}`"));
     let [by, by_name, command] = [&audit.by, named_by(audit), &audit.command].map(text);
@@ -212,12 +212,12 @@ pub(super) fn select_audit(mapping: &'static Mapping, audit: &Audit, at: &str) -
     )
 }
 
-/// The column of the author's name; the id stands for it where the table has none.
+/// The column of the author's name; the id if the table has none.
 fn named_by(audit: &Audit) -> &Option<String> {
     if audit.by_name.is_some() { &audit.by_name } else { &audit.by }
 }
 
-/// `select` of the ids of the roots that match, in their order; and the values to bind.
+/// `select` of the ids of the matching roots, in their order; and the values to bind.
 pub(super) fn select_matching(mapping: &'static Mapping, when: &Test) -> (String, Vec<Value>) {
     let (mut values, root) = (Vec::new(), &mapping.root);
     let id = list(root.columns[..root.key].iter().map(|column| &column.name));
@@ -225,7 +225,7 @@ pub(super) fn select_matching(mapping: &'static Mapping, when: &Test) -> (String
     (format!("select {id} from {} where {when} order by {id}", qualified(root)), values)
 }
 
-/// `update` of all roots that match and are not so already; and the values to bind.
+/// `update` of all matching roots that differ; and the values to bind.
 pub(super) fn update_matching(change: &BulkChange<'_>, audit: &[Value]) -> (String, Vec<Value>) {
     let (mapping, root, version) = (change.mapping, &change.mapping.root, &change.mapping.version);
     let set = change.set.iter().map(|(column, _)| &root.columns[*column].name);
@@ -236,12 +236,12 @@ pub(super) fn update_matching(change: &BulkChange<'_>, audit: &[Value]) -> (Stri
     let when = condition(mapping, change.when, &mut values);
     values.extend(new);
     let update =
-        // A sum that is too large would become a floating point number; an absolute value that is too large is an error.
+        // A sum that is too large would become a floating-point number; an absolute value that is too large is an error.
         format!("update {} set {set}, `{version}` = abs(-coalesce(`{version}`, 0) - 1) where {when} and ({differs})", qualified(root));
     (update, values)
 }
 
-/// A condition; its values come after those that are there already.
+/// A condition; its values are appended.
 fn condition(mapping: &'static Mapping, when: &Test, values: &mut Vec<Value>) -> String {
     condition::render(&mapping.root, when, '`', &mut |_, value| {
         values.push(value.clone());
@@ -249,7 +249,7 @@ fn condition(mapping: &'static Mapping, when: &Test, values: &mut Vec<Value>) ->
     })
 }
 
-/// The quoted name of a table, behind that of its database if the mapping has one.
+/// The quoted name of a table, with that of its database if the mapping has one.
 fn qualified(table: &Table) -> String {
     table.quoted('`')
 }
@@ -268,7 +268,7 @@ fn key_is(mapping: &'static Mapping, child: &'static Table) -> String {
     equal(child.owner.iter().chain(own), " and ")
 }
 
-/// These names, quoted already, each compared with a value.
+/// These quoted names, each compared with a value.
 fn assigned(names: &[String]) -> String {
     names.iter().map(|name| format!("{name} = ?")).collect::<Vec<_>>().join(" and ")
 }
@@ -281,7 +281,7 @@ fn equal<'a>(names: impl IntoIterator<Item = &'a String>, separator: &str) -> St
     names.into_iter().map(|name| format!("`{name}` = ?")).collect::<Vec<_>>().join(separator)
 }
 
-/// The condition that these columns, whose names are quoted, are one of so many ids.
+/// The condition that these quoted columns are one of this number of ids.
 fn id_among(names: &[String], count: usize) -> String {
     let one = format!("({})", vec!["?"; names.len()].join(", "));
     match names {

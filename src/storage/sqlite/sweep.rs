@@ -1,5 +1,5 @@
-//! Deleting what nobody asks for any more. The write lock is held, so what is found stays true. `?1` is the instant before
-//! which something must have ended, `?2` the type, or null for all.
+//! Deleting old rows. The write lock is held, so every read stays valid. `?1` is the instant before which an entry must have ended, `?2`
+//! the type, or null for all.
 
 use sqlx::{Row, SqliteConnection};
 
@@ -13,7 +13,7 @@ const HISTORY: &str = "
         select lock_hash from tenure_lock_history
          where ended_at <= ?1 and (?2 is null or kind = ?2) order by ended_at limit ?3)";
 
-/// Deletes how leases ended.
+/// Deletes ended leases from the history.
 pub(super) async fn history(
     connection: &mut SqliteConnection,
     slice: &Slice<'_>,
@@ -27,7 +27,7 @@ const REQUESTS: &str = "
         select kind, id, asker_id from tenure_lock_request
          where expires_at <= ?1 and (?2 is null or kind = ?2) limit ?3)";
 
-/// Deletes requests whose askers went away.
+/// Deletes expired requests.
 pub(super) async fn requests(
     connection: &mut SqliteConnection,
     slice: &Slice<'_>,
@@ -46,15 +46,15 @@ async fn delete(
     delete.bind(slice.most).execute(connection).await.map(|done| done.rows_affected()).map_err(classify)
 }
 
-/// There is no index on the expiry, so all rows are looked at, in the order of the primary key.
+/// The expiry has no index, so all rows are read, in the order of the primary key.
 const UPTO: &str = "
     select kind, id, slot from tenure_lock
      where (kind, id, slot) > (?1, ?2, ?3) and (?4 is null or kind = ?4)
      order by kind, id, slot limit 1 offset ?5";
 
-/// Three statements about the rows of a slice whose leases have ended: whether they ran out, or were ended before that.
-/// What ran out is written down, because nobody took the key since; the floor keeps the generations from falling. The row of
-/// the exclusive lock stays as long as there is anybody beside it: it is what keeps those out who want the key alone.
+/// Three statements on the rows of a slice whose leases have expired or were ended. An expiry is recorded, because the key was not acquired
+/// since; the floor keeps generations from falling. The row of the exclusive lock stays as long as other leases on the key exist: it is
+/// what excludes an exclusive request.
 macro_rules! sweep {
     ($upto:literal) => {
         [
@@ -87,11 +87,11 @@ macro_rules! sweep {
     };
 }
 
-/// With its end as a condition of its own, or it would not be an end to go by in the primary key.
+/// The end of the slice is a condition of its own; otherwise the primary key could not use it.
 const SLICE: [&str; 3] = sweep!(" and (kind, id, slot) <= (?6, ?7, ?8)");
 const LAST_SLICE: [&str; 3] = sweep!("");
 
-/// Deletes the rows of leases that have ended, among the next ones.
+/// Deletes the rows of ended leases, among the next rows.
 pub(super) async fn rows(
     connection: &mut SqliteConnection,
     slice: &Slice<'_>,

@@ -1,4 +1,4 @@
-//! Taking leases over from others, and ending all of one owner. The write lock is held, so what is read stays true.
+//! Takeovers, and ending all leases of one owner. The write lock is held, so every read stays valid.
 
 use sqlx::SqliteConnection;
 
@@ -22,7 +22,7 @@ const TAKE_OVER: &str = "
      where lock_hash = ?2 and not exists (select 1 from tenure_lock_history where lock_hash = ?3)
     returning *";
 
-/// Ends the live lease of that generation and grants the next. Only what is granted is to be committed.
+/// Ends the live lease of this generation and grants the next. Only a grant may be committed.
 pub(super) async fn take_over(
     connection: &mut SqliteConnection,
     request: &LockRequest,
@@ -74,7 +74,7 @@ const RECORD_RELEASED: &str = "
 const RELEASE_ALL: &str = "
     update tenure_lock set ended = 1 where owner_id = ?2 and ended = 0 and expires_at > ?1 returning *";
 
-/// Frees every live lease of an owner, and records it.
+/// Releases every live lease of an owner, and records it.
 pub(super) async fn release_all(
     connection: &mut SqliteConnection,
     owner: &str,

@@ -42,7 +42,7 @@ impl BackendTransaction for SqliteTransaction {
         id: &[Value],
         _mode: LockMode,
     ) -> Result<Option<Stored>, DatabaseError> {
-        // Every mode is granted already: nobody else can write until this transaction ends.
+        // Every mode is granted already: no other session can write until this transaction ends.
         load::load(self.open.ours_to_read().await?, mapping, id).await
     }
 
@@ -144,7 +144,7 @@ impl BackendTransaction for SqliteTransaction {
     }
 
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        // Holding the write lock is holding the lease: no other statement can touch its row before the commit.
+        // The write lock holds the lease: no other statement can change its row before the commit.
         let now = self.now();
         leases::check(self.open.ours_to_read().await?, proof, now).await
     }

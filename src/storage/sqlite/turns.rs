@@ -1,36 +1,35 @@
-//! How processes take turns at one file.
+//! How processes share one file.
 //!
-//! SQLite has no queue: whoever asks while another process writes is refused, and asks again. A process that writes all the time
-//! comes back before those who pause have asked again; so it leaves a gap as long as there are others, and everybody else asks
-//! often enough to find one. Signs of life leave none, and ask the most often: what waits for them runs out.
+//! SQLite has no queue: a process that tries to write while another one writes is refused, and retries. A process that writes all the time
+//! would return before the others have retried; so it leaves a gap while there are others, and they retry often enough to find one.
+//! Heartbeats leave no gap, and retry the most often, because their leases expire.
 
 use std::time::{Duration, Instant};
 
-/// The gap after what this process wrote. Longer than anybody pauses who waits.
+/// The gap after a write of this process. It is longer than the pause of any waiter.
 const GAP: Duration = Duration::from_millis(2);
-/// For how long gaps are left after another process was in the way.
+/// How long gaps are left after another process was seen writing.
 const LATELY: Duration = Duration::from_secs(2);
 
-/// Whether others can wait.
+/// The priority of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hurry {
-    None,
-    /// A sign of life.
-    Beat,
+pub(super) enum Priority {
+    Normal,
+    Heartbeat,
 }
 
-impl Hurry {
-    /// How long to pause before the file is asked for again: never the same, so that nobody is always a moment too late.
+impl Priority {
+    /// The pause before the next attempt: random, so that no process is always too late.
     pub(super) fn pause(self) -> Duration {
         let (least, most) = match self {
-            Hurry::None => (500, 1_800),
-            Hurry::Beat => (200, 600),
+            Priority::Normal => (500, 1_800),
+            Priority::Heartbeat => (200, 600),
         };
         Duration::from_micros(least + u64::from(getrandom::u32().unwrap_or(0)) % (most - least))
     }
 }
 
-/// What this process knows of the others.
+/// The state of this process about the others.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     wrote: Option<Instant>,
@@ -38,20 +37,20 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// Another process was in the way.
+    /// Another process was writing.
     pub(super) fn met_others(&mut self) {
         self.met = Some(Instant::now());
     }
 
-    /// This process has written, and may be about to again.
+    /// This process has written, and may write again soon.
     pub(super) fn has_written(&mut self) {
         self.wrote = Some(Instant::now());
     }
 
-    /// What is left of the gap, if one is to be left.
-    pub(super) fn pause(&self, hurry: Hurry) -> Option<Duration> {
+    /// The rest of the gap, if there is one.
+    pub(super) fn pause(&self, priority: Priority) -> Option<Duration> {
         let (wrote, met) = (self.wrote?, self.met?);
-        if hurry == Hurry::Beat || met.elapsed() > LATELY {
+        if priority == Priority::Heartbeat || met.elapsed() > LATELY {
             return None;
         }
         Some(GAP.saturating_sub(wrote.elapsed())).filter(|left| !left.is_zero())
@@ -66,17 +65,17 @@ mod tests {
     fn lone_writer_and_heartbeats_leave_no_gap() {
         let mut turns = Turns::default();
         turns.has_written();
-        assert_eq!(turns.pause(Hurry::None), None, "nobody else was met");
+        assert_eq!(turns.pause(Priority::Normal), None, "nobody else was met");
         turns.met_others();
         turns.has_written();
-        assert!(turns.pause(Hurry::None).is_some_and(|left| left <= GAP));
-        assert_eq!(turns.pause(Hurry::Beat), None);
+        assert!(turns.pause(Priority::Normal).is_some_and(|left| left <= GAP));
+        assert_eq!(turns.pause(Priority::Heartbeat), None);
     }
 
     #[test]
     fn every_waiter_retries_once_per_gap() {
         for _ in 0..1_000 {
-            assert!(Hurry::None.pause() < GAP && Hurry::Beat.pause() < GAP / 2);
+            assert!(Priority::Normal.pause() < GAP && Priority::Heartbeat.pause() < GAP / 2);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Values in and out of SQLite, which knows numbers, text and bytes; everything else is one of those.
+//! Values to and from SQLite, as numbers, text and bytes.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(super) fn query<'q, 'v>(sql: impl Into<Arc<str>>, values: impl IntoIterator<
 
 pub(super) fn bind<'q>(query: Query<'q>, value: &Value) -> Query<'q> {
     match value {
-        // What is invalid is never saved, and as an id it is the id of nothing.
+        // An invalid value is never saved, and as an id it matches no row.
         Value::Null(_) | Value::Invalid(..) => query.bind(None::<i64>),
         Value::Bool(value) => query.bind(*value),
         Value::Integer(value) | Value::Timestamp(value) => query.bind(*value),
@@ -32,7 +32,7 @@ pub(super) fn bind<'q>(query: Query<'q>, value: &Value) -> Query<'q> {
     }
 }
 
-/// The columns of a table, from this one on.
+/// The columns of a table, starting at this one.
 pub(super) fn read(table: &Table, row: &SqliteRow, first: usize) -> Result<Row, DatabaseError> {
     let read = |(index, column): (usize, &Column)| {
         read_column(row, first + index, column).map_err(|error| misfit(table, &column.name, &*error))
@@ -52,7 +52,7 @@ fn read_column(
         Kind::Text => row.try_get::<Option<String>, _>(index)?.map(Value::Text),
         Kind::Bytes => row.try_get::<Option<Vec<u8>>, _>(index)?.map(Value::Bytes),
         Kind::Timestamp => row.try_get::<Option<i64>, _>(index)?.map(Value::Timestamp),
-        // How it is stored is for the type of the column to say, and may differ from row to row.
+        // The declared type of the column decides how it is stored; that may differ from row to row.
         _ if row.try_get_raw(index)?.is_null() => None,
         kind => match (row.try_get_raw(index)?.type_info().name(), kind) {
             ("BLOB", Kind::Uuid) => Some(Value::from_uuid(row.try_get(index)?)?),
@@ -69,7 +69,7 @@ fn read_column(
     Ok(value.unwrap_or(Value::Null(column.kind)))
 }
 
-/// What is stored does not fit the mapping.
+/// The stored value does not fit the mapping.
 pub(super) fn misfit(table: &Table, column: &str, error: &dyn std::error::Error) -> DatabaseError {
     MappingError::new(&table.name, column, error.to_string()).into()
 }

@@ -1,4 +1,4 @@
-//! Looking at keys, and standing in line for them. `?1` is `now` in every statement that has a time in it.
+//! Polling keys, and the queue of waiters. `?1` is `now` in every statement with a time.
 
 use async_trait::async_trait;
 
@@ -11,7 +11,7 @@ use crate::lease::seen::Seen;
 use crate::storage::watching::{Look, PLACE_TTL, SWEPT_AFTER, Sight, Ticket, Watching};
 use crate::storage::{LockHash, patience};
 
-/// One statement, so all that it says is of one moment: a change of hands and its history are seen together.
+/// One statement, so that its rows are consistent: a new holder and the history entry of the former one are seen together.
 const LOOK: &str = "
     with look as (select value ->> 0 as kind, value ->> 1 as id, value ->> 2 as after from json_each(?2))
     select 0 as what, ?1 as clock, l.kind, l.id, l.generation as number, l.lock_hash, l.slot = x'' as exclusive, l.owner_id,
@@ -42,7 +42,7 @@ const LOOK: &str = "
 const IN_LINE: &str = "
     select exists (select 1 from tenure_lock_waiter where kind = ?2 and id = ?3 and expires_at > ?1)";
 
-/// Whoever asks again with the same lock id keeps the place; one lock id waits for one key.
+/// A repeated request with the same lock id keeps its place; one lock id waits for one key.
 const ENTER: &str = "
     insert into tenure_lock_waiter (kind, id, lock_hash, owner_id, owner_name, process, waiter, expires_at, until)
     select ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?1 + ?9, ?1 + ?10

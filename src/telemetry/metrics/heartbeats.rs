@@ -15,7 +15,7 @@ impl Heartbeats {
     /// Records a heartbeat, by the database's clock, and returns the time since the previous one.
     pub(super) fn note(&mut self, lock: &LockHash, at: SystemTime, ttl: Duration) -> Option<Duration> {
         if self.0.len() >= MOST && !self.0.contains_key(lock) {
-            // A holder that has been silent for so long has gone.
+            // A holder that has been silent for longer than its ttl is gone.
             self.0.retain(|_, last| at.duration_since(*last).is_ok_and(|silent| silent < ttl));
             if self.0.len() >= MOST {
                 return None;

@@ -1,5 +1,5 @@
-//! Which operation is counted by which instrument. The attributes are the type of the aggregate, the operation and the outcome,
-//! and nothing with high cardinality.
+//! Maps operations to instruments. The attributes are the type of the aggregate, the operation and the outcome; none of them has a high
+//! cardinality.
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -23,7 +23,7 @@ pub(crate) struct Metrics(Option<Arc<Recording>>);
 struct Recording {
     instruments: Instruments,
     beats: Mutex<Heartbeats>,
-    /// How far the database's clock is ahead of this host's, in microseconds, as last seen.
+    /// How far the database's clock is ahead of this host's, in microseconds, at the last observation.
     ahead: AtomicI64,
     held: Arc<Mutex<Held>>,
 }
@@ -151,7 +151,7 @@ impl Metrics {
         due
     }
 
-    /// The held leases. A type whose last lease has gone is reported as 0.
+    /// The held leases. A type without any lease left is reported as 0.
     pub(crate) fn observed(&self, mut by_type: Vec<HeldByType>) {
         let Some(recording) = self.0.as_deref() else { return };
         let mut held = locked(&recording.held);
@@ -163,7 +163,7 @@ impl Metrics {
         held.by_type = by_type;
     }
 
-    /// A lease that was just kept alive tells the database's time.
+    /// A lease that was just kept alive contains the database's time.
     fn saw_the_clock(&self, report: &Report<'_>) {
         if let (Some(recording), Some(holder)) = (self.0.as_deref(), report.holder) {
             let ahead = to_micros(holder.last_active) - to_micros(SystemTime::now());
@@ -185,7 +185,7 @@ fn of_type(kind: &str) -> KeyValue {
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // No operation under it can leave it half-changed.
+    // A panic cannot leave it half-changed.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

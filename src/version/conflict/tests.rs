@@ -67,7 +67,7 @@ fn order() -> Order {
     }
 }
 
-/// What `mine` changed, as paths.
+/// The changes of `mine`, as paths.
 fn changed(change: impl FnOnce(&mut Order)) -> Vec<String> {
     let (opened, mut mine) = (order(), order());
     change(&mut mine);

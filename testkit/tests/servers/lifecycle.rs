@@ -87,7 +87,7 @@ macro_rules! lifecycle {
 
 lifecycle! {
     postgres: testkit::Postgres,
-    // Too busy to notice that its parent has died, so it has to be killed as well.
+    // Too busy to detect that its parent has died, so it has to be killed too.
     work: "DO 'BEGIN WHILE clock_timestamp() < now() + interval ''20 s'' LOOP END LOOP; END'",
     workers: "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'DO %'"
 }

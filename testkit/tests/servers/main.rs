@@ -1,4 +1,4 @@
-//! Starts, kills and drops real servers, and looks at what is left.
+//! Starts, kills and drops real servers, and checks the remains.
 
 mod environment;
 mod lifecycle;

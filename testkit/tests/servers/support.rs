@@ -3,12 +3,12 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The processes that work in this folder: servers go to the one with their data.
+/// The processes with this working folder: servers use the one with their data.
 pub(crate) fn processes_in(folder: &Path) -> Vec<u32> {
     processes().filter(|pid| working_folder(*pid).is_some_and(|place| place.starts_with(folder))).collect()
 }
 
-/// The folders in which the children of this process work.
+/// The working folders of this process's children.
 pub(crate) fn folders_of_children(parent: u32) -> Vec<PathBuf> {
     let is_child = |pid: &u32| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -18,7 +18,7 @@ pub(crate) fn folders_of_children(parent: u32) -> Vec<PathBuf> {
     processes().filter(is_child).filter_map(working_folder).filter(|folder| *folder != Path::new("/")).collect()
 }
 
-/// Waits until it is so.
+/// Waits until the condition holds.
 #[track_caller]
 pub(crate) fn soon(what: &str, condition: impl Fn() -> bool) {
     let start = Instant::now();
@@ -33,7 +33,7 @@ fn processes() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// None for the dead, as for those that are not ours to look at.
+/// `None` for dead processes, and for those that we may not inspect.
 fn working_folder(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }

@@ -12,7 +12,7 @@ fn a_test_program_that_is_killed_leaves_nothing() {
     assert_eq!(lines.map_while(Result::ok).count(), 2, "both servers run");
     let folders = folders_of_children(program.id());
     assert_eq!(folders.len(), 2, "{folders:?}");
-    // Nothing of it can run any more: no drop, no panic, no signal handler.
+    // None of its code can run any more: no drop, no panic, no signal handler.
     program.kill().expect("it runs");
     program.wait().expect("it was killed");
     for data in folders {

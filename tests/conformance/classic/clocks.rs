@@ -1,4 +1,4 @@
-//! Clocks: whose clock counts, its precision, time zones, and clock steps.
+//! Clocks: the clock that counts, its precision, time zones, and clock steps.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -122,8 +122,8 @@ pub async fn a_lease_lasts_as_long_across_the_change_of_summer_time(t: &TestDb) 
     }
 }
 
-/// The clock of the database's host is corrected by a day. Two people may then believe that they hold a lock; only one of
-/// them is accepted. A step back extends leases by exactly that step.
+/// The clock of the database's host is corrected by a day. Two people may then believe that they hold a lock; only one save
+/// is accepted. A step back extends leases by exactly that step.
 pub async fn clock_steps_cause_no_double_holder_and_no_stuck_lock(t: &TestDb) {
     let no = t.order().await;
     let order_key = tenure::LockKey::of::<crate::conformance::order::Order>(&no);

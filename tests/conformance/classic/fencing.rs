@@ -71,7 +71,7 @@ pub async fn key_has_one_row_over_many_holders(t: &TestDb) {
         format!("update tenure_lock set ttl = ttl where kind = '{}' and id = '{}'", key.kind(), key.id())
     };
     assert_eq!(t.by_hand(rows(&key)).await.unwrap(), 1);
-    // A few ended advisory leases are kept until they are swept, however many there were.
+    // A few ended advisory leases are kept until they are swept, for any number of them.
     t.locks.try_lock(&note, &lee()).await.unwrap();
     let kept = t.by_hand(rows(&note)).await.unwrap();
     assert!(kept <= 3, "{kept} rows after 7 leases");

@@ -40,7 +40,7 @@ pub async fn late_heartbeat_after_expiry_does_not_touch_the_next(t: &TestDb) {
     }
 }
 
-/// Row 4: the heartbeat was in flight when the lease was released, and arrives when somebody else holds the key.
+/// Row 4: the heartbeat was in flight when the lease was released, and arrives when another owner holds the key.
 pub async fn late_heartbeat_after_release_does_not_touch_the_next(t: &TestDb) {
     for _ in 0..10 {
         let (key, barrier) = (key(), Arc::new(Barrier::new(3)));

@@ -36,7 +36,7 @@ pub async fn a_late_check_does_not_end_the_lease_of_the_next_holder(t: &TestDb) 
     }
 }
 
-/// Row 8: any late operation removes the lease although nobody else has it; or revives it without checking for
+/// Row 8: any late operation removes the lease although no other owner acquired it; or revives it without checking for
 /// saves in between.
 pub async fn expired_lease_stays_resumable_after_late_operations(t: &TestDb) {
     let no = t.order().await;

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use crate::conformance::support::{TTL, TestDb, key, kim, lee, random};
 
-/// Row 1: a client that saw the old lease expire deletes, by the key, the new lease of somebody else.
+/// Row 1: a client that saw the old lease expire deletes, by the key, the new lease of another owner.
 pub async fn one_of_many_acquires_an_expired_lease(t: &TestDb) {
     const CALLERS: usize = 12;
     let elsewhere = LockManager::new(&t.another_process().await);
@@ -35,7 +35,7 @@ pub async fn one_of_many_acquires_an_expired_lease(t: &TestDb) {
             }
         }
         assert_eq!((won.len(), lost), (1, CALLERS - 1));
-        // No loser has taken it from the winner.
+        // No loser has deleted the winner's lease.
         let kept = t.locks.check_lock(won[0].id()).await.unwrap();
         assert_eq!(
             (kept.holder().generation, kept.holder().remaining, &kept.holder().owner),

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use crate::conformance::order::Order;
 use crate::conformance::support::{MINUTE, TTL, TestDb, key, kim, lee, version};
 
-/// Row 13: the row of a lock that was taken inside a longer transaction delays a try for that time.
+/// Row 13: the row of a lock that was acquired inside a longer transaction delays a try for that time.
 pub async fn try_during_a_releasing_save_returns_at_once(t: &TestDb) {
     let key = key();
     let lease = t.locks.try_lock(&key, &kim()).await.unwrap();

@@ -5,7 +5,7 @@ use tenure::Owner;
 
 use crate::verdict::Verdict;
 
-/// The state of a form, for its page's script. The server provides the words; the script only displays them.
+/// The state of a form, for its page's script. The server provides the texts; the script only displays them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Told {
     /// `held`, `free`, `moved`: it is editable. `refused`, `lost`, `saved`: it is read-only, for reading and copying.
@@ -28,7 +28,7 @@ pub struct Told {
 }
 
 impl Told {
-    /// The verdict, without words.
+    /// The verdict, without a text.
     pub fn new<F>(me: &Owner, verdict: &Verdict<F>) -> Self {
         let lease = match verdict {
             Verdict::Editing { lease, .. } | Verdict::Outdated { lease: Some(lease), .. } => Some(lease),

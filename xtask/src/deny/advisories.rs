@@ -1,4 +1,4 @@
-//! The database of advisories: where it is, how old it is, and where cargo-deny looks for it.
+//! The database of advisories: its place, its age, and the place that cargo-deny reads.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -6,25 +6,25 @@ use std::path::{Path, PathBuf};
 
 use jiff::civil::Date;
 
-/// Names a folder with RustSec's advisory-db.
+/// The variable with a folder of RustSec's advisory-db.
 const VARIABLE: &str = "TENURE_ADVISORY_DB";
 
-/// By what name cargo-deny looks for RustSec's database.
+/// The name under which cargo-deny looks for RustSec's database.
 const NAME: &str = "advisory-db-3157b0e258782691";
 
-/// RustSec publishes several advisories a week. After this many days it is said that there are newer ones.
+/// RustSec publishes several advisories a week. After this number of days a warning says that there are newer ones.
 const FRESH_FOR_DAYS: i32 = 90;
 
 const REFRESH: &str = "CONTRIBUTING.md says how to fetch a newer one";
 
-/// A database of advisories that is on this machine.
+/// A database of advisories on this machine.
 pub(crate) struct Found {
     folder: PathBuf,
     newest: Date,
 }
 
 impl Found {
-    /// Where it is.
+    /// Its folder.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -33,7 +33,7 @@ impl Found {
 /// The database that the environment names; else the one that `cargo deny fetch` or cargo-audit has fetched; else none.
 ///
 /// # Errors
-/// The folder that the environment names is no database.
+/// The folder in the environment is no database.
 pub(crate) fn find() -> Result<Option<Found>, String> {
     if let Some(folder) = std::env::var_os(VARIABLE).filter(|folder| !folder.is_empty()) {
         let folder = PathBuf::from(folder);
@@ -49,7 +49,7 @@ pub(crate) fn find() -> Result<Option<Found>, String> {
     Ok(places.filter_map(|folder| look(&folder)).max_by_key(|found| found.newest))
 }
 
-/// What has to be said of the data that was used on this day, if anything.
+/// The warning about the data that was used on this day, if any.
 pub(crate) fn warning(found: Option<&Found>, today: Date) -> Option<String> {
     let Some(Found { newest, .. }) = found else {
         return Some(format!(
@@ -69,11 +69,11 @@ pub(crate) fn prepare(databases: &Path, from: Option<&Path>) -> Result<PathBuf, 
     }
     let database = databases.join(NAME);
     fs::create_dir_all(database.join(".git")).map_err(said)?;
-    // cargo-deny wants to know when it was fetched, also of a copy without a history.
+    // cargo-deny requires the time of the fetch, also for a copy without a history.
     fs::write(database.join(".git/FETCH_HEAD"), "").map_err(said)?;
     match from {
         Some(from) => symlink(from.join("crates").canonicalize().map_err(said)?, database.join("crates")),
-        // It does not take an empty database, and looks for yanked crates only together with advisories.
+        // It does not accept an empty database, and looks for yanked crates only together with advisories.
         None => plant(&database, "no-crate-of-this-project"),
     }
     .map_err(said)?;
@@ -99,7 +99,7 @@ fn look(folder: &Path) -> Option<Found> {
     Some(Found { folder: folder.to_owned(), newest })
 }
 
-/// When an advisory was published: its line `date = "2026-08-20"`.
+/// The date of an advisory: its line `date = "2026-08-20"`.
 fn published(advisory: &str) -> Option<Date> {
     let date = advisory.lines().find_map(|line| line.strip_prefix("date = \"")?.strip_suffix('"'));
     date?.parse().ok()

@@ -1,4 +1,4 @@
-//! That each rule can fail: the project's own graph with one thing planted in it, and the finding that has to come of it.
+//! Shows that each rule can fail: the project's own graph with one planted violation, and the expected finding.
 
 use serde_json::{Value, json};
 
@@ -6,13 +6,13 @@ use crate::deny::advisories;
 use crate::deny::tool::CargoDeny;
 use crate::servers::root;
 
-/// The crate that the planted things are about. The project cannot do without it.
+/// The crate of the planted violations. The project always depends on it.
 const CRATE: &str = "tokio";
 
-/// A thing that no rule may let pass.
+/// A violation that a rule must detect.
 struct Planted {
     what: &'static str,
-    /// How cargo-deny calls the finding.
+    /// cargo-deny's name of the finding.
     finding: &'static str,
     plant: fn(&mut Value),
 }
@@ -27,10 +27,10 @@ const PLANTED: [Planted; 7] = [
     Planted { what: "a crate that is not to be used", finding: "error[banned]", plant: banned_crate },
 ];
 
-/// Sees each rule fail.
+/// Checks that each rule fails.
 ///
 /// # Errors
-/// What was planted and not found.
+/// A planted violation that was not found.
 pub(crate) fn each_rule_fails(deny: &CargoDeny, metadata: &Value) -> Result<(), String> {
     let folder = root().join("target/deny/planted");
     for planted in PLANTED {
@@ -58,7 +58,7 @@ fn no_licence(metadata: &mut Value) {
     let package = package(metadata);
     package["license"] = Value::Null;
     package["license_file"] = Value::Null;
-    // Nor a file that tells it.
+    // Nor a licence file.
     package["manifest_path"] = json!("/nowhere/Cargo.toml");
 }
 
@@ -71,7 +71,7 @@ fn from_elsewhere(metadata: &mut Value) {
     moved(metadata, "registry+https://example.invalid/index");
 }
 
-/// The crate with another source, wherever the graph names it.
+/// The crate with another source, everywhere in the graph.
 fn moved(metadata: &mut Value, source: &str) {
     let old = package(metadata)["id"].as_str().unwrap_or_default().to_owned();
     package(metadata)["source"] = json!(source);
@@ -88,7 +88,7 @@ fn banned_crate(metadata: &mut Value) {
     add(metadata, "openssl-sys");
 }
 
-/// A crate of this name in version 0.0.1, which the first package of the workspace depends upon.
+/// A crate with this name in version 0.0.1, on which the first package of the workspace depends.
 fn add(metadata: &mut Value, name: &str) {
     let mut added = package(metadata).clone();
     let id = added["id"].as_str().unwrap_or_default().split('#').next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! cargo-deny itself, and what it is given.
+//! cargo-deny itself, and its input.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,21 +9,21 @@ use crate::tools::Tool;
 
 const TOOL: Tool = Tool { name: "cargo-deny", version: "0.20.2", prints: "cargo-deny ", options: &[] };
 
-/// cargo-deny of the version that is wanted.
+/// cargo-deny in the required version.
 pub(crate) struct CargoDeny {
     program: PathBuf,
 }
 
-/// What cargo-deny says of a graph of crates.
+/// The result of cargo-deny for a graph of crates.
 pub(crate) struct Said {
     /// Whether every rule holds.
     pub(crate) is_ok: bool,
-    /// Its findings, and one line with what was checked.
+    /// Its findings, and one line with the checked rules.
     pub(crate) text: String,
 }
 
 impl CargoDeny {
-    /// Installs it, unless it is there.
+    /// Installs it, unless it is installed.
     pub(crate) fn installed() -> Result<CargoDeny, String> {
         Ok(CargoDeny { program: TOOL.installed()? })
     }
@@ -37,7 +37,7 @@ impl CargoDeny {
         let mut command = Command::new(&self.program);
         command.args(["--offline", "--workspace", "--color=never", "--config"]).arg(&rules);
         command.arg("--metadata-path").arg(&graph);
-        // An exception that nothing needs any more is an open door.
+        // An unused exception could hide a later violation.
         command.args(["check", "--hide-inclusion-graph", "-D", "unmatched-skip", "-D", "unnecessary-skip"]);
         let output = command.current_dir(root()).stdin(Stdio::null()).output().map_err(said)?;
         let text = [output.stderr, output.stdout].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
@@ -50,8 +50,8 @@ fn own_rules() -> Result<String, String> {
     fs::read_to_string(&rules).map_err(|error| format!("{}: {error}", rules.display()))
 }
 
-/// The rules, with advisories from this folder. Their age is looked at here: cargo-deny goes by the time of the last fetch, which
-/// says nothing of a copy.
+/// The rules, with advisories from this folder. Their age is checked here: cargo-deny uses the time of the last fetch, which
+/// is meaningless for a copy.
 fn with_databases(rules: &str, databases: &Path) -> String {
     let here =
         format!("[advisories]\ndb-path = {:?}\nmaximum-db-staleness = \"P100Y\"\n", databases.display().to_string());

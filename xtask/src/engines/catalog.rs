@@ -1,21 +1,23 @@
-//! Which engines there are, and where each comes from.
+//! The engines, and their sources.
 
 use testkit::Kind;
 
 /// A server of one version.
 pub(crate) struct Engine {
-    /// What `--only` calls it.
+    /// Its name for `--only`.
     pub(crate) name: &'static str,
-    /// Which kind of server it is.
+    /// The kind of server.
     pub(crate) kind: Kind,
     /// The suite of Debian that has it.
     pub(crate) suite: &'static str,
-    /// The packages with its programs; the libraries that they need come along.
+    /// The packages with its programs; their libraries are fetched too.
     pub(crate) packages: &'static [&'static str],
-    /// The programs that tests start, and what each is given besides: where it finds its own files, because it is not where it
-    /// was built for. `{}` stands for the folder that everything was unpacked into.
+    /// Other packages that apt-get must be told of, `name/suite`, where two suites are mixed.
+    pub(crate) besides: &'static [&'static str],
+    /// The programs that tests start, with additional arguments: the path of their files, because they are not where they
+    /// were built for. `{}` means the folder into which everything was unpacked.
     pub(crate) programs: &'static [Program],
-    /// The program that says which version it is.
+    /// The program that prints the version.
     pub(crate) server: &'static str,
 }
 
@@ -30,12 +32,13 @@ const fn program(path: &'static str, arguments: &'static [&'static str]) -> Prog
 
 /// PostgreSQL finds its files relative to its program.
 macro_rules! postgres {
-    ($version:literal, $suite:literal) => {
+    ($version:literal, $suite:literal, $besides:expr) => {
         Engine {
             name: concat!("postgresql-", $version),
             kind: Kind::Postgres,
             suite: $suite,
             packages: &[concat!("postgresql-", $version), concat!("postgresql-client-", $version)],
+            besides: $besides,
             programs: &[
                 program(concat!("usr/lib/postgresql/", $version, "/bin/postgres"), &[]),
                 program(concat!("usr/lib/postgresql/", $version, "/bin/initdb"), &[]),
@@ -45,6 +48,15 @@ macro_rules! postgres {
         }
     };
 }
+
+/// What PostgreSQL's packages in `experimental` need from there; everything else comes from `sid`.
+const FROM_EXPERIMENTAL: &[&str] = &[
+    "libpq5/experimental",
+    "libc6/experimental",
+    "libc-bin/experimental",
+    "libc-gconv-modules-extra/experimental",
+    "locales/experimental",
+];
 
 const MARIADB_FILES: &[&str] = &[
     "--lc-messages-dir={}/usr/share/mysql",
@@ -59,6 +71,7 @@ pub(crate) const ENGINES: [Engine; 5] = [
         kind: Kind::MariaDb,
         suite: "sid",
         packages: &["mysql-server-core", "mysql-client-core"],
+        besides: &[],
         programs: &[
             program(
                 "usr/sbin/mysqld",
@@ -72,19 +85,21 @@ pub(crate) const ENGINES: [Engine; 5] = [
         ],
         server: "mysqld",
     },
-    postgres!("18", "sid"),
-    postgres!("17", "trixie"),
-    postgres!("19", "experimental"),
+    postgres!("18", "sid", &[]),
+    postgres!("17", "trixie", &[]),
+    postgres!("19", "experimental", FROM_EXPERIMENTAL),
     Engine {
         name: "mariadb-11.8",
         kind: Kind::MariaDb,
         suite: "trixie",
         packages: &["mariadb-server", "mariadb-server-core", "mariadb-client-core"],
+        besides: &[],
         programs: &[
             program("usr/sbin/mariadbd", MARIADB_FILES),
             program("usr/bin/mariadb", &["--plugin-dir={}/usr/lib/mysql/plugin"]),
             program("usr/bin/my_print_defaults", &[]),
-            program("usr/bin/mariadb-install-db", &["--basedir={}/usr"]),
+            // Its own program that looks hosts up does not find its libraries here; rights are for any host, so it need not.
+            program("usr/bin/mariadb-install-db", &["--basedir={}/usr", "--force"]),
         ],
         server: "mariadbd",
     },

@@ -1,5 +1,5 @@
-//! Packages of another suite of Debian, unpacked into a folder. apt-get and dpkg-deb do it, with lists, a cache and a status file of
-//! our own, so that the machine's packages are as before.
+//! Packages of another suite of Debian, unpacked into a folder. apt-get and dpkg-deb do it, with separate lists, cache and status file,
+//! so that the machine's packages are not affected.
 
 use std::fs;
 use std::io;
@@ -9,9 +9,9 @@ use std::time::{Duration, SystemTime};
 
 use super::catalog::Engine;
 
-/// How old the lists of a suite may be.
+/// The maximum age of the lists of a suite.
 const FRESH: Duration = Duration::from_secs(12 * 3600);
-/// A mirror that does not answer is to fail the step by its name.
+/// A mirror that does not answer must fail the step.
 const TIMEOUT: &str = "30";
 
 /// Downloads the engine's packages with the libraries that they need, also the loader and libc, and unpacks them into
@@ -22,11 +22,11 @@ pub(super) fn fetch(engine: &Engine, place: &Path) -> Result<(), String> {
     apt.update()?;
     let unpacked = place.join(format!("{}.part", engine.name));
     let packages = unpacked.join("packages");
-    // What an earlier try left behind.
+    // The remains of an earlier attempt.
     remove(&unpacked)?;
     fs::create_dir_all(&packages).map_err(|error| failed(&packages, &error))?;
-    let wanted = apt.wanted(engine.packages)?;
-    // By root it would be a user who may not write here.
+    let wanted = apt.wanted(engine.packages, engine.besides)?;
+    // As root it would use a user who may not write here.
     output(apt.get("download", &["--option", "APT::Sandbox::User=root"]).args(&wanted).current_dir(&packages))?;
     for entry in fs::read_dir(&packages).map_err(|error| failed(&packages, &error))? {
         let package = entry.map_err(|error| failed(&packages, &error))?.path();
@@ -51,12 +51,12 @@ impl Apt {
         let source = |suite: &str| {
             format!("deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] {mirror} {suite} main\n")
         };
-        // What is in `experimental` needs what is in `sid`.
+        // Packages in `experimental` need packages in `sid`.
         let sources = match suite {
             "experimental" => source(suite) + &source("sid"),
             suite => source(suite),
         };
-        // Of a machine without any package: so all that is needed is listed.
+        // The status of a machine without any package, so that all required ones are listed.
         for (name, text) in [("sources.list", sources.as_str()), ("status", "")] {
             fs::write(folder.join(name), text).map_err(|error| failed(folder, &error))?;
         }
@@ -83,14 +83,11 @@ impl Apt {
         option("APT::Update::Post-Invoke", "");
         option("APT::Update::Post-Invoke-Success", "");
         option("Debug::NoLocking", "1");
-        if self.folder.ends_with("experimental") {
-            option("APT::Default-Release", "experimental");
-        }
         command.args(["--quiet=2", "--yes", "--no-install-recommends", verb]).args(arguments);
         command
     }
 
-    /// Reads the lists of the suite, unless that was done a few hours ago.
+    /// Reads the lists of the suite, unless they are a few hours old.
     fn update(&self) -> Result<(), String> {
         let mark = self.folder.join("updated");
         let age = fs::metadata(&mark).and_then(|mark| mark.modified()).ok();
@@ -101,38 +98,40 @@ impl Apt {
         fs::write(&mark, "").map_err(|error| failed(&mark, &error))
     }
 
-    /// The packages and the libraries that they need.
-    fn wanted(&self, packages: &[&str]) -> Result<Vec<String>, String> {
-        let listed = output(self.get("install", &["--print-uris"]).args(packages))?;
-        let names = listed.lines().filter_map(name_of).filter(|name| packages.contains(name) || is_needed(name));
-        let names: Vec<_> = names.map(str::to_owned).collect();
-        match packages.iter().find(|package| !names.iter().any(|name| name == *package)) {
+    /// The packages and the libraries that they need, each with its version: `libpq5=18.6-3`.
+    fn wanted(&self, packages: &[&str], besides: &[&str]) -> Result<Vec<String>, String> {
+        let listed = output(self.get("install", &["--print-uris"]).args(packages).args(besides))?;
+        let found: Vec<_> = listed.lines().filter_map(package_of).collect();
+        let wanted = found.iter().filter(|(name, _)| packages.contains(name) || is_needed(name));
+        match packages.iter().find(|package| !found.iter().any(|(name, _)| name == *package)) {
             Some(missing) => Err(format!("the suite has no package {missing}")),
-            None => Ok(names),
+            None => Ok(wanted.map(|(name, version)| format!("{name}={version}")).collect()),
         }
     }
 }
 
-/// The package in a line `'URL' name_version_architecture.deb size digest`.
-fn name_of(line: &str) -> Option<&str> {
+/// The package and its version in a line `'URL' name_version_architecture.deb size digest`, which writes a colon as `%3a`.
+fn package_of(line: &str) -> Option<(&str, String)> {
     let file = line.split_whitespace().nth(1).filter(|_| line.starts_with('\''))?;
-    file.split_once('_').map(|(name, _)| name)
+    let (name, rest) = file.split_once('_')?;
+    let (version, _) = rest.split_once('_')?;
+    Some((name, version.replace("%3a", ":")))
 }
 
-/// Whether a server may load something of this package. The languages that scripts of packages are written in are not loaded.
+/// Whether a server may load something of this package. It does not load the languages of packages' scripts.
 fn is_needed(name: &str) -> bool {
     let scripts = ["libperl", "libpython", "libjs-", "libapt-", "libllvm", "libdpkg"];
     name == "zlib1g" || (name.starts_with("lib") && !scripts.iter().any(|script| name.starts_with(script)))
 }
 
-/// The mirror that this machine has its own packages from.
+/// The mirror of this machine's own packages.
 fn mirror() -> Result<String, String> {
     let targets = output(Command::new("apt-get").args(["indextargets", "--format", "$(REPO_URI)"]))?;
     let found = targets.lines().find(|uri| uri.trim_end_matches('/').ends_with("/debian"));
     found.map(str::to_owned).ok_or_else(|| "this machine's apt has no mirror of Debian".to_owned())
 }
 
-/// What a program prints, or why it failed: its last words.
+/// The output of a program, or its last lines as the error.
 fn output(command: &mut Command) -> Result<String, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let done = command.env("LC_ALL", "C").stdin(Stdio::null()).output();
@@ -163,8 +162,10 @@ mod tests {
     #[test]
     fn libraries_are_fetched_and_script_languages_are_not() {
         let line = "'http://mirror/pool/libssl3t64_3.6.5-1_amd64.deb' libssl3t64_3.6.5-1_amd64.deb 2400000 SHA256:00";
-        assert_eq!(name_of(line), Some("libssl3t64"));
-        assert_eq!(name_of("Reading package lists..."), None);
+        assert_eq!(package_of(line), Some(("libssl3t64", "3.6.5-1".into())));
+        let epoch = "'http://mirror/pool/zlib1g_1.3-3_amd64.deb' zlib1g_1%3a1.3-3_amd64.deb 90000 SHA256:00";
+        assert_eq!(package_of(epoch), Some(("zlib1g", "1:1.3-3".into())));
+        assert_eq!(package_of("Reading package lists..."), None);
         assert!(["libssl3t64", "zlib1g", "libc6"].into_iter().all(is_needed));
         assert!(!["perl", "libperl5.40", "libpython3.13", "systemd", "adduser"].into_iter().any(is_needed));
     }

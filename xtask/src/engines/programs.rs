@@ -1,4 +1,4 @@
-//! Making unpacked programs run where they are: each is started by the loader and with the libraries that were unpacked with it,
+//! Makes unpacked programs runnable: each is started by the loader and with the libraries that were unpacked with it,
 //! because they are newer than the machine's own.
 
 use std::fs::{self, Permissions};
@@ -8,17 +8,17 @@ use std::process::Command;
 
 use super::catalog::{Engine, Program};
 
-/// Where tests find the programs of an engine.
+/// The folder in which tests find the programs of an engine.
 pub(super) fn folder(engine: &Path) -> PathBuf {
     engine.join("bin")
 }
 
-/// Whether they were prepared to their end.
+/// Whether they were prepared completely.
 pub(super) fn are_in(engine: &Path) -> bool {
     folder(engine).is_dir()
 }
 
-/// Puts a script in the place of each program, and all of them into one folder.
+/// Replaces each program by a script, and puts all of them into one folder.
 pub(super) fn prepare(engine: &Engine, at: &Path) -> Result<(), String> {
     let failed = |what: &Path| {
         let what = what.display().to_string();
@@ -30,7 +30,7 @@ pub(super) fn prepare(engine: &Engine, at: &Path) -> Result<(), String> {
     for program in engine.programs {
         let path = at.join(program.path);
         let real = path.with_extension("real");
-        // Again after an interruption: the first name is the script's by then.
+        // After an interruption, the first name is the script's already.
         if !real.is_file() {
             fs::rename(&path, &real).map_err(failed(&path))?;
         }
@@ -44,16 +44,16 @@ pub(super) fn prepare(engine: &Engine, at: &Path) -> Result<(), String> {
             symlink(&path, &link).map_err(failed(&link))?;
         }
     }
-    // Whatever this user's umask is, the server's user reads it.
+    // For any umask of this user, the server's user can read it.
     let readable = Command::new("chmod").args(["-R", "a+rX"]).arg(at).status();
     if !readable.is_ok_and(|status| status.success()) {
         return Err(format!("{} could not be made readable", at.display()));
     }
-    // Last, as the sign that all is there.
+    // Last, because it marks the completion.
     fs::rename(&part, folder(at)).map_err(failed(&part))
 }
 
-/// The program finds others of its kind beside the name that it was called by.
+/// The program finds others of its kind next to the name by which it was called.
 fn script(program: &Program, at: &Path, loader: &Path, is_script: bool) -> String {
     let real = at.join(program.path).with_extension("real");
     let arguments: String = program
@@ -90,7 +90,7 @@ fn loader(at: &Path) -> Result<PathBuf, String> {
     found.into_iter().next().ok_or_else(|| format!("no loader was unpacked into {}", at.display()))
 }
 
-/// Run by root, servers have another user, who must get to their programs.
+/// Under root, servers run as another user, who must be able to reach their programs.
 pub(super) fn can_be_entered(at: &Path) -> Result<(), String> {
     let is_root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0");
     let closed = |folder: &&Path| fs::metadata(folder).is_ok_and(|folder| folder.mode() & 0o001 == 0);
@@ -104,7 +104,7 @@ pub(super) fn can_be_entered(at: &Path) -> Result<(), String> {
     }
 }
 
-/// What the server says that it is.
+/// The version that the server prints.
 pub(super) fn version(engine: &Engine, at: &Path) -> Result<String, String> {
     let program = folder(at).join(engine.server);
     let output = Command::new(&program).arg("--version").output();
@@ -113,7 +113,7 @@ pub(super) fn version(engine: &Engine, at: &Path) -> Result<String, String> {
     if !output.status.success() {
         return Err(format!("{} --version: {}", program.display(), text(&output.stderr)));
     }
-    // Some name the whole path of the program first.
+    // Some print the whole path of the program first.
     let printed = text(&output.stdout);
     let said = printed.split_whitespace().skip_while(|word| word.starts_with('/'));
     Ok(said.collect::<Vec<_>>().join(" "))

@@ -1,31 +1,31 @@
-//! The change that a row names: which text of which file is deleted or replaced.
+//! The change of a row: the text of a file that is deleted or replaced.
 
 use std::ops::Range;
 
 use crate::guarantees::tables::{Piece, words};
 
-/// How a row says what keeps its guarantee.
+/// The kinds of changes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Change {
     /// Each of these alone makes a test fail.
     Mutants(Vec<Mutant>),
-    /// Several lines keep it, and none of them alone.
+    /// Several lines implement it, and none of them alone.
     Several,
-    /// Words for a person: `by hand: …`.
+    /// A description for a person: `by hand: …`.
     ByHand,
 }
 
 /// Edits that are made together.
 pub(super) type Mutant = Vec<Edit>;
 
-/// One text of one file that is replaced by another.
+/// The replacement of one text in one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Edit {
     /// The path from the root of the project.
     pub(super) file: String,
-    /// What stands there exactly once. White space in it stands for any white space.
+    /// The text, which must occur exactly once. White space in it matches any white space.
     pub(super) old: String,
-    /// What takes its place; empty to delete it.
+    /// The replacement; empty to delete it.
     pub(super) new: String,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Edit {
 /// mutant.
 ///
 /// # Errors
-/// What is not understood.
+/// The part that could not be parsed.
 pub(super) fn parse(cell: &[Piece], home: Option<&str>) -> Result<Change, String> {
     let start = words(&cell[..cell.len().min(1)]);
     if start.starts_with("by hand:") {
@@ -65,7 +65,7 @@ pub(super) fn parse(cell: &[Piece], home: Option<&str>) -> Result<Change, String
     }
 }
 
-/// Takes the code span that comes next.
+/// Takes the next code span.
 fn code(rest: &mut &[Piece]) -> Result<String, String> {
     let (first, after) = rest.split_first().ok_or("a text is missing at the end")?;
     let code =
@@ -74,7 +74,7 @@ fn code(rest: &mut &[Piece]) -> Result<String, String> {
     Ok(code.to_owned())
 }
 
-/// Takes the sign that comes next, if it is this one.
+/// Takes the next sign, if it is this one.
 fn sign(rest: &mut &[Piece], sign: &str) -> bool {
     let is = matches!(rest.first(), Some(Piece::Text(text)) if text.trim() == sign);
     if is {
@@ -84,10 +84,10 @@ fn sign(rest: &mut &[Piece], sign: &str) -> bool {
 }
 
 impl Edit {
-    /// The text with this edit in it.
+    /// The text after this edit.
     ///
     /// # Errors
-    /// How often the old text is there, if that is not once.
+    /// The number of occurrences of the old text, if that is not one.
     pub(super) fn apply(&self, text: &str) -> Result<String, String> {
         match &places(text, &self.old)[..] {
             [place] => Ok([&text[..place.start], &self.new, &text[place.end..]].concat()),
@@ -96,7 +96,7 @@ impl Edit {
     }
 }
 
-/// Where these words stand, with any white space between them.
+/// The places of these words, with any white space between them.
 fn places(text: &str, old: &str) -> Vec<Range<usize>> {
     let mut words = old.split_whitespace();
     let Some(first) = words.next() else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! What the document names is there: the programs, the tests, the files, and each text exactly once. Nothing is run.
+//! Checks that the document's names exist: programs, tests, files, and each text exactly once. It runs nothing.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,12 +8,12 @@ use crate::guarantees::change::Change;
 use crate::guarantees::document::{Document, Row, Test};
 use crate::servers::root;
 
-/// How many rows no machine applies. A row that is converted lowers the number; none may be added.
+/// The number of rows for a person. Converting a row lowers the number; none may be added.
 const BY_HAND: usize = 12;
-/// How many rows no single line keeps.
+/// The number of rows without a single responsible line.
 const SEVERAL: usize = 9;
 
-/// What is wrong in the document, if anything.
+/// The problems of the document.
 pub(super) fn problems(document: &Document) -> Vec<String> {
     let known = Known::of_the_project();
     let mut problems: Vec<_> = document.rows.iter().flat_map(|row| of_row(document, &known, row)).collect();
@@ -61,7 +61,7 @@ fn of_test(document: &Document, known: &Known, test: &Test) -> Option<String> {
     (!known.names.contains(name)).then(|| format!("there is no test {name}"))
 }
 
-/// The files of the project, and the names by which tests are chosen.
+/// The files of the project, and the names of tests.
 struct Known {
     files: Vec<PathBuf>,
     /// Functions and modules.
@@ -89,7 +89,7 @@ impl Known {
         Known { files, names }
     }
 
-    /// Whether this is a path, or the name of a file, that is not there. Paths with a choice in them stand for several files.
+    /// Whether this is a path or file name that does not exist. Paths with alternatives mean several files.
     fn lacks(&self, named: &str) -> bool {
         let path = Path::new(named.trim_start_matches('/'));
         let is_file =

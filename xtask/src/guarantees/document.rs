@@ -1,4 +1,4 @@
-//! `docs/guarantees.md`: how the tests run, and a row for each guarantee.
+//! `docs/guarantees.md`: the commands of the tests, and a row for each guarantee.
 
 use std::fs;
 
@@ -8,23 +8,23 @@ use crate::guarantees::change::{self, Change};
 use crate::guarantees::tables::{Cell, Piece, Table, tables, words};
 use crate::servers::root;
 
-/// Where the guarantees are, from the root of the project.
+/// The path of the guarantees from the root of the project.
 pub(super) const PATH: &str = "docs/guarantees.md";
 
-/// What the document says.
+/// The content of the document.
 pub(super) struct Document {
     pub(super) programs: Vec<Program>,
     pub(super) rows: Vec<Row>,
 }
 
-/// A way to run tests.
+/// A test program.
 pub(super) struct Program {
-    /// What rows call it.
+    /// Its name in rows.
     pub(super) name: String,
     pub(super) environment: Vec<(String, String)>,
-    /// What cargo is given.
+    /// The arguments of cargo.
     pub(super) arguments: Vec<String>,
-    /// Which servers it needs.
+    /// The servers that it needs.
     pub(super) servers: Vec<Kind>,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Program {
 pub(super) struct Row {
     pub(super) section: String,
     pub(super) guarantee: String,
-    /// Files that keep it, as far as they are named in full or by their name.
+    /// The files that implement it, if they are named in full or by their name.
     pub(super) files: Vec<String>,
     /// Tests, of which at least one fails for each mutant.
     pub(super) tests: Vec<Test>,
@@ -49,7 +49,7 @@ impl Document {
     /// The document of the project.
     ///
     /// # Errors
-    /// That it cannot be read, or that a way to run tests is not understood.
+    /// If it cannot be read, or a program cannot be parsed.
     pub(super) fn read() -> Result<Self, String> {
         let text = fs::read_to_string(root().join(PATH)).map_err(|error| format!("{PATH}: {error}"))?;
         Self::parse(&text)
@@ -62,13 +62,13 @@ impl Document {
             tables.iter().partition(|table| table.heads == ["program", "command", "servers"]);
         let programs =
             programs.iter().flat_map(|table| &table.rows).map(|row| Program::parse(row)).collect::<Result<_, _>>()?;
-        // Others are only read by people.
+        // Other tables are only for people.
         let guarantees = others.iter().filter(|table| table.heads.iter().any(|head| head == "test"));
         let rows = guarantees.flat_map(|table| table.rows.iter().map(|row| Row::parse(table, row))).collect();
         Ok(Document { programs, rows })
     }
 
-    /// The way to run tests with this name.
+    /// The program with this name.
     pub(super) fn program(&self, name: &str) -> Option<&Program> {
         self.programs.iter().find(|program| program.name == name)
     }
@@ -122,7 +122,7 @@ impl Test {
         }
     }
 
-    /// As the document names it.
+    /// As in the document.
     pub(super) fn shown(&self) -> String {
         self.name.as_ref().map_or_else(|| self.program.clone(), |name| format!("{} {name}", self.program))
     }

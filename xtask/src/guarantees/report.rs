@@ -1,4 +1,4 @@
-//! What came of each change.
+//! The results of the changes.
 
 use std::time::Duration;
 
@@ -6,23 +6,23 @@ use crate::guarantees::change::{Change, Edit};
 use crate::guarantees::document::{Row, Test};
 use crate::guarantees::trial::{Outcome, complaint};
 
-/// What came of a change.
+/// The result of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// A test failed, as it should, and said this.
+    /// A test failed, as it should, with this message.
     Caught(String),
     /// Every test passed.
     Survived,
-    /// The compiler refused it: no test has shown anything.
+    /// The compiler refused it: the tests have shown nothing.
     DidNotCompile,
     /// No test has such a name.
     NoTest,
-    /// A text is not there exactly once.
+    /// A text does not occur exactly once.
     DoesNotApply(String),
 }
 
 impl Verdict {
-    /// What the outcome of the tests says about a change.
+    /// The meaning of the tests' outcome for a change.
     pub(super) fn of(outcome: Outcome) -> Self {
         match outcome {
             Outcome::Failed => Verdict::Caught(complaint()),
@@ -52,7 +52,7 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// Notes a verdict, and says it.
+    /// Records a verdict, and prints it.
     pub(super) fn note(&mut self, row: &Row, mutant: &[Edit], verdict: Verdict, took: Duration) {
         let reason = match &verdict {
             Verdict::Caught(reason) | Verdict::DoesNotApply(reason) => format!(" ({reason})"),
@@ -69,7 +69,7 @@ impl Report {
         }
     }
 
-    /// Shows what was not caught, and the number of each. Whether all were caught.
+    /// Prints the changes that were not caught, and the counts. Returns whether all were caught.
     pub(super) fn show(&self) -> bool {
         println!("\n{} changes were made, {} were caught", self.caught + self.others.len(), self.caught);
         self.others.iter().for_each(|line| println!("{line}"));
@@ -86,7 +86,7 @@ fn shown(edit: &Edit) -> String {
     format!("{}: `{}` → `{}`", edit.file, short(&edit.old), short(&edit.new))
 }
 
-/// Names rows, what is done with each, how many of each there are, and what is wrong in the document. Whether nothing is.
+/// Prints rows with their changes, the counts, and the problems of the document. Returns whether there are none.
 pub(super) fn list(rows: &[&Row], problems: &[String]) -> bool {
     let (mut made, mut changes, mut by_hand, mut several) = (0, 0, 0, 0);
     for row in rows {

@@ -1,4 +1,4 @@
-//! A copy of the project in which changes are made. It stays, with what was compiled, so that the next run is quick.
+//! A copy of the project for the changes. It stays, with its build, so that the next run is fast.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,16 +14,16 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// The folder of everything that runs leave behind.
+    /// The folder of all files of the runs.
     pub(super) fn folder() -> PathBuf {
         root().join("target/guarantees")
     }
 
-    /// The copy, as the project is now. Files that are the same already are not touched, so that cargo compiles nothing for
+    /// The copy of the present project. Unchanged files are not touched, so that cargo does not rebuild
     /// them.
     ///
     /// # Errors
-    /// What cannot be read or written.
+    /// The path that could not be read or written.
     pub(super) fn refresh() -> Result<Self, String> {
         let tree = Self::folder().join("tree");
         let files = files()?;
@@ -36,15 +36,15 @@ impl Scratch {
         Ok(Scratch { tree })
     }
 
-    /// Where it is.
+    /// Its path.
     pub(super) fn tree(&self) -> &Path {
         &self.tree
     }
 
-    /// Makes the edits. They are undone when what this returns is dropped.
+    /// Makes the edits. They are undone when the returned value is dropped.
     ///
     /// # Errors
-    /// What does not apply. Nothing is changed then.
+    /// An edit that does not apply. Nothing is changed then.
     pub(super) fn make(&self, edits: &[Edit]) -> Result<Made, String> {
         let mut made = Made { before: Vec::new() };
         for edit in edits {
@@ -58,11 +58,11 @@ impl Scratch {
     }
 }
 
-/// Edits that are made until this is dropped. A run that is ended by force leaves them; the next one begins with
+/// Edits that last until this is dropped. A killed run leaves them; the next one begins with
 /// [`Scratch::refresh`].
 #[must_use]
 pub(super) struct Made {
-    /// The files, and what was in them.
+    /// The files with their previous contents.
     before: Vec<(PathBuf, String)>,
 }
 
@@ -75,7 +75,7 @@ impl Drop for Made {
     }
 }
 
-/// The files of the project: what git knows, and what it would add.
+/// The files of the project: tracked by git, or untracked and not ignored.
 fn files() -> Result<BTreeSet<PathBuf>, String> {
     let mut git = Command::new("git");
     git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(root());
@@ -88,7 +88,7 @@ fn files() -> Result<BTreeSet<PathBuf>, String> {
     Ok(files.filter(|file| root().join(file).is_file()).collect())
 }
 
-/// Writes a file, unless it is the same already.
+/// Writes a file, unless it is unchanged.
 fn write(path: &Path, content: &[u8]) -> Result<(), String> {
     if fs::read(path).is_ok_and(|now| now == content) {
         return Ok(());
@@ -99,7 +99,7 @@ fn write(path: &Path, content: &[u8]) -> Result<(), String> {
         .map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Removes what is in a folder of the copy and not among these files.
+/// Removes files in a folder of the copy that are not in this set.
 fn remove_others(tree: &Path, folder: &Path, files: &BTreeSet<PathBuf>) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     for entry in fs::read_dir(folder).map_err(failed)? {

@@ -10,20 +10,20 @@ pub(super) struct Table {
     pub(super) rows: Vec<Vec<Cell>>,
 }
 
-/// What stands in a cell, in its order.
+/// The parts of a cell, in order.
 pub(super) type Cell = Vec<Piece>;
 
 /// A part of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// What stands between backticks.
+    /// Text between backticks.
     Code(String),
-    /// What stands beside them.
+    /// Other text.
     Text(String),
 }
 
 impl Piece {
-    /// What stands between backticks, if it does.
+    /// The text between backticks, if it is code.
     pub(super) fn code(&self) -> Option<&str> {
         match self {
             Piece::Code(code) => Some(code),

@@ -1,4 +1,4 @@
-//! Runs tests in the copy of the project, and says what came of it.
+//! Runs tests in the copy of the project, and returns the outcome.
 
 use std::any::Any;
 use std::env;
@@ -13,17 +13,17 @@ use crate::guarantees::document::{Document, Program, Test};
 use crate::guarantees::scratch::Scratch;
 use crate::servers::{cargo, start};
 
-/// No test takes that long. One that hangs has failed.
+/// The time limit of a test. One that hangs has failed.
 const LONGEST_TEST: Duration = Duration::from_secs(4 * 60);
-/// A build without anything from before.
+/// The time limit of a build from scratch.
 const LONGEST_BUILD: Duration = Duration::from_secs(30 * 60);
 
-/// What came of running tests.
+/// The outcome of running tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// Every test passed.
     Passed,
-    /// One did not, or hung.
+    /// One failed, or hung.
     Failed,
     /// There was nothing to run.
     DidNotCompile,
@@ -54,7 +54,7 @@ impl<'a> Trials<'a> {
             if tests.is_empty() {
                 continue;
             }
-            // A test without a name stands for all of its program.
+            // A test without a name means its whole program.
             let names: Option<Vec<_>> = tests.iter().map(|test| test.name.as_deref()).collect();
             let outcome = self.run_program(program, &names.unwrap_or_default())?;
             if outcome != Outcome::Passed {
@@ -85,21 +85,21 @@ impl<'a> Trials<'a> {
         }
     }
 
-    /// Cargo in the copy, with what a program needs. What it says goes into a file.
+    /// Cargo in the copy, with the environment of a program. Its output goes into a file.
     fn cargo(&self, program: &Program) -> Result<Command, String> {
         let log = File::create(log()).map_err(|error| format!("{}: {error}", log().display()))?;
         let errors = log.try_clone().map_err(|error| error.to_string())?;
         let mut command = cargo();
         command.args(&program.arguments).current_dir(self.scratch.tree()).stdout(log).stderr(errors);
         command.env("CARGO_TARGET_DIR", Scratch::folder().canonicalize().unwrap_or_default().join("target"));
-        // Nobody looks at where a panic was, and linking is quicker without.
+        // The place of a panic is not used, and linking is faster without it.
         command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("RUST_BACKTRACE", "0");
         command.envs(program.environment.iter().map(|(name, value)| (name, value)));
         command.envs(self.servers.iter().map(|(kind, url, _)| (kind.variable(), url)));
         Ok(command)
     }
 
-    /// A server that the environment names is used, otherwise one is started.
+    /// Uses the server of the environment, or starts one.
     fn start(&mut self, kind: Kind) -> Result<(), String> {
         let is_there = env::var_os(kind.variable()).is_some() || self.servers.iter().any(|(other, ..)| *other == kind);
         if !is_there {
@@ -110,23 +110,23 @@ impl<'a> Trials<'a> {
     }
 }
 
-/// What cargo said last.
+/// The last output of cargo.
 pub(super) fn log() -> PathBuf {
     Scratch::folder().join("log")
 }
 
-/// What the first test that failed said, for a person to judge whether it failed for the right reason.
+/// The message of the first failed test, so that a person can judge the reason.
 pub(super) fn complaint() -> String {
     first_complaint(&fs::read_to_string(log()).unwrap_or_default())
 }
 
-/// The first line that says something, after the one that says where.
+/// The first line with a message, after the line with the place.
 fn first_complaint(log: &str) -> String {
     let mut lines = log.lines().skip_while(|line| !line.contains(" panicked at "));
     lines.nth(1).unwrap_or("no test said why").chars().take(120).collect()
 }
 
-/// How many tests were run, by what their programs say.
+/// The number of executed tests, from the output of their programs.
 fn count(log: &str) -> usize {
     let running =
         log.lines().filter_map(|line| line.strip_prefix("running ")?.split(' ').next()?.parse::<usize>().ok());

@@ -32,7 +32,7 @@ impl ByHand {
         Ok(ByHand { file })
     }
 
-    /// There are no row locks: whoever writes keeps all others from it.
+    /// There are no row locks: a writer excludes all other writers.
     async fn begin(&self) -> Outcome<MutexGuard<'_, SqliteConnection>> {
         let mut connection = self.file.writer.lock().await;
         sqlx::raw_sql(BEGIN).execute(&mut *connection).await?;

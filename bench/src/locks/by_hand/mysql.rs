@@ -1,5 +1,5 @@
-//! Single statements on MariaDB, by the server's clock. There is no WHERE to an update of a duplicate, and an upsert cannot
-//! answer with the row, so every assignment asks first, and the winner is read back.
+//! Single statements on MariaDB, by the server's clock. An update of a duplicate has no WHERE, and an upsert cannot return the row, so
+//! every assignment checks the condition, and the winner is read back.
 
 use async_trait::async_trait;
 use sqlx::MySqlPool;

@@ -51,7 +51,7 @@ impl Locks for ByHand {
         let mut writer = self.file.writer.lock().await;
         let take = sqlx::query_scalar::<_, i64>(TAKE).bind(now()).bind(KIND).bind(id);
         let take = take.bind(&lock_id).bind(owner).bind(TTL);
-        // All rows, or the statement would not be at its end, and that is where it is committed.
+        // All rows, so that the statement ends, which commits it.
         take.fetch_all(&mut *writer).await?.pop().ok_or("the lock is held")?;
         Ok(lock_id)
     }

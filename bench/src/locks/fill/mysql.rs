@@ -9,7 +9,7 @@ const COLUMNS: &str = "
     select column_name from information_schema.columns
      where table_schema = database() and table_name = 'tenure_lock' and is_generated = 'NEVER'
      order by ordinal_position";
-/// As on a server that has millions of rows. A throw-away one has so small a log that it mostly makes room in it.
+/// The settings of a server with millions of rows. A throw-away one has so small a log that it mostly frees space in it.
 const ROOM: &str = "set global innodb_log_file_size = 1073741824; set global innodb_buffer_pool_size = 1073741824";
 const ID: &str = "concat('row-', lpad(seq, 9, '0'))";
 

@@ -11,7 +11,7 @@ const ID: &str = "printf('row-%09d', n)";
 
 pub(super) async fn grow(url: &str, rows: u64) -> Outcome<()> {
     let options: SqliteConnectOptions = url.parse()?;
-    // Nobody else is there yet; a quarter of a gigabyte of pages spares the disk.
+    // There is no other connection yet; a cache of a quarter of a gigabyte reduces disk writes.
     let options = options.pragma("cache_size", "-262144").pragma("synchronous", "off");
     let mut connection = SqliteConnection::connect_with(&options).await?;
     let columns: Vec<String> = sqlx::query_scalar(COLUMNS).fetch_all(&mut connection).await?;

@@ -1,4 +1,4 @@
-//! What MariaDB counts: for the whole server, where nobody else does anything at that time.
+//! MariaDB's counters: for the whole server, if it is otherwise unused at that time.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use sqlx::{Connection, MySqlConnection};
 use crate::Outcome;
 use crate::process::Server;
 
-/// It has one process, and writes down which.
+/// It has one process, and a file with its id.
 pub(super) async fn server(url: &str) -> Outcome<Server> {
     let mut connection = MySqlConnection::connect(url).await?;
     let file: String = sqlx::query_scalar("select @@pid_file").fetch_one(&mut connection).await?;
@@ -27,7 +27,7 @@ impl Witness {
         Ok(Witness(MySqlConnection::connect(url).await?))
     }
 
-    /// Also those that turned out to be there already.
+    /// Also rows that existed already.
     pub(super) async fn rows_written(&mut self) -> Outcome<i64> {
         Ok(sqlx::query_scalar(WRITTEN).fetch_one(&mut self.0).await?)
     }

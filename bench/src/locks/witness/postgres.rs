@@ -1,4 +1,4 @@
-//! What PostgreSQL counts.
+//! PostgreSQL's counters.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use sqlx::{Connection, PgConnection};
 use crate::Outcome;
 use crate::process::Server;
 
-/// The parent of whatever process serves a connection is the server's first.
+/// The parent of any backend process is the server's first process.
 pub(super) async fn server(url: &str) -> Outcome<Server> {
     let mut connection = PgConnection::connect(url).await?;
     let process: i32 = sqlx::query_scalar("select pg_backend_pid()").fetch_one(&mut connection).await?;
@@ -15,7 +15,7 @@ pub(super) async fn server(url: &str) -> Outcome<Server> {
     Server::of_child(u32::try_from(process)?)
 }
 
-/// Everybody else in this database.
+/// All other sessions in this database.
 const OTHERS: &str = "
     select count(*) from pg_stat_activity
      where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'";
@@ -31,7 +31,7 @@ impl Witness {
         Ok(Witness(PgConnection::connect(url).await?))
     }
 
-    /// A process tells what it did at the latest when it ends, so their ends are waited for.
+    /// A process reports its counts at the latest when it ends, so this waits for the ends.
     pub(super) async fn rows_written(&mut self) -> Outcome<i64> {
         while sqlx::query_scalar::<_, i64>(OTHERS).fetch_one(&mut self.0).await? > 0 {
             tokio::time::sleep(Duration::from_millis(10)).await;

@@ -1,4 +1,4 @@
-//! What SQLite tells. It counts no rows of others, but tells whether anybody committed anything.
+//! SQLite's counter. It does not count rows of other connections, but shows whether any of them committed.
 
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{Connection, SqliteConnection};
@@ -18,7 +18,7 @@ impl Witness {
         Ok(Witness { connection, version: None, changes: 0 })
     }
 
-    /// One more than the last time it was asked, if anything was written since: at least that.
+    /// One more than at the last call, if anything was written since: a lower bound.
     pub(super) async fn rows_written(&mut self) -> Outcome<i64> {
         let version: i64 = sqlx::query_scalar("pragma data_version").fetch_one(&mut self.connection).await?;
         if self.version.replace(version) != Some(version) {

@@ -1,4 +1,4 @@
-//! The rendered form for a whole order; or the page that says why there is none.
+//! The rendered form for a whole order; or the page with the reason that there is none.
 
 use askama::Template;
 use axum::http::StatusCode;
@@ -52,7 +52,7 @@ struct EditPage {
     mistakes: Vec<Mistake>,
     /// Whether the form contains text that was typed before it was rendered.
     returned: bool,
-    /// Who changed the order since the text was typed, if anybody; and the differences.
+    /// The changes of others since the text was typed, if any; and the differences.
     moved: Option<Html>,
     rows: Vec<Row>,
 }
@@ -64,7 +64,7 @@ impl EditPage {
     }
 }
 
-/// The form; or the page that says why there is none, with the typed text.
+/// The form; or the page with the reason that there is none, with the typed text.
 pub(super) async fn draw(
     shop: &Shop,
     visit: Visit,

@@ -1,4 +1,4 @@
-//! The programs of the clients: what they send next, and what an answer means to them.
+//! The programs of the clients: their next requests, and how they handle answers.
 
 use super::Scenario;
 use super::bug::Bug;
@@ -10,7 +10,7 @@ fn lock_of(client: ClientId) -> Lock {
     client as Lock + 1
 }
 
-/// What a client that waits for nothing may send.
+/// The requests that a client may send if it does not wait for an answer.
 pub(super) fn next_ops(state: &State, id: ClientId) -> Vec<Op> {
     let (client, lock) = (&state.clients[id], lock_of(id));
     match (client.role, client.phase) {
@@ -41,14 +41,14 @@ pub(super) fn send(state: &mut State, id: ClientId, op: Op) {
     client.waits_for = Some(op);
     match op {
         Op::Keep(_) | Op::Resume(_) => client.heartbeats -= 1,
-        // It gives the lease away, whatever becomes of the message.
+        // The client gives up the lease, even if the message is lost.
         Op::Release(_) | Op::HandOver(_) => client.believes_until = 0,
         _ => {}
     }
     state.send(Message { client: id, op, sent, answer: None });
 }
 
-/// The client gets an answer. One that it does not wait for changes nothing.
+/// The client receives an answer. It ignores an answer that it does not wait for.
 pub(super) fn receive(scenario: &Scenario, state: &mut State, message: &Message, outcome: Outcome) {
     let time = state.time;
     let client = &mut state.clients[message.client];

@@ -1,4 +1,4 @@
-//! The database of the model: every operation is one transaction that asks the library's engine. Wrong builds differ here.
+//! The database of the model: every operation is one transaction that calls the library's engine. Faulty variants differ here.
 
 use std::time::Duration;
 
@@ -36,14 +36,14 @@ pub(super) fn request(lock: Lock, of: u8) -> LockRequest {
     LockRequest { key: key(), lock: hash(lock), owner: owner(of), policy, shared: false }
 }
 
-/// What the engine answers. Its changes are committed.
+/// Runs an operation in the engine and commits its changes.
 fn ask(state: &mut State, operation: &Operation<'_>, now: i64) -> Answer {
     let (answer, changes) = decide(operation, &state.store.rows, START + now).expect("a generation is left");
     changes.apply(&mut state.store.rows);
     answer
 }
 
-/// Whether a client that nobody has seen yet would get the lease.
+/// Whether a client without earlier requests would get the lease.
 pub(super) fn is_free(scenario: &Scenario, state: &State) -> bool {
     let mut state = state.clone();
     let nobody = Message { client: usize::MAX, op: Op::Take(255), sent: 0, answer: None };
@@ -51,7 +51,7 @@ pub(super) fn is_free(scenario: &Scenario, state: &State) -> bool {
     matches!(take(scenario, &mut state, &nobody, 255, 255, now), Some(Outcome::Granted(_)))
 }
 
-/// Whether the engine still knows the lease that is alive.
+/// Whether the engine still has the row of the live lease.
 pub(super) fn is_known(state: &State) -> bool {
     let Some(live) = state.facts.lease.filter(|lease| lease.until > state.now()) else { return true };
     let proof = Proof { lock: hash(live.lock), owner: None };
@@ -59,11 +59,11 @@ pub(super) fn is_known(state: &State) -> bool {
     matches!(decided, Ok((Answer::Lease(Ok(holder)), _)) if holder.generation == live.generation)
 }
 
-/// Runs one request. `None`: a wrong build has not finished it.
+/// Runs one request. `None`: a faulty variant has not finished it.
 pub(super) fn execute(scenario: &Scenario, state: &mut State, message: &Message) -> Option<Outcome> {
     let client = &state.clients[message.client];
     let of = client.owner;
-    // The mistake of the wrong build: the second client's clock is ahead.
+    // The mistake: the second client's clock is ahead.
     let ahead = if scenario.has(Bug::ClientClock) && message.client == 1 { TTL } else { 0 };
     let now = state.now() + ahead;
     if scenario.has(Bug::AsynchronousCommit) {
@@ -74,7 +74,7 @@ pub(super) fn execute(scenario: &Scenario, state: &mut State, message: &Message)
         Op::Keep(lock) => keep(scenario, state, lock, of, now),
         Op::Resume(lock) => resume(scenario, state, lock, of, now),
         Op::Save(lock, _) => {
-            // The mistake: the millisecond of the expiry belongs to both.
+            // The mistake: both holders own the millisecond of the expiry.
             let now = if scenario.has(Bug::ExpiryInclusive) { now - 1 } else { now };
             let checked = ask(state, &Operation::Check(&proof(lock, of)), now);
             if !scenario.has(Bug::SaveUnchecked) && !matches!(checked, Answer::Lease(Ok(_))) {
@@ -169,7 +169,7 @@ fn take(scenario: &Scenario, state: &mut State, message: &Message, lock: Lock, o
     })
 }
 
-/// The second half of what a wrong build has split.
+/// The second half of an operation that a faulty variant has split.
 pub(super) fn finish(scenario: &Scenario, state: &mut State, half: Half) -> (Message, Outcome) {
     match half {
         Half::Write(message) => (message, write(scenario, state, &message)),
@@ -240,7 +240,7 @@ fn release(scenario: &Scenario, state: &mut State, lock: Lock, of: u8, now: i64)
 }
 
 fn hand_over(state: &mut State, lock: Lock, of: u8, now: i64) -> Outcome {
-    // To the only one who may ask.
+    // The last client is the only requester.
     let to = state.clients.len() as u8 - 1;
     let reservation = hash(100 + lock);
     let proof = proof(lock, of);

@@ -1,10 +1,10 @@
-//! Whether an answer breaks a promise: judged by what was answered, and by nothing that the engine keeps.
+//! Checks answers against the promises, by the answers alone and not by the engine's rows.
 
 use super::database::TTL;
 use super::state::{Live, Lock, Promise, State};
 
 impl State {
-    /// A lease was granted, or the same lock id asked again.
+    /// A lease was granted, or returned again to the same lock id.
     pub(super) fn granted(&mut self, lock: Lock, of: u8, generation: i64) {
         let now = self.now();
         let facts = &mut self.facts;

@@ -1,8 +1,8 @@
 //! The offline lock and the optimistic save, explored state by state with [stateright]: clients that crash, pause and repeat
 //! their requests; messages that are delayed, duplicated and lost; a clock that ticks and steps; a sweeper.
 //!
-//! The decisions about leases are those of the library's engine, not a copy. What is judged are the facts that clients can
-//! observe, kept apart from the engine's rows. Each wrong build in [`Bug`] breaks the promise that its test names.
+//! The decisions about leases are those of the library's engine, not a copy. The promises are judged by facts that clients can observe,
+//! stored apart from the engine's rows. Each faulty variant in [`Bug`] breaks the promise that its test names.
 //!
 //! [stateright]: https://docs.rs/stateright
 
@@ -22,31 +22,31 @@ use super::Rows;
 use bug::Bug;
 use state::{AggregateRow, Client, ClientId, Facts, Half, Message, Op, Phase, Role, Seen, State, Store};
 
-/// Who is there, and what may happen.
+/// The clients of a scenario, and the events that may happen.
 #[derive(Debug, Clone)]
 struct Scenario {
     clients: Vec<(Role, u8)>,
     /// The last tick.
     until: i64,
-    /// So many requests may be sent twice.
+    /// How many requests may be sent twice.
     repeats: u8,
     heartbeats: u8,
     crashes: u8,
-    /// So often the database's clock may step.
+    /// How many times the database's clock may step.
     steps: u8,
     sweeps: u8,
     bug: Option<Bug>,
 }
 
-/// What happens next.
+/// The next event.
 #[derive(Debug, Clone, PartialEq)]
 enum Action {
     Send(ClientId, Op),
-    /// The client asks once more for what it waits for.
+    /// The client repeats the request whose answer it waits for.
     Repeat(ClientId),
     /// A request reaches the database, or an answer its client.
     Arrive(Message),
-    /// A wrong build goes on with what it has begun.
+    /// A faulty variant continues its split operation.
     Finish(Half),
     Crash(ClientId),
     /// The database stops and starts again.
@@ -174,7 +174,7 @@ impl Model for Scenario {
     }
 }
 
-/// Sends an answer. A client that does not wait for it would throw it away.
+/// Sends an answer. A client that does not wait for it would discard it.
 fn answer(state: &mut State, message: Message, outcome: state::Outcome) {
     if state.clients[message.client].waits_for == Some(message.op) {
         state.send(Message { answer: Some(outcome), ..message });

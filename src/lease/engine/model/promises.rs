@@ -1,4 +1,4 @@
-//! What must hold in every state, and what must be seen in some.
+//! Properties that must hold in every state, and states that must be reached.
 
 use stateright::Property;
 
@@ -49,7 +49,7 @@ pub(super) fn all() -> Vec<Property<Scenario>> {
             let reserved = state.facts.reserved.is_some_and(|(_, until)| until > state.now());
             state.is_live() || reserved || is_free(scenario, state)
         }),
-        // The model is worth nothing if these never happen.
+        // The model proves nothing if these states are never reached.
         Property::sometimes("a client's save is acknowledged", |_, state: &State| !state.facts.acknowledged.is_empty()),
         Property::sometimes("a lease expires and another one follows", |scenario: &Scenario, state: &State| {
             state.facts.followed || !scenario.has_followers()

@@ -1,4 +1,4 @@
-//! Who meets whom: each scenario is explored completely, and each wrong build is found.
+//! The scenarios: each is explored completely, and each faulty variant is detected.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::promises::{
 };
 use super::state::Role::{self, Asking, Breaking, Editor, Giving, Replacer, Returning, TakingOver, Writer};
 
-/// So many states of three clients are looked at; they have too many to look at all.
+/// The number of explored states of three clients; they have too many to explore all.
 const BOUND: usize = 60_000;
 
 impl Scenario {
@@ -25,18 +25,18 @@ impl Scenario {
         Scenario { bug: Some(bug), ..self }
     }
 
-    /// Nobody else ends leases, and clocks agree on how long a tick is. Otherwise a holder may believe in a lease that has gone,
-    /// and the check in the saving transaction is what protects the aggregate.
+    /// True if only holders end their leases, and all clocks agree on the length of a tick. Otherwise a holder may believe in a lease that
+    /// has ended, and the check in the saving transaction protects the aggregate.
     pub(super) fn is_belief_promised(&self) -> bool {
         self.steps == 0 && !self.clients.iter().any(|(role, _)| matches!(role, Breaking | TakingOver))
     }
 
-    /// Whether somebody can get the lease after somebody else.
+    /// Whether another client can acquire the lease later.
     pub(super) fn has_followers(&self) -> bool {
         self.clients.iter().filter(|(role, _)| matches!(role, Editor | Returning)).count() > 1
     }
 
-    /// How many can save in one run.
+    /// The number of clients that can save in one run.
     pub(super) fn savers(&self) -> usize {
         let saves = |role: &Role| !matches!(role, Breaking | Giving);
         self.clients.iter().filter(|(role, _)| saves(role)).count()
@@ -61,7 +61,7 @@ impl Scenario {
         }
     }
 
-    /// Expects that this promise is broken, and prints how.
+    /// Expects that this promise is broken, and prints the trace.
     fn breaks(self, promise: &'static str) {
         let started = std::time::Instant::now();
         let checker = self.clone().checker().threads(2).timeout(Duration::from_secs(120)).spawn_bfs().join();

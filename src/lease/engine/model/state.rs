@@ -1,38 +1,38 @@
-//! What the model consists of: the database, the clients, the messages between them, and the facts that the promises are judged by.
+//! The state of the model: the database, the clients, their messages, and the facts by which the promises are judged.
 
 use std::collections::BTreeSet;
 
 use crate::lease::engine::Rows;
 
-/// A lock id: which client it belongs to, and which of its requests.
+/// A lock id: a client, and the number of its request.
 pub(super) type Lock = u8;
-/// A client, by its place.
+/// A client, by its index.
 pub(super) type ClientId = usize;
 
-/// A version as a client has seen it. The library's tokens carry no life: two lives never share a version.
+/// A version as a client has read it. The library's tokens carry no incarnation: two incarnations never share a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Seen {
     pub life: u8,
     pub version: i64,
 }
 
-/// The aggregate's row, and what outlives it.
+/// The aggregate's row, and the data that survives its deletion.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct AggregateRow {
     pub exists: bool,
     pub at: Seen,
-    /// Who wrote, in order.
+    /// The clients that wrote, in order.
     pub log: Vec<ClientId>,
 }
 
-/// All that the database keeps.
+/// The contents of the database.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Store {
     pub rows: Rows,
     pub aggregate: AggregateRow,
 }
 
-/// What a client asks of the database, in one transaction.
+/// A request of a client to the database, executed in one transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Op {
     Take(Lock),
@@ -41,11 +41,11 @@ pub(super) enum Op {
     /// Change the aggregate under a lease.
     Save(Lock, Seen),
     Release(Lock),
-    /// Which version there is, and which lease.
+    /// Read the version and the lease.
     Read,
     /// Change the aggregate unless it is locked.
     SaveFree(Seen),
-    /// Delete it unless it is locked, and insert it anew.
+    /// Delete it unless it is locked, and insert it again.
     Replace(Seen),
     Break(i64),
     TakeOver(Lock, i64),
@@ -53,7 +53,7 @@ pub(super) enum Op {
     HandOver(Lock),
 }
 
-/// What the database answers.
+/// An answer of the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Outcome {
     /// The lease is this client's; the aggregate is at this version.
@@ -64,7 +64,7 @@ pub(super) enum Outcome {
     Refused,
 }
 
-/// A message on its way. It may arrive at any time, or never.
+/// A message in flight. It may arrive at any time, or never.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Message {
     pub client: ClientId,
@@ -74,34 +74,34 @@ pub(super) struct Message {
     pub answer: Option<Outcome>,
 }
 
-/// Which program a client runs.
+/// The program of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Role {
-    /// Takes a lease, may keep it alive, saves under it, releases it.
+    /// Acquires a lease, may keep it alive, saves under it, releases it.
     Editor,
-    /// As an editor; if the lease ran out, it is resumed.
+    /// Like an editor; it resumes a lease that expired.
     Returning,
-    /// Takes a lease and hands it over to whom asks.
+    /// Acquires a lease and hands it over to a requester.
     Giving,
-    /// Asks for the lease, then takes it as an editor.
+    /// Requests the lease, then acquires it like an editor.
     Asking,
     /// Reads, and saves unless the aggregate is locked.
     Writer,
     /// Reads, deletes and inserts unless the aggregate is locked.
     Replacer,
-    /// Reads, and ends the lease that it has seen.
+    /// Reads, and breaks the observed lease.
     Breaking,
-    /// Reads, takes over the lease that it has seen, and goes on as an editor.
+    /// Reads, takes over the observed lease, and continues like an editor.
     TakingOver,
 }
 
-/// How far a client is.
+/// The progress of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Phase {
     Start,
     /// Has read the version and the generation.
     HasRead(Seen, Option<i64>),
-    /// Was granted a lease when this version was there.
+    /// Was granted a lease, and read this version.
     Holds(Seen),
     /// Its save was acknowledged.
     Saved,
@@ -113,14 +113,14 @@ pub(super) enum Phase {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Client {
     pub role: Role,
-    /// The id of its owner: two tabs of a person share it.
+    /// The id of its owner: two tabs of one person have the same one.
     pub owner: u8,
     pub phase: Phase,
-    /// Until when it believes that it holds the lease, by a clock that nobody sets.
+    /// The time until which it believes that it holds the lease, by a clock that is never adjusted.
     pub believes_until: i64,
-    /// What it waits for.
+    /// The request whose answer it waits for.
     pub waits_for: Option<Op>,
-    /// So many heartbeats it may send.
+    /// The number of heartbeats that it may still send.
     pub heartbeats: u8,
 }
 
@@ -132,7 +132,7 @@ pub(super) struct Live {
     pub until: i64,
 }
 
-/// What is promised.
+/// The promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Promise {
     /// No lease is granted while another one is alive.
@@ -143,55 +143,55 @@ pub(super) enum Promise {
     EndedStaysEnded,
     /// A save under a lease is accepted only while that lease is alive.
     SavedUnderLiveLease,
-    /// A save without a lease is accepted only while nobody else holds one.
+    /// A save without a lease is accepted only while no other owner holds one.
     SavedBesideNobody,
-    /// A save is accepted only on the version that was seen.
+    /// A save is accepted only for the version that the client read.
     SavedOnSeenVersion,
-    /// A lease that was handed over goes to whom it was handed.
+    /// A lease that was handed over goes to its recipient.
     HandedToAsker,
 }
 
-/// What has really happened, by which the promises are judged.
+/// The events that really happened, by which the promises are judged.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Facts {
     pub lease: Option<Live>,
-    /// For which owner the key is reserved, and until when.
+    /// The owner of the reservation, and the end of the reservation.
     pub reserved: Option<(u8, i64)>,
     pub highest: i64,
     /// Lock ids whose lease ended for good.
     pub ended: BTreeSet<Lock>,
-    /// Whose saves were acknowledged.
+    /// The clients whose saves were acknowledged.
     pub acknowledged: BTreeSet<ClientId>,
-    /// Whose saves were committed.
+    /// The clients whose saves were committed.
     pub committed: Vec<ClientId>,
     pub broken: BTreeSet<Promise>,
-    /// A lease ran out, and another client got the next one.
+    /// A lease expired, and another client got the next one.
     pub followed: bool,
 }
 
-/// A transaction that a wrong build has split.
+/// A transaction that a faulty variant has split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Half {
     Write(Message),
     Insert(Message),
 }
 
-/// One state of everything.
+/// One state of the whole system.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct State {
-    /// Time as it passes for everybody.
+    /// True time.
     pub time: i64,
-    /// How far the database's clock is from it.
+    /// The offset of the database's clock.
     pub skew: i64,
     pub store: Store,
-    /// What is durable, if that is less than what was answered.
+    /// The durable state, if it is behind the acknowledged one.
     pub durable: Option<Box<Store>>,
     pub clients: Vec<Client>,
-    /// In order, so that two states that differ by nothing else are one.
+    /// Sorted, so that two states that differ only in the order are equal.
     pub network: Vec<Message>,
     pub halves: Vec<Half>,
     pub facts: Facts,
-    /// So many requests may be sent twice.
+    /// How many requests may be sent twice.
     pub repeats: u8,
     pub crashes: u8,
     pub steps: u8,

@@ -1,4 +1,4 @@
-//! What a batch does to the lock table, decided by what it found there.
+//! The changes of a batch to the lock table, decided by the rows that it read.
 
 use std::collections::BTreeSet;
 
@@ -10,27 +10,27 @@ use crate::storage::mysql::deadline::Flavour;
 use crate::storage::mysql::leases::StoredLease;
 use crate::storage::{LockAnswer, LockHash, LockOp, LockRequest, Proof};
 
-/// How a lease ended.
+/// An ended lease.
 pub(super) struct Ended {
     pub lease: StoredLease,
     pub at: i64,
     pub how: &'static str,
 }
 
-/// What is to be written.
+/// The rows to write.
 #[derive(Default)]
 pub(super) struct Changes<'o> {
     ended: Vec<Ended>,
-    /// In the place of rows that are locked.
+    /// Replacements for locked rows.
     taken: Vec<StoredLease>,
-    /// Leases that are kept, shortened or ended, by their locks.
+    /// Leases that are kept alive, shortened or ended, by their lock ids.
     changed: BTreeSet<LockHash>,
-    /// For keys that have no row, with the place of whoever asked. Somebody else may be faster.
+    /// For keys without a row, with the index of the request. Another session may insert first.
     new: Vec<(usize, &'o LockRequest, StoredLease)>,
 }
 
 impl<'o> Changes<'o> {
-    /// Takes a lease that is free. The answer holds once the changes are committed.
+    /// Acquires a lease that is free. The answer is valid once the changes are committed.
     pub(super) fn take(&mut self, found: &Found, at: usize, request: &'o LockRequest) -> Option<LockAnswer> {
         let (key, lock) = (&request.key, &request.lock[..]);
         let seen = found.seen.of_key(key);
@@ -46,11 +46,11 @@ impl<'o> Changes<'o> {
             }
             return None;
         };
-        // Others may hold it beside each other: they are asked alone.
+        // Shared and advisory leases are requested alone.
         if before.alive() || before.lock == lock || before.holder.shared {
             return None;
         }
-        // Beyond the last number there is none: asked alone, the database says so.
+        // The highest generation has no successor: sent alone, the request gets the database's error.
         let generation = before.holder.generation.checked_add(1)?;
         if !before.ended {
             self.ended.push(Ended { lease: before.clone(), at: before.expires_at, how: "expired" });
@@ -60,7 +60,7 @@ impl<'o> Changes<'o> {
         Some(LockAnswer::Yours(lease.into_holder()))
     }
 
-    /// Changes a live lease. The answer holds once the changes are committed.
+    /// Changes a live lease. The answer is valid once the changes are committed.
     pub(super) fn change(&mut self, found: &mut Found, proof: &Proof, op: &LockOp) -> Option<LockAnswer> {
         let lease = found.locked.of_lock_mut(&proof.lock)?;
         if !lease.alive() || !lease.is_proven_by(proof) {
@@ -84,7 +84,7 @@ impl<'o> Changes<'o> {
         self.taken.is_empty() && self.changed.is_empty() && self.new.is_empty()
     }
 
-    /// What writes and commits them, and reads what has become of the new ones.
+    /// The statements that write and commit, and then read the new rows.
     pub(super) fn text(&self, found: &Found, flavour: Flavour, now: Option<i64>) -> String {
         let changed = self.changed.iter().filter_map(|lock| found.locked.of_lock(lock));
         let locked: Vec<_> = self.taken.iter().chain(changed).collect();
@@ -92,10 +92,10 @@ impl<'o> Changes<'o> {
         texts::write(&self.ended, &locked, &new, flavour, now)
     }
 
-    /// The answers for the new ones.
+    /// The answers for the new rows.
     pub(super) fn won(&self, found: &Found, answers: &mut Answers) {
         for (at, request, new) in &self.new {
-            // Of a lock id that got it elsewhere at this moment, it is asked again alone: there that leaves a trace.
+            // If the same lock id was granted elsewhere at this moment, the request is repeated alone, which is recorded.
             let seen = found.seen.of_key(&request.key);
             let seen = seen.filter(|seen| seen.lock != new.lock || seen.holder.since == new.holder.since);
             answers[*at] = seen.and_then(|lease| to(request, lease));
@@ -103,12 +103,12 @@ impl<'o> Changes<'o> {
     }
 }
 
-/// What the row of a key says to whoever has just asked for it.
+/// The answer of a key's row to a requester.
 pub(super) fn to(request: &LockRequest, lease: &StoredLease) -> Option<LockAnswer> {
     let (alive, holder) = (lease.alive(), || lease.clone().into_holder());
     match lease.lock == request.lock {
         true if alive && lease.holder.owner.id == request.owner.id => Some(LockAnswer::Yours(holder())),
-        // A reservation calls for an explanation, or is for whoever asks: they ask alone.
+        // A reservation needs an explanation, or is for this requester: the request is sent alone.
         false if alive && !lease.reserved() => Some(LockAnswer::Held { holder: holder(), lock: lease.lock.clone() }),
         _ => None,
     }

@@ -1,4 +1,4 @@
-//! What a batch found in the lock table.
+//! The rows that a batch read from the lock table.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,15 +13,15 @@ use crate::storage::mysql::leases::{StoredLease, lease};
 /// The rows of [`look`](super::texts::look) and [`look_again`](super::texts::look_again).
 #[derive(Default)]
 pub(super) struct Found {
-    /// Locked, and as they will be until the transaction ends.
+    /// Locked rows, which cannot change until the transaction ends.
     pub locked: Leases,
-    /// As they were when somebody read them, a moment later.
+    /// Rows read without a lock, a moment later.
     pub seen: Leases,
     /// Lock ids whose lease has ended.
     pub used: HashSet<Vec<u8>>,
     /// The highest generations of rows that were swept, by type.
     floors: HashMap<String, i64>,
-    /// The time when all that was read.
+    /// The database's time of these reads.
     pub now: i64,
 }
 
@@ -50,7 +50,7 @@ impl Found {
         Ok(())
     }
 
-    /// The highest generation that a key may have had, 0 if there was none.
+    /// The highest generation that a key may have had; 0 if there was none.
     pub(super) fn generation(&self, key: &LockKey) -> i64 {
         self.seen.generation(key).max(self.floors.get(key.kind()).copied().unwrap_or(0))
     }
@@ -92,7 +92,7 @@ impl Leases {
         self.by_lock.get(lock).map(|&at| &mut self.all[at])
     }
 
-    /// The highest generation of a key, 0 if there is none.
+    /// The highest generation of a key; 0 if there is none.
     fn generation(&self, key: &LockKey) -> i64 {
         self.generations.get(key).copied().unwrap_or(0)
     }

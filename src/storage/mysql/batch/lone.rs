@@ -1,5 +1,4 @@
-//! One question in one round trip, on MariaDB: a compound statement that decides by itself and gives up at once where it would
-//! have to wait.
+//! One request in one round trip, on MariaDB: a compound statement that decides by itself and gives up at once instead of waiting.
 
 use sqlx::Row;
 
@@ -18,7 +17,7 @@ fn committing(error: sqlx::Error) -> DatabaseError {
     classify_commit(error, Flavour::MariaDb)
 }
 
-/// The answer, if it is a simple one. A key whose lease ran out is for the statements for many.
+/// The answer, if it is a simple one. A key with an expired lease needs the batch statements.
 pub(super) async fn run(
     connections: &Connections,
     op: &LockOp,
@@ -46,9 +45,9 @@ async fn check(
     Ok(lease.map(|lease| LockAnswer::Yours(lease.into_holder())))
 }
 
-/// A live lease is kept alive (verb 1), extended (2), let expire (3) or released (4), by a number of milliseconds; that it was
-/// released is recorded with it, or neither is done. No sum gets too large, also where somebody edited a time to live.
-/// Assignments may be made from left to right or all at once.
+/// Keeps a live lease alive (verb 1), extends it (2), lets it expire (3) or releases it (4), by a number of milliseconds; a release and its
+/// history entry are written together. No sum overflows, even if a time to live was edited by hand. Assignments may be evaluated from left
+/// to right or all at once.
 const CHANGE: &str = concat!(
     "begin not atomic
          declare moment bigint default ",
@@ -92,8 +91,8 @@ const CHANGE: &str = concat!(
      end"
 );
 
-/// Takes a key whose lease was ended before, or makes its row, or tells who holds it. A lease that ran out has to be recorded as
-/// well: that is for the statements for many.
+/// Acquires a key whose lease was ended before, or inserts its row, or returns its holder. An expired lease also needs a history entry:
+/// that needs the batch statements.
 const TAKE: &str = concat!(
     "begin not atomic
          declare moment bigint default ",
@@ -103,7 +102,7 @@ const TAKE: &str = concat!(
          declare asked_id varbinary(1024) default ?;
          declare asked_lock binary(32) default ?;
          declare length bigint default ?;
-         -- Somebody else was faster.
+         -- Another session was first.
          declare continue handler for 1062 begin end;
          update tenure_lock
             set generation = last_insert_id(generation + 1), lock_hash = asked_lock, owner_id = ?, owner_name = ?,
@@ -150,7 +149,7 @@ async fn take(
             let moment = row.try_get("clock").map_err(classify)?;
             Ok(Some(LockAnswer::Yours(request.granted(generation, moment))))
         }
-        // Asked again with the same lock id it is a sign of life as well.
+        // A repeated request with the same lock id also counts as a heartbeat.
         None => Ok(to(request, &lease(&row)?).filter(|answer| matches!(answer, LockAnswer::Held { .. }))),
     }
 }

@@ -1,5 +1,5 @@
-//! The SQL of batches. Several statements in one message cannot be prepared, so values are written into them: as numbers,
-//! or in hexadecimal, which needs no quoting whatever the server's mode is.
+//! The SQL of batches. A message with several statements cannot be prepared, so the values are part of its text: as numbers, or in
+//! hexadecimal, which needs no quotes in any mode of the server.
 
 use std::collections::BTreeSet;
 use std::fmt::{Display, Write};
@@ -10,7 +10,7 @@ use crate::storage::LockHash;
 use crate::storage::mysql::deadline::Flavour;
 use crate::storage::mysql::leases::StoredLease;
 
-/// What [`lease`](crate::storage::mysql::leases::lease) reads, of a table `l`.
+/// The columns that [`lease`](crate::storage::mysql::leases::lease) reads, of a table `l`.
 pub(in crate::storage::mysql) const LEASE: &str = "convert(l.kind using utf8mb4) as kind, convert(l.id using utf8mb4) as id, l.slot, \
     l.generation, l.lock_hash, l.owner_id, l.owner_name, l.owner_role, l.shown_as, l.since, l.last_active, l.active_at, \
     l.expires_at, l.ttl, l.idle_limit, l.hard_until, l.shared, l.ended";
@@ -59,8 +59,8 @@ fn seen(now: Option<i64>) -> String {
     format!("select 0 as what, {} as clock, {LEASE} from tenure_lock as l where", clock(now))
 }
 
-/// Begins, and locks the keys that are free and the lock ids that are alive unless somebody else has locked them. Which rows those
-/// are is looked up before, without a lock, so that neither the rows of others nor the index of lock ids are locked.
+/// Begins, and locks the free keys and the live lock ids unless another transaction has locked them. A read without a lock selects those
+/// rows first, so that neither the rows of others nor the index of lock ids are locked.
 pub(super) fn look(keys: &[&LockKey], asked: &[&LockHash], shown: &[&LockHash], now: Option<i64>) -> String {
     let clock = clock(now);
     let mut wanted = Vec::new();
@@ -77,7 +77,7 @@ pub(super) fn look(keys: &[&LockKey], asked: &[&LockHash], shown: &[&LockHash], 
             locks(shown)
         ));
     }
-    // The limit keeps the server from merging it with the rest, which locks.
+    // The limit prevents the server from merging it with the outer query, which locks.
     let mut look = format!(
         "start transaction; select 1 as what, {clock} as clock, {LEASE} from ({} limit 10000) as wanted \
          straight_join tenure_lock as l on l.kind = wanted.kind and l.id = wanted.id and l.slot = wanted.slot \
@@ -85,7 +85,7 @@ pub(super) fn look(keys: &[&LockKey], asked: &[&LockHash], shown: &[&LockHash], 
         wanted.join(" union all ")
     );
     if !asked.is_empty() {
-        // After the rows: whoever took one of them over has recorded by then whose it was.
+        // After the rows: a takeover of one of them has recorded its former owner by then.
         let asked = locks(asked);
         look += &format!(
             "; select 2 as what, {clock} as clock, past.lock_hash as used from (select 1) as one \
@@ -95,9 +95,9 @@ pub(super) fn look(keys: &[&LockKey], asked: &[&LockHash], shown: &[&LockHash], 
     look
 }
 
-/// Reads keys that could not be locked: somebody holds them, or there is no row. Takes no lock.
+/// Reads keys that could not be locked: they are held, or have no row. Takes no lock.
 pub(super) fn look_again(keys: &[&LockKey], now: Option<i64>) -> String {
-    // After the rows: what was swept since they were looked for was swept below this.
+    // After the rows: a row that was swept in between is below this floor.
     let kinds = list(keys.iter().map(|key| hex(key.kind().as_bytes())).collect::<BTreeSet<_>>());
     format!(
         "{}; select 3 as what, convert(kind using utf8mb4) as kind, generation from tenure_lock_floor where kind in ({kinds})",
@@ -114,16 +114,16 @@ const OVERWRITE: &str = "on duplicate key update generation = values(generation)
     active_at = values(active_at), expires_at = values(expires_at), ttl = values(ttl), idle_limit = values(idle_limit), \
     hard_until = values(hard_until), ended = values(ended)";
 
-/// What a new row leaves behind where the same lock id made the row a moment before: a sign of life, as every repeated request. So
-/// who was granted it first and has gone away does not give it back from under who is told of it now. The row of anybody else
-/// stays as it is, and so does the one that the lock id has on another key.
+/// The update if the same lock id inserted the row a moment before: it counts as a heartbeat, like every repeated request. So the earlier
+/// caller, who is gone, does not give back the lease that this request returns. Rows of other owners, and the row of this lock id on
+/// another key, stay unchanged.
 const REPEATED: &str = "on duplicate key update tenure_lock.last_active = if(tenure_lock.lock_hash = values(lock_hash) \
     and tenure_lock.kind = values(kind) and tenure_lock.id = values(id) and tenure_lock.slot = values(slot) and not tenure_lock.ended and tenure_lock.expires_at > values(since) \
     and cast(tenure_lock.owner_id as binary) = cast(values(owner_id) as binary), \
     greatest(tenure_lock.last_active, tenure_lock.since + 1), tenure_lock.last_active)";
 
-/// Writes and commits: how leases ended, rows that are locked, and new rows, in that order. A new one gives way to whoever
-/// was faster, so it is read again.
+/// Writes and commits the history entries, the locked rows and the new rows, in that order. Another session may have inserted a new row
+/// first, so new rows are read again.
 pub(super) fn write(
     ended: &[Ended],
     locked: &[&StoredLease],
@@ -160,7 +160,7 @@ pub(super) fn write(
     write + "commit"
 }
 
-/// A row that somebody else has just made is waited for: they commit it, unless they are not there any more.
+/// Waits for a row that another session has just inserted, until it commits or ends.
 fn patience(flavour: Flavour) -> &'static str {
     match flavour {
         Flavour::MariaDb => "set statement innodb_lock_wait_timeout = 1 for ",
@@ -179,13 +179,13 @@ fn row(lease: &StoredLease) -> String {
     )
 }
 
-/// What the lock table and its history have in common.
+/// The common columns of the lock table and the history.
 struct Who {
     kind: String,
     id: String,
     lock: String,
     generation: i64,
-    /// Id, name, role, and how they are shown.
+    /// Id, name, role, and visibility.
     owner: String,
     since: i64,
 }

@@ -1,4 +1,4 @@
-//! TLS, as the URL asks for it, and as it is really used.
+//! TLS: as the URL requests it, and as it is used.
 
 use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
 use sqlx::{MySqlPool, Row};
@@ -9,7 +9,7 @@ use crate::storage::diagnosis::{CertificateCheck, Transport};
 use crate::storage::mysql::errors::classify;
 use crate::storage::transport::Way;
 
-/// The settings of a URL that the driver knows.
+/// The settings of a URL that the driver supports.
 const SETTINGS: [&str; 14] = [
     "sslmode",
     "ssl-mode",
@@ -27,7 +27,7 @@ const SETTINGS: [&str; 14] = [
     "time-zone",
 ];
 
-/// The URL as the driver gets it.
+/// The URL for the driver.
 pub(super) fn known(url: &str) -> Result<String, String> {
     address::known(url, |name| SETTINGS.contains(&name)).map_err(|name| {
         format!("`{name}` is no setting of this driver, and is not ignored; it knows `ssl-mode`, `ssl-ca`, `ssl-cert` and `ssl-key`")
@@ -40,8 +40,8 @@ pub(super) fn way(options: &MySqlConnectOptions, allowed: bool) -> Way<'_> {
     Way { host, local, allowed, setting: "ssl-mode", verified: "ssl-mode=VERIFY_IDENTITY&ssl-ca=ca.pem" }
 }
 
-/// The options with a mode that never falls back to plaintext, where plaintext may not be used. Who names a certificate
-/// authority and no mode has the server's certificate checked, as with MySQL's own programs.
+/// The options with a mode that never falls back to plaintext, unless plaintext is allowed. A certificate authority without a mode enables
+/// the check of the server's certificate, as in MySQL's own programs.
 pub(super) fn protected(options: MySqlConnectOptions, url: &str, allowed: bool) -> Result<MySqlConnectOptions, String> {
     let names_authority = address::has(url, &["sslca", "ssl-ca"]);
     let way = way(&options, allowed);
@@ -56,7 +56,7 @@ pub(super) fn protected(options: MySqlConnectOptions, url: &str, allowed: bool) 
 
 const USED: &str = "show session status where variable_name in ('Ssl_cipher', 'Ssl_version')";
 
-/// What a connection uses, as the server says.
+/// The protection of a connection, as the server reports it.
 pub(super) async fn used(pool: &MySqlPool, options: &MySqlConnectOptions) -> Result<Transport, DatabaseError> {
     let (mut version, mut cipher) = (String::new(), String::new());
     for row in sqlx::raw_sql(USED).fetch_all(pool).await.map_err(classify)? {

@@ -1,11 +1,10 @@
-//! Keys to take, whatever is with them: never locked, ended, run out, or held by somebody else.
+//! Acquiring keys in any state: without a row, ended, expired, or held by another owner.
 
 use super::texts::{asked, clock};
 
-/// Each row is looked for once, by itself, and then found by its place. Joined to the questions, the planner may read the whole
-/// table for each of them, as long as it takes it for empty. New rows are made in the order of their keys, so that two batches
-/// cannot wait for each other in a circle. Told are the leases that were granted, by their lock ids, and those that are in the
-/// way.
+/// Each row is looked up once, by itself, and then found by its physical place. Joined to the requests, the planner may read the whole
+/// table for each of them while its statistics say that it is empty. New rows are inserted in the order of their keys, so that two batches
+/// cannot deadlock. It returns the granted leases, by their lock ids, and the conflicting ones.
 pub(super) const TAKE_ANY: &str = concat!(
     clock!(),
     ", asked as materialized (

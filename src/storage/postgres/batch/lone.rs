@@ -1,4 +1,4 @@
-//! A question that comes alone: a small statement costs the server a third of one that is made for many.
+//! A single request: a small statement costs the server a third of a batch statement.
 
 use sqlx::PgConnection;
 use sqlx::postgres::PgRow;
@@ -10,8 +10,8 @@ use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::storage::{LockAnswer, LockOp, LockRequest, Proof};
 
-/// The answer, if it is a simple one. A key that nobody ever locked, that is held, or whose lease ran out, is for the
-/// statement for many.
+/// The answer, if it is a simple one. A key without a row, a held key, or one with an expired lease needs the batch
+/// statement.
 pub(super) async fn run(
     connection: &mut PgConnection,
     op: &LockOp,

@@ -1,9 +1,8 @@
-//! The statements. Each reads the time once, so a row is either alive, and changed, or not, and taken: never both. Rows that
-//! somebody has locked are skipped. The settings that they rely on are those of the connections, see
-//! [`BATCHES`](super::super::connect).
+//! The statements. Each reads the time once, so a row is either alive and changed, or not alive and acquired: never both. Rows that another
+//! transaction has locked are skipped. They rely on the settings of their connections, see [`BATCHES`](super::super::connect).
 //!
-//! What a statement costs before it does anything grows with its parts and their columns. So those that are sent all the time
-//! do what is usual, and hand on no more than they need; what is rare has a statement of its own.
+//! The fixed cost of a statement grows with its parts and their columns. So the frequent statements cover the usual cases only, and return
+//! only the needed columns; rare cases have their own statements.
 
 /// The time, read once.
 macro_rules! clock {
@@ -23,7 +22,7 @@ macro_rules! asked {
 }
 pub(super) use asked;
 
-/// Keys whose leases were ended before, to take. Each row is looked for by itself, and then found by its place.
+/// Acquires keys whose leases were ended before. Each row is looked up by itself, and then found by its physical place.
 macro_rules! take {
     () => {
         concat!(
@@ -53,8 +52,8 @@ macro_rules! take {
     };
 }
 
-/// What becomes of a live lease `l` that is kept alive (verb 1), extended (2), let expire (3) or released (4). No sum gets too
-/// large, also where somebody edited a time to live: one error would fail all of a batch.
+/// The change of a live lease `l` that is kept alive (verb 1), extended (2), let expire (3) or released (4). No sum overflows, even if a
+/// time to live was edited by hand: one error would fail the whole batch.
 macro_rules! changes {
     ($verb:literal, $by:literal, $now:literal) => {
         concat!(
@@ -142,7 +141,7 @@ macro_rules! change {
     };
 }
 
-/// Of a lease that is granted, its number is told; the rest is as it was asked for.
+/// It returns the generation of a granted lease; the rest is as requested.
 pub(super) const TAKE: &str =
     concat!(clock!(), take!(), "select taken.op, taken.generation as granted, clock.now from taken, clock");
 pub(super) const CHANGE: &str =
@@ -166,8 +165,8 @@ pub(super) const CHECK: &str = concat!(
                    and (shown.owner_id is null or l.owner_id = shown.owner_id) limit 1) l"
 );
 
-/// Where the row is of a live lock id `$2`, shown by the owner `$3`; it is locked then. That it is looked for by itself lets the
-/// server look once, and find the row by its place.
+/// The physical place of the row of a live lock id `$2`, presented by the owner `$3`; it is locked. As a separate subquery it runs once,
+/// and the server finds the row by its place.
 macro_rules! held {
     () => {
         " from (select tenure_now($1) as now offset 0) n
@@ -203,7 +202,7 @@ pub(super) const RELEASE_ONE: &str = concat!(
      select * from released"
 );
 
-/// One key, whose lease was ended before.
+/// One key whose lease was ended before.
 pub(super) const TAKE_ONE: &str = "
     update tenure_lock l
        set generation = l.generation + 1, lock_hash = $4, owner_id = $5, owner_name = $6, owner_role = $7, shown_as = $8,

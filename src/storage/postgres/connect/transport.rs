@@ -1,4 +1,4 @@
-//! TLS, as the URL asks for it, and as it is really used.
+//! TLS: as the URL requests it, and as it is used.
 
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use sqlx::{PgPool, Row};
@@ -9,7 +9,7 @@ use crate::storage::diagnosis::{CertificateCheck, Transport};
 use crate::storage::postgres::errors::classify;
 use crate::storage::transport::Way;
 
-/// The settings of a URL that the driver knows.
+/// The settings of a URL that the driver supports.
 const SETTINGS: [&str; 18] = [
     "sslmode",
     "ssl-mode",
@@ -31,7 +31,7 @@ const SETTINGS: [&str; 18] = [
     "options",
 ];
 
-/// The URL as the driver gets it.
+/// The URL for the driver.
 pub(super) fn known(url: &str) -> Result<String, String> {
     address::known(url, |name| SETTINGS.contains(&name) || name.starts_with("options[")).map_err(|name| {
         format!("`{name}` is no setting of this driver, and is not ignored; it knows `sslmode`, `sslrootcert`, `sslcert` and `sslkey`")
@@ -44,8 +44,8 @@ pub(super) fn way(options: &PgConnectOptions, allowed: bool) -> Way<'_> {
     Way { host, local, allowed, setting: "sslmode", verified: "sslmode=verify-full&sslrootcert=ca.pem" }
 }
 
-/// The options with a mode that never falls back to plaintext, where plaintext may not be used. Who names a certificate
-/// authority has the server's certificate checked: the driver's manual says so of `require`, and the driver does not do it.
+/// The options with a mode that never falls back to plaintext, unless plaintext is allowed. A certificate authority enables the check of
+/// the server's certificate: the driver's manual says so about `require`, but the driver does not do it.
 pub(super) fn protected(options: PgConnectOptions, url: &str, allowed: bool) -> Result<PgConnectOptions, String> {
     let names_authority = address::has(url, &["sslrootcert", "ssl-root-cert", "ssl-ca"])
         || std::env::var_os("PGSSLROOTCERT").is_some_and(|file| !file.is_empty());
@@ -62,7 +62,7 @@ pub(super) fn protected(options: PgConnectOptions, url: &str, allowed: bool) -> 
 
 const USED: &str = "select version, cipher from pg_stat_ssl where pid = pg_backend_pid() and ssl";
 
-/// What a connection uses, as the server says.
+/// The protection of a connection, as the server reports it.
 pub(super) async fn used(pool: &PgPool, options: &PgConnectOptions) -> Result<Transport, DatabaseError> {
     let Some(row) = sqlx::query(USED).fetch_optional(pool).await.map_err(classify)? else {
         return Ok(Transport::Plaintext { local: way(options, true).local });

@@ -1,5 +1,5 @@
-//! The statements. `?1` is the time, `?2` the leases to take and `?3` the live leases to change, as JSON; what comes back is
-//! JSON too, each row with its place among the questions.
+//! The statements. `?1` is the time, `?2` the leases to acquire and `?3` the live leases to change, as JSON; the result is JSON too, each
+//! row with the index of its request.
 
 use sqlx::SqliteConnection;
 
@@ -8,7 +8,7 @@ use super::super::leases::Columns;
 use super::parse;
 use crate::error::DatabaseError;
 
-/// A row of the lock table as [`Columns`], as it is or as it is going to be.
+/// A row of the lock table as [`Columns`], before or after its change.
 macro_rules! columns {
     ($last_active:expr, $active_at:expr, $expires_at:expr, $ended:expr) => {
         concat!(
@@ -19,7 +19,7 @@ macro_rules! columns {
     };
 }
 
-/// The keys that are asked for, and the lock ids that are shown.
+/// The requested keys, and the presented lock ids.
 const LOOK: &str = concat!(
     "select json_group_array(json(row)) from (
          select json_array(asked.value ->> 0, ",
@@ -34,7 +34,7 @@ const LOOK: &str = concat!(
            from json_each(?2) as shown cross join tenure_lock as l on l.lock_hash = unhex(shown.value ->> 1))"
 );
 
-/// What is in the rows of keys that are asked for, and of lock ids that are shown.
+/// The rows of requested keys and of presented lock ids.
 pub(super) async fn look(
     reader: &mut SqliteConnection,
     asked: &str,
@@ -44,8 +44,8 @@ pub(super) async fn look(
     parse(&rows.map_err(classify)?)
 }
 
-/// As in [`lock`](super::super::lock), but only over what has ended: ran-out leases have to be recorded before. (Or asked for
-/// again in the same millisecond with the same policy, which looks the same afterwards.)
+/// As in [`lock`](super::super::lock), but only for ended leases: expired ones have to be recorded before. (A repeated request in the same
+/// millisecond with the same policy has the same result.)
 macro_rules! take {
     () => {
         "
@@ -92,8 +92,8 @@ macro_rules! take {
     };
 }
 
-/// Records what ran out on the keys that are asked for, and marks it as ended. A lock id that was used before gets nothing, so it
-/// ends nothing: whoever lost the lease may still resume it.
+/// Records expired leases on the requested keys, and marks them as ended. A lock id that was used before gets nothing, so it ends nothing:
+/// the former holder may still resume that lease.
 macro_rules! end_expired {
     () => {
         "
@@ -116,7 +116,7 @@ macro_rules! end_expired {
     };
 }
 
-/// The live leases whose lock ids are shown, and what is to become of them.
+/// The live leases of the presented lock ids, and their changes.
 macro_rules! shown {
     ($table:literal) => {
         concat!(
@@ -154,8 +154,8 @@ macro_rules! expires_at {
     };
 }
 
-/// Keeps alive (verb 1), extends (2), lets expire (3) or releases (4) live leases. They are read before, as they are going to
-/// be: afterwards nothing tells those that were released from those that had ended.
+/// Keeps alive (verb 1), extends (2), lets expire (3) or releases (4) live leases. The result is computed before the change: afterwards
+/// released leases cannot be distinguished from those that had ended.
 macro_rules! change {
     ($record:expr) => {
         concat!(
@@ -206,23 +206,23 @@ macro_rules! transaction {
     };
 }
 
-/// What is done in one go.
+/// The statements that run together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
-    /// Take leases.
+    /// Acquire leases.
     Take,
-    /// Take leases on keys of which some have leases that ran out, and whatever else there is to do.
+    /// Acquire leases on keys of which some have expired leases, and run all other changes.
     TakeOver,
     /// Keep leases alive or shorten them.
     Keep,
     /// The same, and end some.
     Release,
-    /// Change leases, then take others.
+    /// Change leases, then acquire others.
     Both,
 }
 
 impl Change {
-    /// Its statements, for inside of a transaction, and as one of their own.
+    /// Its statements, for use inside a transaction, and as a transaction of their own.
     const fn texts(self) -> (&'static str, &'static str) {
         match self {
             Change::Take => transaction!(take!()),
@@ -235,8 +235,7 @@ impl Change {
         }
     }
 
-    /// Inside of a transaction that has begun, or as one of its own, which is still open after an error. What became of which
-    /// leases, as JSON.
+    /// Inside an open transaction, or as one of its own, which is still open after an error. Returns the changed leases, as JSON.
     pub(super) async fn run(
         self,
         connection: &mut SqliteConnection,
