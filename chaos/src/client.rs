@@ -89,7 +89,7 @@ async fn work<S: Subject>(orders: Orders, subject: S, stop: Arc<AtomicBool>) -> 
             keys: keys.clone(),
             // Two people in each process, so that they often meet themselves in another tab.
             owner: format!("{}-{}", orders.number, number / orders.workloads.len() as u64 % 2),
-            // Whoever pauses in a transaction on a file keeps everybody from writing.
+            // A transaction that pauses on a file keeps all others from writing.
             resolving: orders.number % 2 == 1,
             pausing: if orders.backend.is_server() { 20 } else { 2 },
         };
