@@ -13,7 +13,7 @@ pub(crate) enum Bug {
     TakeOverInSteps,
     /// A release deletes the row that has the generation.
     FenceInDeletedRow,
-    /// A release ends the lease of the key, also one that somebody else holds by now.
+    /// A release ends the lease of the key, also that of another holder.
     ReleaseByKey,
     /// A write does not check the lease.
     NoLeaseCheck,
@@ -27,7 +27,7 @@ pub(crate) enum Bug {
     ExtendByKey,
     /// A sweeper deletes leases that are old, also those that were extended.
     SweeperByAge,
-    /// A request in the name of the holder is granted as well.
+    /// A request with the name of the holder gets the lease as well.
     ReentrantByOwner,
     /// An expired lease is not given to others.
     ExpiredNeverTaken,
