@@ -89,8 +89,8 @@ async fn work<S: Subject>(orders: Orders, subject: S, stop: Arc<AtomicBool>) -> 
             keys: keys.clone(),
             // Two people in each process, so that they often meet themselves in another tab.
             owner: format!("{}-{}", orders.number, number / orders.workloads.len() as u64 % 2),
-            // A client that pauses in a transaction on SQLite blocks all other writers.
             resolving: orders.number % 2 == 1,
+            // A client that pauses in a transaction on SQLite blocks all other writers.
             pausing: if orders.backend.is_server() { 20 } else { 2 },
         };
         let workload = orders.workloads[number as usize % orders.workloads.len()];
