@@ -7,8 +7,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const FOLDERS: [&str; 12] =
-    ["src", "tests", "derive", "web", "server", "shop", "browser", "testkit", "xtask", "bench", "migrations", "docs"];
+const FOLDERS: [&str; 13] = [
+    "src",
+    "tests",
+    "derive",
+    "web",
+    "server",
+    "shop",
+    "browser",
+    "testkit",
+    "xtask",
+    "bench",
+    "chaos",
+    "migrations",
+    "docs",
+];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -153,6 +153,7 @@ fn databases(db: &Database, one: Transaction, two: Transaction, watch: &mut Watc
     spawned(db.forget_operations(Duration::ZERO));
     spawned(db.look_now());
     spawned(db.check::<Counter>());
+    spawned(db.check_mapping(Counter::mapping()));
     spawned(db.close());
     spawned(db.retry(Retry::transient(1), async || Err::<(), _>(DatabaseError::Deadlock)));
     spawned(one.commit());

@@ -1,7 +1,9 @@
 //! The program `tenure`: maintenance of a database with tenure's tables.
 
 mod duration;
+mod mappings;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -23,6 +25,10 @@ enum Command {
     Doctor {
         #[command(flatten)]
         at: At,
+        /// A file with mappings, which are compared with the live tables: what `serde_json::to_string(&[Order::mapping()])` writes.
+        /// May be given several times.
+        #[arg(long, value_name = "FILE")]
+        mapping: Vec<PathBuf>,
     },
     /// Create or migrate tenure's tables, as the first connecting process would. The exit status is 0, or 2 if it failed.
     Migrate {
@@ -81,7 +87,7 @@ type Outcome = Result<ExitCode, Box<dyn std::error::Error>>;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let done = match Arguments::parse().command {
-        Command::Doctor { at } => doctor(&at).await,
+        Command::Doctor { at, mapping } => doctor(&at, &mapping).await,
         Command::Migrate { at, print: true } => print_script(&at).await,
         Command::Migrate { at, print: false } => migrate(&at).await,
         Command::Sweep { at, keys, history, commits } => sweep(&at, keys, history, commits).await,
@@ -92,10 +98,22 @@ async fn main() -> ExitCode {
     })
 }
 
-async fn doctor(at: &At) -> Outcome {
+async fn doctor(at: &At, files: &[PathBuf]) -> Outcome {
+    // First: a typing error in a file is no reason to connect.
+    let mappings = mappings::read(files)?;
     let diagnosis = Database::diagnose_with(&at.database_url, at.options()).await?;
     println!("{diagnosis}");
-    Ok(if diagnosis.is_healthy() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    let mut healthy = diagnosis.is_healthy();
+    if !mappings.is_empty() {
+        // Connecting to any other database would create tables.
+        if diagnosis.applied != diagnosis.known {
+            return Err("the mappings are not compared before `tenure migrate` has created tenure's tables".into());
+        }
+        let db = at.connect().await?;
+        healthy &= mappings::fit(&db, &mappings).await?;
+        db.close().await;
+    }
+    Ok(if healthy { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 async fn print_script(at: &At) -> Outcome {

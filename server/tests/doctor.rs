@@ -4,7 +4,8 @@
 
 use std::process::{Command, Output};
 
-use tenure::Database;
+use tempfile::TempDir;
+use tenure::{Aggregate, Database};
 
 fn doctor(url: &str) -> Output {
     doctor_with(url, &[])
@@ -31,6 +32,70 @@ async fn healthy_database_prints_one_screen_and_exits_0() {
     says(&output, "up to date (1, 2, 3, 4, 5, 6, 7)");
     says(&output, "healthy");
     assert!(String::from_utf8_lossy(&output.stdout).lines().count() <= 24);
+}
+
+#[derive(Aggregate)]
+#[aggregate(table = "orders")]
+struct Order {
+    #[aggregate(id)]
+    no: String,
+    message: String,
+}
+
+fn mapping_in(directory: &TempDir, text: &str) -> String {
+    let file = directory.path().join("mapping.json");
+    std::fs::write(&file, text).unwrap();
+    file.display().to_string()
+}
+
+#[tokio::test]
+async fn mappings_are_compared_with_the_live_tables() {
+    let directory = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}/shop.db", directory.path().display());
+    let one = mapping_in(&directory, &serde_json::to_string(Order::mapping()).unwrap());
+    let db = Database::connect(&url).await.unwrap();
+    let missing = doctor_with(&url, &["--mapping", &one]);
+    assert_eq!(missing.status.code(), Some(1));
+    says(&missing, "table `orders`: there is no such table");
+    let mut tx = db.begin().await.unwrap();
+    let table = "create table orders (no text primary key not null, version integer not null)";
+    tenure::sqlx::query(table).execute(tx.sqlite().unwrap()).await.unwrap();
+    tx.commit().await.unwrap();
+    let list = mapping_in(&directory, &serde_json::to_string(&[Order::mapping()]).unwrap());
+    let incomplete = doctor_with(&url, &["--mapping", &list]);
+    assert_eq!(incomplete.status.code(), Some(1));
+    says(&incomplete, "column `message`: the table has no such column");
+    let mut tx = db.begin().await.unwrap();
+    let column = "alter table orders add column message text not null default ''";
+    tenure::sqlx::query(column).execute(tx.sqlite().unwrap()).await.unwrap();
+    tx.commit().await.unwrap();
+    let fits = doctor_with(&url, &["--mapping", &list]);
+    assert_eq!(fits.status.code(), Some(0));
+    says(&fits, "Order                     0 errors, 0 warnings");
+}
+
+#[tokio::test]
+async fn mapping_that_cannot_be_compared_is_refused_unchanged() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("shop.db");
+    std::fs::write(&file, "").unwrap();
+    let url = format!("sqlite://{}", file.display());
+    let good = serde_json::to_string(Order::mapping()).unwrap();
+    let early = doctor_with(&url, &["--mapping", &mapping_in(&directory, &good)]);
+    assert_eq!(early.status.code(), Some(2));
+    says(&early, "tenure migrate");
+    Database::connect(&url).await.unwrap().close().await;
+    let injected = good.replace("\"orders\"", "\"orders; drop table orders\"");
+    let far = good.replace("\"key\":1", "\"key\":7");
+    assert!(injected != good && far != good);
+    for (text, why) in
+        [("", "no mapping"), ("{}", "missing field"), (&injected, "letters, digits"), (&far, "more columns")]
+    {
+        let refused = doctor_with(&url, &["--mapping", &mapping_in(&directory, text)]);
+        assert_eq!(refused.status.code(), Some(2), "{text}");
+        says(&refused, why);
+    }
+    assert_eq!(doctor_with(&url, &["--mapping", "/no/such/file"]).status.code(), Some(2));
 }
 
 #[tokio::test]

@@ -111,7 +111,7 @@ use sha2::{Digest, Sha256};
 use crate::aggregate::value::{Kind, Value};
 
 /// One column, and its field.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Column {
     /// The column's name in the database.
     pub name: String,
@@ -141,7 +141,7 @@ impl Column {
 }
 
 /// A table: the root's, or that of one child collection.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Table {
     /// The table's name, behind that of its schema if it has one: `orders` or `sales.orders`.
     pub name: String,
@@ -179,8 +179,8 @@ impl Table {
     }
 }
 
-/// The tables of an aggregate.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The tables of an aggregate. serde writes it, for programs that do not know the application's types, such as `tenure doctor`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mapping {
     /// The aggregate's type in messages and lock keys: `Order`.
     pub name: String,
@@ -192,9 +192,11 @@ pub struct Mapping {
     pub children: Vec<Table>,
     /// How many past versions to keep, so that a conflict can name the changes and their author, and show the state when
     /// the form was opened. 0: none are kept, and saving writes one row less.
+    #[serde(default)]
     pub revisions: u32,
     /// Whether the database generates the id of a new aggregate, as `serial`, an identity column or `auto_increment` do. The id is then one
     /// integer column, and an aggregate that is inserted with the id 0 gets the next value.
+    #[serde(default)]
     pub generated: bool,
     /// The audit columns of the root, if it has them.
     pub audit: Option<Audit>,
@@ -202,7 +204,7 @@ pub struct Mapping {
 
 /// The audit columns of the root, which every save sets: author, time and command, each if it has a name. tenure writes them, and any
 /// program may read them; no field of the aggregate maps to them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Audit {
     /// The author's id ([`Owner::id`](crate::Owner)): text, may be null.
     pub by: Option<String>,

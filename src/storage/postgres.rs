@@ -14,6 +14,7 @@ mod live;
 mod load;
 mod lock;
 mod operation;
+mod overdue;
 mod pools;
 mod removed;
 mod requests;

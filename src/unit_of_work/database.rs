@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::aggregate::Aggregate;
+use crate::aggregate::mapping::Mapping;
 use crate::aggregate::schema::{self, SchemaReport};
 use crate::error::DatabaseError;
 use crate::lock_table::batch::Batcher;
@@ -276,7 +277,19 @@ impl Database {
     /// [`DatabaseError`] if the catalog cannot be read. Differences are no errors: see
     /// [`SchemaReport::require`](crate::aggregate::schema::SchemaReport::require).
     pub async fn check<A: Aggregate>(&self) -> Result<SchemaReport, DatabaseError> {
-        let mapping = A::mapping();
+        self.compared(A::mapping()).await
+    }
+
+    /// As [`check`](Self::check), for a mapping from a file: `tenure doctor --mapping` uses it.
+    ///
+    /// # Errors
+    /// As `check`; [`DatabaseError::Mapping`] if the mapping itself is invalid.
+    pub async fn check_mapping(&self, mapping: &Mapping) -> Result<SchemaReport, DatabaseError> {
+        mapping.validate()?;
+        self.compared(mapping).await
+    }
+
+    async fn compared(&self, mapping: &Mapping) -> Result<SchemaReport, DatabaseError> {
         let mut live = Vec::with_capacity(1 + mapping.children.len());
         for table in std::iter::once(&mapping.root).chain(&mapping.children) {
             live.push(self.backend.live_table(table).await?);

@@ -36,6 +36,14 @@ impl Process {
         self.child.try_wait().expect("only we wait for this child")
     }
 
+    /// Sends a signal to it and all its children. Stopped, it cannot have more children while they are counted.
+    pub(crate) fn signal_all(&self, signal: Signal) {
+        let root = Pid::from_child(&self.child);
+        for pid in [root].into_iter().chain(descendants(root)) {
+            let _ = kill_process(pid, signal);
+        }
+    }
+
     /// Sends a signal and waits. Returns whether it ended in time.
     pub(crate) fn end_by(&mut self, signal: Signal, limit: Duration) -> bool {
         if self.ended().is_none() {
@@ -141,6 +149,19 @@ mod tests {
         running.kill();
         let child = Pid::from_raw(child.trim().parse().unwrap()).unwrap();
         assert!(stat(child).is_none_or(|stat| "ZX".contains(stat.state)));
+    }
+
+    #[test]
+    fn stopped_process_goes_on_when_it_is_told_to() {
+        let mut command = Command::new("/bin/sh");
+        let mut running = Process::beside(command.args(["-c", "sleep 600"])).unwrap();
+        let id = Pid::from_child(&running.child);
+        let is_stopped = || stat(id).is_some_and(|stat| stat.state == 'T');
+        running.signal_all(Signal::STOP);
+        assert!(within(BURIAL, is_stopped));
+        running.signal_all(Signal::CONT);
+        assert!(within(BURIAL, || !is_stopped()));
+        running.kill();
     }
 
     #[test]

@@ -106,6 +106,20 @@ impl<E: Engine> Server<E> {
         }
     }
 
+    /// Stops all its processes with SIGSTOP: connections stay open, and nothing is answered until [`resume`](Self::resume).
+    pub fn pause(&self) {
+        if let Some(process) = &self.state().process {
+            process.signal_all(Signal::STOP);
+        }
+    }
+
+    /// Lets its processes go on after [`pause`](Self::pause).
+    pub fn resume(&self) {
+        if let Some(process) = &self.state().process {
+            process.signal_all(Signal::CONT);
+        }
+    }
+
     /// Stops it gracefully, and keeps its data for [`restart`](Self::restart).
     ///
     /// # Panics

@@ -1,9 +1,10 @@
 //! The project's tasks, in Rust so that they run wherever the project builds: `cargo xtask test` is what CI runs,
-//! `cargo xtask bench` measures, `cargo xtask guarantees` sees the tests of docs/guarantees.md fail.
+//! `cargo xtask bench` measures, `cargo xtask chaos` runs load with faults, `cargo xtask guarantees` sees the tests of docs/guarantees.md fail.
 
 mod api;
 mod axe;
 mod bench;
+mod chaos;
 mod debian;
 mod deny;
 mod engines;
@@ -74,6 +75,16 @@ enum Chore {
         #[arg(long, conflicts_with = "only")]
         list: bool,
     },
+    /// Run load with faults on a database: `--backend sqlite|postgres|mariadb`, `--minutes`, `--hours`, `--seed`, `--faults`; exits with
+    /// 0 if nothing was found, 1 if something was, 3 if too little happened to say
+    Chaos {
+        /// Run wrong builds instead, until the checks find each of them
+        #[arg(long)]
+        planted: bool,
+        /// What the program is given
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+        options: Vec<String>,
+    },
     /// Give the parsers of outside input random input, with cargo-fuzz: the targets of fuzz/
     Fuzz {
         /// How long each target runs
@@ -117,6 +128,7 @@ fn main() -> ExitCode {
         Chore::Guarantees { only, list } => guarantees::run(&only, list),
         Chore::Engines { list: true, .. } => engines::list(),
         Chore::Engines { only, .. } => engines::run(&only),
+        Chore::Chaos { planted, options } => chaos::run(planted, &options),
         Chore::Fuzz { list: true, .. } => fuzz::list(),
         Chore::Fuzz { seconds, only, .. } => fuzz::run(seconds, &only),
         Chore::Bench { slower_flush, options } => bench::run(slower_flush, &options),

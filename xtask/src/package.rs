@@ -15,12 +15,13 @@ const CRATES: [(&str, &str); 4] =
 const NEEDED: [&str; 5] = ["Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "src"];
 
 /// Files that only the repository needs.
-const REFUSED: [&str; 12] = [
+const REFUSED: [&str; 13] = [
     ".cargo",
     ".ci",
     "tests",
     "bench",
     "browser",
+    "chaos",
     "testkit",
     "xtask",
     "shop",

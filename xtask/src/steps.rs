@@ -39,7 +39,7 @@ pub(crate) struct Step {
 const EVERYTHING: [&str; 4] = ["test", "--workspace", "--all-features", "--no-fail-fast"];
 
 /// All of them, the fast ones first.
-pub(crate) const STEPS: [Step; 27] = [
+pub(crate) const STEPS: [Step; 28] = [
     Step::new("fmt", &["fmt", "--all", "--check"]),
     Step::new("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
     // The test programs that start servers: they are no part of `--all-targets`, because `cargo test` leaves them out.
@@ -123,6 +123,8 @@ pub(crate) const STEPS: [Step; 27] = [
         packages: &[Kind::MariaDb.package()],
         ..Step::of_everything("programs", &["doctor", "servers"])
     },
+    // Load with faults, on servers of its own: a short run on each database.
+    Step { packages: &[Kind::Postgres.package(), Kind::MariaDb.package()], ..Step::of_everything("chaos", &["chaos"]) },
     // The Korean pages need a Korean font for their screenshots.
     Step {
         packages: &["chromium", "chromium-driver", "fonts-noto-cjk"],

@@ -10,6 +10,7 @@ use tokio::runtime::Handle;
 use super::checkout::Checkout;
 use super::errors::{self, classify, effect};
 use super::operation;
+use super::overdue::end_wait;
 use super::pools::Pools;
 use crate::error::DatabaseError;
 use crate::row_lock::mode::Wait;
@@ -293,14 +294,6 @@ impl OpenTransaction {
 
 async fn roll_back(connection: &mut PgConnection) -> Result<(), DatabaseError> {
     sqlx::raw_sql("rollback").execute(connection).await.map(drop).map_err(classify)
-}
-
-/// Cancels the statement of this backend process if it waits for a lock. A failure is retried.
-async fn end_wait(pool: &PgPool, process: i32) {
-    let end = "select pg_cancel_backend($1) where cardinality(pg_blocking_pids($1)) > 0";
-    if let Err(error) = sqlx::query(end).bind(process).execute(pool).await {
-        tracing::debug!(%error, process, "a statement that waits past its deadline was not ended yet");
-    }
 }
 
 /// The text of BEGIN.

@@ -76,7 +76,7 @@ impl<'a> Trials<'a> {
             Err(error) => return Err(format!("cargo could not be started: {error}")),
         }
         let mut test = self.cargo(program)?;
-        match status_within(LONGEST_TEST, test.arg("--").args(names)) {
+        match status_within(LONGEST_TEST, test.args(["--", "--include-ignored"]).args(names)) {
             Ok(Some(status)) if !status.success() => Ok(Outcome::Failed),
             Ok(None) => Ok(Outcome::Failed),
             Ok(Some(_)) if count(&fs::read_to_string(log()).unwrap_or_default()) == 0 => Ok(Outcome::NoTest),

@@ -1,0 +1,87 @@
+//! C9: every answer is one that its caller can act upon, and comes in time. (That refusals have no effect, C4 checks.)
+
+use super::Violation;
+use crate::clock::ms;
+use crate::evidence::{Evidence, Injected};
+use crate::history::Operation;
+
+pub(super) const NAME: &str = "C9 answers";
+
+/// Codes that no fault here is a reason for: the database failed in a way that the library has no name for, or it was closed.
+const UNEXPECTED: [&str; 14] = [
+    "failed",
+    "closed",
+    "transaction-ended",
+    "child-gone",
+    "unsupported",
+    "read-only",
+    "file-lost",
+    "unreachable",
+    "other-spelling",
+    "foreign-version",
+    "invalid-key",
+    "invalid-owner",
+    "lock-not-yours",
+    "lock-of-another",
+];
+
+/// What a call may take without a limit of its own: five seconds for each of a few statements.
+const DEFAULT_MS: u64 = 5_000;
+
+/// And what else may pass on a busy machine, until the answer is written down.
+const SLACK_MS: u64 = 15_000;
+
+pub(super) fn check(evidence: &Evidence) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for operation in &evidence.operations {
+        let at_ns = Some(operation.called_at());
+        if let Some(code) = operation.code().filter(|code| UNEXPECTED.contains(code)) {
+            let text = operation.answer.as_ref().and_then(|answer| answer.args.text.as_deref()).unwrap_or_default();
+            let what = format!("{} ({:?}) was answered `{code}`: {text}", operation.id(), operation.call.f);
+            found.push(Violation { check: NAME, what, at_ns });
+        }
+        let limit = ms(operation.call.args.limit_ms.unwrap_or(DEFAULT_MS) + SLACK_MS);
+        let took = duration(operation, &evidence.faults);
+        if took > limit {
+            let what = format!("{} ({:?}) took {} ms", operation.id(), operation.call.f, took / ms(1));
+            found.push(Violation { check: NAME, what, at_ns });
+        }
+    }
+    found
+}
+
+/// How long an answer took, without the time in which the client or the database was stopped.
+fn duration(operation: &Operation, faults: &[Injected]) -> u64 {
+    if operation.answer.is_none() {
+        return 0;
+    }
+    let (from, to) = (operation.called_at(), operation.answered_at());
+    let stopped = faults.iter().filter(|fault| fault.stands_still);
+    let stopped: u64 = stopped.map(|fault| fault.to_ns.min(to).saturating_sub(fault.from_ns.max(from))).sum();
+    (to - from).saturating_sub(stopped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::*;
+    use super::*;
+    use crate::history::Function;
+
+    fn found(operation: Operation, faults: Vec<Injected>) -> usize {
+        check(&Evidence { operations: vec![operation], faults, ..Evidence::default() }).len()
+    }
+
+    #[test]
+    fn unexpected_code_is_found() {
+        assert_eq!(found(failed(Function::Append, "1", "a", (0, 10), "failed"), vec![]), 1);
+        assert_eq!(found(failed(Function::Append, "1", "a", (0, 10), "version-conflict"), vec![]), 0);
+    }
+
+    #[test]
+    fn answer_that_took_too_long_is_found_unless_all_stood_still() {
+        let late = || append("1", "a", (0, 30_000), 2);
+        assert_eq!(found(late(), vec![]), 1);
+        let stop = Injected { kind: "stop", from_ns: ms(1_000), to_ns: ms(25_000), hit: true, stands_still: true };
+        assert_eq!(found(late(), vec![stop]), 0);
+    }
+}

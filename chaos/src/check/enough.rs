@@ -1,0 +1,218 @@
+//! C10: a run without enough faults, contention, take-overs or unknown outcomes shows nothing. It is invalid, not passed.
+
+use std::collections::{BTreeMap, HashSet};
+
+use crate::evidence::Evidence;
+use crate::history::Outcome;
+use crate::workload::Workload;
+
+/// What was going on in a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Tally {
+    pub(crate) ok: u64,
+    pub(crate) fail: u64,
+    pub(crate) info: u64,
+    /// Writes of unknown outcome that were there after all, and those that were not.
+    pub(crate) committed: u64,
+    pub(crate) not_committed: u64,
+    /// Acknowledged writes of each workload.
+    pub(crate) writes: BTreeMap<Workload, u64>,
+    /// Requests that met somebody else, of all that could have.
+    pub(crate) contended: u64,
+    pub(crate) contestable: u64,
+    /// Leases that expired, and were then granted to somebody else.
+    pub(crate) taken_over: u64,
+    /// Leases that somebody else ended.
+    pub(crate) broken: u64,
+    /// Faults by kind, and how many of them hit and met an operation under way.
+    pub(crate) faults: BTreeMap<&'static str, (u64, u64)>,
+    /// The answers that were refusals, by code.
+    pub(crate) codes: BTreeMap<String, u64>,
+}
+
+/// Refusals that come from others who want the same at the same time.
+const CONTENDED: [&str; 9] = [
+    "lock-timeout",
+    "already-locked",
+    "locking-failed",
+    "version-conflict",
+    "lost-race",
+    "lock-expired",
+    "lock-broken",
+    "already-exists",
+    "holder-changed",
+];
+
+impl Tally {
+    pub(crate) fn of(evidence: &Evidence) -> Self {
+        let mut tally = Tally::default();
+        let noted: HashSet<&str> = evidence.notes.iter().map(|note| note.op.as_str()).collect();
+        for operation in &evidence.operations {
+            let outcome = operation.outcome();
+            match outcome {
+                Outcome::Ok => tally.ok += 1,
+                Outcome::Fail => tally.fail += 1,
+                Outcome::Info => tally.info += 1,
+            }
+            if let Some(code) = operation.code() {
+                *tally.codes.entry(code.to_owned()).or_default() += 1;
+            }
+            if operation.appends() && outcome == Outcome::Info {
+                match noted.contains(operation.id()) {
+                    true => tally.committed += 1,
+                    false => tally.not_committed += 1,
+                }
+            }
+            if let Some(workload) =
+                Workload::of(operation.key()).filter(|_| operation.appends() && outcome == Outcome::Ok)
+            {
+                *tally.writes.entry(workload).or_default() += 1;
+            }
+            if operation.appends() || operation.requests() {
+                tally.contestable += 1;
+                tally.contended += u64::from(operation.code().is_some_and(|code| CONTENDED.contains(&code)));
+            }
+        }
+        let succeeded =
+            |how: &str| evidence.leases.iter().filter(|lease| lease.how.as_deref() == Some(how)).count() as u64;
+        (tally.taken_over, tally.broken) = (succeeded("expired"), succeeded("broken"));
+        tally.count_faults(evidence);
+        tally
+    }
+
+    /// Adds what was going on in another round.
+    pub(crate) fn add(&mut self, other: Tally) {
+        self.ok += other.ok;
+        self.fail += other.fail;
+        self.info += other.info;
+        self.committed += other.committed;
+        self.not_committed += other.not_committed;
+        self.contended += other.contended;
+        self.contestable += other.contestable;
+        self.taken_over += other.taken_over;
+        self.broken += other.broken;
+        for (workload, count) in other.writes {
+            *self.writes.entry(workload).or_default() += count;
+        }
+        for (kind, (injected, met)) in other.faults {
+            let sum = self.faults.entry(kind).or_default();
+            *sum = (sum.0 + injected, sum.1 + met);
+        }
+        for (code, count) in other.codes {
+            *self.codes.entry(code).or_default() += count;
+        }
+    }
+
+    /// How many operations there were.
+    pub(crate) fn operations(&self) -> u64 {
+        self.ok + self.fail + self.info
+    }
+
+    fn count_faults(&mut self, evidence: &Evidence) {
+        for fault in &evidence.faults {
+            let (injected, met) = self.faults.entry(fault.kind).or_default();
+            *injected += 1;
+            let under_way = || {
+                let called = evidence.operations.partition_point(|operation| operation.called_at() <= fault.to_ns);
+                // Nothing is under way for longer than a minute.
+                let recent = evidence.operations[..called].iter().rev();
+                recent
+                    .take_while(|operation| operation.called_at() + crate::clock::ms(60_000) > fault.from_ns)
+                    .any(|operation| operation.answered_at() >= fault.from_ns)
+            };
+            *met += u64::from(fault.hit && under_way());
+        }
+    }
+}
+
+/// How much there must have been.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Least {
+    /// Acknowledged writes of each workload.
+    pub(crate) writes: u64,
+    /// Percent of the requests that could meet somebody.
+    pub(crate) contention: u64,
+    pub(crate) taken_over: u64,
+    /// Writes of unknown outcome.
+    pub(crate) unknown: u64,
+    /// Faults that met an operation, of each kind that was asked for.
+    pub(crate) of_each_fault: u64,
+}
+
+impl Least {
+    /// What this run lacks. Nothing: it is valid.
+    pub(crate) fn missing(&self, tally: &Tally, workloads: &[Workload], kinds: &[&'static str]) -> Vec<String> {
+        let mut missing = Vec::new();
+        let mut want = |what: String, least: u64, is: u64| {
+            if is < least {
+                missing.push(format!("{what}: {is} of {least}"));
+            }
+        };
+        for workload in workloads {
+            let writes = tally.writes.get(workload).copied().unwrap_or(0);
+            want(format!("acknowledged writes of the workload {workload:?}"), self.writes, writes);
+        }
+        let share = (tally.contended * 100).checked_div(tally.contestable).unwrap_or(0);
+        want("percent of contended requests".to_owned(), self.contention, share);
+        if workloads.contains(&Workload::Lease) {
+            want("leases that expired and were taken by others".to_owned(), self.taken_over, tally.taken_over);
+        }
+        want("writes of unknown outcome".to_owned(), self.unknown, tally.committed + tally.not_committed);
+        for kind in kinds {
+            let (_, met) = tally.faults.get(kind).copied().unwrap_or_default();
+            want(format!("faults `{kind}` that met an operation"), self.of_each_fault, met);
+        }
+        missing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::*;
+    use super::*;
+    use crate::clock::ms;
+    use crate::evidence::Injected;
+    use crate::history::Function;
+
+    const LEAST: Least = Least { writes: 1, contention: 20, taken_over: 1, unknown: 1, of_each_fault: 1 };
+
+    fn enough() -> Evidence {
+        let fault = Injected { kind: "cut", from_ns: ms(5), to_ns: ms(6), hit: true, stands_still: false };
+        Evidence {
+            operations: vec![
+                append("1", "w1-a", (0, 10), 2),
+                failed(Function::Lock, "2", "w1-a", (20, 30), "already-locked"),
+                lost(Function::Append, "3", "w1-a", 40),
+            ],
+            notes: vec![note("3", "w1-a", 3, None, 0)],
+            leases: vec![granted("w1-a", 1, 0, 1, Some("expired"))],
+            faults: vec![fault],
+            ..Evidence::default()
+        }
+    }
+
+    fn missing(evidence: &Evidence) -> Vec<String> {
+        LEAST.missing(&Tally::of(evidence), &[Workload::Lease], &["cut"])
+    }
+
+    #[test]
+    fn run_with_everything_is_valid() {
+        assert_eq!(missing(&enough()), Vec::<String>::new());
+        let tally = Tally::of(&enough());
+        assert_eq!((tally.ok, tally.fail, tally.info, tally.committed, tally.not_committed), (1, 1, 1, 1, 0));
+    }
+
+    #[test]
+    fn each_lack_is_named() {
+        let mut run = enough();
+        run.leases.clear();
+        assert_eq!(missing(&run), ["leases that expired and were taken by others: 0 of 1"]);
+        let mut run = enough();
+        run.faults[0].hit = false;
+        assert_eq!(missing(&run), ["faults `cut` that met an operation: 0 of 1"]);
+        let mut run = enough();
+        run.operations.pop();
+        assert_eq!(missing(&run), ["writes of unknown outcome: 0 of 1"]);
+        assert_eq!(missing(&Evidence::default()).len(), 5);
+    }
+}

@@ -1,0 +1,201 @@
+//! C3: the generation of a lease rises with every grant, and no write is accepted under a lease that has a successor.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::Violation;
+use crate::evidence::{Evidence, Granted, Noted};
+use crate::history::{Guarded, Operation};
+
+pub(super) const NAME: &str = "C3 fencing";
+
+/// Times of the database are whole milliseconds, rounded.
+const ROUNDING_MS: i64 = 1;
+
+pub(super) fn check(evidence: &Evidence) -> Vec<Violation> {
+    let mut found = grants(&evidence.operations);
+    found.extend(writes(evidence));
+    found
+}
+
+/// One grant, as its client was told of it.
+struct Told<'a> {
+    lock: &'a str,
+    generation: i64,
+    called: u64,
+    answered: u64,
+}
+
+/// A grant that was requested after another one was answered has a higher generation, and no two have the same.
+fn grants(operations: &[Operation]) -> Vec<Violation> {
+    let mut by_key: BTreeMap<&str, Vec<Told<'_>>> = BTreeMap::new();
+    for operation in operations.iter().filter(|operation| operation.requests()) {
+        let generation = operation.ok().and_then(|args| args.generation);
+        if let (Some(generation), Some(lock)) = (generation, operation.call.args.lock.as_deref()) {
+            let (called, answered) = (operation.called_at(), operation.answered_at());
+            by_key.entry(operation.key()).or_default().push(Told { lock, generation, called, answered });
+        }
+    }
+    let mut found = Vec::new();
+    let mut violation = |what, at| found.push(Violation { check: NAME, what, at_ns: Some(at) });
+    for (key, told) in &by_key {
+        let mut owner: HashMap<i64, &str> = HashMap::new();
+        for grant in told {
+            let first = *owner.entry(grant.generation).or_insert(grant.lock);
+            if first != grant.lock {
+                let what =
+                    format!("{key}: generation {} was granted to {first} and to {}", grant.generation, grant.lock);
+                violation(what, grant.answered);
+            }
+        }
+        // In the order of the requests, with the answers that came before each of them.
+        let mut answered: Vec<&Told<'_>> = told.iter().collect();
+        answered.sort_by_key(|grant| grant.answered);
+        let (mut next, mut highest) = (0, None::<&Told<'_>>);
+        for grant in told {
+            while let Some(before) = answered.get(next).filter(|before| before.answered < grant.called) {
+                highest = highest.filter(|highest| highest.generation >= before.generation).or(Some(before));
+                next += 1;
+            }
+            if let Some(before) =
+                highest.filter(|before| before.generation > grant.generation && before.lock != grant.lock)
+            {
+                let what = format!("{key}: generation {} was granted after {}", grant.generation, before.generation);
+                violation(what, grant.answered);
+            }
+        }
+    }
+    found
+}
+
+/// What was written under leases, by the rows that were written along with it.
+fn writes(evidence: &Evidence) -> Vec<Violation> {
+    let called: HashMap<&str, u64> =
+        evidence.operations.iter().map(|operation| (operation.id(), operation.called_at())).collect();
+    let violation = |note: &Noted, what| Violation { check: NAME, what, at_ns: called.get(note.op.as_str()).copied() };
+    let mut found = Vec::new();
+    let mut last: HashMap<&str, i64> = HashMap::new();
+    for note in &evidence.notes {
+        let Some(generation) = note.generation else { continue };
+        let before = last.entry(&note.ledger).or_insert(generation);
+        if *before > generation {
+            let what =
+                format!("{}: {} wrote under generation {generation} after {before} had written", note.ledger, note.op);
+            found.push(violation(note, what));
+        }
+        *before = generation.max(*before);
+    }
+    let told = told(&evidence.operations);
+    for note in &evidence.notes {
+        found.extend(late(note, told.get(note.ledger.as_str())).map(|what| violation(note, what)));
+    }
+    let by_key: BTreeMap<&str, &[Granted]> = evidence
+        .leases
+        .chunk_by(|one, other| one.key == other.key)
+        .map(|leases| (leases[0].key.as_str(), leases))
+        .collect();
+    for note in &evidence.notes {
+        let leases = by_key.get(note.ledger.as_str()).copied().unwrap_or_default();
+        found.extend(against(note, leases).map(|what| violation(note, what)));
+    }
+    found
+}
+
+/// The grants that clients were told of: generation, and when by the database's clock.
+fn told(operations: &[Operation]) -> HashMap<&str, Vec<(i64, i64)>> {
+    let mut told: HashMap<&str, Vec<(i64, i64)>> = HashMap::new();
+    for operation in operations.iter().filter(|operation| operation.requests()) {
+        if let Some(grant) = operation.ok().and_then(|args| Some((args.generation?, args.since_ms?))) {
+            told.entry(operation.key()).or_default().push(grant);
+        }
+    }
+    told
+}
+
+/// Whether a write under a lease comes after a higher generation was granted.
+fn late(note: &Noted, told: Option<&Vec<(i64, i64)>>) -> Option<String> {
+    let Noted { op, ledger, at_ms, .. } = note;
+    let generation = note.generation?;
+    let higher = |(other, since): &&(i64, i64)| *other > generation && since + ROUNDING_MS < *at_ms;
+    let (other, since) = told?.iter().find(higher)?;
+    Some(format!("{op} wrote {ledger} under {generation}, {} ms after {other} was granted to a client", at_ms - since))
+}
+
+/// A write beside the leases of its ledger, on the database's clock.
+fn against(note: &Noted, leases: &[Granted]) -> Option<String> {
+    let Noted { op, ledger, at_ms, .. } = note;
+    if let Some(generation) = note.generation {
+        let Some(at) = leases.iter().position(|lease| lease.generation == generation) else {
+            return (!leases.is_empty())
+                .then(|| format!("{op} wrote {ledger} under generation {generation}, which is unknown"));
+        };
+        if leases[at].since_ms > at_ms + ROUNDING_MS {
+            return Some(format!("{op} wrote {ledger} before its lease {generation} was granted"));
+        }
+        let next = leases.get(at + 1).filter(|next| next.since_ms + ROUNDING_MS < *at_ms)?;
+        let late = at_ms - next.since_ms;
+        return Some(format!(
+            "{op} wrote {ledger} under {generation}, {late} ms after {} was granted",
+            next.generation
+        ));
+    }
+    if note.guard != Some(Guarded::UnlessLocked) {
+        return None;
+    }
+    let held = |lease: &&Granted| lease.since_ms + ROUNDING_MS < *at_ms && at_ms + ROUNDING_MS < lease.ended_ms;
+    let lease = leases.iter().find(held)?;
+    Some(format!("{op} wrote {ledger} unless it is locked, while {} held it", lease.generation))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::*;
+    use super::*;
+
+    fn found(operations: Vec<Operation>, notes: Vec<Noted>, leases: Vec<Granted>) -> usize {
+        check(&Evidence { operations, notes, leases, ..Evidence::default() }).len()
+    }
+
+    fn two() -> Vec<Granted> {
+        vec![granted("a", 1, 0, 100, Some("expired")), granted("a", 2, 150, 400, None)]
+    }
+
+    #[test]
+    fn generation_that_falls_or_repeats_is_found() {
+        let first = || lock("1", "a", (0, 10), 2);
+        assert_eq!(found(vec![first(), lock("2", "a", (20, 30), 3)], vec![], vec![]), 0);
+        assert_eq!(found(vec![first(), lock("2", "a", (20, 30), 1)], vec![], vec![]), 1);
+        assert_eq!(found(vec![first(), lock("2", "a", (20, 30), 2)], vec![], vec![]), 1);
+        // At the same time, either may have been first.
+        assert_eq!(found(vec![first(), lock("2", "a", (5, 30), 1)], vec![], vec![]), 0);
+    }
+
+    #[test]
+    fn write_under_an_older_generation_is_found() {
+        let notes = |second| vec![note("1", "a", 2, Some(2), 0), note("2", "a", 3, Some(second), 0)];
+        assert_eq!(found(vec![], notes(1), vec![]), 1);
+        assert_eq!(found(vec![], notes(2), vec![]), 0);
+    }
+
+    #[test]
+    fn write_after_a_grant_that_a_client_was_told_of_is_found() {
+        let mut next = lock("1", "a", (0, 10), 2);
+        next.answer.as_mut().expect("it was answered").args.since_ms = Some(150);
+        assert_eq!(found(vec![next.clone()], vec![note("1", "a", 2, Some(1), 149)], vec![]), 0);
+        assert_eq!(found(vec![next], vec![note("1", "a", 2, Some(1), 160)], vec![]), 1);
+    }
+
+    #[test]
+    fn write_after_the_next_grant_is_found() {
+        assert_eq!(found(vec![], vec![note("1", "a", 2, Some(1), 149)], two()), 0, "late, and nobody else had it");
+        assert_eq!(found(vec![], vec![note("1", "a", 2, Some(1), 160)], two()), 1);
+        assert_eq!(found(vec![], vec![note("1", "a", 2, Some(3), 160)], two()), 1, "no such lease");
+    }
+
+    #[test]
+    fn write_beside_a_lease_is_found_unless_it_does_not_ask() {
+        let write = |at_ms, guard| Noted { guard: Some(guard), ..note("1", "a", 2, None, at_ms) };
+        assert_eq!(found(vec![], vec![write(200, Guarded::UnlessLocked)], two()), 1);
+        assert_eq!(found(vec![], vec![write(120, Guarded::UnlessLocked)], two()), 0);
+        assert_eq!(found(vec![], vec![write(200, Guarded::Version)], two()), 0);
+    }
+}

@@ -1,0 +1,63 @@
+//! The checks: pure functions from the evidence of a run to what it violates. Each can fail; its tests show by what.
+
+mod answers;
+mod appends;
+mod enough;
+mod exclusion;
+mod fencing;
+mod leases;
+#[cfg(test)]
+mod samples;
+mod stuck;
+mod versions;
+
+use std::fmt;
+
+use crate::evidence::Evidence;
+
+pub(crate) use enough::{Least, Tally};
+
+/// Something that must not be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Violation {
+    /// Which check found it.
+    pub(crate) check: &'static str,
+    /// What is wrong.
+    pub(crate) what: String,
+    /// When it happened, by the monotonic clock; none if that is not known.
+    pub(crate) at_ns: Option<u64>,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.check, self.what)
+    }
+}
+
+/// A check.
+pub(crate) struct Check {
+    /// Its number in the programme, and its name.
+    pub(crate) name: &'static str,
+    /// What it finds.
+    pub(crate) run: fn(&Evidence) -> Vec<Violation>,
+}
+
+/// All checks of safety and liveness. Whether a run is valid at all is asked by [`enough`].
+pub(crate) const CHECKS: [Check; 8] = [
+    Check { name: exclusion::NAME, run: exclusion::check },
+    Check { name: leases::NAME, run: leases::check },
+    Check { name: fencing::NAME, run: fencing::check },
+    Check { name: appends::NAME, run: appends::check },
+    Check { name: appends::SUM, run: appends::check_sum },
+    Check { name: versions::NAME, run: versions::check },
+    Check { name: stuck::NAME, run: stuck::check },
+    Check { name: answers::NAME, run: answers::check },
+];
+
+/// Everything that any check finds, the earliest first.
+#[cfg_attr(not(feature = "planted"), allow(dead_code, reason = "the report runs one after the other"))]
+pub(crate) fn all(evidence: &Evidence) -> Vec<Violation> {
+    let mut found: Vec<_> = CHECKS.iter().flat_map(|check| (check.run)(evidence)).collect();
+    found.sort_by_key(|violation| violation.at_ns.unwrap_or(u64::MAX));
+    found
+}

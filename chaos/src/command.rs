@@ -1,0 +1,166 @@
+//! `chaos run`: one run, or several rounds of it, and a verdict.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::Result;
+use crate::backend::Backend;
+use crate::check::{CHECKS, Least};
+use crate::nemesis::Fault;
+use crate::report::Report;
+use crate::run::{self, Plan};
+use crate::workload::Workload;
+
+/// The exit code of a run in which too little happened.
+const INVALID: u8 = 3;
+
+/// The exit code when the test itself did not work.
+pub(crate) const BROKEN: u8 = 4;
+
+/// The longest round: its history has to fit into memory. A longer run has several rounds, each with a database of its own.
+const ROUND: Duration = Duration::from_secs(10 * 60);
+
+/// What can be chosen.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Options {
+    /// Which database
+    #[arg(long)]
+    backend: Backend,
+    /// For how many minutes
+    #[arg(long, default_value_t = 1.0)]
+    minutes: f64,
+    /// For how many hours, instead of minutes
+    #[arg(long, conflicts_with = "minutes")]
+    hours: Option<f64>,
+    /// Decides which faults come when, and what each client does; one of the clock if it is not given
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Which faults, instead of all that the database can have; `none` for none
+    #[arg(long, value_delimiter = ',')]
+    faults: Option<Vec<Fault>>,
+    /// No faults at all
+    #[arg(long, conflicts_with = "faults")]
+    no_faults: bool,
+    /// Which workloads, instead of all
+    #[arg(long, value_delimiter = ',')]
+    workloads: Option<Vec<Workload>>,
+    /// How many client processes
+    #[arg(long, default_value_t = 4)]
+    processes: u64,
+    /// How many tasks each of them has
+    #[arg(long, default_value_t = 20)]
+    tasks: u64,
+    /// A run with less than this is invalid, in percent of what is expected of a machine with two cores
+    #[arg(long, default_value_t = 100)]
+    least: u64,
+    /// Where the histories go; they are kept if a check found something
+    #[arg(long, default_value = "target/chaos")]
+    folder: PathBuf,
+    /// Keep the histories in any case
+    #[arg(long)]
+    keep: bool,
+}
+
+/// Runs, prints the report, and says by the exit code how it was: 0 passed, 1 violated, 3 invalid, 4 the test itself failed.
+pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
+    let seed = options.seed.unwrap_or_else(of_the_clock);
+    let total = options.hours.map_or(options.minutes * 60.0, |hours| hours * 3600.0);
+    let (total, begun) = (Duration::from_secs_f64(total), Instant::now());
+    let faults = if options.no_faults {
+        Vec::new()
+    } else {
+        options.faults.clone().unwrap_or_else(|| Fault::of(options.backend))
+    };
+    let workloads = options.workloads.clone().unwrap_or_else(|| Workload::ALL.to_vec());
+    println!("REPRO: cargo xtask chaos --backend {} {}", options.backend, repeat(options, seed));
+    let mut report = Report::default();
+    let mut left = total;
+    for round in 0.. {
+        let time = left.min(ROUND);
+        let folder = options.folder.join(format!("{}-{seed}-{round}", options.backend));
+        // Of an earlier run with the same seed.
+        let _ = std::fs::remove_dir_all(&folder);
+        let plan = Plan {
+            backend: options.backend,
+            seed: seed.wrapping_add(round),
+            time,
+            processes: options.processes,
+            tasks: options.tasks,
+            workloads: workloads.clone(),
+            faults: faults.clone(),
+            folder: folder.clone(),
+        };
+        let (evidence, described) = run::run(&plan).await?;
+        let found: Vec<_> = CHECKS.iter().flat_map(|check| (check.run)(&evidence)).collect();
+        if found.is_empty() && !options.keep {
+            std::fs::remove_dir_all(&folder)?;
+        } else {
+            println!("the histories are in {}", folder.display());
+        }
+        report.add(&evidence, found, described, time);
+        left = left.saturating_sub(time);
+        println!(
+            "round {round}: {} operations so far, {} violations",
+            report.tally.operations(),
+            report.violations.len()
+        );
+        if left.is_zero() {
+            break;
+        }
+    }
+    let names = CHECKS.map(|check| check.name);
+    println!(
+        "{} with seed {seed}, {:.0} s in all\n{}",
+        options.backend,
+        begun.elapsed().as_secs_f64(),
+        report.text(&names)
+    );
+    let kinds: Vec<_> = faults.iter().map(|fault| fault.name()).collect();
+    Ok(verdict(&report, &least(options, total, !faults.is_empty()), &workloads, &kinds))
+}
+
+fn verdict(report: &Report, least: &Least, workloads: &[Workload], kinds: &[&'static str]) -> ExitCode {
+    let missing = least.missing(&report.tally, workloads, kinds);
+    for lack in &missing {
+        println!("missing: {lack}");
+    }
+    if !report.violations.is_empty() {
+        println!("VIOLATED: {} violations", report.violations.len());
+        return ExitCode::FAILURE;
+    }
+    if !missing.is_empty() {
+        println!("INVALID: too little happened to say anything");
+        return ExitCode::from(INVALID);
+    }
+    println!("PASSED: nothing was found");
+    ExitCode::SUCCESS
+}
+
+/// How much has to happen: in proportion to the time, as far as there is time for it.
+fn least(options: &Options, total: Duration, with_faults: bool) -> Least {
+    let minutes = total.as_secs_f64() / 60.0;
+    let scaled = |of_a_minute: f64| (of_a_minute * minutes * options.least as f64 / 100.0) as u64;
+    Least {
+        writes: scaled(60.0).max(1),
+        contention: 10 * options.least.min(100) / 100,
+        taken_over: scaled(20.0).max(1),
+        // Half of the clients leave unknown commits to the library.
+        unknown: if with_faults && options.backend.is_server() { scaled(5.0).max(1) } else { 0 },
+        // The rarest kinds come about twice a minute.
+        of_each_fault: if with_faults { scaled(0.5).min(10) } else { 0 },
+    }
+}
+
+fn repeat(options: &Options, seed: u64) -> String {
+    let time = options.hours.map_or(format!("--minutes {}", options.minutes), |hours| format!("--hours {hours}"));
+    let list = |names: Vec<&str>| names.join(",");
+    let faults = options.faults.as_ref().map(|faults| list(faults.iter().map(|fault| fault.name()).collect()));
+    let faults = faults.map_or(String::new(), |faults| format!(" --faults {faults}"));
+    let none = if options.no_faults { " --no-faults" } else { "" };
+    format!("{time} --seed {seed} --processes {} --tasks {}{faults}{none}", options.processes, options.tasks)
+}
+
+fn of_the_clock() -> u64 {
+    SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs())
+}

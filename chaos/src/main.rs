@@ -1,0 +1,62 @@
+//! Load with faults on real databases: clients in processes of their own write histories, and checks look for what must not be in
+//! them. `cargo xtask chaos` builds and runs it; `docs/reliability.md` has what it found.
+
+mod backend;
+mod check;
+mod client;
+mod clients;
+mod clock;
+mod command;
+mod evidence;
+mod history;
+mod nemesis;
+#[cfg(feature = "planted")]
+mod planted;
+mod proxy;
+mod random;
+mod report;
+mod run;
+mod server;
+mod subject;
+mod workload;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Whatever can go wrong with the test itself.
+pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// Load with faults on real databases.
+#[derive(Parser)]
+#[command(name = "chaos")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run clients and faults on one database, and check what they saw
+    Run(command::Options),
+    /// Be one of the clients
+    #[command(hide = true)]
+    Client(client::Orders),
+    /// Run wrong builds until the checks find each of them
+    #[cfg(feature = "planted")]
+    Planted(planted::Options),
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let ended = match Arguments::parse().command {
+        Command::Run(options) => command::run(&options).await,
+        Command::Client(orders) => client::run(orders).await.map(|()| ExitCode::SUCCESS),
+        #[cfg(feature = "planted")]
+        Command::Planted(options) => planted::run(&options).await,
+    };
+    ended.unwrap_or_else(|error| {
+        eprintln!("the test itself failed: {error}");
+        ExitCode::from(command::BROKEN)
+    })
+}

@@ -1,0 +1,87 @@
+//! The kinds of faults.
+
+use crate::backend::Backend;
+
+/// A kind of fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Fault {
+    /// The server and all its processes are killed with SIGKILL, and started again.
+    KillServer,
+    /// The server stands still (SIGSTOP) for up to 2.5 s.
+    StopServer,
+    /// An administrator ends up to five sessions.
+    EndSessions,
+    /// A client process is killed with SIGKILL.
+    KillClient,
+    /// A client process stands still (SIGSTOP) for up to 4 s.
+    StopClient,
+    /// A client has 24 tasks and one connection.
+    StarveClient,
+    /// All connections are reset.
+    Reset,
+    /// Nothing passes for up to 3 s, and nobody is told.
+    BlackHole,
+    /// Each message is up to 100 ms late.
+    Delay,
+    /// A connection is cut before its COMMIT arrives.
+    CutBeforeCommit,
+    /// A connection is cut after its COMMIT was done, and before the answer.
+    CutAfterCommit,
+    /// The answer to an operation on leases is lost, with its connection.
+    CutLock,
+    /// Somebody else holds the file for up to 1.5 s.
+    HoldFile,
+}
+
+impl Fault {
+    const OF_CLIENTS: [Fault; 3] = [Fault::KillClient, Fault::StopClient, Fault::StarveClient];
+    const OF_SERVERS: [Fault; 9] = [
+        Fault::KillServer,
+        Fault::StopServer,
+        Fault::EndSessions,
+        Fault::Reset,
+        Fault::BlackHole,
+        Fault::Delay,
+        Fault::CutBeforeCommit,
+        Fault::CutAfterCommit,
+        Fault::CutLock,
+    ];
+
+    /// All that a database can have.
+    pub(crate) fn of(backend: Backend) -> Vec<Fault> {
+        let of_clients = Self::OF_CLIENTS.into_iter();
+        match backend.is_server() {
+            true => of_clients.chain(Self::OF_SERVERS).collect(),
+            false => of_clients.chain([Fault::HoldFile]).collect(),
+        }
+    }
+
+    /// How often it is chosen: what takes long, seldom.
+    pub(crate) fn weight(self) -> usize {
+        match self {
+            Fault::CutBeforeCommit | Fault::CutAfterCommit => 8,
+            Fault::CutLock | Fault::EndSessions | Fault::KillClient => 4,
+            Fault::Reset | Fault::Delay | Fault::StopClient | Fault::HoldFile => 2,
+            Fault::KillServer | Fault::StopServer | Fault::BlackHole | Fault::StarveClient => 1,
+        }
+    }
+
+    /// Its name, as on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Fault::KillServer => "kill-server",
+            Fault::StopServer => "stop-server",
+            Fault::EndSessions => "end-sessions",
+            Fault::KillClient => "kill-client",
+            Fault::StopClient => "stop-client",
+            Fault::StarveClient => "starve-client",
+            Fault::Reset => "reset",
+            Fault::BlackHole => "black-hole",
+            Fault::Delay => "delay",
+            Fault::CutBeforeCommit => "cut-before-commit",
+            Fault::CutAfterCommit => "cut-after-commit",
+            Fault::CutLock => "cut-lock",
+            Fault::HoldFile => "hold-file",
+        }
+    }
+}

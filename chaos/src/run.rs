@@ -1,0 +1,136 @@
+//! One run: a database, clients, faults; and then the evidence.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tenure::LockId;
+
+use crate::Result;
+use crate::backend::Backend;
+use crate::clients::{Clients, Crew};
+use crate::evidence::{Aftermath, Evidence};
+use crate::history;
+use crate::nemesis::{Fault, Nemesis};
+use crate::proxy::Proxy;
+use crate::random::Random;
+use crate::server::Server;
+use crate::subject::Subject;
+use crate::subject::tenure::{IDLE, TTL, Tenure};
+use crate::workload::Workload;
+
+/// What a run is made of.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    pub(crate) backend: Backend,
+    pub(crate) seed: u64,
+    pub(crate) time: Duration,
+    pub(crate) processes: u64,
+    pub(crate) tasks: u64,
+    pub(crate) workloads: Vec<Workload>,
+    pub(crate) faults: Vec<Fault>,
+    /// A new folder for the histories.
+    pub(crate) folder: PathBuf,
+}
+
+/// The most keys that are requested after a run.
+const REQUESTED: usize = 300;
+
+/// Connections of each client for its transactions, fewer than its tasks.
+const CONNECTIONS: u32 = 8;
+
+/// Runs it: the evidence, and what the database says of itself.
+pub(crate) async fn run(plan: &Plan) -> Result<(Evidence, String)> {
+    std::fs::create_dir_all(&plan.folder)?;
+    let backend = plan.backend;
+    let server = Arc::new(tokio::task::spawn_blocking(move || Server::start(backend)).await??);
+    let direct = Tenure::connect(backend, &server.url(), 4).await?;
+    prepare(&direct, backend).await?;
+    let (proxy, url) = through_proxy(&server.url(), backend).await?;
+    let crew = Crew {
+        backend,
+        url,
+        histories: plan.folder.clone(),
+        seed: plan.seed,
+        tasks: plan.tasks,
+        connections: CONNECTIONS,
+        workloads: plan.workloads.clone(),
+        planted: None,
+    };
+    let mut clients = Clients::start(crew, plan.processes)?;
+    let mut nemesis = Nemesis {
+        backend,
+        server: Arc::clone(&server),
+        proxy,
+        db: direct.database().clone(),
+        faults: plan.faults.clone(),
+        random: Random::new(plan.seed, u64::MAX),
+    };
+    let faults = nemesis.run(&mut clients, Instant::now() + plan.time).await?;
+    let hung_clients = tokio::task::spawn_blocking(move || clients.end()).await?;
+    let whole = Instant::now();
+    let mut evidence = Evidence { operations: history::read(&plan.folder)?, faults, ..Evidence::default() };
+    // What the server still does for a client that is gone must be over before anything is read.
+    tokio::time::sleep((TTL.max(IDLE) + Duration::from_secs(1)).saturating_sub(whole.elapsed())).await;
+    let asked = Arc::clone(&server);
+    let open_transactions = tokio::task::spawn_blocking(move || asked.open_transactions()).await??;
+    let about = Arc::clone(&server);
+    let described = tokio::task::spawn_blocking(move || about.describe()).await??;
+    // The connections of before may have been killed with the server.
+    let direct = Tenure::connect(backend, &server.url(), 4).await?;
+    evidence.read_database(direct.database(), backend).await?;
+    evidence.aftermath = Aftermath { open_transactions, hung_clients, ..request_all(&direct, keys(&evidence)).await };
+    Ok((evidence, described))
+}
+
+/// Makes the tables.
+pub(crate) async fn prepare(direct: &Tenure, backend: Backend) -> Result<()> {
+    let tables = sqlx::raw_sql(sqlx::AssertSqlSafe(backend.tables()));
+    match backend {
+        Backend::Sqlite => {
+            let mut tx = direct.database().begin().await?;
+            tables.execute(tx.sqlite()?).await?;
+            tx.commit().await?;
+        }
+        Backend::Postgres => {
+            tables.execute(direct.database().postgres()?).await?;
+        }
+        Backend::MariaDb => {
+            tables.execute(direct.database().mysql()?).await?;
+        }
+    }
+    Ok(())
+}
+
+/// A network of our own in front of a server, and the URL by which clients come through it.
+pub(crate) async fn through_proxy(url: &str, backend: Backend) -> Result<(Option<Proxy>, String)> {
+    if !backend.is_server() {
+        return Ok((None, url.to_owned()));
+    }
+    let shape = || format!("no host and port in {url}");
+    let (before, rest) = url.split_once('@').ok_or_else(shape)?;
+    let (server, database) = rest.split_once('/').ok_or_else(shape)?;
+    let proxy = Proxy::to(server.to_owned()).await?;
+    let url = format!("{before}@{}/{database}", proxy.address());
+    Ok((Some(proxy), url))
+}
+
+/// The keys of all leases, those whose last lease nobody ended first.
+fn keys(evidence: &Evidence) -> impl Iterator<Item = &String> {
+    let ran_out = evidence.leases.iter().filter(|lease| lease.how.is_none());
+    ran_out.chain(evidence.leases.iter().filter(|lease| lease.how.is_some())).map(|lease| &lease.key)
+}
+
+/// Requests keys as a client would that knows nothing of the run. Each has to be granted at once: all leases have expired.
+pub(crate) async fn request_all(subject: &impl Subject, keys: impl Iterator<Item = &String>) -> Aftermath {
+    let mut aftermath = Aftermath::default();
+    let mut known = HashSet::new();
+    for key in keys.filter(|key| known.insert(*key)).take(REQUESTED) {
+        aftermath.requested += 1;
+        if let Err(refusal) = subject.lock(key, "afterwards", &LockId::random()).await {
+            aftermath.stuck.push(format!("{key}: {}", refusal.code));
+        }
+    }
+    aftermath
+}

@@ -1,0 +1,59 @@
+//! Short runs of load with faults on each database, and of some wrong builds that the same checks have to find. Long ones:
+//! `cargo xtask chaos`.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+/// Two loads at the same time on one machine would test its scheduler.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Runs the program to its end: its exit code, and what it printed.
+fn chaos(arguments: &[&str]) -> (Option<i32>, String) {
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_chaos"));
+    let output = command.args(arguments).arg("--folder").arg(folder.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    println!("{said}");
+    (output.status.code(), said)
+}
+
+/// A twentieth of what a quiet machine does is enough; that nothing is violated is asked strictly.
+fn passes(backend: &str) {
+    let (code, said) = chaos(&["run", "--backend", backend, "--minutes", "0.3", "--least", "5"]);
+    assert_eq!(code, Some(0), "{said}");
+}
+
+#[test]
+fn faults_on_sqlite_break_nothing() {
+    passes("sqlite");
+}
+
+#[test]
+fn faults_on_postgres_break_nothing() {
+    passes("postgres");
+}
+
+#[test]
+fn faults_on_mariadb_break_nothing() {
+    passes("mariadb");
+}
+
+#[test]
+fn run_in_which_too_little_happens_is_invalid() {
+    let (code, said) = chaos(&["run", "--backend", "sqlite", "--minutes", "0.02", "--no-faults", "--least", "100000"]);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("INVALID"), "{said}");
+}
+
+#[cfg(feature = "planted")]
+#[test]
+fn wrong_builds_are_found_and_the_right_one_passes() {
+    let bugs = ["none", "take-over-in-steps", "no-lease-check", "answer-before-commit", "version-compared-in-program"];
+    let only: Vec<&str> = bugs.iter().flat_map(|bug| ["--only", *bug]).collect();
+    let (code, said) = chaos(&[&["planted"], &only[..]].concat());
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("found 4 of 4"), "{said}");
+}

@@ -1,0 +1,36 @@
+//! `cargo xtask chaos`: load with faults on a real database, or wrong builds that its checks have to find.
+
+use std::process::{Command, ExitCode};
+
+use testkit::Kind;
+
+use crate::debian;
+use crate::servers::{cargo, root};
+
+/// What the tests of CI are built with: one selection, so that nothing is built anew.
+const BUILD: [&str; 5] = ["build", "--workspace", "--all-features", "--bin", "chaos"];
+
+/// Builds it, runs it, and exits as it does. `arguments` are the program's own.
+pub(crate) fn run(planted: bool, arguments: &[String]) -> ExitCode {
+    match started(planted, arguments) {
+        Ok(code) => code,
+        Err(reason) => {
+            println!("FAILED chaos: {reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn started(planted: bool, arguments: &[String]) -> Result<ExitCode, String> {
+    debian::install(&[Kind::Postgres.package(), Kind::MariaDb.package()])?;
+    let could_not = |error: std::io::Error| error.to_string();
+    let built = cargo().args(BUILD).current_dir(root()).status().map_err(could_not)?;
+    if !built.success() {
+        return Err(built.to_string());
+    }
+    let mut command = Command::new(root().join("target/debug/chaos"));
+    command.arg(if planted { "planted" } else { "run" }).args(arguments).current_dir(root());
+    let status = command.status().map_err(could_not)?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok()).ok_or_else(|| status.to_string())?;
+    Ok(ExitCode::from(code))
+}
