@@ -69,6 +69,7 @@ use tenure::{
     Aggregate, Error, Lease, LockId, LockKey, LockManager, Owner, Repository, VersionToken,
     error::{LeaseError, LockError, TakeOverError, UpdateError},
     lease::{Holder, LeaseLossReason, NoLock},
+    unit_of_work::Retry,
 };
 
 pub use told::Told;
@@ -82,6 +83,9 @@ use crate::verdict::{Facts, Mine, Moved};
 /// The reason of the end of a person's own lease when they continue in another tab. A code, not a text: pages show it in the
 /// reader's language.
 pub const MOVED_HERE: &str = "moved-here";
+
+/// How often the comparison under the lock runs, if it loses deadlocks.
+const RETRIES: u32 = 5;
 
 /// After this time without input the person counts as absent: a lease that reached its idle limit stays ended.
 const PRESENT: Duration = Duration::from_secs(30);
@@ -300,8 +304,9 @@ impl<A: Aggregate> Beat<A> {
             }
             return self.give_back(locks).await;
         };
+        // A save of the same form may be in flight; on MariaDB and MySQL the two can deadlock. This one changes nothing, so it may run again.
         let as_opened = aggregates.update(id).by(&self.owner).expecting(seen).holding(&self.id);
-        match as_opened.run(|_| Ok::<_, Infallible>(())).await {
+        match as_opened.retrying(Retry::transient(RETRIES)).run(|_| Ok::<_, Infallible>(())).await {
             Ok(_) => Ok(Mine::Alive(Holder::clone(lease.holder()))),
             Err(UpdateError::Failed(Error::Database(error))) => Err(error.into()),
             Err(UpdateError::Failed(Error::NotFound { .. })) => {
