@@ -14,7 +14,7 @@ use crate::subject::Subject;
 use crate::subject::tenure::Tenure;
 use crate::workload::{Keys, Task, Workload};
 
-/// What a client is told by the driver.
+/// The orders of a client, from the driver of the run.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Orders {
     /// The database

@@ -22,7 +22,7 @@ pub(crate) enum Lose {
     Answer,
 }
 
-/// A network that misbehaves when it is told to. Clones are the same network.
+/// A network with faults on demand. Clones are the same network.
 #[derive(Debug, Clone)]
 pub(crate) struct Proxy {
     address: SocketAddr,
@@ -77,7 +77,7 @@ impl Proxy {
         open
     }
 
-    /// From now on nothing passes, and nobody is told. Afterwards all connections of that time are reset.
+    /// From now on nothing passes, without an error. Afterwards all connections of that time are reset.
     pub(crate) fn fall_silent(&self) {
         self.network.silent.send_replace(true);
     }

@@ -171,19 +171,20 @@ impl Database {
     /// # Errors
     /// As [`diagnose`](Self::diagnose); [`DatabaseError::Schema`] if a newer release wrote the tables.
     pub async fn migration_script(url: &str, options: ConnectOptions) -> Result<String, DatabaseError> {
+        let diagnosis = Self::diagnose_with(url, options).await?;
+        diagnosis.not_newer()?;
         #[cfg(feature = "sqlite")]
         if url.starts_with("sqlite:") {
-            return crate::storage::sqlite::script(url, options).await;
+            return Ok(crate::storage::sqlite::script(&diagnosis.applied));
         }
         #[cfg(feature = "postgres")]
         if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-            return crate::storage::postgres::script(url, options).await;
+            return Ok(crate::storage::postgres::script(&diagnosis.applied));
         }
         #[cfg(feature = "mysql")]
         if url.starts_with("mysql:") || url.starts_with("mariadb:") {
-            return crate::storage::mysql::script(url, options).await;
+            return Ok(crate::storage::mysql::script(&diagnosis.applied));
         }
-        let _ = options;
         Err(unknown())
     }
 

@@ -19,7 +19,7 @@ pub(crate) enum Fault {
     StarveClient,
     /// All connections are reset.
     Reset,
-    /// Nothing passes for up to 3 s, and nobody is told.
+    /// Nothing passes for up to 3 s, without an error.
     BlackHole,
     /// Each message is up to 100 ms late.
     Delay,

@@ -348,10 +348,8 @@ fn advice(error: &sqlx::Error) -> String {
 }
 
 /// The migrations that are missing, as a script for `mariadb` or `mysql`.
-pub(crate) async fn script(url: &str, connect: ConnectOptions) -> Result<String, DatabaseError> {
-    let diagnosis = diagnose(url, connect).await?;
-    diagnosis.not_newer()?;
-    Ok(migration::script(&migrator(), &diagnosis.applied, &DIALECT))
+pub(crate) fn script(applied: &[i64]) -> String {
+    migration::script(&migrator(), applied, &DIALECT)
 }
 
 const DIALECT: Dialect = Dialect {
@@ -361,6 +359,7 @@ const DIALECT: Dialect = Dialect {
     bytes: ("x'", "'"),
     transaction: ("", ""),
 };
+
 /// The alternative of that plugin is RSA, and the only implementation for this driver has an advisory without a fix.
 const NEEDS_TLS: &str = "the server wants this user's password by `caching_sha2_password` or `sha256_password`, which send it over \
                          TLS only; build with the feature `tls`, leave `ssl-mode=disabled` out of the URL, and check that the server \

@@ -257,10 +257,8 @@ fn advice(error: &sqlx::Error) -> String {
 }
 
 /// The migrations that are missing, as a script for `psql`.
-pub(crate) async fn script(url: &str, connect: ConnectOptions) -> Result<String, DatabaseError> {
-    let diagnosis = diagnose(url, connect).await?;
-    diagnosis.not_newer()?;
-    Ok(migration::script(&migrator(), &diagnosis.applied, &DIALECT))
+pub(crate) fn script(applied: &[i64]) -> String {
+    migration::script(&migrator(), applied, &DIALECT)
 }
 
 const DIALECT: Dialect = Dialect {
@@ -270,6 +268,7 @@ const DIALECT: Dialect = Dialect {
     bytes: ("'\\x", "'"),
     transaction: ("begin;\n", "\ncommit;\n"),
 };
+
 #[cfg(test)]
 mod tests {
     use super::*;
