@@ -22,7 +22,11 @@ impl World {
     /// The client was told that it holds this lease.
     pub(super) fn judge_lease(&self, call: Call, owner: &str, lease: &Lease) {
         let (holder, lock) = (lease.holder(), lease.id().hash());
-        let tables = self.tables();
+        let mut tables = self.tables();
+        // A check only looks: after a dropped request it may find a lease that is being given back.
+        if call.name != "check" {
+            tables.log.received.insert((holder.key.clone(), holder.generation));
+        }
         let span = tables.log.of(&holder.key, holder.generation).cloned();
         drop(tables);
         let Some(span) = span else {
@@ -91,6 +95,9 @@ impl World {
             wrong.extend(tables.line(key, now).map(|ticket| format!("left behind: ticket {ticket} for {key:?}")));
         }
         for (at, span) in tables.log.spans.iter().enumerate() {
+            if span.given_back && tables.log.received.contains(&(span.key.clone(), span.generation)) {
+                wrong.push(format!("released, although a client had received it: {span:?}"));
+            }
             let earlier = &tables.log.spans[..at];
             let overlap = |other: &&super::log::Span| {
                 other.key == span.key && other.excludes && span.excludes && other.maybe_alive(span.from) && other.end() > span.from

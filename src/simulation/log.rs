@@ -85,6 +85,8 @@ pub(super) struct Log {
     open: BTreeMap<(LockKey, i64), usize>,
     /// Lock ids whose state is unknown to the client for a good reason: an answer was lost, or the process died.
     pub(super) excused: BTreeSet<Vec<u8>>,
+    /// The leases that a client has received: key and generation.
+    pub(super) received: BTreeSet<(LockKey, i64)>,
     /// The lock ids that each process requested.
     pub(super) requested: BTreeMap<usize, BTreeSet<Vec<u8>>>,
 }

@@ -155,14 +155,13 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
 }
 
-#[test]
-fn simulated_runs_violate_nothing() {
+fn runs(seeds: u64) {
     if let Some(seed) = number("TENURE_SEED") {
         let world = run(seed);
         println!("{}", world.trace().join("\n"));
         return world.verdict().expect("nothing is violated");
     }
-    let (begun, seeds, from) = (Instant::now(), number("TENURE_SEEDS").unwrap_or(SEEDS), number("TENURE_FROM").unwrap_or(1));
+    let (begun, seeds, from) = (Instant::now(), number("TENURE_SEEDS").unwrap_or(seeds), number("TENURE_FROM").unwrap_or(1));
     let (mut calls, mut leases, mut failed) = (0, 0, Vec::new());
     for seed in from..from + seeds {
         let world = run(seed);
@@ -175,6 +174,17 @@ fn simulated_runs_violate_nothing() {
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
     println!("{seeds} seeds from {from}: {calls} calls, {leases} leases, {} ms", begun.elapsed().as_millis());
     assert!(calls > seeds * 20 && leases > seeds as usize * 5, "the clients did too little");
+}
+
+#[test]
+fn hundred_simulated_runs_violate_nothing() {
+    runs(100);
+}
+
+#[test]
+#[ignore = "two minutes; `cargo xtask test` runs it"]
+fn many_simulated_runs_violate_nothing() {
+    runs(SEEDS);
 }
 
 #[test]
