@@ -21,9 +21,7 @@ use crate::lease::operations::{
 use crate::lease::{HeldByType, Holder, LockKey, NoLock, Owner, TransferReply, TransferRequest};
 use crate::row_lock::mode::Wait;
 use crate::storage::operation::OperationId;
-use crate::storage::{
-    Backend, BackendTransaction, Capabilities, Connections, Granularity, RowPlace, Slice, SweptRows,
-};
+use crate::storage::{Backend, BackendTransaction, Capabilities, Connections, Granularity, RowPlace, Slice, SweptRows};
 use crate::version::conflict::Change;
 
 pub(super) fn without<T>() -> Result<T, DatabaseError> {

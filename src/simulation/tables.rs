@@ -106,7 +106,10 @@ impl Tables {
 
     /// The tickets of a key's queue, in order.
     pub(super) fn line<'t>(&'t self, key: &'t LockKey, now: i64) -> impl Iterator<Item = i64> + 't {
-        self.line.iter().filter(move |(_, place)| place.key == *key && place.expires_at > now).map(|(ticket, _)| *ticket)
+        self.line
+            .iter()
+            .filter(move |(_, place)| place.key == *key && place.expires_at > now)
+            .map(|(ticket, _)| *ticket)
     }
 
     pub(super) fn enter_line(&mut self, ticket: &Ticket, now: i64) -> Option<i64> {
