@@ -22,7 +22,7 @@ pub(super) struct Span {
     revived: Vec<(i64, i64)>,
     /// When somebody ended it, or its expiry was recorded.
     pub(super) ended: Option<i64>,
-    /// Ended without an entry in the history, because its client never received it.
+    /// Ended because its client never received it: the history has it under a lock id that no client has.
     pub(super) given_back: bool,
 }
 

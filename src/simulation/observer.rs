@@ -1,6 +1,7 @@
 //! A subscriber of all keys: what it is told has to be what happened, once and in order.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::discriminant;
 use std::sync::{Arc, Mutex};
 
 use super::world::{World, locked};
@@ -78,7 +79,12 @@ impl Observer {
                     );
                 }
             }
-            LockEvent::Ended { holder, .. } => {
+            LockEvent::Ended { holder, why } => {
+                let history = self.world.tables().history(&holder.key, holder.generation);
+                if let Some(history) = history.filter(|history| discriminant(history) != discriminant(&why)) {
+                    let generation = holder.generation;
+                    self.wrong(&holder.key, format_args!("generation {generation} ends by {why:?}, but {history:?}"));
+                }
                 let known = keys.entry(holder.key.clone()).or_default();
                 if !known.live.remove(&holder.generation) {
                     self.wrong(&holder.key, format_args!("generation {} ends and was not alive", holder.generation));
@@ -107,7 +113,7 @@ impl Observer {
                     wrong.push((key, format!("it knows {} waiters of {waiting}", known.waiting)));
                 }
                 let told = |generation| generation <= known.from || known.begun.contains(&generation);
-                let spans = tables.log.spans.iter().filter(|span| span.key == *key && !span.given_back);
+                let spans = tables.log.spans.iter().filter(|span| span.key == *key);
                 let missed = spans.filter(|span| !span.reservation && !told(span.generation));
                 wrong.extend(missed.map(|span| (key, format!("generation {} was never told", span.generation))));
             }

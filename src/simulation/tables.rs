@@ -85,6 +85,12 @@ impl Tables {
         held.count().try_into().expect("a small number")
     }
 
+    /// How the history says that a lease ended.
+    pub(super) fn history(&self, key: &LockKey, generation: i64) -> Option<LeaseLossReason> {
+        let past = self.rows.past.values().find(|past| past.key == *key && past.generation == generation);
+        past.map(|past| ended(past).why)
+    }
+
     /// Everything about these keys, as one statement reads it.
     pub(super) fn look(&self, looks: &[Look], now: i64) -> Vec<(LockKey, Seen)> {
         let mut seen = Vec::new();
