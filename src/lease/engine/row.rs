@@ -100,7 +100,7 @@ impl LeaseRow {
         }
     }
 
-    pub(super) fn alive(&self, now: i64) -> bool {
+    pub(crate) fn alive(&self, now: i64) -> bool {
         !self.ended && self.expires_at > now
     }
 

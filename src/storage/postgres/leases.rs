@@ -12,7 +12,7 @@ use crate::clock::{from_millis, until};
 use crate::error::DatabaseError;
 use crate::lease::policy::{ShowOwner, usual_heartbeat};
 use crate::lease::{HeldByType, Holder, LeaseLossReason, LockKey, NoLock, Owner, RanOut};
-use crate::storage::{Attempt, KeyState, LockHash, LockRequest, Proof};
+use crate::storage::{KeyState, LockHash, Proof};
 
 /// A row of the lock table.
 pub(super) struct StoredLease {
@@ -77,27 +77,6 @@ pub(super) fn person(row: &PgRow, who: &str) -> Result<Option<Owner>, DatabaseEr
     Ok(owner.map(|owner| Owner { role, ..owner }))
 }
 
-/// The lease that conflicts with a request for the exclusive or a shared lock, if any. A reservation does not conflict with its own owner's
-/// request, nor one shared lease with another.
-pub(super) async fn held_by_other(
-    connection: &mut PgConnection,
-    request: &LockRequest,
-    now: Option<i64>,
-) -> Result<Option<Attempt>, DatabaseError> {
-    let (theirs, lock) = (&request.owner.id, &request.lock[..]);
-    match alone(connection, &request.key, now).await? {
-        Some(lease) if lease.alive && (request.shared || lease.lock != lock) => Ok(match lease.reserved {
-            true if lease.holder.owner.id == *theirs => None,
-            true => Some(Attempt::Reserved(lease.holder)),
-            false => Some(Attempt::Held(lease.holder)),
-        }),
-        Some(lease) if lease.holder.shared && !lease.alive && !request.shared => {
-            Ok(slots::reader(connection, &request.key, now).await?.map(Attempt::Held))
-        }
-        _ => Ok(None),
-    }
-}
-
 const EXCLUSIVE: &str = "
     select *, tenure_now($1) as now from tenure_lock where kind = $2 and id = $3 and slot = ''";
 
@@ -153,11 +132,6 @@ async fn alone_by(
 }
 
 const BY_LOCK_ID: &str = "select *, tenure_now($1) as now from tenure_lock where lock_hash = $2";
-
-/// Locks the row as a takeover does: it waits for a save under this lease, or one that requires the key to be free.
-pub(super) const LOCK_BY_LOCK_ID: &str = "
-    with held as materialized (select * from tenure_lock where lock_hash = $2 for update)
-    select *, tenure_now($1) as now from held";
 
 /// Checks whether the presented lock id holds a lease; the error contains the reason.
 pub(super) async fn check(
@@ -238,21 +212,6 @@ pub(super) async fn ended(
     let by = person(&row, "by")?.map(|by| if by.id == owner_id { by } else { by.shown(shown) });
     let why = LeaseLossReason::recorded(&text("how")?, ran_out, at, by, reason);
     Ok(Some((LockKey::new(text("kind")?, text("id")?), owner_id, why)))
-}
-
-const HOLDERS: &str = "
-    select *, tenure_now($1) as now from tenure_lock
-     where kind = $2 and id = $3 and not ended and expires_at > tenure_now($1) order by since, generation";
-
-/// All holders of the key, exclusive or not, the longest-held first.
-pub(super) async fn holders(
-    connection: &mut PgConnection,
-    key: &LockKey,
-    now: Option<i64>,
-) -> Result<Vec<Holder>, DatabaseError> {
-    let select = sqlx::query(HOLDERS).bind(now).bind(key.kind()).bind(key.id());
-    let rows = select.fetch_all(connection).await.map_err(classify)?;
-    rows.iter().map(|row| lease(row).map(|lease| lease.holder)).collect()
 }
 
 const COUNT: &str = "

@@ -13,7 +13,7 @@ use crate::clock::{from_millis, until};
 use crate::error::DatabaseError;
 use crate::lease::policy::{ShowOwner, usual_heartbeat};
 use crate::lease::{HeldByType, Holder, LeaseLossReason, LockKey, NoLock, Owner, RanOut};
-use crate::storage::{Attempt, KeyState, LockHash, LockRequest, Proof};
+use crate::storage::{KeyState, LockHash, Proof};
 
 /// A row of the lock table.
 pub(super) struct StoredLease {
@@ -131,27 +131,6 @@ pub(super) fn person(row: &SqliteRow, who: &str) -> Result<Option<Owner>, Databa
     Ok(owner.map(|owner| Owner { role, ..owner }))
 }
 
-/// The lease that conflicts with a request for the exclusive or a shared lock, if any. A reservation does not conflict with its own owner's
-/// request, nor one shared lease with another.
-pub(super) async fn held_by_other(
-    connection: &mut SqliteConnection,
-    request: &LockRequest,
-    now: i64,
-) -> Result<Option<Attempt>, DatabaseError> {
-    let (theirs, lock) = (&request.owner.id, &request.lock[..]);
-    match alone(connection, &request.key, now).await? {
-        Some(lease) if lease.alive && (request.shared || lease.lock != lock) => Ok(match lease.reserved {
-            true if lease.holder.owner.id == *theirs => None,
-            true => Some(Attempt::Reserved(lease.holder)),
-            false => Some(Attempt::Held(lease.holder)),
-        }),
-        Some(lease) if lease.holder.shared && !lease.alive && !request.shared => {
-            Ok(slots::reader(connection, &request.key, now).await?.map(Attempt::Held))
-        }
-        _ => Ok(None),
-    }
-}
-
 const EXCLUSIVE: &str = "select * from tenure_lock where kind = ? and id = ? and slot = x''";
 
 /// The row of the exclusive lock on a key, alive or not.
@@ -247,21 +226,6 @@ pub(super) async fn ended(
     let by = person(&row, "by")?.map(|by| if by.id == owner_id { by } else { by.shown(shown) });
     let why = LeaseLossReason::recorded(&text("how")?, ran_out, at, by, reason);
     Ok(Some((LockKey::new(text("kind")?, text("id")?), owner_id, why)))
-}
-
-const HOLDERS: &str = "
-    select * from tenure_lock
-     where kind = ?2 and id = ?3 and ended = 0 and expires_at > ?1 order by since, generation";
-
-/// All holders of the key, exclusive or not, the longest-held first.
-pub(super) async fn holders(
-    connection: &mut SqliteConnection,
-    key: &LockKey,
-    now: i64,
-) -> Result<Vec<Holder>, DatabaseError> {
-    let select = sqlx::query(HOLDERS).bind(now).bind(key.kind()).bind(key.id());
-    let rows = select.fetch_all(connection).await.map_err(classify)?;
-    rows.iter().map(|row| lease(row, now).map(|lease| lease.holder)).collect()
 }
 
 const COUNT: &str =

@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use sqlx::SqliteConnection;
 
 use super::connection::OpenTransaction;
-use super::{leases, load, lock, operation, removed, resume, revision, rows};
+use super::lease_rows::Table;
+use super::{leases, load, lock, operation, removed, revision, rows};
 use crate::aggregate::Stored;
 use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row, Rows};
@@ -14,6 +15,7 @@ use crate::clock::ManualClock;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock};
 use crate::row_lock::mode::LockMode;
+use crate::storage::leases::resume;
 use crate::storage::operation::OperationId;
 use crate::storage::{Authorship, BackendTransaction, BulkChange, KeyState, Proof, Resumption, Save, Saved};
 use crate::version::conflict::Change;
@@ -151,7 +153,8 @@ impl BackendTransaction for SqliteTransaction {
 
     async fn resume(&mut self, proof: &Proof, key: &LockKey) -> Result<Resumption, DatabaseError> {
         let now = self.now();
-        resume::resume(self.open.ours().await?, proof, key, now).await
+        let mut table = Table { connection: self.open.ours().await?, now };
+        resume(&mut table, proof, key).await
     }
 
     async fn key_state(&mut self, key: &LockKey) -> Result<KeyState, DatabaseError> {
