@@ -184,13 +184,21 @@ pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
     }
     /// Sets the expiry of each lease that is alive to now + its ttl, within its absolute limit, and its idle limit after the
     /// last input, which was so long ago.
-    async fn keep_alive(&self, proofs: &[(Proof, Duration)]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError>;
+    async fn keep_alive(&self, proofs: &[(Proof, Duration)]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
+        answer!(self, Operation::Keep(proofs), Answer::Kept)
+    }
     /// Moves the expiry of a live lease by `by`, within now + ttl and the absolute limit; never backwards.
-    async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError>;
+    async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        answer!(self, Operation::Extend(proof, by), Answer::Lease)
+    }
     /// Brings the expiry of a live lease forward to now + `within`, if it is later.
-    async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError>;
+    async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        answer!(self, Operation::ExpireWithin(proof, within), Answer::Lease)
+    }
     /// Releases a live lease.
-    async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError>;
+    async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        answer!(self, Operation::Release(proof), Answer::Lease)
+    }
     /// Releases the lease of this generation if it is alive and had no heartbeat or repeated request since its grant; its lock id can be
     /// used again. Returns whether it did.
     async fn give_back(&self, lock: &LockHash, generation: i64) -> Result<bool, DatabaseError> {

@@ -15,7 +15,6 @@ mod leases;
 mod list;
 mod live;
 mod load;
-mod lock;
 mod migrate;
 mod operation;
 mod removed;
@@ -48,12 +47,12 @@ use crate::clock::ManualClock;
 use crate::error::DatabaseError;
 use crate::lease::engine::{Answer, Operation};
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
-use crate::lease::{HeldByType, Holder, LockKey, NoLock};
+use crate::lease::{HeldByType, LockKey};
 use crate::row_lock::mode::Wait;
 use crate::storage::capabilities::{Capabilities, Granularity};
 use crate::storage::leases::operate;
 use crate::storage::operation::OperationId;
-use crate::storage::{Backend, BackendTransaction, LockAnswer, LockOp, Proof, RowPlace, Slice, SweptRows, patience};
+use crate::storage::{Backend, BackendTransaction, LockAnswer, LockOp, RowPlace, Slice, SweptRows, patience};
 use crate::version::conflict::Change;
 
 pub(crate) use connect::{diagnose, script};
@@ -236,29 +235,6 @@ impl Backend for MySql {
 
     async fn operate(&self, operation: &Operation<'_>) -> Result<Answer, DatabaseError> {
         operate(self, operation).await
-    }
-
-    async fn keep_alive(&self, proofs: &[(Proof, Duration)]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
-        let now = self.time.given();
-        again!({
-            let keep = async |session: &mut Session| lock::keep_all_alive(session, proofs, now).await;
-            self.alone(|_| true, keep).await
-        })
-    }
-
-    async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let now = self.time.given();
-        again!(self.alone(|_| true, async |session| lock::extend(session, proof, by, now).await).await)
-    }
-
-    async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let now = self.time.given();
-        again!(self.alone(|_| true, async |session| lock::expire_within(session, proof, within, now).await).await)
-    }
-
-    async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let now = self.time.given();
-        again!(self.alone(|_| true, async |session| lock::release(session, proof, now).await).await)
     }
 
     async fn list(&self, query: &ListQuery) -> Result<Vec<Listed>, DatabaseError> {

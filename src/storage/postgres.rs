@@ -13,7 +13,6 @@ mod leases;
 mod list;
 mod live;
 mod load;
-mod lock;
 mod operation;
 mod overdue;
 mod pools;
@@ -45,13 +44,13 @@ use crate::clock::ManualClock;
 use crate::error::DatabaseError;
 use crate::lease::engine::{Answer, Operation};
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
-use crate::lease::{HeldByType, Holder, LockKey, NoLock};
+use crate::lease::{HeldByType, LockKey};
 use crate::row_lock::mode::Wait;
 use crate::storage::capabilities::{Capabilities, Granularity};
 use crate::storage::leases::operate;
 use crate::storage::operation::OperationId;
 use crate::storage::{
-    Backend, BackendTransaction, Connections, LockAnswer, LockOp, Proof, RowPlace, Slice, SweptRows, migration,
+    Backend, BackendTransaction, Connections, LockAnswer, LockOp, RowPlace, Slice, SweptRows, migration,
 };
 use crate::version::conflict::Change;
 
@@ -211,26 +210,6 @@ impl Backend for Postgres {
 
     async fn operate(&self, operation: &Operation<'_>) -> Result<Answer, DatabaseError> {
         operate(self, operation).await
-    }
-
-    async fn keep_alive(&self, proofs: &[(Proof, Duration)]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
-        let now = self.time.given();
-        self.alone(async |connection| lock::keep_all_alive(connection, proofs, now).await).await
-    }
-
-    async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let now = self.time.given();
-        self.alone(async |connection| lock::extend(connection, proof, by, now).await).await
-    }
-
-    async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let now = self.time.given();
-        self.alone(async |connection| lock::expire_within(connection, proof, within, now).await).await
-    }
-
-    async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let now = self.time.given();
-        self.alone(async |connection| lock::release(connection, proof, now).await).await
     }
 
     async fn list(&self, query: &ListQuery) -> Result<Vec<Listed>, DatabaseError> {

@@ -16,7 +16,6 @@ mod leases;
 mod list;
 mod live;
 mod load;
-mod lock;
 mod operation;
 mod removed;
 mod revision;
@@ -48,14 +47,13 @@ use crate::clock::{ManualClock, millis, to_micros};
 use crate::error::DatabaseError;
 use crate::lease::engine::{Answer, Operation};
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
-use crate::lease::{HeldByType, Holder, LockKey, NoLock};
+use crate::lease::{HeldByType, LockKey};
 use crate::row_lock::mode::Wait;
 use crate::storage::capabilities::{Capabilities, Granularity};
 use crate::storage::leases::operate;
 use crate::storage::operation::OperationId;
 use crate::storage::{
-    Backend, BackendTransaction, Connections, LockAnswer, LockOp, Proof, RowPlace, Slice, SweptRows, migration,
-    patience,
+    Backend, BackendTransaction, Connections, LockAnswer, LockOp, RowPlace, Slice, SweptRows, migration, patience,
 };
 use crate::version::conflict::Change;
 
@@ -215,33 +213,6 @@ impl Backend for Sqlite {
 
     async fn operate(&self, operation: &Operation<'_>) -> Result<Answer, DatabaseError> {
         operate(self, operation).await
-    }
-
-    async fn keep_alive(&self, proofs: &[(Proof, Duration)]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
-        let mut transaction = OpenTransaction::immediate(&self.writer, patience::wait(), Priority::Heartbeat).await?;
-        let mut answers = Vec::with_capacity(proofs.len());
-        for (proof, idle) in proofs {
-            answers.push(lock::keep_alive(transaction.connection(), proof, *idle, self.now()).await?);
-        }
-        transaction.committing(answers).await
-    }
-
-    async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let mut transaction = OpenTransaction::immediate(&self.writer, patience::wait(), Priority::Heartbeat).await?;
-        let answer = lock::extend(transaction.connection(), proof, by, self.now()).await?;
-        transaction.committing(answer).await
-    }
-
-    async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let mut transaction = self.write(patience::wait()).await?;
-        let answer = lock::expire_within(transaction.connection(), proof, within, self.now()).await?;
-        transaction.committing(answer).await
-    }
-
-    async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let mut transaction = self.write(patience::wait()).await?;
-        let answer = lock::release(transaction.connection(), proof, self.now()).await?;
-        transaction.committing(answer).await
     }
 
     async fn list(&self, query: &ListQuery) -> Result<Vec<Listed>, DatabaseError> {

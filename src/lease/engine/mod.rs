@@ -47,8 +47,8 @@ pub(crate) enum Operation<'o> {
     TakeAll(&'o [LockRequest]),
     /// Check that a lease is alive.
     Check(&'o Proof),
-    /// A heartbeat, with the time since the last input.
-    Keep(&'o Proof, Duration),
+    /// Heartbeats of several leases, each with the time since the last input.
+    Keep(&'o [(Proof, Duration)]),
     /// Move the expiry by this duration.
     Extend(&'o Proof, Duration),
     /// Bring the expiry forward to this duration from now.
@@ -73,7 +73,8 @@ pub(crate) enum Operation<'o> {
     HandOver { proof: &'o Proof, to: &'o str, reservation: &'o LockHash },
     /// Revive an expired lease.
     Resume { proof: &'o Proof, key: &'o LockKey },
-    /// Whether a key is held.
+    /// Whether a key is held. The databases have statements of their own for it, which also lock the row.
+    #[cfg_attr(not(test), allow(dead_code, reason = "it is the specification of those statements"))]
     KeyState(&'o LockKey),
     /// All holders of a key.
     Holders(&'o LockKey),
@@ -86,8 +87,10 @@ pub(crate) enum Answer {
     Taken(Attempt),
     /// Of [`Operation::TakeAll`].
     TakenAll(AttemptAll),
-    /// Of check, keep, extend, expire within and release.
+    /// Of check, extend, expire within and release.
     Lease(Result<Holder, NoLock>),
+    /// Of [`Operation::Keep`], in its order.
+    Kept(Vec<Result<Holder, NoLock>>),
     /// Whether the holder released the lease.
     GivenBack(bool),
     /// `None`: that generation is not alive.
@@ -107,6 +110,7 @@ pub(crate) enum Answer {
     /// Of [`Operation::Resume`].
     Resumed(Resumption),
     /// Of [`Operation::KeyState`].
+    #[cfg_attr(not(test), allow(dead_code, reason = "as the operation"))]
     KeyState(KeyState),
     /// The longest-held first.
     Holders(Vec<Holder>),
@@ -127,7 +131,9 @@ pub(crate) fn decide(operation: &Operation<'_>, rows: &Rows, now: i64) -> Result
         Operation::Take(request) => Answer::Taken(take::take(&mut draft, request, now)?),
         Operation::TakeAll(requests) => Answer::TakenAll(set::take_all(&mut draft, requests, now)?),
         Operation::Check(proof) => Answer::Lease(check::check(rows, proof, now)),
-        Operation::Keep(proof, idle) => Answer::Lease(keep::keep(&mut draft, proof, idle, now)),
+        Operation::Keep(beats) => {
+            Answer::Kept(beats.iter().map(|(proof, idle)| keep::keep(&mut draft, proof, *idle, now)).collect())
+        }
         Operation::Extend(proof, by) => Answer::Lease(keep::extend(&mut draft, proof, by, now)),
         Operation::ExpireWithin(proof, within) => Answer::Lease(keep::expire_within(&mut draft, proof, within, now)),
         Operation::Release(proof) => Answer::Lease(end::release(&mut draft, proof, now)),

@@ -34,11 +34,18 @@ impl<'t> Loader<'t> {
             Operation::Take(request) => return self.take(operation, std::slice::from_ref(request)).await,
             Operation::TakeAll(requests) => return self.take(operation, requests).await,
             Operation::Check(proof)
-            | Operation::Keep(proof, _)
             | Operation::Extend(proof, _)
             | Operation::ExpireWithin(proof, _)
             | Operation::Release(proof) => {
                 self.live(proof, Hold::Change).await?;
+            }
+            Operation::Keep(beats) => {
+                // In one order for all callers, so that two sets cannot deadlock.
+                let mut proofs: Vec<&Proof> = beats.iter().map(|(proof, _)| proof).collect();
+                proofs.sort_by_key(|proof| proof.lock);
+                for proof in proofs {
+                    self.live(proof, Hold::Change).await?;
+                }
             }
             Operation::GiveBack { lock, .. } => self.leases(Which::Lock(lock), Hold::Replace).await?,
             Operation::Break { key, generation, .. } => {
@@ -112,8 +119,9 @@ impl<'t> Loader<'t> {
             self.rows.of_key(key).map(|row| &row.place).filter(|place| !place.slot.is_empty()).cloned().collect();
         let mut locked = Vec::new();
         if self.rows.of_key(key).any(|row| !row.place.slot.is_empty() && row.place != own && !row.alive(now)) {
-            // A heartbeat may be in flight on a row that another session has locked. The next acquisition records it.
-            locked = self.fetch(Which::EndedSlots(key), Hold::Change).await?;
+            // A heartbeat, or a save under that lease, may be in flight on a row that another session has locked. The next
+            // acquisition records it.
+            locked = self.fetch(Which::EndedSlots(key), Hold::Replace).await?;
         }
         if seen.contains(&own) {
             locked.extend(self.fetch(Which::Lock(&request.lock), Hold::Replace).await?);

@@ -13,8 +13,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::error::DatabaseError;
-use crate::lease::LockKey;
 use crate::lease::engine::{Answer, LeaseRow, Operation, RequestRow, conflict, decide};
+use crate::lease::{Holder, LockKey, NoLock};
 use crate::storage::{Attempt, LockHash, Proof, Resumption};
 use load::Loader;
 pub(super) use read::{Trace, lease, request};
@@ -110,6 +110,23 @@ pub(super) async fn resume(
     match run(table, &Operation::Resume { proof, key }).await? {
         Ran::Decided(Answer::Resumed(resumed)) | Ran::Written(Answer::Resumed(resumed)) => Ok(resumed),
         other => unreachable!("a resumption inserts no row, and has an answer of its own: {other:?}"),
+    }
+}
+
+/// Releases a lease, in a transaction of the application.
+pub(super) async fn release(table: &mut dyn LeaseRows, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+    match run(table, &Operation::Release(proof)).await? {
+        Ran::Decided(Answer::Lease(released)) | Ran::Written(Answer::Lease(released)) => Ok(released),
+        other => unreachable!("a release inserts no row, and has an answer of its own: {other:?}"),
+    }
+}
+
+/// Checks a lease. It stays valid if the caller has locked the table.
+#[cfg(feature = "sqlite")]
+pub(super) async fn check(table: &mut dyn LeaseRows, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+    match read(table, &Operation::Check(proof)).await? {
+        Some(Answer::Lease(checked)) => Ok(checked),
+        other => unreachable!("a check has an answer of its own: {other:?}"),
     }
 }
 

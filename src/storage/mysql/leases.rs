@@ -197,16 +197,6 @@ pub(super) async fn in_slot(
 
 pub(super) const BY_LOCK_ID: &str = select_lease!("where lock_hash = ?");
 
-/// Checks whether the presented lock id holds a lease; the error contains the reason.
-pub(super) async fn check(
-    session: &mut Session,
-    proof: &Proof,
-    now: Option<i64>,
-) -> Result<Result<Holder, NoLock>, DatabaseError> {
-    let found = of_lock(session, proof, now).await?;
-    judge(session, proof, found, now).await
-}
-
 /// The row that a lock id holds, alive or not.
 pub(super) async fn of_lock(
     session: &mut Session,
@@ -217,7 +207,7 @@ pub(super) async fn of_lock(
     session.fetch_optional(select).await.map_err(classify)?.as_ref().map(lease).transpose()
 }
 
-/// As [`check`], and holds the lease to the end of the transaction: takeovers and breaks wait, and so do its heartbeats.
+/// Checks whether the presented lock id holds a lease, and holds it to the end of the transaction: takeovers and breaks wait, and so do its heartbeats.
 ///
 /// Not by a shared lock: if a heartbeat is already waiting when the same transaction releases the lease, which needs an exclusive row lock,
 /// the two deadlock. With heartbeats in a loop every save with a release cost one of them.

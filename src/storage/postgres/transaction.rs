@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use super::connection::OpenTransaction;
 use super::lease_rows::Table;
 use super::statements::RowLock;
-use super::{leases, load, lock, removed, revision, rows};
+use super::{leases, load, removed, revision, rows};
 use crate::aggregate::Stored;
 use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row, Rows};
@@ -15,7 +15,7 @@ use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock};
 use crate::row_lock::mode::LockMode;
-use crate::storage::leases::resume;
+use crate::storage::leases::{release, resume};
 use crate::storage::operation::OperationId;
 use crate::storage::{Authorship, BackendTransaction, BulkChange, KeyState, Proof, Resumption, RowLocked, Save, Saved};
 use crate::version::conflict::Change;
@@ -192,7 +192,7 @@ impl BackendTransaction for PgTransaction {
 
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(async |connection| lock::release(connection, proof, now).await).await
+        self.open.wait_for(async |connection| release(&mut Table { connection, now }, proof).await).await
     }
 
     async fn begin_again(&mut self) -> Result<(), DatabaseError> {

@@ -6,7 +6,9 @@ use sqlx::query::Query;
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{AssertSqlSafe, Sqlite, SqliteConnection};
 
+use super::connection::OpenTransaction;
 use super::errors::{classify, is_duplicate};
+use super::turns::Priority;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::lease::engine::{Answer, LeaseRow, Operation, RequestRow};
@@ -174,7 +176,11 @@ impl LeaseDatabase for super::Sqlite {
     }
 
     async fn attempt(&self, operation: &Operation<'_>) -> Result<Ran, DatabaseError> {
-        let mut transaction = self.write(patience::wait()).await?;
+        let priority = match operation {
+            Operation::Keep(_) | Operation::Extend(..) => Priority::Heartbeat,
+            _ => Priority::Normal,
+        };
+        let mut transaction = OpenTransaction::immediate(&self.writer, patience::wait(), priority).await?;
         let ran = leases::run(&mut Table { connection: transaction.connection(), now: self.now() }, operation).await?;
         match ran {
             Ran::Written(_) => transaction.commit(None).await?,
