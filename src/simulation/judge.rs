@@ -91,7 +91,9 @@ impl World {
         let mut wrong = Vec::new();
         for key in keys {
             let left = tables.alive(key, now).filter(|row| !tables.log.excused.contains(&row.lock));
-            wrong.extend(left.map(|row| format!("left behind: {key:?} generation {} of {:?}", row.generation, row.owner)));
+            wrong.extend(
+                left.map(|row| format!("left behind: {key:?} generation {} of {:?}", row.generation, row.owner)),
+            );
             wrong.extend(tables.line(key, now).map(|ticket| format!("left behind: ticket {ticket} for {key:?}")));
         }
         for (at, span) in tables.log.spans.iter().enumerate() {
@@ -100,7 +102,11 @@ impl World {
             }
             let earlier = &tables.log.spans[..at];
             let overlap = |other: &&super::log::Span| {
-                other.key == span.key && other.excludes && span.excludes && other.maybe_alive(span.from) && other.end() > span.from
+                other.key == span.key
+                    && other.excludes
+                    && span.excludes
+                    && other.maybe_alive(span.from)
+                    && other.end() > span.from
             };
             if let (Some(other), true) = (earlier.iter().find(overlap), span.key.kind() != "Shared") {
                 wrong.push(format!("two holders: {span:?} and {other:?}"));

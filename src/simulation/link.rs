@@ -1,7 +1,7 @@
 //! The connections of one process to the simulated database: every request and every answer takes time, and may get lost.
 
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -13,9 +13,9 @@ use super::world::{World, locked};
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::lease::seen::Seen;
+use crate::storage::LockHash;
 use crate::storage::patience;
 use crate::storage::watching::{Listener, Look, Ticket, Watching};
-use crate::storage::LockHash;
 
 #[derive(Clone)]
 pub(super) struct Link {

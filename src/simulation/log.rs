@@ -118,9 +118,9 @@ impl Log {
         for (place, after) in &changes.leases {
             let held = before.leases.get(place).filter(|row| !row.ended);
             let holds = after.as_ref().filter(|row| !row.ended);
-            let same = held.zip(holds).is_some_and(|(held, holds)| {
-                (held.generation, &held.lock) == (holds.generation, &holds.lock)
-            });
+            let same = held
+                .zip(holds)
+                .is_some_and(|(held, holds)| (held.generation, &held.lock) == (holds.generation, &holds.lock));
             if let (Some(held), false) = (held, same)
                 && let Some(at) = self.open.remove(&(held.place.key.clone(), held.generation))
             {

@@ -43,7 +43,9 @@ const STEPS: usize = 30;
 const SILENCE: Duration = Duration::from_secs(60);
 
 fn keys() -> Vec<LockKey> {
-    [("Short", "1"), ("Short", "2"), ("Long", "1"), ("Shared", "1"), ("Note", "1")].map(|(kind, id)| LockKey::new(kind, id)).into()
+    [("Short", "1"), ("Short", "2"), ("Long", "1"), ("Shared", "1"), ("Note", "1")]
+        .map(|(kind, id)| LockKey::new(kind, id))
+        .into()
 }
 
 fn manager(db: &Database) -> LockManager {
@@ -161,7 +163,8 @@ fn runs(seeds: u64) {
         println!("{}", world.trace().join("\n"));
         return world.verdict().expect("nothing is violated");
     }
-    let (begun, seeds, from) = (Instant::now(), number("TENURE_SEEDS").unwrap_or(seeds), number("TENURE_FROM").unwrap_or(1));
+    let (begun, seeds, from) =
+        (Instant::now(), number("TENURE_SEEDS").unwrap_or(seeds), number("TENURE_FROM").unwrap_or(1));
     let (mut calls, mut leases, mut failed) = (0, 0, Vec::new());
     for seed in from..from + seeds {
         let world = run(seed);

@@ -72,7 +72,10 @@ impl Observer {
             LockEvent::Resumed(holder) => {
                 let known = keys.entry(holder.key.clone()).or_default();
                 if !known.live.insert(holder.generation) {
-                    self.wrong(&holder.key, format_args!("generation {} is resumed and had not ended", holder.generation));
+                    self.wrong(
+                        &holder.key,
+                        format_args!("generation {} is resumed and had not ended", holder.generation),
+                    );
                 }
             }
             LockEvent::Ended { holder, .. } => {
@@ -120,7 +123,8 @@ impl Observer {
 fn known(snapshot: &LockSnapshot) -> Known {
     let live = snapshot.holders.iter().map(|holder| holder.generation).collect();
     // A reservation has a time to live of zero.
-    let reserved = snapshot.holders.iter().filter(|holder| holder.ttl.is_zero()).map(|holder| holder.generation).collect();
+    let reserved =
+        snapshot.holders.iter().filter(|holder| holder.ttl.is_zero()).map(|holder| holder.generation).collect();
     Known { from: snapshot.generation, live, begun: BTreeSet::new(), reserved, waiting: snapshot.waiting }
 }
 

@@ -133,7 +133,8 @@ impl Person {
             };
             return Some((Call { name, from, to: self.world.now() }, answer));
         }
-        let most = i64::try_from(limit.as_millis()).expect("it is short") + if self.world.was_calm() { CALM } else { STORM };
+        let most =
+            i64::try_from(limit.as_millis()).expect("it is short") + if self.world.was_calm() { CALM } else { STORM };
         let Ok(answer) = tokio::time::timeout(limit + Duration::from_secs(300), work).await else {
             self.world.violated(format_args!("{who}: {name} {about:?} never ended"));
             return None;
@@ -245,7 +246,8 @@ impl Person {
         if let Some((call, answer)) = self.call("release", &key, USUAL, self.locks.release_lock(&id)).await {
             match answer {
                 Ok(()) => {
-                    let alive = self.world.tables().log.of_lock(&id.hash()).any(|span| span.surely_alive_in(call.to, call.to));
+                    let alive =
+                        self.world.tables().log.of_lock(&id.hash()).any(|span| span.surely_alive_in(call.to, call.to));
                     // A request that was dropped earlier cannot acquire a lease under a lock id whose lease was released.
                     if alive {
                         self.world.violated(format_args!("release: {key:?} is still held by its lock id"));
@@ -296,7 +298,9 @@ impl Person {
         match self.roll(3) {
             0 => drop(guard),
             _ => {
-                if let Some((call, Err(LeaseError::Database(error)))) = self.call("guard.release", &key, USUAL, guard.release()).await {
+                if let Some((call, Err(LeaseError::Database(error)))) =
+                    self.call("guard.release", &key, USUAL, guard.release()).await
+                {
                     self.world.judge_failure(call, &error);
                 }
             }
@@ -360,7 +364,9 @@ impl Person {
             }
         }
         let Some((id, key)) = self.known() else { return };
-        let Some((_, Ok(requests))) = self.call("requests", &key, USUAL, self.locks.requests(&id)).await else { return };
+        let Some((_, Ok(requests))) = self.call("requests", &key, USUAL, self.locks.requests(&id)).await else {
+            return;
+        };
         let Some(first) = requests.iter().find(|request| request.by.id != self.owner.id) else { return };
         if let Some((_, answer)) = self.call("hand_over", &key, USUAL, self.locks.hand_over(&id, &first.by.id)).await {
             self.world.tell(format_args!("{}: hand_over {}", self.owner.id, outcome(&answer)));
@@ -409,7 +415,8 @@ impl Person {
 
     async fn sign_out(&mut self) {
         let about = self.keys[0].clone();
-        let Some((call, answer)) = self.call("release_all", &about, USUAL, self.locks.release_all(&self.owner.id)).await
+        let Some((call, answer)) =
+            self.call("release_all", &about, USUAL, self.locks.release_all(&self.owner.id)).await
         else {
             return;
         };

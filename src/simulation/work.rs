@@ -48,7 +48,8 @@ impl Work {
         let now = self.link.world.now();
         let decided = decide(operation, &self.rows, now);
         let (answer, changes) = decided.expect("generations do not run out here");
-        let stored = Changes { leases: changes.leases.clone(), past: changes.past.clone(), requests: changes.requests.clone() };
+        let stored =
+            Changes { leases: changes.leases.clone(), past: changes.past.clone(), requests: changes.requests.clone() };
         changes.apply(&mut self.rows);
         self.changes.push((now, stored));
         Ok(answer)
@@ -57,12 +58,7 @@ impl Work {
 
 #[async_trait]
 impl BackendTransaction for Work {
-    async fn load(
-        &mut self,
-        _: &'static Mapping,
-        _: &[Value],
-        _: LockMode,
-    ) -> Result<Option<Stored>, DatabaseError> {
+    async fn load(&mut self, _: &'static Mapping, _: &[Value], _: LockMode) -> Result<Option<Stored>, DatabaseError> {
         without()
     }
     async fn hold_version(&mut self, _: &'static Mapping, _: &[Value]) -> Result<Option<Version>, DatabaseError> {
@@ -89,12 +85,7 @@ impl BackendTransaction for Work {
     ) -> Result<Option<Version>, DatabaseError> {
         without()
     }
-    async fn insert_generated(
-        &mut self,
-        _: &'static Mapping,
-        _: &Rows,
-        _: &Authorship,
-    ) -> Result<i64, DatabaseError> {
+    async fn insert_generated(&mut self, _: &'static Mapping, _: &Rows, _: &Authorship) -> Result<i64, DatabaseError> {
         without()
     }
     async fn complete_insert(

@@ -1,9 +1,6 @@
-//! Shared and advisory leases on one key, each in a slot of its own: shared ones exclude the exclusive lease, advisory ones exclude
-//! nothing.
-//!
-//! To acquire one, the row of the exclusive lock is locked first, and a later statement reads the slots, so that it sees all earlier
-//! commits: each lease gets its own generation, and the exclusive lease is never granted beside a shared one. That row is marked shared
-//! while there may be shared leases; only then the slots have to be read.
+//! Shared and advisory leases on one key, each in a slot of its own. The row of the exclusive lock is locked first, and a later statement
+//! reads the slots, so that it sees all earlier commits. That row is marked shared while there may be shared leases; only then the slots have
+//! to be read.
 
 use super::deadline::RowLock;
 use super::errors::classify;

@@ -1,8 +1,5 @@
-//! Shared and advisory leases on one key, each in a slot of its own: shared ones exclude the exclusive lease, advisory ones exclude
-//! nothing. `?1` is `now` where it is needed.
-//!
-//! The write lock is held, so every read stays valid. The row of the exclusive lock carries the highest generation, and is marked shared
-//! while there may be shared leases; only then the slots have to be read.
+//! Shared and advisory leases on one key, each in a slot of its own. The row of the exclusive lock is marked shared while there may be
+//! shared leases; only then the slots have to be read.
 
 use sqlx::SqliteConnection;
 
