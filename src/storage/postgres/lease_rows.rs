@@ -34,91 +34,88 @@ const TRACES: &str = "
       left join tenure_lock_history past on past.lock_hash = asked.lock_hash
       left join tenure_lock_floor floor on floor.kind = asked.kind";
 
-/// The columns of rows of the lock table in JSON.
+/// Rows of the lock table as JSON.
 macro_rules! lease_json {
-    ($parameter:literal) => {
-        concat!(
-            "jsonb_to_recordset($",
-            $parameter,
-            "::text::jsonb) as new (kind text, id text, slot text, generation bigint, lock_hash text, owner_id text,
-                owner_name text, owner_role text, shown_as bigint, shared int, since bigint, last_active bigint,
-                active_at bigint, expires_at bigint, ttl bigint, idle_limit bigint, hard_until bigint, ended int)"
-        )
+    () => {
+        "jsonb_to_recordset($1::text::jsonb) as new (kind text, id text, slot text, generation bigint, lock_hash text,
+            owner_id text, owner_name text, owner_role text, shown_as bigint, shared int, since bigint,
+            last_active bigint, active_at bigint, expires_at bigint, ttl bigint, idle_limit bigint, hard_until bigint,
+            ended int)"
     };
 }
 
-/// Its parts change different rows.
-const WRITE: &str = concat!(
-    "with deleted as (
-        delete from tenure_lock l using jsonb_to_recordset($1::text::jsonb) as gone (kind text, id text, slot text)
-         where l.kind = gone.kind and l.id = gone.id and l.slot = decode(gone.slot, 'hex')
-    ), ended as (
-        insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as,
-                                         since, ended_at, how, by_id, by_name, by_role, reason, idle, limited)
-        select decode(lock_hash, 'hex'), kind, id, generation, owner_id, owner_name, owner_role, shown_as, since,
-               ended_at, how, by_id, by_name, by_role, reason, idle::boolean, limited::boolean
-          from jsonb_to_recordset($2::text::jsonb) as past
-               (lock_hash text, kind text, id text, generation bigint, owner_id text, owner_name text, owner_role text,
-                shown_as bigint, since bigint, ended_at bigint, how text, by_id text, by_name text, by_role text,
-                reason text, idle int, limited int)
-            on conflict (lock_hash) do nothing
-    ), updated as (
-        update tenure_lock l
-           set generation = new.generation, lock_hash = decode(new.lock_hash, 'hex'), owner_id = new.owner_id,
-               owner_name = new.owner_name, owner_role = new.owner_role, shown_as = new.shown_as,
-               shared = new.shared::boolean, since = new.since, last_active = new.last_active,
-               active_at = new.active_at, expires_at = new.expires_at, ttl = new.ttl, idle_limit = new.idle_limit,
-               hard_until = new.hard_until, ended = new.ended::boolean
-          from ",
-    lease_json!(3),
+const DELETE: &str = "
+    delete from tenure_lock l using jsonb_to_recordset($1::text::jsonb) as gone (kind text, id text, slot text)
+     where l.kind = gone.kind and l.id = gone.id and l.slot = decode(gone.slot, 'hex')";
+
+const RECORD: &str = "
+    insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since,
+                                     ended_at, how, by_id, by_name, by_role, reason, idle, limited)
+    select decode(lock_hash, 'hex'), kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, ended_at,
+           how, by_id, by_name, by_role, reason, idle::boolean, limited::boolean
+      from jsonb_to_recordset($1::text::jsonb) as past
+           (lock_hash text, kind text, id text, generation bigint, owner_id text, owner_name text, owner_role text,
+            shown_as bigint, since bigint, ended_at bigint, how text, by_id text, by_name text, by_role text, reason text,
+            idle int, limited int)
+        on conflict (lock_hash) do nothing";
+
+const UPDATE: &str = concat!(
+    "update tenure_lock l
+        set generation = new.generation, lock_hash = decode(new.lock_hash, 'hex'), owner_id = new.owner_id,
+            owner_name = new.owner_name, owner_role = new.owner_role, shown_as = new.shown_as,
+            shared = new.shared::boolean, since = new.since, last_active = new.last_active, active_at = new.active_at,
+            expires_at = new.expires_at, ttl = new.ttl, idle_limit = new.idle_limit, hard_until = new.hard_until,
+            ended = new.ended::boolean
+       from ",
+    lease_json!(),
     "
-         where l.kind = new.kind and l.id = new.id and l.slot = decode(new.slot, 'hex')
-    )
-    insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, shared,
-                             since, last_active, active_at, expires_at, ttl, idle_limit, hard_until, ended)
-    select kind, id, decode(slot, 'hex'), generation, decode(lock_hash, 'hex'), owner_id, owner_name, owner_role,
-           shown_as, shared::boolean, since, last_active, active_at, expires_at, ttl, idle_limit, hard_until,
-           ended::boolean
-      from ",
-    lease_json!(4),
-    " order by kind collate \"C\", id collate \"C\", slot"
+      where l.kind = new.kind and l.id = new.id and l.slot = decode(new.slot, 'hex')"
+);
+
+const INSERT: &str = concat!(
+    "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, shared,
+                              since, last_active, active_at, expires_at, ttl, idle_limit, hard_until, ended)
+     select kind, id, decode(slot, 'hex'), generation, decode(lock_hash, 'hex'), owner_id, owner_name, owner_role,
+            shown_as, shared::boolean, since, last_active, active_at, expires_at, ttl, idle_limit, hard_until,
+            ended::boolean
+       from ",
+    lease_json!(),
+    "
+      order by kind collate \"C\", id collate \"C\", slot"
 );
 
 /// As [`lease_json!`], transfer requests.
 macro_rules! request_json {
-    ($parameter:literal) => {
-        concat!(
-            "jsonb_to_recordset($",
-            $parameter,
-            "::text::jsonb) as new (kind text, id text, asker_id text, asker_name text, asker_role text, handle text,
-                generation bigint, note text, since bigint, expires_at bigint, later_until bigint, declined text)"
-        )
+    () => {
+        "jsonb_to_recordset($1::text::jsonb) as new (kind text, id text, asker_id text, asker_name text, asker_role text,
+            handle text, generation bigint, note text, since bigint, expires_at bigint, later_until bigint,
+            declined text)"
     };
 }
 
-const WRITE_REQUESTS: &str = concat!(
-    "with deleted as (
-        delete from tenure_lock_request r
-         using jsonb_to_recordset($1::text::jsonb) as gone (kind text, id text, asker_id text)
-         where r.kind = gone.kind and r.id = gone.id and r.asker_id = gone.asker_id
-    ), updated as (
-        update tenure_lock_request r
-           set asker_name = new.asker_name, asker_role = new.asker_role, handle = new.handle,
-               generation = new.generation, note = new.note, since = new.since, expires_at = new.expires_at,
-               later_until = new.later_until, declined = new.declined
-          from ",
-    request_json!(2),
+const DELETE_REQUESTS: &str = "
+    delete from tenure_lock_request r
+     using jsonb_to_recordset($1::text::jsonb) as gone (kind text, id text, asker_id text)
+     where r.kind = gone.kind and r.id = gone.id and r.asker_id = gone.asker_id";
+
+const UPDATE_REQUESTS: &str = concat!(
+    "update tenure_lock_request r
+        set asker_name = new.asker_name, asker_role = new.asker_role, handle = new.handle, generation = new.generation,
+            note = new.note, since = new.since, expires_at = new.expires_at, later_until = new.later_until,
+            declined = new.declined
+       from ",
+    request_json!(),
     "
-         where r.kind = new.kind and r.id = new.id and r.asker_id = new.asker_id
-    )
-    insert into tenure_lock_request (kind, id, asker_id, asker_name, asker_role, handle, generation, note, since,
-                                     expires_at, later_until, declined)
-    select kind, id, asker_id, asker_name, asker_role, handle, generation, note, since, expires_at, later_until, declined
-      from ",
-    request_json!(3)
+      where r.kind = new.kind and r.id = new.id and r.asker_id = new.asker_id"
 );
 
-const NONE: fn() -> String = || "[]".to_owned();
+const INSERT_REQUESTS: &str = concat!(
+    "insert into tenure_lock_request (kind, id, asker_id, asker_name, asker_role, handle, generation, note, since,
+                                      expires_at, later_until, declined)
+     select kind, id, asker_id, asker_name, asker_role, handle, generation, note, since, expires_at, later_until, declined
+       from ",
+    request_json!()
+);
 
 impl Table<'_> {
     async fn fetch<T>(
@@ -201,21 +198,31 @@ impl LeaseRows for Table<'_> {
     }
 
     async fn write(&mut self, writes: &Writes) -> Result<bool, DatabaseError> {
-        let leases = [writes.deleted(), writes.past(), writes.updated(), writes.inserted()];
-        let requests = [writes.deleted_requests(), writes.updated_requests(), writes.inserted_requests()];
-        for (statement, rows) in [(WRITE, &leases[..]), (WRITE_REQUESTS, &requests[..])] {
-            if rows.iter().all(Option::is_none) {
-                continue;
-            }
-            let rows = rows.iter().map(|rows| rows.clone().unwrap_or_else(NONE));
-            let write = rows.fold(sqlx::query(statement), |write, rows| write.bind(rows));
-            match write.execute(&mut *self.connection).await {
-                Ok(_) => {}
-                Err(error) if is_duplicate(&error) => return Ok(false),
-                Err(error) => return Err(classify(error)),
-            }
+        // One statement, whose parts change different rows.
+        let (mut parts, mut values) = (Vec::new(), Vec::new());
+        for (statement, rows) in [
+            (DELETE, writes.deleted()),
+            (RECORD, writes.past()),
+            (UPDATE, writes.updated()),
+            (INSERT, writes.inserted()),
+            (DELETE_REQUESTS, writes.deleted_requests()),
+            (UPDATE_REQUESTS, writes.updated_requests()),
+            (INSERT_REQUESTS, writes.inserted_requests()),
+        ] {
+            let Some(rows) = rows else { continue };
+            values.push(rows);
+            parts.push(statement.replace("$1", &format!("${}", values.len())));
         }
-        Ok(true)
+        let Some(last) = parts.pop() else { return Ok(true) };
+        let first: Vec<String> = parts.iter().enumerate().map(|(at, part)| format!("part{at} as ({part})")).collect();
+        let with = if first.is_empty() { String::new() } else { format!("with {} ", first.join(", ")) };
+        let write = sqlx::query(AssertSqlSafe(with + &last));
+        let write = values.into_iter().fold(write, |write, rows| write.bind(rows));
+        match write.execute(&mut *self.connection).await {
+            Ok(_) => Ok(true),
+            Err(error) if is_duplicate(&error) => Ok(false),
+            Err(error) => Err(classify(error)),
+        }
     }
 }
 
