@@ -51,6 +51,14 @@ impl Writes {
             && self.inserted_requests.is_empty()
     }
 
+    /// The length of the longest list.
+    #[cfg(feature = "postgres")]
+    pub(in crate::storage) fn longest(&self) -> usize {
+        let leases = [self.deleted.len(), self.updated.len(), self.inserted.len(), self.past.len()];
+        let requests = [self.deleted_requests.len(), self.updated_requests.len(), self.inserted_requests.len()];
+        leases.into_iter().chain(requests).max().unwrap_or(0)
+    }
+
     /// Rows of the lock table to delete, as JSON; `None` if there are none.
     pub(in crate::storage) fn deleted(&self) -> Option<String> {
         json::<_, PlaceJson<'_>>(&self.deleted)

@@ -34,18 +34,19 @@ const TRACES: &str = "
       left join tenure_lock_history past on past.lock_hash = asked.lock_hash
       left join tenure_lock_floor floor on floor.kind = asked.kind";
 
-/// Rows of the lock table as JSON.
+/// Rows of the lock table as JSON. The limit is for the planner, which expects 100 rows of a function, and joins those with the whole table.
 macro_rules! lease_json {
     () => {
-        "jsonb_to_recordset($1::text::jsonb) as new (kind text, id text, slot text, generation bigint, lock_hash text,
+        "(select * from jsonb_to_recordset($1::text::jsonb) as new (kind text, id text, slot text, generation bigint, lock_hash text,
             owner_id text, owner_name text, owner_role text, shown_as bigint, shared int, since bigint,
             last_active bigint, active_at bigint, expires_at bigint, ttl bigint, idle_limit bigint, hard_until bigint,
-            ended int)"
+            ended int) limit $longest) as new"
     };
 }
 
 const DELETE: &str = "
-    delete from tenure_lock l using jsonb_to_recordset($1::text::jsonb) as gone (kind text, id text, slot text)
+    delete from tenure_lock l
+     using (select * from jsonb_to_recordset($1::text::jsonb) as gone (kind text, id text, slot text) limit $longest) as gone
      where l.kind = gone.kind and l.id = gone.id and l.slot = decode(gone.slot, 'hex')";
 
 const RECORD: &str = "
@@ -87,15 +88,16 @@ const INSERT: &str = concat!(
 /// As [`lease_json!`], transfer requests.
 macro_rules! request_json {
     () => {
-        "jsonb_to_recordset($1::text::jsonb) as new (kind text, id text, asker_id text, asker_name text, asker_role text,
+        "(select * from jsonb_to_recordset($1::text::jsonb) as new (kind text, id text, asker_id text, asker_name text, asker_role text,
             handle text, generation bigint, note text, since bigint, expires_at bigint, later_until bigint,
-            declined text)"
+            declined text) limit $longest) as new"
     };
 }
 
 const DELETE_REQUESTS: &str = "
     delete from tenure_lock_request r
-     using jsonb_to_recordset($1::text::jsonb) as gone (kind text, id text, asker_id text)
+     using (select * from jsonb_to_recordset($1::text::jsonb) as gone (kind text, id text, asker_id text)
+             limit $longest) as gone
      where r.kind = gone.kind and r.id = gone.id and r.asker_id = gone.asker_id";
 
 const UPDATE_REQUESTS: &str = concat!(
@@ -200,6 +202,8 @@ impl LeaseRows for Table<'_> {
     async fn write(&mut self, writes: &Writes) -> Result<bool, DatabaseError> {
         // One statement, whose parts change different rows.
         let (mut parts, mut values) = (Vec::new(), Vec::new());
+        // Few different texts, because each is prepared.
+        let longest = writes.longest().next_power_of_two().to_string();
         for (statement, rows) in [
             (DELETE, writes.deleted()),
             (RECORD, writes.past()),
@@ -211,7 +215,7 @@ impl LeaseRows for Table<'_> {
         ] {
             let Some(rows) = rows else { continue };
             values.push(rows);
-            parts.push(statement.replace("$1", &format!("${}", values.len())));
+            parts.push(statement.replace("$1", &format!("${}", values.len())).replace("$longest", &longest));
         }
         let Some(last) = parts.pop() else { return Ok(true) };
         let first: Vec<String> = parts.iter().enumerate().map(|(at, part)| format!("part{at} as ({part})")).collect();

@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use super::connection::OpenTransaction;
 use super::lease_rows::Table;
 use super::statements::RowLock;
-use super::{leases, load, removed, revision, rows};
+use super::{batch, leases, load, removed, revision, rows};
 use crate::aggregate::Stored;
 use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row, Rows};
@@ -192,7 +192,11 @@ impl BackendTransaction for PgTransaction {
 
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(async |connection| release(&mut Table { connection, now }, proof).await).await
+        let release = async |connection: &mut PgConnection| match batch::release(connection, proof, now).await? {
+            Some(holder) => Ok(Ok(holder)),
+            None => release(&mut Table { connection, now }, proof).await,
+        };
+        self.open.wait_for(release).await
     }
 
     async fn begin_again(&mut self) -> Result<(), DatabaseError> {
