@@ -66,9 +66,10 @@ impl World {
     /// The client was told that the wait was too long.
     pub(super) fn judge_timeout(&self, call: Call, key: &LockKey, lock: &[u8]) {
         let tables = self.tables();
-        let since = tables.log.free_since(key).max(tables.first_since(key, lock).unwrap_or(i64::MAX)).max(call.from);
-        drop(tables);
         let most = if self.was_calm() { WAKE_UP } else { WAKE_UP_IN_STORM };
+        let first_since = tables.first_since(key, lock, most).unwrap_or(i64::MAX);
+        let since = tables.log.free_since(key).max(first_since).max(call.from);
+        drop(tables);
         if call.to.saturating_sub(since) > most {
             self.violated(format_args!(
                 "{}: {key:?} was free for its first waiter for {} ms, and was not granted",
@@ -99,6 +100,9 @@ impl World {
         for (at, span) in tables.log.spans.iter().enumerate() {
             if span.given_back && tables.log.received.contains(&(span.key.clone(), span.generation)) {
                 wrong.push(format!("released, although a client had received it: {span:?}"));
+            }
+            if tables.log.is_late(span, if self.was_calm() { WAKE_UP } else { WAKE_UP_IN_STORM }) {
+                wrong.push(format!("granted to a caller that was gone: {span:?}"));
             }
             let earlier = &tables.log.spans[..at];
             let overlap = |other: &&super::log::Span| {

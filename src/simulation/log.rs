@@ -87,11 +87,39 @@ pub(super) struct Log {
     pub(super) excused: BTreeSet<Vec<u8>>,
     /// The leases that a client has received: key and generation.
     pub(super) received: BTreeSet<(LockKey, i64)>,
+    /// The calls that acquire a lease, by lock id: when each began, and when it was answered or dropped. A killed process never ends its
+    /// calls.
+    calls: BTreeMap<Vec<u8>, Vec<(i64, i64)>>,
     /// The lock ids that each process requested.
     pub(super) requested: BTreeMap<usize, BTreeSet<Vec<u8>>>,
 }
 
 impl Log {
+    /// A client begins a call that acquires a lease with this lock id.
+    pub(super) fn begin_call(&mut self, lock: &[u8], at: i64) {
+        self.calls.entry(lock.to_vec()).or_default().push((at, i64::MAX));
+    }
+
+    /// It was answered, or dropped.
+    pub(super) fn end_call(&mut self, lock: &[u8], at: i64) {
+        if let Some((_, end)) = self.calls.get_mut(lock).and_then(|calls| calls.last_mut()) {
+            *end = at;
+        }
+    }
+
+    pub(super) fn last_call_end(&self, lock: &[u8]) -> Option<i64> {
+        self.calls.get(lock)?.last().map(|(_, end)| *end)
+    }
+
+    /// Whether a lease was granted to a caller who was gone for so many milliseconds.
+    pub(super) fn is_late(&self, span: &Span, allowance: i64) -> bool {
+        let calls = self.calls.get(&span.lock);
+        calls.is_some_and(|calls| {
+            let mut calls = calls.iter();
+            !calls.any(|(from, to)| *from <= span.from && span.from <= to.saturating_add(allowance))
+        })
+    }
+
     pub(super) fn of(&self, key: &LockKey, generation: i64) -> Option<&Span> {
         self.spans.iter().find(|span| span.key == *key && span.generation == generation)
     }

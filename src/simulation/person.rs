@@ -146,6 +146,22 @@ impl Person {
         Some((call, answer))
     }
 
+    /// A call that acquires a lease with this lock id.
+    async fn acquire<T>(
+        &self,
+        name: &'static str,
+        key: &LockKey,
+        id: &LockId,
+        limit: Duration,
+        work: impl Future<Output = T>,
+    ) -> Option<(Call, T)> {
+        let lock = id.hash();
+        self.world.tables().log.begin_call(&lock, self.world.now());
+        let answer = self.call(name, key, limit, work).await;
+        self.world.tables().log.end_call(&lock, self.world.now());
+        answer
+    }
+
     fn judge_lock(&self, call: Call, key: &LockKey, id: &LockId, answer: Result<Lease, LockError>) {
         let world = &self.world;
         world.tell(format_args!("{}: {} {}", self.owner.id, call.name, outcome(&answer)));
@@ -172,7 +188,7 @@ impl Person {
         let key = self.key();
         let id = self.new_id(&key);
         let work = self.locks.try_lock_as(&key, &self.owner, id.clone());
-        if let Some((call, answer)) = self.call("try_lock", &key, USUAL, work).await {
+        if let Some((call, answer)) = self.acquire("try_lock", &key, &id, USUAL, work).await {
             self.judge_lock(call, &key, &id, answer);
         }
     }
@@ -180,7 +196,7 @@ impl Person {
     async fn ask_again(&mut self) {
         let Some((id, key)) = self.known() else { return };
         let work = self.locks.try_lock_as(&key, &self.owner, id.clone());
-        if let Some((call, answer)) = self.call("try_lock again", &key, USUAL, work).await {
+        if let Some((call, answer)) = self.acquire("try_lock again", &key, &id, USUAL, work).await {
             self.judge_lock(call, &key, &id, answer);
         }
     }
@@ -189,7 +205,7 @@ impl Person {
         let key = LockKey::new("Shared", "1");
         let id = self.new_id(&key);
         let work = self.locks.try_lock_shared_as(&key, &self.owner, id.clone());
-        if let Some((call, answer)) = self.call("try_lock_shared", &key, USUAL, work).await {
+        if let Some((call, answer)) = self.acquire("try_lock_shared", &key, &id, USUAL, work).await {
             self.judge_lock(call, &key, &id, answer);
         }
     }
@@ -201,7 +217,7 @@ impl Person {
             _ => self.new_id(&key),
         };
         let work = self.locks.lock(&key, &self.owner).within(within).with_id(id.clone()).into_future();
-        if let Some((call, answer)) = self.call("lock", &key, within, work).await {
+        if let Some((call, answer)) = self.acquire("lock", &key, &id, within, work).await {
             self.judge_lock(call, &key, &id, answer);
         }
     }
@@ -235,7 +251,7 @@ impl Person {
         let Some((id, key)) = self.known() else { return };
         let work = self.locks.expire_within(&id, self.millis(0, 2_000));
         if let Some((call, answer)) = self.call("expire_within", &key, USUAL, work).await
-            && !matches!(answer, Ok(_))
+            && answer.is_err()
         {
             self.judge_lease(call, &id, answer);
         }
@@ -272,7 +288,7 @@ impl Person {
         let (id, within) = (self.new_id(&key), self.millis(100, 6_000));
         let hold = self.locks.hold(&key, &self.owner).with_id(id.clone());
         let (hold, limit) = if self.roll(2) == 0 { (hold, USUAL) } else { (hold.within(within), within + USUAL) };
-        let Some((call, guard)) = self.call("hold", &key, limit, hold.into_future()).await else { return };
+        let Some((call, guard)) = self.acquire("hold", &key, &id, limit, hold.into_future()).await else { return };
         let guard = match guard {
             Ok(guard) => guard,
             Err(error) => return self.judge_lock(call, &key, &id, Err(error)),
@@ -343,7 +359,7 @@ impl Person {
         let Some(generation) = self.seen(&key).await else { return };
         let id = self.new_id(&key);
         let work = self.locks.take_over(&key, generation, &self.owner, id.clone(), "a reason");
-        if let Some((call, answer)) = self.call("take_over", &key, 2 * USUAL, work).await {
+        if let Some((call, answer)) = self.acquire("take_over", &key, &id, 2 * USUAL, work).await {
             match answer {
                 Ok(lease) => self.world.judge_lease(call, &self.owner.id, &lease),
                 Err(TakeOverError::HolderChanged { .. } | TakeOverError::LimitReached { .. }) => {}
@@ -400,8 +416,11 @@ impl Person {
             Ok(held) => {
                 held.leases().iter().for_each(|lease| {
                     self.used.push((lease.id().clone(), lease.holder().key.clone()));
-                    self.world.judge_lease(call, &self.owner.id, lease);
+                    let log = &mut self.world.tables().log;
+                    log.begin_call(&lease.id().hash(), call.from);
+                    log.end_call(&lease.id().hash(), call.to);
                 });
+                held.leases().iter().for_each(|lease| self.world.judge_lease(call, &self.owner.id, lease));
                 if let Some((call, Err(LeaseSetError::Database(error)))) =
                     self.call("release_set", &keys[0], USUAL, self.locks.release_set(held.set())).await
                 {

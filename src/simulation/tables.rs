@@ -29,8 +29,8 @@ pub(super) struct Tables {
     /// The queues, by ticket.
     pub(super) line: BTreeMap<i64, Place>,
     last_ticket: i64,
-    /// The places that were left: ticket, key, and when.
-    left: Vec<(i64, LockKey, i64)>,
+    /// The places that were left, with their tickets.
+    left: Vec<(i64, Place)>,
     /// The owners who resumed leases, which no limit counts.
     pub(super) resumed: BTreeSet<String>,
     pub(super) log: Log,
@@ -137,17 +137,23 @@ impl Tables {
     pub(super) fn leave_line(&mut self, lock: &LockHash, waiter: i64, now: i64) {
         let leaves = |place: &Place| place.lock == *lock && place.waiter == waiter;
         let left = self.line.iter().filter(|(_, place)| leaves(place));
-        self.left.extend(left.map(|(ticket, place)| (*ticket, place.key.clone(), now.min(place.expires_at))));
+        self.left.extend(
+            left.map(|(ticket, place)| (*ticket, Place { expires_at: now.min(place.expires_at), ..place.clone() })),
+        );
         self.line.retain(|_, place| !leaves(place));
     }
 
-    /// Since when a lock id has been the first of the queue.
-    pub(super) fn first_since(&self, key: &LockKey, lock: &[u8]) -> Option<i64> {
-        let (ticket, place) = self.line.iter().find(|(_, place)| place.key == *key && place.lock == *lock)?;
-        let left = self.left.iter().map(|(number, of, at)| (*number, of, *at));
-        let places = self.line.iter().map(|(number, place)| (*number, &place.key, place.expires_at));
-        let before = left.chain(places).filter(|(number, of, _)| number < ticket && *of == key);
-        Some(before.map(|(_, _, at)| at).max().unwrap_or(i64::MIN).max(place.since))
+    /// Since when a lock id was the first of the queue. A place counts for so many milliseconds after its caller was answered or is gone.
+    pub(super) fn first_since(&self, key: &LockKey, lock: &[u8], allowance: i64) -> Option<i64> {
+        let places =
+            || self.left.iter().map(|(ticket, place)| (*ticket, place)).chain(self.line.iter().map(|(t, p)| (*t, p)));
+        let (ticket, own) = places().filter(|(_, place)| place.key == *key && place.lock == *lock).last()?;
+        let end = |place: &Place| {
+            let gone = self.log.last_call_end(&place.lock).map_or(i64::MAX, |end| end.saturating_add(allowance));
+            place.expires_at.min(gone)
+        };
+        let before = places().filter(|(number, place)| *number < ticket && place.key == *key);
+        Some(before.map(|(_, place)| end(place)).max().unwrap_or(i64::MIN).max(own.since))
     }
 
     pub(super) fn keep_places(&mut self, process: i64, now: i64) -> u64 {

@@ -140,7 +140,7 @@ impl World {
         let first = trace.iter().position(|line| line.contains("VIOLATION")).unwrap_or(trace.len());
         let from = first.saturating_sub(LINES);
         Err(format!(
-            "seed {0}:\n{1}\n{2}\nTENURE_SEED={0} repeats it",
+            "seed {0}:\n{1}\n{2}\n`cargo xtask simulate --seed {0}` repeats it",
             self.seed,
             trace[from..=first.min(trace.len() - 1)].join("\n"),
             violations.join("\n")
