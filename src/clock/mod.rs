@@ -78,7 +78,6 @@ pub(crate) mod ms {
 }
 
 /// The time from `now` until then, both in milliseconds since 1970; zero if it has passed.
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub(crate) fn until(then: i64, now: i64) -> Duration {
     Duration::from_millis(u64::try_from(then.saturating_sub(now)).unwrap_or(0))
 }

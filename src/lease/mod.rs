@@ -6,8 +6,10 @@
 //! holder and never falls (the fencing number).
 
 pub(crate) mod cursor;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-#[allow(dead_code, reason = "so far only tests use it: the databases change over to it one after the other")]
+#[cfg_attr(
+    not(any(feature = "sqlite", feature = "postgres", feature = "mysql")),
+    allow(dead_code, reason = "only the databases run it")
+)]
 pub(crate) mod engine;
 mod held_by_type;
 mod key;
@@ -35,7 +37,6 @@ pub use key::LockKey;
 pub use limits::{Limit, Limits};
 pub use listing::{LeaseState, Listed, Page, PastLease, Successor};
 pub use lock_id::{InvalidLockId, LockId};
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub(crate) use no_lock::RanOut;
 pub use no_lock::{LeaseLossReason, NoLock};
 pub use owner::InvalidOwner;

@@ -20,7 +20,6 @@ pub struct NoLock {
 
 impl LeaseLossReason {
     /// From the history: how a lease ended, and by whom.
-    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) fn recorded(
         how: &str,
         ran_out: RanOut,
@@ -38,7 +37,6 @@ impl LeaseLossReason {
     }
 
     /// How an expired lease ended.
-    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) fn ran_out(at: SystemTime, ran_out: RanOut) -> Self {
         match ran_out {
             RanOut::Silent => LeaseLossReason::Expired { at },
@@ -49,7 +47,6 @@ impl LeaseLossReason {
 }
 
 /// The cause of an expiry.
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RanOut {
     /// No heartbeat.
@@ -60,7 +57,6 @@ pub(crate) enum RanOut {
     Limited,
 }
 
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 impl RanOut {
     /// At the absolute limit neither heartbeats nor input keep a lease alive.
     pub(crate) fn of(idle: bool, limited: bool) -> Self {

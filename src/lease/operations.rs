@@ -2,18 +2,14 @@
 
 use std::time::Duration;
 
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 use crate::clock::{from_millis, millis};
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 use crate::lease::LeaseLossReason;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 use crate::lease::policy::usual_heartbeat;
 use crate::lease::policy::{LockPolicy, ShowOwner};
 use crate::lease::transfer::TransferRequest;
 use crate::lease::{Holder, LockKey, NoLock, Owner};
 
 /// Beyond every limit, and additions to it do not overflow.
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub(crate) const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 /// The stored form of a lock id: its creation time, and the rest of its SHA-256.
@@ -67,7 +63,6 @@ impl LockRequest {
     }
 
     /// The holder after the grant, with times in milliseconds since 1970. It is computed from the request, without reading the row back.
-    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) fn granted(&self, generation: i64, now: i64) -> Holder {
         let (now, ttl) = (from_millis(now), self.policy.ttl);
         Holder {
@@ -135,7 +130,6 @@ pub(crate) enum Asked {
 
 impl Asked {
     /// From the stored request, if it exists.
-    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) fn found(request: Option<TransferRequest>, generation: i64) -> Self {
         request.filter(|request| request.generation == generation).map_or(Asked::Changed, Asked::Open)
     }
@@ -151,15 +145,9 @@ pub(crate) struct OpenRequest {
     pub holder: String,
 }
 
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 impl OpenRequest {
     fn is_hidden(&self) -> bool {
         self.shown != ShowOwner::ByName && self.request.by.id != self.holder
-    }
-
-    /// Whether it requests this lease. A shared or advisory lease cannot be requested.
-    pub(crate) fn is_for(&self, holder: &Holder) -> bool {
-        self.request.generation == holder.generation
     }
 
     /// Whether the holder's reply names this requester.
@@ -202,7 +190,6 @@ pub(crate) enum Resumption {
 
 impl Resumption {
     /// The reason that a lock id was not resumed, from the result of a check.
-    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) fn refused(key: &LockKey, checked: Result<Holder, NoLock>) -> Self {
         match checked {
             Err(NoLock {
@@ -219,7 +206,6 @@ impl Resumption {
         }
     }
 
-    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     fn of_another(key: Option<LockKey>) -> Self {
         Resumption::Ended(NoLock { key, why: LeaseLossReason::OtherAggregate, held_now: None })
     }
@@ -252,7 +238,6 @@ impl LockOp {
 
     /// The parameters of the batch statements: the lease to change, the verb (1 keep alive, 2 extend, 3 expire within, 4 release), and the
     /// milliseconds.
-    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) fn change(&self) -> Option<(&Proof, i32, i64)> {
         let bounded = |by: &Duration| millis((*by).min(CENTURY));
         match self {

@@ -190,7 +190,6 @@ pub(crate) fn usual_heartbeat(ttl: Duration) -> Duration {
 
 impl ShowOwner {
     /// The stored form.
-    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) const fn stored(self) -> i64 {
         match self {
             ShowOwner::ByName => 0,
@@ -200,7 +199,6 @@ impl ShowOwner {
     }
 
     /// Parses the stored form. An unknown value of a later release hides everything.
-    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) const fn from_stored(stored: i64) -> Self {
         match stored {
             0 => ShowOwner::ByName,

@@ -90,14 +90,12 @@ impl Serialize for TransferReply {
 
 impl TransferReply {
     /// The stored form.
-    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) fn stored(later_for: Option<Duration>, declined: Option<String>) -> Option<Self> {
         let declined = declined.map(|message| TransferReply::Declined { message });
         declined.or(later_for.filter(|left| !left.is_zero()).map(TransferReply::Later))
     }
 
     /// The duration of a "later", and the message of a "no".
-    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     pub(crate) fn parts(&self) -> (Option<Duration>, Option<&str>) {
         match self {
             // No lock is held for longer.

@@ -15,10 +15,8 @@ use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
 use crate::lease::engine::{Answer, Operation};
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
-use crate::lease::operations::{
-    Asked, Asking, Attempt, AttemptAll, LockAnswer, LockHash, LockOp, LockRequest, Proof, TakenOver,
-};
-use crate::lease::{HeldByType, Holder, LockKey, NoLock, Owner, TransferReply, TransferRequest};
+use crate::lease::operations::{LockAnswer, LockHash, LockOp};
+use crate::lease::{HeldByType, LockKey};
 use crate::row_lock::mode::Wait;
 use crate::storage::operation::OperationId;
 use crate::storage::{Backend, BackendTransaction, Capabilities, Connections, Granularity, RowPlace, Slice, SweptRows};
@@ -111,98 +109,22 @@ impl Backend for Link {
     fn answers_at_once(&self) -> usize {
         if self.world.seed.is_multiple_of(2) { 4 } else { 1 }
     }
-    async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {
-        let taken = self.write(&[request.lock], |tables, now| tables.run(&Operation::Take(request), now)).await?;
-        Ok(answer!(taken, Answer::Taken))
-    }
-    async fn try_lock_all(&self, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError> {
-        let locks: Vec<LockHash> = requests.iter().map(|request| request.lock).collect();
-        let taken = self.write(&locks, |tables, now| tables.run(&Operation::TakeAll(requests), now)).await?;
-        Ok(answer!(taken, Answer::TakenAll))
+    async fn operate(&self, operation: &Operation<'_>) -> Result<Answer, DatabaseError> {
+        if operation.only_reads() {
+            return self.read(|tables, now| tables.run(operation, now)).await;
+        }
+        let locks: Vec<LockHash> = match *operation {
+            Operation::Take(request) | Operation::TakeOver { request, .. } => vec![request.lock],
+            Operation::TakeAll(requests) => requests.iter().map(|request| request.lock).collect(),
+            Operation::Release(proof) => vec![proof.lock],
+            Operation::GiveBack { lock, .. } => vec![*lock],
+            Operation::HandOver { proof, reservation, .. } => vec![proof.lock, *reservation],
+            _ => Vec::new(),
+        };
+        self.write(&locks, |tables, now| tables.run(operation, now)).await
     }
     async fn make_row(&self, _: &LockKey) -> Result<(), DatabaseError> {
         without()
-    }
-    async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let checked = self.read(|tables, now| tables.run(&Operation::Check(proof), now)).await?;
-        Ok(answer!(checked, Answer::Lease))
-    }
-    async fn keep_alive(&self, proofs: &[(Proof, Duration)]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
-        self.write(&[], |tables, now| {
-            let keep = |(proof, idle): &(Proof, Duration)| tables.run(&Operation::Keep(proof, *idle), now);
-            proofs.iter().map(keep).map(|kept| answer!(kept, Answer::Lease)).collect()
-        })
-        .await
-    }
-    async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let extended = self.write(&[], |tables, now| tables.run(&Operation::Extend(proof, by), now)).await?;
-        Ok(answer!(extended, Answer::Lease))
-    }
-    async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let shortened = self.write(&[], |tables, now| tables.run(&Operation::ExpireWithin(proof, within), now)).await?;
-        Ok(answer!(shortened, Answer::Lease))
-    }
-    async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let released = self.write(&[proof.lock], |tables, now| tables.run(&Operation::Release(proof), now)).await?;
-        Ok(answer!(released, Answer::Lease))
-    }
-    async fn give_back(&self, lock: &LockHash, generation: i64) -> Result<bool, DatabaseError> {
-        let give = Operation::GiveBack { lock, generation };
-        let given = self.write(&[*lock], |tables, now| tables.run(&give, now)).await?;
-        Ok(answer!(given, Answer::GivenBack))
-    }
-    async fn break_lock(
-        &self,
-        key: &LockKey,
-        generation: i64,
-        by: &Owner,
-        reason: &str,
-    ) -> Result<Option<Holder>, DatabaseError> {
-        let end = Operation::Break { key, generation, by, reason };
-        Ok(answer!(self.write(&[], |tables, now| tables.run(&end, now)).await?, Answer::Broken))
-    }
-    async fn take_over(
-        &self,
-        request: &LockRequest,
-        generation: i64,
-        reason: &str,
-    ) -> Result<TakenOver, DatabaseError> {
-        let take = Operation::TakeOver { request, generation, reason };
-        Ok(answer!(self.write(&[request.lock], |tables, now| tables.run(&take, now)).await?, Answer::TakenOver))
-    }
-    async fn release_all(&self, owner: &str) -> Result<Vec<Holder>, DatabaseError> {
-        let released = self.write(&[], |tables, now| tables.run(&Operation::ReleaseAll { owner }, now)).await?;
-        Ok(answer!(released, Answer::Released))
-    }
-    async fn request(&self, asking: &Asking<'_>) -> Result<Asked, DatabaseError> {
-        Ok(answer!(self.write(&[], |tables, now| tables.run(&Operation::Ask(asking), now)).await?, Answer::Asked))
-    }
-    async fn requests(&self, proof: &Proof) -> Result<Result<Vec<TransferRequest>, NoLock>, DatabaseError> {
-        let requests = self.read(|tables, now| tables.run(&Operation::Requests(proof), now)).await?;
-        Ok(answer!(requests, Answer::Requests))
-    }
-    async fn answer_request(
-        &self,
-        proof: &Proof,
-        asker: &str,
-        reply: &TransferReply,
-    ) -> Result<Result<Option<TransferRequest>, NoLock>, DatabaseError> {
-        let reply = Operation::Reply { proof, asker, reply };
-        Ok(answer!(self.write(&[], |tables, now| tables.run(&reply, now)).await?, Answer::Replied))
-    }
-    async fn hand_over(
-        &self,
-        proof: &Proof,
-        to: &str,
-        reservation: LockHash,
-    ) -> Result<Result<Option<Holder>, NoLock>, DatabaseError> {
-        let hand = Operation::HandOver { proof, to, reservation: &reservation };
-        let handed = self.write(&[proof.lock, reservation], |tables, now| tables.run(&hand, now)).await?;
-        Ok(answer!(handed, Answer::HandedOver))
-    }
-    async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {
-        let holders = self.read(|tables, now| tables.run(&Operation::Holders(key), now)).await?;
-        Ok(answer!(holders, Answer::Holders))
     }
     async fn list(&self, _: &ListQuery) -> Result<Vec<Listed>, DatabaseError> {
         without()

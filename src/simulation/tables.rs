@@ -51,15 +51,20 @@ impl Tables {
 
     /// Answers a request as a fast statement does: `None` if the answer needs an explanation.
     pub(super) fn answer(&mut self, op: &LockOp, now: i64) -> Option<LockAnswer> {
+        let beats;
         let operation = match op {
             LockOp::Take(request) => Operation::Take(request),
             LockOp::Check(proof) => Operation::Check(proof),
-            LockOp::KeepAlive(proof, idle) => Operation::Keep(proof, *idle),
+            LockOp::KeepAlive(proof, idle) => {
+                beats = [(proof.clone(), *idle)];
+                Operation::Keep(&beats)
+            }
             LockOp::Extend(proof, by) => Operation::Extend(proof, *by),
             LockOp::ExpireWithin(proof, within) => Operation::ExpireWithin(proof, *within),
             LockOp::Release(proof) => Operation::Release(proof),
         };
         match self.run(&operation, now) {
+            Answer::Kept(mut kept) => kept.pop()?.ok().map(LockAnswer::Yours),
             Answer::Taken(Attempt::Granted(holder)) | Answer::Lease(Ok(holder)) => Some(LockAnswer::Yours(holder)),
             Answer::Taken(Attempt::Held(holder)) => {
                 let lock = self.row(&holder)?.lock.clone();

@@ -2,7 +2,7 @@
 //!
 //! A backend runs operations ("acquire this lock", "save this if it is still version 7"); its SQL stays inside. The modules of the
 //! databases have the same functions in the same order, so that a comparison shows their real differences. No code outside this folder
-//! depends on the kind of database.
+//! depends on the kind of database. Operations on leases are in [`leases`], once for all of them.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -16,13 +16,14 @@ use crate::aggregate::schema::LiveTable;
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
+use crate::lease::engine::{Answer, Operation};
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+use crate::lease::operations::CENTURY;
 pub(crate) use crate::lease::operations::{
     Asked, Asking, Attempt, AttemptAll, KeyState, LockAnswer, LockHash, LockOp, LockRequest, Proof, Resumption,
     TakenOver,
 };
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-use crate::lease::operations::{CENTURY, OpenRequest};
 use crate::lease::transfer::{TransferReply, TransferRequest};
 use crate::lease::{HeldByType, Holder, LockKey, NoLock, Owner};
 use crate::row_lock::mode::{LockMode, Wait};
@@ -45,6 +46,8 @@ mod differential;
 mod driver;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod kept;
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+mod leases;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod lineage;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
@@ -92,6 +95,16 @@ pub(crate) use sweeping::{RowPlace, Slice, SweptRows};
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 const IDLE_TOO_LONG: &str = "the transaction was idle for longer than `ConnectOptions::idle_in_transaction` allows \
                            (60,000 ms unless it is set)";
+
+/// The answer to an operation on leases.
+macro_rules! answer {
+    ($backend:expr, $operation:expr, $answer:path) => {
+        match $backend.operate(&$operation).await? {
+            $answer(answer) => Ok(answer),
+            other => unreachable!("the engine has one kind of answer per operation, and this is {other:?}"),
+        }
+    };
+}
 
 /// A database, and the operations that run in their own transaction.
 #[async_trait]
@@ -153,26 +166,44 @@ pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
     fn answers_at_once(&self) -> usize {
         4
     }
-    /// Acquires a lock if it is free or expired. One statement decides.
-    async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError>;
+    /// Runs an operation on leases in a transaction of its own, or only reads for it. The engine decides.
+    async fn operate(&self, operation: &Operation<'_>) -> Result<Answer, DatabaseError>;
+    /// Acquires a lock if it is free or expired.
+    async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {
+        answer!(self, Operation::Take(request), Answer::Taken)
+    }
     /// Acquires all of these locks, which are in the order of their keys, or none, in one transaction.
-    async fn try_lock_all(&self, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError>;
+    async fn try_lock_all(&self, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError> {
+        answer!(self, Operation::TakeAll(requests), Answer::TakenAll)
+    }
     /// Makes sure that the key has a row, in a transaction of its own. It is the row of an ended lease, so the key stays free.
     async fn make_row(&self, key: &LockKey) -> Result<(), DatabaseError>;
     /// The holder of this lease, if it is alive.
-    async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError>;
+    async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        answer!(self, Operation::Check(proof), Answer::Lease)
+    }
     /// Sets the expiry of each lease that is alive to now + its ttl, within its absolute limit, and its idle limit after the
     /// last input, which was so long ago.
-    async fn keep_alive(&self, proofs: &[(Proof, Duration)]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError>;
+    async fn keep_alive(&self, proofs: &[(Proof, Duration)]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
+        answer!(self, Operation::Keep(proofs), Answer::Kept)
+    }
     /// Moves the expiry of a live lease by `by`, within now + ttl and the absolute limit; never backwards.
-    async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError>;
+    async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        answer!(self, Operation::Extend(proof, by), Answer::Lease)
+    }
     /// Brings the expiry of a live lease forward to now + `within`, if it is later.
-    async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError>;
+    async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        answer!(self, Operation::ExpireWithin(proof, within), Answer::Lease)
+    }
     /// Releases a live lease.
-    async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError>;
+    async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        answer!(self, Operation::Release(proof), Answer::Lease)
+    }
     /// Releases the lease of this generation if it is alive and had no heartbeat or repeated request since its grant; its lock id can be
     /// used again. Returns whether it did.
-    async fn give_back(&self, lock: &LockHash, generation: i64) -> Result<bool, DatabaseError>;
+    async fn give_back(&self, lock: &LockHash, generation: i64) -> Result<bool, DatabaseError> {
+        answer!(self, Operation::GiveBack { lock, generation }, Answer::GivenBack)
+    }
     /// Ends the lease of this generation, independent of its owner. `None`: that generation is not alive (any more).
     async fn break_lock(
         &self,
@@ -180,23 +211,39 @@ pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
         generation: i64,
         by: &Owner,
         reason: &str,
-    ) -> Result<Option<Holder>, DatabaseError>;
+    ) -> Result<Option<Holder>, DatabaseError> {
+        answer!(self, Operation::Break { key, generation, by, reason }, Answer::Broken)
+    }
     /// Ends the exclusive lease of this generation, independent of its owner, and grants the key to the requester.
-    async fn take_over(&self, request: &LockRequest, generation: i64, reason: &str)
-    -> Result<TakenOver, DatabaseError>;
+    async fn take_over(
+        &self,
+        request: &LockRequest,
+        generation: i64,
+        reason: &str,
+    ) -> Result<TakenOver, DatabaseError> {
+        answer!(self, Operation::TakeOver { request, generation, reason }, Answer::TakenOver)
+    }
     /// Releases every live lease of an owner.
-    async fn release_all(&self, owner: &str) -> Result<Vec<Holder>, DatabaseError>;
+    async fn release_all(&self, owner: &str) -> Result<Vec<Holder>, DatabaseError> {
+        answer!(self, Operation::ReleaseAll { owner }, Answer::Released)
+    }
     /// Requests the lease from the holder of this generation, or repeats the request.
-    async fn request(&self, asking: &Asking<'_>) -> Result<Asked, DatabaseError>;
+    async fn request(&self, asking: &Asking<'_>) -> Result<Asked, DatabaseError> {
+        answer!(self, Operation::Ask(asking), Answer::Asked)
+    }
     /// The open requests for a live lease, the longest-waiting first.
-    async fn requests(&self, proof: &Proof) -> Result<Result<Vec<TransferRequest>, NoLock>, DatabaseError>;
+    async fn requests(&self, proof: &Proof) -> Result<Result<Vec<TransferRequest>, NoLock>, DatabaseError> {
+        answer!(self, Operation::Requests(proof), Answer::Requests)
+    }
     /// Replies to a request for a live lease. `None`: this owner has no open request.
     async fn answer_request(
         &self,
         proof: &Proof,
         asker: &str,
-        answer: &TransferReply,
-    ) -> Result<Result<Option<TransferRequest>, NoLock>, DatabaseError>;
+        reply: &TransferReply,
+    ) -> Result<Result<Option<TransferRequest>, NoLock>, DatabaseError> {
+        answer!(self, Operation::Reply { proof, asker, reply }, Answer::Replied)
+    }
     /// Ends a live lease and reserves the key for one of its requesters, under a lock id that no client has. `None`: this owner has no open
     /// request.
     async fn hand_over(
@@ -204,9 +251,13 @@ pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
         proof: &Proof,
         to: &str,
         reservation: LockHash,
-    ) -> Result<Result<Option<Holder>, NoLock>, DatabaseError>;
-    /// All present holders of the key; with an advisory or shared policy there may be several.
-    async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError>;
+    ) -> Result<Result<Option<Holder>, NoLock>, DatabaseError> {
+        answer!(self, Operation::HandOver { proof, to, reservation: &reservation }, Answer::HandedOver)
+    }
+    /// All present holders of the key, the longest-held first; with an advisory or shared policy there may be several.
+    async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {
+        answer!(self, Operation::Holders(key), Answer::Holders)
+    }
     /// The held leases, the longest-held first.
     async fn list(&self, query: &ListQuery) -> Result<Vec<Listed>, DatabaseError>;
     /// The ended leases, the latest first.

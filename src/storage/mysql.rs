@@ -10,27 +10,23 @@ mod connect;
 mod connection;
 mod deadline;
 pub(in crate::storage) mod errors;
+mod lease_rows;
 mod leases;
 mod list;
 mod live;
 mod load;
-mod lock;
 mod migrate;
 mod operation;
 mod removed;
-mod requests;
-mod resume;
 mod revision;
 mod rows;
 #[cfg(feature = "sea-orm")]
 pub(super) mod sea_orm;
 mod session;
-mod sets;
 mod several_writers;
 mod slots;
 mod statements;
 mod sweep;
-mod takeover;
 mod transaction;
 mod underway;
 mod values;
@@ -49,16 +45,14 @@ use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::clock::ManualClock;
 use crate::error::DatabaseError;
+use crate::lease::engine::{Answer, Operation};
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
-use crate::lease::transfer::{TransferReply, TransferRequest};
-use crate::lease::{HeldByType, Holder, LockKey, NoLock, Owner};
+use crate::lease::{HeldByType, LockKey};
 use crate::row_lock::mode::Wait;
 use crate::storage::capabilities::{Capabilities, Granularity};
+use crate::storage::leases::operate;
 use crate::storage::operation::OperationId;
-use crate::storage::{
-    Asked, Asking, Attempt, AttemptAll, Backend, BackendTransaction, LockAnswer, LockHash, LockOp, LockRequest, Proof,
-    RowPlace, Slice, SweptRows, TakenOver, patience,
-};
+use crate::storage::{Backend, BackendTransaction, LockAnswer, LockOp, RowPlace, Slice, SweptRows, patience};
 use crate::version::conflict::Change;
 
 pub(crate) use connect::{diagnose, script};
@@ -235,141 +229,12 @@ impl Backend for MySql {
         batch::run(&self.connections, ops, self.time.given()).await
     }
 
-    async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {
-        if request.policy.exclusive {
-            // Read first: the upsert locks the row before it evaluates it, so a refusal would wait for another session's save.
-            let mut reader = self.connections.acquire_for_one().await?;
-            if let Some(refusal) = leases::held_by_other(&mut reader, request, self.time.given()).await? {
-                return Ok(refusal);
-            }
-        }
-        let now = self.time.given();
-        let take = async |session: &mut Session| lock::take(session, request, now).await;
-        match again!(self.alone(Option::is_some, take).await)? {
-            Some(holder) => Ok(Attempt::Granted(holder)),
-            None => lock::refused(&mut self.connections.acquire_for_one().await?, request, now).await,
-        }
-    }
-
-    async fn try_lock_all(&self, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError> {
-        let now = self.time.given();
-        // Read first: a refusal must neither wait for another session's save nor write.
-        let refused = sets::blockers(&mut self.connections.acquire_for_one().await?, requests, now).await?;
-        if !refused.is_empty() {
-            return Ok(AttemptAll::Refused(refused));
-        }
-        let take = async |session: &mut Session| sets::take_all(session, requests, now).await;
-        match again!(self.alone(Result::is_ok, take).await)? {
-            Ok(granted) => Ok(AttemptAll::Granted(granted)),
-            Err(at) => sets::refused(&mut self.connections.acquire_for_one().await?, requests, at, now).await,
-        }
-    }
-
     async fn make_row(&self, key: &LockKey) -> Result<(), DatabaseError> {
         again!(self.alone(|_| true, async |session| slots::make_anchor(session, key).await).await)
     }
 
-    async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let mut reader = self.connections.acquire_for_one().await?;
-        leases::check(&mut reader, proof, self.time.given()).await
-    }
-
-    async fn keep_alive(&self, proofs: &[(Proof, Duration)]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
-        let now = self.time.given();
-        again!({
-            let keep = async |session: &mut Session| lock::keep_all_alive(session, proofs, now).await;
-            self.alone(|_| true, keep).await
-        })
-    }
-
-    async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let now = self.time.given();
-        again!(self.alone(|_| true, async |session| lock::extend(session, proof, by, now).await).await)
-    }
-
-    async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let now = self.time.given();
-        again!(self.alone(|_| true, async |session| lock::expire_within(session, proof, within, now).await).await)
-    }
-
-    async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let now = self.time.given();
-        again!(self.alone(|_| true, async |session| lock::release(session, proof, now).await).await)
-    }
-
-    async fn give_back(&self, lock: &LockHash, generation: i64) -> Result<bool, DatabaseError> {
-        let now = self.time.given();
-        again!(self.alone(|_| true, async |session| lock::give_back(session, lock, generation, now).await).await)
-    }
-
-    async fn break_lock(
-        &self,
-        key: &LockKey,
-        generation: i64,
-        by: &Owner,
-        reason: &str,
-    ) -> Result<Option<Holder>, DatabaseError> {
-        let now = self.time.given();
-        again!({
-            let end = async |session: &mut Session| lock::break_lock(session, key, generation, by, reason, now).await;
-            self.alone(|_| true, end).await
-        })
-    }
-
-    async fn take_over(
-        &self,
-        request: &LockRequest,
-        generation: i64,
-        reason: &str,
-    ) -> Result<TakenOver, DatabaseError> {
-        let now = self.time.given();
-        again!({
-            let take =
-                async |session: &mut Session| takeover::take_over(session, request, generation, reason, now).await;
-            self.alone(|taken| matches!(taken, TakenOver::Granted(_)), take).await
-        })
-    }
-
-    async fn release_all(&self, owner: &str) -> Result<Vec<Holder>, DatabaseError> {
-        let now = self.time.given();
-        again!(self.alone(|_| true, async |session| takeover::release_all(session, owner, now).await).await)
-    }
-
-    async fn request(&self, asking: &Asking<'_>) -> Result<Asked, DatabaseError> {
-        let now = self.time.given();
-        again!(self.alone(|_| true, async |session| requests::ask(session, asking, now).await).await)
-    }
-
-    async fn requests(&self, proof: &Proof) -> Result<Result<Vec<TransferRequest>, NoLock>, DatabaseError> {
-        let mut reader = self.connections.acquire_for_one().await?;
-        requests::requests(&mut reader, proof, self.time.given()).await
-    }
-
-    async fn answer_request(
-        &self,
-        proof: &Proof,
-        asker: &str,
-        answer: &TransferReply,
-    ) -> Result<Result<Option<TransferRequest>, NoLock>, DatabaseError> {
-        let now = self.time.given();
-        let give = async |session: &mut Session| requests::answer(session, proof, asker, answer, now).await;
-        again!(self.alone(|_| true, give).await)
-    }
-
-    async fn hand_over(
-        &self,
-        proof: &Proof,
-        to: &str,
-        reservation: LockHash,
-    ) -> Result<Result<Option<Holder>, NoLock>, DatabaseError> {
-        let now = self.time.given();
-        let hand = async |session: &mut Session| requests::hand_over(session, proof, to, reservation, now).await;
-        again!(self.alone(|_| true, hand).await)
-    }
-
-    async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {
-        let mut reader = self.connections.acquire_for_one().await?;
-        leases::holders(&mut reader, key, self.time.given()).await
+    async fn operate(&self, operation: &Operation<'_>) -> Result<Answer, DatabaseError> {
+        operate(self, operation).await
     }
 
     async fn list(&self, query: &ListQuery) -> Result<Vec<Listed>, DatabaseError> {

@@ -8,26 +8,22 @@ mod checkout;
 mod connect;
 mod connection;
 pub(in crate::storage) mod errors;
+mod lease_rows;
 mod leases;
 mod list;
 mod live;
 mod load;
-mod lock;
 mod operation;
 mod overdue;
 mod pools;
 mod removed;
-mod requests;
-mod resume;
 mod revision;
 mod rows;
 #[cfg(feature = "sea-orm")]
 pub(super) mod sea_orm;
-mod sets;
 mod slots;
 mod statements;
 mod sweep;
-mod takeover;
 mod transaction;
 mod values;
 mod watch;
@@ -46,15 +42,15 @@ use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::clock::ManualClock;
 use crate::error::DatabaseError;
+use crate::lease::engine::{Answer, Operation};
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
-use crate::lease::transfer::{TransferReply, TransferRequest};
-use crate::lease::{HeldByType, Holder, LockKey, NoLock, Owner};
+use crate::lease::{HeldByType, LockKey};
 use crate::row_lock::mode::Wait;
 use crate::storage::capabilities::{Capabilities, Granularity};
+use crate::storage::leases::operate;
 use crate::storage::operation::OperationId;
 use crate::storage::{
-    Asked, Asking, Attempt, AttemptAll, Backend, BackendTransaction, Connections, LockAnswer, LockHash, LockOp,
-    LockRequest, Proof, RowPlace, Slice, SweptRows, TakenOver, migration,
+    Backend, BackendTransaction, Connections, LockAnswer, LockOp, RowPlace, Slice, SweptRows, migration,
 };
 use crate::version::conflict::Change;
 
@@ -208,146 +204,12 @@ impl Backend for Postgres {
         batch::run(&self.pools, ops, self.time.given()).await
     }
 
-    async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {
-        if request.policy.exclusive {
-            // Read first: the upsert locks the row before it evaluates it, so a refusal would wait for another session's save.
-            let now = self.time.given();
-            let refusal =
-                self.pools.ask(async |connection| leases::held_by_other(connection, request, now).await).await?;
-            if let Some(refusal) = refusal {
-                return Ok(refusal);
-            }
-        }
-        let mut transaction = self.write().await?;
-        let now = self.time.given();
-        let take = async |connection: &mut PgConnection| lock::take(connection, request, now).await;
-        let attempt = transaction.wait_for(take).await?;
-        match attempt {
-            Attempt::Granted(_) => transaction.commit(None).await?,
-            _ => transaction.rollback().await?,
-        }
-        Ok(attempt)
-    }
-
-    async fn try_lock_all(&self, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError> {
-        sets::try_all(self, requests).await
-    }
-
     async fn make_row(&self, key: &LockKey) -> Result<(), DatabaseError> {
         self.pools.ask(async |connection| slots::make_anchor(connection, key).await).await
     }
 
-    async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let now = self.time.given();
-        self.pools.ask(async |connection| leases::check(connection, proof, now).await).await
-    }
-
-    async fn keep_alive(&self, proofs: &[(Proof, Duration)]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
-        let now = self.time.given();
-        self.alone(async |connection| lock::keep_all_alive(connection, proofs, now).await).await
-    }
-
-    async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let now = self.time.given();
-        self.alone(async |connection| lock::extend(connection, proof, by, now).await).await
-    }
-
-    async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let now = self.time.given();
-        self.alone(async |connection| lock::expire_within(connection, proof, within, now).await).await
-    }
-
-    async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let now = self.time.given();
-        self.alone(async |connection| lock::release(connection, proof, now).await).await
-    }
-
-    async fn give_back(&self, lock: &LockHash, generation: i64) -> Result<bool, DatabaseError> {
-        let now = self.time.given();
-        self.alone(async |connection| lock::give_back(connection, lock, generation, now).await).await
-    }
-
-    async fn break_lock(
-        &self,
-        key: &LockKey,
-        generation: i64,
-        by: &Owner,
-        reason: &str,
-    ) -> Result<Option<Holder>, DatabaseError> {
-        let now = self.time.given();
-        let end =
-            async |connection: &mut PgConnection| lock::break_lock(connection, key, generation, by, reason, now).await;
-        self.alone(end).await
-    }
-
-    async fn take_over(
-        &self,
-        request: &LockRequest,
-        generation: i64,
-        reason: &str,
-    ) -> Result<TakenOver, DatabaseError> {
-        let mut transaction = self.write().await?;
-        let now = self.time.given();
-        let take = async |connection: &mut PgConnection| {
-            takeover::take_over(connection, request, generation, reason, now).await
-        };
-        let taken = transaction.wait_for(take).await?;
-        match taken {
-            TakenOver::Granted(_) => transaction.commit(None).await?,
-            _ => transaction.rollback().await?,
-        }
-        Ok(taken)
-    }
-
-    async fn release_all(&self, owner: &str) -> Result<Vec<Holder>, DatabaseError> {
-        let now = self.time.given();
-        let mut attempt = 1;
-        loop {
-            let release = async |connection: &mut PgConnection| takeover::release_all(connection, owner, now).await;
-            match self.alone(release).await {
-                // A deadlock has rolled it back. Heartbeats lock several rows in one order, but sets in that of their keys.
-                Err(DatabaseError::Deadlock) if attempt < sets::ATTEMPTS => attempt += 1,
-                released => return released,
-            }
-        }
-    }
-
-    async fn request(&self, asking: &Asking<'_>) -> Result<Asked, DatabaseError> {
-        let now = self.time.given();
-        self.alone(async |connection| requests::ask(connection, asking, now).await).await
-    }
-
-    async fn requests(&self, proof: &Proof) -> Result<Result<Vec<TransferRequest>, NoLock>, DatabaseError> {
-        let now = self.time.given();
-        self.pools.ask(async |connection| requests::requests(connection, proof, now).await).await
-    }
-
-    async fn answer_request(
-        &self,
-        proof: &Proof,
-        asker: &str,
-        answer: &TransferReply,
-    ) -> Result<Result<Option<TransferRequest>, NoLock>, DatabaseError> {
-        let now = self.time.given();
-        let give = async |connection: &mut PgConnection| requests::answer(connection, proof, asker, answer, now).await;
-        self.alone(give).await
-    }
-
-    async fn hand_over(
-        &self,
-        proof: &Proof,
-        to: &str,
-        reservation: LockHash,
-    ) -> Result<Result<Option<Holder>, NoLock>, DatabaseError> {
-        let now = self.time.given();
-        let hand =
-            async |connection: &mut PgConnection| requests::hand_over(connection, proof, to, reservation, now).await;
-        self.alone(hand).await
-    }
-
-    async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {
-        let now = self.time.given();
-        self.pools.ask(async |connection| leases::holders(connection, key, now).await).await
+    async fn operate(&self, operation: &Operation<'_>) -> Result<Answer, DatabaseError> {
+        operate(self, operation).await
     }
 
     async fn list(&self, query: &ListQuery) -> Result<Vec<Listed>, DatabaseError> {

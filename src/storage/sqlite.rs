@@ -11,24 +11,20 @@ pub(in crate::storage) mod errors;
 mod fence;
 mod file;
 mod holder;
+mod lease_rows;
 mod leases;
 mod list;
 mod live;
 mod load;
-mod lock;
 mod operation;
 mod removed;
-mod requests;
-mod resume;
 mod revision;
 mod rows;
 #[cfg(feature = "sea-orm")]
 pub(super) mod sea_orm;
-mod sets;
 mod slots;
 mod statements;
 mod sweep;
-mod takeover;
 mod transaction;
 mod turns;
 mod values;
@@ -49,15 +45,15 @@ use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::clock::{ManualClock, millis, to_micros};
 use crate::error::DatabaseError;
+use crate::lease::engine::{Answer, Operation};
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
-use crate::lease::transfer::{TransferReply, TransferRequest};
-use crate::lease::{HeldByType, Holder, LockKey, NoLock, Owner};
+use crate::lease::{HeldByType, LockKey};
 use crate::row_lock::mode::Wait;
 use crate::storage::capabilities::{Capabilities, Granularity};
+use crate::storage::leases::operate;
 use crate::storage::operation::OperationId;
 use crate::storage::{
-    Asked, Asking, Attempt, AttemptAll, Backend, BackendTransaction, Connections, LockAnswer, LockHash, LockOp,
-    LockRequest, Proof, RowPlace, Slice, SweptRows, TakenOver, migration, patience,
+    Backend, BackendTransaction, Connections, LockAnswer, LockOp, RowPlace, Slice, SweptRows, migration, patience,
 };
 use crate::version::conflict::Change;
 
@@ -210,153 +206,13 @@ impl Backend for Sqlite {
         1
     }
 
-    async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {
-        if request.policy.exclusive {
-            // Read first: a refusal must neither wait for another session's save nor write.
-            let mut reader = self.reader().await?;
-            if let Some(refusal) = leases::held_by_other(&mut reader, request, self.now()).await? {
-                return Ok(refusal);
-            }
-        }
-        let mut transaction = self.write(patience::wait()).await?;
-        let attempt = lock::take(transaction.connection(), request, self.now()).await?;
-        match attempt {
-            Attempt::Granted(_) => transaction.commit(None).await?,
-            _ => transaction.rollback().await?,
-        }
-        Ok(attempt)
-    }
-
-    async fn try_lock_all(&self, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError> {
-        // Read first: a refusal must neither wait for another session's save nor write.
-        let mut reader = self.reader().await?;
-        let refused = sets::blockers(&mut reader, requests, self.now()).await?;
-        drop(reader);
-        if !refused.is_empty() {
-            return Ok(AttemptAll::Refused(refused));
-        }
-        let mut transaction = self.write(patience::wait()).await?;
-        let attempt = sets::take_all(transaction.connection(), requests, self.now()).await?;
-        match attempt {
-            AttemptAll::Granted(_) => transaction.commit(None).await?,
-            AttemptAll::Refused(_) => transaction.rollback().await?,
-        }
-        Ok(attempt)
-    }
-
     /// Never called: a writing transaction also locks keys that have no row.
     async fn make_row(&self, _key: &LockKey) -> Result<(), DatabaseError> {
         Ok(())
     }
 
-    async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let mut reader = self.reader().await?;
-        leases::check(&mut reader, proof, self.now()).await
-    }
-
-    async fn keep_alive(&self, proofs: &[(Proof, Duration)]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
-        let mut transaction = OpenTransaction::immediate(&self.writer, patience::wait(), Priority::Heartbeat).await?;
-        let mut answers = Vec::with_capacity(proofs.len());
-        for (proof, idle) in proofs {
-            answers.push(lock::keep_alive(transaction.connection(), proof, *idle, self.now()).await?);
-        }
-        transaction.committing(answers).await
-    }
-
-    async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let mut transaction = OpenTransaction::immediate(&self.writer, patience::wait(), Priority::Heartbeat).await?;
-        let answer = lock::extend(transaction.connection(), proof, by, self.now()).await?;
-        transaction.committing(answer).await
-    }
-
-    async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let mut transaction = self.write(patience::wait()).await?;
-        let answer = lock::expire_within(transaction.connection(), proof, within, self.now()).await?;
-        transaction.committing(answer).await
-    }
-
-    async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
-        let mut transaction = self.write(patience::wait()).await?;
-        let answer = lock::release(transaction.connection(), proof, self.now()).await?;
-        transaction.committing(answer).await
-    }
-
-    async fn give_back(&self, lock: &LockHash, generation: i64) -> Result<bool, DatabaseError> {
-        let mut transaction = self.write(Wait::default()).await?;
-        let given = lock::give_back(transaction.connection(), lock, generation, self.now()).await?;
-        transaction.committing(given).await
-    }
-
-    async fn break_lock(
-        &self,
-        key: &LockKey,
-        generation: i64,
-        by: &Owner,
-        reason: &str,
-    ) -> Result<Option<Holder>, DatabaseError> {
-        let mut transaction = self.write(patience::wait()).await?;
-        let broken = lock::break_lock(transaction.connection(), key, generation, by, reason, self.now()).await?;
-        transaction.committing(broken).await
-    }
-
-    async fn take_over(
-        &self,
-        request: &LockRequest,
-        generation: i64,
-        reason: &str,
-    ) -> Result<TakenOver, DatabaseError> {
-        let mut transaction = self.write(patience::wait()).await?;
-        let now = self.now();
-        let taken = takeover::take_over(transaction.connection(), request, generation, reason, now).await?;
-        match taken {
-            TakenOver::Granted(_) => transaction.commit(None).await?,
-            _ => transaction.rollback().await?,
-        }
-        Ok(taken)
-    }
-
-    async fn release_all(&self, owner: &str) -> Result<Vec<Holder>, DatabaseError> {
-        let mut transaction = self.write(patience::wait()).await?;
-        let released = takeover::release_all(transaction.connection(), owner, self.now()).await?;
-        transaction.committing(released).await
-    }
-
-    async fn request(&self, asking: &Asking<'_>) -> Result<Asked, DatabaseError> {
-        let mut transaction = self.write(patience::wait()).await?;
-        let asked = requests::ask(transaction.connection(), asking, self.now()).await?;
-        transaction.committing(asked).await
-    }
-
-    async fn requests(&self, proof: &Proof) -> Result<Result<Vec<TransferRequest>, NoLock>, DatabaseError> {
-        let mut reader = self.reader().await?;
-        requests::requests(&mut reader, proof, self.now()).await
-    }
-
-    async fn answer_request(
-        &self,
-        proof: &Proof,
-        asker: &str,
-        answer: &TransferReply,
-    ) -> Result<Result<Option<TransferRequest>, NoLock>, DatabaseError> {
-        let mut transaction = self.write(patience::wait()).await?;
-        let answered = requests::answer(transaction.connection(), proof, asker, answer, self.now()).await?;
-        transaction.committing(answered).await
-    }
-
-    async fn hand_over(
-        &self,
-        proof: &Proof,
-        to: &str,
-        reservation: LockHash,
-    ) -> Result<Result<Option<Holder>, NoLock>, DatabaseError> {
-        let mut transaction = self.write(patience::wait()).await?;
-        let handed = requests::hand_over(transaction.connection(), proof, to, reservation, self.now()).await?;
-        transaction.committing(handed).await
-    }
-
-    async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {
-        let mut reader = self.reader().await?;
-        leases::holders(&mut reader, key, self.now()).await
+    async fn operate(&self, operation: &Operation<'_>) -> Result<Answer, DatabaseError> {
+        operate(self, operation).await
     }
 
     async fn list(&self, query: &ListQuery) -> Result<Vec<Listed>, DatabaseError> {

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::changes::Draft;
 use super::take::take_place;
-use super::{LastGeneration, LeaseRow, Past};
+use super::{LastGeneration, LeaseRow, Past, Rows};
 use crate::lease::LockKey;
 use crate::lease::operations::{Attempt, LockHash, LockRequest};
 
@@ -32,16 +32,19 @@ pub(super) fn take(draft: &mut Draft, request: &LockRequest, now: i64) -> Result
     Ok(taken)
 }
 
-/// Records the expired leases on a key, and deletes their slots; the highest generation has to stay. The row of this lock id is skipped.
+/// Records the expired leases on a key, and deletes their slots; the highest generation has to stay. The row of this lock id is skipped, and
+/// so are rows that could not be locked: the next acquisition records them.
 pub(super) fn end_expired(draft: &mut Draft, key: &LockKey, lock: &LockHash, now: i64) {
-    let rows: Vec<LeaseRow> = draft.rows.of_key(key).cloned().collect();
-    for row in rows.iter().filter(|row| row.ran_out_unrecorded(now) && row.lock != lock) {
+    let locked = |rows: &Rows| -> Vec<LeaseRow> {
+        rows.of_key(key).filter(|row| !rows.busy.contains(&row.place)).cloned().collect()
+    };
+    for row in locked(&draft.rows).iter().filter(|row| row.ran_out_unrecorded(now) && row.lock != lock) {
         draft.record(Past::expired(row));
         draft.put(LeaseRow { ended: true, ..row.clone() });
     }
-    let highest = rows.iter().map(|row| row.generation).max();
-    let rows: Vec<LeaseRow> = draft.rows.of_key(key).cloned().collect();
-    for row in rows.iter().filter(|row| row.ended && !row.place.slot.is_empty() && Some(row.generation) < highest) {
+    let highest = draft.rows.of_key(key).map(|row| row.generation).max();
+    let obsolete = |row: &&LeaseRow| row.ended && !row.place.slot.is_empty() && Some(row.generation) < highest;
+    for row in locked(&draft.rows).iter().filter(obsolete) {
         draft.delete(&row.place);
     }
 }

@@ -100,7 +100,7 @@ impl LeaseRow {
         }
     }
 
-    pub(super) fn alive(&self, now: i64) -> bool {
+    pub(crate) fn alive(&self, now: i64) -> bool {
         !self.ended && self.expires_at > now
     }
 
@@ -109,7 +109,7 @@ impl LeaseRow {
         !self.ended && self.expires_at <= now
     }
 
-    pub(super) fn is_reservation(&self) -> bool {
+    pub(crate) fn is_reservation(&self) -> bool {
         self.ttl == 0
     }
 
@@ -118,7 +118,7 @@ impl LeaseRow {
     }
 
     /// The cause of the present expiry.
-    pub(super) fn ran_out(&self) -> RanOut {
+    pub(crate) fn ran_out(&self) -> RanOut {
         RanOut::of(self.is_at_idle_limit(), self.is_at_hard_limit())
     }
 

@@ -1,6 +1,6 @@
 //! The rows that an operation needs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{LeaseRow, Past, Place};
 use crate::clock::{from_millis, until};
@@ -35,7 +35,7 @@ pub(crate) struct RequestRow {
 }
 
 impl RequestRow {
-    pub(super) fn place(&self) -> RequestPlace {
+    pub(crate) fn place(&self) -> RequestPlace {
         RequestPlace { key: self.key.clone(), asker: self.asker.id.clone() }
     }
 
@@ -65,18 +65,20 @@ pub(crate) struct Rows {
     pub requests: BTreeMap<RequestPlace, RequestRow>,
     /// The highest generations of rows that were swept, by type.
     pub floors: BTreeMap<String, i64>,
+    /// Rows of other leases that could not be locked at once. They are read, and not changed: a heartbeat may be in flight on them.
+    pub busy: BTreeSet<Place>,
 }
 
 impl Rows {
-    pub(super) fn exclusive(&self, key: &LockKey) -> Option<&LeaseRow> {
+    pub(crate) fn exclusive(&self, key: &LockKey) -> Option<&LeaseRow> {
         self.leases.get(&Place::exclusive(key))
     }
 
-    pub(super) fn of_key(&self, key: &LockKey) -> impl Iterator<Item = &LeaseRow> {
+    pub(crate) fn of_key(&self, key: &LockKey) -> impl Iterator<Item = &LeaseRow> {
         self.leases.values().filter(move |row| row.place.key == *key)
     }
 
-    pub(super) fn of_lock(&self, lock: &[u8]) -> Option<&LeaseRow> {
+    pub(crate) fn of_lock(&self, lock: &[u8]) -> Option<&LeaseRow> {
         self.leases.values().find(|row| row.lock == lock)
     }
 

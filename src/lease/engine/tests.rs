@@ -308,11 +308,13 @@ fn a_heartbeat_sets_the_expiry_within_all_limits() {
     for (row, idle, expires_in) in cases {
         let idle = Duration::from_millis(u64::try_from(idle).expect("not negative"));
         let before = rows([row]);
-        let (answer, after) = run(Operation::Keep(&proof(KIMS, "kim"), idle), &before);
+        let (answer, after) = run(Operation::Keep(&[(proof(KIMS, "kim"), idle)]), &before);
         let row = after.exclusive(&key()).expect("the row stays");
         assert_eq!(row.expires_at - NOW, expires_in, "{before:?}");
         assert_eq!((row.last_active, row.active_at), (NOW, (NOW - millis(idle)).max(NOW - 10_000)));
-        assert!(matches!(answer, Answer::Lease(Ok(holder)) if millis(holder.remaining) == expires_in));
+        assert!(
+            matches!(&answer, Answer::Kept(kept) if matches!(&kept[..], [Ok(holder)] if millis(holder.remaining) == expires_in))
+        );
     }
 }
 
@@ -532,11 +534,25 @@ fn a_reply_goes_to_who_asks_for_this_lease() {
     let hidden = with_requests(rows([LeaseRow { shown: ShowOwner::Anonymous, ..kims(5) }]), [asks(lee(), "", -5, 5)]);
     assert_eq!(reply(&hidden, KIMS, "lee").0, None);
     assert_eq!(reply(&hidden, KIMS, "handle of lee").0.as_deref(), Some("handle of lee"));
-    // An owner of an advisory lease does not see the request.
-    let neighbour =
-        LeaseRow { lock: OTHER.to_vec(), place: Place { key: key(), slot: OTHER.to_vec() }, ..beside(false, 5) };
-    let beside = with_requests(rows([kims(5), neighbour]), [asks(lee(), "", -5, 5)]);
-    assert_eq!(reply(&beside, OTHER, "lee").0, None);
+    // An owner of an advisory lease does not see the request, even if both leases have the same generation.
+    for generation in [4, 5] {
+        let place = Place { key: key(), slot: OTHER.to_vec() };
+        let neighbour = LeaseRow { lock: OTHER.to_vec(), place, generation, ..beside(false, 5) };
+        let beside = with_requests(rows([kims(5), neighbour]), [asks(lee(), "", -5, 5)]);
+        assert_eq!(reply(&beside, OTHER, "lee").0, None);
+    }
+}
+
+#[test]
+fn a_row_that_another_session_has_locked_stays() {
+    let advisory = request(LEES, lee(), LockPolicy::advisory(), false);
+    let expired = rows([anchor(false), beside(false, 0)]);
+    let (answer, after) = take(&expired, &advisory);
+    assert_eq!((&*answer, history(&after)), ("granted 6", vec![(How::Expired, 0, false, false)]));
+    let busy = [beside(false, 0).place].into();
+    let (answer, after) = take(&Rows { busy, ..expired }, &advisory);
+    assert_eq!((&*answer, history(&after)), ("granted 6", vec![]));
+    assert_eq!(after.leases.get(&beside(false, 0).place), Some(&beside(false, 0)));
 }
 
 #[test]

@@ -44,8 +44,8 @@ pub(super) fn ask(draft: &mut Draft, asking: &Asking<'_>, now: i64) -> Asked {
 
 /// The open requests for a lease, as they are visible to its holder.
 pub(super) fn requests(rows: &Rows, proof: &Proof, now: i64) -> Result<Vec<TransferRequest>, NoLock> {
-    let holder = check::check(rows, proof, now)?;
-    Ok(open_for(rows, &holder, now).into_iter().map(OpenRequest::for_holder).collect())
+    check::check(rows, proof, now)?;
+    Ok(open_for(rows, proof, now).into_iter().map(OpenRequest::for_holder).collect())
 }
 
 /// Replies to one of the requests. `None`: this owner has no open request.
@@ -57,7 +57,7 @@ pub(super) fn reply(
     now: i64,
 ) -> Result<Option<TransferRequest>, NoLock> {
     let holder = check::check(&draft.rows, proof, now)?;
-    let asked = open_for(&draft.rows, &holder, now).into_iter().find(|open| open.is_of(asker));
+    let asked = open_for(&draft.rows, proof, now).into_iter().find(|open| open.is_of(asker));
     let Some(by) = asked.map(|open| open.request.by.id) else { return Ok(None) };
     let (later, declined) = reply.parts();
     let (later, declined) = (later.map(|later| now.saturating_add(millis(later))), declined.map(str::to_owned));
@@ -81,7 +81,7 @@ pub(super) fn hand_over(
         Ok(holder) => holder,
         Err(no_lock) => return Ok(Err(no_lock)),
     };
-    let asked = open_for(&draft.rows, &holder, now).into_iter().find(|open| open.is_of(to));
+    let asked = open_for(&draft.rows, proof, now).into_iter().find(|open| open.is_of(to));
     let held = draft.rows.exclusive(&holder.key).cloned();
     let Some((by, held)) = asked.map(|open| open.request.by).zip(held) else { return Ok(Ok(None)) };
     draft.record(Past::ended(&held, How::HandedOver, Some(&by), None, now));
@@ -122,10 +122,9 @@ fn open(rows: &Rows, key: &LockKey, now: i64) -> Vec<OpenRequest> {
     open.into_iter().map(|row| row.open(lease, now)).collect()
 }
 
-/// The requests for this lease. A shared or advisory lease cannot be requested, and its owner does not see the requests for the exclusive
-/// one.
-fn open_for(rows: &Rows, holder: &Holder, now: i64) -> Vec<OpenRequest> {
-    let mut open = open(rows, &holder.key, now);
-    open.retain(|open| open.is_for(holder));
-    open
+/// The requests for the lease of a lock id. A shared or advisory lease cannot be requested, and its owner does not see the requests for the
+/// exclusive one, even if both have the same generation.
+fn open_for(rows: &Rows, proof: &Proof, now: i64) -> Vec<OpenRequest> {
+    let lease = rows.of_lock(&proof.lock).filter(|row| row.place.slot.is_empty());
+    lease.map(|row| open(rows, &row.place.key, now)).unwrap_or_default()
 }

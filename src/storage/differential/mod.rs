@@ -196,10 +196,7 @@ impl Comparison {
                 transaction.commit(None).await?;
                 Answer::Lease(guarded)
             }
-            Op::Keep(proof, idle) => {
-                let kept = backend.keep_alive(&[(proof.clone(), *idle)]).await?.pop();
-                Answer::Lease(kept.expect("an answer for each"))
-            }
+            Op::Keep(proof, idle) => Answer::Kept(backend.keep_alive(&[(proof.clone(), *idle)]).await?),
             Op::Extend(proof, by) => Answer::Lease(backend.extend(proof, *by).await?),
             Op::ExpireWithin(proof, within) => Answer::Lease(backend.expire_within(proof, *within).await?),
             Op::Release(proof) if form != Form::Within => Answer::Lease(backend.release_lock(proof).await?),
@@ -265,6 +262,7 @@ fn of_question(question: &LockOp, answer: LockAnswer) -> Answer {
     match (question, answer) {
         (LockOp::Take(_), LockAnswer::Yours(holder)) => Answer::Taken(Attempt::Granted(holder)),
         (LockOp::Take(_), LockAnswer::Held { holder, .. }) => Answer::Taken(Attempt::Held(holder)),
+        (LockOp::KeepAlive(..), LockAnswer::Yours(holder)) => Answer::Kept(vec![Ok(holder)]),
         (_, LockAnswer::Yours(holder) | LockAnswer::Held { holder, .. }) => Answer::Lease(Ok(holder)),
     }
 }

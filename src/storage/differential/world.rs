@@ -347,7 +347,7 @@ impl Op {
             Op::Take(request) => with(&Operation::Take(request)),
             Op::TakeAll(requests) => with(&Operation::TakeAll(requests)),
             Op::Check(proof) => with(&Operation::Check(proof)),
-            Op::Keep(proof, idle) => with(&Operation::Keep(proof, *idle)),
+            Op::Keep(proof, idle) => with(&Operation::Keep(&[(proof.clone(), *idle)])),
             Op::Extend(proof, by) => with(&Operation::Extend(proof, *by)),
             Op::ExpireWithin(proof, within) => with(&Operation::ExpireWithin(proof, *within)),
             Op::Release(proof) => with(&Operation::Release(proof)),

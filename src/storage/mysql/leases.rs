@@ -14,7 +14,7 @@ use crate::clock::{from_millis, until};
 use crate::error::DatabaseError;
 use crate::lease::policy::{ShowOwner, usual_heartbeat};
 use crate::lease::{HeldByType, Holder, LeaseLossReason, LockKey, NoLock, Owner, RanOut};
-use crate::storage::{Attempt, KeyState, LockHash, LockRequest, Proof};
+use crate::storage::{KeyState, LockHash, Proof};
 
 /// The time in milliseconds since 1970: from a test, or from the server's clock at this moment. `now()` would be
 /// the start of the statement, which may have waited for a lock since.
@@ -152,27 +152,6 @@ pub(super) fn person(row: &MySqlRow, who: &str) -> Result<Option<Owner>, Databas
     Ok(owner.map(|owner| Owner { role, ..owner }))
 }
 
-/// The lease that conflicts with a request for the exclusive or a shared lock, if any. A reservation does not conflict with its own owner's
-/// request, nor one shared lease with another.
-pub(super) async fn held_by_other(
-    session: &mut Session,
-    request: &LockRequest,
-    now: Option<i64>,
-) -> Result<Option<Attempt>, DatabaseError> {
-    let (theirs, lock) = (&request.owner.id, &request.lock[..]);
-    match in_slot(session, &request.key, &[], RowLock::None, now).await? {
-        Some(lease) if lease.alive() && (request.shared || lease.lock != lock) => Ok(match lease.reserved() {
-            true if lease.holder.owner.id == *theirs => None,
-            true => Some(Attempt::Reserved(lease.into_holder())),
-            false => Some(Attempt::Held(lease.into_holder())),
-        }),
-        Some(lease) if lease.holder.shared && !lease.alive() && !request.shared => {
-            Ok(slots::reader(session, &request.key, RowLock::None, now).await?.map(Attempt::Held))
-        }
-        _ => Ok(None),
-    }
-}
-
 /// Whether a key is held; its row, if it has one, is locked.
 pub(super) async fn key_state(
     session: &mut Session,
@@ -202,7 +181,7 @@ pub(super) async fn exclusive(
     Ok(in_slot(session, key, &[], lock, now).await?.filter(StoredLease::alive))
 }
 
-const IN_SLOT: &str = select_lease!("where kind = ? and id = ? and slot = ?");
+pub(super) const IN_SLOT: &str = select_lease!("where kind = ? and id = ? and slot = ?");
 
 /// The row in a slot: the exclusive lease, or one shared or advisory lease; alive or not.
 pub(super) async fn in_slot(
@@ -216,17 +195,7 @@ pub(super) async fn in_slot(
     session.fetch_locked(select, lock).await.map_err(classify)?.as_ref().map(lease).transpose()
 }
 
-const BY_LOCK_ID: &str = select_lease!("where lock_hash = ?");
-
-/// Checks whether the presented lock id holds a lease; the error contains the reason.
-pub(super) async fn check(
-    session: &mut Session,
-    proof: &Proof,
-    now: Option<i64>,
-) -> Result<Result<Holder, NoLock>, DatabaseError> {
-    let found = of_lock(session, proof, now).await?;
-    judge(session, proof, found, now).await
-}
+pub(super) const BY_LOCK_ID: &str = select_lease!("where lock_hash = ?");
 
 /// The row that a lock id holds, alive or not.
 pub(super) async fn of_lock(
@@ -238,7 +207,7 @@ pub(super) async fn of_lock(
     session.fetch_optional(select).await.map_err(classify)?.as_ref().map(lease).transpose()
 }
 
-/// As [`check`], and holds the lease to the end of the transaction: takeovers and breaks wait, and so do its heartbeats.
+/// Checks whether the presented lock id holds a lease, and holds it to the end of the transaction: takeovers and breaks wait, and so do its heartbeats.
 ///
 /// Not by a shared lock: if a heartbeat is already waiting when the same transaction releases the lease, which needs an exclusive row lock,
 /// the two deadlock. With heartbeats in a loop every save with a release cost one of them.
@@ -253,7 +222,7 @@ pub(super) async fn hold(
 
 /// The subqueries read without locking, before the row is looked up. So the index of lock ids is not locked, and the row may belong to
 /// another lock id by then.
-const LOCK_BY_LOCK_ID: &str = select_lease!(
+pub(super) const LOCK_BY_LOCK_ID: &str = select_lease!(
     "where kind = (select other.kind from tenure_lock as other where other.lock_hash = ?)
        and id = (select other.id from tenure_lock as other where other.lock_hash = ?)
        and slot = (select other.slot from tenure_lock as other where other.lock_hash = ?)"
@@ -323,20 +292,6 @@ pub(super) async fn ended(
     let by = person(&row, "by")?.map(|by| if by.id == owner_id { by } else { by.shown(shown) });
     let why = LeaseLossReason::recorded(&text("how")?, ran_out, at, by, reason);
     Ok(Some((LockKey::new(text("kind")?, text("id")?), owner_id, why)))
-}
-
-const HOLDERS: &str =
-    select_lease!("where kind = ? and id = ? and not ended having expires_at > clock order by since, generation");
-
-/// All holders of the key, exclusive or not, the longest-held first.
-pub(super) async fn holders(
-    session: &mut Session,
-    key: &LockKey,
-    now: Option<i64>,
-) -> Result<Vec<Holder>, DatabaseError> {
-    let select = Statement::new(HOLDERS).bind(now).bind(key.kind().as_bytes()).bind(key.id().as_bytes());
-    let rows = session.fetch_all(select).await.map_err(classify)?;
-    rows.iter().map(|row| lease(row).map(StoredLease::into_holder)).collect()
 }
 
 const COUNT: &str = concat!(

@@ -4,8 +4,9 @@ use async_trait::async_trait;
 
 use super::connection::OpenTransaction;
 use super::deadline::RowLock;
+use super::lease_rows::Table;
 use super::session::Session;
-use super::{leases, load, lock, removed, resume, revision, rows};
+use super::{leases, load, removed, revision, rows};
 use crate::aggregate::Stored;
 use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row, Rows};
@@ -14,6 +15,7 @@ use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock};
 use crate::row_lock::mode::LockMode;
+use crate::storage::leases::{release, resume};
 use crate::storage::operation::OperationId;
 use crate::storage::{Authorship, BackendTransaction, BulkChange, KeyState, Proof, Resumption, RowLocked, Save, Saved};
 use crate::version::conflict::Change;
@@ -176,7 +178,7 @@ impl BackendTransaction for MySqlTransaction {
 
     async fn resume(&mut self, proof: &Proof, key: &LockKey) -> Result<Resumption, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(async |session| resume::resume(session, proof, key, now).await).await
+        self.open.wait_for(async |session| resume(&mut Table { session, now }, proof, key).await).await
     }
 
     async fn key_state(&mut self, key: &LockKey) -> Result<KeyState, DatabaseError> {
@@ -186,7 +188,7 @@ impl BackendTransaction for MySqlTransaction {
 
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(async |session| lock::release(session, proof, now).await).await
+        self.open.wait_for(async |session| release(&mut Table { session, now }, proof).await).await
     }
 
     async fn begin_again(&mut self) -> Result<(), DatabaseError> {

@@ -10,56 +10,33 @@ use super::errors::classify;
 use super::slots;
 use crate::clock::{from_millis, until};
 use crate::error::DatabaseError;
-use crate::lease::policy::{ShowOwner, usual_heartbeat};
+use crate::lease::policy::ShowOwner;
 use crate::lease::{HeldByType, Holder, LeaseLossReason, LockKey, NoLock, Owner, RanOut};
-use crate::storage::{Attempt, KeyState, LockHash, LockRequest, Proof};
+use crate::storage::{KeyState, LockHash, Proof, leases};
 
-/// A row of the lock table.
+/// A row of the lock table, at the time of its column `now`.
 pub(super) struct StoredLease {
     pub holder: Holder,
     pub lock: Vec<u8>,
     pub alive: bool,
     pub ended: bool,
-    /// Handed over and not acquired yet: only a reservation has a time to live of zero.
+    /// Handed over and not acquired yet.
     pub reserved: bool,
-    /// The absolute limit.
-    pub hard_until: i64,
-    /// Whether its expiry is that of the idle limit.
-    idle: bool,
     expires_at: i64,
+    ran_out: RanOut,
 }
 
 /// Reads a row of the lock table, with the time as a column `now`.
 pub(super) fn lease(row: &PgRow) -> Result<StoredLease, DatabaseError> {
-    let text = |column| row.try_get::<String, _>(column).map_err(classify);
-    let number = |column| row.try_get::<i64, _>(column).map_err(classify);
-    let (expires_at, ended) = (number("expires_at")?, row.try_get::<bool, _>("ended").map_err(classify)?);
-    let (now, last_active, active_at) = (number("now")?, number("last_active")?, number("active_at")?);
-    let idle_limit: Option<i64> = row.try_get("idle_limit").map_err(classify)?;
-    let (remaining, ttl) = (expires_at.saturating_sub(now), until(number("ttl")?, 0));
+    let (stored, now) = (leases::lease(row).map_err(classify)?, row.try_get("now").map_err(classify)?);
     Ok(StoredLease {
-        holder: Holder {
-            key: LockKey::new(text("kind")?, text("id")?),
-            owner: person(row, "owner")?.unwrap_or_else(|| Owner::new("", "")),
-            generation: number("generation")?,
-            since: from_millis(number("since")?),
-            last_active: from_millis(last_active),
-            last_input: from_millis(active_at),
-            remaining: until(expires_at, now),
-            ttl,
-            idle: until(now, active_at),
-            silent: until(now, last_active),
-            shared: row.try_get("shared").map_err(classify)?,
-            heartbeat: usual_heartbeat(ttl),
-            shown: ShowOwner::from_stored(number("shown_as")?),
-        },
-        lock: row.try_get("lock_hash").map_err(classify)?,
-        alive: remaining > 0 && !ended,
-        ended,
-        reserved: number("ttl")? == 0,
-        hard_until: number("hard_until")?,
-        idle: idle_limit.is_some_and(|limit| expires_at >= active_at.saturating_add(limit)),
-        expires_at,
+        holder: stored.holder(now),
+        alive: stored.alive(now),
+        ended: stored.ended,
+        reserved: stored.is_reservation(),
+        expires_at: stored.expires_at,
+        ran_out: stored.ran_out(),
+        lock: stored.lock,
     })
 }
 
@@ -75,27 +52,6 @@ pub(super) fn person(row: &PgRow, who: &str) -> Result<Option<Owner>, DatabaseEr
     let role = row.try_get(&*format!("{who}_role")).map_err(classify)?;
     let owner = owner(row, &format!("{who}_id"), &format!("{who}_name"))?;
     Ok(owner.map(|owner| Owner { role, ..owner }))
-}
-
-/// The lease that conflicts with a request for the exclusive or a shared lock, if any. A reservation does not conflict with its own owner's
-/// request, nor one shared lease with another.
-pub(super) async fn held_by_other(
-    connection: &mut PgConnection,
-    request: &LockRequest,
-    now: Option<i64>,
-) -> Result<Option<Attempt>, DatabaseError> {
-    let (theirs, lock) = (&request.owner.id, &request.lock[..]);
-    match alone(connection, &request.key, now).await? {
-        Some(lease) if lease.alive && (request.shared || lease.lock != lock) => Ok(match lease.reserved {
-            true if lease.holder.owner.id == *theirs => None,
-            true => Some(Attempt::Reserved(lease.holder)),
-            false => Some(Attempt::Held(lease.holder)),
-        }),
-        Some(lease) if lease.holder.shared && !lease.alive && !request.shared => {
-            Ok(slots::reader(connection, &request.key, now).await?.map(Attempt::Held))
-        }
-        _ => Ok(None),
-    }
 }
 
 const EXCLUSIVE: &str = "
@@ -152,43 +108,18 @@ async fn alone_by(
     select.fetch_optional(connection).await.map_err(classify)?.as_ref().map(lease).transpose()
 }
 
-const BY_LOCK_ID: &str = "select *, tenure_now($1) as now from tenure_lock where lock_hash = $2";
-
-/// Locks the row as a takeover does: it waits for a save under this lease, or one that requires the key to be free.
-pub(super) const LOCK_BY_LOCK_ID: &str = "
-    with held as materialized (select * from tenure_lock where lock_hash = $2 for update)
-    select *, tenure_now($1) as now from held";
-
-/// Checks whether the presented lock id holds a lease; the error contains the reason.
-pub(super) async fn check(
-    connection: &mut PgConnection,
-    proof: &Proof,
-    now: Option<i64>,
-) -> Result<Result<Holder, NoLock>, DatabaseError> {
-    check_by(BY_LOCK_ID, connection, proof, now).await
-}
-
 /// The key share makes takeovers (which change the key) wait to the end of the transaction, and does not block heartbeats (which do not).
 const HOLD_BY_LOCK_ID: &str = "
     with held as materialized (select * from tenure_lock where lock_hash = $2 for key share)
     select *, tenure_now($1) as now from held";
 
-/// As [`check`], and holds the lease to the end of the transaction.
+/// Checks whether the presented lock id holds a lease, and holds it to the end of the transaction; the error contains the reason.
 pub(super) async fn hold(
     connection: &mut PgConnection,
     proof: &Proof,
     now: Option<i64>,
 ) -> Result<Result<Holder, NoLock>, DatabaseError> {
-    check_by(HOLD_BY_LOCK_ID, connection, proof, now).await
-}
-
-async fn check_by(
-    select: &'static str,
-    connection: &mut PgConnection,
-    proof: &Proof,
-    now: Option<i64>,
-) -> Result<Result<Holder, NoLock>, DatabaseError> {
-    let select = sqlx::query(select).bind(now).bind(&proof.lock[..]);
+    let select = sqlx::query(HOLD_BY_LOCK_ID).bind(now).bind(&proof.lock[..]);
     let row = select.fetch_optional(&mut *connection).await.map_err(classify)?;
     let (key, owner_id, why) = match row.as_ref().map(lease).transpose()? {
         Some(lease) if lease.alive && proof.is_by(&lease.holder.owner.id) => {
@@ -196,10 +127,7 @@ async fn check_by(
         }
         Some(lease) if lease.alive => (lease.holder.key, lease.holder.owner.id, LeaseLossReason::NotYours),
         Some(lease) if !lease.ended => {
-            let why = LeaseLossReason::ran_out(
-                from_millis(lease.expires_at),
-                RanOut::of(lease.idle, lease.expires_at >= lease.hard_until),
-            );
+            let why = LeaseLossReason::ran_out(from_millis(lease.expires_at), lease.ran_out);
             (lease.holder.key, lease.holder.owner.id, why)
         }
         _ => match ended(connection, &proof.lock).await? {
@@ -238,21 +166,6 @@ pub(super) async fn ended(
     let by = person(&row, "by")?.map(|by| if by.id == owner_id { by } else { by.shown(shown) });
     let why = LeaseLossReason::recorded(&text("how")?, ran_out, at, by, reason);
     Ok(Some((LockKey::new(text("kind")?, text("id")?), owner_id, why)))
-}
-
-const HOLDERS: &str = "
-    select *, tenure_now($1) as now from tenure_lock
-     where kind = $2 and id = $3 and not ended and expires_at > tenure_now($1) order by since, generation";
-
-/// All holders of the key, exclusive or not, the longest-held first.
-pub(super) async fn holders(
-    connection: &mut PgConnection,
-    key: &LockKey,
-    now: Option<i64>,
-) -> Result<Vec<Holder>, DatabaseError> {
-    let select = sqlx::query(HOLDERS).bind(now).bind(key.kind()).bind(key.id());
-    let rows = select.fetch_all(connection).await.map_err(classify)?;
-    rows.iter().map(|row| lease(row).map(|lease| lease.holder)).collect()
 }
 
 const COUNT: &str = "

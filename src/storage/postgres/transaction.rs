@@ -4,8 +4,9 @@ use async_trait::async_trait;
 use sqlx::PgConnection;
 
 use super::connection::OpenTransaction;
+use super::lease_rows::Table;
 use super::statements::RowLock;
-use super::{leases, load, lock, removed, resume, revision, rows};
+use super::{batch, leases, load, removed, revision, rows};
 use crate::aggregate::Stored;
 use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row, Rows};
@@ -14,6 +15,7 @@ use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock};
 use crate::row_lock::mode::LockMode;
+use crate::storage::leases::{release, resume};
 use crate::storage::operation::OperationId;
 use crate::storage::{Authorship, BackendTransaction, BulkChange, KeyState, Proof, Resumption, RowLocked, Save, Saved};
 use crate::version::conflict::Change;
@@ -180,7 +182,7 @@ impl BackendTransaction for PgTransaction {
 
     async fn resume(&mut self, proof: &Proof, key: &LockKey) -> Result<Resumption, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(async |connection| resume::resume(connection, proof, key, now).await).await
+        self.open.wait_for(async |connection| resume(&mut Table { connection, now }, proof, key).await).await
     }
 
     async fn key_state(&mut self, key: &LockKey) -> Result<KeyState, DatabaseError> {
@@ -190,7 +192,11 @@ impl BackendTransaction for PgTransaction {
 
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(async |connection| lock::release(connection, proof, now).await).await
+        let release = async |connection: &mut PgConnection| match batch::release(connection, proof, now).await? {
+            Some(holder) => Ok(Ok(holder)),
+            None => release(&mut Table { connection, now }, proof).await,
+        };
+        self.open.wait_for(release).await
     }
 
     async fn begin_again(&mut self) -> Result<(), DatabaseError> {

@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use sqlx::SqliteConnection;
 
 use super::connection::OpenTransaction;
-use super::{leases, load, lock, operation, removed, resume, revision, rows};
+use super::lease_rows::Table;
+use super::{leases, load, operation, removed, revision, rows};
 use crate::aggregate::Stored;
 use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row, Rows};
@@ -14,6 +15,7 @@ use crate::clock::ManualClock;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock};
 use crate::row_lock::mode::LockMode;
+use crate::storage::leases::{check, release, resume};
 use crate::storage::operation::OperationId;
 use crate::storage::{Authorship, BackendTransaction, BulkChange, KeyState, Proof, Resumption, Save, Saved};
 use crate::version::conflict::Change;
@@ -146,12 +148,13 @@ impl BackendTransaction for SqliteTransaction {
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         // The write lock holds the lease: no other statement can change its row before the commit.
         let now = self.now();
-        leases::check(self.open.ours_to_read().await?, proof, now).await
+        check(&mut Table { connection: self.open.ours_to_read().await?, now }, proof).await
     }
 
     async fn resume(&mut self, proof: &Proof, key: &LockKey) -> Result<Resumption, DatabaseError> {
         let now = self.now();
-        resume::resume(self.open.ours().await?, proof, key, now).await
+        let mut table = Table { connection: self.open.ours().await?, now };
+        resume(&mut table, proof, key).await
     }
 
     async fn key_state(&mut self, key: &LockKey) -> Result<KeyState, DatabaseError> {
@@ -161,7 +164,7 @@ impl BackendTransaction for SqliteTransaction {
 
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let now = self.now();
-        lock::release(self.open.ours().await?, proof, now).await
+        release(&mut Table { connection: self.open.ours().await?, now }, proof).await
     }
 
     async fn commit(self: Box<Self>, operation: Option<&OperationId>) -> Result<(), DatabaseError> {

@@ -198,8 +198,8 @@ fn keep(scenario: &Scenario, state: &mut State, lock: Lock, of: u8, now: i64) ->
     if let Some(row) = row.filter(|_| scenario.has(Bug::HeartbeatRevives)) {
         state.store.rows.leases.insert(place, LeaseRow { ended: false, expires_at: START + now + TTL, ..row });
     }
-    match ask(state, &Operation::Keep(&proof(lock, of), Duration::ZERO), now) {
-        Answer::Lease(Ok(_)) => {
+    match ask(state, &Operation::Keep(&[(proof(lock, of), Duration::ZERO)]), now) {
+        Answer::Kept(kept) if kept.iter().all(Result::is_ok) => {
             state.kept(lock, false);
             Outcome::Done
         }

@@ -1,6 +1,7 @@
 //! The changes of a batch to the lock table, decided by the rows that it read.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use super::found::Found;
 use super::{Answers, texts};
@@ -8,7 +9,7 @@ use crate::clock::{from_millis, millis};
 use crate::lease::Holder;
 use crate::storage::mysql::deadline::Flavour;
 use crate::storage::mysql::leases::StoredLease;
-use crate::storage::{LockAnswer, LockHash, LockOp, LockRequest, Proof};
+use crate::storage::{CENTURY, LockAnswer, LockHash, LockOp, LockRequest, Proof};
 
 /// An ended lease.
 pub(super) struct Ended {
@@ -27,6 +28,36 @@ pub(super) struct Changes<'o> {
     changed: BTreeSet<LockHash>,
     /// For keys without a row, with the index of the request. Another session may insert first.
     new: Vec<(usize, &'o LockRequest, StoredLease)>,
+}
+
+/// A longer time to live was edited by hand: 3,000 years in milliseconds.
+const LONGEST_TTL: i64 = 100_000_000_000_000;
+
+impl StoredLease {
+    /// A heartbeat, with the time since the last input.
+    fn keep(&mut self, idle: Duration) {
+        self.active_at = self.active_at.max(self.now.saturating_sub(millis(idle.min(CENTURY))));
+        self.keep_until(i64::MAX);
+    }
+
+    fn extend(&mut self, by: Duration) {
+        self.active_at = self.active_at.max(self.now);
+        let longer = self.expires_at.saturating_add(millis(by.min(CENTURY)));
+        self.keep_until(longer);
+    }
+
+    fn expire_within(&mut self, within: Duration) {
+        self.expires_at = self.expires_at.min(self.now.saturating_add(millis(within.min(CENTURY))));
+    }
+
+    /// Sets the expiry, within the time to live, the idle and the absolute limit; never backwards.
+    fn keep_until(&mut self, until: i64) {
+        self.last_active = self.now.saturating_add(i64::from(self.since == self.now));
+        let most =
+            self.idle_limit.map_or(self.hard_until, |limit| self.hard_until.min(self.active_at.saturating_add(limit)));
+        let most = most.min(self.now.saturating_add(self.ttl.min(LONGEST_TTL)));
+        self.expires_at = self.expires_at.max(until.min(most));
+    }
 }
 
 impl<'o> Changes<'o> {

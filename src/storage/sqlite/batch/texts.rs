@@ -44,7 +44,7 @@ pub(super) async fn look(
     parse(&rows.map_err(classify)?)
 }
 
-/// As in [`lock`](super::super::lock), but only for ended leases: expired ones have to be recorded before. (A repeated request in the same
+/// As the engine, but only for ended leases: expired ones have to be recorded before. (A repeated request in the same
 /// millisecond with the same policy has the same result.)
 macro_rules! take {
     () => {

@@ -1,0 +1,235 @@
+//! Loads the rows on which an operation depends. The row of the exclusive lease on a key is locked before its other rows, and keys in their
+//! order, so that two operations cannot deadlock.
+
+use super::{Hold, LeaseRows, Which};
+use crate::error::DatabaseError;
+use crate::lease::LockKey;
+use crate::lease::engine::{LeaseRow, Operation, Place, Rows, conflict};
+use crate::storage::{LockHash, LockRequest, Proof};
+
+/// Rows, as they are loaded.
+pub(super) struct Loader<'t> {
+    table: &'t mut dyn LeaseRows,
+    /// Whether rows are locked; otherwise they are only read.
+    locking: bool,
+    rows: Rows,
+    now: i64,
+    /// Keys whose exclusive row was looked up.
+    known: Vec<LockKey>,
+}
+
+impl<'t> Loader<'t> {
+    pub(super) fn new(table: &'t mut dyn LeaseRows, locking: bool) -> Self {
+        Loader { table, locking, rows: Rows::default(), now: 0, known: Vec::new() }
+    }
+
+    /// The rows, and the time after the last wait. Without any row no decision depends on the time.
+    pub(super) fn into_rows(self) -> (Rows, i64) {
+        (self.rows, self.now)
+    }
+
+    /// Loads the rows of an operation. Returns false if another session was first, so that a row to change is not locked.
+    pub(super) async fn load(&mut self, operation: &Operation<'_>) -> Result<bool, DatabaseError> {
+        match *operation {
+            Operation::Take(request) => return self.take(operation, std::slice::from_ref(request)).await,
+            Operation::TakeAll(requests) => return self.take(operation, requests).await,
+            Operation::Check(proof)
+            | Operation::Extend(proof, _)
+            | Operation::ExpireWithin(proof, _)
+            | Operation::Release(proof) => {
+                self.live(proof, Hold::Change).await?;
+            }
+            Operation::Keep(beats) => {
+                // In one order for all callers, so that two sets cannot deadlock.
+                let mut proofs: Vec<&Proof> = beats.iter().map(|(proof, _)| proof).collect();
+                proofs.sort_by_key(|proof| proof.lock);
+                for proof in proofs {
+                    self.live(proof, Hold::Change).await?;
+                }
+            }
+            Operation::GiveBack { lock, .. } => self.leases(Which::Lock(lock), Hold::Replace).await?,
+            Operation::Break { key, generation, .. } => {
+                self.leases(Which::Generation(key, generation), Hold::Replace).await?;
+            }
+            Operation::TakeOver { request, generation, .. } => self.take_over(request, generation).await?,
+            Operation::ReleaseAll { owner } => self.leases(Which::Owner(owner), Hold::Change).await?,
+            Operation::Ask(asking) => {
+                self.requests(asking.key, Hold::Change).await?;
+                self.leases(Which::Exclusive(&[asking.key]), Hold::No).await?;
+            }
+            Operation::Requests(proof) => self.requests_for(proof, Hold::No, Hold::No).await?,
+            Operation::Reply { proof, .. } => self.requests_for(proof, Hold::No, Hold::Change).await?,
+            Operation::HandOver { proof, .. } => self.requests_for(proof, Hold::Replace, Hold::No).await?,
+            Operation::Resume { proof, key } => self.resume(proof, key).await?,
+            Operation::KeyState(key) | Operation::Holders(key) => self.leases(Which::Key(key), Hold::No).await?,
+        }
+        Ok(true)
+    }
+
+    async fn take(&mut self, operation: &Operation<'_>, requests: &[LockRequest]) -> Result<bool, DatabaseError> {
+        // An advisory lease does not wait for a save under the exclusive one.
+        let hold = |request: &LockRequest| match request.policy.exclusive {
+            true => Hold::Replace,
+            false => Hold::Change,
+        };
+        for each in [Hold::Replace, Hold::Change] {
+            let keys: Vec<&LockKey> =
+                requests.iter().filter(|request| hold(request) == each).map(|request| &request.key).collect();
+            if !keys.is_empty() {
+                self.leases(Which::Exclusive(&keys), each).await?;
+            }
+        }
+        for request in requests {
+            self.slots(request).await?;
+        }
+        if !self.locking || conflict(operation, &self.rows, self.now).is_some() {
+            return Ok(true);
+        }
+        let locks: Vec<_> = requests.iter().map(|request| (&request.lock, request.key.kind())).collect();
+        let mut complete = true;
+        for row in self.traces(&locks).await? {
+            // Rows of the requested keys were locked above, unless another session inserted this one since.
+            complete &= !requests.iter().any(|request| Place::of(request) == row.place);
+            self.rows.leases.insert(row.place.clone(), row);
+        }
+        for request in requests {
+            self.explain(&request.lock).await?;
+        }
+        Ok(complete)
+    }
+
+    /// The other rows of a requested key, if the request depends on them.
+    async fn slots(&mut self, request: &LockRequest) -> Result<(), DatabaseError> {
+        let key = &request.key;
+        if request.is_alone() {
+            return match self.rows.exclusive(key).map(|row| row.shared) {
+                // All of them, so that no heartbeat changes one at this moment.
+                Some(true) => self.leases(Which::Slots(key), Hold::Replace).await,
+                // Generations continue above them.
+                None if self.locking => self.leases(Which::Slots(key), Hold::No).await,
+                _ => Ok(()),
+            };
+        }
+        if !self.locking {
+            return Ok(());
+        }
+        self.leases(Which::Slots(key), Hold::No).await?;
+        let (now, own) = (self.now, Place::of(request));
+        let seen: Vec<Place> =
+            self.rows.of_key(key).map(|row| &row.place).filter(|place| !place.slot.is_empty()).cloned().collect();
+        let mut locked = Vec::new();
+        if self.rows.of_key(key).any(|row| !row.place.slot.is_empty() && row.place != own && !row.alive(now)) {
+            // A heartbeat, or a save under that lease, may be in flight on a row that another session has locked. The next
+            // acquisition records it.
+            locked = self.fetch(Which::EndedSlots(key), Hold::Replace).await?;
+        }
+        if seen.contains(&own) {
+            locked.extend(self.fetch(Which::Lock(&request.lock), Hold::Replace).await?);
+        }
+        self.rows.busy.extend(seen.into_iter().filter(|place| !locked.contains(place)));
+        Ok(())
+    }
+
+    async fn take_over(&mut self, request: &LockRequest, generation: i64) -> Result<(), DatabaseError> {
+        self.leases(Which::ExclusiveOf(&request.key, generation), Hold::Replace).await?;
+        let now = self.now;
+        if self.rows.exclusive(&request.key).is_some_and(|row| row.generation == generation && row.alive(now)) {
+            for row in self.traces(&[(&request.lock, request.key.kind())]).await? {
+                self.rows.leases.insert(row.place.clone(), row);
+            }
+            self.explain(&request.lock).await?;
+        }
+        Ok(())
+    }
+
+    async fn resume(&mut self, proof: &Proof, key: &LockKey) -> Result<(), DatabaseError> {
+        self.leases(Which::Lock(&proof.lock), Hold::Replace).await?;
+        self.traces(&[(&proof.lock, key.kind())]).await?;
+        let found = self.rows.of_lock(&proof.lock);
+        let theirs = found.is_some_and(|row| !row.ended && row.place.key == *key && proof.is_by(&row.owner.id));
+        if !theirs || self.rows.past.contains_key(&proof.lock[..]) {
+            self.explain(&proof.lock).await?;
+        }
+        Ok(())
+    }
+
+    /// A presented lock id with the transfer requests for its lease.
+    async fn requests_for(&mut self, proof: &Proof, lease: Hold, requests: Hold) -> Result<(), DatabaseError> {
+        if let Some(row) = self.live(proof, lease).await?.filter(|row| row.place.slot.is_empty()) {
+            self.requests(&row.place.key, requests).await?;
+        }
+        Ok(())
+    }
+
+    /// The live lease of a presented lock id; otherwise loads the reason that there is none.
+    async fn live(&mut self, proof: &Proof, hold: Hold) -> Result<Option<LeaseRow>, DatabaseError> {
+        self.leases(Which::Lock(&proof.lock), hold).await?;
+        let now = self.now;
+        let found = self.rows.of_lock(&proof.lock).filter(|row| row.alive(now) && proof.is_by(&row.owner.id));
+        if let Some(row) = found {
+            return Ok(Some(row.clone()));
+        }
+        self.traces(&[(&proof.lock, "")]).await?;
+        self.explain(&proof.lock).await?;
+        Ok(None)
+    }
+
+    /// The present holder of the key for which a lock id was used: a refusal names it.
+    async fn explain(&mut self, lock: &LockHash) -> Result<(), DatabaseError> {
+        let used = self.rows.of_lock(lock).map(|row| &row.place.key);
+        let used = used.into_iter().chain(self.rows.past.get(&lock[..]).map(|past| &past.key));
+        let unknown: Vec<LockKey> = used.filter(|key| !self.known.contains(key)).cloned().collect();
+        for key in unknown {
+            self.leases(Which::Exclusive(&[&key]), Hold::No).await?;
+        }
+        Ok(())
+    }
+
+    async fn leases(&mut self, which: Which<'_>, hold: Hold) -> Result<(), DatabaseError> {
+        self.fetch(which, hold).await.map(drop)
+    }
+
+    /// Loads rows, and returns their places.
+    async fn fetch(&mut self, which: Which<'_>, hold: Hold) -> Result<Vec<Place>, DatabaseError> {
+        let hold = if self.locking { hold } else { Hold::No };
+        let found = self.table.leases(which, hold).await?;
+        self.tell(found.clock);
+        if let Which::Exclusive(keys) = which {
+            self.known.extend(keys.iter().map(|&key| key.clone()));
+        }
+        let mut places = Vec::with_capacity(found.rows.len());
+        for row in found.rows {
+            places.push(row.place.clone());
+            match hold {
+                // A locked row stays as it is.
+                Hold::No => drop(self.rows.leases.entry(row.place.clone()).or_insert(row)),
+                Hold::Change | Hold::Replace => drop(self.rows.leases.insert(row.place.clone(), row)),
+            }
+        }
+        Ok(places)
+    }
+
+    /// Loads the history of lock ids and the floors of generations. Returns rows that hold these lock ids and are not loaded yet.
+    async fn traces(&mut self, locks: &[(&LockHash, &str)]) -> Result<Vec<LeaseRow>, DatabaseError> {
+        let found = self.table.traces(locks).await?;
+        self.tell(found.clock);
+        let mut others = Vec::new();
+        for trace in found.rows {
+            others.extend(trace.lease.filter(|row| !self.rows.leases.contains_key(&row.place)));
+            self.rows.past.extend(trace.past.map(|past| (past.lock.clone(), past)));
+            self.rows.floors.extend(trace.floor.map(|floor| (trace.kind, floor)));
+        }
+        Ok(others)
+    }
+
+    async fn requests(&mut self, key: &LockKey, hold: Hold) -> Result<(), DatabaseError> {
+        let found = self.table.requests(key, hold).await?;
+        self.tell(found.clock);
+        self.rows.requests.extend(found.rows.into_iter().map(|row| (row.place(), row)));
+        Ok(())
+    }
+
+    fn tell(&mut self, clock: Option<i64>) {
+        self.now = clock.map_or(self.now, |clock| self.now.max(clock));
+    }
+}

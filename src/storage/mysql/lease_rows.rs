@@ -1,0 +1,345 @@
+//! The tables of leases: statements that lock, read and write rows.
+//!
+//! Rows are sent as one JSON text, so that one statement with a constant text covers any number of them.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sqlx::Row;
+use sqlx::mysql::MySqlRow;
+
+use super::batch::texts::LEASE;
+use super::deadline::{RowLock, jitter};
+use super::errors::{classify, is_duplicate};
+use super::leases::{BY_LOCK_ID, IN_SLOT, LOCK_BY_LOCK_ID, clock, select_lease};
+use super::session::{Session, Statement};
+use crate::error::DatabaseError;
+use crate::lease::LockKey;
+use crate::lease::engine::{Answer, LeaseRow, Operation, Place, RequestRow};
+use crate::storage::LockHash;
+use crate::storage::leases::{
+    self, Found, Hold, LeaseDatabase, LeaseRows, Ran, Trace, Which, Writes, hex, lease, request,
+};
+
+/// The tables of leases on a connection.
+pub(super) struct Table<'s> {
+    pub session: &'s mut Session,
+    pub now: Option<i64>,
+}
+
+/// A bound JSON text of keys and lock ids as rows `asked`, in its order. The limit prevents the server from merging it with the outer query:
+/// MariaDB 10.11 then searches the history for the lock id of the previous row.
+macro_rules! asked {
+    () => {
+        "(select unhex(kind) as kind, unhex(id) as id, unhex(lock_hash) as lock_hash
+            from json_table(?, '$[*]' columns (kind varchar(510) path '$[0]', id varchar(2048) path '$[1]',
+                                               lock_hash varchar(64) path '$[2]')) as json limit 10000) as asked"
+    };
+}
+
+const GENERATION: &str = select_lease!("where kind = ? and id = ? and generation = ? order by slot");
+const SLOTS: &str = select_lease!("where kind = ? and id = ? and slot <> '' order by slot");
+const KEY: &str = select_lease!("where kind = ? and id = ? order by slot");
+const OWNER: &str = select_lease!("where owner_id = ? and not ended order by lock_hash");
+
+/// As [`SLOTS`]. The condition is on the columns only, so that rows of live leases are not locked.
+const ENDED_SLOTS: &str = concat!(
+    "select ",
+    clock!("?"),
+    " as clock, ",
+    super::leases::lease_columns!(),
+    " from tenure_lock where kind = ? and id = ? and slot <> '' and (ended or expires_at <= ",
+    clock!("?"),
+    ") order by slot"
+);
+
+const TRACES: &str = concat!(
+    "select ",
+    clock!("?"),
+    " as clock, convert(asked.kind using utf8mb4) as asked_kind, swept.generation as floor, {},
+            past.lock_hash as past_lock_hash, convert(past.kind using utf8mb4) as past_kind,
+            convert(past.id using utf8mb4) as past_id, past.generation as past_generation,
+            past.owner_id as past_owner_id, past.owner_name as past_owner_name, past.owner_role as past_owner_role,
+            past.shown_as as past_shown_as, past.since as past_since, past.ended_at as past_ended_at,
+            past.how as past_how, past.by_id as past_by_id, past.by_name as past_by_name, past.by_role as past_by_role,
+            past.reason as past_reason, past.idle as past_idle, past.limited as past_limited
+       from ",
+    asked!(),
+    " left join tenure_lock as l on l.lock_hash = asked.lock_hash
+      left join tenure_lock_history as past on past.lock_hash = asked.lock_hash
+      left join tenure_lock_floor as swept on swept.kind = asked.kind"
+);
+
+const REQUESTS: &str = concat!(
+    "select ",
+    clock!("?"),
+    " as clock, convert(kind using utf8mb4) as kind, convert(id using utf8mb4) as id, asker_id, asker_name, asker_role,
+            handle, generation, note, since, expires_at, later_until, declined
+       from tenure_lock_request where kind = ? and id = ? order by asker"
+);
+
+/// A bound JSON text of rows of the lock table as rows `new`. The columns of the key are binary, so that the primary key finds them.
+macro_rules! lease_json {
+    () => {
+        "(select cast(kind as binary) as kind, cast(id as binary) as id, unhex(slot) as slot, generation,
+                 unhex(lock_hash) as lock_hash, owner_id, owner_name, owner_role, shown_as, shared, since, last_active,
+                 active_at, expires_at, ttl, idle_limit, hard_until, ended
+            from json_table(?, '$[*]' columns (
+                 kind varchar(255) character set utf8mb4 path '$.kind', id varchar(1024) character set utf8mb4 path '$.id',
+                 slot varchar(64) path '$.slot', generation bigint path '$.generation',
+                 lock_hash varchar(64) path '$.lock_hash', owner_id text character set utf8mb4 path '$.owner_id',
+                 owner_name text character set utf8mb4 path '$.owner_name',
+                 owner_role text character set utf8mb4 path '$.owner_role', shown_as bigint path '$.shown_as',
+                 shared tinyint path '$.shared', since bigint path '$.since', last_active bigint path '$.last_active',
+                 active_at bigint path '$.active_at', expires_at bigint path '$.expires_at', ttl bigint path '$.ttl',
+                 idle_limit bigint path '$.idle_limit', hard_until bigint path '$.hard_until',
+                 ended tinyint path '$.ended')) as json limit 10000) as new"
+    };
+}
+
+/// As [`lease_json!`], the keys of rows.
+macro_rules! place_json {
+    () => {
+        "(select cast(kind as binary) as kind, cast(id as binary) as id, unhex(slot) as slot
+            from json_table(?, '$[*]' columns (
+                 kind varchar(255) character set utf8mb4 path '$.kind', id varchar(1024) character set utf8mb4 path '$.id',
+                 slot varchar(64) path '$.slot')) as json limit 10000) as gone"
+    };
+}
+
+/// As [`lease_json!`], transfer requests.
+macro_rules! request_json {
+    () => {
+        "(select cast(kind as binary) as kind, cast(id as binary) as id, unhex(sha2(asker_id, 256)) as asker, asker_id,
+                 asker_name, asker_role, handle, generation, note, since, expires_at, later_until, declined
+            from json_table(?, '$[*]' columns (
+                 kind varchar(255) character set utf8mb4 path '$.kind', id varchar(1024) character set utf8mb4 path '$.id',
+                 asker_id text character set utf8mb4 path '$.asker_id',
+                 asker_name text character set utf8mb4 path '$.asker_name',
+                 asker_role text character set utf8mb4 path '$.asker_role',
+                 handle text character set utf8mb4 path '$.handle', generation bigint path '$.generation',
+                 note text character set utf8mb4 path '$.note', since bigint path '$.since',
+                 expires_at bigint path '$.expires_at', later_until bigint path '$.later_until',
+                 declined text character set utf8mb4 path '$.declined')) as json limit 10000) as new"
+    };
+}
+
+/// The index is forced: a scan of a small table would wait for the rows of others.
+const DELETE: &str = concat!(
+    "delete l from ",
+    place_json!(),
+    " straight_join tenure_lock as l force index (primary)
+                 on l.kind = gone.kind and l.id = gone.id and l.slot = gone.slot"
+);
+
+const RECORD: &str = "
+    insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since,
+                                     ended_at, how, by_id, by_name, by_role, reason, idle, limited)
+    select unhex(lock_hash), kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, ended_at, how,
+           by_id, by_name, by_role, reason, idle, limited
+      from json_table(?, '$[*]' columns (
+           lock_hash varchar(64) path '$.lock_hash', kind varchar(255) character set utf8mb4 path '$.kind',
+           id varchar(1024) character set utf8mb4 path '$.id', generation bigint path '$.generation',
+           owner_id text character set utf8mb4 path '$.owner_id',
+           owner_name text character set utf8mb4 path '$.owner_name',
+           owner_role text character set utf8mb4 path '$.owner_role', shown_as bigint path '$.shown_as',
+           since bigint path '$.since', ended_at bigint path '$.ended_at', how varchar(16) path '$.how',
+           by_id text character set utf8mb4 path '$.by_id', by_name text character set utf8mb4 path '$.by_name',
+           by_role text character set utf8mb4 path '$.by_role', reason text character set utf8mb4 path '$.reason',
+           idle tinyint path '$.idle', limited tinyint path '$.limited')) as new
+        on duplicate key update tenure_lock_history.lock_hash = tenure_lock_history.lock_hash";
+
+const UPDATE: &str = concat!(
+    "update ",
+    lease_json!(),
+    " straight_join tenure_lock as l force index (primary)
+            on l.kind = new.kind and l.id = new.id and l.slot = new.slot
+        set l.generation = new.generation, l.lock_hash = new.lock_hash, l.owner_id = new.owner_id,
+            l.owner_name = new.owner_name, l.owner_role = new.owner_role, l.shown_as = new.shown_as,
+            l.shared = new.shared, l.since = new.since, l.last_active = new.last_active, l.active_at = new.active_at,
+            l.expires_at = new.expires_at, l.ttl = new.ttl, l.idle_limit = new.idle_limit,
+            l.hard_until = new.hard_until, l.ended = new.ended"
+);
+
+const INSERT: &str = concat!(
+    "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, shared,
+                              since, last_active, active_at, expires_at, ttl, idle_limit, hard_until, ended)
+     select kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, shared, since, last_active,
+            active_at, expires_at, ttl, idle_limit, hard_until, ended
+       from ",
+    lease_json!(),
+    " order by kind, id, slot"
+);
+
+const DELETE_REQUESTS: &str = concat!(
+    "delete r from ",
+    request_json!(),
+    " straight_join tenure_lock_request as r force index (primary)
+                 on r.kind = new.kind and r.id = new.id and r.asker = new.asker"
+);
+
+const UPDATE_REQUESTS: &str = concat!(
+    "update ",
+    request_json!(),
+    " straight_join tenure_lock_request as r force index (primary)
+            on r.kind = new.kind and r.id = new.id and r.asker = new.asker
+        set r.asker_name = new.asker_name, r.asker_role = new.asker_role, r.handle = new.handle,
+            r.generation = new.generation, r.note = new.note, r.since = new.since, r.expires_at = new.expires_at,
+            r.later_until = new.later_until, r.declined = new.declined"
+);
+
+const INSERT_REQUESTS: &str = concat!(
+    "insert into tenure_lock_request (kind, id, asker, asker_id, asker_name, asker_role, handle, generation, note, since,
+                                      expires_at, later_until, declined)
+     select kind, id, asker, asker_id, asker_name, asker_role, handle, generation, note, since, expires_at, later_until,
+            declined
+       from ",
+    request_json!()
+);
+
+impl Hold {
+    fn row_lock(self) -> RowLock {
+        match self {
+            Hold::No => RowLock::None,
+            // A save under a lease locks its row for itself.
+            Hold::Change | Hold::Replace => RowLock::Update,
+        }
+    }
+}
+
+impl Table<'_> {
+    async fn fetch<T>(
+        &mut self,
+        select: Statement,
+        lock: RowLock,
+        read: fn(&MySqlRow) -> Result<T, sqlx::Error>,
+    ) -> Result<Found<T>, DatabaseError> {
+        let rows = self.session.fetch_all_locked(select, lock).await.map_err(classify)?;
+        let mut found = Found { rows: Vec::with_capacity(rows.len()), clock: None };
+        for row in &rows {
+            found.rows.push(read(row).map_err(classify)?);
+            found.clock = found.clock.max(Some(row.try_get("clock").map_err(classify)?));
+        }
+        Ok(found)
+    }
+
+    fn of_key(&self, select: &'static str, key: &LockKey) -> Statement {
+        Statement::new(select).bind(self.now).bind(key.kind().as_bytes()).bind(key.id().as_bytes())
+    }
+
+    fn of_place(&self, place: &Place) -> Statement {
+        self.of_key(IN_SLOT, &place.key).bind(&place.slot[..])
+    }
+
+    /// Finds rows by another index without a lock, and then locks each by its primary key: a locking search would lock the index before the
+    /// rows, and a takeover locks them in the other order.
+    async fn lock_each(&mut self, select: Statement, lock: RowLock) -> Result<Found<LeaseRow>, DatabaseError> {
+        let seen = self.fetch(select, RowLock::None, lease).await?;
+        if lock == RowLock::None {
+            return Ok(seen);
+        }
+        let mut found = Found { rows: Vec::with_capacity(seen.rows.len()), clock: seen.clock };
+        for row in seen.rows {
+            let locked = self.fetch(self.of_place(&row.place), lock, lease).await?;
+            found.rows.extend(locked.rows);
+            found.clock = found.clock.max(locked.clock);
+        }
+        Ok(found)
+    }
+}
+
+#[async_trait]
+impl LeaseRows for Table<'_> {
+    async fn leases(&mut self, which: Which<'_>, hold: Hold) -> Result<Found<LeaseRow>, DatabaseError> {
+        let lock = hold.row_lock();
+        let select = match which {
+            Which::Exclusive(&[key]) | Which::ExclusiveOf(key, _) => self.of_place(&Place::exclusive(key)),
+            Which::Exclusive(keys) => {
+                let asked = keys.iter().map(|key| (hex(key.kind().as_bytes()), hex(key.id().as_bytes())));
+                let select = format!(
+                    concat!(
+                        "select ",
+                        clock!("?"),
+                        " as clock, {} from ",
+                        asked!(),
+                        " straight_join tenure_lock as l force index (primary)
+                             on l.kind = asked.kind and l.id = asked.id and l.slot = ''"
+                    ),
+                    LEASE
+                );
+                Statement::new(select).bind(self.now).bind(serde_json::json!(asked.collect::<Vec<_>>()).to_string())
+            }
+            Which::Generation(key, generation) => {
+                return self.lock_each(self.of_key(GENERATION, key).bind(generation), lock).await;
+            }
+            Which::Slots(key) => self.of_key(SLOTS, key),
+            Which::EndedSlots(key) => {
+                let lock = if lock == RowLock::None { lock } else { RowLock::SkipLocked };
+                return self.fetch(self.of_key(ENDED_SLOTS, key).bind(self.now), lock, lease).await;
+            }
+            Which::Key(key) => self.of_key(KEY, key),
+            Which::Lock(hash) if lock == RowLock::None => Statement::new(BY_LOCK_ID).bind(self.now).bind(&hash[..]),
+            Which::Lock(hash) => {
+                let select =
+                    Statement::new(LOCK_BY_LOCK_ID).bind(self.now).bind(&hash[..]).bind(&hash[..]).bind(&hash[..]);
+                let mut found = self.fetch(select, lock, lease).await?;
+                // It may belong to another lock id since the subqueries found it.
+                found.rows.retain(|row| row.lock == hash);
+                return Ok(found);
+            }
+            Which::Owner(owner) => {
+                return self.lock_each(Statement::new(OWNER).bind(self.now).bind(owner), lock).await;
+            }
+        };
+        self.fetch(select, lock, lease).await
+    }
+
+    async fn traces(&mut self, locks: &[(&LockHash, &str)]) -> Result<Found<Trace>, DatabaseError> {
+        let asked = locks.iter().map(|(lock, kind)| (hex(kind.as_bytes()), "", hex(&lock[..])));
+        let asked = serde_json::json!(asked.collect::<Vec<_>>()).to_string();
+        let select = Statement::new(TRACES.replace("{}", LEASE)).bind(self.now).bind(asked);
+        self.fetch(select, RowLock::None, Trace::of).await
+    }
+
+    async fn requests(&mut self, key: &LockKey, hold: Hold) -> Result<Found<RequestRow>, DatabaseError> {
+        self.fetch(self.of_key(REQUESTS, key), hold.row_lock(), request).await
+    }
+
+    async fn write(&mut self, writes: &Writes) -> Result<bool, DatabaseError> {
+        for (statement, rows) in [
+            (DELETE, writes.deleted()),
+            (RECORD, writes.past()),
+            (UPDATE, writes.updated()),
+            (INSERT, writes.inserted()),
+            (DELETE_REQUESTS, writes.deleted_requests()),
+            (UPDATE_REQUESTS, writes.updated_requests()),
+            (INSERT_REQUESTS, writes.inserted_requests()),
+        ] {
+            let Some(rows) = rows else { continue };
+            match self.session.write(Statement::new(statement).bind(rows)).await {
+                Ok(_) => {}
+                Err(error) if is_duplicate(&error) => return Ok(false),
+                Err(error) => return Err(classify(error)),
+            }
+        }
+        Ok(true)
+    }
+}
+
+#[async_trait]
+impl LeaseDatabase for super::MySql {
+    async fn read(&self, operation: &Operation<'_>) -> Result<Option<Answer>, DatabaseError> {
+        let mut reader = self.connections.acquire_for_one().await?;
+        leases::read(&mut Table { session: &mut reader, now: self.time.given() }, operation).await
+    }
+
+    async fn attempt(&self, operation: &Operation<'_>) -> Result<Ran, DatabaseError> {
+        let now = self.time.given();
+        let run = async |session: &mut Session| leases::run(&mut Table { session, now }, operation).await;
+        self.alone(|ran| matches!(ran, Ran::Written(_)), run).await
+    }
+
+    fn pause(&self, attempt: u32) -> Duration {
+        jitter() * attempt
+    }
+}

@@ -1,0 +1,258 @@
+//! The tables of leases: statements that lock, read and write rows. `$1` is the time of a test, or null, where the time is read.
+//!
+//! A locking `select` computes its result before the row is locked, which may take a while. So such a select is a subquery, and the outer
+//! statement reads the time after it.
+
+use async_trait::async_trait;
+use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::query::Query;
+use sqlx::{AssertSqlSafe, PgConnection, Postgres, Row};
+
+use super::errors::{classify, is_duplicate};
+use crate::error::DatabaseError;
+use crate::lease::LockKey;
+use crate::lease::engine::{Answer, LeaseRow, Operation, RequestRow};
+use crate::storage::LockHash;
+use crate::storage::leases::{self, Found, Hold, LeaseDatabase, LeaseRows, Ran, Trace, Which, Writes, lease, request};
+
+/// The tables of leases on a connection.
+pub(super) struct Table<'c> {
+    pub connection: &'c mut PgConnection,
+    pub now: Option<i64>,
+}
+
+const TRACES: &str = "
+    select tenure_now($1) as clock, asked.kind as asked_kind, floor.generation as floor, l.*,
+           past.lock_hash as past_lock_hash, past.kind as past_kind, past.id as past_id,
+           past.generation as past_generation, past.owner_id as past_owner_id, past.owner_name as past_owner_name,
+           past.owner_role as past_owner_role, past.shown_as as past_shown_as, past.since as past_since,
+           past.ended_at as past_ended_at, past.how as past_how, past.by_id as past_by_id,
+           past.by_name as past_by_name, past.by_role as past_by_role, past.reason as past_reason,
+           past.idle as past_idle, past.limited as past_limited
+      from unnest($2::bytea[], $3::text[]) as asked (lock_hash, kind)
+      left join tenure_lock l on l.lock_hash = asked.lock_hash
+      left join tenure_lock_history past on past.lock_hash = asked.lock_hash
+      left join tenure_lock_floor floor on floor.kind = asked.kind";
+
+/// Rows of the lock table as JSON. The limit is for the planner, which expects 100 rows of a function, and joins those with the whole table.
+macro_rules! lease_json {
+    () => {
+        "(select * from jsonb_to_recordset($1::text::jsonb) as new (kind text, id text, slot text, generation bigint, lock_hash text,
+            owner_id text, owner_name text, owner_role text, shown_as bigint, shared int, since bigint,
+            last_active bigint, active_at bigint, expires_at bigint, ttl bigint, idle_limit bigint, hard_until bigint,
+            ended int) limit $longest) as new"
+    };
+}
+
+const DELETE: &str = "
+    delete from tenure_lock l
+     using (select * from jsonb_to_recordset($1::text::jsonb) as gone (kind text, id text, slot text) limit $longest) as gone
+     where l.kind = gone.kind and l.id = gone.id and l.slot = decode(gone.slot, 'hex')";
+
+const RECORD: &str = "
+    insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since,
+                                     ended_at, how, by_id, by_name, by_role, reason, idle, limited)
+    select decode(lock_hash, 'hex'), kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, ended_at,
+           how, by_id, by_name, by_role, reason, idle::boolean, limited::boolean
+      from jsonb_to_recordset($1::text::jsonb) as past
+           (lock_hash text, kind text, id text, generation bigint, owner_id text, owner_name text, owner_role text,
+            shown_as bigint, since bigint, ended_at bigint, how text, by_id text, by_name text, by_role text, reason text,
+            idle int, limited int)
+        on conflict (lock_hash) do nothing";
+
+const UPDATE: &str = concat!(
+    "update tenure_lock l
+        set generation = new.generation, lock_hash = decode(new.lock_hash, 'hex'), owner_id = new.owner_id,
+            owner_name = new.owner_name, owner_role = new.owner_role, shown_as = new.shown_as,
+            shared = new.shared::boolean, since = new.since, last_active = new.last_active, active_at = new.active_at,
+            expires_at = new.expires_at, ttl = new.ttl, idle_limit = new.idle_limit, hard_until = new.hard_until,
+            ended = new.ended::boolean
+       from ",
+    lease_json!(),
+    "
+      where l.kind = new.kind and l.id = new.id and l.slot = decode(new.slot, 'hex')"
+);
+
+const INSERT: &str = concat!(
+    "insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, shared,
+                              since, last_active, active_at, expires_at, ttl, idle_limit, hard_until, ended)
+     select kind, id, decode(slot, 'hex'), generation, decode(lock_hash, 'hex'), owner_id, owner_name, owner_role,
+            shown_as, shared::boolean, since, last_active, active_at, expires_at, ttl, idle_limit, hard_until,
+            ended::boolean
+       from ",
+    lease_json!(),
+    "
+      order by kind collate \"C\", id collate \"C\", slot"
+);
+
+/// As [`lease_json!`], transfer requests.
+macro_rules! request_json {
+    () => {
+        "(select * from jsonb_to_recordset($1::text::jsonb) as new (kind text, id text, asker_id text, asker_name text, asker_role text,
+            handle text, generation bigint, note text, since bigint, expires_at bigint, later_until bigint,
+            declined text) limit $longest) as new"
+    };
+}
+
+const DELETE_REQUESTS: &str = "
+    delete from tenure_lock_request r
+     using (select * from jsonb_to_recordset($1::text::jsonb) as gone (kind text, id text, asker_id text)
+             limit $longest) as gone
+     where r.kind = gone.kind and r.id = gone.id and r.asker_id = gone.asker_id";
+
+const UPDATE_REQUESTS: &str = concat!(
+    "update tenure_lock_request r
+        set asker_name = new.asker_name, asker_role = new.asker_role, handle = new.handle, generation = new.generation,
+            note = new.note, since = new.since, expires_at = new.expires_at, later_until = new.later_until,
+            declined = new.declined
+       from ",
+    request_json!(),
+    "
+      where r.kind = new.kind and r.id = new.id and r.asker_id = new.asker_id"
+);
+
+const INSERT_REQUESTS: &str = concat!(
+    "insert into tenure_lock_request (kind, id, asker_id, asker_name, asker_role, handle, generation, note, since,
+                                      expires_at, later_until, declined)
+     select kind, id, asker_id, asker_name, asker_role, handle, generation, note, since, expires_at, later_until, declined
+       from ",
+    request_json!()
+);
+
+impl Table<'_> {
+    async fn fetch<T>(
+        &mut self,
+        query: Query<'_, Postgres, PgArguments>,
+        read: fn(&PgRow) -> Result<T, sqlx::Error>,
+    ) -> Result<Found<T>, DatabaseError> {
+        let rows = query.fetch_all(&mut *self.connection).await.map_err(classify)?;
+        let mut found = Found { rows: Vec::with_capacity(rows.len()), clock: None };
+        for row in &rows {
+            found.rows.push(read(row).map_err(classify)?);
+            found.clock = found.clock.max(Some(row.try_get("clock").map_err(classify)?));
+        }
+        Ok(found)
+    }
+}
+
+#[async_trait]
+impl LeaseRows for Table<'_> {
+    async fn leases(&mut self, which: Which<'_>, hold: Hold) -> Result<Found<LeaseRow>, DatabaseError> {
+        const KEY: &str = "tenure_lock l where l.kind = $2 and l.id = $3";
+        let rows = match which {
+            Which::Exclusive([_]) => format!("{KEY} and l.slot = ''"),
+            Which::Exclusive(_) => "unnest($2::text[], $3::text[]) as asked (kind, id)
+                 join tenure_lock l on l.kind = asked.kind and l.id = asked.id and l.slot = ''
+                order by l.kind, l.id"
+                .to_owned(),
+            Which::ExclusiveOf(..) => format!("{KEY} and l.slot = '' and l.generation = $4"),
+            Which::Generation(..) => format!("{KEY} and l.generation = $4 order by l.slot"),
+            Which::Slots(_) => format!("{KEY} and l.slot <> '' order by l.slot"),
+            Which::EndedSlots(_) => {
+                format!("{KEY} and l.slot <> '' and (l.ended or l.expires_at <= tenure_now($1)) order by l.slot")
+            }
+            Which::Key(_) => format!("{KEY} order by l.slot"),
+            Which::Lock(_) => "tenure_lock l where l.lock_hash = $2".to_owned(),
+            Which::Owner(_) => "tenure_lock l where l.owner_id = $2 and not l.ended and l.expires_at > tenure_now($1)
+                order by l.lock_hash"
+                .to_owned(),
+        };
+        let skip = if matches!(which, Which::EndedSlots(_)) { "skip locked" } else { "" };
+        let select = match hold {
+            Hold::No => format!("select l.*, tenure_now($1) as clock from {rows}"),
+            Hold::Change => locking(&rows, "for no key update of l", skip),
+            // A save under a lease holds a key share of its row.
+            Hold::Replace => locking(&rows, "for update of l", skip),
+        };
+        let query = sqlx::query(AssertSqlSafe(select)).bind(self.now);
+        let query = match which {
+            Which::Exclusive(&[key]) | Which::Slots(key) | Which::EndedSlots(key) | Which::Key(key) => {
+                query.bind(key.kind()).bind(key.id())
+            }
+            Which::Exclusive(keys) => query
+                .bind(keys.iter().map(|key| key.kind()).collect::<Vec<_>>())
+                .bind(keys.iter().map(|key| key.id()).collect::<Vec<_>>()),
+            Which::ExclusiveOf(key, generation) | Which::Generation(key, generation) => {
+                query.bind(key.kind()).bind(key.id()).bind(generation)
+            }
+            Which::Lock(lock) => query.bind(&lock[..]),
+            Which::Owner(owner) => query.bind(owner),
+        };
+        self.fetch(query, lease).await
+    }
+
+    async fn traces(&mut self, locks: &[(&LockHash, &str)]) -> Result<Found<Trace>, DatabaseError> {
+        let query = sqlx::query(TRACES)
+            .bind(self.now)
+            .bind(locks.iter().map(|(lock, _)| &lock[..]).collect::<Vec<_>>())
+            .bind(locks.iter().map(|(_, kind)| *kind).collect::<Vec<_>>());
+        self.fetch(query, Trace::of).await
+    }
+
+    async fn requests(&mut self, key: &LockKey, hold: Hold) -> Result<Found<RequestRow>, DatabaseError> {
+        let rows = "tenure_lock_request l where l.kind = $2 and l.id = $3 order by l.asker_id";
+        let select = match hold {
+            Hold::No => format!("select l.*, tenure_now($1) as clock from {rows}"),
+            Hold::Change | Hold::Replace => locking(rows, "for update of l", ""),
+        };
+        let query = sqlx::query(AssertSqlSafe(select)).bind(self.now).bind(key.kind()).bind(key.id());
+        self.fetch(query, request).await
+    }
+
+    async fn write(&mut self, writes: &Writes) -> Result<bool, DatabaseError> {
+        // One statement, whose parts change different rows.
+        let (mut parts, mut values) = (Vec::new(), Vec::new());
+        // Few different texts, because each is prepared.
+        let longest = writes.longest().next_power_of_two().to_string();
+        for (statement, rows) in [
+            (DELETE, writes.deleted()),
+            (RECORD, writes.past()),
+            (UPDATE, writes.updated()),
+            (INSERT, writes.inserted()),
+            (DELETE_REQUESTS, writes.deleted_requests()),
+            (UPDATE_REQUESTS, writes.updated_requests()),
+            (INSERT_REQUESTS, writes.inserted_requests()),
+        ] {
+            let Some(rows) = rows else { continue };
+            values.push(rows);
+            parts.push(statement.replace("$1", &format!("${}", values.len())).replace("$longest", &longest));
+        }
+        let Some(last) = parts.pop() else { return Ok(true) };
+        let first: Vec<String> = parts.iter().enumerate().map(|(at, part)| format!("part{at} as ({part})")).collect();
+        let with = if first.is_empty() { String::new() } else { format!("with {} ", first.join(", ")) };
+        let write = sqlx::query(AssertSqlSafe(with + &last));
+        let write = values.into_iter().fold(write, |write, rows| write.bind(rows));
+        match write.execute(&mut *self.connection).await {
+            Ok(_) => Ok(true),
+            Err(error) if is_duplicate(&error) => Ok(false),
+            Err(error) => Err(classify(error)),
+        }
+    }
+}
+
+#[async_trait]
+impl LeaseDatabase for super::Postgres {
+    async fn read(&self, operation: &Operation<'_>) -> Result<Option<Answer>, DatabaseError> {
+        let now = self.time.given();
+        self.pools.ask(async |connection| leases::read(&mut Table { connection, now }, operation).await).await
+    }
+
+    async fn attempt(&self, operation: &Operation<'_>) -> Result<Ran, DatabaseError> {
+        let mut transaction = self.write().await?;
+        let now = self.time.given();
+        let run = async |connection: &mut PgConnection| leases::run(&mut Table { connection, now }, operation).await;
+        let ran = transaction.wait_for(run).await?;
+        match ran {
+            Ran::Written(_) => transaction.commit(None).await?,
+            Ran::Decided(_) | Ran::Raced => transaction.rollback().await?,
+        }
+        Ok(ran)
+    }
+}
+
+/// Locks the rows in their order, and then reads the time.
+fn locking(rows: &str, lock: &str, skip: &str) -> String {
+    format!(
+        "with held as materialized (select l.* from {rows} {lock} {skip}) select *, tenure_now($1) as clock from held"
+    )
+}

@@ -1,0 +1,191 @@
+//! The tables of leases: statements that read and write rows. The transaction has the write lock on the file, so every row is locked, and
+//! the time was read after the wait.
+
+use async_trait::async_trait;
+use sqlx::query::Query;
+use sqlx::sqlite::{SqliteArguments, SqliteRow};
+use sqlx::{AssertSqlSafe, Sqlite, SqliteConnection};
+
+use super::connection::OpenTransaction;
+use super::errors::{classify, is_duplicate};
+use super::turns::Priority;
+use crate::error::DatabaseError;
+use crate::lease::LockKey;
+use crate::lease::engine::{Answer, LeaseRow, Operation, RequestRow};
+use crate::storage::leases::{
+    self, Found, Hold, LeaseDatabase, LeaseRows, Ran, Trace, Which, Writes, hex, lease, request,
+};
+use crate::storage::{LockHash, patience};
+
+/// The tables of leases at a time.
+pub(super) struct Table<'c> {
+    pub connection: &'c mut SqliteConnection,
+    pub now: i64,
+}
+
+const TRACES: &str = "
+    select asked.value ->> 1 as asked_kind, floor.generation as floor, l.*,
+           past.lock_hash as past_lock_hash, past.kind as past_kind, past.id as past_id,
+           past.generation as past_generation, past.owner_id as past_owner_id, past.owner_name as past_owner_name,
+           past.owner_role as past_owner_role, past.shown_as as past_shown_as, past.since as past_since,
+           past.ended_at as past_ended_at, past.how as past_how, past.by_id as past_by_id,
+           past.by_name as past_by_name, past.by_role as past_by_role, past.reason as past_reason,
+           past.idle as past_idle, past.limited as past_limited
+      from json_each(?) as asked
+      left join tenure_lock as l on l.lock_hash = unhex(asked.value ->> 0)
+      left join tenure_lock_history as past on past.lock_hash = unhex(asked.value ->> 0)
+      left join tenure_lock_floor as floor on floor.kind = asked.value ->> 1";
+
+const REQUESTS: &str = "select * from tenure_lock_request where kind = ? and id = ? order by asker_id";
+
+const DELETE: &str = "
+    delete from tenure_lock where (kind, id, slot) in
+           (select value ->> 'kind', value ->> 'id', unhex(value ->> 'slot') from json_each(?))";
+
+const RECORD: &str = "
+    insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since,
+                                     ended_at, how, by_id, by_name, by_role, reason, idle, limited)
+    select unhex(value ->> 'lock_hash'), value ->> 'kind', value ->> 'id', value ->> 'generation', value ->> 'owner_id',
+           value ->> 'owner_name', value ->> 'owner_role', value ->> 'shown_as', value ->> 'since',
+           value ->> 'ended_at', value ->> 'how', value ->> 'by_id', value ->> 'by_name', value ->> 'by_role',
+           value ->> 'reason', value ->> 'idle', value ->> 'limited'
+      from json_each(?) where true on conflict (lock_hash) do nothing";
+
+const UPDATE: &str = "
+    update tenure_lock as l
+       set generation = new.value ->> 'generation', lock_hash = unhex(new.value ->> 'lock_hash'),
+           owner_id = new.value ->> 'owner_id', owner_name = new.value ->> 'owner_name',
+           owner_role = new.value ->> 'owner_role', shown_as = new.value ->> 'shown_as',
+           shared = new.value ->> 'shared', since = new.value ->> 'since', last_active = new.value ->> 'last_active',
+           active_at = new.value ->> 'active_at', expires_at = new.value ->> 'expires_at', ttl = new.value ->> 'ttl',
+           idle_limit = new.value ->> 'idle_limit', hard_until = new.value ->> 'hard_until',
+           ended = new.value ->> 'ended'
+      from json_each(?) as new
+     where l.kind = new.value ->> 'kind' and l.id = new.value ->> 'id' and l.slot = unhex(new.value ->> 'slot')";
+
+const INSERT: &str = "
+    insert into tenure_lock (kind, id, slot, generation, lock_hash, owner_id, owner_name, owner_role, shown_as, shared,
+                             since, last_active, active_at, expires_at, ttl, idle_limit, hard_until, ended)
+    select value ->> 'kind', value ->> 'id', unhex(value ->> 'slot'), value ->> 'generation',
+           unhex(value ->> 'lock_hash'), value ->> 'owner_id', value ->> 'owner_name', value ->> 'owner_role',
+           value ->> 'shown_as', value ->> 'shared', value ->> 'since', value ->> 'last_active',
+           value ->> 'active_at', value ->> 'expires_at', value ->> 'ttl', value ->> 'idle_limit',
+           value ->> 'hard_until', value ->> 'ended'
+      from json_each(?)";
+
+const DELETE_REQUESTS: &str = "
+    delete from tenure_lock_request where (kind, id, asker_id) in
+           (select value ->> 'kind', value ->> 'id', value ->> 'asker_id' from json_each(?))";
+
+const UPDATE_REQUESTS: &str = "
+    update tenure_lock_request as r
+       set asker_name = new.value ->> 'asker_name', asker_role = new.value ->> 'asker_role',
+           handle = new.value ->> 'handle', generation = new.value ->> 'generation', note = new.value ->> 'note',
+           since = new.value ->> 'since', expires_at = new.value ->> 'expires_at',
+           later_until = new.value ->> 'later_until', declined = new.value ->> 'declined'
+      from json_each(?) as new
+     where r.kind = new.value ->> 'kind' and r.id = new.value ->> 'id' and r.asker_id = new.value ->> 'asker_id'";
+
+const INSERT_REQUESTS: &str = "
+    insert into tenure_lock_request (kind, id, asker_id, asker_name, asker_role, handle, generation, note, since,
+                                     expires_at, later_until, declined)
+    select value ->> 'kind', value ->> 'id', value ->> 'asker_id', value ->> 'asker_name', value ->> 'asker_role',
+           value ->> 'handle', value ->> 'generation', value ->> 'note', value ->> 'since', value ->> 'expires_at',
+           value ->> 'later_until', value ->> 'declined'
+      from json_each(?)";
+
+impl Table<'_> {
+    async fn fetch<T>(
+        &mut self,
+        query: Query<'_, Sqlite, SqliteArguments>,
+        read: fn(&SqliteRow) -> Result<T, sqlx::Error>,
+    ) -> Result<Found<T>, DatabaseError> {
+        let rows = query.fetch_all(&mut *self.connection).await.map_err(classify)?;
+        let rows = rows.iter().map(read).collect::<Result<_, _>>().map_err(classify)?;
+        Ok(Found { rows, clock: Some(self.now) })
+    }
+}
+
+#[async_trait]
+impl LeaseRows for Table<'_> {
+    async fn leases(&mut self, which: Which<'_>, _hold: Hold) -> Result<Found<LeaseRow>, DatabaseError> {
+        const KEY: &str = "select * from tenure_lock where kind = ? and id = ?";
+        let of_key = |and: &str, key: &LockKey| {
+            let query = sqlx::query(AssertSqlSafe(format!("{KEY}{and}")));
+            query.bind(key.kind().to_owned()).bind(key.id().to_owned())
+        };
+        let query = match which {
+            Which::Exclusive(&[key]) | Which::ExclusiveOf(key, _) => of_key(" and slot = x''", key),
+            Which::Exclusive(keys) => {
+                let asked: Vec<_> = keys.iter().map(|key| (key.kind(), key.id())).collect();
+                let select = "select l.* from json_each(?) as asked cross join tenure_lock as l
+                               where l.kind = asked.value ->> 0 and l.id = asked.value ->> 1 and l.slot = x''";
+                sqlx::query(select).bind(serde_json::json!(asked).to_string())
+            }
+            Which::Generation(key, generation) => of_key(" and generation = ? order by slot", key).bind(generation),
+            Which::Slots(key) => of_key(" and slot <> x'' order by slot", key),
+            Which::EndedSlots(key) => {
+                of_key(" and slot <> x'' and (ended = 1 or expires_at <= ?) order by slot", key).bind(self.now)
+            }
+            Which::Key(key) => of_key(" order by slot", key),
+            Which::Lock(lock) => sqlx::query("select * from tenure_lock where lock_hash = ?").bind(lock.to_vec()),
+            Which::Owner(owner) => {
+                let select = "select * from tenure_lock where owner_id = ? and ended = 0 and expires_at > ?";
+                sqlx::query(select).bind(owner.to_owned()).bind(self.now)
+            }
+        };
+        self.fetch(query, lease).await
+    }
+
+    async fn traces(&mut self, locks: &[(&LockHash, &str)]) -> Result<Found<Trace>, DatabaseError> {
+        let asked: Vec<_> = locks.iter().map(|(lock, kind)| (hex(&lock[..]), kind)).collect();
+        self.fetch(sqlx::query(TRACES).bind(serde_json::json!(asked).to_string()), Trace::of).await
+    }
+
+    async fn requests(&mut self, key: &LockKey, _hold: Hold) -> Result<Found<RequestRow>, DatabaseError> {
+        let select = sqlx::query(REQUESTS).bind(key.kind().to_owned()).bind(key.id().to_owned());
+        self.fetch(select, request).await
+    }
+
+    async fn write(&mut self, writes: &Writes) -> Result<bool, DatabaseError> {
+        for (statement, rows) in [
+            (DELETE, writes.deleted()),
+            (RECORD, writes.past()),
+            (UPDATE, writes.updated()),
+            (INSERT, writes.inserted()),
+            (DELETE_REQUESTS, writes.deleted_requests()),
+            (UPDATE_REQUESTS, writes.updated_requests()),
+            (INSERT_REQUESTS, writes.inserted_requests()),
+        ] {
+            let Some(rows) = rows else { continue };
+            match sqlx::query(statement).bind(rows).execute(&mut *self.connection).await {
+                Ok(_) => {}
+                Err(error) if is_duplicate(&error) => return Ok(false),
+                Err(error) => return Err(classify(error)),
+            }
+        }
+        Ok(true)
+    }
+}
+
+#[async_trait]
+impl LeaseDatabase for super::Sqlite {
+    async fn read(&self, operation: &Operation<'_>) -> Result<Option<Answer>, DatabaseError> {
+        let mut reader = self.reader().await?;
+        leases::read(&mut Table { connection: &mut reader, now: self.now() }, operation).await
+    }
+
+    async fn attempt(&self, operation: &Operation<'_>) -> Result<Ran, DatabaseError> {
+        let priority = match operation {
+            Operation::Keep(_) | Operation::Extend(..) => Priority::Heartbeat,
+            _ => Priority::Normal,
+        };
+        let mut transaction = OpenTransaction::immediate(&self.writer, patience::wait(), priority).await?;
+        let ran = leases::run(&mut Table { connection: transaction.connection(), now: self.now() }, operation).await?;
+        match ran {
+            Ran::Written(_) => transaction.commit(None).await?,
+            Ran::Decided(_) | Ran::Raced => transaction.rollback().await?,
+        }
+        Ok(ran)
+    }
+}
