@@ -174,17 +174,20 @@ pub(super) async fn held_by_other(
 }
 
 /// Whether a key is held; its row, if it has one, is locked.
+///
+/// Not by a shared lock: the same transaction may hold a lease on the key next, which needs an exclusive row lock. Two transactions that
+/// share the row would then deadlock.
 pub(super) async fn key_state(
     session: &mut Session,
     key: &LockKey,
     now: Option<i64>,
 ) -> Result<KeyState, DatabaseError> {
-    let holder = match in_slot(session, key, &[], RowLock::Share, now).await? {
+    let holder = match in_slot(session, key, &[], RowLock::Update, now).await? {
         None => return Ok(KeyState::NoRow),
         Some(lease) if lease.alive() => Some(lease.into_holder()),
         // Read by a later statement, which sees leases that were granted before the row was locked.
         Some(lease) if lease.holder.shared => {
-            let lock = load::afterwards(session.flavour(), RowLock::Share);
+            let lock = load::afterwards(session.flavour(), RowLock::Update);
             slots::reader(session, key, lock, now).await?
         }
         Some(_) => None,
