@@ -35,6 +35,7 @@ mod transaction;
 mod underway;
 mod values;
 mod watch;
+mod written;
 
 use std::time::Duration;
 
@@ -54,6 +55,7 @@ use crate::lease::transfer::{TransferReply, TransferRequest};
 use crate::lease::{HeldByType, Holder, LockKey, NoLock, Owner};
 use crate::row_lock::mode::Wait;
 use crate::storage::capabilities::{Capabilities, Granularity};
+use crate::storage::diagnosis::Writers;
 use crate::storage::operation::OperationId;
 use crate::storage::{
     Asked, Asking, Attempt, AttemptAll, Backend, BackendTransaction, LockAnswer, LockHash, LockOp, LockRequest, Proof,
@@ -73,6 +75,8 @@ pub(crate) struct MySql {
     connections: Connections,
     time: Time,
     version: String,
+    /// The nodes of its cluster that accept writes.
+    writers: Writers,
     /// The maximum number of connections of the pool.
     count: u32,
 }
@@ -96,7 +100,7 @@ impl MySql {
 
     /// Applies the application's own migrations.
     pub(crate) async fn migrate(&self, migrator: &sqlx::migrate::Migrator) -> Result<(), DatabaseError> {
-        migrate::migrate(&self.connections.pool, migrator, None).await
+        migrate::migrate(&self.connections.pool, migrator, None, self.connections.several_writers).await
     }
 
     /// Runs an operation in a transaction of its own, and commits it if `keep` accepts the answer.
@@ -136,7 +140,8 @@ macro_rules! again {
 }
 use again;
 
-fn capabilities(flavour: Flavour, version: &str) -> Capabilities {
+fn capabilities(flavour: Flavour, version: &str, writers: &Writers) -> Capabilities {
+    let several_writers = matches!(writers, Writers::Several(_));
     let name = match flavour {
         Flavour::MariaDb => "MariaDB",
         Flavour::MySql => "MySQL",
@@ -144,7 +149,8 @@ fn capabilities(flavour: Flavour, version: &str) -> Capabilities {
     Capabilities {
         database: format!("{name} {version}"),
         granularity: Granularity::Row,
-        shared_locks: true,
+        several_writers,
+        shared_locks: !several_writers,
         skip_locked: true,
         names_blocker: flavour == Flavour::MariaDb,
         heartbeats_pass_saves: false,
@@ -166,7 +172,7 @@ impl Backend for MySql {
     }
 
     fn capabilities(&self) -> Capabilities {
-        capabilities(self.connections.flavour, &self.version)
+        capabilities(self.connections.flavour, &self.version, &self.writers)
     }
 
     async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {

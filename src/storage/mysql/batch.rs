@@ -36,7 +36,8 @@ pub(super) async fn run(connections: &Connections, ops: &[LockOp], now: Option<i
 }
 
 async fn ask(connections: &Connections, ops: &[LockOp], now: Option<i64>) -> Result<Answers, DatabaseError> {
-    if let ([op], Flavour::MariaDb) = (ops, connections.flavour) {
+    // Where several nodes accept writes, its update may wait for another node, after it has read the time.
+    if let ([op], Flavour::MariaDb, false) = (ops, connections.flavour, connections.several_writers) {
         match unless_blocked(lone::run(connections, op, now).await)? {
             // An expired lease may hold its key.
             Some(None) if matches!(op, LockOp::Take(_)) => {}

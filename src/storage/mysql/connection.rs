@@ -29,6 +29,8 @@ pub(super) struct Connections {
     /// For single requests to the lock table when the others are busy: they may wait for a lock.
     pub alone: MySqlPool,
     pub flavour: Flavour,
+    /// Whether other nodes of a cluster accept writes too.
+    pub several_writers: bool,
     /// The last silence of any of these connections.
     pub silence: Silence,
     /// How long a transaction may be idle before the server ends it.
@@ -53,7 +55,7 @@ impl Connections {
     }
 
     fn session(&self, connection: PoolConnection<MySql>) -> Session {
-        Session::on(connection, self.flavour, &self.silence, self.idle)
+        Session::on(connection, self)
     }
 
     /// A connection for an operation of the lock manager that may have to wait, also when the application uses all

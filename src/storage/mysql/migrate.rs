@@ -1,5 +1,7 @@
 //! Creates tenure's tables, in one process at a time, also after an interruption. (A transaction cannot contain changes of tables here.)
 
+mod together;
+
 use sqlx::migrate::{MigrateError, Migration, Migrator};
 use sqlx::{AssertSqlSafe, MySqlConnection, MySqlPool};
 
@@ -25,7 +27,14 @@ macro_rules! lock_name {
 /// Migrates in one process at a time. sqlx tries to ensure that, but requests its lock in a way that MariaDB answers with null at once. A
 /// transaction cannot contain changes of tables here, so an interrupted migration is half done: for tenure's own tables it is then
 /// completed.
-pub(super) async fn migrate(pool: &MySqlPool, migrator: &Migrator, own: Option<Flavour>) -> Result<(), DatabaseError> {
+///
+/// On a cluster with several writers that lock is the node's own, so processes on other nodes may migrate at the same time.
+pub(super) async fn migrate(
+    pool: &MySqlPool,
+    migrator: &Migrator,
+    own: Option<Flavour>,
+    several_writers: bool,
+) -> Result<(), DatabaseError> {
     let mut connection = pool.acquire().await.map_err(classify)?;
     // In every case the lock ends with the connection.
     connection.close_on_drop();
@@ -34,7 +43,11 @@ pub(super) async fn migrate(pool: &MySqlPool, migrator: &Migrator, own: Option<F
     if locked != Some(1) {
         return Err(DatabaseError::Busy("another process is still making the tables"));
     }
-    let done = match (migrator.run_direct(None, &mut *connection, false).await, own) {
+    let first = match several_writers {
+        true => together::run(&mut connection, migrator).await,
+        false => migrator.run_direct(None, &mut *connection, false).await,
+    };
+    let done = match (first, own) {
         (Err(MigrateError::Dirty(_)), Some(flavour)) => {
             repair(&mut connection, migrator, flavour).await.map_err(classify)?;
             migrator.run_direct(None, &mut *connection, false).await

@@ -15,6 +15,7 @@ use sqlx::{Arguments, AssertSqlSafe, Encode, MySql, MySqlConnection, Row, Type};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
+use super::connection::Connections;
 use super::deadline::{Deadline, Flavour, RowLock};
 use super::errors::{is_timeout, is_without_savepoint};
 use super::underway::{Running, Underway, answered, clean_up, done, driven, in_step};
@@ -69,6 +70,8 @@ pub(super) struct Session {
     /// Returns the connection from a statement whose caller was dropped.
     returned: Option<oneshot::Receiver<PoolConnection<MySql>>>,
     flavour: Flavour,
+    /// Whether other nodes of a cluster accept writes too.
+    several_writers: bool,
     silence: Silence,
     /// The server's idle limit for transactions, if any; and the end of the last statement.
     idle: Duration,
@@ -85,12 +88,14 @@ pub(super) struct Session {
 
 impl Session {
     /// Takes over a connection of a pool.
-    pub(super) fn on(connection: PoolConnection<MySql>, flavour: Flavour, silence: &Silence, idle: Duration) -> Self {
+    pub(super) fn on(connection: PoolConnection<MySql>, connections: &Connections) -> Self {
+        let Connections { flavour, several_writers, ref silence, idle, .. } = *connections;
         let (connection, runtime) = (Some(connection), Handle::current());
         Session {
             connection,
             returned: None,
             flavour,
+            several_writers,
             silence: silence.clone(),
             idle,
             used: Instant::now(),
@@ -104,6 +109,11 @@ impl Session {
 
     pub(super) fn flavour(&self) -> Flavour {
         self.flavour
+    }
+
+    /// Whether other nodes of a cluster accept writes too, and compare only the rows that transactions write.
+    pub(super) fn has_several_writers(&self) -> bool {
+        self.several_writers
     }
 
     /// Whether the application used the connection, so that errors may have been swallowed.
