@@ -4,7 +4,9 @@
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
+use tenure::clock::ManualClock;
 use tenure::error::{DatabaseError, LockError};
 use tenure::storage::{ConnectOptions, Writers};
 use tenure::unit_of_work::{Retry, RetryReason};
@@ -70,8 +72,12 @@ async fn two() -> (Process, Process) {
 }
 
 async fn two_with(options: ConnectOptions) -> (Process, Process) {
+    two_with_each(options.clone(), options).await
+}
+
+async fn two_with_each(ones: ConnectOptions, others: ConnectOptions) -> (Process, Process) {
     let urls = empty();
-    let (one, other) = (Process::on(&urls[0], options.clone()).await, Process::on(&urls[1], options).await);
+    let (one, other) = (Process::on(&urls[0], ones).await, Process::on(&urls[1], others).await);
     sqlx::raw_sql(TABLES).execute(one.db.mysql().unwrap()).await.unwrap();
     let mut tx = one.db.begin().await.unwrap();
     for no in ["1", "2"] {
@@ -257,4 +263,70 @@ async fn update_that_lost_to_another_node_is_run_again() {
     });
     assert_eq!(again.await.unwrap().reasons, [RetryReason::Deadlock]);
     assert_eq!(versions(&other).await, [2, 1]);
+}
+
+/// Each node judges a lease by its own clock. Here the other node's is ten minutes ahead, so the lease has expired there.
+#[tokio::test(flavor = "multi_thread")]
+async fn fast_clock_of_a_node_ends_a_lease_and_its_saves() {
+    let (ours, theirs) = (ManualClock::new(), ManualClock::new());
+    theirs.advance(Duration::from_secs(600));
+    let by = |clock: &ManualClock| ConnectOptions::new().clock(clock.clone());
+    let (one, other) = two_with_each(by(&ours), by(&theirs)).await;
+    let lease = one.locks.try_lock(&key("1"), &kim()).await.unwrap();
+    let mut tx = one.db.begin().await.unwrap();
+    tx.by(&kim()).holding(&key("1"), lease.id()).await.unwrap();
+    other.delay_the_others().await;
+    let next = other.locks.try_lock(&key("1"), &lee()).await.unwrap();
+    assert_eq!(next.holder().generation, lease.holder().generation + 1);
+    lost(async { one.save(&mut tx, "1").await.and(tx.commit().await) }.await);
+    assert!(one.locks.check_lock(lease.id()).await.is_err());
+    assert_eq!(versions(&other).await, [1, 1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_of_two_nodes_inserts_an_id() {
+    let (one, other) = two().await;
+    let new = || Order { no: "3".into(), note: String::new() };
+    let mut tx = one.db.begin().await.unwrap();
+    one.orders.insert(&mut tx, new()).await.unwrap();
+    other.delay_the_others().await;
+    let mut theirs = other.db.begin().await.unwrap();
+    other.orders.insert(&mut theirs, new()).await.unwrap();
+    theirs.commit().await.unwrap();
+    lost(tx.commit().await);
+    let mut tx = one.db.begin().await.unwrap();
+    assert!(matches!(one.orders.insert(&mut tx, new()).await, Err(Error::AlreadyExists { .. })));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn waiter_on_another_node_gets_the_released_lease() {
+    let (one, other) = two().await;
+    let lease = one.locks.try_lock(&key("1"), &kim()).await.unwrap();
+    let waiting = other.locks.lock(&key("1"), &lee()).within(Duration::from_secs(30));
+    let release = async {
+        let queued = async || {
+            let count = sqlx::query_scalar::<_, i64>("select count(*) from tenure_lock_waiter");
+            count.fetch_one(one.db.mysql().unwrap()).await.unwrap() > 0
+        };
+        while !queued().await {}
+        one.locks.release_lock(lease.id()).await.unwrap();
+    };
+    let (granted, ()) = tokio::join!(waiting, release);
+    assert_eq!(granted.unwrap().holder().generation, lease.holder().generation + 1);
+}
+
+/// In a loop, because the moment decides where the cluster aborts the loser.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_of_two_nodes_is_granted_an_expired_key() {
+    let clock = ManualClock::new();
+    let (one, other) = two_with(ConnectOptions::new().clock(clock.clone())).await;
+    let (key, kim, lee) = (key("1"), kim(), lee());
+    for generation in 1..=300 {
+        let (first, second) = tokio::join!(one.locks.try_lock(&key, &kim), other.locks.try_lock(&key, &lee));
+        let granted: Vec<_> = [first, second].into_iter().flatten().collect();
+        assert_eq!(granted.len(), 1, "{granted:?}");
+        let lease = other.locks.check_lock(granted[0].id()).await.unwrap();
+        assert_eq!(lease.holder().generation, generation);
+        clock.advance(Duration::from_secs(600));
+    }
 }

@@ -25,8 +25,12 @@ type Answers = Vec<Option<LockAnswer>>;
 /// The maximum number of requests per statement: MariaDB turns longer lists into tables.
 const MOST: usize = 500;
 
-/// Answers the requests that need not wait.
+/// Answers the requests that need not wait: none where several nodes accept writes, because a cluster may abort a transaction between two
+/// statements of one message, and then runs the others without it (see [`written`](super::written)).
 pub(super) async fn run(connections: &Connections, ops: &[LockOp], now: Option<i64>) -> Result<Answers, DatabaseError> {
+    if connections.several_writers {
+        return Ok(nothing(ops.len()));
+    }
     let answers = ask(connections, ops, now).await;
     match ops.iter().all(|op| matches!(op, LockOp::Check(_))) {
         true => answers,
@@ -36,8 +40,7 @@ pub(super) async fn run(connections: &Connections, ops: &[LockOp], now: Option<i
 }
 
 async fn ask(connections: &Connections, ops: &[LockOp], now: Option<i64>) -> Result<Answers, DatabaseError> {
-    // Where several nodes accept writes, its update may wait for another node, after it has read the time.
-    if let ([op], Flavour::MariaDb, false) = (ops, connections.flavour, connections.several_writers) {
+    if let ([op], Flavour::MariaDb) = (ops, connections.flavour) {
         match unless_blocked(lone::run(connections, op, now).await)? {
             // An expired lease may hold its key.
             Some(None) if matches!(op, LockOp::Take(_)) => {}

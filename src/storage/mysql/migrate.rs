@@ -28,7 +28,7 @@ macro_rules! lock_name {
 /// transaction cannot contain changes of tables here, so an interrupted migration is half done: for tenure's own tables it is then
 /// completed.
 ///
-/// On a cluster with several writers that lock is the node's own, so processes on other nodes may migrate at the same time.
+/// On a cluster with several writers that lock is the node's own, so there is another one for all nodes.
 pub(super) async fn migrate(
     pool: &MySqlPool,
     migrator: &Migrator,
@@ -41,22 +41,31 @@ pub(super) async fn migrate(
     let lock = concat!("select get_lock(", lock_name!(), ", 60)");
     let locked: Option<i64> = sqlx::query_scalar(lock).fetch_one(&mut *connection).await.map_err(classify)?;
     if locked != Some(1) {
-        return Err(DatabaseError::Busy("another process is still making the tables"));
+        return Err(busy());
     }
-    let first = match several_writers {
-        true => together::run(&mut connection, migrator).await,
-        false => migrator.run_direct(None, &mut *connection, false).await,
+    let turn = match several_writers {
+        true => Some(together::Turn::wait(&mut connection).await?),
+        false => None,
     };
-    let done = match (first, own) {
+    let done = match (migrator.run_direct(None, &mut *connection, false).await, own) {
         (Err(MigrateError::Dirty(_)), Some(flavour)) => {
             repair(&mut connection, migrator, flavour).await.map_err(classify)?;
             migrator.run_direct(None, &mut *connection, false).await
         }
         (done, _) => done,
     };
+    let ended = match turn {
+        Some(turn) => turn.end(&mut connection).await,
+        None => Ok(()),
+    };
     done.map_err(|error| migration::failed(error, classify))?;
+    ended?;
     let unlock = sqlx::query(concat!("select release_lock(", lock_name!(), ")"));
     unlock.execute(&mut *connection).await.map(drop).map_err(classify)
+}
+
+fn busy() -> DatabaseError {
+    DatabaseError::Busy("another process is still making the tables")
 }
 
 /// Repairs an interrupted migration. On MariaDB our migrations can be repeated: they create only what is missing. MySQL has no `if not

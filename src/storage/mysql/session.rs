@@ -371,10 +371,30 @@ impl Session {
     pub(super) async fn ours(&mut self) -> Result<(), sqlx::Error> {
         if self.lent {
             let patience = self.patience_with_own();
+            if self.several_writers {
+                return self.ours_alone(patience).await;
+            }
             let again = "release savepoint tenure; savepoint tenure";
             self.whole(|connection| Box::pin(in_step(connection, again, patience))).await?;
             self.lent = false;
         }
+        Ok(())
+    }
+
+    /// As [`ours`](Self::ours), with a message for each statement: an abort between two of them must be an error.
+    async fn ours_alone(&mut self, patience: (Duration, Silence)) -> Result<(), sqlx::Error> {
+        self.whole(|connection| Box::pin(in_step(connection, "", patience))).await?;
+        for text in ["release savepoint tenure", "savepoint tenure"] {
+            let patience = self.patience();
+            let statement = move |mut connection: PoolConnection<MySql>| -> Running<()> {
+                Box::pin(async move {
+                    let answer = answered(patience, driven(sqlx::raw_sql(text).execute(&mut *connection))).await;
+                    done(connection, answer.map(drop))
+                })
+            };
+            self.whole(statement).await?;
+        }
+        self.lent = false;
         Ok(())
     }
 

@@ -80,8 +80,9 @@ pub(super) fn are_several(writers: &Writers) -> Result<bool, DatabaseError> {
 }
 
 /// Settings of connections to a cluster with several writers. Each transaction first waits until its node has applied all that was committed
-/// on other nodes before, also when it writes: an update by a condition would miss a row that is not there yet.
-pub(super) const SESSION: &str = "wsrep_sync_wait = 7";
+/// on other nodes before, also when it writes: an update by a condition would miss a row that is not there yet. A node without a quorum answers
+/// nothing: its leases may have ended.
+pub(super) const SESSION: &str = "wsrep_sync_wait = 7, wsrep_dirty_reads = off";
 
 const GROUP_REPLICATION: &str = "this server is a member of a Group Replication with several primaries \
     (`group_replication_single_primary_mode` is OFF, or more than one member is PRIMARY), so several nodes accept writes, and a save could be \
