@@ -12,6 +12,10 @@ use crate::servers::{cargo, root};
 /// Its name for `--only`.
 pub(super) const NAME: &str = "galera";
 
+/// The programs of the suite. Not `mysql_lost_answers`: it loses the message with the word `commit`, which is another one here, because the
+/// operation id is written by a message of its own.
+const PROGRAMS: [&str; 4] = ["--test", "mysql", "--test", "mysql_random_edits"];
+
 /// The tests of the suite that cannot pass where several nodes accept writes, and the reason.
 const EXCEPT: [(&str, &str); 1] = [(
     "row_locks::readers_share_a_row_and_a_writer_waits_for_both",
@@ -20,8 +24,9 @@ const EXCEPT: [(&str, &str); 1] = [(
 
 /// The suite on one node.
 fn suite() -> Vec<&'static str> {
-    let all = ["test", "--workspace", "--all-features", "--no-fail-fast", "--test", "mysql*", "--", "--exact"];
-    all.into_iter().chain(EXCEPT.iter().flat_map(|(test, _)| ["--skip", *test])).collect()
+    let all = ["test", "--workspace", "--all-features", "--no-fail-fast"];
+    let all = all.into_iter().chain(PROGRAMS).chain(["--", "--exact"]);
+    all.chain(EXCEPT.iter().flat_map(|(test, _)| ["--skip", *test])).collect()
 }
 
 /// The guarantees across nodes, on a cluster of their own.
