@@ -63,6 +63,8 @@ mod lock_table;
 pub mod row_lock;
 #[cfg(feature = "sea-orm")]
 pub mod sea_orm;
+#[cfg(all(test, any(feature = "sqlite", feature = "postgres", feature = "mysql")))]
+mod simulation;
 pub mod storage;
 mod telemetry;
 pub mod unit_of_work;

@@ -27,6 +27,7 @@ programs! {
     optimistic: "../examples/optimistic.rs";
     pessimistic: "../examples/pessimistic.rs";
     several: "../examples/several.rs";
+    sharding: "../examples/sharding.rs";
 }
 
 #[test]

@@ -3,9 +3,10 @@
 use std::future::IntoFuture;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::LockManager;
 use super::claim::Unclaimed;
@@ -253,7 +254,7 @@ impl Waiter {
                     }
                     Called::Closed => return Err(DatabaseError::Closed.into()),
                 },
-                () = tokio::time::sleep_until((self.asked + self.within).into()) => {
+                () = tokio::time::sleep_until(self.asked + self.within) => {
                     return Err(self.timed_out().await);
                 }
             }

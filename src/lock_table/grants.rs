@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::OwnedMutexGuard;
@@ -22,8 +22,14 @@ struct Inner {
     counts: Mutex<Counts>,
     turns: Vec<Arc<tokio::sync::Mutex<()>>>,
     /// A keyed hash, so that an attacker cannot choose ids that collide.
-    hasher: RandomState,
+    hasher: Hasher,
 }
+
+#[cfg(not(test))]
+type Hasher = std::hash::RandomState;
+/// In the simulation the same owners share a slot in every run.
+#[cfg(test)]
+type Hasher = std::hash::BuildHasherDefault<std::hash::DefaultHasher>;
 
 #[derive(Default)]
 struct Counts {
@@ -35,7 +41,7 @@ struct Counts {
 impl Grants {
     pub(crate) fn new() -> Self {
         let turns = std::iter::repeat_with(Arc::default).take(TURNS).collect();
-        Grants(Arc::new(Inner { counts: Mutex::default(), turns, hasher: RandomState::new() }))
+        Grants(Arc::new(Inner { counts: Mutex::default(), turns, hasher: Hasher::default() }))
     }
 
     /// Counts one more. Returns whether the owner is so far from the limit that the database need not be queried.

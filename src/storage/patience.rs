@@ -3,7 +3,9 @@
 //! Operations of the lock manager have no parameter for it: the remaining time is stored in the task. All waits count: for a connection,
 //! for the writer of SQLite, for rows, for its own retries.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use crate::row_lock::mode::Wait;
 

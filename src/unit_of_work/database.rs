@@ -190,7 +190,7 @@ impl Database {
 
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
     #[allow(clippy::default_constructed_unit_structs, reason = "with OpenTelemetry it is more than a unit")]
-    fn new(backend: impl Backend + 'static, poll_interval: Option<Duration>) -> Self {
+    pub(crate) fn new(backend: impl Backend + 'static, poll_interval: Option<Duration>) -> Self {
         let backend: Arc<dyn Backend> = Arc::new(backend);
         let batch = Batcher::new(Arc::clone(&backend), crate::telemetry::metrics::Metrics::default());
         let hub = Hub::new(Arc::clone(&backend), poll_interval);

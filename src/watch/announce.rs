@@ -3,10 +3,11 @@
 
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use tokio::runtime::Handle;
+use tokio::time::Instant;
 
 use crate::lease::LockKey;
 use crate::storage::Backend;

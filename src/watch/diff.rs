@@ -8,7 +8,7 @@ use super::told::{UnredactedEvent, request_to};
 use crate::aggregate::version::Version;
 use crate::lease::seen::{PastLease, Seen, SeenLease, SeenRequest};
 use crate::lease::transfer::TransferRequest;
-use crate::lease::{Holder, LockKey};
+use crate::lease::{Holder, LeaseLossReason, LockKey};
 
 /// The state of a key at a poll.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -115,7 +115,8 @@ impl State {
             }
             if is.is_none() && (new || was.is_some()) {
                 let lease = now.leases.get(&generation).or(was);
-                events.extend(ended(lease, now.past.get(&generation)));
+                let next = now.leases.contains_key(&(generation + 1)) || now.past.contains_key(&(generation + 1));
+                events.extend(ended(lease, now.past.get(&generation), next));
             }
         }
         let name = |request: &TransferRequest| (request.generation, request.by.id.clone(), request.since);
@@ -143,12 +144,17 @@ fn begun(lease: Option<&SeenLease>, past: Option<&PastLease>) -> Option<Unredact
     }
 }
 
-/// The event for the end of a lease. An acquired reservation has no history: its recipient holds the lock.
-fn ended(lease: Option<&SeenLease>, past: Option<&PastLease>) -> Option<UnredactedEvent> {
+/// The event for the end of a lease. Two ends have no history. A reservation that was acquired is followed by the lease of its recipient, so
+/// it needs no event. A lease that its client never received counts as released at the time of the last poll that found it.
+fn ended(lease: Option<&SeenLease>, past: Option<&PastLease>, next: bool) -> Option<UnredactedEvent> {
     match (past, lease) {
         (Some(past), _) => Some(UnredactedEvent::Ended(past.holder.clone(), past.why.clone())),
         (None, Some(lease)) if lease.holder.remaining.is_zero() => {
             Some(UnredactedEvent::Ended(lease.holder.clone(), lease.ran_out.clone()))
+        }
+        (None, Some(lease)) if !(lease.reserved && next) => {
+            let at = lease.holder.last_active + lease.holder.silent;
+            Some(UnredactedEvent::Ended(lease.holder.clone(), LeaseLossReason::Released { at }))
         }
         _ => None,
     }
@@ -159,7 +165,7 @@ mod tests {
     use std::time::SystemTime;
 
     use super::*;
-    use crate::lease::{LeaseLossReason, Owner};
+    use crate::lease::Owner;
 
     const MINUTE: Duration = Duration::from_secs(60);
     const AT: SystemTime = SystemTime::UNIX_EPOCH;
@@ -224,6 +230,24 @@ mod tests {
         assert_eq!(told(&before, state([past(3), past(4), ended(4)])), "-3 +4 -4");
         // An acquired reservation leaves no history.
         assert_eq!(told(&before, state([past(3), lease(5, MINUTE)])), "-3 +5");
+    }
+
+    #[test]
+    fn lease_that_was_given_back_is_reported_as_ended() {
+        let before = state([lease(3, MINUTE)]);
+        assert_eq!(told(&before, state([ended(3)])), "-3");
+        assert_eq!(told(&before, state([lease(4, MINUTE)])), "-3 +4");
+        let (_, after) = before.until(&key(), state([ended(3)]));
+        assert_eq!(told(&after, state([ended(3)])), "");
+    }
+
+    #[test]
+    fn acquired_reservation_is_not_reported_as_ended() {
+        let Seen::Lease(reserved) = lease(3, MINUTE) else { unreachable!() };
+        let before = state([Seen::Lease(SeenLease { reserved: true, ..reserved })]);
+        assert_eq!(told(&before, state([lease(4, MINUTE)])), "+4");
+        // Its recipient never received the lease.
+        assert_eq!(told(&before, state([ended(4)])), "-3");
     }
 
     #[test]

@@ -6,10 +6,11 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::announce::{Announcer, SETTLED};
 use super::topics::Topics;
@@ -142,7 +143,7 @@ impl Hub {
                 tracing::warn!(%error, "could not poll the watched locks; retrying");
                 next = Instant::now() + interval.min(INTERVAL);
                 // All touched keys are polled then.
-                tokio::time::sleep_until(next.into()).await;
+                tokio::time::sleep_until(next).await;
                 continue;
             }
             let pause = self.topics().due().map_or(next, |due| due.min(next));
@@ -150,7 +151,7 @@ impl Hub {
                 true => pause.min(Instant::now() + PLACE_TTL / 3),
                 false => pause,
             };
-            let _ = tokio::time::timeout_at(pause.into(), self.0.wake.notified()).await;
+            let _ = tokio::time::timeout_at(pause, self.0.wake.notified()).await;
         }
         drop(listener);
     }

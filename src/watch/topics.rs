@@ -1,10 +1,12 @@
 //! Subscriptions and waiters by key, and the known state of each key. Decides which keys to poll, and which
 //! events to report to each subscriber; no I/O here.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::task::{Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use super::announce::mark;
 use super::diff::State;
@@ -25,7 +27,8 @@ const IDLE_LINE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
 pub(super) struct Topics {
-    by_key: HashMap<LockKey, Topic>,
+    /// In order, so that nothing that follows from a poll depends on the hashes of keys: a simulated run has to repeat.
+    by_key: BTreeMap<LockKey, Topic>,
     /// The keys by their short form in notifications.
     by_mark: HashMap<u64, LockKey>,
     watchers: HashMap<u64, Watcher>,

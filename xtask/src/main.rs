@@ -14,6 +14,7 @@ mod guide;
 mod package;
 mod readme;
 mod servers;
+mod simulate;
 mod steps;
 mod tools;
 
@@ -85,6 +86,18 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<String>,
     },
+    /// Run the lock manager's machinery on a simulated database, in simulated time: the 2,000 seeds of CI, others, or more
+    Simulate {
+        /// How many runs, each with a seed of its own
+        #[arg(long, default_value_t = 2_000, value_name = "COUNT")]
+        seeds: u64,
+        /// The first seed
+        #[arg(long, default_value_t = 1, value_name = "SEED")]
+        from: u64,
+        /// Repeat this one, and print what happened in it
+        #[arg(long, conflicts_with_all = ["seeds", "from"], value_name = "SEED")]
+        seed: Option<u64>,
+    },
     /// Give the parsers of outside input random input, with cargo-fuzz: the targets of fuzz/
     Fuzz {
         /// How long each target runs
@@ -129,6 +142,7 @@ fn main() -> ExitCode {
         Chore::Engines { list: true, .. } => engines::list(),
         Chore::Engines { only, .. } => engines::run(&only),
         Chore::Chaos { planted, options } => chaos::run(planted, &options),
+        Chore::Simulate { seeds, from, seed } => simulate::run(seeds, from, seed),
         Chore::Fuzz { list: true, .. } => fuzz::list(),
         Chore::Fuzz { seconds, only, .. } => fuzz::run(seconds, &only),
         Chore::Bench { slower_flush, options } => bench::run(slower_flush, &options),

@@ -1,6 +1,8 @@
 //! The time for which a process may rely on its lease, by its own clocks. No I/O here.
 
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
+
+use tokio::time::Instant;
 
 /// The share of the confirmed time that the process relies on. The rest covers clocks of different speed, and the time that the work needs
 /// to stop.
@@ -17,7 +19,7 @@ pub(super) struct Moment {
 
 impl Moment {
     pub(super) fn now() -> Self {
-        Moment { monotonic: Instant::now(), wall: SystemTime::now() }
+        Moment { monotonic: Instant::now(), wall: wall_clock() }
     }
 
     /// The time since an earlier moment: the longer of the two, so that neither a suspended machine nor a clock that is set back
@@ -55,6 +57,19 @@ impl Belief {
 
 /// The pause between two attempts while the database does not answer.
 pub(super) const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
+
+#[cfg(not(test))]
+fn wall_clock() -> SystemTime {
+    SystemTime::now()
+}
+
+/// In the simulation the wall clock follows the simulated time, as the monotonic clock does.
+#[cfg(test)]
+fn wall_clock() -> SystemTime {
+    static START: std::sync::LazyLock<(Instant, SystemTime)> =
+        std::sync::LazyLock::new(|| (Instant::now(), SystemTime::now()));
+    START.1 + START.0.elapsed()
+}
 
 #[cfg(test)]
 mod tests {

@@ -105,6 +105,7 @@ impl State {
                 Err(lost) => return lost,
             };
             tokio::select! {
+                biased;
                 _ = changed.changed() => {}
                 () = tokio::time::sleep(left) => {}
             }

@@ -1,0 +1,230 @@
+//! The simulated database behind the library's interface to databases. It has the lock table, and no aggregates but their versions.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use super::link::Link;
+use super::work::Work;
+use crate::aggregate::Stored;
+use crate::aggregate::condition::Test;
+use crate::aggregate::mapping::{Mapping, Row, Rows, Table};
+use crate::aggregate::schema::LiveTable;
+use crate::aggregate::value::Value;
+use crate::aggregate::version::Version;
+use crate::error::DatabaseError;
+use crate::lease::engine::{Answer, Operation};
+use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
+use crate::lease::operations::{
+    Asked, Asking, Attempt, AttemptAll, LockAnswer, LockHash, LockOp, LockRequest, Proof, TakenOver,
+};
+use crate::lease::{HeldByType, Holder, LockKey, NoLock, Owner, TransferReply, TransferRequest};
+use crate::row_lock::mode::Wait;
+use crate::storage::operation::OperationId;
+use crate::storage::{Backend, BackendTransaction, Capabilities, Connections, Granularity, RowPlace, Slice, SweptRows};
+use crate::version::conflict::Change;
+
+pub(super) fn without<T>() -> Result<T, DatabaseError> {
+    Err(DatabaseError::Unsupported("the simulated database has leases only"))
+}
+
+/// The answer of an operation, which always has the form of its question.
+macro_rules! answer {
+    ($answer:expr, $form:path) => {
+        match $answer {
+            $form(answer) => answer,
+            other => unreachable!("{other:?}"),
+        }
+    };
+}
+pub(super) use answer;
+
+#[async_trait]
+impl Backend for Link {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            database: "simulated".into(),
+            granularity: Granularity::Database,
+            several_writers: false,
+            shared_locks: false,
+            skip_locked: false,
+            names_blocker: false,
+            heartbeats_pass_saves: false,
+            compares_decimals: false,
+        }
+    }
+    fn connections(&self) -> Connections {
+        Connections { application: 1, lock_table: 1, reserve: 0, listener: 1, writer: 0 }
+    }
+    async fn begin(&self, wait: Wait, _label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {
+        Ok(Box::new(Work::begin(self, wait).await?))
+    }
+    async fn load(&self, _: &'static Mapping, _: &[Value]) -> Result<Option<Stored>, DatabaseError> {
+        without()
+    }
+    async fn changes(
+        &self,
+        _: &'static Mapping,
+        _: &LockKey,
+        _: &[Value],
+        _: u32,
+    ) -> Result<Vec<Change>, DatabaseError> {
+        without()
+    }
+    async fn load_many(&self, _: &'static Mapping, _: &[Row]) -> Result<Vec<Stored>, DatabaseError> {
+        without()
+    }
+    async fn stored_id(&self, _: &'static Mapping, _: &[Value]) -> Result<Option<Row>, DatabaseError> {
+        without()
+    }
+    async fn ids_after(&self, _: &'static Mapping, _: Option<&[Value]>, _: u32) -> Result<Vec<Row>, DatabaseError> {
+        without()
+    }
+    async fn count(&self, _: &'static Mapping, _: &Test) -> Result<u64, DatabaseError> {
+        without()
+    }
+    async fn state_at(&self, _: &'static Mapping, _: &LockKey, _: Version) -> Result<Option<Rows>, DatabaseError> {
+        without()
+    }
+    async fn live_table(&self, _: &Table) -> Result<Option<LiveTable>, DatabaseError> {
+        without()
+    }
+    async fn settle(&self, _: &OperationId) -> Result<bool, DatabaseError> {
+        without()
+    }
+    async fn forget_operations(&self, _: Duration) -> Result<u64, DatabaseError> {
+        without()
+    }
+
+    async fn lock_batch(&self, ops: &[LockOp]) -> Result<Vec<Option<LockAnswer>>, DatabaseError> {
+        // A row that another transaction has locked at the moment.
+        let locked: Vec<bool> = ops.iter().map(|_| self.world.random().percent(5)).collect();
+        let answers = |tables: &mut super::tables::Tables, now| {
+            let ops = ops.iter().zip(locked);
+            ops.map(|(op, locked)| if locked { None } else { tables.answer(op, now) }).collect()
+        };
+        if ops.iter().all(|op| matches!(op, LockOp::Check(_))) {
+            return self.read(answers).await;
+        }
+        let locks: Vec<LockHash> = ops.iter().map(|op| *op.lock()).collect();
+        self.write(&locks, answers).await
+    }
+    fn answers_at_once(&self) -> usize {
+        if self.world.seed.is_multiple_of(2) { 4 } else { 1 }
+    }
+    async fn try_lock(&self, request: &LockRequest) -> Result<Attempt, DatabaseError> {
+        let taken = self.write(&[request.lock], |tables, now| tables.run(&Operation::Take(request), now)).await?;
+        Ok(answer!(taken, Answer::Taken))
+    }
+    async fn try_lock_all(&self, requests: &[LockRequest]) -> Result<AttemptAll, DatabaseError> {
+        let locks: Vec<LockHash> = requests.iter().map(|request| request.lock).collect();
+        let taken = self.write(&locks, |tables, now| tables.run(&Operation::TakeAll(requests), now)).await?;
+        Ok(answer!(taken, Answer::TakenAll))
+    }
+    async fn make_row(&self, _: &LockKey) -> Result<(), DatabaseError> {
+        without()
+    }
+    async fn check_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        let checked = self.read(|tables, now| tables.run(&Operation::Check(proof), now)).await?;
+        Ok(answer!(checked, Answer::Lease))
+    }
+    async fn keep_alive(&self, proofs: &[(Proof, Duration)]) -> Result<Vec<Result<Holder, NoLock>>, DatabaseError> {
+        self.write(&[], |tables, now| {
+            let keep = |(proof, idle): &(Proof, Duration)| tables.run(&Operation::Keep(proof, *idle), now);
+            proofs.iter().map(keep).map(|kept| answer!(kept, Answer::Lease)).collect()
+        })
+        .await
+    }
+    async fn extend(&self, proof: &Proof, by: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        let extended = self.write(&[], |tables, now| tables.run(&Operation::Extend(proof, by), now)).await?;
+        Ok(answer!(extended, Answer::Lease))
+    }
+    async fn expire_within(&self, proof: &Proof, within: Duration) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        let shortened = self.write(&[], |tables, now| tables.run(&Operation::ExpireWithin(proof, within), now)).await?;
+        Ok(answer!(shortened, Answer::Lease))
+    }
+    async fn release_lock(&self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+        let released = self.write(&[proof.lock], |tables, now| tables.run(&Operation::Release(proof), now)).await?;
+        Ok(answer!(released, Answer::Lease))
+    }
+    async fn give_back(&self, lock: &LockHash, generation: i64) -> Result<bool, DatabaseError> {
+        let give = Operation::GiveBack { lock, generation };
+        let given = self.write(&[*lock], |tables, now| tables.run(&give, now)).await?;
+        Ok(answer!(given, Answer::GivenBack))
+    }
+    async fn break_lock(
+        &self,
+        key: &LockKey,
+        generation: i64,
+        by: &Owner,
+        reason: &str,
+    ) -> Result<Option<Holder>, DatabaseError> {
+        let end = Operation::Break { key, generation, by, reason };
+        Ok(answer!(self.write(&[], |tables, now| tables.run(&end, now)).await?, Answer::Broken))
+    }
+    async fn take_over(
+        &self,
+        request: &LockRequest,
+        generation: i64,
+        reason: &str,
+    ) -> Result<TakenOver, DatabaseError> {
+        let take = Operation::TakeOver { request, generation, reason };
+        Ok(answer!(self.write(&[request.lock], |tables, now| tables.run(&take, now)).await?, Answer::TakenOver))
+    }
+    async fn release_all(&self, owner: &str) -> Result<Vec<Holder>, DatabaseError> {
+        let released = self.write(&[], |tables, now| tables.run(&Operation::ReleaseAll { owner }, now)).await?;
+        Ok(answer!(released, Answer::Released))
+    }
+    async fn request(&self, asking: &Asking<'_>) -> Result<Asked, DatabaseError> {
+        Ok(answer!(self.write(&[], |tables, now| tables.run(&Operation::Ask(asking), now)).await?, Answer::Asked))
+    }
+    async fn requests(&self, proof: &Proof) -> Result<Result<Vec<TransferRequest>, NoLock>, DatabaseError> {
+        let requests = self.read(|tables, now| tables.run(&Operation::Requests(proof), now)).await?;
+        Ok(answer!(requests, Answer::Requests))
+    }
+    async fn answer_request(
+        &self,
+        proof: &Proof,
+        asker: &str,
+        reply: &TransferReply,
+    ) -> Result<Result<Option<TransferRequest>, NoLock>, DatabaseError> {
+        let reply = Operation::Reply { proof, asker, reply };
+        Ok(answer!(self.write(&[], |tables, now| tables.run(&reply, now)).await?, Answer::Replied))
+    }
+    async fn hand_over(
+        &self,
+        proof: &Proof,
+        to: &str,
+        reservation: LockHash,
+    ) -> Result<Result<Option<Holder>, NoLock>, DatabaseError> {
+        let hand = Operation::HandOver { proof, to, reservation: &reservation };
+        let handed = self.write(&[proof.lock, reservation], |tables, now| tables.run(&hand, now)).await?;
+        Ok(answer!(handed, Answer::HandedOver))
+    }
+    async fn holders(&self, key: &LockKey) -> Result<Vec<Holder>, DatabaseError> {
+        let holders = self.read(|tables, now| tables.run(&Operation::Holders(key), now)).await?;
+        Ok(answer!(holders, Answer::Holders))
+    }
+    async fn list(&self, _: &ListQuery) -> Result<Vec<Listed>, DatabaseError> {
+        without()
+    }
+    async fn history(&self, _: &HistoryQuery) -> Result<Vec<PastRow>, DatabaseError> {
+        without()
+    }
+    async fn sweep_history(&self, _: &Slice<'_>) -> Result<u64, DatabaseError> {
+        without()
+    }
+    async fn sweep_requests(&self, _: &Slice<'_>) -> Result<u64, DatabaseError> {
+        without()
+    }
+    async fn sweep_rows(&self, _: &Slice<'_>, _: &RowPlace) -> Result<SweptRows, DatabaseError> {
+        without()
+    }
+    async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {
+        self.read(|tables, now| tables.held(owner, now)).await
+    }
+    async fn held_by_type(&self) -> Result<Vec<HeldByType>, DatabaseError> {
+        without()
+    }
+    async fn close(&self) {}
+}

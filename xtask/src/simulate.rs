@@ -1,0 +1,33 @@
+//! `cargo xtask simulate`: the simulation of src/simulation/, with other seeds or more of them than in CI.
+
+use std::process::ExitCode;
+
+use crate::servers::{cargo, root};
+
+/// Runs so many seeds from this one on, or repeats one and prints what happened in it.
+pub(crate) fn run(seeds: u64, from: u64, seed: Option<u64>) -> ExitCode {
+    let mut test = cargo();
+    test.args([
+        "test",
+        "--package",
+        "tenure",
+        "--lib",
+        "--all-features",
+        "simulation::many",
+        "--",
+        "--include-ignored",
+        "--nocapture",
+    ]);
+    match seed {
+        Some(seed) => test.env("TENURE_SEED", seed.to_string()),
+        None => test.env("TENURE_SEEDS", seeds.to_string()).env("TENURE_FROM", from.to_string()),
+    };
+    match test.current_dir(root()).status() {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            println!("FAILED simulate: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
