@@ -12,6 +12,8 @@ pub(crate) enum Backend {
     /// A server of its own, by `testkit`.
     #[value(name = "mariadb")]
     MariaDb,
+    /// Three nodes of MariaDB, by `testkit`; all of them accept writes, and each client uses one.
+    Galera,
 }
 
 impl fmt::Display for Backend {
@@ -20,6 +22,7 @@ impl fmt::Display for Backend {
             Backend::Sqlite => "sqlite",
             Backend::Postgres => "postgres",
             Backend::MariaDb => "mariadb",
+            Backend::Galera => "galera",
         })
     }
 }
@@ -30,12 +33,17 @@ impl Backend {
         self != Backend::Sqlite
     }
 
+    /// Whether its servers are MariaDB.
+    pub(crate) fn is_mariadb(self) -> bool {
+        matches!(self, Backend::MariaDb | Backend::Galera)
+    }
+
     /// Milliseconds since 1970 by the database's clock at this moment, rounded as tenure rounds them.
     pub(crate) fn clock_ms(self) -> &'static str {
         match self {
             Backend::Sqlite => "cast(unixepoch('subsec') * 1000 as integer)",
             Backend::Postgres => "(extract(epoch from clock_timestamp()) * 1000)::bigint",
-            Backend::MariaDb => "cast(unix_timestamp(sysdate(6)) * 1000 as signed)",
+            Backend::MariaDb | Backend::Galera => "cast(unix_timestamp(sysdate(6)) * 1000 as signed)",
         }
     }
 
@@ -53,7 +61,7 @@ impl Backend {
     pub(crate) fn tables(self) -> String {
         let text = match self {
             // Ids are compared byte by byte, as keys of locks are.
-            Backend::MariaDb => "varchar(60) character set utf8mb4 collate utf8mb4_nopad_bin",
+            Backend::MariaDb | Backend::Galera => "varchar(60) character set utf8mb4 collate utf8mb4_nopad_bin",
             Backend::Sqlite | Backend::Postgres => "text",
         };
         format!(

@@ -41,6 +41,9 @@ pub(crate) struct Orders {
     /// What the tasks do, one after the other
     #[arg(long, value_delimiter = ',')]
     pub(crate) workloads: Vec<Workload>,
+    /// Declare that one node of the cluster accepts writes
+    #[arg(long)]
+    pub(crate) one_writer_node: bool,
     /// A wrong build, instead of tenure
     #[cfg(feature = "planted")]
     #[arg(long)]
@@ -65,7 +68,7 @@ pub(crate) async fn run(orders: Orders) -> Result<()> {
     }
     let begun = Instant::now();
     let subject = loop {
-        match Tenure::connect(orders.backend, &orders.url, orders.connections).await {
+        match Tenure::connect(orders.backend, &orders.url, orders.connections, orders.one_writer_node).await {
             // Every other process leaves unknown commits to the library, and the others to the audit.
             Ok(subject) if orders.number % 2 == 1 => break subject.resolving(),
             Ok(subject) => break subject,

@@ -19,12 +19,15 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone)]
 pub(crate) struct Crew {
     pub(crate) backend: Backend,
-    pub(crate) url: String,
+    /// Of each node. A client uses one of them.
+    pub(crate) urls: Vec<String>,
     pub(crate) histories: PathBuf,
     pub(crate) seed: u64,
     pub(crate) tasks: u64,
     pub(crate) connections: u32,
     pub(crate) workloads: Vec<Workload>,
+    /// Whether they declare that one node accepts writes.
+    pub(crate) one_writer_node: bool,
     /// The name of a wrong build, instead of tenure.
     pub(crate) planted: Option<String>,
 }
@@ -54,13 +57,17 @@ impl Clients {
         let (crew, number) = (&self.crew, self.started);
         self.started += 1;
         let workloads: Vec<String> = crew.workloads.iter().map(|workload| name(*workload)).collect();
+        let url = &crew.urls[number as usize % crew.urls.len()];
         let mut command = Command::new(std::env::current_exe()?);
-        command.arg("client").args(["--backend", &crew.backend.to_string(), "--url", &crew.url]);
+        command.arg("client").args(["--backend", &crew.backend.to_string(), "--url", url]);
         command.arg("--histories").arg(&crew.histories).arg("--workloads").arg(workloads.join(","));
         for (option, value) in [("--number", number), ("--seed", crew.seed), ("--tasks", tasks)] {
             command.arg(option).arg(value.to_string());
         }
         command.arg("--connections").arg(connections.to_string());
+        if crew.one_writer_node {
+            command.arg("--one-writer-node");
+        }
         if let Some(bug) = &crew.planted {
             command.args(["--planted", bug]);
         }

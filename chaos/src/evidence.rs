@@ -89,7 +89,7 @@ macro_rules! fetch {
         match $backend {
             Backend::Sqlite => sqlx::query_as($sql).fetch_all($db.sqlite()?).await?,
             Backend::Postgres => sqlx::query_as($sql).fetch_all($db.postgres()?).await?,
-            Backend::MariaDb => sqlx::query_as($sql).fetch_all($db.mysql()?).await?,
+            Backend::MariaDb | Backend::Galera => sqlx::query_as($sql).fetch_all($db.mysql()?).await?,
         }
     };
 }
@@ -128,7 +128,7 @@ impl Evidence {
     /// Reads the leases: those that ended from the history, those that were not succeeded yet from the lock table.
     async fn read_leases(&mut self, db: &Database, backend: Backend) -> Result<()> {
         // Keys are binary on MariaDB.
-        let id = if backend == Backend::MariaDb { "convert(id using utf8mb4)" } else { "id" };
+        let id = if backend.is_mariadb() { "convert(id using utf8mb4)" } else { "id" };
         let ended =
             format!("select {id}, generation, since, ended_at, how from tenure_lock_history where kind = 'Ledger'");
         let rows: Vec<(String, i64, i64, i64, String)> = fetch!(db, backend, sqlx::AssertSqlSafe(ended.clone()));

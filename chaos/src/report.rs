@@ -1,9 +1,10 @@
 //! What is printed: one table of a run, for one database.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
-use crate::check::{Tally, Violation};
+use crate::check::{Tally, Violation, pauses};
 use crate::clock::ms;
 use crate::evidence::Evidence;
 use crate::nemesis::Fault;
@@ -19,6 +20,8 @@ pub(crate) struct Report {
     pub(crate) seconds: f64,
     /// Recovery of the server after each kill, in milliseconds.
     pub(crate) recovery: Vec<u64>,
+    /// The pauses of all writes around faults that stop a server or a node, in milliseconds.
+    pub(crate) pauses: BTreeMap<&'static str, Vec<u64>>,
     pub(crate) described: String,
 }
 
@@ -35,6 +38,9 @@ impl Report {
         self.seconds += time.as_secs_f64();
         let kills = evidence.faults.iter().filter(|fault| fault.kind == Fault::KillServer.name());
         self.recovery.extend(kills.map(|fault| (fault.to_ns - fault.from_ns) / ms(1)));
+        for (kind, times) in pauses::of(evidence) {
+            self.pauses.entry(kind).or_default().extend(times);
+        }
         self.described = described;
     }
 
@@ -61,10 +67,10 @@ impl Report {
             line(&format!("  {kind}"), format!("{injected} ({met})"));
         }
         if !self.recovery.is_empty() {
-            let mut sorted = self.recovery.clone();
-            sorted.sort_unstable();
-            let (median, most) = (sorted[sorted.len() / 2], sorted[sorted.len() - 1]);
-            line("server back after a kill", format!("median {median} ms, at most {most} ms"));
+            line("server back after a kill", spread(&self.recovery));
+        }
+        for (kind, times) in self.pauses.iter().filter(|(_, times)| !times.is_empty()) {
+            line(&format!("no write around {kind}"), spread(times));
         }
         let codes = self.tally.codes.iter().map(|(code, count)| format!("{code} {count}"));
         line("refusals", codes.collect::<Vec<_>>().join(", "));
@@ -79,4 +85,11 @@ impl Report {
         }
         text
     }
+}
+
+/// The median and the maximum.
+fn spread(times: &[u64]) -> String {
+    let mut sorted = times.to_vec();
+    sorted.sort_unstable();
+    format!("median {} ms, at most {} ms", sorted[sorted.len() / 2], sorted[sorted.len() - 1])
 }

@@ -30,6 +30,8 @@ pub(crate) struct Plan {
     pub(crate) tasks: u64,
     pub(crate) workloads: Vec<Workload>,
     pub(crate) faults: Vec<Fault>,
+    /// Whether clients declare that one node accepts writes. On a cluster that is false.
+    pub(crate) one_writer_node: bool,
     /// A new folder for the histories.
     pub(crate) folder: PathBuf,
 }
@@ -45,24 +47,30 @@ pub(crate) async fn run(plan: &Plan) -> Result<(Evidence, String)> {
     std::fs::create_dir_all(&plan.folder)?;
     let backend = plan.backend;
     let server = Arc::new(tokio::task::spawn_blocking(move || Server::start(backend)).await??);
-    let direct = Tenure::connect(backend, &server.url(), 4).await?;
+    let direct = Tenure::connect(backend, &server.url(), 4, false).await?;
     prepare(&direct, backend).await?;
-    let (proxy, url) = through_proxy(&server.url(), backend).await?;
+    let (mut proxies, mut urls) = (Vec::new(), Vec::new());
+    for url in server.urls() {
+        let (proxy, url) = through_proxy(&url, backend).await?;
+        proxies.extend(proxy);
+        urls.push(url);
+    }
     let crew = Crew {
         backend,
-        url,
+        urls,
         histories: plan.folder.clone(),
         seed: plan.seed,
         tasks: plan.tasks,
         connections: CONNECTIONS,
         workloads: plan.workloads.clone(),
+        one_writer_node: plan.one_writer_node,
         planted: None,
     };
     let mut clients = Clients::start(crew, plan.processes)?;
     let mut nemesis = Nemesis {
         backend,
         server: Arc::clone(&server),
-        proxy,
+        proxies,
         db: direct.database().clone(),
         faults: plan.faults.clone(),
         random: Random::new(plan.seed, u64::MAX),
@@ -78,7 +86,7 @@ pub(crate) async fn run(plan: &Plan) -> Result<(Evidence, String)> {
     let about = Arc::clone(&server);
     let described = tokio::task::spawn_blocking(move || about.describe()).await??;
     // The connections of before may have been killed with the server.
-    let direct = Tenure::connect(backend, &server.url(), 4).await?;
+    let direct = Tenure::connect(backend, &server.url(), 4, false).await?;
     evidence.read_database(direct.database(), backend).await?;
     evidence.aftermath = Aftermath { open_transactions, hung_clients, ..request_all(&direct, keys(&evidence)).await };
     Ok((evidence, described))
@@ -96,7 +104,7 @@ pub(crate) async fn prepare(direct: &Tenure, backend: Backend) -> Result<()> {
         Backend::Postgres => {
             tables.execute(direct.database().postgres()?).await?;
         }
-        Backend::MariaDb => {
+        Backend::MariaDb | Backend::Galera => {
             tables.execute(direct.database().mysql()?).await?;
         }
     }

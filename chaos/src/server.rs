@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tempfile::TempDir;
-use testkit::{DATABASE, MariaDb, Postgres};
+use testkit::{DATABASE, Galera, MariaDb, Postgres};
 
 use crate::Result;
 use crate::backend::Backend;
@@ -17,6 +17,8 @@ pub(crate) enum Server {
     Postgres(Postgres),
     /// MariaDB.
     MariaDb(MariaDb),
+    /// Three nodes of MariaDB.
+    Galera(Galera),
 }
 
 impl Server {
@@ -32,17 +34,24 @@ impl Server {
                 Server::Postgres(server.file("hba", everybody).setting("hba_file", "hba").start()?)
             }
             Backend::MariaDb => Server::MariaDb(MariaDb::builder().setting("max_connections", "400").start()?),
+            Backend::Galera => Server::Galera(Galera::start(3, &[("max_connections", "400")])?),
         })
     }
 
-    /// The URL of the database, without a network that misbehaves.
-    pub(crate) fn url(&self) -> String {
+    /// The URL of the database on each node, without a network that misbehaves.
+    pub(crate) fn urls(&self) -> Vec<String> {
         match self {
-            Server::File(folder) => format!("sqlite://{}", file(folder.path())),
-            Server::Postgres(server) => server.url(DATABASE),
+            Server::File(folder) => vec![format!("sqlite://{}", file(folder.path()))],
+            Server::Postgres(server) => vec![server.url(DATABASE)],
             // What is encrypted cannot be read by the proxy.
-            Server::MariaDb(server) => server.url(DATABASE) + "?ssl-mode=disabled",
+            Server::MariaDb(server) => vec![server.url(DATABASE) + "?ssl-mode=disabled"],
+            Server::Galera(galera) => galera.urls().into_iter().map(|url| url + "?ssl-mode=disabled").collect(),
         }
+    }
+
+    /// That of the last node.
+    pub(crate) fn url(&self) -> String {
+        self.urls().pop().unwrap_or_default()
     }
 
     /// Makes an empty database beside the first one.
@@ -54,74 +63,95 @@ impl Server {
         }
     }
 
-    /// Kills it with all its processes.
-    pub(crate) fn kill(&self) {
+    /// How many nodes it has.
+    pub(crate) fn nodes(&self) -> usize {
         match self {
-            Server::File(_) => {}
+            Server::Galera(galera) => galera.nodes().len(),
+            _ => 1,
+        }
+    }
+
+    /// A node of MariaDB, if it is MariaDB.
+    fn mariadb(&self, node: usize) -> Option<&MariaDb> {
+        match self {
+            Server::MariaDb(server) => Some(server),
+            Server::Galera(galera) => galera.nodes().get(node),
+            Server::File(_) | Server::Postgres(_) => None,
+        }
+    }
+
+    /// Kills a node with all its processes.
+    pub(crate) fn kill(&self, node: usize) {
+        match self {
             Server::Postgres(server) => server.kill(),
-            Server::MariaDb(server) => server.kill(),
+            _ => self.mariadb(node).into_iter().for_each(MariaDb::kill),
         }
     }
 
     /// Starts it again.
-    pub(crate) fn restart(&self) -> Result<()> {
+    pub(crate) fn restart(&self, node: usize) -> Result<()> {
         match self {
             Server::File(_) => Ok(()),
             Server::Postgres(server) => Ok(server.restart()?),
             Server::MariaDb(server) => Ok(server.restart()?),
+            Server::Galera(galera) => Ok(galera.restart(node)?),
         }
     }
 
-    /// Stops its processes, or lets them go on.
-    pub(crate) fn pause(&self, stopped: bool) {
-        match (self, stopped) {
-            (Server::File(_), _) => {}
-            (Server::Postgres(server), true) => server.pause(),
-            (Server::Postgres(server), false) => server.resume(),
-            (Server::MariaDb(server), true) => server.pause(),
-            (Server::MariaDb(server), false) => server.resume(),
-        }
-    }
-
-    /// Ends so many sessions of clients, as an administrator does. How many there were.
-    pub(crate) fn end_sessions(&self, most: u64) -> Result<u64> {
+    /// Waits until a node of a cluster has joined the others again.
+    pub(crate) fn rejoin(&self, node: usize) -> Result<()> {
         match self {
-            Server::File(_) => Ok(0),
-            Server::Postgres(server) => {
-                let sql = format!(
-                    "select count(pg_terminate_backend(pid)) from (select pid from pg_stat_activity where pid <> pg_backend_pid() \
-                     and backend_type = 'client backend' order by random() limit {most}) as chosen"
-                );
-                Ok(server.query(DATABASE, &sql)?.trim().parse()?)
-            }
-            Server::MariaDb(server) => {
-                let sql = format!(
-                    "select id from information_schema.processlist where user = 'tenure' and id <> connection_id() \
-                     order by rand() limit {most}"
-                );
-                let mut ended = 0;
-                for id in server.query(DATABASE, &sql)?.lines() {
-                    // One that has ended meanwhile is none that we ended.
-                    ended += u64::from(server.query(DATABASE, &format!("kill {id}")).is_ok());
-                }
-                Ok(ended)
-            }
+            Server::Galera(galera) => Ok(galera.wait_until_synced(node)?),
+            _ => Ok(()),
         }
+    }
+
+    /// Stops the processes of a node, or lets them go on.
+    pub(crate) fn pause(&self, node: usize, stopped: bool) {
+        match (self, self.mariadb(node)) {
+            (Server::Postgres(server), _) if stopped => server.pause(),
+            (Server::Postgres(server), _) => server.resume(),
+            (_, Some(server)) if stopped => server.pause(),
+            (_, Some(server)) => server.resume(),
+            (_, None) => {}
+        }
+    }
+
+    /// Ends so many sessions of clients on a node, as an administrator does. How many there were.
+    pub(crate) fn end_sessions(&self, node: usize, most: u64) -> Result<u64> {
+        if let Server::Postgres(server) = self {
+            let sql = format!(
+                "select count(pg_terminate_backend(pid)) from (select pid from pg_stat_activity where pid <> pg_backend_pid() \
+                 and backend_type = 'client backend' order by random() limit {most}) as chosen"
+            );
+            return Ok(server.query(DATABASE, &sql)?.trim().parse()?);
+        }
+        let Some(server) = self.mariadb(node) else { return Ok(0) };
+        let sql = format!(
+            "select id from information_schema.processlist where user = 'tenure' and id <> connection_id() \
+             order by rand() limit {most}"
+        );
+        let mut ended = 0;
+        for id in server.query(DATABASE, &sql)?.lines() {
+            // One that has ended meanwhile is none that we ended.
+            ended += u64::from(server.query(DATABASE, &format!("kill {id}")).is_ok());
+        }
+        Ok(ended)
     }
 
     /// How many transactions stand open.
     pub(crate) fn open_transactions(&self) -> Result<u64> {
-        Ok(match self {
-            Server::File(_) => 0,
-            Server::Postgres(server) => {
-                let sql = "select count(*) from pg_stat_activity where pid <> pg_backend_pid() and xact_start is not null \
-                           and backend_type = 'client backend'";
-                server.query(DATABASE, sql)?.trim().parse()?
-            }
-            Server::MariaDb(server) => {
-                server.query(DATABASE, "select count(*) from information_schema.innodb_trx")?.trim().parse()?
-            }
-        })
+        if let Server::Postgres(server) = self {
+            let sql = "select count(*) from pg_stat_activity where pid <> pg_backend_pid() and xact_start is not null \
+                       and backend_type = 'client backend'";
+            return Ok(server.query(DATABASE, sql)?.trim().parse()?);
+        }
+        let mut open = 0;
+        for server in (0..self.nodes()).filter_map(|node| self.mariadb(node)) {
+            let count = server.query(DATABASE, "select count(*) from information_schema.innodb_trx")?;
+            open += count.trim().parse::<u64>()?;
+        }
+        Ok(open)
     }
 
     /// What it says of its version, and of the settings that the figures depend on.
@@ -133,14 +163,20 @@ impl Server {
                            current_setting('synchronous_commit')";
                 server.query(DATABASE, sql)?
             }
-            Server::MariaDb(server) => {
-                let sql =
-                    "select concat(version(), '; innodb_flush_log_at_trx_commit=', @@innodb_flush_log_at_trx_commit)";
-                server.query(DATABASE, sql)?
+            Server::MariaDb(server) => server.query(DATABASE, MARIADB)?,
+            Server::Galera(galera) => {
+                let sql = format!(
+                    "select concat(({MARIADB}), '; {} nodes of Galera ', (select variable_value from \
+                    information_schema.global_status where variable_name = 'wsrep_provider_version'))",
+                    self.nodes()
+                );
+                galera.nodes()[0].query(DATABASE, &sql)?
             }
         })
     }
 }
+
+const MARIADB: &str = "select concat(version(), '; innodb_flush_log_at_trx_commit=', @@innodb_flush_log_at_trx_commit)";
 
 fn file(folder: &Path) -> String {
     folder.join("chaos.db").display().to_string()

@@ -43,6 +43,7 @@ impl Backend for Link {
         Capabilities {
             database: "simulated".into(),
             granularity: Granularity::Database,
+            several_writers: false,
             shared_locks: false,
             skip_locked: false,
             names_blocker: false,

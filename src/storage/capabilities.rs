@@ -11,6 +11,12 @@ pub struct Capabilities {
     pub database: String,
     /// The granularity of a pessimistic lock.
     pub granularity: Granularity,
+    /// Whether several nodes of a cluster accept writes: Galera, unless
+    /// [`ConnectOptions::one_writer_node`](crate::storage::ConnectOptions::one_writer_node) is declared. A pessimistic lock then waits for
+    /// transactions on its own node only. Of two transactions on different nodes that lock, hold or save the same aggregate or lease, one
+    /// fails, at the latest at its commit, with [`DatabaseError::Deadlock`](crate::error::DatabaseError::Deadlock), which is retryable.
+    /// `docs/clusters.md` lists the differences.
+    pub several_writers: bool,
     /// Whether several transactions can hold [`LockMode::PessimisticRead`](crate::LockMode::PessimisticRead) on one
     /// aggregate at the same time.
     pub shared_locks: bool,
@@ -44,6 +50,12 @@ impl fmt::Display for Capabilities {
         };
         writeln!(f, "database                  {}", self.database)?;
         writeln!(f, "pessimistic locks         {locks}")?;
+        if self.several_writers {
+            writeln!(
+                f,
+                "several writing nodes     yes: locks wait on their own node; across nodes one of two fails at its commit"
+            )?;
+        }
         writeln!(f, "shared locks              {}", yes(self.shared_locks))?;
         writeln!(f, "skip locked               {}", yes(self.skip_locked))?;
         writeln!(f, "names the blocker         {}", yes(self.names_blocker))?;

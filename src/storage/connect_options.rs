@@ -91,11 +91,12 @@ impl ConnectOptions {
     /// Galera, or MySQL Group Replication with several primaries. A proxy or a virtual address in front of the cluster must route them to
     /// that node, and to another node only after it has stopped.
     ///
-    /// Otherwise a node of such a cluster is refused at connect, with
-    /// [`DatabaseError::Unsupported`](crate::error::DatabaseError::Unsupported): it checks the rows that a transaction writes against the
-    /// other nodes, but not the rows that it only reads, and a save only reads the row of its lease. So a save could be acknowledged after
-    /// its lease was taken over on another node. Row locks wait on their own node only. `docs/clusters.md` has the measurements.
-    /// It changes nothing on other databases.
+    /// With it, a save only reads the row of its lease, as on a single server, which is faster. **A false declaration breaks every lock**: the
+    /// cluster does not check rows that a transaction only reads, so a save could be acknowledged after its lease was taken over on another
+    /// node. Without it, a save on Galera writes that row ([`Capabilities::several_writers`](crate::storage::Capabilities::several_writers)),
+    /// and Group Replication with several primaries is refused at connect, with
+    /// [`DatabaseError::Unsupported`](crate::error::DatabaseError::Unsupported). `docs/clusters.md` has the measurements. It changes nothing
+    /// on other databases.
     #[must_use]
     pub fn one_writer_node(mut self) -> Self {
         self.one_writer = true;

@@ -40,8 +40,10 @@ pub enum Writers {
     /// Several nodes of this cluster; the application declared that tenure uses one of them
     /// ([`ConnectOptions::one_writer_node`](crate::storage::ConnectOptions::one_writer_node)).
     OneNodeOf(&'static str),
-    /// Several nodes of this cluster: refused at connect.
+    /// Several nodes of this cluster. Rows that a save requires to stay are written.
     Several(&'static str),
+    /// Several nodes of this cluster: refused at connect, unless one node is declared.
+    Refused(&'static str),
 }
 
 /// As the doctor prints it.
@@ -50,7 +52,8 @@ impl fmt::Display for Writers {
         match self {
             Writers::One => f.write_str("this server"),
             Writers::OneNodeOf(cluster) => write!(f, "this node only, as declared: {cluster}"),
-            Writers::Several(cluster) => write!(
+            Writers::Several(cluster) => write!(f, "several nodes: {cluster}"),
+            Writers::Refused(cluster) => write!(
                 f,
                 "SEVERAL NODES: {cluster}. It is refused unless all connections of tenure go to one node: `--one-writer-node`, \
                  `ConnectOptions::one_writer_node`"
@@ -154,12 +157,12 @@ impl fmt::Display for Setting {
 }
 
 impl Diagnosis {
-    /// Whether tenure can be used as it is: no setting loses locks, no other node accepts writes, and the tables are of this release or there are none
-    /// yet.
+    /// Whether tenure can be used as it is: no setting loses locks, the cluster is not refused, and the tables are of this release or there
+    /// are none yet.
     pub fn is_healthy(&self) -> bool {
         self.settings.iter().all(|setting| setting.good)
             && !self.is_newer()
-            && !matches!(self.writers, Writers::Several(_))
+            && !matches!(self.writers, Writers::Refused(_))
     }
 
     /// Whether a newer release has migrated it.

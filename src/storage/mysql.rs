@@ -31,6 +31,7 @@ mod transaction;
 mod underway;
 mod values;
 mod watch;
+mod written;
 
 use std::time::Duration;
 
@@ -50,6 +51,7 @@ use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
 use crate::lease::{HeldByType, LockKey};
 use crate::row_lock::mode::Wait;
 use crate::storage::capabilities::{Capabilities, Granularity};
+use crate::storage::diagnosis::Writers;
 use crate::storage::leases::operate;
 use crate::storage::operation::OperationId;
 use crate::storage::{Backend, BackendTransaction, LockAnswer, LockOp, RowPlace, Slice, SweptRows, patience};
@@ -67,6 +69,8 @@ pub(crate) struct MySql {
     connections: Connections,
     time: Time,
     version: String,
+    /// The nodes of its cluster that accept writes.
+    writers: Writers,
     /// The maximum number of connections of the pool.
     count: u32,
 }
@@ -90,7 +94,7 @@ impl MySql {
 
     /// Applies the application's own migrations.
     pub(crate) async fn migrate(&self, migrator: &sqlx::migrate::Migrator) -> Result<(), DatabaseError> {
-        migrate::migrate(&self.connections.pool, migrator, None).await
+        migrate::migrate(&self.connections.pool, migrator, None, self.connections.several_writers).await
     }
 
     /// Runs an operation in a transaction of its own, and commits it if `keep` accepts the answer.
@@ -130,7 +134,8 @@ macro_rules! again {
 }
 use again;
 
-fn capabilities(flavour: Flavour, version: &str) -> Capabilities {
+fn capabilities(flavour: Flavour, version: &str, writers: &Writers) -> Capabilities {
+    let several_writers = matches!(writers, Writers::Several(_));
     let name = match flavour {
         Flavour::MariaDb => "MariaDB",
         Flavour::MySql => "MySQL",
@@ -138,7 +143,8 @@ fn capabilities(flavour: Flavour, version: &str) -> Capabilities {
     Capabilities {
         database: format!("{name} {version}"),
         granularity: Granularity::Row,
-        shared_locks: true,
+        several_writers,
+        shared_locks: !several_writers,
         skip_locked: true,
         names_blocker: flavour == Flavour::MariaDb,
         heartbeats_pass_saves: false,
@@ -160,7 +166,7 @@ impl Backend for MySql {
     }
 
     fn capabilities(&self) -> Capabilities {
-        capabilities(self.connections.flavour, &self.version)
+        capabilities(self.connections.flavour, &self.version, &self.writers)
     }
 
     async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {

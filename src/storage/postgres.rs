@@ -113,6 +113,7 @@ fn capabilities(version: &str) -> Capabilities {
     Capabilities {
         database: format!("PostgreSQL {version}"),
         granularity: Granularity::Row,
+        several_writers: false,
         shared_locks: true,
         skip_locked: true,
         names_blocker: true,

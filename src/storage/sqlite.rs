@@ -105,6 +105,7 @@ fn capabilities(version: String) -> Capabilities {
     Capabilities {
         database: format!("SQLite {version}"),
         granularity: Granularity::Database,
+        several_writers: false,
         shared_locks: false,
         skip_locked: false,
         names_blocker: false,

@@ -27,6 +27,7 @@ pub(super) enum What {
     InsertSuccessor,
     InsertChildren,
     UpdateRoot,
+    ToggleRoot,
     UpdateChild,
     DeleteChild,
     DeleteChildren,

@@ -43,6 +43,7 @@ mod builder;
 mod client;
 mod engine;
 mod error;
+mod galera;
 mod home;
 mod kind;
 mod mariadb;
@@ -57,6 +58,7 @@ mod watchdog;
 
 pub use builder::Builder;
 pub use error::StartError;
+pub use galera::Galera;
 pub use kind::Kind;
 pub use mariadb::MariaDb;
 pub use postgres::Postgres;

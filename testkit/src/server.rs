@@ -62,6 +62,26 @@ impl<E: Engine> Server<E> {
         self.launch(&mut self.state())
     }
 
+    /// As [`start_on`](Self::start_on), for a node of a cluster. The first one begins the cluster, and has our user; later starts, and the
+    /// other nodes, join it and get its data.
+    pub(crate) fn start_in_cluster(&mut self, port: u16, first: bool) -> Result<(), StartError> {
+        let settings = self.settings.len();
+        if first {
+            self.settings.push(("wsrep-new-cluster".into(), "ON".into()));
+        } else {
+            self.settings.push(("init-file".into(), String::new()));
+        }
+        let started = self.start_on(port);
+        self.settings.truncate(settings);
+        self.settings.push(("init-file".into(), String::new()));
+        started
+    }
+
+    /// The end of its log.
+    pub(crate) fn last_words(&self) -> String {
+        self.home.last_words()
+    }
+
     /// Starts one with durable settings, and waits until it answers.
     pub fn start() -> Result<Self, StartError> {
         Self::builder().start()

@@ -1,7 +1,7 @@
 //! Operations that lock several rows are retried after a deadlock.
 
 use tenure::{
-    Error, LockMode, Transaction,
+    Error, LockId, LockMode, Transaction,
     aggregate::Condition,
     unit_of_work::{Retry, RetryReason},
 };
@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 
 use super::order::Counter;
 use super::row_locks::waiting;
-use super::support::{TestDb, random};
+use super::support::{TestDb, key, kim, random};
 
 /// Two counters; a transaction that has written so much that it is not the victim holds the second.
 async fn second_is_locked(t: &TestDb) -> ([String; 2], Transaction) {
@@ -137,4 +137,46 @@ pub async fn step_that_loses_a_deadlock_is_run_again(t: &TestDb) {
     asks_for_the_first(t, &names[0], holder).await;
     deadlocks_only(&update.await.unwrap());
     assert_eq!(counts(t, &names).await, [7, 7]);
+}
+
+pub async fn saves_that_judge_the_key_and_then_hold_it_queue(t: &TestDb) {
+    let key = key();
+    let lease = t.locks.try_lock(&key, &kim()).await.unwrap();
+    let (id, generation) = (lease.id().clone(), lease.holder().generation);
+    let mut first = t.db.begin().await.unwrap();
+    first.unless_locked_except(&key, generation).await.unwrap();
+    let (db, same, presented) = (t.db.clone(), key.clone(), id.clone());
+    let second = waiting(async move {
+        let mut tx = db.begin().await?;
+        tx.unless_locked_except(&same, generation).await?;
+        tx.by(&kim()).holding(&same, &presented).await?;
+        tx.commit().await
+    })
+    .await;
+    first.by(&kim()).holding(&key, &id).await.unwrap();
+    first.commit().await.unwrap();
+    second.await.unwrap().unwrap();
+}
+
+pub async fn form_sent_twice_during_its_grant_does_not_deadlock(t: &TestDb) {
+    let (key, id) = (key(), LockId::random());
+    let mut before = t.db.begin().await.unwrap();
+    before.unless_locked(&key).await.unwrap();
+    let (locks, same, presented) = (t.locks.clone(), key.clone(), id.clone());
+    let granted = waiting(async move { locks.try_lock_as(&same, &kim(), presented).await }).await;
+    let mut sent = Vec::new();
+    for _ in 0..2 {
+        let (db, same, presented) = (t.db.clone(), key.clone(), id.clone());
+        let save = waiting(async move {
+            let mut tx = db.begin().await?;
+            tx.by(&kim()).from_form(&same, Some(&presented)).await?;
+            tx.commit().await
+        });
+        sent.push(save.await);
+    }
+    before.commit().await.unwrap();
+    granted.await.unwrap().unwrap();
+    for save in sent {
+        save.await.unwrap().unwrap();
+    }
 }

@@ -469,6 +469,7 @@ macro_rules! conformance {
                 get_many_and_exists_refuse_another_spelling,
                 pages_contain_every_aggregate_once_in_order,
                 deleted_aggregates_leave_no_gap_in_pages,
+                page_after_an_id_with_nul_is_found,
                 count_and_exists_see_committed_aggregates,
                 get_at_returns_the_aggregate_as_it_was;
             trees:
@@ -567,7 +568,9 @@ macro_rules! conformance {
                 a_bulk_update_that_loses_a_deadlock_is_done_again,
                 several_saves_that_lose_a_deadlock_are_done_again,
                 own_statement_that_loses_a_deadlock_is_run_again,
-                step_that_loses_a_deadlock_is_run_again;
+                step_that_loses_a_deadlock_is_run_again,
+                saves_that_judge_the_key_and_then_hold_it_queue,
+                form_sent_twice_during_its_grant_does_not_deadlock;
             stuck:
                 stopped_process_blocks_only_its_own_key;
         }

@@ -93,6 +93,13 @@ pub async fn deleted_aggregates_leave_no_gap_in_pages(t: &TestDb) {
     assert_eq!(nos(&page), [&ids[4], &ids[5]]);
 }
 
+pub async fn page_after_an_id_with_nul_is_found(t: &TestDb) {
+    let ids = orders(t, 2).await;
+    // Between the first one and the second.
+    let page = t.orders.page(Some(&format!("{}\0z", ids[0])), 1).await.unwrap();
+    assert_eq!(nos(&page), [&ids[1]]);
+}
+
 pub async fn count_and_exists_see_committed_aggregates(t: &TestDb) {
     let ids = orders(t, 3).await;
     let one = |id: &String| Condition::equal("no", id.clone());

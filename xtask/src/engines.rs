@@ -1,8 +1,10 @@
 //! `cargo xtask engines`: the suites on other versions of the servers than the installed ones. Each is fetched into
-//! `target/engines`, started in a temporary folder on a free port, tested and stopped; the machine's own packages are not touched.
+//! `target/engines`, started in a temporary folder on a free port, tested and stopped; the machine's own packages are not touched. And the
+//! suite of MariaDB on a Galera cluster, from the installed packages.
 
 mod catalog;
 mod debian;
+mod galera;
 mod programs;
 
 use std::any::Any;
@@ -20,7 +22,47 @@ use crate::servers::{cargo, root};
 /// One engine takes a few minutes. One that hangs must fail with its name.
 const LONGEST: Duration = Duration::from_secs(25 * 60);
 
-/// The engine with this name, for the command line.
+/// What can be tested.
+#[derive(Clone, Copy)]
+pub(crate) enum Chosen {
+    Fetched(&'static Engine),
+    Galera,
+}
+
+impl Chosen {
+    fn all() -> impl Iterator<Item = Self> {
+        ENGINES.iter().map(Chosen::Fetched).chain([Chosen::Galera])
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Chosen::Fetched(engine) => engine.name,
+            Chosen::Galera => galera::NAME,
+        }
+    }
+
+    fn line(self) -> String {
+        match self {
+            Chosen::Fetched(engine) => line(engine),
+            Chosen::Galera => galera::line(),
+        }
+    }
+
+    fn test(self) -> Result<String, String> {
+        match self {
+            Chosen::Fetched(engine) => test(engine),
+            Chosen::Galera => galera::test(),
+        }
+    }
+}
+
+/// The one with this name, for the command line.
+pub(crate) fn chosen(name: &str) -> Result<Chosen, String> {
+    let names = || Chosen::all().map(Chosen::name).collect::<Vec<_>>().join(", ");
+    Chosen::all().find(|one| one.name() == name).ok_or_else(|| format!("the engines are {}", names()))
+}
+
+/// The fetched engine with this name.
 pub(crate) fn by_name(name: &str) -> Result<&'static Engine, String> {
     let names = || ENGINES.map(|engine| engine.name).join(", ");
     ENGINES.iter().find(|engine| engine.name == name).ok_or_else(|| format!("the engines are {}", names()))
@@ -32,23 +74,24 @@ pub(crate) fn list() -> ExitCode {
         let from = format!("Debian {}: {}", engine.suite, engine.packages.join(" "));
         println!("{:<14} {from:<62} {}", engine.name, line(engine));
     }
+    println!("{:<14} {:<62} {}", galera::NAME, "the installed MariaDB, three nodes", galera::line());
     ExitCode::SUCCESS
 }
 
 /// Tests all of these, and prints each result at the end: a failure does not stop the others.
-pub(crate) fn run(only: &[&'static Engine]) -> ExitCode {
-    let chosen = ENGINES.iter().filter(|engine| only.is_empty() || only.iter().any(|other| other.name == engine.name));
+pub(crate) fn run(only: &[Chosen]) -> ExitCode {
+    let chosen = Chosen::all().filter(|one| only.is_empty() || only.iter().any(|other| other.name() == one.name()));
     let (mut report, mut failed) = (String::new(), false);
     for engine in chosen {
-        println!("==> {}: {}", engine.name, line(engine));
+        println!("==> {}: {}", engine.name(), engine.line());
         let start = Instant::now();
-        let outcome = test(engine);
+        let outcome = engine.test();
         let seconds = start.elapsed().as_secs_f32();
         report += &match outcome {
-            Ok(version) => format!("ok     {:<14} {seconds:>7.1} s  {version}\n", engine.name),
+            Ok(version) => format!("ok     {:<14} {seconds:>7.1} s  {version}\n", engine.name()),
             Err(reason) => {
                 failed = true;
-                format!("FAILED {:<14} {seconds:>7.1} s  {reason}\n", engine.name)
+                format!("FAILED {:<14} {seconds:>7.1} s  {reason}\n", engine.name())
             }
         };
     }

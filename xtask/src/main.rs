@@ -22,7 +22,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::engines::Engine;
+use crate::engines::Chosen;
 use crate::steps::{STEPS, Step};
 
 /// The tasks of this project.
@@ -70,13 +70,13 @@ enum Chore {
     /// Run the suites on other versions of the servers, each fetched into target/engines
     Engines {
         /// Run on this engine only; may be given several times
-        #[arg(long, value_name = "NAME", value_parser = engines::by_name)]
-        only: Vec<&'static Engine>,
+        #[arg(long, value_name = "NAME", value_parser = engines::chosen)]
+        only: Vec<Chosen>,
         /// Print the engines with their tests, and run nothing
         #[arg(long, conflicts_with = "only")]
         list: bool,
     },
-    /// Run load with faults on a database: `--backend sqlite|postgres|mariadb`, `--minutes`, `--hours`, `--seed`, `--faults`; exits with
+    /// Run load with faults on a database: `--backend sqlite|postgres|mariadb|galera`, `--minutes`, `--hours`, `--seed`, `--faults`; exits with
     /// 0 if nothing was found, 1 if something was, 3 if too little happened to say
     Chaos {
         /// Run wrong builds instead, until the checks find each of them

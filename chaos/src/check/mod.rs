@@ -6,6 +6,7 @@ mod enough;
 mod exclusion;
 mod fencing;
 mod leases;
+pub(crate) mod pauses;
 #[cfg(test)]
 mod samples;
 mod stuck;

@@ -9,6 +9,8 @@ pub(crate) enum Fault {
     KillServer,
     /// The server stands still (SIGSTOP) for up to 2.5 s.
     StopServer,
+    /// A node of a cluster stands still (SIGSTOP) for 15 s, so that the others continue without it.
+    StopNode,
     /// An administrator ends up to five sessions.
     EndSessions,
     /// A client process is killed with SIGKILL.
@@ -50,9 +52,10 @@ impl Fault {
     /// All that a database can have.
     pub(crate) fn of(backend: Backend) -> Vec<Fault> {
         let of_clients = Self::OF_CLIENTS.into_iter();
-        match backend.is_server() {
-            true => of_clients.chain(Self::OF_SERVERS).collect(),
-            false => of_clients.chain([Fault::HoldFile]).collect(),
+        match backend {
+            Backend::Galera => of_clients.chain(Self::OF_SERVERS).chain([Fault::StopNode]).collect(),
+            Backend::Postgres | Backend::MariaDb => of_clients.chain(Self::OF_SERVERS).collect(),
+            Backend::Sqlite => of_clients.chain([Fault::HoldFile]).collect(),
         }
     }
 
@@ -62,7 +65,7 @@ impl Fault {
             Fault::CutBeforeCommit | Fault::CutAfterCommit => 8,
             Fault::CutLock | Fault::EndSessions | Fault::KillClient => 4,
             Fault::Reset | Fault::Delay | Fault::StopClient | Fault::HoldFile => 2,
-            Fault::KillServer | Fault::StopServer | Fault::BlackHole | Fault::StarveClient => 1,
+            Fault::KillServer | Fault::StopServer | Fault::StopNode | Fault::BlackHole | Fault::StarveClient => 1,
         }
     }
 
@@ -71,6 +74,7 @@ impl Fault {
         match self {
             Fault::KillServer => "kill-server",
             Fault::StopServer => "stop-server",
+            Fault::StopNode => "stop-node",
             Fault::EndSessions => "end-sessions",
             Fault::KillClient => "kill-client",
             Fault::StopClient => "stop-client",

@@ -18,12 +18,15 @@ use crate::proxy::{Lose, Proxy};
 use crate::random::Random;
 use crate::server::Server;
 
+/// Longer than the other nodes of a cluster wait for one that is silent.
+const LONG: Duration = Duration::from_secs(15);
+
 /// Injects faults.
 pub(crate) struct Nemesis {
     pub(crate) backend: Backend,
     pub(crate) server: Arc<Server>,
-    /// None where there is no network.
-    pub(crate) proxy: Option<Proxy>,
+    /// The network of each node; none where there is no network.
+    pub(crate) proxies: Vec<Proxy>,
     /// The database without the proxy: to hold a file.
     pub(crate) db: Database,
     pub(crate) faults: Vec<Fault>,
@@ -45,7 +48,7 @@ impl Nemesis {
             let fault = *self.random.one_of(&weighted);
             let from_ns = now_ns();
             let hit = self.inject(fault, clients).await?;
-            let stands_still = fault == Fault::StopClient;
+            let stands_still = matches!(fault, Fault::StopClient | Fault::StopNode);
             injected.push(Injected { kind: fault.name(), from_ns, to_ns: now_ns(), hit, stands_still });
         }
         Ok(injected)
@@ -74,35 +77,44 @@ impl Nemesis {
                 Ok(true)
             }
             Fault::KillServer => {
-                self.on_server(|server| {
-                    server.kill();
-                    server.restart().map(|()| true)
+                self.on_server(|server, node| {
+                    server.kill(node);
+                    server.restart(node).map(|()| true)
                 })
                 .await
             }
             Fault::StopServer => {
                 let pause = self.random.millis(200, 2500);
-                self.on_server(move |server| {
-                    server.pause(true);
+                self.on_server(move |server, node| {
+                    server.pause(node, true);
                     std::thread::sleep(pause);
-                    server.pause(false);
+                    server.pause(node, false);
                     Ok(true)
+                })
+                .await
+            }
+            Fault::StopNode => {
+                self.on_server(|server, node| {
+                    server.pause(node, true);
+                    std::thread::sleep(LONG);
+                    server.pause(node, false);
+                    server.rejoin(node).map(|()| true)
                 })
                 .await
             }
             Fault::EndSessions => {
                 let most = 1 + self.random.below(5);
-                self.on_server(move |server| server.end_sessions(most).map(|ended| ended > 0)).await
+                self.on_server(move |server, node| server.end_sessions(node, most).map(|ended| ended > 0)).await
             }
-            Fault::Reset => Ok(self.proxy.as_ref().is_some_and(|proxy| proxy.cut() > 0)),
+            Fault::Reset => Ok(self.a_proxy().is_some_and(|proxy| proxy.cut() > 0)),
             Fault::BlackHole => {
-                let Some(proxy) = self.proxy.clone() else { return Ok(false) };
+                let Some(proxy) = self.a_proxy() else { return Ok(false) };
                 proxy.fall_silent();
                 self.sleep(300, 3000).await;
                 Ok(proxy.recover() > 0)
             }
             Fault::Delay => {
-                let Some(proxy) = self.proxy.clone() else { return Ok(false) };
+                let Some(proxy) = self.a_proxy() else { return Ok(false) };
                 proxy.delay(self.random.millis(5, 100));
                 self.sleep(300, 1500).await;
                 proxy.delay(Duration::ZERO);
@@ -112,14 +124,14 @@ impl Nemesis {
             Fault::CutAfterCommit => self.cut_at(Lose::Answer, "commit").await,
             Fault::CutLock => {
                 // PostgreSQL's prepared statements say the key, MariaDB's statements that take leases are texts.
-                let says = if self.backend == Backend::MariaDb { "tenure_lock" } else { "w1-" };
+                let says = if self.backend.is_mariadb() { "tenure_lock" } else { "w1-" };
                 self.cut_at(Lose::Answer, says).await
             }
         }
     }
 
     async fn cut_at(&mut self, what: Lose, says: &str) -> Result<bool> {
-        let Some(proxy) = self.proxy.clone() else { return Ok(false) };
+        let Some(proxy) = self.a_proxy() else { return Ok(false) };
         proxy.lose(what, says);
         self.sleep(20, 120).await;
         Ok(proxy.lost())
@@ -130,8 +142,15 @@ impl Nemesis {
         tokio::time::sleep(pause).await;
     }
 
-    async fn on_server(&self, work: impl FnOnce(&Server) -> Result<bool> + Send + 'static) -> Result<bool> {
-        let server = Arc::clone(&self.server);
-        tokio::task::spawn_blocking(move || work(&server)).await?
+    /// The network of one of the nodes.
+    fn a_proxy(&mut self) -> Option<Proxy> {
+        let at = self.random.below(self.proxies.len().max(1) as u64) as usize;
+        self.proxies.get(at).cloned()
+    }
+
+    /// Does something to one of the nodes.
+    async fn on_server(&mut self, work: impl FnOnce(&Server, usize) -> Result<bool> + Send + 'static) -> Result<bool> {
+        let (server, node) = (Arc::clone(&self.server), self.random.below(self.server.nodes() as u64) as usize);
+        tokio::task::spawn_blocking(move || work(&server, node)).await?
     }
 }

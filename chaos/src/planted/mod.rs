@@ -116,19 +116,20 @@ async fn one_round(
     let database = format!("planted_{}_{round}", bug.name().replace('-', "_"));
     let (asked, name) = (Arc::clone(server), database.clone());
     let url = tokio::task::spawn_blocking(move || asked.another(&name)).await??;
-    let direct = Tenure::connect(Backend::Postgres, &url, 2).await?;
+    let direct = Tenure::connect(Backend::Postgres, &url, 2, false).await?;
     prepare(&direct, Backend::Postgres).await?;
     sqlx::raw_sql(TABLES).execute(direct.database().postgres()?).await?;
     let (proxy, proxied) = through_proxy(&url, Backend::Postgres).await?;
     let seed = options.seed.wrapping_add(round);
     let crew = Crew {
         backend: Backend::Postgres,
-        url: proxied,
+        urls: vec![proxied],
         histories: folder.to_owned(),
         seed,
         tasks: 15,
         connections: 10,
         workloads: bug.workloads(),
+        one_writer_node: false,
         planted: Some(bug.name()),
     };
     let begun = now_ns();
@@ -136,7 +137,7 @@ async fn one_round(
     let mut nemesis = Nemesis {
         backend: Backend::Postgres,
         server: Arc::clone(server),
-        proxy,
+        proxies: proxy.into_iter().collect(),
         db: direct.database().clone(),
         faults: FAULTS.to_vec(),
         random: Random::new(seed, u64::MAX),

@@ -25,7 +25,8 @@ type Answers = Vec<Option<LockAnswer>>;
 /// The maximum number of requests per statement: MariaDB turns longer lists into tables.
 const MOST: usize = 500;
 
-/// Answers the requests that need not wait.
+/// Answers the requests that need not wait. Where several nodes accept writes, these are the checks only, because a cluster may abort a
+/// transaction between two statements of one message, and then runs the others without it (see [`written`](super::written)).
 pub(super) async fn run(connections: &Connections, ops: &[LockOp], now: Option<i64>) -> Result<Answers, DatabaseError> {
     let answers = ask(connections, ops, now).await;
     match ops.iter().all(|op| matches!(op, LockOp::Check(_))) {
@@ -36,7 +37,8 @@ pub(super) async fn run(connections: &Connections, ops: &[LockOp], now: Option<i
 }
 
 async fn ask(connections: &Connections, ops: &[LockOp], now: Option<i64>) -> Result<Answers, DatabaseError> {
-    if let ([op], Flavour::MariaDb) = (ops, connections.flavour) {
+    let writes = !connections.several_writers;
+    if let ([op], Flavour::MariaDb, true) = (ops, connections.flavour, writes) {
         match unless_blocked(lone::run(connections, op, now).await)? {
             // An expired lease may hold its key.
             Some(None) if matches!(op, LockOp::Take(_)) => {}
@@ -45,7 +47,7 @@ async fn ask(connections: &Connections, ops: &[LockOp], now: Option<i64>) -> Res
     }
     let mut answers = Vec::with_capacity(ops.len());
     for ops in ops.chunks(MOST) {
-        let batch = Batch::of(ops);
+        let batch = Batch::of(ops, writes);
         let mut answered = unless_blocked(batch.run(connections, now).await)?;
         // A request that is alone is sent again outside a batch, where it may wait.
         if answered.is_none() && ops.len() > 1 {
@@ -82,10 +84,12 @@ struct Batch<'o> {
 }
 
 impl<'o> Batch<'o> {
-    fn of(ops: &'o [LockOp]) -> Self {
+    /// Without the requests that write, if they are not to be answered.
+    fn of(ops: &'o [LockOp], writes: bool) -> Self {
         let mut batch = Batch { count: ops.len(), ..Self::default() };
         for (at, op) in ops.iter().enumerate() {
             match op {
+                op if !writes && !matches!(op, LockOp::Check(_)) => {}
                 // Shared and advisory leases get their generations one after the other.
                 LockOp::Take(request) if request.is_alone() => batch.takes.push((at, request)),
                 LockOp::Take(_) => {}

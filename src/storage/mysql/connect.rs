@@ -15,12 +15,12 @@ use super::connection::{Connections, whole_seconds};
 use super::deadline::{Flavour, Waits};
 use super::errors::{classify, number};
 use super::migrate::{migrate, migrator};
-use super::several_writers::{self, Cluster};
+use super::several_writers;
 use super::{MySql, Time, underway};
 use crate::clock::to_micros;
 use crate::error::DatabaseError;
 use crate::storage::checkout::Silence;
-use crate::storage::diagnosis::{Diagnosis, Setting};
+use crate::storage::diagnosis::{Diagnosis, Setting, Writers};
 use crate::storage::kept::Kept;
 use crate::storage::migration::Dialect;
 use crate::storage::{ConnectOptions, Place, migration, reserve};
@@ -62,7 +62,7 @@ impl MySql {
     ) -> Result<Self, DatabaseError> {
         let (options, server) = look(place, &connect).await?;
         server.usable()?;
-        several_writers::refuse(&several_writers::writers(server.cluster, connect.one_writer), server.cluster)?;
+        let several_writers = several_writers::are_several(&server.writers)?;
         if let Some(bad) = server.settings.iter().find(|setting| !setting.good && !connect.volatile) {
             return Err(DatabaseError::Schema(bad.to_string()));
         }
@@ -77,7 +77,7 @@ impl MySql {
         // If nothing is missing, the user needs no right to create tables.
         let known: Vec<i64> = migrator().iter().map(|migration| migration.version).collect();
         if applied(&pool).await? != known {
-            migrate(&pool, &migrator(), Some(server.flavour)).await?;
+            migrate(&pool, &migrator(), Some(server.flavour), several_writers).await?;
         }
         let connections = Connections {
             pool,
@@ -85,12 +85,13 @@ impl MySql {
             leases,
             alone,
             flavour: server.flavour,
+            several_writers,
             silence,
             idle,
             waits: server.waits,
             labels: Labels::default(),
         };
-        Ok(MySql { connections, time: Time(connect.clock), version: server.version, count })
+        Ok(MySql { connections, time: Time(connect.clock), version: server.version, writers: server.writers, count })
     }
 }
 
@@ -110,9 +111,9 @@ pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagn
     Ok(Diagnosis {
         connections: connections(connect.connections.map_or(CONNECTIONS, NonZeroU32::get)),
         connections_allowed: u32::try_from(allowed).ok(),
-        capabilities: super::capabilities(server.flavour, &server.version),
+        capabilities: super::capabilities(server.flavour, &server.version, &server.writers),
         transport,
-        writers: several_writers::writers(server.cluster, connect.one_writer),
+        writers: server.writers,
         settings: server.settings,
         clock_ahead_ms: (clock - here) / 1000,
         applied,
@@ -162,8 +163,8 @@ struct Server {
     /// The settings that decide whether it keeps acknowledged locks.
     settings: Vec<Setting>,
     read_only: bool,
-    /// The cluster, if it is one of several nodes that accept writes.
-    cluster: Option<Cluster>,
+    /// The nodes that accept writes.
+    writers: Writers,
     isolation: String,
     waits: Waits,
     /// The settings of every connection.
@@ -174,9 +175,13 @@ impl Server {
     /// The settings of connections, including the idle limit of transactions. On MySQL a transaction sets it itself,
     /// and its end resets it.
     fn session(&self, idle: Duration) -> String {
-        match self.flavour {
+        let session = match self.flavour {
             Flavour::MariaDb => format!("{}, idle_transaction_timeout = {}", self.session, whole_seconds(idle)),
             Flavour::MySql => self.session.to_owned(),
+        };
+        match self.writers {
+            Writers::Several(_) => format!("{session}, {}", several_writers::SESSION),
+            _ => session,
         }
     }
 
@@ -266,11 +271,11 @@ async fn look(
     }
     let cluster = several_writers::find(&mut first, &variables).await.map_err(classify)?;
     first.close().await.map_err(classify)?;
-    Ok((options, server(&variables, cluster)))
+    Ok((options, server(&variables, several_writers::writers(cluster, connect.one_writer))))
 }
 
 /// The facts in the variables of a server; their values are in upper case.
-fn server(variables: &HashMap<String, String>, cluster: Option<Cluster>) -> Server {
+fn server(variables: &HashMap<String, String>, writers: Writers) -> Server {
     // A variable that this server does not have is empty.
     let value = |name: &str| variables.get(name).cloned().unwrap_or_default();
     let is = |name: &str, wanted: &str| value(name) == wanted;
@@ -322,7 +327,7 @@ fn server(variables: &HashMap<String, String>, cluster: Option<Cluster>) -> Serv
         version: version.split('-').next().unwrap_or_default().to_owned(),
         settings,
         read_only: read_only.is_some(),
-        cluster,
+        writers,
         waits: Waits {
             patience: Duration::from_secs(patience.into_iter().min().unwrap_or(0)),
             roll_back: is("innodb_rollback_on_timeout", "ON"),

@@ -29,6 +29,8 @@ pub(super) struct Connections {
     /// For single requests to the lock table when the others are busy: they may wait for a lock.
     pub alone: MySqlPool,
     pub flavour: Flavour,
+    /// Whether other nodes of a cluster accept writes too.
+    pub several_writers: bool,
     /// The last silence of any of these connections.
     pub silence: Silence,
     /// How long a transaction may be idle before the server ends it.
@@ -53,7 +55,7 @@ impl Connections {
     }
 
     fn session(&self, connection: PoolConnection<MySql>) -> Session {
-        Session::on(connection, self.flavour, &self.silence, self.idle)
+        Session::on(connection, self)
     }
 
     /// A connection for an operation of the lock manager that may have to wait, also when the application uses all
@@ -206,10 +208,29 @@ impl OpenTransaction {
         self.session.ours().await.map_err(classify)?;
         let first = operation.map(operation::carried).unwrap_or_default();
         let (keeps, lent) = (self.keeps(), self.session.was_lent());
+        if self.session.has_several_writers() {
+            return self.commit_alone(first, keeps).await;
+        }
         let commit = format!("{first}{}", self.session.flavour().commit(lent, keeps));
         let committed =
             self.session.end(commit).await.map_err(|error| classify_commit(error, self.connections.flavour));
         committed.map_err(|error| if self.ours { error.after_sending() } else { error })?;
+        self.end(keeps);
+        Ok(())
+    }
+
+    /// As [`commit`](Self::commit), with a message for each statement.
+    async fn commit_alone(mut self, first: String, keeps: bool) -> Result<(), DatabaseError> {
+        if !first.is_empty() {
+            self.session.raw(first.trim_end_matches([';', ' ']).to_owned()).await.map_err(classify)?;
+        }
+        let flavour = self.connections.flavour;
+        let committed = self.session.end("commit".to_owned()).await.map_err(|error| classify_commit(error, flavour));
+        committed.map_err(|error| if self.ours { error.after_sending() } else { error })?;
+        if !keeps && let Err(error) = self.session.close("set autocommit = 1".to_owned()).await {
+            // It is committed. The connection is cleaned up, or closed.
+            tracing::debug!(%error, "autocommit could not be switched on after a commit");
+        }
         self.end(keeps);
         Ok(())
     }

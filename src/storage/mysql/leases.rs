@@ -9,7 +9,7 @@ use sqlx::mysql::MySqlRow;
 use super::deadline::RowLock;
 use super::errors::classify;
 use super::session::{Session, Statement};
-use super::{load, slots};
+use super::{load, slots, written};
 use crate::clock::{from_millis, until};
 use crate::error::DatabaseError;
 use crate::lease::policy::{ShowOwner, usual_heartbeat};
@@ -153,20 +153,24 @@ pub(super) fn person(row: &MySqlRow, who: &str) -> Result<Option<Owner>, Databas
 }
 
 /// Whether a key is held; its row, if it has one, is locked.
+///
+/// Not by a shared lock: the same transaction may hold a lease on the key next, which needs an exclusive row lock. Two transactions that
+/// share the row would then deadlock.
 pub(super) async fn key_state(
     session: &mut Session,
     key: &LockKey,
     now: Option<i64>,
 ) -> Result<KeyState, DatabaseError> {
-    let holder = match in_slot(session, key, &[], RowLock::Share, now).await? {
-        None => return Ok(KeyState::NoRow),
-        Some(lease) if lease.alive() => Some(lease.into_holder()),
+    let Some(lease) = in_slot(session, key, &[], RowLock::Update, now).await? else { return Ok(KeyState::NoRow) };
+    written::lock(session, key, &lease.slot).await?;
+    let holder = match lease {
+        lease if lease.alive() => Some(lease.into_holder()),
         // Read by a later statement, which sees leases that were granted before the row was locked.
-        Some(lease) if lease.holder.shared => {
-            let lock = load::afterwards(session.flavour(), RowLock::Share);
+        lease if lease.holder.shared => {
+            let lock = load::afterwards(session.flavour(), RowLock::Update);
             slots::reader(session, key, lock, now).await?
         }
-        Some(_) => None,
+        _ => None,
     };
     Ok(holder.map_or(KeyState::Free, KeyState::Held))
 }
@@ -217,6 +221,9 @@ pub(super) async fn hold(
     now: Option<i64>,
 ) -> Result<Result<Holder, NoLock>, DatabaseError> {
     let found = by_lock_id(session, proof, RowLock::Update, now).await?;
+    if let Some(lease) = found.as_ref().filter(|lease| lease.alive()) {
+        written::lock(session, &lease.holder.key, &lease.slot).await?;
+    }
     judge(session, proof, found, now).await
 }
 

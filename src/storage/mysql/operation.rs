@@ -10,7 +10,7 @@ use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::storage::operation::OperationId;
 
-/// The statement that is sent in the message of the COMMIT, so it has no parameters.
+/// The statement that is sent in the message of the COMMIT, or just before it, so it has no parameters.
 pub(super) fn carried(operation: &OperationId) -> String {
     let id = operation.hex();
     format!("insert into tenure_operation (id, committed, at) values (x'{id}', 1, {NOW}); ")

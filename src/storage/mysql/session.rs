@@ -15,6 +15,7 @@ use sqlx::{Arguments, AssertSqlSafe, Encode, MySql, MySqlConnection, Row, Type};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
+use super::connection::Connections;
 use super::deadline::{Deadline, Flavour, RowLock};
 use super::errors::{is_timeout, is_without_savepoint};
 use super::underway::{Running, Underway, answered, clean_up, done, driven, in_step};
@@ -69,6 +70,8 @@ pub(super) struct Session {
     /// Returns the connection from a statement whose caller was dropped.
     returned: Option<oneshot::Receiver<PoolConnection<MySql>>>,
     flavour: Flavour,
+    /// Whether other nodes of a cluster accept writes too.
+    several_writers: bool,
     silence: Silence,
     /// The server's idle limit for transactions, if any; and the end of the last statement.
     idle: Duration,
@@ -85,12 +88,14 @@ pub(super) struct Session {
 
 impl Session {
     /// Takes over a connection of a pool.
-    pub(super) fn on(connection: PoolConnection<MySql>, flavour: Flavour, silence: &Silence, idle: Duration) -> Self {
+    pub(super) fn on(connection: PoolConnection<MySql>, connections: &Connections) -> Self {
+        let Connections { flavour, several_writers, ref silence, idle, .. } = *connections;
         let (connection, runtime) = (Some(connection), Handle::current());
         Session {
             connection,
             returned: None,
             flavour,
+            several_writers,
             silence: silence.clone(),
             idle,
             used: Instant::now(),
@@ -104,6 +109,11 @@ impl Session {
 
     pub(super) fn flavour(&self) -> Flavour {
         self.flavour
+    }
+
+    /// Whether other nodes of a cluster accept writes too, and compare only the rows that transactions write.
+    pub(super) fn has_several_writers(&self) -> bool {
+        self.several_writers
     }
 
     /// Whether the application used the connection, so that errors may have been swallowed.
@@ -361,10 +371,30 @@ impl Session {
     pub(super) async fn ours(&mut self) -> Result<(), sqlx::Error> {
         if self.lent {
             let patience = self.patience_with_own();
+            if self.several_writers {
+                return self.ours_alone(patience).await;
+            }
             let again = "release savepoint tenure; savepoint tenure";
             self.whole(|connection| Box::pin(in_step(connection, again, patience))).await?;
             self.lent = false;
         }
+        Ok(())
+    }
+
+    /// As [`ours`](Self::ours), with a message for each statement: an abort between two of them must be an error.
+    async fn ours_alone(&mut self, patience: (Duration, Silence)) -> Result<(), sqlx::Error> {
+        self.whole(|connection| Box::pin(in_step(connection, "", patience))).await?;
+        for text in ["release savepoint tenure", "savepoint tenure"] {
+            let patience = self.patience();
+            let statement = move |mut connection: PoolConnection<MySql>| -> Running<()> {
+                Box::pin(async move {
+                    let answer = answered(patience, driven(sqlx::raw_sql(text).execute(&mut *connection))).await;
+                    done(connection, answer.map(drop))
+                })
+            };
+            self.whole(statement).await?;
+        }
+        self.lent = false;
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! Clusters in which several nodes accept writes. They do not check the rows that a transaction only reads against writes on other nodes:
-//! the row of the lease that a save holds, or a version that it holds. So a save can be acknowledged after its lease was taken over on
-//! another node. They are refused, unless the application declares that all of tenure's connections go to one node.
+//! the row of the lease that a save holds, or a version that it holds. On Galera such rows are written, see [`written`](super::written).
+//! Group Replication with several primaries is refused, because changes of tables are not safe there on two nodes at once. If the
+//! application declares that all of tenure's connections go to one node, both work as one server.
 
 use std::collections::HashMap;
 
@@ -64,35 +65,29 @@ pub(super) fn writers(cluster: Option<Cluster>, one_writer_node: bool) -> Writer
     match cluster {
         None => Writers::One,
         Some(cluster) if one_writer_node => Writers::OneNodeOf(cluster.name()),
-        Some(cluster) => Writers::Several(cluster.name()),
+        Some(Cluster::Galera) => Writers::Several(Cluster::Galera.name()),
+        Some(cluster) => Writers::Refused(cluster.name()),
     }
 }
 
-/// Refuses a cluster with several writers.
-pub(super) fn refuse(writers: &Writers, cluster: Option<Cluster>) -> Result<(), DatabaseError> {
-    match (writers, cluster) {
-        (Writers::Several(_), Some(Cluster::Galera)) => Err(DatabaseError::Unsupported(GALERA)),
-        (Writers::Several(_), _) => Err(DatabaseError::Unsupported(GROUP_REPLICATION)),
-        _ => Ok(()),
+/// Whether locks must be written; refuses a cluster that is not supported with several writers.
+pub(super) fn are_several(writers: &Writers) -> Result<bool, DatabaseError> {
+    match writers {
+        Writers::Several(_) => Ok(true),
+        Writers::Refused(_) => Err(DatabaseError::Unsupported(GROUP_REPLICATION)),
+        Writers::One | Writers::OneNodeOf(_) => Ok(false),
     }
 }
 
-macro_rules! because {
-    ($found:literal) => {
-        concat!(
-            $found,
-            ", so several nodes accept writes, and a save could be acknowledged after its lease was taken over on another node. \
-             Let all connections of tenure go to one node, and declare it with `ConnectOptions::one_writer_node`, \
-             `--one-writer-node` for the programs"
-        )
-    };
-}
+/// Settings of connections to a cluster with several writers. Each transaction first waits until its node has applied all that was committed
+/// on other nodes before, also when it writes: an update by a condition would miss a row that is not there yet. A node without a quorum answers
+/// nothing: its leases may have ended.
+pub(super) const SESSION: &str = "wsrep_sync_wait = 7, wsrep_dirty_reads = off";
 
-const GALERA: &str = because!("this server is a node of a Galera cluster (`wsrep_on` is ON)");
-const GROUP_REPLICATION: &str = because!(
-    "this server is a member of a Group Replication with several primaries (`group_replication_single_primary_mode` is OFF, or \
-     more than one member is PRIMARY)"
-);
+const GROUP_REPLICATION: &str = "this server is a member of a Group Replication with several primaries \
+    (`group_replication_single_primary_mode` is OFF, or more than one member is PRIMARY), so several nodes accept writes, and a save could be \
+    acknowledged after its lease was taken over on another node. Let all connections of tenure go to one node, and declare it with \
+    `ConnectOptions::one_writer_node`, `--one-writer-node` for the programs";
 
 #[cfg(test)]
 mod tests {
@@ -118,12 +113,13 @@ mod tests {
     }
 
     #[test]
-    fn several_writers_are_refused_unless_one_node_is_declared() {
-        for found in [Cluster::Galera, Cluster::GroupReplication] {
-            let refused = refuse(&writers(Some(found), false), Some(found)).expect_err("several writers").to_string();
-            assert!(refused.contains("ConnectOptions::one_writer_node"), "{refused}");
-            assert!(refuse(&writers(Some(found), true), Some(found)).is_ok());
+    fn only_galera_has_several_writers() {
+        assert_eq!(are_several(&writers(Some(Cluster::Galera), false)).expect("supported"), true);
+        let refused = are_several(&writers(Some(Cluster::GroupReplication), false)).expect_err("refused").to_string();
+        assert!(refused.contains("ConnectOptions::one_writer_node"), "{refused}");
+        for declared in [Some(Cluster::Galera), Some(Cluster::GroupReplication), None] {
+            assert_eq!(are_several(&writers(declared, true)).expect("one node"), false, "{declared:?}");
         }
-        assert!(refuse(&writers(None, false), None).is_ok());
+        assert_eq!(are_several(&writers(None, false)).expect("one server"), false);
     }
 }

@@ -104,22 +104,21 @@ pub(super) fn select_id(mapping: &'static Mapping) -> Arc<str> {
     })
 }
 
-/// `select` of the next ids, in their order; binds the id that they come after, if any, and their number.
-pub(super) fn select_page(mapping: &'static Mapping, after: bool) -> Arc<str> {
-    TEXTS.get(What::SelectPage, &mapping.root, &[usize::from(after)], || {
+/// `select` of the next ids, in their order. Binds this number of values of the id that they come after, and their number.
+pub(super) fn select_page(mapping: &'static Mapping, compared: usize) -> Arc<str> {
+    TEXTS.get(What::SelectPage, &mapping.root, &[compared], || {
         let id = mapping.root.key_alone();
         let order = id.columns.iter().map(|column| format!("\"{}\"", column.name)).collect::<Vec<_>>();
-        let places = id.columns.iter().zip(1..).map(|(column, at)| place(column, at)).collect::<Vec<_>>().join(", ");
-        let when = match after {
-            true => format!("where ({}) > ({}) ", order.join(", "), places),
-            false => String::new(),
+        let when = match compared {
+            0 => String::new(),
+            _ => format!("where ({}) > ({}) ", order[..compared].join(", "), places(&id.columns[..compared], 1)),
         };
         format!(
             "select {} from {} {when}order by {} limit ${}",
             reading(&id),
             qualified(&id),
             order.join(", "),
-            if after { id.key + 1 } else { 1 }
+            compared + 1
         )
     })
 }

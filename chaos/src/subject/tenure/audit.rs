@@ -33,7 +33,7 @@ pub(crate) async fn write(tx: &mut Transaction, backend: Backend, note: &Note) -
     match backend {
         Backend::Sqlite => insert!(tx.sqlite()?),
         Backend::Postgres => insert!(tx.postgres()?),
-        Backend::MariaDb => insert!(tx.mysql()?),
+        Backend::MariaDb | Backend::Galera => insert!(tx.mysql()?),
     }
     Ok(())
 }

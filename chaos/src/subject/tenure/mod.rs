@@ -52,10 +52,12 @@ fn owner(id: &str) -> Owner {
 }
 
 impl Tenure {
-    /// Connects a process that opens at most so many connections for its transactions.
-    pub(crate) async fn connect(backend: Backend, url: &str, connections: u32) -> Result<Self> {
+    /// Connects a process that opens at most so many connections for its transactions. It may declare that one node of a cluster accepts
+    /// writes.
+    pub(crate) async fn connect(backend: Backend, url: &str, connections: u32, one_writer: bool) -> Result<Self> {
         let options = ConnectOptions::new().idle_in_transaction(IDLE);
         let options = options.max_connections(NonZeroU32::new(connections).ok_or("a client needs a connection")?);
+        let options = if one_writer { options.one_writer_node() } else { options };
         let db = Database::connect_with(url, options).await?;
         let policy = LockPolicy::exclusive().ttl(TTL)?;
         let locks = LockManager::new(&db).with_policy_for::<Ledger>(policy);
