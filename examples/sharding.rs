@@ -34,7 +34,7 @@ impl Shards {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
+pub async fn main() -> Result<(), Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let mut shards = Shards(Vec::new());
     for number in 0..4 {
