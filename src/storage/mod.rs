@@ -18,8 +18,6 @@ use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
 use crate::lease::engine::{Answer, Operation};
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-use crate::lease::operations::CENTURY;
 pub(crate) use crate::lease::operations::{
     Asked, Asking, Attempt, AttemptAll, KeyState, LockAnswer, LockHash, LockOp, LockRequest, Proof, Resumption,
     TakenOver,

@@ -18,7 +18,9 @@ use crate::lease::{Holder, LockKey, NoLock};
 use crate::storage::{Attempt, LockHash, Proof, Resumption};
 use load::Loader;
 pub(super) use read::{Trace, lease, request};
-pub(super) use write::{Writes, hex};
+pub(super) use write::Writes;
+#[cfg(any(feature = "sqlite", feature = "mysql"))]
+pub(super) use write::hex;
 
 /// The rows of the lock table that a statement selects.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +28,10 @@ pub(super) enum Which<'w> {
     /// The rows of the exclusive leases on these keys, locked in this order.
     Exclusive(&'w [&'w LockKey]),
     /// The row of the exclusive lease on a key. It need not be locked unless it has this generation.
+    #[cfg_attr(
+        not(feature = "postgres"),
+        allow(dead_code, reason = "only PostgreSQL evaluates it before it locks the row")
+    )]
     ExclusiveOf(&'w LockKey, i64),
     /// The rows of a key that have this generation.
     Generation(&'w LockKey, i64),

@@ -7,9 +7,10 @@ use super::found::Found;
 use super::{Answers, texts};
 use crate::clock::{from_millis, millis};
 use crate::lease::Holder;
+use crate::lease::operations::CENTURY;
 use crate::storage::mysql::deadline::Flavour;
 use crate::storage::mysql::leases::StoredLease;
-use crate::storage::{CENTURY, LockAnswer, LockHash, LockOp, LockRequest, Proof};
+use crate::storage::{LockAnswer, LockHash, LockOp, LockRequest, Proof};
 
 /// An ended lease.
 pub(super) struct Ended {
