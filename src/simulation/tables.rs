@@ -153,7 +153,7 @@ impl Tables {
     pub(super) fn first_since(&self, key: &LockKey, lock: &[u8], allowance: i64) -> Option<i64> {
         let places =
             || self.left.iter().map(|(ticket, place)| (*ticket, place)).chain(self.line.iter().map(|(t, p)| (*t, p)));
-        let (ticket, own) = places().filter(|(_, place)| place.key == *key && place.lock == *lock).last()?;
+        let (ticket, own) = places().rfind(|(_, place)| place.key == *key && place.lock == *lock)?;
         let end = |place: &Place| {
             let gone = self.log.last_call_end(&place.lock).map_or(i64::MAX, |end| end.saturating_add(allowance));
             place.expires_at.min(gone)
