@@ -37,6 +37,9 @@ const SEEDS: u64 = 2_000;
 const MOST: u32 = 4;
 /// The most failed runs that are printed.
 const MOST_FAILURES: usize = 10;
+const PEOPLE: [&str; 5] = ["kim", "lee", "park", "choi", "jung"];
+/// The clients of a process in which many requests are in flight at once.
+const CROWD: usize = 10;
 /// The steps of one client.
 const STEPS: usize = 30;
 /// After that every lease of a short type has expired, and every place in a queue, and every release in the background has ended.
@@ -75,10 +78,12 @@ impl Process {
         let link = Link::new(world, number);
         let db = Database::new(link.clone(), None);
         let locks = manager(&db);
-        let clients = 1 + world.random().below(3);
+        // In a crowd requests share round trips, and people have two tabs.
+        let crowd = world.random().percent(20);
+        let clients = if crowd { CROWD } else { 1 + world.random().below(3) };
         let observed = world.random().percent(70);
         let people = (0..clients).map(|client| {
-            let name = format!("{}{number}", ["kim", "lee", "park"][client]);
+            let name = format!("{}{number}", PEOPLE[client % PEOPLE.len()]);
             let person = Person {
                 world: Arc::clone(world),
                 db: db.clone(),
@@ -86,8 +91,9 @@ impl Process {
                 owner: Owner::new(name.clone(), name),
                 keys: keys(),
                 used: Vec::new(),
+                pauses: !crowd,
             };
-            tokio::spawn(person.live(STEPS))
+            tokio::spawn(person.live(if crowd { STEPS / 2 } else { STEPS }))
         });
         let people = people.collect();
         let observer = observed.then(|| {

@@ -34,6 +34,8 @@ pub(super) struct Person {
     pub(super) keys: Vec<LockKey>,
     /// Every lock id that was used, with its key: those that hold a lease, and others.
     pub(super) used: Vec<(LockId, LockKey)>,
+    /// Whether it pauses between two calls.
+    pub(super) pauses: bool,
 }
 
 impl Person {
@@ -42,6 +44,7 @@ impl Person {
         for _ in 0..steps {
             let pause = match self.roll(10) {
                 0 => self.millis(500, 4_000),
+                _ if !self.pauses => self.millis(0, 2),
                 1..4 => self.millis(20, 500),
                 _ => self.millis(0, 20),
             };
@@ -91,6 +94,17 @@ impl Person {
         let id = LockId::random();
         self.used.push((id.clone(), key.clone()));
         id
+    }
+
+    /// A dropped call must leave nothing behind, so in half of the cases the client never presents its lock id again.
+    fn dropped(&mut self, id: &LockId) {
+        if self.roll(2) == 0 {
+            self.forget(id);
+        }
+    }
+
+    fn forget(&mut self, id: &LockId) {
+        self.used.retain(|(used, _)| used != id);
     }
 
     async fn step(&mut self) {
@@ -188,8 +202,9 @@ impl Person {
         let key = self.key();
         let id = self.new_id(&key);
         let work = self.locks.try_lock_as(&key, &self.owner, id.clone());
-        if let Some((call, answer)) = self.acquire("try_lock", &key, &id, USUAL, work).await {
-            self.judge_lock(call, &key, &id, answer);
+        match self.acquire("try_lock", &key, &id, USUAL, work).await {
+            Some((call, answer)) => self.judge_lock(call, &key, &id, answer),
+            None => self.dropped(&id),
         }
     }
 
@@ -205,20 +220,21 @@ impl Person {
         let key = LockKey::new("Shared", "1");
         let id = self.new_id(&key);
         let work = self.locks.try_lock_shared_as(&key, &self.owner, id.clone());
-        if let Some((call, answer)) = self.acquire("try_lock_shared", &key, &id, USUAL, work).await {
-            self.judge_lock(call, &key, &id, answer);
+        match self.acquire("try_lock_shared", &key, &id, USUAL, work).await {
+            Some((call, answer)) => self.judge_lock(call, &key, &id, answer),
+            None => self.dropped(&id),
         }
     }
 
     async fn queue(&mut self) {
         let (key, within) = (self.exclusive_key(), self.millis(100, 12_000));
-        let id = match self.known() {
-            Some((id, known)) if known == key && self.roll(4) == 0 => id,
-            _ => self.new_id(&key),
-        };
+        let known = self.known().filter(|(_, known)| *known == key && self.roll(3) == 0);
+        let (id, is_new) = known.map_or_else(|| (self.new_id(&key), true), |(id, _)| (id, false));
         let work = self.locks.lock(&key, &self.owner).within(within).with_id(id.clone()).into_future();
-        if let Some((call, answer)) = self.acquire("lock", &key, &id, within, work).await {
-            self.judge_lock(call, &key, &id, answer);
+        match self.acquire("lock", &key, &id, within, work).await {
+            Some((call, answer)) => self.judge_lock(call, &key, &id, answer),
+            None if is_new => self.dropped(&id),
+            None => {}
         }
     }
 
@@ -288,7 +304,10 @@ impl Person {
         let (id, within) = (self.new_id(&key), self.millis(100, 6_000));
         let hold = self.locks.hold(&key, &self.owner).with_id(id.clone());
         let (hold, limit) = if self.roll(2) == 0 { (hold, USUAL) } else { (hold.within(within), within + USUAL) };
-        let Some((call, guard)) = self.acquire("hold", &key, &id, limit, hold.into_future()).await else { return };
+        let held = self.acquire("hold", &key, &id, limit, hold.into_future()).await;
+        // Whatever happens to the guard, it leaves no lease behind.
+        self.forget(&id);
+        let Some((call, guard)) = held else { return };
         let guard = match guard {
             Ok(guard) => guard,
             Err(error) => return self.judge_lock(call, &key, &id, Err(error)),
@@ -358,8 +377,12 @@ impl Person {
         let key = self.exclusive_key();
         let Some(generation) = self.seen(&key).await else { return };
         let id = self.new_id(&key);
-        let work = self.locks.take_over(&key, generation, &self.owner, id.clone(), "a reason");
-        if let Some((call, answer)) = self.acquire("take_over", &key, &id, 2 * USUAL, work).await {
+        let again = || self.locks.take_over(&key, generation, &self.owner, id.clone(), "a reason");
+        let mut answer = self.acquire("take_over", &key, &id, 2 * USUAL, again()).await;
+        if answer.is_none() && self.roll(2) == 0 {
+            answer = self.acquire("take_over again", &key, &id, 2 * USUAL, again()).await;
+        }
+        if let Some((call, answer)) = answer {
             match answer {
                 Ok(lease) => self.world.judge_lease(call, &self.owner.id, &lease),
                 Err(TakeOverError::HolderChanged { .. } | TakeOverError::LimitReached { .. }) => {}
