@@ -3,6 +3,7 @@
 use std::future::IntoFuture;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
@@ -69,7 +70,9 @@ impl LockManager {
 /// # Errors
 /// [`LockError::LockTimeout`] with the holder, if it did not become free in time; [`LockError::LimitReached`] at once for
 /// a wait that is longer than the [`Limits`](crate::lease::Limits) allow, or for too many waits of the same owner;
-/// [`LockError::LockIdUsed`]; [`LockError::InvalidKey`]; [`LockError::Database`].
+/// [`LockError::LockIdUsed`]; [`LockError::InvalidKey`]; [`LockError::Database`], with
+/// [`OutcomeUnknown`](DatabaseError::OutcomeUnknown) if a request was not answered before the end of the wait: the lock may be granted to its
+/// lock id.
 #[must_use = "a wait does not begin until it is awaited"]
 #[derive(Debug)]
 pub struct Acquisition {
@@ -140,13 +143,15 @@ struct Waiter {
     known: bool,
     asked: Instant,
     within: Duration,
+    /// Whether a request for the lock had no answer, so that its lease may be granted.
+    unanswered: AtomicBool,
 }
 
 impl Waiter {
     fn new(Acquisition { locks, key, owner, id, within }: Acquisition) -> Self {
         let known = id.is_some();
         let id = id.unwrap_or_else(LockId::random);
-        Waiter { locks, key, owner, id, known, asked: Instant::now(), within }
+        Waiter { locks, key, owner, id, known, asked: Instant::now(), within, unanswered: AtomicBool::new(false) }
     }
 
     async fn answer(self, mut answer: ResultSender) {
@@ -157,6 +162,10 @@ impl Waiter {
             {
                 Err(self.timed_out().await)
             }
+            outcome => outcome,
+        };
+        let outcome = match outcome {
+            Err(LockError::LockTimeout { .. }) if self.unanswered.load(Ordering::Relaxed) => self.resolved().await,
             outcome => outcome,
         };
         let outcome = outcome.transpose();
@@ -267,11 +276,27 @@ impl Waiter {
             Ok(lease) => Ok(Some(lease)),
             Err(LockError::AlreadyLocked(_) | LockError::Reserved { .. } | LockError::LockingFailed { .. }) => Ok(None),
             Err(LockError::Database(error)) if error.is_retryable() => {
+                if matches!(error, DatabaseError::OutcomeUnknown(_)) {
+                    self.unanswered.store(true, Ordering::Relaxed);
+                }
                 tracing::debug!(%error, lock = ?self.key, "a lock that became free was not taken yet; trying again");
                 tokio::time::sleep(PAUSE).await;
                 Ok(None)
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// At the deadline of a wait with an unanswered request: the lease, if that request was granted it. Otherwise it may be granted later.
+    async fn resolved(&self) -> Result<Option<Lease>, LockError> {
+        let locks = self.locks.acting_for(&self.owner);
+        let check = patience::afresh(patience::GRACE, locks.check_lock(&self.id));
+        match tokio::time::timeout(patience::GRACE, check).await {
+            Ok(Ok(held)) if held.holder().key == self.key => Ok(Some(held)),
+            _ => {
+                let reason = "a request for the lock was not answered before the end of the wait";
+                Err(DatabaseError::OutcomeUnknown(reason.into()).into())
+            }
         }
     }
 

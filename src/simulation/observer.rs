@@ -5,7 +5,7 @@ use std::mem::discriminant;
 use std::sync::{Arc, Mutex};
 
 use super::world::{World, locked};
-use crate::lease::LockKey;
+use crate::lease::{LeaseLossReason, LockKey};
 use crate::watch::{LockEvent, LockSnapshot, Watch};
 
 /// A key as the subscriber knows it.
@@ -81,7 +81,10 @@ impl Observer {
             }
             LockEvent::Ended { holder, why } => {
                 let history = self.world.tables().history(&holder.key, holder.generation);
-                if let Some(history) = history.filter(|history| discriminant(history) != discriminant(&why)) {
+                // An expired lease may have been resumed since, and have ended again.
+                let differs = |history: &LeaseLossReason| discriminant(history) != discriminant(&why);
+                let is_final = !matches!(why, LeaseLossReason::Expired { .. });
+                if let Some(history) = history.filter(|history| is_final && differs(history)) {
                     let generation = holder.generation;
                     self.wrong(&holder.key, format_args!("generation {generation} ends by {why:?}, but {history:?}"));
                 }

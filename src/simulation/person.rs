@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use super::judge::{Call, text};
 use super::world::World;
-use crate::error::{BreakError, Error, LeaseError, LeaseSetError, LockError, RequestError, TakeOverError};
+use crate::error::{
+    BreakError, DatabaseError, Error, LeaseError, LeaseSetError, LockError, RequestError, TakeOverError,
+};
 use crate::lease::{Lease, LockId, LockKey, Owner};
 use crate::lock_manager::LockManager;
 use crate::unit_of_work::{Database, Repository};
@@ -184,7 +186,13 @@ impl Person {
             Err(LockError::AlreadyLocked(holder)) => world.judge_refusal(call, key, &holder),
             Err(LockError::LockTimeout { .. }) => world.judge_timeout(call, key, &id.hash()),
             Err(LockError::LockIdUsed(no_lock)) => world.judge_no_lock(call, &id.hash(), &no_lock),
-            Err(LockError::Database(error)) => world.judge_failure(call, &error),
+            Err(LockError::Database(error)) => {
+                // The client was told that it may have the lease.
+                if matches!(error, DatabaseError::OutcomeUnknown(_)) {
+                    world.tables().log.excused.insert(id.hash().to_vec());
+                }
+                world.judge_failure(call, &error);
+            }
             Err(LockError::Reserved { .. } | LockError::LimitReached { .. } | LockError::LockingFailed { .. }) => {}
             Err(other) => world.violated(format_args!("{}: {other}", call.name)),
         }
