@@ -143,7 +143,9 @@ impl Batcher {
         }
         let reads = matches!(op, LockOp::Check(_));
         match self.enter(op, gone)? {
-            Position::Queued(answer) => match tokio::time::timeout(patience::left(), answer).await {
+            // As long as a request that is sent alone: an outcome that is unknown is worse than a wait that is a little longer.
+            Position::Queued(answer) => match tokio::time::timeout(patience::left().max(patience::GRACE), answer).await
+            {
                 // No answer means that its batch was abandoned: it is sent alone.
                 Ok(answer) => answer.unwrap_or(Ok(None)),
                 Err(_) if reads => Err(DatabaseError::Busy("the lock table did not answer in time")),
