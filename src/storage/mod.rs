@@ -34,6 +34,8 @@ pub(crate) mod capabilities;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod checkout;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+mod columns;
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod condition;
 mod connect_options;
 mod connections;
@@ -60,6 +62,8 @@ pub(crate) mod patience;
 pub(crate) mod postgres;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod reserve;
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+mod revisions;
 mod saves;
 #[cfg(feature = "sea-orm")]
 pub(crate) mod sea_orm;

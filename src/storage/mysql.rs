@@ -4,14 +4,16 @@
 //! waits; it is set for each statement that may wait, and reduced from lock to lock. MySQL counts whole seconds only; there the last second
 //! is a loop of attempts. None of this was run on MySQL, but its way of waiting was run on MariaDB.
 
+mod anchor;
 mod batch;
 mod blocker;
+mod columns;
 mod connect;
 mod connection;
+mod counts;
 mod deadline;
 pub(in crate::storage) mod errors;
 mod lease_rows;
-mod leases;
 mod list;
 mod live;
 mod load;
@@ -24,7 +26,6 @@ mod rows;
 pub(super) mod sea_orm;
 mod session;
 mod several_writers;
-mod slots;
 mod statements;
 mod sweep;
 mod transaction;
@@ -236,7 +237,7 @@ impl Backend for MySql {
     }
 
     async fn make_row(&self, key: &LockKey) -> Result<(), DatabaseError> {
-        again!(self.alone(|_| true, async |session| slots::make_anchor(session, key).await).await)
+        again!(self.alone(|_| true, async |session| anchor::make(session, key).await).await)
     }
 
     async fn operate(&self, operation: &Operation<'_>) -> Result<Answer, DatabaseError> {
@@ -268,12 +269,12 @@ impl Backend for MySql {
 
     async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {
         let mut reader = self.connections.acquire(patience::left()).await?;
-        leases::count(&mut reader, owner, self.time.given()).await
+        counts::count(&mut reader, owner, self.time.given()).await
     }
 
     async fn held_by_type(&self) -> Result<Vec<HeldByType>, DatabaseError> {
         let mut reader = self.connections.acquire_for_one().await?;
-        leases::held_by_type(&mut reader, self.time.given()).await
+        counts::held_by_type(&mut reader, self.time.given()).await
     }
 
     async fn close(&self) {

@@ -3,13 +3,14 @@
 //! A saving transaction holds its lease by a `FOR KEY SHARE` lock on the row: heartbeats succeed, takeovers wait. `lock_timeout` limits
 //! waits; it is set for the transaction only, and reduced from lock to lock.
 
+mod anchor;
 mod batch;
 mod checkout;
 mod connect;
 mod connection;
+mod counts;
 pub(in crate::storage) mod errors;
 mod lease_rows;
-mod leases;
 mod list;
 mod live;
 mod load;
@@ -21,7 +22,6 @@ mod revision;
 mod rows;
 #[cfg(feature = "sea-orm")]
 pub(super) mod sea_orm;
-mod slots;
 mod statements;
 mod sweep;
 mod transaction;
@@ -206,7 +206,7 @@ impl Backend for Postgres {
     }
 
     async fn make_row(&self, key: &LockKey) -> Result<(), DatabaseError> {
-        self.pools.ask(async |connection| slots::make_anchor(connection, key).await).await
+        self.pools.ask(async |connection| anchor::make(connection, key).await).await
     }
 
     async fn operate(&self, operation: &Operation<'_>) -> Result<Answer, DatabaseError> {
@@ -238,12 +238,12 @@ impl Backend for Postgres {
 
     async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {
         let now = self.time.given();
-        self.pools.ask(async |connection| leases::count(connection, owner, now).await).await
+        self.pools.ask(async |connection| counts::count(connection, owner, now).await).await
     }
 
     async fn held_by_type(&self) -> Result<Vec<HeldByType>, DatabaseError> {
         let now = self.time.given();
-        self.pools.ask(async |connection| leases::held_by_type(connection, now).await).await
+        self.pools.ask(async |connection| counts::held_by_type(connection, now).await).await
     }
 
     async fn close(&self) {

@@ -7,12 +7,12 @@
 mod batch;
 mod connect;
 mod connection;
+mod counts;
 pub(in crate::storage) mod errors;
 mod fence;
 mod file;
 mod holder;
 mod lease_rows;
-mod leases;
 mod list;
 mod live;
 mod load;
@@ -22,7 +22,6 @@ mod revision;
 mod rows;
 #[cfg(feature = "sea-orm")]
 pub(super) mod sea_orm;
-mod slots;
 mod statements;
 mod sweep;
 mod transaction;
@@ -244,12 +243,12 @@ impl Backend for Sqlite {
 
     async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {
         let mut reader = self.reader().await?;
-        leases::count(&mut reader, owner, self.now()).await
+        counts::count(&mut reader, owner, self.now()).await
     }
 
     async fn held_by_type(&self) -> Result<Vec<HeldByType>, DatabaseError> {
         let mut reader = self.reader().await?;
-        leases::held_by_type(&mut reader, self.now()).await
+        counts::held_by_type(&mut reader, self.now()).await
     }
 
     async fn close(&self) {

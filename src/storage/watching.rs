@@ -100,8 +100,10 @@ pub(super) struct Sight {
     expires_at: Option<i64>,
     ttl: Option<i64>,
     shared: Option<i64>,
-    /// Whether it expired at its idle limit (1) or at its absolute limit (2).
-    ran_out: Option<i64>,
+    /// For `PAST` whether it expired at its idle limit (1).
+    idle_limit: Option<i64>,
+    /// For `PAST` whether it expired at its absolute limit (1).
+    hard_until: Option<i64>,
     /// For `LINE` the number of waiters.
     ended: Option<i64>,
     /// For `REQUEST` the reply "no".
@@ -125,7 +127,8 @@ impl Sight {
     pub(super) fn seen(self) -> (LockKey, Seen) {
         use crate::aggregate::version::Version;
         use crate::clock::{from_millis, until};
-        use crate::lease::policy::{ShowOwner, usual_heartbeat};
+        use crate::lease::engine::{LeaseRow, Place};
+        use crate::lease::policy::ShowOwner;
         use crate::lease::seen::{PastLease, SeenLease, SeenRequest};
         use crate::lease::transfer::{TransferReply, TransferRequest};
         use crate::lease::{Holder, LeaseLossReason, RanOut};
@@ -138,34 +141,41 @@ impl Sight {
         let expires_at = from_millis(self.expires_at.unwrap_or_default());
         let remaining = until(self.expires_at.unwrap_or_default(), self.clock);
         let by = self.by_id.zip(self.by_name).map(|(id, name)| Owner { id, name, role: self.by_role });
-        let ago = |at: Option<i64>| until(self.clock, at.unwrap_or(self.clock));
-        let (silent, idle, ttl) = (ago(self.last_active), ago(self.active_at), until(self.ttl.unwrap_or_default(), 0));
-        let ran_out = RanOut::of(self.ran_out == Some(1), self.ran_out == Some(2));
         let seen = match self.what {
-            Self::LEASE => Seen::Lease(SeenLease {
-                holder: Holder {
-                    owner,
+            Self::LEASE => {
+                let exclusive = self.exclusive == Some(1);
+                let lease = LeaseRow {
+                    // A slot is the hash of its lock id.
+                    place: Place {
+                        key: key.clone(),
+                        slot: self.lock_hash.clone().filter(|_| !exclusive).unwrap_or_default(),
+                    },
                     generation: self.number,
-                    since,
-                    last_active: from_millis(self.last_active.unwrap_or_default()),
-                    last_input: from_millis(self.active_at.unwrap_or_default()),
-                    remaining,
-                    ttl,
-                    idle,
-                    silent,
-                    shared: self.shared == Some(1),
-                    heartbeat: usual_heartbeat(ttl),
+                    lock: self.lock_hash.unwrap_or_default(),
+                    owner,
                     shown,
-                    ..Holder::to_be(key.clone())
-                },
-                lock: self.lock_hash.unwrap_or_default(),
-                exclusive: self.exclusive == Some(1),
-                reserved: self.ttl == Some(0),
-                ended: self.ended == Some(1),
-                ran_out: LeaseLossReason::ran_out(expires_at, ran_out),
-            }),
+                    shared: self.shared == Some(1),
+                    since: self.since.unwrap_or_default(),
+                    last_active: self.last_active.unwrap_or_default(),
+                    active_at: self.active_at.unwrap_or_default(),
+                    expires_at: self.expires_at.unwrap_or_default(),
+                    ttl: self.ttl.unwrap_or_default(),
+                    idle_limit: self.idle_limit,
+                    hard_until: self.hard_until.unwrap_or_default(),
+                    ended: self.ended == Some(1),
+                };
+                Seen::Lease(SeenLease {
+                    holder: lease.holder(self.clock),
+                    exclusive,
+                    reserved: lease.is_reservation(),
+                    ended: lease.ended,
+                    ran_out: LeaseLossReason::ran_out(expires_at, lease.ran_out()),
+                    lock: lease.lock,
+                })
+            }
             Self::PAST => {
                 let how = self.how.as_deref().unwrap_or_default();
+                let ran_out = RanOut::of(self.idle_limit == Some(1), self.hard_until == Some(1));
                 let why = LeaseLossReason::recorded(how, ran_out, expires_at, by, self.words);
                 let holder = Holder { owner, generation: self.number, since, shown, ..Holder::to_be(key.clone()) };
                 Seen::Past(PastLease { holder, why })

@@ -73,8 +73,11 @@ pub(crate) enum Operation<'o> {
     HandOver { proof: &'o Proof, to: &'o str, reservation: &'o LockHash },
     /// Revive an expired lease.
     Resume { proof: &'o Proof, key: &'o LockKey },
-    /// Whether a key is held. The databases have statements of their own for it, which also lock the row.
-    #[cfg_attr(not(test), allow(dead_code, reason = "it is the specification of those statements"))]
+    /// Whether a key is held.
+    #[cfg_attr(
+        not(any(feature = "sqlite", feature = "postgres", feature = "mysql")),
+        allow(dead_code, reason = "transactions of a database ask it")
+    )]
     KeyState(&'o LockKey),
     /// All holders of a key.
     Holders(&'o LockKey),
@@ -110,7 +113,10 @@ pub(crate) enum Answer {
     /// Of [`Operation::Resume`].
     Resumed(Resumption),
     /// Of [`Operation::KeyState`].
-    #[cfg_attr(not(test), allow(dead_code, reason = "as the operation"))]
+    #[cfg_attr(
+        not(any(feature = "sqlite", feature = "postgres", feature = "mysql")),
+        allow(dead_code, reason = "as the operation")
+    )]
     KeyState(KeyState),
     /// The longest-held first.
     Holders(Vec<Holder>),

@@ -33,10 +33,10 @@ impl<'t> Loader<'t> {
         match *operation {
             Operation::Take(request) => return self.take(operation, std::slice::from_ref(request)).await,
             Operation::TakeAll(requests) => return self.take(operation, requests).await,
-            Operation::Check(proof)
-            | Operation::Extend(proof, _)
-            | Operation::ExpireWithin(proof, _)
-            | Operation::Release(proof) => {
+            Operation::Check(proof) => {
+                self.live(proof, Hold::Guard).await?;
+            }
+            Operation::Extend(proof, _) | Operation::ExpireWithin(proof, _) | Operation::Release(proof) => {
                 self.live(proof, Hold::Change).await?;
             }
             Operation::Keep(beats) => {
@@ -61,7 +61,8 @@ impl<'t> Loader<'t> {
             Operation::Reply { proof, .. } => self.requests_for(proof, Hold::No, Hold::Change).await?,
             Operation::HandOver { proof, .. } => self.requests_for(proof, Hold::Replace, Hold::No).await?,
             Operation::Resume { proof, key } => self.resume(proof, key).await?,
-            Operation::KeyState(key) | Operation::Holders(key) => self.leases(Which::Key(key), Hold::No).await?,
+            Operation::KeyState(key) => self.key_state(key).await?,
+            Operation::Holders(key) => self.leases(Which::Key(key), Hold::No).await?,
         }
         Ok(true)
     }
@@ -153,6 +154,16 @@ impl<'t> Loader<'t> {
         Ok(())
     }
 
+    async fn key_state(&mut self, key: &LockKey) -> Result<(), DatabaseError> {
+        self.leases(Which::Exclusive(&[key]), Hold::Reserve).await?;
+        let now = self.now;
+        if self.rows.exclusive(key).is_some_and(|row| row.shared && !row.alive(now)) {
+            // A later statement, which sees leases that were granted before the row was locked.
+            self.leases(Which::Slots(key), Hold::Latest).await?;
+        }
+        Ok(())
+    }
+
     /// A presented lock id with the transfer requests for its lease.
     async fn requests_for(&mut self, proof: &Proof, lease: Hold, requests: Hold) -> Result<(), DatabaseError> {
         if let Some(row) = self.live(proof, lease).await?.filter(|row| row.place.slot.is_empty()) {
@@ -202,8 +213,8 @@ impl<'t> Loader<'t> {
             places.push(row.place.clone());
             match hold {
                 // A locked row stays as it is.
-                Hold::No => drop(self.rows.leases.entry(row.place.clone()).or_insert(row)),
-                Hold::Change | Hold::Replace => drop(self.rows.leases.insert(row.place.clone(), row)),
+                Hold::No | Hold::Latest => drop(self.rows.leases.entry(row.place.clone()).or_insert(row)),
+                _ => drop(self.rows.leases.insert(row.place.clone(), row)),
             }
         }
         Ok(places)

@@ -4,6 +4,7 @@
 //! A database implements [`LeaseRows`]: the statements that lock and read rows, return the time after the wait, and write rows. Only the most
 //! frequent operations have statements of their own beside this.
 
+mod listing;
 mod load;
 mod read;
 mod write;
@@ -15,7 +16,8 @@ use async_trait::async_trait;
 use crate::error::DatabaseError;
 use crate::lease::engine::{Answer, LeaseRow, Operation, RequestRow, conflict, decide};
 use crate::lease::{Holder, LockKey, NoLock};
-use crate::storage::{Attempt, LockHash, Proof, Resumption};
+use crate::storage::{Attempt, KeyState, LockHash, Proof, Resumption};
+pub(super) use listing::{Dialect, listed, past_row, presence};
 use load::Loader;
 pub(super) use read::{Trace, lease, request};
 pub(super) use write::Writes;
@@ -52,6 +54,12 @@ pub(super) enum Which<'w> {
 pub(super) enum Hold {
     /// None: the rows are only read.
     No,
+    /// None, but the rows are those of all transactions that ended before an earlier row was locked.
+    Latest,
+    /// For a live lease that must not end before the transaction does. Its heartbeats go on, where the database can tell them apart.
+    Guard,
+    /// For a key that nobody may acquire before the transaction ends. It waits for a save under its lease, also if that has ended since.
+    Reserve,
     /// For a change that does not wait for a save under the lease, where the database can tell them apart.
     Change,
     /// For a change that waits for a save under the lease.
@@ -127,12 +135,19 @@ pub(super) async fn release(table: &mut dyn LeaseRows, proof: &Proof) -> Result<
     }
 }
 
-/// Checks a lease. It stays valid if the caller has locked the table.
-#[cfg(feature = "sqlite")]
-pub(super) async fn check(table: &mut dyn LeaseRows, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
-    match read(table, &Operation::Check(proof)).await? {
-        Some(Answer::Lease(checked)) => Ok(checked),
-        other => unreachable!("a check has an answer of its own: {other:?}"),
+/// Checks a lease, and holds it until the transaction of the application ends.
+pub(super) async fn guard(table: &mut dyn LeaseRows, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
+    match run(table, &Operation::Check(proof)).await? {
+        Ran::Decided(Answer::Lease(checked)) => Ok(checked),
+        other => unreachable!("a check writes nothing, and has an answer of its own: {other:?}"),
+    }
+}
+
+/// Whether a key is held. If it has a row, it stays so until the transaction of the application ends.
+pub(super) async fn key_state(table: &mut dyn LeaseRows, key: &LockKey) -> Result<KeyState, DatabaseError> {
+    match run(table, &Operation::KeyState(key)).await? {
+        Ran::Decided(Answer::KeyState(state)) => Ok(state),
+        other => unreachable!("it writes nothing, and has an answer of its own: {other:?}"),
     }
 }
 

@@ -127,7 +127,7 @@ impl<'o> Batch<'o> {
         }
         let mut changes = Changes::default();
         for &(at, request) in &self.takes {
-            answers[at] = changes.take(&found, at, request);
+            answers[at] = changes.take(&mut found, at, request);
         }
         for &(at, proof, op) in &self.changes {
             answers[at] = changes.change(&mut found, proof, op);
@@ -136,7 +136,7 @@ impl<'o> Batch<'o> {
             // Nothing is locked. The transaction ends when the session is dropped; no session waits for it.
             return Ok(answers);
         }
-        match session.close(changes.text(&found, connections.flavour, now)).await {
+        match session.close(changes.text(connections.flavour, now)).await {
             Ok(rows) => changes.won(&Found::read(&rows)?, &mut answers),
             Err(error) => {
                 // Before a retry, which its own locks would block. If this fails, dropping the session rolls back.
@@ -149,8 +149,8 @@ impl<'o> Batch<'o> {
 
     fn check(&self, found: &Found, answers: &mut Answers) {
         for &(at, proof) in &self.checks {
-            let lease = found.seen.of_lock(&proof.lock).filter(|lease| lease.alive() && lease.is_proven_by(proof));
-            answers[at] = lease.map(|lease| LockAnswer::Yours(lease.clone().into_holder()));
+            let live = found.seen.of_lock(&proof.lock).filter(|seen| seen.alive() && proof.is_by(&seen.row.owner.id));
+            answers[at] = live.map(|seen| LockAnswer::Yours(seen.holder()));
         }
     }
 }

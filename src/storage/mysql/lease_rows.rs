@@ -9,10 +9,12 @@ use sqlx::Row;
 use sqlx::mysql::MySqlRow;
 
 use super::batch::texts::LEASE;
-use super::deadline::{RowLock, jitter};
+use super::columns::{clock, lease_columns, select_lease};
+use super::deadline::{Flavour, RowLock, jitter};
 use super::errors::{classify, is_duplicate};
-use super::leases::{BY_LOCK_ID, IN_SLOT, LOCK_BY_LOCK_ID, clock, select_lease};
+use super::load::afterwards;
 use super::session::{Session, Statement};
+use super::written;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::lease::engine::{Answer, LeaseRow, Operation, Place, RequestRow};
@@ -37,6 +39,17 @@ macro_rules! asked {
     };
 }
 
+const IN_SLOT: &str = select_lease!("where kind = ? and id = ? and slot = ?");
+pub(super) const BY_LOCK_ID: &str = select_lease!("where lock_hash = ?");
+
+/// The subqueries read without locking, before the row is looked up. So the index of lock ids is not locked, and the row may belong to
+/// another lock id by then.
+const LOCK_BY_LOCK_ID: &str = select_lease!(
+    "where kind = (select other.kind from tenure_lock as other where other.lock_hash = ?)
+       and id = (select other.id from tenure_lock as other where other.lock_hash = ?)
+       and slot = (select other.slot from tenure_lock as other where other.lock_hash = ?)"
+);
+
 const GENERATION: &str = select_lease!("where kind = ? and id = ? and generation = ? order by slot");
 const SLOTS: &str = select_lease!("where kind = ? and id = ? and slot <> '' order by slot");
 const KEY: &str = select_lease!("where kind = ? and id = ? order by slot");
@@ -47,7 +60,7 @@ const ENDED_SLOTS: &str = concat!(
     "select ",
     clock!("?"),
     " as clock, ",
-    super::leases::lease_columns!(),
+    lease_columns!(),
     " from tenure_lock where kind = ? and id = ? and slot <> '' and (ended or expires_at <= ",
     clock!("?"),
     ") order by slot"
@@ -198,11 +211,13 @@ const INSERT_REQUESTS: &str = concat!(
 );
 
 impl Hold {
-    fn row_lock(self) -> RowLock {
+    /// Never a shared lock: the same transaction may change the row next, and two transactions that share it would then deadlock; so would a
+    /// heartbeat that waits for it.
+    fn row_lock(self, flavour: Flavour) -> RowLock {
         match self {
             Hold::No => RowLock::None,
-            // A save under a lease locks its row for itself.
-            Hold::Change | Hold::Replace => RowLock::Update,
+            Hold::Latest => afterwards(flavour, RowLock::Update),
+            Hold::Guard | Hold::Change | Hold::Replace | Hold::Reserve => RowLock::Update,
         }
     }
 }
@@ -246,12 +261,8 @@ impl Table<'_> {
         }
         Ok(found)
     }
-}
 
-#[async_trait]
-impl LeaseRows for Table<'_> {
-    async fn leases(&mut self, which: Which<'_>, hold: Hold) -> Result<Found<LeaseRow>, DatabaseError> {
-        let lock = hold.row_lock();
+    async fn select(&mut self, which: Which<'_>, lock: RowLock) -> Result<Found<LeaseRow>, DatabaseError> {
         let select = match which {
             Which::Exclusive(&[key]) | Which::ExclusiveOf(key, _) => self.of_place(&Place::exclusive(key)),
             Which::Exclusive(keys) => {
@@ -293,6 +304,22 @@ impl LeaseRows for Table<'_> {
         };
         self.fetch(select, lock, lease).await
     }
+}
+
+#[async_trait]
+impl LeaseRows for Table<'_> {
+    async fn leases(&mut self, which: Which<'_>, hold: Hold) -> Result<Found<LeaseRow>, DatabaseError> {
+        let found = self.select(which, hold.row_lock(self.session.flavour())).await?;
+        let stays = |row: &LeaseRow| match hold {
+            Hold::Guard => found.clock.is_some_and(|now| row.alive(now)),
+            Hold::Reserve => true,
+            Hold::No | Hold::Latest | Hold::Change | Hold::Replace => false,
+        };
+        for LeaseRow { place, .. } in found.rows.iter().filter(|row| stays(row)) {
+            written::lock(self.session, &place.key, &place.slot).await?;
+        }
+        Ok(found)
+    }
 
     async fn traces(&mut self, locks: &[(&LockHash, &str)]) -> Result<Found<Trace>, DatabaseError> {
         let asked = locks.iter().map(|(lock, kind)| (hex(kind.as_bytes()), "", hex(&lock[..])));
@@ -302,7 +329,7 @@ impl LeaseRows for Table<'_> {
     }
 
     async fn requests(&mut self, key: &LockKey, hold: Hold) -> Result<Found<RequestRow>, DatabaseError> {
-        self.fetch(self.of_key(REQUESTS, key), hold.row_lock(), request).await
+        self.fetch(self.of_key(REQUESTS, key), hold.row_lock(self.session.flavour()), request).await
     }
 
     async fn write(&mut self, writes: &Writes) -> Result<bool, DatabaseError> {

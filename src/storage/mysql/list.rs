@@ -4,15 +4,14 @@ use sqlx::Row;
 use sqlx::mysql::MySqlRow;
 
 use super::batch::texts::LEASE;
+use super::columns::clock;
 use super::errors::classify;
-use super::leases::{StoredLease, clock, lease, person, ran_out};
 use super::session::{Session, Statement};
-use crate::clock::{from_millis, millis};
+use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::lease::cursor::Place;
-use crate::lease::listing::{HistoryQuery, LeaseState, ListQuery, Listed, PastLease, PastRow, Successor};
-use crate::lease::presence::Presence;
-use crate::lease::{LeaseLossReason, LockKey, Owner};
+use crate::lease::listing::{HistoryQuery, LeaseState, ListQuery, Listed, PastRow};
+use crate::storage::leases::{Dialect, lease, listed, past_row, presence};
 
 /// A statement under construction, with its values.
 struct Text(Statement, String);
@@ -39,6 +38,9 @@ impl Text {
     }
 }
 
+const DIALECT: Dialect =
+    Dialect { now: "moment.now", least: "least", greatest: "greatest", kind: |hex| format!("x'{hex}'") };
+
 /// The held leases, the longest-held first.
 pub(super) async fn held(
     session: &mut Session,
@@ -60,7 +62,7 @@ pub(super) async fn held(
         .and(concat!(" from (select ", clock!("?"), " as now) as moment join tenure_lock as l"), |s| s.bind(now))
         .and(" where not l.ended and l.since <= moment.now - ?", |s| s.bind(millis(query.held_for)))
         .and(state, |statement| statement)
-        .and(&query.presence.map(|of| presence(of, query)).unwrap_or_default(), |statement| statement)
+        .and(&presence(query, &DIALECT), |statement| statement)
         .and_if(query.kind.as_ref(), " and l.kind = ?", |s, kind| s.bind(kind.as_bytes()))
         .and_if(query.owner.as_ref(), " and l.owner_id = ?", |s, owner| s.bind(owner.as_str()))
         .and_if(query.id_prefix.as_ref(), " and left(l.id, length(?)) = ?", |s, prefix| {
@@ -70,34 +72,8 @@ pub(super) async fn held(
             s.bind(since).bind(key.kind().as_bytes()).bind(key.id().as_bytes()).bind(generation)
         })
         .and(" order by l.since, l.kind, l.id, l.generation limit ?", |s| s.bind(query.limit));
-    let listed = |row: &MySqlRow| {
-        let stored = lease(row)?;
-        let state = match stored.alive() {
-            true if stored.reserved() => LeaseState::Reserved,
-            true => LeaseState::Held,
-            false => LeaseState::RanOut,
-        };
-        Ok(Listed { holder: StoredLease::into_holder(stored), state })
-    };
-    text.rows(session).await?.iter().map(listed).collect()
-}
-
-/// As [`Holder::presence`](crate::lease::Holder::presence): two and a half intervals without a heartbeat, and the interval is a fifth of
-/// the ttl between a second and a minute unless the type sets another; and five minutes without input, or two intervals.
-fn presence(of: Presence, query: &ListQuery) -> String {
-    let mut five = String::from("case l.kind");
-    for (kind, every) in &query.heartbeats {
-        let kind: String = kind.bytes().map(|byte| format!("{byte:02x}")).collect();
-        five += &format!(" when x'{kind}' then {}", 5 * millis(*every));
-    }
-    five += " when null then null else greatest(5000, least(l.ttl, 300000)) end";
-    let silent = format!("(l.ttl > 0 and 2 * (moment.now - l.last_active) > {five})");
-    let idle = format!("(l.ttl > 0 and 5 * (moment.now - l.active_at) >= greatest(1500000, 2 * {five}))");
-    match of {
-        Presence::Unreachable => format!(" and {silent}"),
-        Presence::Idle => format!(" and {idle} and not {silent}"),
-        Presence::Active => format!(" and not {idle} and not {silent}"),
-    }
+    let entry = |row: &MySqlRow| -> Result<Listed, sqlx::Error> { Ok(listed(&lease(row)?, row.try_get("clock")?)) };
+    text.rows(session).await?.iter().map(entry).collect::<Result<_, _>>().map_err(classify)
 }
 
 /// The ended leases, the latest first, with the next holder: from the history if that lease has ended too, otherwise from the lock table.
@@ -110,7 +86,7 @@ pub(super) async fn past(session: &mut Session, query: &HistoryQuery) -> Result<
     };
     let text = Text::new(
         "select convert(page.kind using utf8mb4) as kind, convert(page.id using utf8mb4) as id, page.lock_hash,
-                page.generation, page.owner_id, page.owner_name, page.owner_role, page.since, page.ended_at, page.how,
+                page.generation, page.owner_id, page.owner_name, page.owner_role, page.shown_as, page.since, page.ended_at, page.how,
                 page.idle, page.limited, page.by_id, page.by_name, page.by_role, page.reason, coalesce(later.owner_id, held.owner_id) as next_id,
                 coalesce(later.owner_name, held.owner_name) as next_name,
                 coalesce(later.owner_role, held.owner_role) as next_role,
@@ -145,31 +121,9 @@ pub(super) async fn past(session: &mut Session, query: &HistoryQuery) -> Result<
         ),
         |statement| statement,
     );
-    let mut past: Vec<PastRow> = text.rows(session).await?.iter().map(past_row).collect::<Result<_, _>>()?;
+    let mut past: Vec<PastRow> =
+        text.rows(session).await?.iter().map(past_row).collect::<Result<_, _>>().map_err(classify)?;
     // Two advisory leases that were acquired at once may have one generation, and both follow the earlier lease.
     past.dedup_by(|one, other| one.lock == other.lock);
     Ok(past)
-}
-
-fn past_row(row: &MySqlRow) -> Result<PastRow, DatabaseError> {
-    let text = |column| row.try_get::<String, _>(column).map_err(classify);
-    let at = |column| row.try_get::<i64, _>(column).map(from_millis).map_err(classify);
-    let (ended_at, reason) = (at("ended_at")?, row.try_get("reason").map_err(classify)?);
-    let next = match person(row, "next")? {
-        None => None,
-        Some(owner) => {
-            let generation = row.try_get("next_generation").map_err(classify)?;
-            Some(Successor { owner, generation, since: at("next_since")? })
-        }
-    };
-    let past = PastLease {
-        key: LockKey::new(text("kind")?, text("id")?),
-        owner: person(row, "owner")?.unwrap_or_else(|| Owner::new("", "")),
-        generation: row.try_get("generation").map_err(classify)?,
-        since: at("since")?,
-        ended_at,
-        why: LeaseLossReason::recorded(&text("how")?, ran_out(row)?, ended_at, person(row, "by")?, reason),
-        next,
-    };
-    Ok(PastRow { past, lock: row.try_get("lock_hash").map_err(classify)? })
 }

@@ -2,9 +2,9 @@
 
 use sqlx::Row;
 
+use super::columns::clock;
 use super::deadline::RowLock;
 use super::errors::classify;
-use super::leases::clock;
 use super::session::{Session, Statement};
 use crate::aggregate::version::Version;
 use crate::error::DatabaseError;

@@ -1,19 +1,17 @@
 //! The last versions of an aggregate, and their authors.
 
 use sqlx::Row;
-use sqlx::mysql::MySqlRow;
 
 use super::errors::classify;
-use super::leases::owner;
 use super::session::{Session, Statement};
 use super::{statements, values};
-use crate::aggregate::mapping::{Mapping, MappingError, Rows};
+use crate::aggregate::mapping::{Mapping, Rows};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
-use crate::clock::from_millis;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::storage::Authorship;
+use crate::storage::revisions::{change, misfit};
 use crate::version::conflict::Change;
 
 const KEEP: &str = "
@@ -80,10 +78,10 @@ pub(super) async fn changes(
     if let (0, Some((audit, at))) = (mapping.revisions, mapping.dated_audit()) {
         let select = values::query(statements::select_audit(mapping, audit, at), id);
         let row = session.fetch_optional(select).await.map_err(classify)?;
-        return row.iter().take(limit as usize).map(change).collect();
+        return row.iter().take(limit as usize).map(|row| change(row, classify)).collect();
     }
     let rows = session.fetch_all(of(CHANGES, key).bind(i64::from(limit))).await.map_err(classify)?;
-    rows.iter().map(change).collect()
+    rows.iter().map(|row| change(row, classify)).collect()
 }
 
 /// Deletes the revisions of a deleted aggregate: another one may be created under its id.
@@ -95,18 +93,4 @@ pub(super) async fn forget(session: &mut Session, key: &LockKey) -> Result<(), D
 /// A statement whose first values are a key, as bytes.
 fn of(sql: &'static str, key: &LockKey) -> Statement {
     Statement::new(sql).bind(key.kind().as_bytes()).bind(key.id().as_bytes())
-}
-
-fn change(row: &MySqlRow) -> Result<Change, DatabaseError> {
-    let version = row.try_get("version").map_err(classify)?;
-    Ok(Change {
-        version: Version::new(version).map_err(|error| misfit(&error))?,
-        by: owner(row, "by_id", "by_name")?,
-        at: from_millis(row.try_get("changed_at").map_err(classify)?),
-        command: row.try_get("command").map_err(classify)?,
-    })
-}
-
-fn misfit(error: &dyn std::error::Error) -> DatabaseError {
-    MappingError::new("tenure_revision", "state", error.to_string()).into()
 }

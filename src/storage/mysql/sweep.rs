@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use sqlx::Row;
 use sqlx::mysql::MySqlRow;
 
+use super::columns::clock;
 use super::deadline::{Flavour, RowLock};
 use super::errors::classify;
-use super::leases::clock;
 use super::session::{Session, Statement};
 use crate::clock::millis;
 use crate::error::DatabaseError;

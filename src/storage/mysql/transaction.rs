@@ -6,7 +6,7 @@ use super::connection::OpenTransaction;
 use super::deadline::RowLock;
 use super::lease_rows::Table;
 use super::session::Session;
-use super::{leases, load, removed, revision, rows, written};
+use super::{load, removed, revision, rows, written};
 use crate::aggregate::Stored;
 use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row, Rows};
@@ -15,7 +15,7 @@ use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock};
 use crate::row_lock::mode::LockMode;
-use crate::storage::leases::{release, resume};
+use crate::storage::leases::{guard, key_state, release, resume};
 use crate::storage::operation::OperationId;
 use crate::storage::{Authorship, BackendTransaction, BulkChange, KeyState, Proof, Resumption, RowLocked, Save, Saved};
 use crate::version::conflict::Change;
@@ -191,7 +191,7 @@ impl BackendTransaction for MySqlTransaction {
 
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(async |session| leases::hold(session, proof, now).await).await
+        self.open.wait_for(async |session| guard(&mut Table { session, now }, proof).await).await
     }
 
     async fn resume(&mut self, proof: &Proof, key: &LockKey) -> Result<Resumption, DatabaseError> {
@@ -201,7 +201,7 @@ impl BackendTransaction for MySqlTransaction {
 
     async fn key_state(&mut self, key: &LockKey) -> Result<KeyState, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(async |session| leases::key_state(session, key, now).await).await
+        self.open.wait_for(async |session| key_state(&mut Table { session, now }, key).await).await
     }
 
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {

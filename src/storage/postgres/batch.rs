@@ -15,11 +15,11 @@ use sqlx::query::Query;
 use sqlx::{PgConnection, Postgres, Row};
 
 use super::errors::classify;
-use super::leases::{StoredLease, lease};
 use super::pools::Pools;
 use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::lease::Holder;
+use crate::storage::leases::lease;
 use crate::storage::{LockAnswer, LockOp, LockRequest, Proof, patience};
 use any::TAKE_ANY;
 use texts::{BOTH, CHANGE, CHECK, TAKE};
@@ -217,11 +217,13 @@ impl<'o> Round<'o> {
         }
         let statement = asked.bind(sqlx::query(TAKE_ANY).bind(self.now));
         for row in statement.fetch_all(connection).await.map_err(classify)? {
-            let StoredLease { holder, lock, reserved, .. } = lease(&row)?;
-            match (row.try_get("op").map_err(classify)?, asked_by.get(&lock[..])) {
-                (None, Some(&at)) => self.answer(at, LockAnswer::Yours(holder)),
+            let (lease, now) = (lease(&row).map_err(classify)?, row.try_get("now").map_err(classify)?);
+            match (row.try_get("op").map_err(classify)?, asked_by.get(&lease.lock[..])) {
+                (None, Some(&at)) => self.answer(at, LockAnswer::Yours(lease.holder(now))),
                 // A reservation needs an explanation, or is for this requester: the request is sent alone.
-                (Some(at), _) if !reserved => self.answer(at, LockAnswer::Held { holder, lock }),
+                (Some(at), _) if !lease.is_reservation() => {
+                    self.answer(at, LockAnswer::Held { holder: lease.holder(now), lock: lease.lock });
+                }
                 _ => {}
             }
         }
@@ -231,11 +233,9 @@ impl<'o> Round<'o> {
 
 /// The answer in a row of the usual statements.
 fn yours(op: &LockOp, row: &PgRow) -> Result<LockAnswer, DatabaseError> {
+    let number = |column| row.try_get(column).map_err(classify);
     Ok(LockAnswer::Yours(match op {
-        LockOp::Take(request) => {
-            let number = |column| row.try_get(column).map_err(classify);
-            request.granted(number("granted")?, number("now")?)
-        }
-        _ => lease(row)?.holder,
+        LockOp::Take(request) => request.granted(number("granted")?, number("now")?),
+        _ => lease(row).map_err(classify)?.holder(number("now")?),
     }))
 }

@@ -1,18 +1,16 @@
 //! The last versions of an aggregate, and their authors.
 
-use sqlx::postgres::PgRow;
-use sqlx::{PgConnection, Row};
+use sqlx::PgConnection;
 
 use super::errors::classify;
-use super::leases::owner;
 use super::{statements, values};
-use crate::aggregate::mapping::{Mapping, MappingError, Rows};
+use crate::aggregate::mapping::{Mapping, Rows};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
-use crate::clock::from_millis;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::storage::Authorship;
+use crate::storage::revisions::{change, misfit};
 use crate::version::conflict::Change;
 
 /// Stores this version, replacing an earlier save of it in the same transaction, and deletes versions beyond the limit.
@@ -87,7 +85,7 @@ pub(super) async fn changes(
     if let (0, Some((audit, at))) = (mapping.revisions, mapping.dated_audit()) {
         let select = values::query(statements::select_audit(mapping, audit, at), id);
         let row = select.fetch_optional(connection).await.map_err(classify)?;
-        return row.iter().take(limit as usize).map(change).collect();
+        return row.iter().take(limit as usize).map(|row| change(row, classify)).collect();
     }
     let rows = sqlx::query(
         "select version, changed_at, by_id, by_name, command from tenure_revision
@@ -99,7 +97,7 @@ pub(super) async fn changes(
     .fetch_all(connection)
     .await
     .map_err(classify)?;
-    rows.iter().map(change).collect()
+    rows.iter().map(|row| change(row, classify)).collect()
 }
 
 /// Deletes the revisions of a deleted aggregate: another one may be created under its id.
@@ -111,18 +109,4 @@ pub(super) async fn forget(connection: &mut PgConnection, key: &LockKey) -> Resu
         .await
         .map(drop)
         .map_err(classify)
-}
-
-fn change(row: &PgRow) -> Result<Change, DatabaseError> {
-    let version = row.try_get("version").map_err(classify)?;
-    Ok(Change {
-        version: Version::new(version).map_err(|error| misfit(&error))?,
-        by: owner(row, "by_id", "by_name")?,
-        at: from_millis(row.try_get("changed_at").map_err(classify)?),
-        command: row.try_get("command").map_err(classify)?,
-    })
-}
-
-fn misfit(error: &dyn std::error::Error) -> DatabaseError {
-    MappingError::new("tenure_revision", "state", error.to_string()).into()
 }

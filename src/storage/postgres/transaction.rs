@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use super::connection::OpenTransaction;
 use super::lease_rows::Table;
 use super::statements::RowLock;
-use super::{batch, leases, load, removed, revision, rows};
+use super::{batch, load, removed, revision, rows};
 use crate::aggregate::Stored;
 use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row, Rows};
@@ -15,7 +15,7 @@ use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock};
 use crate::row_lock::mode::LockMode;
-use crate::storage::leases::{release, resume};
+use crate::storage::leases::{guard, key_state, release, resume};
 use crate::storage::operation::OperationId;
 use crate::storage::{Authorship, BackendTransaction, BulkChange, KeyState, Proof, Resumption, RowLocked, Save, Saved};
 use crate::version::conflict::Change;
@@ -177,7 +177,7 @@ impl BackendTransaction for PgTransaction {
 
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(async |connection| leases::hold(connection, proof, now).await).await
+        self.open.wait_for(async |connection| guard(&mut Table { connection, now }, proof).await).await
     }
 
     async fn resume(&mut self, proof: &Proof, key: &LockKey) -> Result<Resumption, DatabaseError> {
@@ -187,7 +187,7 @@ impl BackendTransaction for PgTransaction {
 
     async fn key_state(&mut self, key: &LockKey) -> Result<KeyState, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(async |connection| leases::key_state(connection, key, now).await).await
+        self.open.wait_for(async |connection| key_state(&mut Table { connection, now }, key).await).await
     }
 
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {

@@ -4,6 +4,7 @@
 //! transaction. A call to a connection's thread costs more than the work there, and each returned row is another call: so all requests are
 //! one JSON text, all statements run together, and the answers are one JSON text too.
 
+mod columns;
 mod texts;
 
 use std::sync::Arc;
@@ -14,11 +15,11 @@ use tokio::sync::Mutex;
 use super::connection::{OpenTransaction, Writer};
 use super::errors::{classify, is_busy};
 use super::file::File;
-use super::leases::Columns;
 use super::turns::Priority;
 use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::storage::{LockAnswer, LockOp, LockRequest, Proof, patience};
+use columns::Columns;
 use texts::Change;
 
 /// The lock table, and the time.
@@ -62,17 +63,17 @@ impl<'o> Round<'o> {
         drop(reader);
         let (now, mut ran_out) = ((table.now)(), false);
         for (at, columns) in found {
-            let (Some(op), lease) = (self.ops.get(at), columns.into_lease_of_json(now)) else { continue };
+            let (Some(op), lease) = (self.ops.get(at), columns.into_row()) else { continue };
             match op {
                 LockOp::Take(request) => {
-                    ran_out |= !lease.alive && !lease.ended;
+                    ran_out |= !lease.alive(now) && !lease.ended;
                     // A reservation needs an explanation, or is for this requester: the request is sent alone.
-                    if lease.alive && !lease.reserved && request.lock[..] != lease.lock {
-                        self.answers[at] = Some(LockAnswer::Held { holder: lease.holder, lock: lease.lock });
+                    if lease.alive(now) && !lease.is_reservation() && request.lock[..] != lease.lock {
+                        self.answers[at] = Some(LockAnswer::Held { holder: lease.holder(now), lock: lease.lock });
                     }
                 }
-                LockOp::Check(proof) if lease.alive && proof.is_by(&lease.holder.owner.id) => {
-                    self.answers[at] = Some(LockAnswer::Yours(lease.holder));
+                LockOp::Check(proof) if lease.alive(now) && proof.is_by(&lease.owner.id) => {
+                    self.answers[at] = Some(LockAnswer::Yours(lease.holder(now)));
                 }
                 _ => {}
             }
@@ -152,7 +153,7 @@ impl<'o> Round<'o> {
             } else {
                 for (at, columns) in parse::<Vec<(usize, Columns)>>(rows)? {
                     if let Some(answer) = self.answers.get_mut(at) {
-                        *answer = Some(LockAnswer::Yours(columns.into_lease_of_json(now).holder));
+                        *answer = Some(LockAnswer::Yours(columns.into_row().holder(now)));
                     }
                 }
             }

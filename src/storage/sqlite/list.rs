@@ -2,16 +2,18 @@
 //! numbers of the parameters never change.
 
 use sqlx::sqlite::SqliteRow;
-use sqlx::{AssertSqlSafe, Row, SqliteConnection};
+use sqlx::{AssertSqlSafe, SqliteConnection};
 
 use super::errors::classify;
-use super::leases::{lease, person, ran_out};
-use crate::clock::{from_millis, millis};
+use crate::clock::millis;
 use crate::error::DatabaseError;
+use crate::lease::LockKey;
 use crate::lease::cursor::Place;
-use crate::lease::listing::{HistoryQuery, LeaseState, ListQuery, Listed, PastLease, PastRow, Successor};
-use crate::lease::presence::Presence;
-use crate::lease::{LeaseLossReason, LockKey, Owner};
+use crate::lease::listing::{HistoryQuery, LeaseState, ListQuery, Listed, PastRow};
+use crate::storage::leases::{Dialect, lease, listed, past_row, presence};
+
+const DIALECT: Dialect =
+    Dialect { now: "?1", least: "min", greatest: "max", kind: |hex| format!("cast(x'{hex}' as text)") };
 
 /// The held leases, the longest-held first.
 pub(super) async fn held(
@@ -19,14 +21,14 @@ pub(super) async fn held(
     query: &ListQuery,
     now: i64,
 ) -> Result<Vec<Listed>, DatabaseError> {
-    let mut text = String::from("select * from tenure_lock where ended = 0 and since <= ?2");
+    let mut text = String::from("select * from tenure_lock as l where ended = 0 and since <= ?2");
     text += match query.state {
         None => " and expires_at > ?1",
         Some(LeaseState::Held) => " and expires_at > ?1 and ttl > 0",
         Some(LeaseState::Reserved) => " and expires_at > ?1 and ttl = 0",
         Some(LeaseState::RanOut) => " and expires_at <= ?1 and ttl > 0",
     };
-    text += &query.presence.map(|of| presence(of, query)).unwrap_or_default();
+    text += &presence(query, &DIALECT);
     let (since, key, generation) = match &query.after {
         Some(Place::Held { since, key, generation }) => (Some(since), Some(key), Some(generation)),
         _ => (None, None, None),
@@ -52,34 +54,8 @@ pub(super) async fn held(
         .bind(query.limit)
         .bind(&query.id_prefix);
     let rows = select.fetch_all(connection).await.map_err(classify)?;
-    let listed = |row: &SqliteRow| {
-        let stored = lease(row, now)?;
-        let state = match stored.alive {
-            true if stored.reserved => LeaseState::Reserved,
-            true => LeaseState::Held,
-            false => LeaseState::RanOut,
-        };
-        Ok(Listed { holder: stored.holder, state })
-    };
-    rows.iter().map(listed).collect()
-}
-
-/// As [`Holder::presence`](crate::lease::Holder::presence): two and a half intervals without a heartbeat, and the interval is a fifth of
-/// the ttl between a second and a minute unless the type sets another; and five minutes without input, or two intervals.
-fn presence(of: Presence, query: &ListQuery) -> String {
-    let mut five = String::from("case kind");
-    for (kind, every) in &query.heartbeats {
-        let kind: String = kind.bytes().map(|byte| format!("{byte:02x}")).collect();
-        five += &format!(" when cast(x'{kind}' as text) then {}", 5 * millis(*every));
-    }
-    five += " when null then null else max(5000, min(ttl, 300000)) end";
-    let silent = format!("(ttl > 0 and 2 * (?1 - last_active) > {five})");
-    let idle = format!("(ttl > 0 and 5 * (?1 - active_at) >= max(1500000, 2 * {five}))");
-    match of {
-        Presence::Unreachable => format!(" and {silent}"),
-        Presence::Idle => format!(" and {idle} and not {silent}"),
-        Presence::Active => format!(" and not {idle} and not {silent}"),
-    }
+    let entry = |row: &SqliteRow| -> Result<Listed, sqlx::Error> { Ok(listed(&lease(row)?, now)) };
+    rows.iter().map(entry).collect::<Result<_, _>>().map_err(classify)
 }
 
 /// The ended leases, the latest first, with the next holder: from the history if that lease has ended too, otherwise from the lock table.
@@ -135,28 +111,12 @@ pub(super) async fn past(
         .bind(lock)
         .bind(query.limit)
         .bind(&query.id_prefix);
-    select.fetch_all(connection).await.map_err(classify)?.iter().map(past_row).collect()
-}
-
-fn past_row(row: &SqliteRow) -> Result<PastRow, DatabaseError> {
-    let text = |column| row.try_get::<String, _>(column).map_err(classify);
-    let at = |column| row.try_get::<i64, _>(column).map(from_millis).map_err(classify);
-    let (ended_at, reason) = (at("ended_at")?, row.try_get("reason").map_err(classify)?);
-    let next = match person(row, "next")? {
-        None => None,
-        Some(owner) => {
-            let generation = row.try_get("next_generation").map_err(classify)?;
-            Some(Successor { owner, generation, since: at("next_since")? })
-        }
-    };
-    let past = PastLease {
-        key: LockKey::new(text("kind")?, text("id")?),
-        owner: person(row, "owner")?.unwrap_or_else(|| Owner::new("", "")),
-        generation: row.try_get("generation").map_err(classify)?,
-        since: at("since")?,
-        ended_at,
-        why: LeaseLossReason::recorded(&text("how")?, ran_out(row)?, ended_at, person(row, "by")?, reason),
-        next,
-    };
-    Ok(PastRow { past, lock: row.try_get("lock_hash").map_err(classify)? })
+    select
+        .fetch_all(connection)
+        .await
+        .map_err(classify)?
+        .iter()
+        .map(past_row)
+        .collect::<Result<_, _>>()
+        .map_err(classify)
 }

@@ -5,7 +5,7 @@ use sqlx::SqliteConnection;
 
 use super::connection::OpenTransaction;
 use super::lease_rows::Table;
-use super::{leases, load, operation, removed, revision, rows};
+use super::{load, operation, removed, revision, rows};
 use crate::aggregate::Stored;
 use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Mapping, Row, Rows};
@@ -15,7 +15,7 @@ use crate::clock::ManualClock;
 use crate::error::DatabaseError;
 use crate::lease::{Holder, LockKey, NoLock};
 use crate::row_lock::mode::LockMode;
-use crate::storage::leases::{check, release, resume};
+use crate::storage::leases::{guard, key_state, release, resume};
 use crate::storage::operation::OperationId;
 use crate::storage::{Authorship, BackendTransaction, BulkChange, KeyState, Proof, Resumption, Save, Saved};
 use crate::version::conflict::Change;
@@ -148,7 +148,7 @@ impl BackendTransaction for SqliteTransaction {
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         // The write lock holds the lease: no other statement can change its row before the commit.
         let now = self.now();
-        check(&mut Table { connection: self.open.ours_to_read().await?, now }, proof).await
+        guard(&mut Table { connection: self.open.ours_to_read().await?, now }, proof).await
     }
 
     async fn resume(&mut self, proof: &Proof, key: &LockKey) -> Result<Resumption, DatabaseError> {
@@ -159,7 +159,9 @@ impl BackendTransaction for SqliteTransaction {
 
     async fn key_state(&mut self, key: &LockKey) -> Result<KeyState, DatabaseError> {
         let now = self.now();
-        leases::key_state(self.open.ours_to_read().await?, key, now).await
+        let state = key_state(&mut Table { connection: self.open.ours_to_read().await?, now }, key).await?;
+        // No other session can acquire the key before this transaction ends, with or without a row.
+        Ok(if matches!(state, KeyState::NoRow) { KeyState::Free } else { state })
     }
 
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {

@@ -1,126 +1,89 @@
-//! The changes of a batch to the lock table, decided by the rows that it read.
+//! The changes of a batch to the lock table: the engine decides each request by the rows that the batch read.
 
-use std::collections::BTreeSet;
-use std::time::Duration;
+use std::collections::BTreeMap;
 
-use super::found::Found;
+use super::found::{Found, Seen};
 use super::{Answers, texts};
-use crate::clock::{from_millis, millis};
 use crate::lease::Holder;
-use crate::lease::operations::CENTURY;
+use crate::lease::engine::{Answer, Changes as Decided, LeaseRow, Operation, Past, Place, Rows, decide};
 use crate::storage::mysql::deadline::Flavour;
-use crate::storage::mysql::leases::StoredLease;
-use crate::storage::{LockAnswer, LockHash, LockOp, LockRequest, Proof};
-
-/// An ended lease.
-pub(super) struct Ended {
-    pub lease: StoredLease,
-    pub at: i64,
-    pub how: &'static str,
-}
+use crate::storage::{Attempt, LockAnswer, LockOp, LockRequest, Proof};
 
 /// The rows to write.
 #[derive(Default)]
 pub(super) struct Changes<'o> {
-    ended: Vec<Ended>,
+    ended: Vec<Past>,
     /// Replacements for locked rows.
-    taken: Vec<StoredLease>,
-    /// Leases that are kept alive, shortened or ended, by their lock ids.
-    changed: BTreeSet<LockHash>,
+    locked: BTreeMap<Place, LeaseRow>,
     /// For keys without a row, with the index of the request. Another session may insert first.
-    new: Vec<(usize, &'o LockRequest, StoredLease)>,
-}
-
-/// A longer time to live was edited by hand: 3,000 years in milliseconds.
-const LONGEST_TTL: i64 = 100_000_000_000_000;
-
-impl StoredLease {
-    /// A heartbeat, with the time since the last input.
-    fn keep(&mut self, idle: Duration) {
-        self.active_at = self.active_at.max(self.now.saturating_sub(millis(idle.min(CENTURY))));
-        self.keep_until(i64::MAX);
-    }
-
-    fn extend(&mut self, by: Duration) {
-        self.active_at = self.active_at.max(self.now);
-        let longer = self.expires_at.saturating_add(millis(by.min(CENTURY)));
-        self.keep_until(longer);
-    }
-
-    fn expire_within(&mut self, within: Duration) {
-        self.expires_at = self.expires_at.min(self.now.saturating_add(millis(within.min(CENTURY))));
-    }
-
-    /// Sets the expiry, within the time to live, the idle and the absolute limit; never backwards.
-    fn keep_until(&mut self, until: i64) {
-        self.last_active = self.now.saturating_add(i64::from(self.since == self.now));
-        let most =
-            self.idle_limit.map_or(self.hard_until, |limit| self.hard_until.min(self.active_at.saturating_add(limit)));
-        let most = most.min(self.now.saturating_add(self.ttl.min(LONGEST_TTL)));
-        self.expires_at = self.expires_at.max(until.min(most));
-    }
+    new: Vec<(usize, &'o LockRequest, LeaseRow)>,
 }
 
 impl<'o> Changes<'o> {
     /// Acquires a lease that is free. The answer is valid once the changes are committed.
-    pub(super) fn take(&mut self, found: &Found, at: usize, request: &'o LockRequest) -> Option<LockAnswer> {
+    pub(super) fn take(&mut self, found: &mut Found, at: usize, request: &'o LockRequest) -> Option<LockAnswer> {
         let (key, lock) = (&request.key, &request.lock[..]);
         let seen = found.seen.of_key(key);
-        if let Some(held) = seen.filter(|seen| seen.alive() && seen.lock != lock) {
+        if let Some(held) = seen.filter(|seen| seen.alive() && seen.row.lock != lock) {
             return to(request, held);
         }
         if found.used.contains(lock) {
             return None;
         }
+        let take = Operation::Take(request);
         let Some(before) = found.locked.of_key(key) else {
-            if let (None, Some(generation)) = (seen, found.generation(key).checked_add(1)) {
-                self.new.push((at, request, granted(request, generation, found.now)));
+            if seen.is_none() {
+                let (_, changes) = granted(&take, &found.without_row(key), found.now)?;
+                self.new.extend(changes.leases.into_values().flatten().map(|row| (at, request, row)));
             }
             return None;
         };
-        // Shared and advisory leases are requested alone.
-        if before.alive() || before.lock == lock || before.holder.shared {
+        // Shared and advisory leases are requested alone, and so is a reservation, which is alive.
+        if before.alive() || before.row.lock == lock || before.row.shared {
             return None;
         }
-        // The highest generation has no successor: sent alone, the request gets the database's error.
-        let generation = before.holder.generation.checked_add(1)?;
-        if !before.ended {
-            self.ended.push(Ended { lease: before.clone(), at: before.expires_at, how: "expired" });
-        }
-        let lease = granted(request, generation, before.now);
-        self.taken.push(lease.clone());
-        Some(LockAnswer::Yours(lease.into_holder()))
+        let former = before.row.lock.clone();
+        let (holder, changes) = granted(&take, &only(&before.row), before.now)?;
+        self.write(found, &former, changes);
+        Some(LockAnswer::Yours(holder))
     }
 
     /// Changes a live lease. The answer is valid once the changes are committed.
     pub(super) fn change(&mut self, found: &mut Found, proof: &Proof, op: &LockOp) -> Option<LockAnswer> {
-        let lease = found.locked.of_lock_mut(&proof.lock)?;
-        if !lease.alive() || !lease.is_proven_by(proof) {
-            return None;
-        }
-        match op {
-            LockOp::KeepAlive(_, idle) => lease.keep(*idle),
-            LockOp::Extend(_, by) => lease.extend(*by),
-            LockOp::ExpireWithin(_, within) => lease.expire_within(*within),
-            LockOp::Release(_) => {
-                lease.ended = true;
-                self.ended.push(Ended { lease: lease.clone(), at: lease.now, how: "released" });
+        let Seen { row, now } = found.locked.of_lock(&proof.lock)?;
+        let beat;
+        let operation = match op {
+            LockOp::KeepAlive(proof, idle) => {
+                beat = [(proof.clone(), *idle)];
+                Operation::Keep(&beat)
             }
+            LockOp::Extend(proof, by) => Operation::Extend(proof, *by),
+            LockOp::ExpireWithin(proof, within) => Operation::ExpireWithin(proof, *within),
+            LockOp::Release(proof) => Operation::Release(proof),
             LockOp::Take(_) | LockOp::Check(_) => return None,
+        };
+        let (holder, changes) = granted(&operation, &only(row), *now)?;
+        self.write(found, &proof.lock, changes);
+        Some(LockAnswer::Yours(holder))
+    }
+
+    /// Writes the changes of the locked row of a lock id.
+    fn write(&mut self, found: &mut Found, lock: &[u8], changes: Decided) {
+        self.ended.extend(changes.past);
+        for row in changes.leases.into_values().flatten() {
+            found.locked.replace(lock, row.clone());
+            self.locked.insert(row.place.clone(), row);
         }
-        self.changed.insert(proof.lock);
-        Some(LockAnswer::Yours(lease.clone().into_holder()))
     }
 
     pub(super) fn are_none(&self) -> bool {
-        self.taken.is_empty() && self.changed.is_empty() && self.new.is_empty()
+        self.locked.is_empty() && self.new.is_empty()
     }
 
     /// The statements that write and commit, and then read the new rows.
-    pub(super) fn text(&self, found: &Found, flavour: Flavour, now: Option<i64>) -> String {
-        let changed = self.changed.iter().filter_map(|lock| found.locked.of_lock(lock));
-        let locked: Vec<_> = self.taken.iter().chain(changed).collect();
-        let new: Vec<_> = self.new.iter().map(|(_, _, lease)| lease).collect();
+    pub(super) fn text(&self, flavour: Flavour, now: Option<i64>) -> String {
+        let locked: Vec<_> = self.locked.values().collect();
+        let new: Vec<_> = self.new.iter().map(|(_, _, row)| row).collect();
         texts::write(&self.ended, &locked, &new, flavour, now)
     }
 
@@ -129,43 +92,38 @@ impl<'o> Changes<'o> {
         for (at, request, new) in &self.new {
             // If the same lock id was granted elsewhere at this moment, the request is repeated alone, which is recorded.
             let seen = found.seen.of_key(&request.key);
-            let seen = seen.filter(|seen| seen.lock != new.lock || seen.holder.since == new.holder.since);
-            answers[*at] = seen.and_then(|lease| to(request, lease));
+            let seen = seen.filter(|seen| seen.row.lock != new.lock || seen.row.since == new.since);
+            answers[*at] = seen.and_then(|seen| to(request, seen));
         }
     }
 }
 
-/// The answer of a key's row to a requester.
-pub(super) fn to(request: &LockRequest, lease: &StoredLease) -> Option<LockAnswer> {
-    let (alive, holder) = (lease.alive(), || lease.clone().into_holder());
-    match lease.lock == request.lock {
-        true if alive && lease.holder.owner.id == request.owner.id => Some(LockAnswer::Yours(holder())),
-        // A reservation needs an explanation, or is for this requester: the request is sent alone.
-        false if alive && !lease.reserved() => Some(LockAnswer::Held { holder: holder(), lock: lease.lock.clone() }),
-        _ => None,
-    }
+fn only(row: &LeaseRow) -> Rows {
+    Rows { leases: [(row.place.clone(), row.clone())].into(), ..Rows::default() }
 }
 
-fn granted(request: &LockRequest, generation: i64, now: i64) -> StoredLease {
-    let (ttl, most) = (millis(request.policy.ttl), millis(request.policy.limit));
-    StoredLease {
-        holder: Holder {
-            owner: request.owner.clone(),
-            generation,
-            since: from_millis(now),
-            shown: request.policy.shown,
-            ..Holder::to_be(request.key.clone())
-        },
-        lock: request.lock.to_vec(),
-        slot: Vec::new(),
-        ended: false,
-        since: now,
-        last_active: now,
-        active_at: now,
-        expires_at: now + ttl,
-        ttl,
-        idle_limit: request.policy.idle.map(millis),
-        hard_until: now + most,
-        now,
+/// The lease that an operation grants or changes. `None`: it is refused, and its answer needs an explanation. (A key at the highest generation
+/// has no next one: sent alone, the request gets that error.)
+fn granted(operation: &Operation<'_>, rows: &Rows, now: i64) -> Option<(Holder, Decided)> {
+    let (answer, changes) = decide(operation, rows, now).ok()?;
+    let holder = match answer {
+        Answer::Taken(Attempt::Granted(holder)) => holder,
+        Answer::Lease(lease) => lease.ok()?,
+        Answer::Kept(mut kept) => kept.pop()?.ok()?,
+        _ => return None,
+    };
+    Some((holder, changes))
+}
+
+/// The answer of a key's row to a requester.
+pub(super) fn to(request: &LockRequest, seen: &Seen) -> Option<LockAnswer> {
+    let row = &seen.row;
+    match row.lock == request.lock {
+        true if seen.alive() && row.owner.id == request.owner.id => Some(LockAnswer::Yours(seen.holder())),
+        // A reservation needs an explanation, or is for this requester: the request is sent alone.
+        false if seen.alive() && !row.is_reservation() => {
+            Some(LockAnswer::Held { holder: seen.holder(), lock: row.lock.clone() })
+        }
+        _ => None,
     }
 }

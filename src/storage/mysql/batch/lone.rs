@@ -3,12 +3,14 @@
 use sqlx::Row;
 
 use super::changes::to;
+use super::found::Seen;
 use crate::clock::millis;
 use crate::error::DatabaseError;
+use crate::storage::mysql::columns::{clock, lease_columns};
 use crate::storage::mysql::connection::Connections;
 use crate::storage::mysql::deadline::Flavour;
 use crate::storage::mysql::errors::{classify, classify_commit};
-use crate::storage::mysql::leases::{self, clock, lease, lease_columns};
+use crate::storage::mysql::lease_rows::BY_LOCK_ID;
 use crate::storage::mysql::session::Statement;
 use crate::storage::{LockAnswer, LockOp, LockRequest, Proof};
 
@@ -32,7 +34,7 @@ pub(super) async fn run(
     let change =
         Statement::new(CHANGE).bind(now).bind(&proof.lock[..]).bind(proof.owner.as_deref()).bind(verb).bind(by);
     let rows = connections.acquire_for_leases().await?.close_with(change).await.map_err(committing)?;
-    Ok(rows.first().map(lease).transpose()?.map(|lease| LockAnswer::Yours(lease.into_holder())))
+    Ok(rows.first().map(Seen::read).transpose()?.map(|seen| LockAnswer::Yours(seen.holder())))
 }
 
 async fn check(
@@ -40,9 +42,10 @@ async fn check(
     proof: &Proof,
     now: Option<i64>,
 ) -> Result<Option<LockAnswer>, DatabaseError> {
-    let found = leases::of_lock(&mut connections.acquire_for_leases().await?, proof, now).await?;
-    let lease = found.filter(|lease| lease.alive() && lease.is_proven_by(proof));
-    Ok(lease.map(|lease| LockAnswer::Yours(lease.into_holder())))
+    let select = Statement::new(BY_LOCK_ID).bind(now).bind(&proof.lock[..]);
+    let row = connections.acquire_for_leases().await?.fetch_optional(select).await.map_err(classify)?;
+    let live = row.as_ref().map(Seen::read).transpose()?.filter(|seen| seen.alive() && proof.is_by(&seen.row.owner.id));
+    Ok(live.map(|seen| LockAnswer::Yours(seen.holder())))
 }
 
 /// Keeps a live lease alive (verb 1), extends it (2), lets it expire (3) or releases it (4), by a number of milliseconds; a release and its
@@ -150,6 +153,6 @@ async fn take(
             Ok(Some(LockAnswer::Yours(request.granted(generation, moment))))
         }
         // A repeated request with the same lock id also counts as a heartbeat.
-        None => Ok(to(request, &lease(&row)?).filter(|answer| matches!(answer, LockAnswer::Held { .. }))),
+        None => Ok(to(request, &Seen::read(&row)?).filter(|answer| matches!(answer, LockAnswer::Held { .. }))),
     }
 }

@@ -4,18 +4,17 @@
 use std::collections::BTreeSet;
 use std::fmt::{Display, Write};
 
-use super::changes::Ended;
-use crate::lease::LockKey;
+use crate::lease::engine::{LeaseRow, Past};
+use crate::lease::{LockKey, Owner, ShowOwner};
 use crate::storage::LockHash;
 use crate::storage::mysql::deadline::Flavour;
-use crate::storage::mysql::leases::StoredLease;
 
-/// The columns that [`lease`](crate::storage::mysql::leases::lease) reads, of a table `l`.
+/// The columns that [`lease`](crate::storage::leases::lease) reads, of a table `l`.
 pub(in crate::storage::mysql) const LEASE: &str = "convert(l.kind using utf8mb4) as kind, convert(l.id using utf8mb4) as id, l.slot, \
     l.generation, l.lock_hash, l.owner_id, l.owner_name, l.owner_role, l.shown_as, l.since, l.last_active, l.active_at, \
     l.expires_at, l.ttl, l.idle_limit, l.hard_until, l.shared, l.ended";
 
-/// As [`clock!`](crate::storage::mysql::leases::clock).
+/// As [`clock!`](crate::storage::mysql::columns::clock).
 fn clock(now: Option<i64>) -> String {
     now.map_or_else(|| "cast(unix_timestamp(sysdate(6)) * 1000 as signed)".into(), |now| now.to_string())
 }
@@ -51,7 +50,7 @@ pub(super) fn seen_locks(shown: &[&LockHash], now: Option<i64>) -> String {
 
 /// Reads keys, with all their slots. Takes no lock.
 fn seen_keys(keys: &[&LockKey], now: Option<i64>) -> String {
-    let keys = list(keys.iter().map(|key| format!("({},{})", hex(key.kind().as_bytes()), hex(key.id().as_bytes()))));
+    let keys = list(keys.iter().map(|key| format!("({},{})", kind(key), id(key))));
     format!("{} (l.kind, l.id) in ({keys})", seen(now))
 }
 
@@ -125,18 +124,19 @@ const REPEATED: &str = "on duplicate key update tenure_lock.last_active = if(ten
 /// Writes and commits the history entries, the locked rows and the new rows, in that order. Another session may have inserted a new row
 /// first, so new rows are read again.
 pub(super) fn write(
-    ended: &[Ended],
-    locked: &[&StoredLease],
-    new: &[&StoredLease],
+    ended: &[Past],
+    locked: &[&LeaseRow],
+    new: &[&LeaseRow],
     flavour: Flavour,
     now: Option<i64>,
 ) -> String {
     let mut write = String::new();
     if !ended.is_empty() {
-        let ended = list(ended.iter().map(|Ended { lease, at, how }| {
-            let Who { kind, id, lock, generation, owner, since } = who(lease);
-            let ran_out = |by: bool| i8::from(*how == "expired" && by);
-            let (idle, limited) = (ran_out(lease.idle()), ran_out(lease.limited()));
+        let ended = list(ended.iter().map(|past| {
+            let (lock, kind, id, owner) =
+                (hex(&past.lock), kind(&past.key), id(&past.key), owner(&past.owner, past.shown));
+            let (generation, since, at, how) = (past.generation, past.since, past.ended_at, past.how.text());
+            let (idle, limited) = (i8::from(past.idle), i8::from(past.limited));
             format!("({lock},{kind},{id},{generation},{owner},{since},{at},'{how}',{idle},{limited})")
         }));
         write += &format!(
@@ -149,7 +149,7 @@ pub(super) fn write(
         write += &format!("{INSERT} {} {OVERWRITE}; ", list(locked.iter().copied().map(row)));
     }
     if !new.is_empty() {
-        let keys: Vec<_> = new.iter().map(|lease| &lease.holder.key).collect();
+        let keys: Vec<_> = new.iter().map(|row| &row.place.key).collect();
         write += &format!(
             "{}{INSERT} {} {REPEATED}; {}; ",
             patience(flavour),
@@ -168,42 +168,27 @@ fn patience(flavour: Flavour) -> &'static str {
     }
 }
 
-fn row(lease: &StoredLease) -> String {
-    let Who { kind, id, lock, generation, owner, since } = who(lease);
-    let StoredLease { last_active, active_at, expires_at, ttl, hard_until, .. } = lease;
-    let (slot, ended) = (hex(&lease.slot), i8::from(lease.ended));
-    let idle_limit = lease.idle_limit.map_or_else(|| "null".to_owned(), |limit| limit.to_string());
+fn row(row: &LeaseRow) -> String {
+    let (kind, id, slot, lock) = (kind(&row.place.key), id(&row.place.key), hex(&row.place.slot), hex(&row.lock));
+    let (owner, ended) = (owner(&row.owner, row.shown), i8::from(row.ended));
+    let LeaseRow { generation, since, last_active, active_at, expires_at, ttl, hard_until, .. } = row;
+    let idle_limit = row.idle_limit.map_or_else(|| "null".to_owned(), |limit| limit.to_string());
     format!(
         "({kind},{id},{slot},{generation},{lock},{owner},{since},{last_active},{active_at},{expires_at},{ttl},\
          {idle_limit},{hard_until},{ended})"
     )
 }
 
-/// The common columns of the lock table and the history.
-struct Who {
-    kind: String,
-    id: String,
-    lock: String,
-    generation: i64,
-    /// Id, name, role, and visibility.
-    owner: String,
-    since: i64,
+fn kind(key: &LockKey) -> String {
+    hex(key.kind().as_bytes())
 }
 
-fn who(lease: &StoredLease) -> Who {
-    let holder = &lease.holder;
-    Who {
-        kind: hex(holder.key.kind().as_bytes()),
-        id: hex(holder.key.id().as_bytes()),
-        lock: hex(&lease.lock),
-        generation: holder.generation,
-        owner: format!(
-            "{},{},{},{}",
-            text(&holder.owner.id),
-            text(&holder.owner.name),
-            holder.owner.role.as_deref().map_or_else(|| "null".to_owned(), text),
-            holder.shown.stored()
-        ),
-        since: lease.since,
-    }
+fn id(key: &LockKey) -> String {
+    hex(key.id().as_bytes())
+}
+
+/// Id, name, role, and visibility.
+fn owner(owner: &Owner, shown: ShowOwner) -> String {
+    let role = owner.role.as_deref().map_or_else(|| "null".to_owned(), text);
+    format!("{},{},{role},{}", text(&owner.id), text(&owner.name), shown.stored())
 }

@@ -4,7 +4,7 @@
 use sqlx::SqliteConnection;
 
 use super::super::errors::classify;
-use super::super::leases::Columns;
+use super::columns::Columns;
 use super::parse;
 use crate::error::DatabaseError;
 
