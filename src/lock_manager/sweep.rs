@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use super::LockManager;
 use crate::error::SweepError;
+use crate::lease::LockKey;
+use crate::lease::engine::Place;
 use crate::lease::policy::LockPolicy;
-use crate::storage::{RowPlace, Slice};
+use crate::storage::Slice;
 
 /// Rows per statement: a few milliseconds.
 const SLICE: u32 = 1_000;
@@ -94,7 +96,7 @@ impl Sweep<'_> {
         let (backend, slice) = (&self.manager.backend, |older_than| self.slice(older_than));
         let mut swept = Swept::default();
         // The rows first: this moves expired leases that nobody acquired since into the history.
-        let mut after = RowPlace::default();
+        let mut after = Place::exclusive(&LockKey::new("", ""));
         loop {
             let rows = backend.sweep_rows(&slice(keys), &after).await?;
             swept.keys += rows.swept;

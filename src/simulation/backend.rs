@@ -13,13 +13,13 @@ use crate::aggregate::schema::LiveTable;
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
-use crate::lease::engine::{Answer, Operation};
+use crate::lease::engine::{self, Answer, Operation};
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
 use crate::lease::operations::{LockAnswer, LockHash, LockOp};
 use crate::lease::{HeldByType, LockKey};
 use crate::row_lock::mode::Wait;
 use crate::storage::operation::OperationId;
-use crate::storage::{Backend, BackendTransaction, Capabilities, Connections, Granularity, RowPlace, Slice, SweptRows};
+use crate::storage::{Backend, BackendTransaction, Capabilities, Connections, Granularity, Slice, SweptRows};
 use crate::version::conflict::Change;
 
 pub(super) fn without<T>() -> Result<T, DatabaseError> {
@@ -139,7 +139,7 @@ impl Backend for Link {
     async fn sweep_requests(&self, _: &Slice<'_>) -> Result<u64, DatabaseError> {
         without()
     }
-    async fn sweep_rows(&self, _: &Slice<'_>, _: &RowPlace) -> Result<SweptRows, DatabaseError> {
+    async fn sweep_rows(&self, _: &Slice<'_>, _: &engine::Place) -> Result<SweptRows, DatabaseError> {
         without()
     }
     async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {

@@ -48,10 +48,8 @@ impl Work {
         let now = self.link.world.now();
         let decided = decide(operation, &self.rows, now);
         let (answer, changes) = decided.expect("generations do not run out here");
-        let stored =
-            Changes { leases: changes.leases.clone(), past: changes.past.clone(), requests: changes.requests.clone() };
-        changes.apply(&mut self.rows);
-        self.changes.push((now, stored));
+        changes.clone().apply(&mut self.rows);
+        self.changes.push((now, changes));
         Ok(answer)
     }
 }

@@ -16,7 +16,7 @@ use crate::aggregate::schema::LiveTable;
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
-use crate::lease::engine::{Answer, Operation};
+use crate::lease::engine::{self, Answer, Operation};
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
 pub(crate) use crate::lease::operations::{
     Asked, Asking, Attempt, AttemptAll, KeyState, LockAnswer, LockHash, LockOp, LockRequest, Proof, Resumption,
@@ -91,7 +91,7 @@ pub(crate) use driver::Place;
 pub(crate) use saves::{Authorship, BulkChange, RowLocked, Save, Saved};
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 use saves::{Effect, child_found, generated};
-pub(crate) use sweeping::{RowPlace, Slice, SweptRows};
+pub(crate) use sweeping::{Slice, SweptRows};
 
 /// The reason that a server ended a transaction.
 #[cfg(any(feature = "postgres", feature = "mysql"))]
@@ -270,7 +270,7 @@ pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
     /// Deletes requests that ended longer ago than this, in one slice; returns the number.
     async fn sweep_requests(&self, slice: &Slice<'_>) -> Result<u64, DatabaseError>;
     /// Deletes the rows of leases that ended longer ago than this, in one slice of all rows, and records their highest generations.
-    async fn sweep_rows(&self, slice: &Slice<'_>, after: &RowPlace) -> Result<SweptRows, DatabaseError>;
+    async fn sweep_rows(&self, slice: &Slice<'_>, after: &engine::Place) -> Result<SweptRows, DatabaseError>;
 
     /// The number of leases that an owner holds.
     async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError>;

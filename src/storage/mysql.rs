@@ -47,20 +47,21 @@ use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::clock::ManualClock;
 use crate::error::DatabaseError;
-use crate::lease::engine::{Answer, Operation};
+use crate::lease::engine::{Answer, Operation, Place};
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
 use crate::lease::{HeldByType, LockKey};
 use crate::row_lock::mode::Wait;
 use crate::storage::capabilities::{Capabilities, Granularity};
 use crate::storage::diagnosis::Writers;
-use crate::storage::leases::operate;
+use crate::storage::leases::{self, operate};
 use crate::storage::operation::OperationId;
-use crate::storage::{Backend, BackendTransaction, LockAnswer, LockOp, RowPlace, Slice, SweptRows, patience};
+use crate::storage::{Backend, BackendTransaction, LockAnswer, LockOp, Slice, SweptRows, patience};
 use crate::version::conflict::Change;
 
 pub(crate) use connect::{diagnose, script};
 use connection::{Connections, OpenTransaction};
 use deadline::Flavour;
+use lease_rows::LeaseTables;
 use session::Session;
 use transaction::MySqlTransaction;
 
@@ -262,9 +263,12 @@ impl Backend for MySql {
         again!(self.alone(|_| true, async |session| sweep::requests(session, slice, now).await).await)
     }
 
-    async fn sweep_rows(&self, slice: &Slice<'_>, after: &RowPlace) -> Result<SweptRows, DatabaseError> {
+    async fn sweep_rows(&self, slice: &Slice<'_>, after: &Place) -> Result<SweptRows, DatabaseError> {
         let now = self.time.given();
-        again!(self.alone(|_| true, async |session| sweep::rows(session, slice, after, now).await).await)
+        again!(
+            self.alone(|_| true, async |session| leases::sweep(&mut LeaseTables { session, now }, slice, after).await)
+                .await
+        )
     }
 
     async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {

@@ -42,20 +42,19 @@ use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::clock::ManualClock;
 use crate::error::DatabaseError;
-use crate::lease::engine::{Answer, Operation};
+use crate::lease::engine::{Answer, Operation, Place};
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
 use crate::lease::{HeldByType, LockKey};
 use crate::row_lock::mode::Wait;
 use crate::storage::capabilities::{Capabilities, Granularity};
-use crate::storage::leases::operate;
+use crate::storage::leases::{self, operate};
 use crate::storage::operation::OperationId;
-use crate::storage::{
-    Backend, BackendTransaction, Connections, LockAnswer, LockOp, RowPlace, Slice, SweptRows, migration,
-};
+use crate::storage::{Backend, BackendTransaction, Connections, LockAnswer, LockOp, Slice, SweptRows, migration};
 use crate::version::conflict::Change;
 
 pub(crate) use connect::{diagnose, script};
 use connection::OpenTransaction;
+use lease_rows::LeaseTables;
 use pools::Pools;
 use transaction::PgTransaction;
 
@@ -232,8 +231,9 @@ impl Backend for Postgres {
         self.pools.tell(async |connection| sweep::requests(connection, slice, now).await).await
     }
 
-    async fn sweep_rows(&self, slice: &Slice<'_>, after: &RowPlace) -> Result<SweptRows, DatabaseError> {
-        self.alone(async |connection| sweep::rows(connection, slice, after, self.time.given()).await).await
+    async fn sweep_rows(&self, slice: &Slice<'_>, after: &Place) -> Result<SweptRows, DatabaseError> {
+        let now = self.time.given();
+        self.alone(async |connection| leases::sweep(&mut LeaseTables { connection, now }, slice, after).await).await
     }
 
     async fn count_held(&self, owner: &str) -> Result<u64, DatabaseError> {

@@ -44,21 +44,22 @@ use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::clock::{ManualClock, millis, to_micros};
 use crate::error::DatabaseError;
-use crate::lease::engine::{Answer, Operation};
+use crate::lease::engine::{Answer, Operation, Place};
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
 use crate::lease::{HeldByType, LockKey};
 use crate::row_lock::mode::Wait;
 use crate::storage::capabilities::{Capabilities, Granularity};
-use crate::storage::leases::operate;
+use crate::storage::leases::{self, operate};
 use crate::storage::operation::OperationId;
 use crate::storage::{
-    Backend, BackendTransaction, Connections, LockAnswer, LockOp, RowPlace, Slice, SweptRows, migration, patience,
+    Backend, BackendTransaction, Connections, LockAnswer, LockOp, Slice, SweptRows, migration, patience,
 };
 use crate::version::conflict::Change;
 
 pub(crate) use connect::{diagnose, script};
 use connection::{OpenTransaction, Writer};
 use file::File;
+use lease_rows::LeaseTables;
 use transaction::SqliteTransaction;
 use turns::Priority;
 
@@ -235,9 +236,11 @@ impl Backend for Sqlite {
         transaction.committing(swept).await
     }
 
-    async fn sweep_rows(&self, slice: &Slice<'_>, after: &RowPlace) -> Result<SweptRows, DatabaseError> {
+    async fn sweep_rows(&self, slice: &Slice<'_>, after: &Place) -> Result<SweptRows, DatabaseError> {
         let mut transaction = self.write(patience::wait()).await?;
-        let swept = sweep::rows(transaction.connection(), slice, after, self.now()).await?;
+        let swept =
+            leases::sweep(&mut LeaseTables { connection: transaction.connection(), now: self.now() }, slice, after)
+                .await?;
         transaction.committing(swept).await
     }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::lease::engine::Place;
+
 /// One slice of a sweep: a bounded statement, so that other sessions wait only briefly.
 #[derive(Debug)]
 pub(crate) struct Slice<'s> {
@@ -13,18 +15,10 @@ pub(crate) struct Slice<'s> {
     pub most: u32,
 }
 
-/// The place of a row of the lock table. The default is before all rows.
-#[derive(Debug, Default)]
-pub(crate) struct RowPlace {
-    pub kind: String,
-    pub id: String,
-    pub slot: Vec<u8>,
-}
-
 /// The result of a sweep of one slice of the lock table.
 #[derive(Debug)]
 pub(crate) struct SweptRows {
     pub swept: u64,
     /// The last row of the slice; `None`: it was the last slice.
-    pub upto: Option<RowPlace>,
+    pub upto: Option<Place>,
 }

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use super::{LeaseRow, Past, Place, RequestPlace, RequestRow, Rows};
 
 /// The rows to write. A place with `None` is deleted, before other rows are written.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
     pub leases: BTreeMap<Place, Option<LeaseRow>>,
     pub past: Vec<Past>,
     pub requests: BTreeMap<RequestPlace, Option<RequestRow>>,
+    /// The highest generations of deleted rows, by type. A stored floor that is higher stays.
+    pub floors: BTreeMap<String, i64>,
 }
 
 impl Changes {
@@ -27,6 +29,10 @@ impl Changes {
                 Some(row) => drop(rows.requests.insert(place, row)),
                 None => drop(rows.requests.remove(&place)),
             }
+        }
+        for (kind, generation) in self.floors {
+            let floor = rows.floors.entry(kind).or_insert(generation);
+            *floor = generation.max(*floor);
         }
         rows.past.extend(self.past.into_iter().map(|past| (past.lock.clone(), past)));
     }
@@ -53,6 +59,12 @@ impl Draft {
     pub(super) fn delete(&mut self, place: &Place) {
         self.changes.leases.insert(place.clone(), None);
         self.rows.leases.remove(place);
+    }
+
+    /// New rows of this type begin above this generation.
+    pub(super) fn raise_floor(&mut self, kind: &str, generation: i64) {
+        let floor = self.changes.floors.entry(kind.to_owned()).or_insert(generation);
+        *floor = generation.max(*floor);
     }
 
     /// Appends to the history, unless it already has an entry for this lock id.

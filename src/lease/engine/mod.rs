@@ -19,6 +19,7 @@ mod resume;
 mod row;
 mod rows;
 mod set;
+mod sweep;
 mod take;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ pub(crate) use changes::Changes;
 pub(crate) use past::{How, Past};
 pub(crate) use row::{LeaseRow, Place};
 pub(crate) use rows::{RequestPlace, RequestRow, Rows};
+pub(crate) use sweep::sweep;
 
 use super::operations::{
     Asked, Asking, Attempt, AttemptAll, KeyState, LockHash, LockRequest, Proof, Resumption, TakenOver,

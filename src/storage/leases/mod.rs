@@ -7,6 +7,7 @@
 mod listing;
 mod load;
 mod read;
+mod sweep;
 mod write;
 
 use std::time::Duration;
@@ -14,12 +15,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::error::DatabaseError;
-use crate::lease::engine::{Answer, LeaseRow, Operation, RequestRow, conflict, decide};
+use crate::lease::engine::{Answer, LeaseRow, Operation, Place, RequestRow, conflict, decide};
 use crate::lease::{Holder, LockKey, NoLock};
-use crate::storage::{Attempt, KeyState, LockHash, Proof, Resumption};
+use crate::storage::{Attempt, KeyState, LockHash, Proof, Resumption, Slice};
 pub(super) use listing::{Dialect, listed, past_row, presence};
 use load::Loader;
-pub(super) use read::{Trace, lease, request};
+pub(super) use read::{Trace, lease, place, request};
+pub(super) use sweep::sweep;
 pub(super) use write::Writes;
 #[cfg(any(feature = "sqlite", feature = "mysql"))]
 pub(super) use write::hex;
@@ -41,6 +43,10 @@ pub(super) enum Which<'w> {
     Slots(&'w LockKey),
     /// As [`Slots`](Self::Slots), those whose leases have ended or expired; rows that another session has locked are skipped.
     EndedSlots(&'w LockKey),
+    /// The rows of the shared and advisory leases on these keys.
+    SlotsOf(&'w [&'w LockKey]),
+    /// Rows of a slice, in the order of their places, whose expiry is this long ago; rows that another session has locked are skipped.
+    Old { slice: &'w Slice<'w>, after: &'w Place, upto: Option<&'w Place> },
     /// All rows of a key.
     Key(&'w LockKey),
     /// The row of a lock id.
@@ -85,6 +91,8 @@ pub(super) trait LeaseRows: Send {
     async fn traces(&mut self, locks: &[(&LockHash, &str)]) -> Result<Found<Trace>, DatabaseError>;
     /// The transfer requests for a key, in the order of the requesters.
     async fn requests(&mut self, key: &LockKey, hold: Hold) -> Result<Found<RequestRow>, DatabaseError>;
+    /// The last place of the slice that begins after this one; `None`: it is the last slice.
+    async fn end_of_slice(&mut self, slice: &Slice<'_>, after: &Place) -> Result<Option<Place>, DatabaseError>;
     /// Writes rows. Returns false if another session inserted one of them first; then the transaction must be rolled back.
     async fn write(&mut self, writes: &Writes) -> Result<bool, DatabaseError>;
 }

@@ -6,16 +6,20 @@ use crate::lease::engine::{How, LeaseRow, Past, Place, RequestRow};
 use crate::lease::{LockKey, ShowOwner};
 use crate::storage::columns::{Columns, person, there};
 
+/// The primary key of a row of the lock table.
+pub(in crate::storage) fn place(row: &impl Columns) -> Result<Place, Error> {
+    let text = |column| there(row.text(column), column);
+    Ok(Place { key: LockKey::new(text("kind")?, text("id")?), slot: there(row.bytes("slot"), "slot")? })
+}
+
 /// A row of the lock table.
 pub(in crate::storage) fn lease(row: &impl Columns) -> Result<LeaseRow, Error> {
-    let text = |column| there(row.text(column), column);
     let number = |column| there(row.number(column), column);
-    let bytes = |column| there(row.bytes(column), column);
     let flag = |column| there(row.flag(column), column);
     Ok(LeaseRow {
-        place: Place { key: LockKey::new(text("kind")?, text("id")?), slot: bytes("slot")? },
+        place: place(row)?,
         generation: number("generation")?,
-        lock: bytes("lock_hash")?,
+        lock: there(row.bytes("lock_hash"), "lock_hash")?,
         owner: there(person(row, "owner"), "owner_id")?,
         shown: ShowOwner::from_stored(number("shown_as")?),
         shared: flag("shared")?,

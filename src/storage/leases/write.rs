@@ -16,12 +16,14 @@ pub(in crate::storage) struct Writes {
     deleted_requests: Vec<RequestPlace>,
     updated_requests: Vec<RequestRow>,
     inserted_requests: Vec<RequestRow>,
+    floors: Vec<(String, i64)>,
 }
 
 impl Writes {
     /// The changes of these rows.
     pub(super) fn of(changes: Changes, rows: &Rows) -> Self {
-        let mut writes = Writes { past: changes.past, ..Writes::default() };
+        let floors = changes.floors.into_iter().collect();
+        let mut writes = Writes { past: changes.past, floors, ..Writes::default() };
         for (place, row) in changes.leases {
             match (rows.leases.get(&place), row) {
                 (Some(_), None) => writes.deleted.push(place),
@@ -49,6 +51,7 @@ impl Writes {
             && self.deleted_requests.is_empty()
             && self.updated_requests.is_empty()
             && self.inserted_requests.is_empty()
+            && self.floors.is_empty()
     }
 
     /// The length of the longest list.
@@ -56,7 +59,12 @@ impl Writes {
     pub(in crate::storage) fn longest(&self) -> usize {
         let leases = [self.deleted.len(), self.updated.len(), self.inserted.len(), self.past.len()];
         let requests = [self.deleted_requests.len(), self.updated_requests.len(), self.inserted_requests.len()];
-        leases.into_iter().chain(requests).max().unwrap_or(0)
+        leases.into_iter().chain(requests).chain([self.floors.len()]).max().unwrap_or(0)
+    }
+
+    /// Floors to raise, by type.
+    pub(in crate::storage) fn floors(&self) -> Option<String> {
+        json::<_, FloorJson<'_>>(&self.floors)
     }
 
     /// Rows of the lock table to delete, as JSON; `None` if there are none.
@@ -261,6 +269,19 @@ struct RequestPlaceJson<'r> {
 impl<'r> From<&'r RequestPlace> for RequestPlaceJson<'r> {
     fn from(place: &'r RequestPlace) -> Self {
         RequestPlaceJson { kind: place.key.kind(), id: place.key.id(), asker_id: &place.asker }
+    }
+}
+
+/// As [`LeaseJson`], a floor of generations.
+#[derive(Serialize)]
+struct FloorJson<'r> {
+    kind: &'r str,
+    generation: i64,
+}
+
+impl<'r> From<&'r (String, i64)> for FloorJson<'r> {
+    fn from((kind, generation): &'r (String, i64)) -> Self {
+        FloorJson { kind, generation: *generation }
     }
 }
 

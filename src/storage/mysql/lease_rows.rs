@@ -15,16 +15,17 @@ use super::errors::{classify, is_duplicate};
 use super::load::afterwards;
 use super::session::{Session, Statement};
 use super::written;
+use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::lease::engine::{Answer, LeaseRow, Operation, Place, RequestRow};
-use crate::storage::LockHash;
 use crate::storage::leases::{
     self, Found, Hold, LeaseDatabase, LeaseRows, Ran, Trace, Which, Writes, hex, lease, request,
 };
+use crate::storage::{LockHash, Slice};
 
 /// The tables of leases on a connection.
-pub(super) struct Table<'s> {
+pub(super) struct LeaseTables<'s> {
     pub session: &'s mut Session,
     pub now: Option<i64>,
 }
@@ -210,6 +211,56 @@ const INSERT_REQUESTS: &str = concat!(
     request_json!()
 );
 
+const FLOORS: &str = "
+    insert into tenure_lock_floor (kind, generation)
+    select highest.kind, highest.generation from
+           (select kind, generation from json_table(?, '$[*]' columns (
+                 kind varchar(255) character set utf8mb4 path '$.kind', generation bigint path '$.generation')) as json
+             order by kind limit 10000) as highest
+        on duplicate key update
+           tenure_lock_floor.generation = greatest(tenure_lock_floor.generation, highest.generation)";
+
+/// The expiry has no index, so a sweep reads all rows, in the order of the primary key. (`(kind, id, slot) > (?, ?, ?)` would not use the
+/// index here.)
+macro_rules! after {
+    () => {
+        "(kind > ? or (kind = ? and (id > ? or (id = ? and slot > ?)))) and (? is null or kind = ?)"
+    };
+}
+
+const END_OF_SLICE: &str = concat!(
+    "select convert(kind using utf8mb4) as kind, convert(id using utf8mb4) as id, slot from tenure_lock where ",
+    after!(),
+    " order by tenure_lock.kind, tenure_lock.id, slot limit 1 offset ?"
+);
+
+macro_rules! old {
+    ($upto:literal) => {
+        concat!(
+            "select ",
+            clock!("?"),
+            " as clock, ",
+            lease_columns!(),
+            " from tenure_lock where ",
+            after!(),
+            $upto,
+            " and expires_at <= ",
+            clock!("?"),
+            " - ? order by tenure_lock.kind, tenure_lock.id, slot"
+        )
+    };
+}
+
+/// The end of the slice is a condition of its own; otherwise the primary key could not use it.
+const OLD: &str = old!(" and (kind < ? or (kind = ? and (id < ? or (id = ? and slot <= ?))))");
+const OLD_OF_LAST_SLICE: &str = old!("");
+
+/// Binds the values of [`after!`].
+fn after(statement: Statement, slice: &Slice<'_>, after: &Place) -> Statement {
+    let (of, id, kind) = (after.key.kind().as_bytes(), after.key.id().as_bytes(), slice.kind.map(str::as_bytes));
+    statement.bind(of).bind(of).bind(id).bind(id).bind(&after.slot[..]).bind(kind).bind(kind)
+}
+
 impl Hold {
     /// Never a shared lock: the same transaction may change the row next, and two transactions that share it would then deadlock; so would a
     /// heartbeat that waits for it.
@@ -222,7 +273,7 @@ impl Hold {
     }
 }
 
-impl Table<'_> {
+impl LeaseTables<'_> {
     async fn fetch<T>(
         &mut self,
         select: Statement,
@@ -246,6 +297,23 @@ impl Table<'_> {
         self.of_key(IN_SLOT, &place.key).bind(&place.slot[..])
     }
 
+    /// The rows of keys in these slots.
+    fn of_keys(&self, keys: &[&LockKey], slots: &str) -> Statement {
+        let asked = keys.iter().map(|key| (hex(key.kind().as_bytes()), hex(key.id().as_bytes())));
+        let select = format!(
+            concat!(
+                "select ",
+                clock!("?"),
+                " as clock, {} from ",
+                asked!(),
+                " straight_join tenure_lock as l force index (primary)
+                     on l.kind = asked.kind and l.id = asked.id and l.slot {}"
+            ),
+            LEASE, slots
+        );
+        Statement::new(select).bind(self.now).bind(serde_json::json!(asked.collect::<Vec<_>>()).to_string())
+    }
+
     /// Finds rows by another index without a lock, and then locks each by its primary key: a locking search would lock the index before the
     /// rows, and a takeover locks them in the other order.
     async fn lock_each(&mut self, select: Statement, lock: RowLock) -> Result<Found<LeaseRow>, DatabaseError> {
@@ -265,21 +333,7 @@ impl Table<'_> {
     async fn select(&mut self, which: Which<'_>, lock: RowLock) -> Result<Found<LeaseRow>, DatabaseError> {
         let select = match which {
             Which::Exclusive(&[key]) | Which::ExclusiveOf(key, _) => self.of_place(&Place::exclusive(key)),
-            Which::Exclusive(keys) => {
-                let asked = keys.iter().map(|key| (hex(key.kind().as_bytes()), hex(key.id().as_bytes())));
-                let select = format!(
-                    concat!(
-                        "select ",
-                        clock!("?"),
-                        " as clock, {} from ",
-                        asked!(),
-                        " straight_join tenure_lock as l force index (primary)
-                             on l.kind = asked.kind and l.id = asked.id and l.slot = ''"
-                    ),
-                    LEASE
-                );
-                Statement::new(select).bind(self.now).bind(serde_json::json!(asked.collect::<Vec<_>>()).to_string())
-            }
+            Which::Exclusive(keys) => self.of_keys(keys, "= ''"),
             Which::Generation(key, generation) => {
                 return self.lock_each(self.of_key(GENERATION, key).bind(generation), lock).await;
             }
@@ -287,6 +341,17 @@ impl Table<'_> {
             Which::EndedSlots(key) => {
                 let lock = if lock == RowLock::None { lock } else { RowLock::SkipLocked };
                 return self.fetch(self.of_key(ENDED_SLOTS, key).bind(self.now), lock, lease).await;
+            }
+            Which::SlotsOf(keys) => self.of_keys(keys, "<> ''"),
+            Which::Old { slice, after: place, upto } => {
+                let old = Statement::new(if upto.is_some() { OLD } else { OLD_OF_LAST_SLICE }).bind(self.now);
+                let mut old = after(old, slice, place);
+                if let Some(Place { key, slot }) = upto {
+                    let (of, id) = (key.kind().as_bytes(), key.id().as_bytes());
+                    old = old.bind(of).bind(of).bind(id).bind(id).bind(&slot[..]);
+                }
+                let lock = if lock == RowLock::None { lock } else { RowLock::SkipLocked };
+                return self.fetch(old.bind(self.now).bind(millis(slice.older_than)), lock, lease).await;
             }
             Which::Key(key) => self.of_key(KEY, key),
             Which::Lock(hash) if lock == RowLock::None => Statement::new(BY_LOCK_ID).bind(self.now).bind(&hash[..]),
@@ -307,7 +372,7 @@ impl Table<'_> {
 }
 
 #[async_trait]
-impl LeaseRows for Table<'_> {
+impl LeaseRows for LeaseTables<'_> {
     async fn leases(&mut self, which: Which<'_>, hold: Hold) -> Result<Found<LeaseRow>, DatabaseError> {
         let found = self.select(which, hold.row_lock(self.session.flavour())).await?;
         let stays = |row: &LeaseRow| match hold {
@@ -332,8 +397,15 @@ impl LeaseRows for Table<'_> {
         self.fetch(self.of_key(REQUESTS, key), hold.row_lock(self.session.flavour()), request).await
     }
 
+    async fn end_of_slice(&mut self, slice: &Slice<'_>, place: &Place) -> Result<Option<Place>, DatabaseError> {
+        let end = after(Statement::new(END_OF_SLICE), slice, place).bind(slice.most.saturating_sub(1));
+        let end = self.session.fetch_optional(end).await.map_err(classify)?;
+        end.as_ref().map(leases::place).transpose().map_err(classify)
+    }
+
     async fn write(&mut self, writes: &Writes) -> Result<bool, DatabaseError> {
         for (statement, rows) in [
+            (FLOORS, writes.floors()),
             (DELETE, writes.deleted()),
             (RECORD, writes.past()),
             (UPDATE, writes.updated()),
@@ -357,12 +429,12 @@ impl LeaseRows for Table<'_> {
 impl LeaseDatabase for super::MySql {
     async fn read(&self, operation: &Operation<'_>) -> Result<Option<Answer>, DatabaseError> {
         let mut reader = self.connections.acquire_for_one().await?;
-        leases::read(&mut Table { session: &mut reader, now: self.time.given() }, operation).await
+        leases::read(&mut LeaseTables { session: &mut reader, now: self.time.given() }, operation).await
     }
 
     async fn attempt(&self, operation: &Operation<'_>) -> Result<Ran, DatabaseError> {
         let now = self.time.given();
-        let run = async |session: &mut Session| leases::run(&mut Table { session, now }, operation).await;
+        let run = async |session: &mut Session| leases::run(&mut LeaseTables { session, now }, operation).await;
         self.alone(|ran| matches!(ran, Ran::Written(_)), run).await
     }
 

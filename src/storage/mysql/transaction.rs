@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::connection::OpenTransaction;
 use super::deadline::RowLock;
-use super::lease_rows::Table;
+use super::lease_rows::LeaseTables;
 use super::session::Session;
 use super::{load, removed, revision, rows, written};
 use crate::aggregate::Stored;
@@ -191,22 +191,22 @@ impl BackendTransaction for MySqlTransaction {
 
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(async |session| guard(&mut Table { session, now }, proof).await).await
+        self.open.wait_for(async |session| guard(&mut LeaseTables { session, now }, proof).await).await
     }
 
     async fn resume(&mut self, proof: &Proof, key: &LockKey) -> Result<Resumption, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(async |session| resume(&mut Table { session, now }, proof, key).await).await
+        self.open.wait_for(async |session| resume(&mut LeaseTables { session, now }, proof, key).await).await
     }
 
     async fn key_state(&mut self, key: &LockKey) -> Result<KeyState, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(async |session| key_state(&mut Table { session, now }, key).await).await
+        self.open.wait_for(async |session| key_state(&mut LeaseTables { session, now }, key).await).await
     }
 
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(async |session| release(&mut Table { session, now }, proof).await).await
+        self.open.wait_for(async |session| release(&mut LeaseTables { session, now }, proof).await).await
     }
 
     async fn begin_again(&mut self) -> Result<(), DatabaseError> {

@@ -9,14 +9,15 @@ use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, PgConnection, Postgres, Row};
 
 use super::errors::{classify, is_duplicate};
+use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
-use crate::lease::engine::{Answer, LeaseRow, Operation, RequestRow};
-use crate::storage::LockHash;
+use crate::lease::engine::{Answer, LeaseRow, Operation, Place, RequestRow};
 use crate::storage::leases::{self, Found, Hold, LeaseDatabase, LeaseRows, Ran, Trace, Which, Writes, lease, request};
+use crate::storage::{LockHash, Slice};
 
 /// The tables of leases on a connection.
-pub(super) struct Table<'c> {
+pub(super) struct LeaseTables<'c> {
     pub connection: &'c mut PgConnection,
     pub now: Option<i64>,
 }
@@ -119,7 +120,35 @@ const INSERT_REQUESTS: &str = concat!(
     request_json!()
 );
 
-impl Table<'_> {
+const FLOORS: &str = "
+    insert into tenure_lock_floor as floor (kind, generation)
+    select kind, generation from jsonb_to_recordset($1::text::jsonb) as new (kind text, generation bigint)
+     order by kind collate \"C\"
+        on conflict (kind) do update set generation = greatest(floor.generation, excluded.generation)";
+
+/// The expiry has no index, so a sweep reads all rows, in the order of the primary key.
+const END_OF_SLICE: &str = "
+    select kind, id, slot from tenure_lock
+     where (kind, id, slot) > ($1, $2, $3) and ($4::text is null or kind = $4)
+     order by kind, id, slot limit 1 offset $5";
+
+/// (Between the two ends there are at most `limit` rows; the clause informs the planner.)
+macro_rules! old {
+    ($upto:literal) => {
+        concat!(
+            "tenure_lock l where l.expires_at <= (select tenure_now($1)) - $2 and ($3::text is null or l.kind = $3)
+                and (l.kind, l.id, l.slot) > ($4, $5, $6)",
+            $upto,
+            " order by l.kind, l.id, l.slot limit $7"
+        )
+    };
+}
+
+/// The end of the slice is a condition of its own; otherwise the primary key could not use it.
+const OLD: &str = old!(" and (l.kind, l.id, l.slot) <= ($8, $9, $10)");
+const OLD_OF_LAST_SLICE: &str = old!("");
+
+impl LeaseTables<'_> {
     async fn fetch<T>(
         &mut self,
         query: Query<'_, Postgres, PgArguments>,
@@ -136,7 +165,7 @@ impl Table<'_> {
 }
 
 #[async_trait]
-impl LeaseRows for Table<'_> {
+impl LeaseRows for LeaseTables<'_> {
     async fn leases(&mut self, which: Which<'_>, hold: Hold) -> Result<Found<LeaseRow>, DatabaseError> {
         const KEY: &str = "tenure_lock l where l.kind = $2 and l.id = $3";
         let rows = match which {
@@ -151,13 +180,18 @@ impl LeaseRows for Table<'_> {
             Which::EndedSlots(_) => {
                 format!("{KEY} and l.slot <> '' and (l.ended or l.expires_at <= tenure_now($1)) order by l.slot")
             }
+            Which::SlotsOf(_) => "unnest($2::text[], $3::text[]) as asked (kind, id)
+                 join tenure_lock l on l.kind = asked.kind and l.id = asked.id and l.slot <> ''"
+                .to_owned(),
+            Which::Old { upto: Some(_), .. } => OLD.to_owned(),
+            Which::Old { upto: None, .. } => OLD_OF_LAST_SLICE.to_owned(),
             Which::Key(_) => format!("{KEY} order by l.slot"),
             Which::Lock(_) => "tenure_lock l where l.lock_hash = $2".to_owned(),
             Which::Owner(_) => "tenure_lock l where l.owner_id = $2 and not l.ended and l.expires_at > tenure_now($1)
                 order by l.lock_hash"
                 .to_owned(),
         };
-        let skip = if matches!(which, Which::EndedSlots(_)) { "skip locked" } else { "" };
+        let skip = if matches!(which, Which::EndedSlots(_) | Which::Old { .. }) { "skip locked" } else { "" };
         let select = match hold {
             Hold::No | Hold::Latest => format!("select l.*, tenure_now($1) as clock from {rows}"),
             // Waits for changes of the key columns, which every end of a lease is, and not for heartbeats.
@@ -170,7 +204,17 @@ impl LeaseRows for Table<'_> {
             Which::Exclusive(&[key]) | Which::Slots(key) | Which::EndedSlots(key) | Which::Key(key) => {
                 query.bind(key.kind()).bind(key.id())
             }
-            Which::Exclusive(keys) => query
+            Which::Old { slice, after, upto } => query
+                .bind(millis(slice.older_than))
+                .bind(slice.kind)
+                .bind(after.key.kind())
+                .bind(after.key.id())
+                .bind(&after.slot[..])
+                .bind(i64::from(slice.most))
+                .bind(upto.map(|upto| upto.key.kind()))
+                .bind(upto.map(|upto| upto.key.id()))
+                .bind(upto.map(|upto| &upto.slot)),
+            Which::Exclusive(keys) | Which::SlotsOf(keys) => query
                 .bind(keys.iter().map(|key| key.kind()).collect::<Vec<_>>())
                 .bind(keys.iter().map(|key| key.id()).collect::<Vec<_>>()),
             Which::ExclusiveOf(key, generation) | Which::Generation(key, generation) => {
@@ -200,12 +244,19 @@ impl LeaseRows for Table<'_> {
         self.fetch(query, request).await
     }
 
+    async fn end_of_slice(&mut self, slice: &Slice<'_>, after: &Place) -> Result<Option<Place>, DatabaseError> {
+        let end = sqlx::query(END_OF_SLICE).bind(after.key.kind()).bind(after.key.id()).bind(&after.slot[..]);
+        let end = end.bind(slice.kind).bind(i64::from(slice.most) - 1).fetch_optional(&mut *self.connection);
+        end.await.map_err(classify)?.as_ref().map(leases::place).transpose().map_err(classify)
+    }
+
     async fn write(&mut self, writes: &Writes) -> Result<bool, DatabaseError> {
         // One statement, whose parts change different rows.
         let (mut parts, mut values) = (Vec::new(), Vec::new());
         // Few different texts, because each is prepared.
         let longest = writes.longest().next_power_of_two().to_string();
         for (statement, rows) in [
+            (FLOORS, writes.floors()),
             (DELETE, writes.deleted()),
             (RECORD, writes.past()),
             (UPDATE, writes.updated()),
@@ -235,13 +286,14 @@ impl LeaseRows for Table<'_> {
 impl LeaseDatabase for super::Postgres {
     async fn read(&self, operation: &Operation<'_>) -> Result<Option<Answer>, DatabaseError> {
         let now = self.time.given();
-        self.pools.ask(async |connection| leases::read(&mut Table { connection, now }, operation).await).await
+        self.pools.ask(async |connection| leases::read(&mut LeaseTables { connection, now }, operation).await).await
     }
 
     async fn attempt(&self, operation: &Operation<'_>) -> Result<Ran, DatabaseError> {
         let mut transaction = self.write().await?;
         let now = self.time.given();
-        let run = async |connection: &mut PgConnection| leases::run(&mut Table { connection, now }, operation).await;
+        let run =
+            async |connection: &mut PgConnection| leases::run(&mut LeaseTables { connection, now }, operation).await;
         let ran = transaction.wait_for(run).await?;
         match ran {
             Ran::Written(_) => transaction.commit(None).await?,

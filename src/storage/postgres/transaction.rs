@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use sqlx::PgConnection;
 
 use super::connection::OpenTransaction;
-use super::lease_rows::Table;
+use super::lease_rows::LeaseTables;
 use super::statements::RowLock;
 use super::{batch, load, removed, revision, rows};
 use crate::aggregate::Stored;
@@ -177,24 +177,24 @@ impl BackendTransaction for PgTransaction {
 
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(async |connection| guard(&mut Table { connection, now }, proof).await).await
+        self.open.wait_for(async |connection| guard(&mut LeaseTables { connection, now }, proof).await).await
     }
 
     async fn resume(&mut self, proof: &Proof, key: &LockKey) -> Result<Resumption, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(async |connection| resume(&mut Table { connection, now }, proof, key).await).await
+        self.open.wait_for(async |connection| resume(&mut LeaseTables { connection, now }, proof, key).await).await
     }
 
     async fn key_state(&mut self, key: &LockKey) -> Result<KeyState, DatabaseError> {
         let now = self.time.given();
-        self.open.wait_for(async |connection| key_state(&mut Table { connection, now }, key).await).await
+        self.open.wait_for(async |connection| key_state(&mut LeaseTables { connection, now }, key).await).await
     }
 
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let now = self.time.given();
         let release = async |connection: &mut PgConnection| match batch::release(connection, proof, now).await? {
             Some(holder) => Ok(Ok(holder)),
-            None => release(&mut Table { connection, now }, proof).await,
+            None => release(&mut LeaseTables { connection, now }, proof).await,
         };
         self.open.wait_for(release).await
     }

@@ -9,16 +9,17 @@ use sqlx::{AssertSqlSafe, Sqlite, SqliteConnection};
 use super::connection::OpenTransaction;
 use super::errors::{classify, is_duplicate};
 use super::turns::Priority;
+use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
-use crate::lease::engine::{Answer, LeaseRow, Operation, RequestRow};
+use crate::lease::engine::{Answer, LeaseRow, Operation, Place, RequestRow};
 use crate::storage::leases::{
     self, Found, Hold, LeaseDatabase, LeaseRows, Ran, Trace, Which, Writes, hex, lease, request,
 };
-use crate::storage::{LockHash, patience};
+use crate::storage::{LockHash, Slice, patience};
 
 /// The tables of leases at a time.
-pub(super) struct Table<'c> {
+pub(super) struct LeaseTables<'c> {
     pub connection: &'c mut SqliteConnection,
     pub now: i64,
 }
@@ -94,7 +95,33 @@ const INSERT_REQUESTS: &str = "
            value ->> 'later_until', value ->> 'declined'
       from json_each(?)";
 
-impl Table<'_> {
+const FLOORS: &str = "
+    insert into tenure_lock_floor (kind, generation)
+    select value ->> 'kind', value ->> 'generation' from json_each(?)
+     where true on conflict (kind) do update set generation = max(generation, excluded.generation)";
+
+/// The expiry has no index, so a sweep reads all rows, in the order of the primary key.
+const END_OF_SLICE: &str = "
+    select kind, id, slot from tenure_lock
+     where (kind, id, slot) > (?1, ?2, ?3) and (?4 is null or kind = ?4)
+     order by kind, id, slot limit 1 offset ?5";
+
+macro_rules! old {
+    ($upto:literal) => {
+        concat!(
+            "select * from tenure_lock
+              where expires_at <= ?1 and (?2 is null or kind = ?2) and (kind, id, slot) > (?3, ?4, ?5)",
+            $upto,
+            " order by kind, id, slot"
+        )
+    };
+}
+
+/// The end of the slice is a condition of its own; otherwise the primary key could not use it.
+const OLD: &str = old!(" and (kind, id, slot) <= (?6, ?7, ?8)");
+const OLD_OF_LAST_SLICE: &str = old!("");
+
+impl LeaseTables<'_> {
     async fn fetch<T>(
         &mut self,
         query: Query<'_, Sqlite, SqliteArguments>,
@@ -107,7 +134,7 @@ impl Table<'_> {
 }
 
 #[async_trait]
-impl LeaseRows for Table<'_> {
+impl LeaseRows for LeaseTables<'_> {
     async fn leases(&mut self, which: Which<'_>, _hold: Hold) -> Result<Found<LeaseRow>, DatabaseError> {
         const KEY: &str = "select * from tenure_lock where kind = ? and id = ?";
         let of_key = |and: &str, key: &LockKey| {
@@ -127,6 +154,21 @@ impl LeaseRows for Table<'_> {
             Which::EndedSlots(key) => {
                 of_key(" and slot <> x'' and (ended = 1 or expires_at <= ?) order by slot", key).bind(self.now)
             }
+            Which::SlotsOf(keys) => {
+                let asked: Vec<_> = keys.iter().map(|key| (key.kind(), key.id())).collect();
+                let select = "select l.* from json_each(?) as asked cross join tenure_lock as l
+                               where l.kind = asked.value ->> 0 and l.id = asked.value ->> 1 and l.slot <> x''";
+                sqlx::query(select).bind(serde_json::json!(asked).to_string())
+            }
+            Which::Old { slice, after, upto } => sqlx::query(if upto.is_some() { OLD } else { OLD_OF_LAST_SLICE })
+                .bind(self.now.saturating_sub(millis(slice.older_than)))
+                .bind(slice.kind.map(str::to_owned))
+                .bind(after.key.kind().to_owned())
+                .bind(after.key.id().to_owned())
+                .bind(after.slot.clone())
+                .bind(upto.map(|upto| upto.key.kind().to_owned()))
+                .bind(upto.map(|upto| upto.key.id().to_owned()))
+                .bind(upto.map(|upto| upto.slot.clone())),
             Which::Key(key) => of_key(" order by slot", key),
             Which::Lock(lock) => sqlx::query("select * from tenure_lock where lock_hash = ?").bind(lock.to_vec()),
             Which::Owner(owner) => {
@@ -147,8 +189,15 @@ impl LeaseRows for Table<'_> {
         self.fetch(select, request).await
     }
 
+    async fn end_of_slice(&mut self, slice: &Slice<'_>, after: &Place) -> Result<Option<Place>, DatabaseError> {
+        let end = sqlx::query(END_OF_SLICE).bind(after.key.kind()).bind(after.key.id()).bind(&after.slot);
+        let end = end.bind(slice.kind).bind(slice.most.saturating_sub(1)).fetch_optional(&mut *self.connection);
+        end.await.map_err(classify)?.as_ref().map(leases::place).transpose().map_err(classify)
+    }
+
     async fn write(&mut self, writes: &Writes) -> Result<bool, DatabaseError> {
         for (statement, rows) in [
+            (FLOORS, writes.floors()),
             (DELETE, writes.deleted()),
             (RECORD, writes.past()),
             (UPDATE, writes.updated()),
@@ -172,7 +221,7 @@ impl LeaseRows for Table<'_> {
 impl LeaseDatabase for super::Sqlite {
     async fn read(&self, operation: &Operation<'_>) -> Result<Option<Answer>, DatabaseError> {
         let mut reader = self.reader().await?;
-        leases::read(&mut Table { connection: &mut reader, now: self.now() }, operation).await
+        leases::read(&mut LeaseTables { connection: &mut reader, now: self.now() }, operation).await
     }
 
     async fn attempt(&self, operation: &Operation<'_>) -> Result<Ran, DatabaseError> {
@@ -181,7 +230,8 @@ impl LeaseDatabase for super::Sqlite {
             _ => Priority::Normal,
         };
         let mut transaction = OpenTransaction::immediate(&self.writer, patience::wait(), priority).await?;
-        let ran = leases::run(&mut Table { connection: transaction.connection(), now: self.now() }, operation).await?;
+        let ran =
+            leases::run(&mut LeaseTables { connection: transaction.connection(), now: self.now() }, operation).await?;
         match ran {
             Ran::Written(_) => transaction.commit(None).await?,
             Ran::Decided(_) | Ran::Raced => transaction.rollback().await?,

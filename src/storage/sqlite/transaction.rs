@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use sqlx::SqliteConnection;
 
 use super::connection::OpenTransaction;
-use super::lease_rows::Table;
+use super::lease_rows::LeaseTables;
 use super::{load, operation, removed, revision, rows};
 use crate::aggregate::Stored;
 use crate::aggregate::condition::Test;
@@ -148,25 +148,25 @@ impl BackendTransaction for SqliteTransaction {
     async fn guard(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         // The write lock holds the lease: no other statement can change its row before the commit.
         let now = self.now();
-        guard(&mut Table { connection: self.open.ours_to_read().await?, now }, proof).await
+        guard(&mut LeaseTables { connection: self.open.ours_to_read().await?, now }, proof).await
     }
 
     async fn resume(&mut self, proof: &Proof, key: &LockKey) -> Result<Resumption, DatabaseError> {
         let now = self.now();
-        let mut table = Table { connection: self.open.ours().await?, now };
+        let mut table = LeaseTables { connection: self.open.ours().await?, now };
         resume(&mut table, proof, key).await
     }
 
     async fn key_state(&mut self, key: &LockKey) -> Result<KeyState, DatabaseError> {
         let now = self.now();
-        let state = key_state(&mut Table { connection: self.open.ours_to_read().await?, now }, key).await?;
+        let state = key_state(&mut LeaseTables { connection: self.open.ours_to_read().await?, now }, key).await?;
         // No other session can acquire the key before this transaction ends, with or without a row.
         Ok(if matches!(state, KeyState::NoRow) { KeyState::Free } else { state })
     }
 
     async fn release_lock(&mut self, proof: &Proof) -> Result<Result<Holder, NoLock>, DatabaseError> {
         let now = self.now();
-        release(&mut Table { connection: self.open.ours().await?, now }, proof).await
+        release(&mut LeaseTables { connection: self.open.ours().await?, now }, proof).await
     }
 
     async fn commit(self: Box<Self>, operation: Option<&OperationId>) -> Result<(), DatabaseError> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Scenario;
 use super::bug::Bug;
 use super::state::{Half, Lock, Message, Op, Outcome, Promise, Seen, State};
-use crate::lease::engine::{Answer, LeaseRow, Operation, Past, Place, decide};
+use crate::lease::engine::{Answer, LeaseRow, Operation, Place, decide, sweep as sweep_by};
 use crate::lease::operations::{Asked, Asking, Attempt, KeyState, LockHash, LockRequest, Proof, Resumption, TakenOver};
 use crate::lease::{LockKey, LockPolicy, Owner};
 
@@ -295,19 +295,11 @@ fn write(scenario: &Scenario, state: &mut State, message: &Message) -> Outcome {
 /// Deletes every row whose lease has ended or expired. The history is kept longer.
 pub(super) fn sweep(scenario: &Scenario, state: &mut State) {
     let now = START + state.now();
-    let rows = &mut state.store.rows;
-    let ended: Vec<LeaseRow> = rows.leases.values().filter(|row| row.expires_at <= now).cloned().collect();
-    for row in ended {
-        if row.ran_out_unrecorded(now) {
-            let past = Past::expired(&row);
-            rows.past.entry(past.lock.clone()).or_insert(past);
-        }
-        if !scenario.has(Bug::GenerationInRow) {
-            let floor = rows.floors.entry(row.place.key.kind().to_owned()).or_insert(0);
-            *floor = (*floor).max(row.generation);
-        }
-        rows.leases.remove(&row.place);
+    let mut changes = sweep_by(&state.store.rows, now);
+    if scenario.has(Bug::GenerationInRow) {
+        changes.floors.clear();
     }
+    changes.apply(&mut state.store.rows);
     if let Some(lease) = state.facts.lease.filter(|lease| START + lease.until <= now) {
         state.facts.ended.insert(lease.lock);
         state.facts.lease = None;

@@ -69,11 +69,13 @@ const CHANGE: &str = concat!(
                 expires_at = case verb
                     when 1 then greatest(expires_at,
                                          least(moment + least(ttl, 100000000000000), hard_until,
-                                               coalesce(greatest(active_at, moment - length) + idle_limit, hard_until)))
+                                               coalesce(least(greatest(active_at, moment - length), 4000000000000000000)
+                                                        + greatest(least(idle_limit, 100000000000000), -100000000000000), hard_until)))
                     when 2 then greatest(expires_at,
                                          least(least(expires_at, moment + least(ttl, 100000000000000)) + length,
                                                moment + least(ttl, 100000000000000), hard_until,
-                                               coalesce(greatest(active_at, moment) + idle_limit, hard_until)))
+                                               coalesce(least(greatest(active_at, moment), 4000000000000000000)
+                                                        + greatest(least(idle_limit, 100000000000000), -100000000000000), hard_until)))
                     when 3 then least(expires_at, moment + length)
                     else expires_at end,
                 ended = verb = 4

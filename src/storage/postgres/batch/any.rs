@@ -29,7 +29,7 @@ pub(super) const TAKE_ANY: &str = concat!(
         insert into tenure_lock_history (lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as,
                                          since, ended_at, how, idle, limited)
         select lock_hash, kind, id, generation, owner_id, owner_name, owner_role, shown_as, since, expires_at,
-               'expired', coalesce(expires_at >= active_at + idle_limit, false), expires_at >= hard_until
+               'expired', coalesce(expires_at >= active_at::numeric + idle_limit, false), expires_at >= hard_until
           from free where not ended
             on conflict (lock_hash) do nothing
     ), taken as (

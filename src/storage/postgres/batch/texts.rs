@@ -52,8 +52,8 @@ macro_rules! take {
     };
 }
 
-/// The change of a live lease `l` that is kept alive (verb 1), extended (2), let expire (3) or released (4). No sum overflows, even if a
-/// time to live was edited by hand: one error would fail the whole batch.
+/// The change of a live lease `l` that is kept alive (verb 1), extended (2), let expire (3) or released (4). No sum overflows, even if
+/// a time was edited by hand: one error would fail the whole batch.
 macro_rules! changes {
     ($verb:literal, $by:literal, $now:literal) => {
         concat!(
@@ -80,11 +80,11 @@ macro_rules! changes {
                        when 1 then greatest(l.expires_at, least(",
             $now,
             " + least(l.ttl, 100000000000000), l.hard_until,
-                                                                greatest(l.active_at, ",
+                                                                least(greatest(l.active_at, ",
             $now,
             " - ",
             $by,
-            ") + l.idle_limit))
+            "), 4000000000000000000) + greatest(least(l.idle_limit, 100000000000000), -100000000000000)))
                        when 2 then greatest(l.expires_at,
                                             least(least(l.expires_at, ",
             $now,
@@ -94,9 +94,9 @@ macro_rules! changes {
                                                   ",
             $now,
             " + least(l.ttl, 100000000000000), l.hard_until,
-                                                  greatest(l.active_at, ",
+                                                  least(greatest(l.active_at, ",
             $now,
-            ") + l.idle_limit))
+            "), 4000000000000000000) + greatest(least(l.idle_limit, 100000000000000), -100000000000000)))
                        when 3 then least(l.expires_at, ",
             $now,
             " + ",
