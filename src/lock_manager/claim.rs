@@ -87,7 +87,7 @@ impl Drop for Unclaimed {
             let locks = self.locks.clone();
             runtime.spawn(async move {
                 for lease in leases {
-                    locks.give_back_unclaimed(&lease).await;
+                    locks.undo_unclaimed(&lease).await;
                 }
             });
         }
@@ -101,9 +101,9 @@ impl fmt::Debug for Unclaimed {
 }
 
 impl LockManager {
-    async fn give_back_unclaimed(&self, lease: &Lease) {
+    async fn undo_unclaimed(&self, lease: &Lease) {
         let lock = lease.id.hash();
-        match self.backend.give_back(&lock, lease.holder().generation).await {
+        match self.backend.undo_grant(&lock, lease.holder().generation).await {
             Ok(given) if given => {
                 self.metrics().forget(|| lock);
                 self.hub.touched(&lease.holder().key);

@@ -236,12 +236,12 @@ impl LockManager {
     /// # Errors
     /// [`LeaseError::NoLock`] if there was no lease (any more) to release.
     pub async fn release_lock(&self, id: &LockId) -> Result<(), LeaseError> {
-        let released = seen(self.metrics(), "release_lock", None, self.give_back(id)).await;
+        let released = seen(self.metrics(), "release_lock", None, self.release_now(id)).await;
         self.metrics().forget(|| id.hash());
         released.map(drop)
     }
 
-    async fn give_back(&self, id: &LockId) -> Result<Lease, LeaseError> {
+    async fn release_now(&self, id: &LockId) -> Result<Lease, LeaseError> {
         let proof = self.proof(id);
         let released = match self.batch.ask(LockOp::Release(proof.clone())).await? {
             Some(answer) => yours(id, answer),

@@ -5,7 +5,7 @@
 //! latency of the database, and its callers share one round trip and one flush. Reads have a queue of their own, so that
 //! they do not wait for the flush of writes.
 
-mod lane;
+mod admission;
 mod round;
 
 use std::fmt;
@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 use crate::error::DatabaseError;
 use crate::storage::{Backend, LockAnswer, LockOp, patience};
 use crate::telemetry::metrics::Metrics;
-use lane::Admission;
+use admission::Admission;
 use round::{Batch, settled};
 
 /// How long requests may be held back because the round trips in flight have not returned. Far longer than a healthy round trip,

@@ -118,7 +118,7 @@ impl Backend for Link {
             Operation::Take(request) | Operation::TakeOver { request, .. } => vec![request.lock],
             Operation::TakeAll(requests) => requests.iter().map(|request| request.lock).collect(),
             Operation::Release(proof) => vec![proof.lock],
-            Operation::GiveBack { lock, .. } => vec![*lock],
+            Operation::UndoGrant { lock, .. } => vec![*lock],
             Operation::HandOver { proof, reservation, .. } => vec![proof.lock, *reservation],
             _ => Vec::new(),
         };

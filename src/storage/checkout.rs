@@ -56,7 +56,7 @@ impl Silence {
 
 /// Returns a connection to the pool; must run inside a runtime. The pool checks the connection and would wait for the answer without limit:
 /// the pool would lack this connection for as long as the network is silent.
-pub(super) fn give_back<DB: Database>(mut connection: PoolConnection<DB>) {
+pub(super) fn return_to_pool<DB: Database>(mut connection: PoolConnection<DB>) {
     let returned = connection.return_to_pool();
     tokio::spawn(async move {
         tokio::select! {

@@ -44,8 +44,6 @@ pub(crate) mod diagnosis;
 mod differential;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod driver;
-#[cfg(any(feature = "postgres", feature = "mysql"))]
-mod kept;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod leases;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
@@ -60,6 +58,8 @@ mod own_error;
 pub(crate) mod patience;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod recent;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod reserve;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
@@ -203,8 +203,8 @@ pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
     }
     /// Releases the lease of this generation if it is alive and had no heartbeat or repeated request since its grant; its lock id can be
     /// used again. Returns whether it did.
-    async fn give_back(&self, lock: &LockHash, generation: i64) -> Result<bool, DatabaseError> {
-        answer!(self, Operation::GiveBack { lock, generation }, Answer::GivenBack)
+    async fn undo_grant(&self, lock: &LockHash, generation: i64) -> Result<bool, DatabaseError> {
+        answer!(self, Operation::UndoGrant { lock, generation }, Answer::GrantUndone)
     }
     /// Ends the lease of this generation, independent of its owner. `None`: that generation is not alive (any more).
     async fn break_lock(

@@ -79,7 +79,7 @@ pub(crate) trait Listener: Send {
 /// A row of the statement that polls keys, the same on every database: the meaning of a column depends on `what`.
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 #[derive(sqlx::FromRow)]
-pub(super) struct Sight {
+pub(super) struct WatchRow {
     what: i64,
     clock: i64,
     kind: String,
@@ -117,7 +117,7 @@ pub(super) struct Sight {
 }
 
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-impl Sight {
+impl WatchRow {
     const LEASE: i64 = 0;
     const PAST: i64 = 1;
     const REQUEST: i64 = 2;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::event::{LockEvent, LockSnapshot};
-use super::told::{UnredactedEvent, request_to};
+use super::unredacted::{UnredactedEvent, request_to};
 use crate::aggregate::version::Version;
 use crate::lease::seen::{PastLease, Seen, SeenLease, SeenRequest};
 use crate::lease::transfer::TransferRequest;

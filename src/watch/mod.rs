@@ -8,8 +8,8 @@ mod hub;
 mod news;
 mod place;
 mod stream;
-mod told;
 mod topics;
+mod unredacted;
 mod watcher;
 
 #[cfg(fuzzing)]

@@ -12,7 +12,7 @@ use super::announce::mark;
 use super::diff::State;
 use super::event::LockEvent;
 use super::place::Offer;
-use super::told::UnredactedEvent;
+use super::unredacted::UnredactedEvent;
 use super::watcher::{Stage, Watcher};
 use crate::aggregate::version::Version;
 use crate::lease::LockKey;

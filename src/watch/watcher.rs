@@ -3,7 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::task::Waker;
 
-use super::told::UnredactedEvent;
+use super::unredacted::UnredactedEvent;
 use crate::lease::LockKey;
 
 /// The maximum number of queued events of a slow subscriber: beyond that a snapshot is shorter.

@@ -23,7 +23,7 @@ use serde::Deserialize;
 use tenure::error::{DatabaseError, UpdateError};
 use tenure::lease::Acquire;
 use tenure::{Aggregate, Database, LockId, LockKey, LockManager, LockPolicy, Owner, Repository, VersionToken, sqlx};
-use tenure_web::beat::{Beat, Told};
+use tenure_web::beat::{Beat, HeartbeatResponse};
 use tenure_web::browser_key::BrowserKey;
 use tenure_web::csrf::{CsrfForm, CsrfToken};
 use tenure_web::form_id::FormId;
@@ -178,7 +178,7 @@ async fn beat(
     State(state): State<Documents>,
     Path(id): Path<String>,
     beat: Beat<Document>,
-) -> Result<Json<Told>, Problem> {
+) -> Result<Json<HeartbeatResponse>, Problem> {
     let facts = beat.facts(&state.locks, &state.documents, &id, false, |_| None::<&str>).await?;
     let verdict = decide(beat.owner(), facts);
     let buttons = match &verdict {
@@ -186,7 +186,7 @@ async fn beat(
         Verdict::Elsewhere { .. } => vec!["move"],
         _ => vec!["save"],
     };
-    Ok(Json(Told::new(beat.owner(), &verdict).said(said(&verdict)).actions(buttons)))
+    Ok(Json(HeartbeatResponse::new(beat.owner(), &verdict).said(said(&verdict)).actions(buttons)))
 }
 
 /// The words of this application, for lists and forms.

@@ -14,7 +14,7 @@
 //!
 //! | the response | |
 //! |---|---|
-//! | 200, [`Told`] | the [verdict](crate::verdict), in the application's words |
+//! | 200, [`HeartbeatResponse`] | the [verdict](crate::verdict), in the application's words |
 //! | 401 `session-expired` | nobody is signed in; the lease continues |
 //! | 409 `other-person` | another person is signed in now |
 //! | 403 `csrf-failed`, 400 `bad-form` | |
@@ -29,7 +29,7 @@
 //! use axum::routing::post;
 //! use axum::{Json, Router};
 //! use tenure::{Aggregate, LockManager, Repository};
-//! use tenure_web::beat::{Beat, Told};
+//! use tenure_web::beat::{Beat, HeartbeatResponse};
 //! use tenure_web::problem::Problem;
 //! use tenure_web::verdict::{Verdict, decide};
 //!
@@ -39,7 +39,7 @@
 //!
 //! type Notes = State<(LockManager, Repository<Note>)>;
 //!
-//! async fn beat(State((locks, notes)): Notes, Path(id): Path<String>, beat: Beat<Note>) -> Result<Json<Told>, Problem> {
+//! async fn beat(State((locks, notes)): Notes, Path(id): Path<String>, beat: Beat<Note>) -> Result<Json<HeartbeatResponse>, Problem> {
 //!     if beat.owner().id != "kim" {
 //!         return Err(Problem::new(403, "forbidden", "Only Kim writes notes"));
 //!     }
@@ -50,13 +50,13 @@
 //!         Verdict::Taken { holder, .. } => format!("{} is writing now.", holder.owner.name),
 //!         _ => String::new(),
 //!     };
-//!     Ok(Json(Told::new(beat.owner(), &verdict).said(said)))
+//!     Ok(Json(HeartbeatResponse::new(beat.owner(), &verdict).said(said)))
 //! }
 //!
 //! let app: Router<(LockManager, Repository<Note>)> = Router::new().route("/notes/{id}/beat", post(beat));
 //! ```
 
-mod told;
+mod response;
 
 use std::convert::Infallible;
 use std::fmt;
@@ -72,7 +72,7 @@ use tenure::{
     unit_of_work::Retry,
 };
 
-pub use told::Told;
+pub use response::HeartbeatResponse;
 
 use crate::csrf::CsrfToken;
 use crate::form_id::FormId;

@@ -156,7 +156,7 @@ impl<F> Verdict<F> {
         self.saving() != Saving::Refused
     }
 
-    /// Its name for the page's script, see [`told`](crate::beat::Told).
+    /// Its name for the page's script, see [`told`](crate::beat::HeartbeatResponse).
     pub fn mode(&self) -> &'static str {
         match self {
             Verdict::Saved => "saved",

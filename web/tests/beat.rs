@@ -17,7 +17,7 @@ use tenure::{
     storage::ConnectOptions,
 };
 use tenure::{Owner, Repository, Version, VersionToken, lease::ShowOwner, sqlx};
-use tenure_web::beat::{Beat, MOVED_HERE, Told};
+use tenure_web::beat::{Beat, HeartbeatResponse, MOVED_HERE};
 use tenure_web::csrf::CsrfToken;
 use tenure_web::form_id::FormId;
 use tenure_web::leases::{self, PARTING_GRACE};
@@ -43,14 +43,14 @@ async fn beat(
     State((locks, orders)): State<Shop>,
     Path((no, form)): Path<(String, String)>,
     beat: Beat<Order>,
-) -> Result<Json<Told>, Problem> {
+) -> Result<Json<HeartbeatResponse>, Problem> {
     if no == "2" {
         return Err(Problem::new(403, "forbidden", "Not for you"));
     }
     let frozen = |order: &Order| order.shipped.then_some("It is on its way.");
     let facts = beat.facts(&locks, &orders, &no, form == "lease", frozen).await?;
     let verdict = decide(beat.owner(), facts);
-    Ok(Json(Told::new(beat.owner(), &verdict).said(said(&verdict))))
+    Ok(Json(HeartbeatResponse::new(beat.owner(), &verdict).said(said(&verdict))))
 }
 
 fn said(verdict: &Verdict<&'static str>) -> String {

@@ -9,7 +9,7 @@ use tenure::{
     lease::{Holder, LeaseLossReason, NoLock},
     version::Change,
 };
-use tenure_web::beat::Told;
+use tenure_web::beat::HeartbeatResponse;
 use tenure_web::leases::PARTING_GRACE;
 use tenure_web::verdict::{Facts, Mine, Moved, Saving, Verdict, decide};
 
@@ -226,7 +226,7 @@ async fn save_outcome_matches_the_editable_state_of_the_form() {
 #[tokio::test]
 async fn script_sees_only_the_persons_own_leases() {
     for (facts, verdict) in everything().await {
-        let told = Told::new(&kim(), &verdict);
+        let told = HeartbeatResponse::new(&kim(), &verdict);
         let own = lease(&facts.mine).filter(|_| open(&facts));
         assert_eq!(told.expires_in_ms, own.map(|lease| lease.remaining.as_millis() as u64), "{facts:?}");
         let elsewhere = matches!(verdict, Verdict::Elsewhere { .. }).then_some(8);

@@ -1,5 +1,8 @@
 //! `cargo xtask bench`: throw-away servers, and the measuring program in a release build.
 
+mod against;
+
+use std::any::Any;
 use std::env;
 use std::process::{Command, ExitCode};
 
@@ -12,10 +15,11 @@ use crate::servers::{root, start};
 const BUILD: [&str; 4] = ["--release", "--all-features", "--package", "bench"];
 
 /// Measures, and prints the place of the figures. `arguments` are the program's own.
-pub(crate) fn run(slower_flush: Option<u32>, arguments: &[String]) -> ExitCode {
-    let measured = match slower_flush {
-        Some(micros) => slowed(micros, arguments),
-        None => measure(arguments),
+pub(crate) fn run(slower_flush: Option<u32>, against: Option<&str>, arguments: &[String]) -> ExitCode {
+    let measured = match (slower_flush, against) {
+        (_, Some(commit)) => against::measure(commit, arguments),
+        (Some(micros), None) => slowed(micros, arguments),
+        (None, None) => measure(arguments),
     };
     match measured {
         Ok(()) => ExitCode::SUCCESS,
@@ -26,18 +30,32 @@ pub(crate) fn run(slower_flush: Option<u32>, arguments: &[String]) -> ExitCode {
     }
 }
 
+/// The databases to measure.
+const KINDS: [Kind; 2] = [Kind::Postgres, Kind::MariaDb];
+
+fn install() -> Result<(), String> {
+    debian::install(&KINDS.map(Kind::package))
+}
+
+/// Starts the servers. Each environment variable contains the URL of one; they stop when the second value is dropped.
+fn each_url() -> Result<(Vec<(&'static str, String)>, Vec<Box<dyn Any>>), String> {
+    let (mut urls, mut running) = (Vec::new(), Vec::new());
+    for kind in KINDS {
+        let (url, server) = start(kind).map_err(|error| error.to_string())?;
+        urls.push((kind.variable(), url));
+        running.push(server);
+    }
+    Ok((urls, running))
+}
+
 fn measure(arguments: &[String]) -> Result<(), String> {
-    debian::install(&[Kind::Postgres.package(), Kind::MariaDb.package()])?;
+    install()?;
     // Before the servers start: nothing else should run during the measurement.
     succeed(cargo("build"))?;
     let mut command = cargo("run");
     command.arg("--quiet").arg("--").args(arguments);
-    let mut running = Vec::new();
-    for kind in [Kind::Postgres, Kind::MariaDb] {
-        let (url, server) = start(kind).map_err(|error| error.to_string())?;
-        command.env(kind.variable(), url);
-        running.push(server);
-    }
+    let (urls, _servers) = each_url()?;
+    command.envs(urls);
     succeed(command)
 }
 

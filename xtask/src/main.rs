@@ -115,6 +115,9 @@ enum Chore {
         /// Add this number of microseconds to each flush
         #[arg(long, value_name = "MICROSECONDS")]
         slower_flush: Option<u32>,
+        /// Measure this commit as well, in turns on the same servers, and print the ratios
+        #[arg(long, value_name = "COMMIT", conflicts_with = "slower_flush")]
+        against: Option<String>,
         /// The options of the measuring program
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<String>,
@@ -145,6 +148,6 @@ fn main() -> ExitCode {
         Chore::Simulate { seeds, from, seed } => simulate::run(seeds, from, seed),
         Chore::Fuzz { list: true, .. } => fuzz::list(),
         Chore::Fuzz { seconds, only, .. } => fuzz::run(seconds, &only),
-        Chore::Bench { slower_flush, options } => bench::run(slower_flush, &options),
+        Chore::Bench { slower_flush, against, options } => bench::run(slower_flush, against.as_deref(), &options),
     }
 }

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::{FromRequest, Query, Request, State};
 use axum::response::{IntoResponse, Response};
-use tenure_web::beat::{Beat, Told};
+use tenure_web::beat::{Beat, HeartbeatResponse};
 use tenure_web::problem::Problem;
 
 use super::fields::{Fields, Pairs};
@@ -31,7 +31,13 @@ pub(super) async fn beat(
     }
 }
 
-async fn told(shop: &Shop, frame: &Frame, no: &OrderNo, kind: Kind, request: Request) -> Result<Told, Problem> {
+async fn told(
+    shop: &Shop,
+    frame: &Frame,
+    no: &OrderNo,
+    kind: Kind,
+    request: Request,
+) -> Result<HeartbeatResponse, Problem> {
     // A session names a member, so an owner in the extensions implies one.
     let member = frame.member.as_ref().ok_or_else(|| Problem::new(401, "session-expired", "Signed out"))?;
     let verdict = match kind {

@@ -6,7 +6,7 @@ use tenure::{
     Owner,
     lease::{Holder, LeaseLossReason},
 };
-use tenure_web::beat::Told;
+use tenure_web::beat::HeartbeatResponse;
 use tenure_web::verdict::{Moved, Verdict};
 
 use super::frame::Frame;
@@ -66,7 +66,7 @@ pub(crate) struct Standing {
     pub(crate) heartbeat_ms: u128,
     /// The time until the form's own lease expires, in milliseconds.
     pub(crate) expires_in_ms: Option<u64>,
-    told: Told,
+    told: HeartbeatResponse,
     quiet: bool,
 }
 
@@ -75,7 +75,7 @@ impl Standing {
     pub(crate) fn new(f: &Frame, me: &Owner, kind: Kind, no: &OrderNo, verdict: &Verdict<OrderState>) -> Standing {
         let (state, said) = words(f, kind, verdict);
         let actions = actions(verdict);
-        let told = Told::new(me, verdict).state(state).said(said.plain()).actions(actions.iter().copied());
+        let told = HeartbeatResponse::new(me, verdict).state(state).said(said.plain()).actions(actions.iter().copied());
         let told = if let Verdict::Saved = verdict { told.next(order_url(no)) } else { told };
         let (mode, expires_in_ms) = (told.mode, told.expires_in_ms);
         Standing {
@@ -101,7 +101,7 @@ impl Standing {
     }
 
     /// For the page's script.
-    pub(crate) fn told(self) -> Told {
+    pub(crate) fn told(self) -> HeartbeatResponse {
         self.told
     }
 

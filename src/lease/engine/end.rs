@@ -19,7 +19,7 @@ pub(super) fn release(draft: &mut Draft, proof: &Proof, now: i64) -> Result<Hold
 
 /// Ends a live lease whose holder never received it: the caller of the request is gone, and there was no heartbeat since the grant. Its
 /// lock id can be used again.
-pub(super) fn give_back(draft: &mut Draft, lock: &LockHash, generation: i64, now: i64) -> bool {
+pub(super) fn undo_grant(draft: &mut Draft, lock: &LockHash, generation: i64, now: i64) -> bool {
     let unreported = |row: &&LeaseRow| row.generation == generation && row.alive(now) && row.last_active == row.since;
     let Some(mut row) = draft.rows.of_lock(lock).filter(unreported).cloned() else { return false };
     draft.delete(&row.place);

@@ -58,7 +58,7 @@ pub(crate) enum Operation<'o> {
     /// End a lease.
     Release(&'o Proof),
     /// End a lease that its owner never received; its lock id can be used again.
-    GiveBack { lock: &'o LockHash, generation: i64 },
+    UndoGrant { lock: &'o LockHash, generation: i64 },
     /// End the lease of this generation, independent of its owner.
     Break { key: &'o LockKey, generation: i64, by: &'o Owner, reason: &'o str },
     /// End the exclusive lease of this generation and grant the next one.
@@ -97,7 +97,7 @@ pub(crate) enum Answer {
     /// Of [`Operation::Keep`], in its order.
     Kept(Vec<Result<Holder, NoLock>>),
     /// Whether the holder released the lease.
-    GivenBack(bool),
+    GrantUndone(bool),
     /// `None`: that generation is not alive.
     Broken(Option<Holder>),
     /// Of [`Operation::TakeOver`].
@@ -145,8 +145,8 @@ pub(crate) fn decide(operation: &Operation<'_>, rows: &Rows, now: i64) -> Result
         Operation::Extend(proof, by) => Answer::Lease(keep::extend(&mut draft, proof, by, now)),
         Operation::ExpireWithin(proof, within) => Answer::Lease(keep::expire_within(&mut draft, proof, within, now)),
         Operation::Release(proof) => Answer::Lease(end::release(&mut draft, proof, now)),
-        Operation::GiveBack { lock, generation } => {
-            Answer::GivenBack(end::give_back(&mut draft, lock, generation, now))
+        Operation::UndoGrant { lock, generation } => {
+            Answer::GrantUndone(end::undo_grant(&mut draft, lock, generation, now))
         }
         Operation::Break { key, generation, by, reason } => {
             Answer::Broken(end::break_lock(&mut draft, key, generation, by, reason, now))

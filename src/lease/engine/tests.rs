@@ -403,15 +403,15 @@ fn only_an_unseen_lease_is_given_back() {
     ];
     for (row, generation, expected) in cases {
         let rows = rows([row]);
-        let (answer, after) = run(Operation::GiveBack { lock: &KIMS, generation }, &rows);
-        assert!(matches!(answer, Answer::GivenBack(given) if given == expected));
+        let (answer, after) = run(Operation::UndoGrant { lock: &KIMS, generation }, &rows);
+        assert!(matches!(answer, Answer::GrantUndone(given) if given == expected));
         assert_eq!(after == rows, !expected);
         if expected {
             assert_eq!(take(&after, &request(KIMS, kim(), LockPolicy::exclusive(), false)).0, "granted 5");
         }
     }
     let share = LeaseRow { last_active: NOW - 10_000, ..beside(true, 5) };
-    let (_, after) = run(Operation::GiveBack { lock: &KIMS, generation: 5 }, &rows([anchor(true), share]));
+    let (_, after) = run(Operation::UndoGrant { lock: &KIMS, generation: 5 }, &rows([anchor(true), share]));
     assert!(after.of_lock(&KIMS).is_none());
     assert_eq!(take(&after, &request(KIMS, kim(), LockPolicy::shared(), true)).0, "granted 6");
 }

@@ -206,7 +206,7 @@ impl Comparison {
                 transaction.commit(None).await?;
                 Answer::Lease(released)
             }
-            Op::GiveBack(lock, generation) => Answer::GivenBack(backend.give_back(lock, *generation).await?),
+            Op::UndoGrant(lock, generation) => Answer::GrantUndone(backend.undo_grant(lock, *generation).await?),
             Op::Break { key, generation, by } => {
                 Answer::Broken(backend.break_lock(key, *generation, by, REASON).await?)
             }

@@ -239,7 +239,7 @@ impl Case {
             16..19 => Op::Extend(self.proof(random), time),
             19..21 => Op::ExpireWithin(self.proof(random), time),
             21..24 => Op::Release(self.proof(random)),
-            24 => Op::GiveBack(self.lock(random), generation),
+            24 => Op::UndoGrant(self.lock(random), generation),
             25 => Op::Break { key, generation, by },
             26..28 => {
                 let request = LockRequest { key, shared: false, ..self.take(random, which) };
@@ -312,7 +312,7 @@ pub(super) enum Op {
     Extend(Proof, Duration),
     ExpireWithin(Proof, Duration),
     Release(Proof),
-    GiveBack(LockHash, i64),
+    UndoGrant(LockHash, i64),
     Break { key: LockKey, generation: i64, by: Owner },
     TakeOver(LockRequest, i64),
     ReleaseAll(String),
@@ -351,7 +351,7 @@ impl Op {
             Op::Extend(proof, by) => with(&Operation::Extend(proof, *by)),
             Op::ExpireWithin(proof, within) => with(&Operation::ExpireWithin(proof, *within)),
             Op::Release(proof) => with(&Operation::Release(proof)),
-            Op::GiveBack(lock, generation) => with(&Operation::GiveBack { lock, generation: *generation }),
+            Op::UndoGrant(lock, generation) => with(&Operation::UndoGrant { lock, generation: *generation }),
             Op::Break { key, generation, by } => {
                 with(&Operation::Break { key, generation: *generation, by, reason: REASON })
             }

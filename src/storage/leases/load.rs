@@ -47,7 +47,7 @@ impl<'t> Loader<'t> {
                     self.live(proof, Hold::Change).await?;
                 }
             }
-            Operation::GiveBack { lock, .. } => self.leases(Which::Lock(lock), Hold::Replace).await?,
+            Operation::UndoGrant { lock, .. } => self.leases(Which::Lock(lock), Hold::Replace).await?,
             Operation::Break { key, generation, .. } => {
                 self.leases(Which::Generation(key, generation), Hold::Replace).await?;
             }

@@ -17,7 +17,7 @@ use async_trait::async_trait;
 use crate::error::DatabaseError;
 use crate::lease::engine::{Answer, LeaseRow, Operation, Place, RequestRow, conflict, decide};
 use crate::lease::{Holder, LockKey, NoLock};
-use crate::storage::{Attempt, KeyState, LockHash, Proof, Resumption, Slice};
+use crate::storage::{Attempt, KeyState, LockAnswer, LockHash, LockRequest, Proof, Resumption, Slice};
 pub(super) use listing::{Dialect, listed, past_row, presence};
 use load::Loader;
 pub(super) use read::{Trace, lease, place, request};
@@ -185,6 +185,13 @@ pub(super) trait LeaseDatabase: Sync {
     fn pause(&self, _attempt: u32) -> Duration {
         Duration::ZERO
     }
+}
+
+/// The refusal of an exclusive request by a live lease of another lock id. `None`: the key is free; or it is reserved, which needs an explanation
+/// or is for this requester, so the request is sent alone.
+pub(super) fn refusal(request: &LockRequest, row: &LeaseRow, now: i64) -> Option<LockAnswer> {
+    let held = row.alive(now) && !row.is_reservation() && row.lock != request.lock;
+    held.then(|| LockAnswer::Held { holder: row.holder(now), lock: row.lock.clone() })
 }
 
 /// The number of attempts of an operation that deadlocked or lost a race. The budget of the operation may end it earlier.

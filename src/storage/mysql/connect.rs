@@ -16,13 +16,13 @@ use super::deadline::{Flavour, Waits};
 use super::errors::{classify, number};
 use super::migrate::{migrate, migrator};
 use super::several_writers;
-use super::{MySql, Time, underway};
+use super::{MySql, Time, in_flight};
 use crate::clock::to_micros;
 use crate::error::DatabaseError;
 use crate::storage::checkout::Silence;
 use crate::storage::diagnosis::{Diagnosis, Setting, Writers};
-use crate::storage::kept::Kept;
 use crate::storage::migration::Dialect;
+use crate::storage::recent::RecentConnections;
 use crate::storage::{ConnectOptions, Place, migration, reserve};
 
 /// Connections per process. Threads on two cores use far fewer.
@@ -81,7 +81,7 @@ impl MySql {
         }
         let connections = Connections {
             pool,
-            kept: Kept::of(count, underway::give_back),
+            recent: RecentConnections::of(count, in_flight::return_to_pool),
             leases,
             alone,
             flavour: server.flavour,

@@ -14,8 +14,8 @@ use super::session::Session;
 use crate::error::DatabaseError;
 use crate::row_lock::mode::Wait;
 use crate::storage::checkout::{self, Silence};
-use crate::storage::kept::Kept;
 use crate::storage::operation::OperationId;
+use crate::storage::recent::RecentConnections;
 use crate::storage::{patience, reserve};
 
 /// The pools. Clones share them.
@@ -23,7 +23,7 @@ use crate::storage::{patience, reserve};
 pub(super) struct Connections {
     pub pool: MySqlPool,
     /// Connections of that pool which had a transaction a moment ago.
-    pub kept: Kept<MySql>,
+    pub recent: RecentConnections<MySql>,
     /// For batches of the lock table: they never wait for a lock, and waiting sessions cannot exhaust them.
     pub leases: MySqlPool,
     /// For single requests to the lock table when the others are busy: they may wait for a lock.
@@ -44,7 +44,7 @@ pub(super) struct Connections {
 impl Connections {
     /// A connection, for statements that are transactions of their own.
     pub(super) async fn acquire(&self, left: Duration) -> Result<Session, DatabaseError> {
-        match reserve::is_busy(&self.pool).then(|| self.kept.take()).flatten() {
+        match reserve::is_busy(&self.pool).then(|| self.recent.take()).flatten() {
             Some((connection, _)) => {
                 let mut session = self.session(connection);
                 session.close("set autocommit = 1".to_owned()).await.map_err(classify)?;
@@ -66,7 +66,7 @@ impl Connections {
     }
 
     pub(super) async fn close(&self) {
-        self.kept.close();
+        self.recent.close();
         tokio::join!(self.pool.close(), self.leases.close(), self.alone.close());
     }
 
@@ -110,7 +110,7 @@ impl OpenTransaction {
         label: Option<&str>,
     ) -> Result<Self, DatabaseError> {
         let deadline = Deadline::start(wait, connections.waits);
-        let (session, number) = match connections.kept.take() {
+        let (session, number) = match connections.recent.take() {
             Some((connection, number)) => (connections.session(connection), Some(number)),
             None => (connections.acquire(wait.budget()).await?, None),
         };
@@ -247,13 +247,13 @@ impl OpenTransaction {
     /// Whether the connection is kept for the next transaction: not if another caller may wait for one. On MySQL each
     /// begins with other settings.
     fn keeps(&self) -> bool {
-        let Connections { pool, kept, flavour, .. } = &self.connections;
-        self.keeps && *flavour == Flavour::MariaDb && kept.has_room() && !reserve::is_busy(pool)
+        let Connections { pool, recent, flavour, .. } = &self.connections;
+        self.keeps && *flavour == Flavour::MariaDb && recent.has_room() && !reserve::is_busy(pool)
     }
 
     fn end(self, keeps: bool) {
         if let Some((connection, runtime)) = self.session.give_up().filter(|_| keeps) {
-            self.connections.kept.keep(connection, self.connection, &runtime);
+            self.connections.recent.keep(connection, self.connection, &runtime);
         }
     }
 }

@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use super::connection::Connections;
 use super::deadline::{Deadline, Flavour, RowLock};
 use super::errors::{is_timeout, is_without_savepoint};
-use super::underway::{Running, Underway, answered, clean_up, done, driven, in_step};
+use super::in_flight::{InFlight, Running, answered, clean_up, done, driven, in_step};
 use crate::storage::checkout::{self, Silence};
 use crate::storage::{IDLE_TOO_LONG, patience};
 
@@ -417,10 +417,10 @@ impl Session {
         }
         let connection = self.connection.take().ok_or_else(closed)?;
         let stood_still = self.deadline.is_some() && !self.idle.is_zero() && self.used.elapsed() >= self.idle;
-        let (give_back, returned) = oneshot::channel();
+        let (return_to_pool, returned) = oneshot::channel();
         self.returned = Some(returned);
-        let underway = Underway::new(statement(connection), give_back, self.flavour, self.runtime.clone());
-        let (connection, answer) = underway.await;
+        let in_flight = InFlight::new(statement(connection), return_to_pool, self.flavour, self.runtime.clone());
+        let (connection, answer) = in_flight.await;
         (self.connection, self.returned) = (connection, None);
         self.used = Instant::now();
         match answer {
@@ -451,7 +451,7 @@ impl Drop for Session {
         let _runtime = self.runtime.enter();
         match self.open || self.lent {
             true => drop(self.runtime.spawn(clean_up(connection, self.lent, self.flavour))),
-            false => checkout::give_back(connection),
+            false => checkout::return_to_pool(connection),
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::lease::seen::Seen;
 use crate::storage::LockHash;
-use crate::storage::watching::{Look, PLACE_TTL, SWEPT_AFTER, Sight, Ticket, Watching};
+use crate::storage::watching::{Look, PLACE_TTL, SWEPT_AFTER, Ticket, WatchRow, Watching};
 
 /// One statement, so that its rows are consistent: a new holder and the history entry of the former one are seen together. Values are part
 /// of its text, as in a batch: prepared statements for every number of keys would evict the others from the cache.
@@ -118,7 +118,7 @@ impl Watching for MySql {
     async fn look(&self, looks: &[Look]) -> Result<Vec<(LockKey, Seen)>, DatabaseError> {
         let mut reader = self.connections.acquire_for_one().await?;
         let rows = reader.read(look(looks, self.time.given())).await.map_err(classify)?;
-        rows.iter().map(|row| Sight::from_row(row).map(Sight::seen).map_err(classify)).collect()
+        rows.iter().map(|row| WatchRow::from_row(row).map(WatchRow::seen).map_err(classify)).collect()
     }
 
     async fn in_line(&self, key: &LockKey) -> Result<bool, DatabaseError> {

@@ -19,7 +19,7 @@ use super::pools::Pools;
 use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::lease::Holder;
-use crate::storage::leases::lease;
+use crate::storage::leases::{lease, refusal};
 use crate::storage::{LockAnswer, LockOp, LockRequest, Proof, patience};
 use any::TAKE_ANY;
 use texts::{BOTH, CHANGE, CHECK, TAKE};
@@ -220,9 +220,12 @@ impl<'o> Round<'o> {
             let (lease, now) = (lease(&row).map_err(classify)?, row.try_get("now").map_err(classify)?);
             match (row.try_get("op").map_err(classify)?, asked_by.get(&lease.lock[..])) {
                 (None, Some(&at)) => self.answer(at, LockAnswer::Yours(lease.holder(now))),
-                // A reservation needs an explanation, or is for this requester: the request is sent alone.
-                (Some(at), _) if !lease.is_reservation() => {
-                    self.answer(at, LockAnswer::Held { holder: lease.holder(now), lock: lease.lock });
+                (Some(at), _) => {
+                    if let Some(LockOp::Take(request)) = usize::try_from(at).ok().and_then(|at| self.ops.get(at))
+                        && let Some(refusal) = refusal(request, &lease, now)
+                    {
+                        self.answer(at, refusal);
+                    }
                 }
                 _ => {}
             }

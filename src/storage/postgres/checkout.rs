@@ -7,7 +7,7 @@ use sqlx::pool::PoolConnection;
 use tokio::runtime::Handle;
 
 use crate::error::DatabaseError;
-use crate::storage::checkout::{Silence, give_back};
+use crate::storage::checkout::{Silence, return_to_pool};
 
 /// A checked-out connection.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl<DB: Database> Drop for Checkout<DB> {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.take() {
             let _runtime = self.runtime.enter();
-            give_back(connection);
+            return_to_pool(connection);
         }
     }
 }

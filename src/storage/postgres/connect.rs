@@ -15,10 +15,10 @@ use super::errors::{classify, read_committed};
 use super::pools::Pools;
 use crate::clock::{millis, to_micros};
 use crate::error::DatabaseError;
-use crate::storage::checkout::{Silence, give_back};
+use crate::storage::checkout::{Silence, return_to_pool};
 use crate::storage::diagnosis::{Diagnosis, Setting, Writers};
-use crate::storage::kept::Kept;
 use crate::storage::migration::Dialect;
+use crate::storage::recent::RecentConnections;
 use crate::storage::{ConnectOptions, Connections, Place, migration, reserve};
 
 /// Connections per process. PostgreSQL backends on two cores use far fewer.
@@ -75,7 +75,7 @@ impl super::Postgres {
         }
         let pools = Pools {
             main: pool.clone(),
-            kept: Kept::of(count, give_back),
+            recent: RecentConnections::of(count, return_to_pool),
             batches: self::pool(options.clone(), FOR_BATCHES, &connect.first(BATCHES), idle, &silence),
             alone: self::pool(options, reserve::CONNECTIONS, &connect.first(SESSION), idle, &silence),
             silence,

@@ -287,7 +287,7 @@ impl OpenTransaction {
             && !reserve::is_busy(&self.pools.main)
             && let Some(connection) = connection.into_inner()
         {
-            self.pools.kept.keep(connection, self.process.into(), &Handle::current());
+            self.pools.recent.keep(connection, self.process.into(), &Handle::current());
         }
     }
 }

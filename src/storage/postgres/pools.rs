@@ -8,7 +8,7 @@ use super::checkout::Checkout;
 use super::errors::classify;
 use crate::error::DatabaseError;
 use crate::storage::checkout::{Silence, acquire};
-use crate::storage::kept::Kept;
+use crate::storage::recent::RecentConnections;
 use crate::storage::{patience, reserve};
 
 /// The pool of the application, and those of the lock manager.
@@ -17,7 +17,7 @@ pub(super) struct Pools {
     /// For transactions and loads, and the application's own queries.
     pub main: PgPool,
     /// Connections of that pool which had a transaction a moment ago.
-    pub kept: Kept<Postgres>,
+    pub recent: RecentConnections<Postgres>,
     /// For batches of the lock table: they never wait for a lock, waiting sessions cannot exhaust them, and they have their own settings.
     pub batches: PgPool,
     /// For single requests when the others are busy: they may wait for a save under a lease.
@@ -34,7 +34,7 @@ impl Pools {
 
     /// A connection of the main pool, with its backend process id if that is known.
     pub(super) async fn of_main(&self, left: Duration) -> Result<(Checkout<Postgres>, Option<i32>), DatabaseError> {
-        match self.kept.take() {
+        match self.recent.take() {
             Some((connection, process)) => Ok((Checkout::of(connection, &self.silence), i32::try_from(process).ok())),
             None => Ok((self.checkout(&self.main, left).await?, None)),
         }
@@ -78,7 +78,7 @@ impl Pools {
     }
 
     pub(super) async fn close(&self) {
-        self.kept.close();
+        self.recent.close();
         tokio::join!(self.main.close(), self.batches.close(), self.alone.close());
     }
 }

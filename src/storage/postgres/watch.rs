@@ -11,7 +11,7 @@ use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::lease::seen::Seen;
 use crate::storage::LockHash;
-use crate::storage::watching::{Listener, Look, PLACE_TTL, SWEPT_AFTER, Sight, Ticket, Watching};
+use crate::storage::watching::{Listener, Look, PLACE_TTL, SWEPT_AFTER, Ticket, WatchRow, Watching};
 
 /// One statement, so that its rows are consistent: a new holder and the history entry of the former one are seen together.
 const LOOK: &str = "
@@ -97,10 +97,10 @@ impl Watching for Postgres {
         let kinds: Vec<&str> = looks.iter().map(|look| look.key.kind()).collect();
         let ids: Vec<&str> = looks.iter().map(|look| look.key.id()).collect();
         let after: Vec<i64> = looks.iter().map(|look| look.after).collect();
-        let look = sqlx::query_as::<_, Sight>(LOOK).bind(self.time.given()).bind(kinds).bind(ids).bind(after);
+        let look = sqlx::query_as::<_, WatchRow>(LOOK).bind(self.time.given()).bind(kinds).bind(ids).bind(after);
         let look = async |connection: &mut PgConnection| look.fetch_all(connection).await.map_err(classify);
         let rows = self.pools.ask(look).await?;
-        Ok(rows.into_iter().map(Sight::seen).collect())
+        Ok(rows.into_iter().map(WatchRow::seen).collect())
     }
 
     async fn in_line(&self, key: &LockKey) -> Result<bool, DatabaseError> {

@@ -18,6 +18,7 @@ use super::file::File;
 use super::turns::Priority;
 use crate::clock::millis;
 use crate::error::DatabaseError;
+use crate::storage::leases::refusal;
 use crate::storage::{LockAnswer, LockOp, LockRequest, Proof, patience};
 use columns::Columns;
 use texts::Change;
@@ -67,9 +68,8 @@ impl<'o> Round<'o> {
             match op {
                 LockOp::Take(request) => {
                     ran_out |= !lease.alive(now) && !lease.ended;
-                    // A reservation needs an explanation, or is for this requester: the request is sent alone.
-                    if lease.alive(now) && !lease.is_reservation() && request.lock[..] != lease.lock {
-                        self.answers[at] = Some(LockAnswer::Held { holder: lease.holder(now), lock: lease.lock });
+                    if let Some(refusal) = refusal(request, &lease, now) {
+                        self.answers[at] = Some(refusal);
                     }
                 }
                 LockOp::Check(proof) if lease.alive(now) && proof.is_by(&lease.owner.id) => {

@@ -8,7 +8,7 @@ use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::lease::seen::Seen;
-use crate::storage::watching::{Look, PLACE_TTL, SWEPT_AFTER, Sight, Ticket, Watching};
+use crate::storage::watching::{Look, PLACE_TTL, SWEPT_AFTER, Ticket, WatchRow, Watching};
 use crate::storage::{LockHash, patience};
 
 /// One statement, so that its rows are consistent: a new holder and the history entry of the former one are seen together.
@@ -64,8 +64,8 @@ impl Watching for Sqlite {
         let keys: Vec<_> = looks.iter().map(|look| (look.key.kind(), look.key.id(), look.after)).collect();
         let keys = serde_json::to_string(&keys).map_err(|error| classify(sqlx::Error::Encode(error.into())))?;
         let mut reader = self.reader().await?;
-        let rows = sqlx::query_as::<_, Sight>(LOOK).bind(self.now()).bind(keys).fetch_all(&mut *reader).await;
-        Ok(rows.map_err(classify)?.into_iter().map(Sight::seen).collect())
+        let rows = sqlx::query_as::<_, WatchRow>(LOOK).bind(self.now()).bind(keys).fetch_all(&mut *reader).await;
+        Ok(rows.map_err(classify)?.into_iter().map(WatchRow::seen).collect())
     }
 
     async fn in_line(&self, key: &LockKey) -> Result<bool, DatabaseError> {

@@ -11,7 +11,7 @@ use crate::servers::root;
 /// The number of rows for a person. Converting a row lowers the number; none may be added.
 const BY_HAND: usize = 12;
 /// The number of rows without a single responsible line.
-const SEVERAL: usize = 9;
+const SEVERAL: usize = 8;
 
 /// The problems of the document.
 pub(super) fn problems(document: &Document) -> Vec<String> {

@@ -6,6 +6,7 @@ use super::found::{Found, Seen};
 use super::{Answers, texts};
 use crate::lease::Holder;
 use crate::lease::engine::{Answer, Changes as Decided, LeaseRow, Operation, Past, Place, Rows, decide};
+use crate::storage::leases::refusal;
 use crate::storage::mysql::deadline::Flavour;
 use crate::storage::{Attempt, LockAnswer, LockOp, LockRequest, Proof};
 
@@ -117,13 +118,9 @@ fn granted(operation: &Operation<'_>, rows: &Rows, now: i64) -> Option<(Holder, 
 
 /// The answer of a key's row to a requester.
 pub(super) fn to(request: &LockRequest, seen: &Seen) -> Option<LockAnswer> {
-    let row = &seen.row;
-    match row.lock == request.lock {
-        true if seen.alive() && row.owner.id == request.owner.id => Some(LockAnswer::Yours(seen.holder())),
-        // A reservation needs an explanation, or is for this requester: the request is sent alone.
-        false if seen.alive() && !row.is_reservation() => {
-            Some(LockAnswer::Held { holder: seen.holder(), lock: row.lock.clone() })
-        }
-        _ => None,
+    let Seen { row, now } = seen;
+    if row.lock == request.lock && seen.alive() && row.owner.id == request.owner.id {
+        return Some(LockAnswer::Yours(seen.holder()));
     }
+    refusal(request, row, *now)
 }

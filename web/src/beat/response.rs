@@ -7,7 +7,7 @@ use crate::verdict::Verdict;
 
 /// The state of a form, for its page's script. The server provides the texts; the script only displays them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Told {
+pub struct HeartbeatResponse {
     /// `held`, `free`, `moved`: it is editable. `refused`, `lost`, `saved`: it is read-only, for reading and copying.
     pub mode: &'static str,
     /// The state of the page, in the application's own list of states; empty for none.
@@ -27,7 +27,7 @@ pub struct Told {
     pub next: Option<String>,
 }
 
-impl Told {
+impl HeartbeatResponse {
     /// The verdict, without a text.
     pub fn new<F>(me: &Owner, verdict: &Verdict<F>) -> Self {
         let lease = match verdict {
@@ -38,7 +38,7 @@ impl Told {
             Verdict::Elsewhere { holder, .. } => Some(holder.generation),
             _ => None,
         };
-        Told {
+        HeartbeatResponse {
             mode: verdict.mode(),
             state: String::new(),
             said: String::new(),
@@ -52,21 +52,21 @@ impl Told {
 
     /// Sets the message.
     pub fn said(self, said: impl Into<String>) -> Self {
-        Told { said: said.into(), ..self }
+        HeartbeatResponse { said: said.into(), ..self }
     }
 
     /// Sets the state from the application's list.
     pub fn state(self, state: impl Into<String>) -> Self {
-        Told { state: state.into(), ..self }
+        HeartbeatResponse { state: state.into(), ..self }
     }
 
     /// Sets the visible buttons.
     pub fn actions(self, actions: impl IntoIterator<Item = &'static str>) -> Self {
-        Told { actions: actions.into_iter().collect(), ..self }
+        HeartbeatResponse { actions: actions.into_iter().collect(), ..self }
     }
 
     /// The form is finished; sets the address to go to.
     pub fn next(self, next: impl Into<String>) -> Self {
-        Told { next: Some(next.into()), ..self }
+        HeartbeatResponse { next: Some(next.into()), ..self }
     }
 }

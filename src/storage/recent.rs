@@ -16,21 +16,21 @@ const IDLE: Duration = Duration::from_secs(1);
 
 /// A few connections of a pool, with their ids. Clones share them.
 #[derive(Debug)]
-pub(super) struct Kept<DB: Database> {
+pub(super) struct RecentConnections<DB: Database> {
     most: usize,
-    give_back: GiveBack<DB>,
+    return_to_pool: ReturnToPool<DB>,
     idle: Arc<Mutex<Idle<DB>>>,
 }
 
 /// Returns a connection to its pool, in the state that other users expect; must run inside a runtime.
-pub(super) type GiveBack<DB> = fn(PoolConnection<DB>);
+pub(super) type ReturnToPool<DB> = fn(PoolConnection<DB>);
 
 #[derive(Debug)]
 struct Idle<DB: Database> {
     /// In the order of use: the last one was used last.
     connections: Vec<Connection<DB>>,
     /// The task that returns idle connections to the pool.
-    giving_back: Option<JoinHandle<()>>,
+    returning: Option<JoinHandle<()>>,
     closed: bool,
 }
 
@@ -41,16 +41,16 @@ struct Connection<DB: Database> {
     number: i64,
     since: Instant,
     runtime: Handle,
-    give_back: GiveBack<DB>,
+    return_to_pool: ReturnToPool<DB>,
 }
 
-impl<DB: Database> Kept<DB> {
+impl<DB: Database> RecentConnections<DB> {
     /// For a pool with this many connections. Other users need some too: none of a small pool is kept.
-    pub(super) fn of(connections: u32, give_back: GiveBack<DB>) -> Self {
-        let idle = Idle { connections: Vec::new(), giving_back: None, closed: false };
-        Kept {
+    pub(super) fn of(connections: u32, return_to_pool: ReturnToPool<DB>) -> Self {
+        let idle = Idle { connections: Vec::new(), returning: None, closed: false };
+        RecentConnections {
             most: usize::try_from(connections / 4).unwrap_or(usize::MAX).min(2),
-            give_back,
+            return_to_pool,
             idle: Arc::new(Mutex::new(idle)),
         }
     }
@@ -76,13 +76,13 @@ impl<DB: Database> Kept<DB> {
         if idle.closed || idle.connections.len() >= self.most {
             drop(idle);
             let _runtime = runtime.enter();
-            return (self.give_back)(connection);
+            return (self.return_to_pool)(connection);
         }
-        let (since, runtime, give_back) = (Instant::now(), runtime.clone(), self.give_back);
-        if idle.giving_back.as_ref().is_none_or(JoinHandle::is_finished) {
-            idle.giving_back = Some(runtime.spawn(give_back_idle(Arc::downgrade(&self.idle))));
+        let (since, runtime, return_to_pool) = (Instant::now(), runtime.clone(), self.return_to_pool);
+        if idle.returning.as_ref().is_none_or(JoinHandle::is_finished) {
+            idle.returning = Some(runtime.spawn(return_idle(Arc::downgrade(&self.idle))));
         }
-        idle.connections.push(Connection { connection: Some(connection), number, since, runtime, give_back });
+        idle.connections.push(Connection { connection: Some(connection), number, since, runtime, return_to_pool });
     }
 
     /// Returns all of them, and keeps no more.
@@ -101,7 +101,7 @@ impl<DB: Database> Kept<DB> {
 }
 
 /// Returns connections that were not used for a while, until none is left.
-async fn give_back_idle<DB: Database>(idle: Weak<Mutex<Idle<DB>>>) {
+async fn return_idle<DB: Database>(idle: Weak<Mutex<Idle<DB>>>) {
     loop {
         tokio::time::sleep(IDLE).await;
         let Some(idle) = idle.upgrade() else { return };
@@ -112,7 +112,7 @@ async fn give_back_idle<DB: Database>(idle: Weak<Mutex<Idle<DB>>>) {
         let none = idle.connections.is_empty();
         if none {
             // Set under the lock: the next kept connection starts another task.
-            idle.giving_back = None;
+            idle.returning = None;
         }
         drop(idle);
         let _: Vec<Connection<DB>> = stale;
@@ -122,9 +122,9 @@ async fn give_back_idle<DB: Database>(idle: Weak<Mutex<Idle<DB>>>) {
     }
 }
 
-impl<DB: Database> Clone for Kept<DB> {
+impl<DB: Database> Clone for RecentConnections<DB> {
     fn clone(&self) -> Self {
-        Kept { most: self.most, give_back: self.give_back, idle: Arc::clone(&self.idle) }
+        RecentConnections { most: self.most, return_to_pool: self.return_to_pool, idle: Arc::clone(&self.idle) }
     }
 }
 
@@ -133,7 +133,7 @@ impl<DB: Database> Drop for Connection<DB> {
         // A connection needs the runtime to return to the pool, also when this is dropped outside of it.
         let _runtime = self.runtime.enter();
         if let Some(connection) = self.connection.take() {
-            (self.give_back)(connection);
+            (self.return_to_pool)(connection);
         }
     }
 }

@@ -27,26 +27,26 @@ pub(super) type Running<T> = Pin<Box<dyn Future<Output = Done<T>> + Send>>;
 
 /// Polls a statement where it is awaited. If that is dropped, the rest runs in the background: then the connection returns to its session,
 /// or, if that is gone too, is cleaned up.
-pub(super) struct Underway<T: Send + 'static> {
+pub(super) struct InFlight<T: Send + 'static> {
     /// `None` after completion.
     running: Option<Running<T>>,
-    give_back: Option<oneshot::Sender<PoolConnection<MySql>>>,
+    return_to_pool: Option<oneshot::Sender<PoolConnection<MySql>>>,
     flavour: Flavour,
     runtime: Handle,
 }
 
-impl<T: Send + 'static> Underway<T> {
+impl<T: Send + 'static> InFlight<T> {
     pub(super) fn new(
         running: Running<T>,
-        give_back: oneshot::Sender<PoolConnection<MySql>>,
+        return_to_pool: oneshot::Sender<PoolConnection<MySql>>,
         flavour: Flavour,
         runtime: Handle,
     ) -> Self {
-        Underway { running: Some(running), give_back: Some(give_back), flavour, runtime }
+        InFlight { running: Some(running), return_to_pool: Some(return_to_pool), flavour, runtime }
     }
 }
 
-impl<T: Send + 'static> Future for Underway<T> {
+impl<T: Send + 'static> Future for InFlight<T> {
     type Output = Done<T>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -57,16 +57,16 @@ impl<T: Send + 'static> Future for Underway<T> {
     }
 }
 
-impl<T: Send + 'static> Drop for Underway<T> {
+impl<T: Send + 'static> Drop for InFlight<T> {
     fn drop(&mut self) {
-        let (Some(running), Some(give_back)) = (self.running.take(), self.give_back.take()) else { return };
+        let (Some(running), Some(return_to_pool)) = (self.running.take(), self.return_to_pool.take()) else { return };
         let flavour = self.flavour;
         // Also when this is dropped outside the runtime, or while it shuts down.
         let _runtime = self.runtime.enter();
         self.runtime.spawn(async move {
             let (connection, _) = running.await;
             // Without a connection, the end of the channel informs the receiver.
-            if let Some(Err(connection)) = connection.map(|connection| give_back.send(connection)) {
+            if let Some(Err(connection)) = connection.map(|connection| return_to_pool.send(connection)) {
                 clean_up(connection, false, flavour).await;
             }
         });
@@ -74,7 +74,7 @@ impl<T: Send + 'static> Drop for Underway<T> {
 }
 
 /// Returns a connection of MariaDB that was kept with autocommit off: other users of the pool do not expect that.
-pub(super) fn give_back(connection: PoolConnection<MySql>) {
+pub(super) fn return_to_pool(connection: PoolConnection<MySql>) {
     drop(tokio::spawn(clean_up(connection, false, Flavour::MariaDb)));
 }
 
@@ -101,7 +101,7 @@ pub(super) async fn clean_up(mut connection: PoolConnection<MySql>, lent: bool, 
         }
     };
     if let Some(connection) = connection {
-        checkout::give_back(connection);
+        checkout::return_to_pool(connection);
     }
     if let Err(error) = rolled_back {
         tracing::warn!(%error, "a rollback failed; the connection is closed, and the server rolls back");

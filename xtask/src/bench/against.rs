@@ -1,0 +1,99 @@
+//! `cargo xtask bench --against COMMIT`: the measuring program of this tree and that of a commit take turns, on the same servers.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{BUILD, each_url, install, succeed};
+use crate::servers::root;
+
+/// Rounds, each with a run of both programs.
+const ROUNDS: usize = 3;
+
+/// A figure that is worse by more than this is marked.
+const TOLERANCE: f64 = 1.05;
+
+/// The values of one figure, by round: of the commit, and of this tree.
+type Values = BTreeMap<String, [Vec<f64>; 2]>;
+
+/// Measures, and prints a table of both medians and their ratio.
+pub(super) fn measure(commit: &str, arguments: &[String]) -> Result<(), String> {
+    install()?;
+    let folder = root().join("target/against");
+    let programs =
+        [build(&check_out(commit, &folder)?, &folder.join("build"))?, build(&root(), &root().join("target"))?];
+    let (urls, _servers) = each_url()?;
+    let mut values = Values::new();
+    for round in 0..ROUNDS {
+        // A B B A A B: a machine that slows down hits both.
+        for side in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
+            let report = folder.join("report.json");
+            let mut program = Command::new(&programs[side]);
+            program.args(arguments).arg("--report").arg(&report).current_dir(root()).envs(urls.iter().cloned());
+            println!("round {} of {ROUNDS}: {}", round + 1, if side == 0 { commit } else { "this tree" });
+            program.stdout(std::process::Stdio::null());
+            succeed(program)?;
+            add(&mut values, side, &report)?;
+        }
+    }
+    print(commit, &values);
+    Ok(())
+}
+
+/// A copy of the project at a commit.
+fn check_out(commit: &str, folder: &Path) -> Result<PathBuf, String> {
+    let tree = folder.join("tree");
+    fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+    if tree.exists() {
+        fs::remove_dir_all(&tree).map_err(|error| error.to_string())?;
+    }
+    let git = |arguments: &[&str], at: &Path| {
+        let mut git = Command::new("git");
+        git.args(arguments).current_dir(at);
+        succeed(git)
+    };
+    let (from, to) = (root().display().to_string(), tree.display().to_string());
+    git(&["clone", "--quiet", "--no-checkout", &from, &to], folder)?;
+    git(&["checkout", "--quiet", commit], &tree)?;
+    Ok(tree)
+}
+
+fn build(tree: &Path, target: &Path) -> Result<PathBuf, String> {
+    let mut cargo = crate::servers::cargo();
+    cargo.arg("build").args(BUILD).arg("--target-dir").arg(target).current_dir(tree);
+    succeed(cargo)?;
+    Ok(target.join("release/bench"))
+}
+
+fn add(values: &mut Values, side: usize, report: &Path) -> Result<(), String> {
+    let text = fs::read_to_string(report).map_err(|error| format!("{}: {error}", report.display()))?;
+    let report: serde_json::Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    for entry in report.as_array().ok_or("the report is not a list of figures")? {
+        if let (Some(id), Some(value)) = (entry["id"].as_str(), entry["value"].as_f64()) {
+            values.entry(id.to_owned()).or_default()[side].push(value);
+        }
+    }
+    Ok(())
+}
+
+fn print(commit: &str, values: &Values) {
+    println!("{:<64} {:>12} {:>12} {:>7}", "figure", commit, "this tree", "ratio");
+    for (id, [before, now]) in values {
+        let beside = [".other.", ".min", ".max", ".p95", ".p99"];
+        if before.is_empty() || now.is_empty() || beside.iter().any(|part| id.contains(part)) {
+            continue;
+        }
+        let (before, now) = (median(before), median(now));
+        let ratio = now / before;
+        let worse = if id.ends_with("per_second") { 1.0 / ratio } else { ratio };
+        let mark = if worse > TOLERANCE { "  worse" } else { "" };
+        println!("{id:<64} {before:>12.3} {now:>12.3} {ratio:>7.3}{mark}");
+    }
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
