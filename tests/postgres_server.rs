@@ -103,7 +103,7 @@ async fn the_holder_of_a_row_is_named_with_owner_and_command() {
         update.run(wait).await.map(drop)
     });
     holding.wait().await;
-    let waiting = pins.update(&id).locking(LockMode::PessimisticWrite).within(Duration::from_secs(10)).run(add).await;
+    let waiting = pins.update(&id).locking(LockMode::PessimisticWrite).within(Duration::from_secs(5)).run(add).await;
     finish.send(()).unwrap();
     let Err(UpdateError::Failed(Error::Database(DatabaseError::LockTimeout { waited, holder: Some(named) }))) = waiting
     else {

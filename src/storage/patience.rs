@@ -16,6 +16,13 @@ pub(crate) const GRACE: Duration = Duration::from_millis(1_000);
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 const SLACK: Duration = Duration::from_millis(250);
 
+/// How long before the end of a wait its blocker is queried. It can only be told during the wait, and a busy machine needs a while for the
+/// query.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(super) fn to_find_the_blocker(wait: Duration) -> Duration {
+    (wait / 2).min(Duration::from_secs(1))
+}
+
 tokio::task_local! {
     /// The time at which the operation of this task must end.
     static DEADLINE: Instant;

@@ -37,9 +37,12 @@ fn install() -> Result<(), String> {
     debian::install(&KINDS.map(Kind::package))
 }
 
+/// Environment variables with the URLs of servers.
+type Urls = Vec<(&'static str, String)>;
+
 /// Starts the servers. Each environment variable contains the URL of one; they stop when the second value is dropped.
-fn each_url() -> Result<(Vec<(&'static str, String)>, Vec<Box<dyn Any>>), String> {
-    let (mut urls, mut running) = (Vec::new(), Vec::new());
+fn each_url() -> Result<(Urls, Vec<Box<dyn Any>>), String> {
+    let (mut urls, mut running) = (Urls::new(), Vec::new());
     for kind in KINDS {
         let (url, server) = start(kind).map_err(|error| error.to_string())?;
         urls.push((kind.variable(), url));

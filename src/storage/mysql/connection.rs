@@ -173,6 +173,7 @@ impl OpenTransaction {
     ) -> Result<T, DatabaseError> {
         let (connections, connection) = (&self.connections, self.connection);
         let left = self.session.deadline().map(Deadline::left).unwrap_or_default();
+        let ask = patience::to_find_the_blocker(left);
         let mut holder = None;
         let result = {
             let mut work = pin!(work(&mut self.session));
@@ -180,9 +181,9 @@ impl OpenTransaction {
             tokio::select! {
                 biased;
                 result = &mut work => result,
-                () = tokio::time::sleep(left.mul_f32(0.8)), if left >= SHORTEST => {
+                () = tokio::time::sleep(left.saturating_sub(ask)), if left >= SHORTEST => {
                     // If no connection is free for the query, the deadline still holds.
-                    let asked = tokio::time::timeout(left.mul_f32(0.15), blocker(connections, connection)).await;
+                    let asked = tokio::time::timeout(ask.mul_f32(0.75), blocker(connections, connection)).await;
                     holder = asked.ok().flatten();
                     work.await
                 }

@@ -158,7 +158,7 @@ impl OpenTransaction {
             tokio::select! {
                 biased;
                 result = &mut work => Some(result),
-                () = tokio::time::sleep(if worth_asking { left.mul_f32(0.8) } else { left + OVERDUE }) => {
+                () = tokio::time::sleep(if worth_asking { left.saturating_sub(patience::to_find_the_blocker(left)) } else { left + OVERDUE }) => {
                     let ask = async {
                         if worth_asking {
                             let asked = tokio::time::timeout_at(deadline.into(), blocker(&pools.batches, process));
