@@ -10,6 +10,7 @@ mod connect;
 mod connection;
 mod deadline;
 pub(in crate::storage) mod errors;
+mod hosts;
 mod lease_rows;
 mod leases;
 mod list;
@@ -50,7 +51,7 @@ use crate::lease::engine::{Answer, Operation};
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
 use crate::lease::{HeldByType, LockKey};
 use crate::row_lock::mode::Wait;
-use crate::storage::capabilities::{Capabilities, Granularity};
+use crate::storage::capabilities::{Capabilities, Granularity, WriterHost};
 use crate::storage::diagnosis::Writers;
 use crate::storage::leases::operate;
 use crate::storage::operation::OperationId;
@@ -134,7 +135,12 @@ macro_rules! again {
 }
 use again;
 
-fn capabilities(flavour: Flavour, version: &str, writers: &Writers) -> Capabilities {
+fn capabilities(
+    flavour: Flavour,
+    version: &str,
+    writers: &Writers,
+    writer: Option<WriterHost>,
+) -> Capabilities {
     let several_writers = matches!(writers, Writers::Several(_));
     let name = match flavour {
         Flavour::MariaDb => "MariaDB",
@@ -149,6 +155,7 @@ fn capabilities(flavour: Flavour, version: &str, writers: &Writers) -> Capabilit
         names_blocker: flavour == Flavour::MariaDb,
         heartbeats_pass_saves: false,
         compares_decimals: true,
+        writer,
     }
 }
 
@@ -162,11 +169,19 @@ impl Backend for MySql {
         for pool in [&self.connections.pool, &self.connections.leases, &self.connections.alone] {
             pool.set_connect_options((*pool.connect_options()).clone().password(password));
         }
+        if let Some(hosts) = &self.connections.hosts {
+            hosts.set_password(password);
+        }
         Ok(())
     }
 
     fn capabilities(&self) -> Capabilities {
-        capabilities(self.connections.flavour, &self.version, &self.writers)
+        let writer = self.connections.hosts.as_ref().map(|hosts| hosts.writer());
+        capabilities(self.connections.flavour, &self.version, &self.writers, writer)
+    }
+
+    fn pause_of_grants(&self) -> Option<Duration> {
+        self.connections.hosts.as_ref().and_then(|hosts| hosts.pause())
     }
 
     async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {

@@ -1,9 +1,9 @@
 //! A transaction that cannot outlive its owner, and whose waits end at one deadline.
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::pool::PoolConnection;
 use sqlx::{MySql, MySqlPool, Row};
 
 use super::blocker::{Label, Labels, SHORTEST, blocker};
@@ -14,6 +14,7 @@ use super::session::Session;
 use crate::error::DatabaseError;
 use crate::row_lock::mode::Wait;
 use crate::storage::checkout::{self, Silence};
+use crate::storage::hosts::{self, Hosts, Seated};
 use crate::storage::kept::Kept;
 use crate::storage::operation::OperationId;
 use crate::storage::{patience, reserve};
@@ -39,30 +40,44 @@ pub(super) struct Connections {
     pub waits: Waits,
     /// The labels of this process's transactions.
     pub labels: Labels,
+    /// The hosts, if the URL names several.
+    pub hosts: Option<Arc<Hosts<MySql>>>,
 }
 
 impl Connections {
     /// A connection, for statements that are transactions of their own.
     pub(super) async fn acquire(&self, left: Duration) -> Result<Session, DatabaseError> {
-        match reserve::is_busy(&self.pool).then(|| self.kept.take()).flatten() {
-            Some((connection, _)) => {
-                let mut session = self.session(connection);
+        match reserve::is_busy(&self.pool).then(|| self.take_kept()).flatten() {
+            Some((mut session, _)) => {
                 session.close("set autocommit = 1".to_owned()).await.map_err(classify)?;
                 Ok(session)
             }
-            None => Ok(self.session(checkout::acquire(&self.pool, left).await.map_err(classify)?)),
+            None => self.checkout(&self.pool, left).await,
         }
     }
 
-    fn session(&self, connection: PoolConnection<MySql>) -> Session {
-        Session::on(connection, self)
+    /// A connection that had a transaction a moment ago, with its id.
+    fn take_kept(&self) -> Option<(Session, i64)> {
+        let seated = Seated::now(self.hosts.as_ref());
+        let (connection, number) = self.kept.take(seated.number())?;
+        Some((Session::on(connection, self, seated), number))
+    }
+
+    /// A connection of one of the pools.
+    async fn checkout(&self, pool: &MySqlPool, left: Duration) -> Result<Session, DatabaseError> {
+        let attempt = async |left| checkout::acquire(pool, left).await;
+        let acquired = hosts::acquire(self.hosts.as_ref(), left, || reserve::is_busy(pool), attempt).await;
+        let (connection, seated) = acquired.map_err(classify)?;
+        Ok(Session::on(connection, self, seated))
     }
 
     /// A connection for an operation of the lock manager that may have to wait, also when the application uses all
     /// of its own.
     pub(super) async fn acquire_for_one(&self) -> Result<Session, DatabaseError> {
-        let connection = reserve::acquire(&self.pool, &self.alone, patience::left()).await.map_err(classify)?;
-        Ok(self.session(connection))
+        let attempt = async |left| reserve::acquire(&self.pool, &self.alone, left).await;
+        let (left, busy) = (patience::left(), || reserve::is_busy(&self.pool));
+        let (connection, seated) = hosts::acquire(self.hosts.as_ref(), left, busy, attempt).await.map_err(classify)?;
+        Ok(Session::on(connection, self, seated))
     }
 
     pub(super) async fn close(&self) {
@@ -72,7 +87,7 @@ impl Connections {
 
     /// A connection that is reserved for leases.
     pub(super) async fn acquire_for_leases(&self) -> Result<Session, DatabaseError> {
-        Ok(self.session(checkout::acquire(&self.leases, patience::left()).await.map_err(classify)?))
+        self.checkout(&self.leases, patience::left()).await
     }
 }
 
@@ -110,8 +125,8 @@ impl OpenTransaction {
         label: Option<&str>,
     ) -> Result<Self, DatabaseError> {
         let deadline = Deadline::start(wait, connections.waits);
-        let (session, number) = match connections.kept.take() {
-            Some((connection, number)) => (connections.session(connection), Some(number)),
+        let (session, number) = match connections.take_kept() {
+            Some((session, number)) => (session, Some(number)),
             None => (connections.acquire(wait.budget()).await?, None),
         };
         let mut open = Self::begin_as(session, connections, number, deadline, label).await?;
@@ -252,8 +267,9 @@ impl OpenTransaction {
     }
 
     fn end(self, keeps: bool) {
+        let epoch = self.session.epoch();
         if let Some((connection, runtime)) = self.session.give_up().filter(|_| keeps) {
-            self.connections.kept.keep(connection, self.connection, &runtime);
+            self.connections.kept.keep(connection, (self.connection, epoch), &runtime);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The connection pools.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::{PgConnection, PgPool, Postgres};
@@ -8,6 +9,7 @@ use super::checkout::Checkout;
 use super::errors::classify;
 use crate::error::DatabaseError;
 use crate::storage::checkout::{Silence, acquire};
+use crate::storage::hosts::{self, Hosts, Seated};
 use crate::storage::kept::Kept;
 use crate::storage::{patience, reserve};
 
@@ -24,26 +26,36 @@ pub(super) struct Pools {
     pub alone: PgPool,
     /// The last silence of any of these connections.
     pub silence: Silence,
+    /// The hosts, if the URL names several.
+    pub hosts: Option<Arc<Hosts<Postgres>>>,
 }
 
 impl Pools {
     /// A connection of one of the pools.
     pub(super) async fn checkout(&self, pool: &PgPool, left: Duration) -> Result<Checkout<Postgres>, DatabaseError> {
-        Ok(Checkout::of(acquire(pool, left).await.map_err(classify)?, &self.silence))
+        let attempt = async |left| acquire(pool, left).await;
+        let acquired = hosts::acquire(self.hosts.as_ref(), left, || reserve::is_busy(pool), attempt).await;
+        let (connection, seated) = acquired.map_err(classify)?;
+        Ok(Checkout::of(connection, &self.silence, seated))
     }
 
     /// A connection of the main pool, with its backend process id if that is known.
     pub(super) async fn of_main(&self, left: Duration) -> Result<(Checkout<Postgres>, Option<i32>), DatabaseError> {
-        match self.kept.take() {
-            Some((connection, process)) => Ok((Checkout::of(connection, &self.silence), i32::try_from(process).ok())),
+        let seated = Seated::now(self.hosts.as_ref());
+        match self.kept.take(seated.number()) {
+            Some((connection, process)) => {
+                Ok((Checkout::of(connection, &self.silence, seated), i32::try_from(process).ok()))
+            }
             None => Ok((self.checkout(&self.main, left).await?, None)),
         }
     }
 
     /// A connection for the lock manager, also when the application uses all of its own.
     pub(super) async fn for_one(&self, left: Duration) -> Result<Checkout<Postgres>, DatabaseError> {
-        let connection = reserve::acquire(&self.main, &self.alone, left).await.map_err(classify)?;
-        Ok(Checkout::of(connection, &self.silence))
+        let attempt = async |left| reserve::acquire(&self.main, &self.alone, left).await;
+        let busy = || reserve::is_busy(&self.main);
+        let (connection, seated) = hosts::acquire(self.hosts.as_ref(), left, busy, attempt).await.map_err(classify)?;
+        Ok(Checkout::of(connection, &self.silence, seated))
     }
 
     /// Reads for the application, on a connection of the main pool.
