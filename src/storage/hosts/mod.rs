@@ -31,7 +31,7 @@ use in_use::InUse;
 
 pub(super) use list::{Host, several};
 pub(super) use search::{Found, find};
-pub(super) use seated::{Seated, acquire};
+pub(super) use seated::{Seated, Source, acquire};
 
 /// The time limit of one host. Hosts are asked at the same time, so a search lasts as long.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -4,10 +4,12 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use sqlx::Pool;
 use sqlx::pool::PoolConnection;
 
 use super::{Engine, Hosts};
 use crate::error::DatabaseError;
+use crate::storage::{checkout, reserve};
 
 /// The time after which a connection that is still not open is a reason to look for the writer.
 const LATE: Duration = Duration::from_millis(200);
@@ -84,22 +86,40 @@ impl<E: Engine> Seated<E> {
     }
 }
 
-/// A connection of the pool. With several hosts, a connection that cannot be opened is a reason to look for the writer, and the attempt
-/// is repeated when it was found. `busy` tells whether all connections of the pool are in use: that is no such reason.
+/// The pool of a connection, and the reserve of the lock manager.
+pub(in crate::storage) struct Source<'a, E: Engine> {
+    pub pool: &'a Pool<E>,
+    pub reserve: Option<&'a Pool<E>>,
+}
+
+impl<E: Engine> Source<'_, E> {
+    async fn acquire(&self, left: Duration) -> Result<PoolConnection<E>, sqlx::Error> {
+        match self.reserve {
+            Some(reserve) => reserve::acquire(self.pool, reserve, left).await,
+            None => checkout::acquire(self.pool, left).await,
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        reserve::is_busy(self.pool)
+    }
+}
+
+/// A connection. With several hosts, one that cannot be opened is a reason to look for the writer, and the attempt is repeated when it was
+/// found.
 pub(in crate::storage) async fn acquire<E: Engine>(
     hosts: Option<&Arc<Hosts<E>>>,
     left: Duration,
-    busy: impl Fn() -> bool,
-    attempt: impl AsyncFn(Duration) -> Result<PoolConnection<E>, sqlx::Error>,
+    source: Source<'_, E>,
 ) -> Result<(PoolConnection<E>, Seated<E>), sqlx::Error> {
-    let Some(hosts) = hosts else { return Ok((attempt(left).await?, Seated(None))) };
+    let Some(hosts) = hosts else { return Ok((source.acquire(left).await?, Seated(None))) };
     let asked = Instant::now();
     let mut found = hosts.found.subscribe();
     loop {
         let seated = Seated::now(Some(hosts));
         let left = left.saturating_sub(asked.elapsed());
         let answer = {
-            let mut attempt = pin!(attempt(left));
+            let mut attempt = pin!(source.acquire(left));
             let mut late = pin!(tokio::time::sleep(LATE));
             let mut waited = false;
             loop {
@@ -108,7 +128,7 @@ pub(in crate::storage) async fn acquire<E: Engine>(
                     answer = &mut attempt => break Some(answer),
                     () = &mut late, if !waited => {
                         waited = true;
-                        if !busy() {
+                        if !source.is_busy() {
                             hosts.suspect();
                         }
                     }
@@ -125,7 +145,7 @@ pub(in crate::storage) async fn acquire<E: Engine>(
             None => {}
             Some(Ok(connection)) if seated.is_former() => drop(connection.detach()),
             Some(Ok(connection)) => return Ok((connection, seated)),
-            Some(Err(error)) if E::is_lost(&error) || matches!(error, sqlx::Error::PoolTimedOut) && !busy() => {
+            Some(Err(error)) if E::is_lost(&error) || matches!(error, sqlx::Error::PoolTimedOut) && !source.is_busy() => {
                 hosts.suspect();
                 let left = left.saturating_sub(asked.elapsed());
                 if tokio::time::timeout(left, found.changed()).await.is_err() {

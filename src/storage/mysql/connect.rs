@@ -309,7 +309,7 @@ async fn writer(url: &str, connect: &ConnectOptions) -> Result<Option<Found<sqlx
         places.push(hosts::Place { name, options });
     }
     let names: Vec<&str> = places.iter().map(|place| &*place.name).collect();
-    let first = &places[0].options;
+    let first: &MySqlConnectOptions = &places[0].options;
     let (user, database) = (first.get_username(), first.get_database().unwrap_or_default());
     let shown = format!("mysql://{user}@{}/{database}", names.join(","));
     let found = hosts::find(places, &Rules::of(connect).first).await;

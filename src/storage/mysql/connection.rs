@@ -13,8 +13,8 @@ use super::operation;
 use super::session::Session;
 use crate::error::DatabaseError;
 use crate::row_lock::mode::Wait;
-use crate::storage::checkout::{self, Silence};
-use crate::storage::hosts::{self, Hosts, Seated};
+use crate::storage::checkout::Silence;
+use crate::storage::hosts::{self, Hosts, Seated, Source};
 use crate::storage::kept::Kept;
 use crate::storage::operation::OperationId;
 use crate::storage::{patience, reserve};
@@ -65,18 +65,16 @@ impl Connections {
 
     /// A connection of one of the pools.
     async fn checkout(&self, pool: &MySqlPool, left: Duration) -> Result<Session, DatabaseError> {
-        let attempt = async |left| checkout::acquire(pool, left).await;
-        let acquired = hosts::acquire(self.hosts.as_ref(), left, || reserve::is_busy(pool), attempt).await;
-        let (connection, seated) = acquired.map_err(classify)?;
+        let source = Source { pool, reserve: None };
+        let (connection, seated) = hosts::acquire(self.hosts.as_ref(), left, source).await.map_err(classify)?;
         Ok(Session::on(connection, self, seated))
     }
 
     /// A connection for an operation of the lock manager that may have to wait, also when the application uses all
     /// of its own.
     pub(super) async fn acquire_for_one(&self) -> Result<Session, DatabaseError> {
-        let attempt = async |left| reserve::acquire(&self.pool, &self.alone, left).await;
-        let (left, busy) = (patience::left(), || reserve::is_busy(&self.pool));
-        let (connection, seated) = hosts::acquire(self.hosts.as_ref(), left, busy, attempt).await.map_err(classify)?;
+        let (left, source) = (patience::left(), Source { pool: &self.pool, reserve: Some(&self.alone) });
+        let (connection, seated) = hosts::acquire(self.hosts.as_ref(), left, source).await.map_err(classify)?;
         Ok(Session::on(connection, self, seated))
     }
 

@@ -221,7 +221,7 @@ async fn writer(list: Vec<hosts::Host>, connect: &ConnectOptions) -> Result<Foun
         places.push(hosts::Place { name, options });
     }
     let names: Vec<&str> = places.iter().map(|place| &*place.name).collect();
-    let first = &places[0].options;
+    let first: &PgConnectOptions = &places[0].options;
     let shown = format!(
         "postgres://{}@{}/{}",
         first.get_username(),

@@ -8,8 +8,8 @@ use sqlx::{PgConnection, PgPool, Postgres};
 use super::checkout::Checkout;
 use super::errors::classify;
 use crate::error::DatabaseError;
-use crate::storage::checkout::{Silence, acquire};
-use crate::storage::hosts::{self, Hosts, Seated};
+use crate::storage::checkout::Silence;
+use crate::storage::hosts::{self, Hosts, Seated, Source};
 use crate::storage::kept::Kept;
 use crate::storage::{patience, reserve};
 
@@ -33,9 +33,8 @@ pub(super) struct Pools {
 impl Pools {
     /// A connection of one of the pools.
     pub(super) async fn checkout(&self, pool: &PgPool, left: Duration) -> Result<Checkout<Postgres>, DatabaseError> {
-        let attempt = async |left| acquire(pool, left).await;
-        let acquired = hosts::acquire(self.hosts.as_ref(), left, || reserve::is_busy(pool), attempt).await;
-        let (connection, seated) = acquired.map_err(classify)?;
+        let source = Source { pool, reserve: None };
+        let (connection, seated) = hosts::acquire(self.hosts.as_ref(), left, source).await.map_err(classify)?;
         Ok(Checkout::of(connection, &self.silence, seated))
     }
 
@@ -52,9 +51,8 @@ impl Pools {
 
     /// A connection for the lock manager, also when the application uses all of its own.
     pub(super) async fn for_one(&self, left: Duration) -> Result<Checkout<Postgres>, DatabaseError> {
-        let attempt = async |left| reserve::acquire(&self.main, &self.alone, left).await;
-        let busy = || reserve::is_busy(&self.main);
-        let (connection, seated) = hosts::acquire(self.hosts.as_ref(), left, busy, attempt).await.map_err(classify)?;
+        let source = Source { pool: &self.main, reserve: Some(&self.alone) };
+        let (connection, seated) = hosts::acquire(self.hosts.as_ref(), left, source).await.map_err(classify)?;
         Ok(Checkout::of(connection, &self.silence, seated))
     }
 

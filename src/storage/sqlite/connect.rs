@@ -151,6 +151,7 @@ pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagn
         connections_allowed: None,
         // Synchronous is a setting of the connection, which tenure sets and verifies itself.
         writers: Writers::One,
+        hosts: Vec::new(),
         settings: vec![
             Setting::new("journal_mode", journal, "wal", "It is set when tenure opens the file."),
             Setting {
