@@ -3,13 +3,14 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
+use std::future::IntoFuture;
 use std::time::{Duration, Instant};
 
 use tenure::clock::ManualClock;
 use tenure::error::{DatabaseError, LeaseError, LockError};
 use tenure::storage::ConnectOptions;
-use tenure::{Database, LockId, LockKey, LockManager, Owner};
-use testkit::{DATABASE, MariaDb, MariaDbPair, Postgres, PostgresPair};
+use tenure::{Database, Error, LockId, LockKey, LockManager, Owner};
+use testkit::{DATABASE, Galera, MariaDb, MariaDbPair, Postgres, PostgresPair};
 
 /// A failover takes about a second here; other builds may keep the machine busy.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -54,7 +55,7 @@ async fn until_ok<T, E: std::fmt::Display>(operation: impl AsyncFn() -> Result<T
 }
 
 /// A transaction that writes.
-async fn note(db: &Database, id: i64) -> Result<(), DatabaseError> {
+async fn note(db: &Database, id: i64) -> Result<(), Error> {
     let mut tx = db.begin().await?;
     if let Ok(connection) = tx.postgres() {
         sqlx::query("insert into notes values ($1)").bind(id).execute(connection).await?;
@@ -180,7 +181,8 @@ async fn nothing_is_granted_for_one_ttl_after_an_asynchronous_failover() {
         assert_eq!(paused(locks.try_lock_all([order("3"), order("4")], &lee()).await), PAUSE);
         assert_eq!(paused(locks.try_lock(&order("5"), &kim()).await), PAUSE);
         let generation = surviving.holder().generation;
-        let taken = locks.take_over(&order("1"), generation, &kim(), LockId::random(), "another tab").await.unwrap_err();
+        let taken =
+            locks.take_over(&order("1"), generation, &kim(), LockId::random(), "another tab").await.unwrap_err();
         assert!(taken.to_string().contains("no lock is granted for another"), "{taken}");
     }
     clock.advance(PAUSE - Duration::from_secs(1));
@@ -189,7 +191,7 @@ async fn nothing_is_granted_for_one_ttl_after_an_asynchronous_failover() {
     let again = locks.try_lock_as(&order("1"), &kim(), surviving.id().clone()).await.unwrap();
     assert_eq!(again.holder().generation, surviving.holder().generation);
     assert_eq!(paused(locks.try_lock(&order("2"), &lee()).await), Duration::from_secs(1));
-    let waiting = tokio::spawn(std::future::IntoFuture::into_future(locks.lock(&order("2"), &lee()).within(PATIENCE)));
+    let waiting = tokio::spawn(locks.lock(&order("2"), &lee()).within(PATIENCE).into_future());
     locks.release_lock(surviving.id()).await.unwrap();
 
     clock.advance(Duration::from_secs(1));
@@ -224,8 +226,9 @@ async fn waiters_and_subscribers_move_to_the_new_primary() {
     );
     let (hers, his) = (LockManager::new(&one), LockManager::new(&two));
     let lease = hers.try_lock(&order("1"), &kim()).await.unwrap();
-    let waiting = tokio::spawn(std::future::IntoFuture::into_future(his.lock(&order("1"), &lee()).within(PATIENCE)));
-    pair.wait_until_the_same().unwrap();
+    let waiting = tokio::spawn(his.lock(&order("1"), &lee()).within(PATIENCE).into_future());
+    let queued = || pair.servers()[1].query(DATABASE, "select count(*) from tenure_lock_waiter");
+    until_ok(async || (queued().unwrap() == "1").then_some(()).ok_or("the waiter is not queued yet")).await;
     fail_over(&pair);
     pair.servers()[0].restart().unwrap();
     until_ok(async || hers.release_lock(lease.id()).await).await;
@@ -278,6 +281,43 @@ async fn two_writers_of_one_epoch_are_refused() {
     pair.servers()[1].query("mysql", "set global read_only = 0").unwrap();
     let refused = Database::connect(&pair.url([0, 1])).await.unwrap_err().to_string();
     assert_eq!(refused.matches("so does another host").count(), 2, "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn galera_node_that_is_lost_or_has_no_quorum_leaves_the_pool() {
+    let cluster = Galera::start(3, &[("max-connections", "400")]).unwrap();
+    let nodes: Vec<String> = cluster.urls().iter().map(|url| host(url)).collect();
+    let url = cluster.url();
+    let db = Database::connect(&url).await.unwrap();
+    cluster.nodes()[0].query(DATABASE, NOTES).unwrap();
+    assert_eq!(writer(&db), (nodes[0].clone(), 0));
+    assert!(db.capabilities().several_writers);
+    let locks = LockManager::new(&db);
+    let lease = locks.try_lock(&order("1"), &kim()).await.unwrap();
+    note(&db, 1).await.unwrap();
+
+    // It still accepts connections, and answers `select 1`.
+    let isolated = |whether| format!("set global wsrep_provider_options = 'gmcast.isolate={whether}'");
+    cluster.nodes()[0].query("mysql", &isolated(1)).unwrap();
+    let (_, took) = until_ok(async || note(&db, 2).await).await;
+    println!("the first commit after the isolation: {took:?}");
+    assert_eq!(writer(&db).0, nodes[1]);
+    let screen = Database::diagnose(&url).await.unwrap().to_string();
+    assert!(screen.contains(&format!("{}: this node of a Galera cluster has no quorum", nodes[0])), "{screen}");
+    until_ok(async || locks.check_lock(lease.id()).await).await;
+    locks.try_lock(&order("2"), &lee()).await.unwrap();
+
+    cluster.nodes()[0].query("mysql", &isolated(0)).unwrap();
+    cluster.wait_until_synced(0).unwrap();
+    cluster.nodes()[1].kill();
+    let (_, took) = until_ok(async || note(&db, 3).await).await;
+    println!("the first commit after the kill: {took:?}");
+    assert_eq!(writer(&db).0, nodes[0]);
+    locks.release_lock(lease.id()).await.unwrap();
+
+    let declared = ConnectOptions::new().one_writer_node();
+    let refused = Database::connect_with(&url, declared).await.unwrap_err().to_string();
+    assert!(refused.contains("name one host"), "{refused}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -82,9 +82,8 @@ impl LockManager {
             gate.still_open()?;
             Ok(held)
         });
-        let taking = async {
-            Result::<_, LockError>::map(taking.await, |leases| HeldSet::new(set, leases.claim_all()))
-        };
+        let taking =
+            async { Result::<_, LockError>::map(taking.await, |leases| HeldSet::new(set, leases.claim_all())) };
         let held = seen(self.metrics(), "try_lock_all", None, taking).await?;
         self.count("try_lock", &held);
         Ok(held)

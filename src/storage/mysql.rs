@@ -135,12 +135,7 @@ macro_rules! again {
 }
 use again;
 
-fn capabilities(
-    flavour: Flavour,
-    version: &str,
-    writers: &Writers,
-    writer: Option<WriterHost>,
-) -> Capabilities {
+fn capabilities(flavour: Flavour, version: &str, writers: &Writers, writer: Option<WriterHost>) -> Capabilities {
     let several_writers = matches!(writers, Writers::Several(_));
     let name = match flavour {
         Flavour::MariaDb => "MariaDB",

@@ -45,6 +45,7 @@ mod engine;
 mod error;
 mod galera;
 mod home;
+mod hosts;
 mod kind;
 mod mariadb;
 mod mariadb_pair;

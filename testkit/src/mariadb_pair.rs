@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::DATABASE;
 use crate::error::StartError;
+use crate::hosts::url_of;
 use crate::mariadb::MariaDb;
-use crate::postgres_pair::url_of;
 
 /// Replication takes milliseconds; other tests may keep the disk busy.
 const PATIENCE: Duration = Duration::from_secs(60);

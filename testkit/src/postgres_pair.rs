@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::DATABASE;
 use crate::error::StartError;
+use crate::hosts::url_of;
 use crate::kind::Kind;
 use crate::postgres::{Postgres, copy};
 use crate::programs::Place;
@@ -79,13 +80,4 @@ impl PostgresPair {
     pub fn promote(&self) -> Result<(), StartError> {
         self.servers[1].query(DATABASE, "select pg_promote()").map(drop)
     }
-}
-
-/// One URL with the hosts of several, which have the same user and database.
-pub(crate) fn url_of(urls: &[String]) -> String {
-    let host = |url: &String| url.rsplit_once('@').and_then(|(_, rest)| rest.split_once('/')).map(|(host, _)| host.to_owned());
-    let hosts: Vec<String> = urls.iter().filter_map(host).collect();
-    let (before, rest) = urls[0].rsplit_once('@').expect("the URL of a server has a user");
-    let (_, database) = rest.split_once('/').expect("the URL of a server has a database");
-    format!("{before}@{}/{database}", hosts.join(","))
 }

@@ -52,7 +52,11 @@ impl Declared {
 ///
 /// # Errors
 /// The writer is older than the row, which cannot be in its own data.
-pub(in crate::storage) fn raised(stored: Option<&Stored>, seat: &Seat, origin: Origin) -> Result<Option<Raise>, String> {
+pub(in crate::storage) fn raised(
+    stored: Option<&Stored>,
+    seat: &Seat,
+    origin: Origin,
+) -> Result<Option<Raise>, String> {
     let Some(stored) = stored else { return Ok(Some(Raise::First)) };
     match origin {
         Origin::Writers => Ok((stored.instance != seat.instance).then_some(Raise::Failover)),

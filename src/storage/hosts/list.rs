@@ -94,7 +94,8 @@ mod tests {
 
     #[test]
     fn url_with_one_host_is_left_to_the_driver() {
-        for url in ["postgres://db/shop", "postgres://u:a,b@db:1/shop?x=a,b", "postgres:///shop?host=/a,b", "mysql://[::1]/d"]
+        for url in
+            ["postgres://db/shop", "postgres://u:a,b@db:1/shop?x=a,b", "postgres:///shop?host=/a,b", "mysql://[::1]/d"]
         {
             assert_eq!(several(url, 5432), Ok(Vec::new()), "{url}");
         }

@@ -1,7 +1,7 @@
 //! Several hosts of one database: which of them is the writer, and the change to another one after a failover.
 //!
 //! All hosts are asked at the same time, because the choice needs all answers: an old primary that came back answers as a primary. A new
-//! connection is checked once, before it is used. A lost connection, and an error that says "not writable any more", start a search in the
+//! connection is checked once, before it is used, and after a lost connection not before all hosts were asked again. A lost connection, and an error that says "not writable any more", start a search in the
 //! background. When it finds another writer, or a higher epoch, the pools open their next connections there, and connections of the
 //! former epoch are used no more.
 
@@ -14,7 +14,7 @@ mod seated;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use sqlx::pool::PoolConnectionMetadata;
@@ -25,9 +25,11 @@ use crate::clock::ManualClock;
 use crate::error::DatabaseError;
 use crate::storage::ConnectOptions;
 use crate::storage::capabilities::WriterHost;
+use crate::storage::checkout::Silence;
 use choice::{Answer, Seat};
 use epoch::{Declared, Origin};
 use in_use::InUse;
+use search::Searches;
 
 pub(super) use list::{Host, several};
 pub(super) use search::{Found, find};
@@ -100,17 +102,23 @@ pub(super) async fn admit<E: Engine>(
     }
 }
 
-/// Refuses an idle connection that was opened under a former epoch.
-pub(super) fn check_age<E: Engine>(
+/// Checks an idle connection of a pool: it was not opened under a former epoch, and its server lives. A dead one is a reason to look for the
+/// writer.
+pub(super) async fn check_idle<E: Engine>(
     guard: Option<&Weak<Hosts<E>>>,
+    silence: &Silence,
+    connection: &mut E::Connection,
     metadata: &PoolConnectionMetadata,
-) -> Result<(), sqlx::Error> {
-    match guard.and_then(Weak::upgrade) {
-        Some(hosts) if !hosts.in_use().is_current(metadata.age) => {
-            Err(sqlx::Error::Io(std::io::Error::other("it was opened before a failover")))
-        }
-        _ => Ok(()),
+) -> Result<bool, sqlx::Error> {
+    let hosts = guard.and_then(Weak::upgrade);
+    if hosts.as_ref().is_some_and(|hosts| !hosts.in_use().is_current(metadata.age)) {
+        return Err(sqlx::Error::Io(std::io::Error::other("it was opened before a failover")));
     }
+    let alive = silence.is_alive::<E>(connection, metadata).await;
+    if let (Some(hosts), Err(_)) = (hosts, &alive) {
+        hosts.suspect();
+    }
+    alive
 }
 
 /// The hosts of a database, shared by its pools.
@@ -125,8 +133,7 @@ pub(super) struct Hosts<E: Engine> {
     /// The pools, once they exist. They refer to this weakly.
     pools: OnceLock<Vec<Pool<E>>>,
     searching: AtomicBool,
-    /// The end of the last search, and its failure.
-    last: Mutex<Option<(Instant, Option<String>)>>,
+    searches: Mutex<Searches>,
 }
 
 impl<E: Engine> std::fmt::Debug for Hosts<E> {
@@ -138,7 +145,7 @@ impl<E: Engine> std::fmt::Debug for Hosts<E> {
 impl<E: Engine> Hosts<E> {
     /// With the writer that was found at connect.
     pub(super) fn new(found: Found<E>, rules: Rules) -> Arc<Self> {
-        let Found { places, at, seat, .. } = found;
+        let Found { places, at, seat, asked, .. } = found;
         Arc::new(Hosts {
             places: Mutex::new(places),
             rules,
@@ -147,7 +154,7 @@ impl<E: Engine> Hosts<E> {
             found: watch::Sender::new(0),
             pools: OnceLock::new(),
             searching: AtomicBool::new(false),
-            last: Mutex::new(None),
+            searches: Mutex::new(Searches::since(asked)),
         })
     }
 
@@ -177,13 +184,16 @@ impl<E: Engine> Hosts<E> {
         self.in_use.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn places(&self) -> MutexGuard<'_, Vec<Place<E>>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn options(&self, at: usize) -> Options<E> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)[at].options.clone()
+        self.places()[at].options.clone()
     }
 
     fn names(&self) -> Vec<String> {
-        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        places.iter().map(|place| place.name.clone()).collect()
+        self.places().iter().map(|place| place.name.clone()).collect()
     }
 
     /// The writer in use.
@@ -200,8 +210,7 @@ impl<E: Engine> Hosts<E> {
 
     /// The password of connections from now on, on every host.
     pub(super) fn set_password(&self, password: &str) {
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        for place in places.iter_mut() {
+        for place in self.places().iter_mut() {
             place.options = E::with_password(place.options.clone(), password);
         }
     }
@@ -210,10 +219,16 @@ impl<E: Engine> Hosts<E> {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Checks a new connection, once.
+    /// Checks a new connection, once. It is not used before all hosts were asked, if that was not done since the last lost connection: an
+    /// old primary that was restarted is in the epoch in use, as long as this process does not know the new one.
     async fn admit(self: &Arc<Self>, connection: &mut E::Connection) -> Result<(), sqlx::Error> {
         if self.pools.get().is_none() {
             return Ok(());
+        }
+        let mut found = self.found.subscribe();
+        while !self.searches().are_fresh() {
+            self.look();
+            let _ = found.changed().await;
         }
         let answer = match tokio::time::timeout(PATIENCE, E::ask(connection)).await {
             Ok(answer) => answer?,
@@ -224,6 +239,10 @@ impl<E: Engine> Hosts<E> {
             self.suspect();
             sqlx::Error::Io(std::io::Error::other(reason))
         })
+    }
+
+    fn searches(&self) -> MutexGuard<'_, Searches> {
+        self.searches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Changes to another writer, or to a higher epoch of the same one.

@@ -145,7 +145,9 @@ pub(in crate::storage) async fn acquire<E: Engine>(
             None => {}
             Some(Ok(connection)) if seated.is_former() => drop(connection.detach()),
             Some(Ok(connection)) => return Ok((connection, seated)),
-            Some(Err(error)) if E::is_lost(&error) || matches!(error, sqlx::Error::PoolTimedOut) && !source.is_busy() => {
+            Some(Err(error))
+                if E::is_lost(&error) || matches!(error, sqlx::Error::PoolTimedOut) && !source.is_busy() =>
+            {
                 hosts.suspect();
                 let left = left.saturating_sub(asked.elapsed());
                 if tokio::time::timeout(left, found.changed()).await.is_err() {
@@ -159,8 +161,8 @@ pub(in crate::storage) async fn acquire<E: Engine>(
 
 /// The reason that no connection could be opened: the answers of the hosts, if none of them is the writer.
 fn explained<E: Engine>(hosts: &Hosts<E>, error: sqlx::Error) -> sqlx::Error {
-    match hosts.last() {
-        Some((_, Some(problem))) => sqlx::Error::Io(std::io::Error::other(problem)),
-        _ => error,
+    match hosts.searches().problem() {
+        Some(problem) => sqlx::Error::Io(std::io::Error::other(problem.to_owned())),
+        None => error,
     }
 }

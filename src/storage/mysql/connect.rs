@@ -172,10 +172,7 @@ fn pool(
         .test_before_acquire(false)
         .before_acquire(move |connection, metadata| {
             let (silence, checked) = (silence.clone(), checked.clone());
-            Box::pin(async move {
-                hosts::check_age(checked.as_ref(), &metadata)?;
-                silence.is_alive::<sqlx::MySql>(connection, &metadata).await
-            })
+            Box::pin(async move { hosts::check_idle(checked.as_ref(), &silence, connection, &metadata).await })
         })
         .after_connect(move |connection, _| {
             let (session, guard) = (AssertSqlSafe(Arc::clone(&session)), guard.clone());

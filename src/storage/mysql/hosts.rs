@@ -27,12 +27,14 @@ const STATUS: &str = "
 const STORED: &str = "select cluster, instance, epoch, no_grants_before from tenure_epoch";
 
 /// The row is locked, so that two processes do not raise it twice.
-const LOCKED: &str = "select cluster, instance, epoch, no_grants_before from tenure_epoch where only_row = 1 for update";
+const LOCKED: &str =
+    "select cluster, instance, epoch, no_grants_before from tenure_epoch where only_row = 1 for update";
 
 const FIRST: &str = "
     insert ignore into tenure_epoch (only_row, cluster, instance, epoch, no_grants_before) values (1, ?, ?, 1, 0)";
 
-const RAISE: &str = "update tenure_epoch set cluster = ?, instance = ?, epoch = ?, no_grants_before = ? where only_row = 1";
+const RAISE: &str =
+    "update tenure_epoch set cluster = ?, instance = ?, epoch = ?, no_grants_before = ? where only_row = 1";
 
 /// It reads the whole table, once for each failover.
 const LONGEST: &str = "select cast(coalesce(max(ttl), 0) as signed) from tenure_lock";
@@ -98,7 +100,8 @@ impl Engine for MySql {
             // Shut down, killed or disconnected; read-only; a failed hook of Group Replication; a Galera node without quorum.
             Some(number) => matches!(
                 number,
-                1053 | 1077 | 1079 | 1080 | 1152 | 1158..=1161 | 1184 | 1927 | 2006 | 2013 | 3169 | 1290 | 1792 | 1836 | 3100 | 1047
+                1053 | 1077 | 1079 | 1080 | 1152 | 1158
+                    ..=1161 | 1184 | 1927 | 2006 | 2013 | 3169 | 1290 | 1792 | 1836 | 3100 | 1047
             ),
             None => matches!(
                 error,
@@ -134,7 +137,8 @@ fn without_quorum(values: &HashMap<String, String>) -> Option<String> {
 fn answer(values: &HashMap<String, String>, galera: bool, epoch: i64) -> Answer {
     let cluster = value(values, if galera { "wsrep_cluster_state_uuid" } else { "group_replication_group_name" });
     let read_only = ["super_read_only", "read_only", "innodb_read_only"];
-    let read_only = read_only.into_iter().find(|name| !["", "OFF", "0"].contains(&&*value(values, name).to_uppercase()));
+    let read_only =
+        read_only.into_iter().find(|name| !["", "OFF", "0"].contains(&&*value(values, name).to_uppercase()));
     if let Some(name) = read_only {
         let reason = format!("it is read-only (`{name}` is {})", value(values, name));
         return Answer::Standby { cluster, epoch, reason };

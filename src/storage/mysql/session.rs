@@ -90,11 +90,7 @@ pub(super) struct Session {
 
 impl Session {
     /// Takes over a connection of a pool.
-    pub(super) fn on(
-        connection: PoolConnection<MySql>,
-        connections: &Connections,
-        seated: Seated<MySql>,
-    ) -> Self {
+    pub(super) fn on(connection: PoolConnection<MySql>, connections: &Connections, seated: Seated<MySql>) -> Self {
         let Connections { flavour, several_writers, ref silence, idle, .. } = *connections;
         let (connection, runtime) = (Some(connection), Handle::current());
         Session {

@@ -79,13 +79,7 @@ impl super::Postgres {
         let pools = Pools {
             main: pool.clone(),
             kept: Kept::of(count, give_back),
-            batches: self::pool(
-                options.clone(),
-                FOR_BATCHES,
-                &connect.first(BATCHES),
-                idle,
-                (&silence, guard.clone()),
-            ),
+            batches: self::pool(options.clone(), FOR_BATCHES, &connect.first(BATCHES), idle, (&silence, guard.clone())),
             alone: self::pool(options, reserve::CONNECTIONS, &connect.first(SESSION), idle, (&silence, guard)),
             silence,
             hosts,
@@ -174,8 +168,7 @@ impl Prepared {
 
 fn not_understood(problem: String) -> DatabaseError {
     DatabaseError::Unreachable {
-        url: "postgres://…".into(),
-        problem: format!("the URL is not understood: {problem}"),
+        url: "postgres://…".into(), problem: format!("the URL is not understood: {problem}")
     }
 }
 
@@ -222,12 +215,8 @@ async fn writer(list: Vec<hosts::Host>, connect: &ConnectOptions) -> Result<Foun
     }
     let names: Vec<&str> = places.iter().map(|place| &*place.name).collect();
     let first: &PgConnectOptions = &places[0].options;
-    let shown = format!(
-        "postgres://{}@{}/{}",
-        first.get_username(),
-        names.join(","),
-        first.get_database().unwrap_or_default()
-    );
+    let shown =
+        format!("postgres://{}@{}/{}", first.get_username(), names.join(","), first.get_database().unwrap_or_default());
     hosts::find(places, &Rules::of(connect).first)
         .await
         .map_err(|problem| DatabaseError::Unreachable { url: shown, problem })
@@ -253,10 +242,7 @@ fn pool(
         .test_before_acquire(false)
         .before_acquire(move |connection, metadata| {
             let (silence, checked) = (silence.clone(), checked.clone());
-            Box::pin(async move {
-                hosts::check_age(checked.as_ref(), &metadata)?;
-                silence.is_alive::<Postgres>(connection, &metadata).await
-            })
+            Box::pin(async move { hosts::check_idle(checked.as_ref(), &silence, connection, &metadata).await })
         })
         .after_connect(move |connection, _| {
             let (settings, guard) = (AssertSqlSafe(Arc::clone(&settings)), guard.clone());

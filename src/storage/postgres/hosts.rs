@@ -95,9 +95,8 @@ impl Engine for Postgres {
 
     fn is_lost(error: &sqlx::Error) -> bool {
         match error.as_database_error().map(|error| error.code()) {
-            Some(code) => {
-                code.is_some_and(|code| ["25006", "57P01", "57P02", "57P03"].contains(&&*code) || code.starts_with("08"))
-            }
+            Some(code) => code
+                .is_some_and(|code| ["25006", "57P01", "57P02", "57P03"].contains(&&*code) || code.starts_with("08")),
             None => matches!(
                 error,
                 sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::Tls(_) | sqlx::Error::WorkerCrashed

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use sqlx::{PgConnection, Postgres};
 use sqlx::postgres::{PgListener, PgPoolOptions};
+use sqlx::{PgConnection, Postgres};
 
 use super::errors::classify;
 use crate::clock::millis;
