@@ -159,6 +159,30 @@ async fn same_database_goes_on_after_a_failover_and_never_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn statement_on_the_old_primary_is_not_sent_after_a_failover() {
+    let pair = PostgresPair::start().unwrap();
+    let [old, new] = pair.servers();
+    old.query(DATABASE, NOTES).unwrap();
+    let db = Database::connect(&pair.url([0, 1])).await.unwrap();
+    let mut open = db.begin().await.unwrap();
+    note(&db, 1).await.unwrap();
+    sqlx::query("insert into notes values (2)").execute(open.postgres().unwrap()).await.unwrap();
+    let process: i32 =
+        sqlx::query_scalar("select pg_backend_pid()").fetch_one(open.postgres().unwrap()).await.unwrap();
+    pair.wait_until_the_same().unwrap();
+
+    // Two primaries: the old one is not fenced, and the transaction on it still open.
+    pair.promote().unwrap();
+    let others = format!("application_name = 'tenure' and pid <> {process}");
+    old.query(DATABASE, &format!("select pg_terminate_backend(pid) from pg_stat_activity where {others}")).unwrap();
+    until_ok(async || note(&db, 3).await).await;
+    assert_eq!(writer(&db), (host(&new.url(DATABASE)), 2));
+    let failed = open.commit().await.unwrap_err();
+    assert!(matches!(&failed, Error::Database(DatabaseError::ConnectionLost(_))), "{failed}");
+    assert_eq!((&*notes(old), &*notes(new)), ("1", "1,3"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_granted_for_one_ttl_after_an_asynchronous_failover() {
     let pair = PostgresPair::start().unwrap();
     let clock = ManualClock::new();

@@ -77,7 +77,10 @@ impl fmt::Display for Capabilities {
         writeln!(f, "heartbeats pass saves     {}", yes(self.heartbeats_pass_saves))?;
         write!(f, "compares decimals         {}", yes(self.compares_decimals))?;
         if let Some(WriterHost { host, epoch, .. }) = &self.writer {
-            write!(f, "\nwriter                    {host}, epoch {epoch}")?;
+            write!(f, "\nwriter                    {host}")?;
+            if *epoch > 0 {
+                write!(f, ", epoch {epoch}")?;
+            }
         }
         Ok(())
     }

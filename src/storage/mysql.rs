@@ -161,11 +161,12 @@ impl Backend for MySql {
     }
 
     fn set_password(&self, password: &str) -> Result<(), DatabaseError> {
-        for pool in [&self.connections.pool, &self.connections.leases, &self.connections.alone] {
-            pool.set_connect_options((*pool.connect_options()).clone().password(password));
-        }
         if let Some(hosts) = &self.connections.hosts {
             hosts.set_password(password);
+            return Ok(());
+        }
+        for pool in [&self.connections.pool, &self.connections.leases, &self.connections.alone] {
+            pool.set_connect_options((*pool.connect_options()).clone().password(password));
         }
         Ok(())
     }

@@ -131,11 +131,12 @@ impl Backend for Postgres {
     }
 
     fn set_password(&self, password: &str) -> Result<(), DatabaseError> {
-        for pool in [&self.pools.main, &self.pools.batches, &self.pools.alone] {
-            pool.set_connect_options((*pool.connect_options()).clone().password(password));
-        }
         if let Some(hosts) = &self.pools.hosts {
             hosts.set_password(password);
+            return Ok(());
+        }
+        for pool in [&self.pools.main, &self.pools.batches, &self.pools.alone] {
+            pool.set_connect_options((*pool.connect_options()).clone().password(password));
         }
         Ok(())
     }

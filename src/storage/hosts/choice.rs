@@ -37,6 +37,7 @@ impl Answer {
     /// Its state in words, for the doctor.
     pub(in crate::storage) fn says(&self) -> String {
         match self {
+            Answer::Writer(Seat { several: true, .. }) => "accepts writes".into(),
             Answer::Writer(seat) => format!("accepts writes, epoch {}", seat.epoch),
             Answer::Standby { reason, .. } | Answer::Silent(reason) => reason.clone(),
         }

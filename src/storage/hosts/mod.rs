@@ -208,10 +208,20 @@ impl<E: Engine> Hosts<E> {
         self.in_use().pause(self.rules.clock.as_ref())
     }
 
-    /// The password of connections from now on, on every host.
+    /// The password of connections from now on, to every host.
     pub(super) fn set_password(&self, password: &str) {
         for place in self.places().iter_mut() {
             place.options = E::with_password(place.options.clone(), password);
+        }
+        self.point();
+    }
+
+    /// Lets the pools open their next connections to the writer in use. The places are locked meanwhile, so that the last change counts.
+    fn point(&self) {
+        let places = self.places();
+        let (at, _) = self.in_use().seat();
+        for pool in self.pools.get().into_iter().flatten() {
+            pool.set_connect_options(places[at].options.clone());
         }
     }
 
@@ -255,9 +265,7 @@ impl<E: Engine> Hosts<E> {
             self.generation.fetch_add(1, Ordering::AcqRel);
             former
         };
-        for pool in self.pools.get().into_iter().flatten() {
-            pool.set_connect_options(self.options(at));
-        }
+        self.point();
         let names = self.names();
         tracing::warn!(
             host = names[at],

@@ -418,7 +418,12 @@ fn server(variables: &HashMap<String, String>, writers: Writers) -> Server {
     }
 }
 
-pub(super) fn advice(error: &sqlx::Error) -> String {
+/// The reason that a host of several could not be reached, with advice.
+pub(super) fn problem(options: &MySqlConnectOptions, error: &sqlx::Error) -> String {
+    transport::way(options, false).advice(error).unwrap_or_else(|| advice(error))
+}
+
+fn advice(error: &sqlx::Error) -> String {
     if matches!(error, sqlx::Error::Configuration(_)) && error.to_string().contains("RSA") {
         return NEEDS_TLS.to_owned();
     }

@@ -218,6 +218,7 @@ impl OpenTransaction {
     /// Commits; fails if the open transaction is not the one that was begun.
     pub(super) async fn commit(mut self, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
         // First, because its error must not read as a failed commit.
+        self.session.check_epoch().map_err(classify)?;
         self.session.ours().await.map_err(classify)?;
         let first = operation.map(operation::carried).unwrap_or_default();
         let (keeps, lent) = (self.keeps(), self.session.was_lent());

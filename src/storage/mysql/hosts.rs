@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use sqlx::mysql::{MySqlConnectOptions, MySqlRow};
 use sqlx::{AssertSqlSafe, Connection, Executor, MySql, MySqlConnection, Row};
 
-use super::connect::advice;
+use super::connect::problem;
 use super::errors::{classify, number};
 use crate::clock::{ManualClock, until};
 use crate::error::DatabaseError;
@@ -46,7 +46,7 @@ impl Engine for MySql {
     const ORIGIN: Origin = Origin::Writers;
 
     async fn open(options: &MySqlConnectOptions, first: &str) -> Result<MySqlConnection, String> {
-        let mut connection = MySqlConnection::connect_with(options).await.map_err(|error| advice(&error))?;
+        let mut connection = MySqlConnection::connect_with(options).await.map_err(|error| problem(options, &error))?;
         if !first.is_empty() {
             let first = AssertSqlSafe(first.to_owned());
             let done = connection.execute(first).await;

@@ -115,6 +115,14 @@ impl Session {
         self.seated.number()
     }
 
+    /// Fails after a failover: nothing is sent to a server that may be the old primary.
+    pub(super) fn check_epoch(&self) -> Result<(), sqlx::Error> {
+        match self.seated.is_former() {
+            true => Err(sqlx::Error::Protocol(Seated::<MySql>::former().to_owned())),
+            false => Ok(()),
+        }
+    }
+
     pub(super) fn flavour(&self) -> Flavour {
         self.flavour
     }
@@ -424,10 +432,10 @@ impl Session {
             self.connection = Some(returned.await.map_err(|_| closed())?);
         }
         let connection = self.connection.take().ok_or_else(closed)?;
-        if self.seated.is_former() {
+        if let Err(former) = self.check_epoch() {
             // Its server may be the old primary.
             drop(connection.detach());
-            return Err(sqlx::Error::Protocol(Seated::<MySql>::former().to_owned()));
+            return Err(former);
         }
         let stood_still = self.deadline.is_some() && !self.idle.is_zero() && self.used.elapsed() >= self.idle;
         let (give_back, returned) = oneshot::channel();

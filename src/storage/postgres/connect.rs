@@ -309,7 +309,12 @@ fn synchronous_commit(value: String, standbys: &str) -> Setting {
     }
 }
 
-pub(super) fn advice(error: &sqlx::Error) -> String {
+/// The reason that a host of several could not be reached, with advice.
+pub(super) fn problem(options: &PgConnectOptions, error: &sqlx::Error) -> String {
+    transport::way(options, false).advice(error).unwrap_or_else(|| advice(error))
+}
+
+fn advice(error: &sqlx::Error) -> String {
     let code = error.as_database_error().and_then(|error| error.code());
     match code.as_deref() {
         Some("28P01" | "28000") => format!("{error}; check the user and the password in the URL"),

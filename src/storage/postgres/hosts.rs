@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Postgres, Row};
 
-use super::connect::advice;
+use super::connect::problem;
 use super::errors::classify;
 use crate::clock::{ManualClock, until};
 use crate::error::DatabaseError;
@@ -45,7 +45,7 @@ impl Engine for Postgres {
     const ORIGIN: Origin = Origin::Engine;
 
     async fn open(options: &PgConnectOptions, first: &str) -> Result<PgConnection, String> {
-        let mut connection = PgConnection::connect_with(options).await.map_err(|error| advice(&error))?;
+        let mut connection = PgConnection::connect_with(options).await.map_err(|error| problem(options, &error))?;
         if !first.is_empty() {
             let first = AssertSqlSafe(first.to_owned());
             let done = connection.execute(first).await;
