@@ -104,6 +104,11 @@ async fn writer_is_found_whatever_the_order_of_the_hosts() {
         db.close().await;
     }
     assert_eq!(Database::connect(&pair.servers()[0].url(DATABASE)).await.unwrap().capabilities().writer, None);
+    let role = "create role reader login password 'secret' in role pg_read_all_data";
+    pair.servers()[0].query(DATABASE, role).unwrap();
+    pair.wait_until_the_same().unwrap();
+    let reader = Database::connect(&pair.url([1, 0]).replace("tenure:", "reader:")).await.unwrap();
+    assert_eq!(writer(&reader), (primary.clone(), 1));
 
     pair.servers()[0].kill();
     let refused = Database::connect(&pair.url([0, 1])).await.unwrap_err().to_string();
