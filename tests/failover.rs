@@ -172,8 +172,7 @@ async fn statement_on_the_old_primary_is_not_sent_after_a_failover() {
     let mut open = db.begin().await.unwrap();
     note(&db, 1).await.unwrap();
     sqlx::query("insert into notes values (2)").execute(open.postgres().unwrap()).await.unwrap();
-    let process: i32 =
-        sqlx::query_scalar("select pg_backend_pid()").fetch_one(open.postgres().unwrap()).await.unwrap();
+    let process: i32 = sqlx::query_scalar("select pg_backend_pid()").fetch_one(open.postgres().unwrap()).await.unwrap();
     pair.wait_until_the_same().unwrap();
 
     // Two primaries: the old one is not fenced, and the transaction on it still open.

@@ -239,6 +239,7 @@ mod tests {
             Deadlock,
             SerializationFailure,
             Busy("words"),
+            GrantsPaused { remaining: Duration::ZERO },
             ConnectionLost(texts()),
             OutcomeUnknown(texts()),
             Cancelled,
@@ -264,6 +265,7 @@ mod tests {
                 | Deadlock
                 | SerializationFailure
                 | Busy(_)
+                | GrantsPaused { .. }
                 | ConnectionLost(_)
                 | OutcomeUnknown(_) => {}
                 Cancelled | Closed | NoRandomness | NotPermitted(_) | Poisoned(_) | CommitUnknown(_)

@@ -24,6 +24,7 @@ pub(in crate::storage) enum Origin {
     /// The engine counts failovers: PostgreSQL's timelines.
     Engine,
     /// Nobody else does, so tenure counts the changes of the writer: MariaDB and MySQL with replication.
+    #[cfg_attr(not(feature = "mysql"), allow(dead_code, reason = "no other engine needs it"))]
     Writers,
 }
 

@@ -1,9 +1,9 @@
 //! Several hosts of one database: which of them is the writer, and the change to another one after a failover.
 //!
 //! All hosts are asked at the same time, because the choice needs all answers: an old primary that came back answers as a primary. A new
-//! connection is checked once, before it is used, and after a lost connection not before all hosts were asked again. A lost connection, and an error that says "not writable any more", start a search in the
-//! background. When it finds another writer, or a higher epoch, the pools open their next connections there, and connections of the
-//! former epoch are used no more.
+//! connection is checked once, before it is used, and after a lost connection not before all hosts were asked again. A lost connection, and
+//! an error that says "not writable any more", start a search in the background. When it finds another writer, or a higher epoch, the pools
+//! open their next connections there, and connections of the former epoch are used no more.
 
 pub(super) mod choice;
 pub(super) mod epoch;

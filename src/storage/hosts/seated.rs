@@ -8,7 +8,6 @@ use sqlx::Pool;
 use sqlx::pool::PoolConnection;
 
 use super::{Engine, Hosts};
-use crate::error::DatabaseError;
 use crate::storage::{checkout, reserve};
 
 /// The time after which a connection that is still not open is a reason to look for the writer.
@@ -60,7 +59,9 @@ impl<E: Engine> Seated<E> {
     }
 
     /// Looks for the writer if this error says so.
-    pub(in crate::storage) fn noticed(&self, error: &DatabaseError) {
+    #[cfg(feature = "postgres")]
+    pub(in crate::storage) fn noticed(&self, error: &crate::error::DatabaseError) {
+        use crate::error::DatabaseError;
         if matches!(
             error,
             DatabaseError::ConnectionLost(_)
@@ -129,7 +130,7 @@ pub(in crate::storage) async fn acquire<E: Engine>(
                     () = &mut late, if !waited => {
                         waited = true;
                         if !source.is_busy() {
-                            hosts.suspect();
+                            hosts.look();
                         }
                     }
                     // The attempt may wait for the former host.
