@@ -136,6 +136,8 @@ codes! {
     TooYoung = "too-young", NO;
     /// The database could not do it now. Nothing was changed.
     Unavailable = "unavailable", YES;
+    /// No lock is granted for some time after a failover, which may have lost leases.
+    GrantsPaused = "grants-paused", YES;
     /// The database cannot be opened or reached.
     Unreachable = "unreachable", NO;
     /// The database can only be read.
@@ -200,6 +202,7 @@ impl DatabaseError {
             | DatabaseError::Busy(_)
             | DatabaseError::Cancelled
             | DatabaseError::ConnectionLost(_) => ErrorCode::Unavailable,
+            DatabaseError::GrantsPaused { .. } => ErrorCode::GrantsPaused,
             DatabaseError::OutcomeUnknown(_) => ErrorCode::NoAnswer,
             DatabaseError::ChildGone { .. } => ErrorCode::ChildGone,
             DatabaseError::TransactionEnded(_) => ErrorCode::TransactionEnded,

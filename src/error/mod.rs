@@ -42,6 +42,16 @@ pub enum DatabaseError {
     /// The database could not serialize this transaction with others. Nothing of it was stored.
     #[error("the database could not serialize this transaction with others; run it again as a whole")]
     SerializationFailure,
+    /// The database has failed over, and may have lost the newest leases. Nothing is granted until those would have expired; existing leases
+    /// go on. See [`ConnectOptions::synchronous_failover`](crate::storage::ConnectOptions::synchronous_failover).
+    #[error(
+        "the database failed over and may have lost leases, so no lock is granted for another {} s; try again then",
+        remaining.as_secs() + 1
+    )]
+    GrantsPaused {
+        /// The remaining time.
+        remaining: Duration,
+    },
     /// Every connection is in use and none became free in time, or the queue of callers is full. Nothing was sent.
     #[error("{0}; try again in a moment, or allow more connections")]
     Busy(&'static str),

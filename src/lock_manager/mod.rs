@@ -2,6 +2,7 @@
 //! The rules are in [`lease`](crate::lease), the statements in `storage`.
 
 mod claim;
+mod gate;
 mod history;
 mod hold;
 mod keep;
@@ -165,10 +166,13 @@ impl LockManager {
     async fn take(&self, key: &LockKey, owner: &Owner, id: LockId, shared: bool) -> Result<Lease, LockError> {
         let (locks, asked, asker) = (self.clone(), key.clone(), owner.clone());
         let taking = RunToEnd::new(|gone| async move {
+            let gate = locks.gate(&[(&id.hash(), &asked)]).await?;
             let lease = locks.take_unseen(&asked, &asker, id, shared, &gone).await;
-            lease.map(|lease| Unclaimed::new(lease, locks))
+            let lease = lease.map(|lease| Unclaimed::new(lease, locks))?;
+            gate.still_open()?;
+            Ok(lease)
         });
-        let taking = async { taking.await.map(Unclaimed::claim) };
+        let taking = async { Result::<_, LockError>::map(taking.await, Unclaimed::claim) };
         let lease = seen(self.metrics(), "try_lock", Some(key.kind()), taking).await?;
         self.record_heartbeat(&lease.id, &lease);
         Ok(lease)

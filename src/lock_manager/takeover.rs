@@ -97,10 +97,13 @@ impl LockManager {
     ) -> Result<Lease, TakeOverError> {
         let (locks, asked, owner, reason) = (self.clone(), key.clone(), owner.clone(), reason.to_owned());
         let taking = RunToEnd::new(|_gone| async move {
+            let gate = locks.gate(&[(&id.hash(), &asked)]).await?;
             let lease = locks.take_from(&asked, generation, &owner, id, &reason).await;
-            lease.map(|lease| Unclaimed::new(lease, locks))
+            let lease = lease.map(|lease| Unclaimed::new(lease, locks))?;
+            gate.still_open()?;
+            Ok(lease)
         });
-        let taking = async { taking.await.map(Unclaimed::claim) };
+        let taking = async { Result::<_, TakeOverError>::map(taking.await, Unclaimed::claim) };
         let lease = seen(self.metrics(), "take_over", Some(key.kind()), taking).await?;
         self.record_heartbeat(&lease.id, &lease);
         Ok(lease)

@@ -49,6 +49,7 @@ impl Backend for Link {
             names_blocker: false,
             heartbeats_pass_saves: false,
             compares_decimals: false,
+            writer: None,
         }
     }
     fn connections(&self) -> Connections {

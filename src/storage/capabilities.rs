@@ -28,6 +28,21 @@ pub struct Capabilities {
     pub heartbeats_pass_saves: bool,
     /// Whether a [`Condition`](crate::aggregate::Condition) can compare decimals.
     pub compares_decimals: bool,
+    /// The hosts of the database, and the one in use at this moment; `None` if its URL names one host.
+    pub writer: Option<WriterHost>,
+}
+
+/// The hosts of a database whose URL names several, and the one that accepts writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WriterHost {
+    /// All hosts with their ports, in the order of the URL: `db1:5432`.
+    pub hosts: Vec<String>,
+    /// The one in use.
+    pub host: String,
+    /// The number that rises with every failover: the timeline on PostgreSQL; on MariaDB and MySQL the number of changes of the writer that
+    /// tenure has seen, and 0 on Galera, which has no such number.
+    pub epoch: i64,
 }
 
 /// The granularity of a pessimistic lock.
@@ -60,6 +75,13 @@ impl fmt::Display for Capabilities {
         writeln!(f, "skip locked               {}", yes(self.skip_locked))?;
         writeln!(f, "names the blocker         {}", yes(self.names_blocker))?;
         writeln!(f, "heartbeats pass saves     {}", yes(self.heartbeats_pass_saves))?;
-        write!(f, "compares decimals         {}", yes(self.compares_decimals))
+        write!(f, "compares decimals         {}", yes(self.compares_decimals))?;
+        if let Some(WriterHost { host, epoch, .. }) = &self.writer {
+            write!(f, "\nwriter                    {host}")?;
+            if *epoch > 0 {
+                write!(f, ", epoch {epoch}")?;
+            }
+        }
+        Ok(())
     }
 }

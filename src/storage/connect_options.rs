@@ -17,6 +17,8 @@ pub struct ConnectOptions {
     pub(crate) unnamed: bool,
     pub(crate) after_connect: Option<String>,
     pub(crate) one_writer: bool,
+    pub(crate) lossless: bool,
+    pub(crate) longest_ttl: Option<Duration>,
     #[cfg(feature = "opentelemetry")]
     pub(crate) meter: Option<opentelemetry::metrics::Meter>,
 }
@@ -100,6 +102,29 @@ impl ConnectOptions {
     #[must_use]
     pub fn one_writer_node(mut self) -> Self {
         self.one_writer = true;
+        self
+    }
+
+    /// Declares that a failover of this database loses nothing that was acknowledged: the operator promotes only a standby for which every
+    /// commit has waited. Then leases are granted at once after a failover.
+    ///
+    /// Without it, a failover that tenure notices counts as one that may have lost the newest leases, and for one time to live no lease is
+    /// granted ([`DatabaseError::GrantsPaused`](crate::error::DatabaseError::GrantsPaused)), so that no second owner is granted a lease that
+    /// its first owner still relies on. Heartbeats, checks, saves and releases continue. The settings of the server cannot show it: another
+    /// standby than a synchronous one may be promoted. **A false declaration lets two owners rely on one lock** until the first one's next
+    /// heartbeat. It has an effect only if the URL names several hosts; all processes must declare the same.
+    #[must_use]
+    pub fn synchronous_failover(mut self) -> Self {
+        self.lossless = true;
+        self
+    }
+
+    /// Declares the longest time to live of all lock policies, of all processes: after a failover that may have lost leases, no lease is
+    /// granted for that long. The default is the longest one in the lock table, and at least five minutes, that of the default policy. It
+    /// has an effect only if the URL names several hosts.
+    #[must_use]
+    pub fn longest_ttl(mut self, ttl: Duration) -> Self {
+        self.longest_ttl = Some(ttl);
         self
     }
 

@@ -16,6 +16,8 @@ pub struct Diagnosis {
     pub transport: Transport,
     /// Whether other nodes of a cluster accept writes beside this one.
     pub writers: Writers,
+    /// The answer of each host, if the URL names several.
+    pub hosts: Vec<HostState>,
     /// The settings that decide whether acknowledged locks survive.
     pub settings: Vec<Setting>,
     /// How many connections a process opens at most with the given options.
@@ -29,6 +31,16 @@ pub struct Diagnosis {
     pub applied: Vec<i64>,
     /// The numbers of the migrations that this release knows.
     pub known: Vec<i64>,
+}
+
+/// The answer of a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HostState {
+    /// The host and its port: `db1:5432`.
+    pub host: String,
+    /// Whether it accepts writes, or the reason that it is not used.
+    pub state: String,
 }
 
 /// How many nodes accept writes.
@@ -202,6 +214,9 @@ impl fmt::Display for Diagnosis {
             None => writeln!(f)?,
         }
         writeln!(f, "accepts writes            {}", self.writers)?;
+        for HostState { host, state } in &self.hosts {
+            writeln!(f, "host                      {host}: {state}")?;
+        }
         writeln!(f, "clock                     {:+} ms from this machine's", self.clock_ahead_ms)?;
         writeln!(f, "schema                    {}", self.schema())?;
         for setting in &self.settings {

@@ -44,6 +44,8 @@ pub(crate) mod diagnosis;
 mod differential;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod driver;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod hosts;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod leases;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
@@ -80,10 +82,10 @@ mod whole;
 
 #[cfg(fuzzing)]
 pub(crate) use address::setting_names;
-pub use capabilities::{Capabilities, Granularity};
+pub use capabilities::{Capabilities, Granularity, WriterHost};
 pub use connect_options::ConnectOptions;
 pub use connections::Connections;
-pub use diagnosis::{CertificateCheck, Diagnosis, Setting, Transport, Writers};
+pub use diagnosis::{CertificateCheck, Diagnosis, HostState, Setting, Transport, Writers};
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub use driver::DriverOptions;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
@@ -115,6 +117,10 @@ pub(crate) trait Backend: watching::Watching + Debug + Send + Sync {
     fn capabilities(&self) -> Capabilities;
     /// The maximum number of its connections.
     fn connections(&self) -> Connections;
+    /// The remaining time in which nothing is granted, because a failover may have lost leases.
+    fn pause_of_grants(&self) -> Option<Duration> {
+        None
+    }
     /// The password of connections that are opened from now on.
     fn set_password(&self, _password: &str) -> Result<(), DatabaseError> {
         Err(DatabaseError::Unsupported("this database has no password"))

@@ -13,6 +13,7 @@ mod connection;
 mod counts;
 mod deadline;
 pub(in crate::storage) mod errors;
+mod hosts;
 mod in_flight;
 mod lease_rows;
 mod list;
@@ -51,7 +52,7 @@ use crate::lease::engine::{Answer, Operation, Place};
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
 use crate::lease::{HeldByType, LockKey};
 use crate::row_lock::mode::Wait;
-use crate::storage::capabilities::{Capabilities, Granularity};
+use crate::storage::capabilities::{Capabilities, Granularity, WriterHost};
 use crate::storage::diagnosis::Writers;
 use crate::storage::leases::{self, operate};
 use crate::storage::operation::OperationId;
@@ -136,7 +137,7 @@ macro_rules! again {
 }
 use again;
 
-fn capabilities(flavour: Flavour, version: &str, writers: &Writers) -> Capabilities {
+fn capabilities(flavour: Flavour, version: &str, writers: &Writers, writer: Option<WriterHost>) -> Capabilities {
     let several_writers = matches!(writers, Writers::Several(_));
     let name = match flavour {
         Flavour::MariaDb => "MariaDB",
@@ -151,6 +152,7 @@ fn capabilities(flavour: Flavour, version: &str, writers: &Writers) -> Capabilit
         names_blocker: flavour == Flavour::MariaDb,
         heartbeats_pass_saves: false,
         compares_decimals: true,
+        writer,
     }
 }
 
@@ -161,6 +163,10 @@ impl Backend for MySql {
     }
 
     fn set_password(&self, password: &str) -> Result<(), DatabaseError> {
+        if let Some(hosts) = &self.connections.hosts {
+            hosts.set_password(password);
+            return Ok(());
+        }
         for pool in [&self.connections.pool, &self.connections.leases, &self.connections.alone] {
             pool.set_connect_options((*pool.connect_options()).clone().password(password));
         }
@@ -168,7 +174,12 @@ impl Backend for MySql {
     }
 
     fn capabilities(&self) -> Capabilities {
-        capabilities(self.connections.flavour, &self.version, &self.writers)
+        let writer = self.connections.hosts.as_ref().map(|hosts| hosts.writer());
+        capabilities(self.connections.flavour, &self.version, &self.writers, writer)
+    }
+
+    fn pause_of_grants(&self) -> Option<Duration> {
+        self.connections.hosts.as_ref().and_then(|hosts| hosts.pause())
     }
 
     async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {

@@ -10,6 +10,7 @@ mod connect;
 mod connection;
 mod counts;
 pub(in crate::storage) mod errors;
+mod hosts;
 mod lease_rows;
 mod list;
 mod live;
@@ -46,7 +47,7 @@ use crate::lease::engine::{Answer, Operation, Place};
 use crate::lease::listing::{HistoryQuery, ListQuery, Listed, PastRow};
 use crate::lease::{HeldByType, LockKey};
 use crate::row_lock::mode::Wait;
-use crate::storage::capabilities::{Capabilities, Granularity};
+use crate::storage::capabilities::{Capabilities, Granularity, WriterHost};
 use crate::storage::leases::{self, operate};
 use crate::storage::operation::OperationId;
 use crate::storage::{Backend, BackendTransaction, Connections, LockAnswer, LockOp, Slice, SweptRows, migration};
@@ -108,7 +109,7 @@ impl Postgres {
     }
 }
 
-fn capabilities(version: &str) -> Capabilities {
+fn capabilities(version: &str, writer: Option<WriterHost>) -> Capabilities {
     Capabilities {
         database: format!("PostgreSQL {version}"),
         granularity: Granularity::Row,
@@ -118,6 +119,7 @@ fn capabilities(version: &str) -> Capabilities {
         names_blocker: true,
         heartbeats_pass_saves: true,
         compares_decimals: true,
+        writer,
     }
 }
 
@@ -128,6 +130,10 @@ impl Backend for Postgres {
     }
 
     fn set_password(&self, password: &str) -> Result<(), DatabaseError> {
+        if let Some(hosts) = &self.pools.hosts {
+            hosts.set_password(password);
+            return Ok(());
+        }
         for pool in [&self.pools.main, &self.pools.batches, &self.pools.alone] {
             pool.set_connect_options((*pool.connect_options()).clone().password(password));
         }
@@ -135,7 +141,11 @@ impl Backend for Postgres {
     }
 
     fn capabilities(&self) -> Capabilities {
-        capabilities(&self.version)
+        capabilities(&self.version, self.pools.hosts.as_ref().map(|hosts| hosts.writer()))
+    }
+
+    fn pause_of_grants(&self) -> Option<Duration> {
+        self.pools.hosts.as_ref().and_then(|hosts| hosts.pause())
     }
 
     async fn begin(&self, wait: Wait, label: Option<&str>) -> Result<Box<dyn BackendTransaction>, DatabaseError> {

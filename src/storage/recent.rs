@@ -39,6 +39,8 @@ struct Connection<DB: Database> {
     /// `None` only while it is dropped.
     connection: Option<PoolConnection<DB>>,
     number: i64,
+    /// The number of the epoch under which it was checked out, in a database with several hosts.
+    epoch: u64,
     since: Instant,
     runtime: Handle,
     return_to_pool: ReturnToPool<DB>,
@@ -55,9 +57,14 @@ impl<DB: Database> RecentConnections<DB> {
         }
     }
 
-    /// The connection that was used last, with its id, if that was a moment ago.
-    pub(super) fn take(&self) -> Option<(PoolConnection<DB>, i64)> {
+    /// The connection that was used last, with its id, if that was a moment ago and in this epoch.
+    pub(super) fn take(&self, epoch: u64) -> Option<(PoolConnection<DB>, i64)> {
         let mut last = self.idle().connections.pop()?;
+        if last.epoch != epoch {
+            let _runtime = last.runtime.enter();
+            drop(last.connection.take().map(PoolConnection::detach));
+            return None;
+        }
         let fresh = last.since.elapsed() < IDLE;
         // If it was not, the others are older still, and the background task is about to return them, or ended with its runtime.
         last.connection.take_if(|_| fresh).map(|connection| (connection, last.number))
@@ -71,7 +78,7 @@ impl<DB: Database> RecentConnections<DB> {
     }
 
     /// Keeps a connection without a statement in flight. It may return to the pool instead.
-    pub(super) fn keep(&self, connection: PoolConnection<DB>, number: i64, runtime: &Handle) {
+    pub(super) fn keep(&self, connection: PoolConnection<DB>, (number, epoch): (i64, u64), runtime: &Handle) {
         let mut idle = self.idle();
         if idle.closed || idle.connections.len() >= self.most {
             drop(idle);
@@ -82,7 +89,14 @@ impl<DB: Database> RecentConnections<DB> {
         if idle.returning.as_ref().is_none_or(JoinHandle::is_finished) {
             idle.returning = Some(runtime.spawn(return_idle(Arc::downgrade(&self.idle))));
         }
-        idle.connections.push(Connection { connection: Some(connection), number, since, runtime, return_to_pool });
+        idle.connections.push(Connection {
+            connection: Some(connection),
+            number,
+            epoch,
+            since,
+            runtime,
+            return_to_pool,
+        });
     }
 
     /// Returns all of them, and keeps no more.

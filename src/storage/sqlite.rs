@@ -111,6 +111,7 @@ fn capabilities(version: String) -> Capabilities {
         names_blocker: false,
         heartbeats_pass_saves: false,
         compares_decimals: false,
+        writer: None,
     }
 }
 

@@ -109,7 +109,7 @@ impl Transient for DatabaseError {
             DatabaseError::SerializationFailure => Some(RetryReason::SerializationFailure),
             DatabaseError::ConnectionLost(_) => Some(RetryReason::ConnectionLost),
             DatabaseError::LockTimeout { .. } => Some(RetryReason::LockTimeout),
-            DatabaseError::Busy(_) => Some(RetryReason::Busy),
+            DatabaseError::Busy(_) | DatabaseError::GrantsPaused { .. } => Some(RetryReason::Busy),
             DatabaseError::OutcomeUnknown(_) => Some(RetryReason::OutcomeUnknown),
             DatabaseError::Cancelled => Some(RetryReason::Cancelled),
             // Another change, without a new version, conflicted with it.
@@ -239,6 +239,7 @@ mod tests {
             Deadlock,
             SerializationFailure,
             Busy("words"),
+            GrantsPaused { remaining: Duration::ZERO },
             ConnectionLost(texts()),
             OutcomeUnknown(texts()),
             Cancelled,
@@ -264,6 +265,7 @@ mod tests {
                 | Deadlock
                 | SerializationFailure
                 | Busy(_)
+                | GrantsPaused { .. }
                 | ConnectionLost(_)
                 | OutcomeUnknown(_) => {}
                 Cancelled | Closed | NoRandomness | NotPermitted(_) | Poisoned(_) | CommitUnknown(_)

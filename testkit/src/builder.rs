@@ -6,12 +6,8 @@ use std::path::PathBuf;
 use crate::DATABASE;
 use crate::engine::Engine;
 use crate::error::StartError;
-use crate::port;
 use crate::programs::Place;
 use crate::server::Server;
-
-/// A second attempt is necessary only if another program takes the same port at the same moment.
-const TRIES: usize = 5;
 
 /// A server that is not started yet.
 #[derive(Debug)]
@@ -21,9 +17,6 @@ pub struct Builder<E> {
     place: Place,
     engine: PhantomData<E>,
 }
-
-/// Messages in the servers' logs about a port that another program uses.
-const IN_USE: &str = "Address already in use";
 
 impl<E: Engine> Builder<E> {
     pub(crate) fn new() -> Self {
@@ -51,17 +44,7 @@ impl<E: Engine> Builder<E> {
     /// Starts it, and waits until it answers.
     pub fn start(self) -> Result<Server<E>, StartError> {
         let mut server = Server::install(self.settings, &self.files, self.place)?;
-        let mut tries = 0;
-        loop {
-            let port = port::free();
-            tries += 1;
-            match server.start_on(port) {
-                // Another program took the port, for some time at least.
-                Err(StartError::Exited { log, .. })
-                    if tries < TRIES && (log.contains(IN_USE) || !port::is_free(port)) => {}
-                result => break result?,
-            }
-        }
+        server.start_on_any_port()?;
         server.create_database(DATABASE)?;
         Ok(server)
     }

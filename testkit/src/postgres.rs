@@ -35,6 +35,13 @@ pub struct Programs {
     postgres: PathBuf,
 }
 
+/// Copies the data of a running server, as that of a standby that follows it.
+pub(crate) fn copy(place: &Place, source: &str, home: &Home) -> Result<(), StartError> {
+    let mut command = home.command(&place.find("pg_basebackup")?);
+    command.args(["--checkpoint=fast", "--wal-method=stream", "--write-recovery-conf", "--no-sync"]);
+    programs::run(command.arg("--dbname").arg(source).arg("--pgdata").arg(home.data())).map(drop)
+}
+
 impl Engine for Programs {
     const KIND: Kind = Kind::Postgres;
     const USER: &'static str = "postgres";

@@ -12,9 +12,16 @@ use crate::client::Client;
 use crate::engine::Engine;
 use crate::error::StartError;
 use crate::home::Home;
+use crate::port;
 use crate::process::{Process, within};
 use crate::programs::Place;
 use crate::watchdog::Watchdog;
+
+/// A second attempt is necessary only if another program takes the same port at the same moment.
+const TRIES: usize = 5;
+
+/// Messages in the servers' logs about a port that another program uses.
+const IN_USE: &str = "Address already in use";
 
 /// A start takes about a second. But other tests may keep the disk busy, and after a kill there is a log to replay.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -45,16 +52,41 @@ impl<E: Engine> Server<E> {
         files: &[(String, String)],
         place: Place,
     ) -> Result<Self, StartError> {
+        Self::install_as(settings, files, place, E::install)
+    }
+
+    /// As [`install`](Self::install), with other data.
+    pub(crate) fn install_as(
+        settings: Vec<(String, String)>,
+        files: &[(String, String)],
+        place: Place,
+        install: impl FnOnce(&E, &Home) -> Result<(), StartError>,
+    ) -> Result<Self, StartError> {
         let engine = E::find(&place)?;
         // Its port is chosen as late as possible, so that no other program takes it meanwhile.
         let client = Client::local(E::KIND, 0, &place)?;
         let home = Home::new(E::USER, E::KIND, &place)?;
         let watchdog = Watchdog::new(home.folder(), E::DISCARD).map_err(StartError::system("start /bin/sh"))?;
-        engine.install(&home)?;
+        install(&engine, &home)?;
         for (name, text) in files {
             home.keep(name, text)?;
         }
         Ok(Server { engine, home, client, settings, place, state: Mutex::new(State { process: None, watchdog }) })
+    }
+
+    /// Starts it on a free port, and waits until it answers.
+    pub(crate) fn start_on_any_port(&mut self) -> Result<(), StartError> {
+        let mut tries = 0;
+        loop {
+            let port = port::free();
+            tries += 1;
+            match self.start_on(port) {
+                // Another program took the port, for some time at least.
+                Err(StartError::Exited { log, .. })
+                    if tries < TRIES && (log.contains(IN_USE) || !port::is_free(port)) => {}
+                result => return result,
+            }
+        }
     }
 
     pub(crate) fn start_on(&mut self, port: u16) -> Result<(), StartError> {

@@ -39,7 +39,7 @@ pub(crate) struct Step {
 const EVERYTHING: [&str; 4] = ["test", "--workspace", "--all-features", "--no-fail-fast"];
 
 /// All of them, the fast ones first.
-pub(crate) const STEPS: [Step; 29] = [
+pub(crate) const STEPS: [Step; 30] = [
     Step::new("fmt", &["fmt", "--all", "--check"]),
     Step::new("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
     // The test programs that start servers: they are no part of `--all-targets`, because `cargo test` leaves them out.
@@ -80,6 +80,11 @@ pub(crate) const STEPS: [Step; 29] = [
     Step { servers: &[Kind::MariaDb], ..Step::of_everything("mysql", &["mysql*"]) },
     // A cluster of three nodes that all accept writes. The suite on one of them: `cargo xtask engines --only galera`.
     Step { packages: &[Kind::MariaDb.package()], ..Step::of_everything("galera", &["galera"]) },
+    // URLs with several hosts, and failovers: pairs of servers of its own, and a cluster.
+    Step {
+        packages: &[Kind::Postgres.package(), Kind::MariaDb.package()],
+        ..Step::of_everything("failover", &["failover"])
+    },
     // The newest of each, beside those of Debian's stable release.
     Step { engine: Some("mysql-9.7"), ..Step::of_everything("mysql-9.7", &["mysql*"]) },
     Step { engine: Some("postgresql-18"), ..Step::of_everything("postgresql-18", &["postgres*"]) },

@@ -4,7 +4,7 @@ mod transport;
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
 use sqlx::mysql::{MySqlConnectOptions, MySqlPoolOptions};
@@ -21,6 +21,7 @@ use crate::clock::to_micros;
 use crate::error::DatabaseError;
 use crate::storage::checkout::Silence;
 use crate::storage::diagnosis::{Diagnosis, Setting, Writers};
+use crate::storage::hosts::{self, Found, Hosts, Rules};
 use crate::storage::migration::Dialect;
 use crate::storage::recent::RecentConnections;
 use crate::storage::{ConnectOptions, Place, migration, reserve};
@@ -60,8 +61,11 @@ impl MySql {
         place: Place<'_, MySqlConnectOptions>,
         connect: ConnectOptions,
     ) -> Result<Self, DatabaseError> {
-        let (options, server) = look(place, &connect).await?;
+        let (options, server, found) = look(place, &connect).await?;
         server.usable()?;
+        one_node_of_one_host(&server, found.as_ref())?;
+        let hosts = found.map(|found| Hosts::new(found, Rules::of(&connect)));
+        let guard = hosts.as_ref().map(Arc::downgrade);
         let several_writers = several_writers::are_several(&server.writers)?;
         if let Some(bad) = server.settings.iter().find(|setting| !setting.good && !connect.volatile) {
             return Err(DatabaseError::Schema(bad.to_string()));
@@ -70,10 +74,11 @@ impl MySql {
         let unseen = options.clone().disable_statement_logging();
         let (silence, idle) = (Silence::default(), connect.idle_limit());
         let first = |session: String| connect.first(&session);
-        let leases = pool(unseen, &first(server.without_patience(idle)), CONNECTIONS_FOR_LEASES, &silence);
-        let alone = pool(options.clone(), &first(server.session(idle)), reserve::CONNECTIONS, &silence);
+        let check = (&silence, &guard);
+        let leases = pool(unseen, &first(server.without_patience(idle)), CONNECTIONS_FOR_LEASES, check);
+        let alone = pool(options.clone(), &first(server.session(idle)), reserve::CONNECTIONS, check);
         let count = connect.connections.map_or(CONNECTIONS, NonZeroU32::get);
-        let pool = pool(options, &first(server.session(idle)), count, &silence);
+        let pool = pool(options, &first(server.session(idle)), count, check);
         // If nothing is missing, the user needs no right to create tables.
         let known: Vec<i64> = migrator().iter().map(|migration| migration.version).collect();
         if applied(&pool).await? != known {
@@ -90,15 +95,20 @@ impl MySql {
             idle,
             waits: server.waits,
             labels: Labels::default(),
+            hosts,
         };
+        if let Some(hosts) = &connections.hosts {
+            let Connections { pool, leases, alone, .. } = &connections;
+            hosts.begin(vec![pool.clone(), leases.clone(), alone.clone()]).await?;
+        }
         Ok(MySql { connections, time: Time(connect.clock), version: server.version, writers: server.writers, count })
     }
 }
 
 /// Examines a database without changing it.
 pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
-    let (options, server) = look(Place::Url(url), &connect).await?;
-    let pool = pool(options.clone(), &connect.first(server.session), CONNECTIONS, &Silence::default());
+    let (options, server, found) = look(Place::Url(url), &connect).await?;
+    let pool = pool(options.clone(), &connect.first(server.session), CONNECTIONS, (&Silence::default(), &None));
     let transport = transport::used(&pool, &options).await?;
     let asked = SystemTime::now();
     let clock = "select cast(unix_timestamp(sysdate(6)) * 1000000 as signed)";
@@ -111,9 +121,15 @@ pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagn
     Ok(Diagnosis {
         connections: connections(connect.connections.map_or(CONNECTIONS, NonZeroU32::get)),
         connections_allowed: u32::try_from(allowed).ok(),
-        capabilities: super::capabilities(server.flavour, &server.version, &server.writers),
+        capabilities: super::capabilities(
+            server.flavour,
+            &server.version,
+            &server.writers,
+            found.as_ref().map(Found::writer),
+        ),
         transport,
         writers: server.writers,
+        hosts: found.as_ref().map(Found::states).unwrap_or_default(),
         settings: server.settings,
         clock_ahead_ms: (clock - here) / 1000,
         applied,
@@ -139,21 +155,43 @@ async fn applied(pool: &MySqlPool) -> Result<Vec<i64>, DatabaseError> {
     sqlx::query_scalar(applied).fetch_all(pool).await.map_err(classify)
 }
 
-fn pool(options: MySqlConnectOptions, session: &str, connections: u32, silence: &Silence) -> MySqlPool {
+/// The hosts that a pool's connections are checked by, if there are several.
+type Guard = Option<Weak<Hosts<sqlx::MySql>>>;
+
+fn pool(
+    options: MySqlConnectOptions,
+    session: &str,
+    connections: u32,
+    (silence, guard): (&Silence, &Guard),
+) -> MySqlPool {
     let (session, silence): (Arc<str>, _) = (session.into(), silence.clone());
+    let (checked, guard) = (guard.clone(), guard.clone());
     MySqlPoolOptions::new()
         .max_connections(connections)
         .acquire_timeout(PATIENCE)
         .test_before_acquire(false)
         .before_acquire(move |connection, metadata| {
-            let silence = silence.clone();
-            Box::pin(async move { silence.is_alive::<sqlx::MySql>(connection, &metadata).await })
+            let (silence, checked) = (silence.clone(), checked.clone());
+            Box::pin(async move { hosts::check_idle(checked.as_ref(), &silence, connection, &metadata).await })
         })
         .after_connect(move |connection, _| {
-            let session = AssertSqlSafe(Arc::clone(&session));
-            Box::pin(async move { connection.execute(session).await.map(drop) })
+            let (session, guard) = (AssertSqlSafe(Arc::clone(&session)), guard.clone());
+            Box::pin(async move {
+                connection.execute(session).await?;
+                hosts::admit(guard.as_ref(), connection).await
+            })
         })
         .connect_lazy_with(options)
+}
+
+/// With several hosts each process finds its own node, so they cannot be declared to use one.
+fn one_node_of_one_host(server: &Server, found: Option<&Found<sqlx::MySql>>) -> Result<(), DatabaseError> {
+    match (&server.writers, found) {
+        (Writers::OneNodeOf(_), Some(_)) => Err(DatabaseError::Unsupported(
+            "`one_writer_node` cannot be declared with several hosts: each process finds its own node; name one host",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// The facts about a server.
@@ -221,16 +259,15 @@ impl Server {
     }
 }
 
-/// Connects to the server; reads its version, and the settings that decide whether it keeps acknowledged locks.
-async fn look(
+fn not_understood(problem: String) -> DatabaseError {
+    DatabaseError::Unreachable { url: "mysql://…".into(), problem: format!("the URL is not understood: {problem}") }
+}
+
+/// The options for one host, as its part of the URL or the application has set them; and the URL without the password.
+fn prepared(
     place: Place<'_, MySqlConnectOptions>,
-    connect: &ConnectOptions,
-) -> Result<(MySqlConnectOptions, Server), DatabaseError> {
-    let plaintext = connect.plaintext;
-    let not_understood = |problem: String| DatabaseError::Unreachable {
-        url: "mysql://…".into(),
-        problem: format!("the URL is not understood: {problem}"),
-    };
+    plaintext: bool,
+) -> Result<(MySqlConnectOptions, String), DatabaseError> {
     let (options, url) = match place {
         Place::Url(url) => {
             let url = transport::known(url).map_err(not_understood)?;
@@ -239,7 +276,6 @@ async fn look(
         }
         Place::Options(options) => (*options, String::new()),
     };
-    // Without the password.
     let shown = format!(
         "mysql://{}@{}:{}/{}",
         options.get_username(),
@@ -252,6 +288,49 @@ async fn look(
         return Err(unreachable("the URL names no database; add one: mysql://user@host/database".into()));
     }
     let options = transport::protected(options, &url, plaintext).map_err(unreachable)?;
+    Ok((options, shown))
+}
+
+/// The writer among several hosts; `None` if the URL names one.
+async fn writer(url: &str, connect: &ConnectOptions) -> Result<Option<Found<sqlx::MySql>>, DatabaseError> {
+    let list = hosts::several(url, 3306).map_err(not_understood)?;
+    if list.is_empty() {
+        return Ok(None);
+    }
+    if transport::names_socket(url) {
+        return Err(not_understood("it names several hosts, and `socket` in its settings".into()));
+    }
+    let mut places = Vec::with_capacity(list.len());
+    for hosts::Host { name, url } in list {
+        let (options, _) = prepared(Place::Url(&url), connect.plaintext)?;
+        places.push(hosts::Place { name, options });
+    }
+    let names: Vec<&str> = places.iter().map(|place| &*place.name).collect();
+    let first: &MySqlConnectOptions = &places[0].options;
+    let (user, database) = (first.get_username(), first.get_database().unwrap_or_default());
+    let shown = format!("mysql://{user}@{}/{database}", names.join(","));
+    let found = hosts::find(places, &Rules::of(connect).first).await;
+    found.map(Some).map_err(|problem| DatabaseError::Unreachable { url: shown, problem })
+}
+
+/// Connects to the server; reads its version, and the settings that decide whether it keeps acknowledged locks. With several hosts it is
+/// the writer.
+async fn look(
+    place: Place<'_, MySqlConnectOptions>,
+    connect: &ConnectOptions,
+) -> Result<(MySqlConnectOptions, Server, Option<Found<sqlx::MySql>>), DatabaseError> {
+    let plaintext = connect.plaintext;
+    let found = match place {
+        Place::Url(url) => writer(url, connect).await?,
+        Place::Options(_) => None,
+    };
+    let place = found.as_ref().map_or(place, |found| Place::Options(Box::new(found.options())));
+    let (options, shown) = match place {
+        // They are prepared already.
+        Place::Options(options) if found.is_some() => (*options, String::new()),
+        place => prepared(place, plaintext)?,
+    };
+    let unreachable = |problem| DatabaseError::Unreachable { url: shown.clone(), problem };
     let way = transport::way(&options, plaintext);
     // Not through a pool: it would retry for seconds and then only report that it gave up.
     let first = tokio::time::timeout(PATIENCE, MySqlConnection::connect_with(&options)).await;
@@ -271,7 +350,8 @@ async fn look(
     }
     let cluster = several_writers::find(&mut first, &variables).await.map_err(classify)?;
     first.close().await.map_err(classify)?;
-    Ok((options, server(&variables, several_writers::writers(cluster, connect.one_writer))))
+    let server = server(&variables, several_writers::writers(cluster, connect.one_writer));
+    Ok((options, server, found))
 }
 
 /// The facts in the variables of a server; their values are in upper case.
@@ -336,6 +416,11 @@ fn server(variables: &HashMap<String, String>, writers: Writers) -> Server {
         isolation: variables.get("transaction_isolation").unwrap_or(&value("tx_isolation")).clone(),
         session: if variables.contains_key("innodb_snapshot_isolation") { SESSION_WITHOUT_SNAPSHOTS } else { SESSION },
     }
+}
+
+/// The reason that a host of several could not be reached, with advice.
+pub(super) fn problem(options: &MySqlConnectOptions, error: &sqlx::Error) -> String {
+    transport::way(options, false).advice(error).unwrap_or_else(|| advice(error))
 }
 
 fn advice(error: &sqlx::Error) -> String {

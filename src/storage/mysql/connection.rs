@@ -1,9 +1,9 @@
 //! A transaction that cannot outlive its owner, and whose waits end at one deadline.
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::pool::PoolConnection;
 use sqlx::{MySql, MySqlPool, Row};
 
 use super::blocker::{Label, Labels, SHORTEST, blocker};
@@ -13,7 +13,8 @@ use super::operation;
 use super::session::Session;
 use crate::error::DatabaseError;
 use crate::row_lock::mode::Wait;
-use crate::storage::checkout::{self, Silence};
+use crate::storage::checkout::Silence;
+use crate::storage::hosts::{self, Hosts, Seated, Source};
 use crate::storage::operation::OperationId;
 use crate::storage::recent::RecentConnections;
 use crate::storage::{patience, reserve};
@@ -39,30 +40,42 @@ pub(super) struct Connections {
     pub waits: Waits,
     /// The labels of this process's transactions.
     pub labels: Labels,
+    /// The hosts, if the URL names several.
+    pub hosts: Option<Arc<Hosts<MySql>>>,
 }
 
 impl Connections {
     /// A connection, for statements that are transactions of their own.
     pub(super) async fn acquire(&self, left: Duration) -> Result<Session, DatabaseError> {
-        match reserve::is_busy(&self.pool).then(|| self.recent.take()).flatten() {
-            Some((connection, _)) => {
-                let mut session = self.session(connection);
+        match reserve::is_busy(&self.pool).then(|| self.take_recent()).flatten() {
+            Some((mut session, _)) => {
                 session.close("set autocommit = 1".to_owned()).await.map_err(classify)?;
                 Ok(session)
             }
-            None => Ok(self.session(checkout::acquire(&self.pool, left).await.map_err(classify)?)),
+            None => self.checkout(&self.pool, left).await,
         }
     }
 
-    fn session(&self, connection: PoolConnection<MySql>) -> Session {
-        Session::on(connection, self)
+    /// A connection that had a transaction a moment ago, with its id.
+    fn take_recent(&self) -> Option<(Session, i64)> {
+        let seated = Seated::now(self.hosts.as_ref());
+        let (connection, number) = self.recent.take(seated.number())?;
+        Some((Session::on(connection, self, seated), number))
+    }
+
+    /// A connection of one of the pools.
+    async fn checkout(&self, pool: &MySqlPool, left: Duration) -> Result<Session, DatabaseError> {
+        let source = Source { pool, reserve: None };
+        let (connection, seated) = hosts::acquire(self.hosts.as_ref(), left, source).await.map_err(classify)?;
+        Ok(Session::on(connection, self, seated))
     }
 
     /// A connection for an operation of the lock manager that may have to wait, also when the application uses all
     /// of its own.
     pub(super) async fn acquire_for_one(&self) -> Result<Session, DatabaseError> {
-        let connection = reserve::acquire(&self.pool, &self.alone, patience::left()).await.map_err(classify)?;
-        Ok(self.session(connection))
+        let (left, source) = (patience::left(), Source { pool: &self.pool, reserve: Some(&self.alone) });
+        let (connection, seated) = hosts::acquire(self.hosts.as_ref(), left, source).await.map_err(classify)?;
+        Ok(Session::on(connection, self, seated))
     }
 
     pub(super) async fn close(&self) {
@@ -72,7 +85,7 @@ impl Connections {
 
     /// A connection that is reserved for leases.
     pub(super) async fn acquire_for_leases(&self) -> Result<Session, DatabaseError> {
-        Ok(self.session(checkout::acquire(&self.leases, patience::left()).await.map_err(classify)?))
+        self.checkout(&self.leases, patience::left()).await
     }
 }
 
@@ -110,8 +123,8 @@ impl OpenTransaction {
         label: Option<&str>,
     ) -> Result<Self, DatabaseError> {
         let deadline = Deadline::start(wait, connections.waits);
-        let (session, number) = match connections.recent.take() {
-            Some((connection, number)) => (connections.session(connection), Some(number)),
+        let (session, number) = match connections.take_recent() {
+            Some((session, number)) => (session, Some(number)),
             None => (connections.acquire(wait.budget()).await?, None),
         };
         let mut open = Self::begin_as(session, connections, number, deadline, label).await?;
@@ -206,6 +219,7 @@ impl OpenTransaction {
     /// Commits; fails if the open transaction is not the one that was begun.
     pub(super) async fn commit(mut self, operation: Option<&OperationId>) -> Result<(), DatabaseError> {
         // First, because its error must not read as a failed commit.
+        self.session.check_epoch().map_err(classify)?;
         self.session.ours().await.map_err(classify)?;
         let first = operation.map(operation::carried).unwrap_or_default();
         let (keeps, lent) = (self.keeps(), self.session.was_lent());
@@ -253,8 +267,9 @@ impl OpenTransaction {
     }
 
     fn end(self, keeps: bool) {
+        let epoch = self.session.epoch();
         if let Some((connection, runtime)) = self.session.give_up().filter(|_| keeps) {
-            self.connections.recent.keep(connection, self.connection, &runtime);
+            self.connections.recent.keep(connection, (self.connection, epoch), &runtime);
         }
     }
 }

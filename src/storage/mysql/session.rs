@@ -20,6 +20,7 @@ use super::deadline::{Deadline, Flavour, RowLock};
 use super::errors::{is_timeout, is_without_savepoint};
 use super::in_flight::{InFlight, Running, answered, clean_up, done, driven, in_step};
 use crate::storage::checkout::{self, Silence};
+use crate::storage::hosts::Seated;
 use crate::storage::{IDLE_TOO_LONG, patience};
 
 /// A statement with its values. Unlike sqlx's own it can be repeated.
@@ -73,6 +74,7 @@ pub(super) struct Session {
     /// Whether other nodes of a cluster accept writes too.
     several_writers: bool,
     silence: Silence,
+    seated: Seated<MySql>,
     /// The server's idle limit for transactions, if any; and the end of the last statement.
     idle: Duration,
     used: Instant,
@@ -88,7 +90,7 @@ pub(super) struct Session {
 
 impl Session {
     /// Takes over a connection of a pool.
-    pub(super) fn on(connection: PoolConnection<MySql>, connections: &Connections) -> Self {
+    pub(super) fn on(connection: PoolConnection<MySql>, connections: &Connections, seated: Seated<MySql>) -> Self {
         let Connections { flavour, several_writers, ref silence, idle, .. } = *connections;
         let (connection, runtime) = (Some(connection), Handle::current());
         Session {
@@ -97,6 +99,7 @@ impl Session {
             flavour,
             several_writers,
             silence: silence.clone(),
+            seated,
             idle,
             used: Instant::now(),
             deadline: None,
@@ -104,6 +107,19 @@ impl Session {
             lent: false,
             was_lent: false,
             runtime,
+        }
+    }
+
+    /// The number of the epoch under which it was checked out.
+    pub(super) fn epoch(&self) -> u64 {
+        self.seated.number()
+    }
+
+    /// Fails after a failover: nothing is sent to a server that may be the old primary.
+    pub(super) fn check_epoch(&self) -> Result<(), sqlx::Error> {
+        match self.seated.is_former() {
+            true => Err(sqlx::Error::Protocol(Seated::<MySql>::former().to_owned())),
+            false => Ok(()),
         }
     }
 
@@ -416,6 +432,11 @@ impl Session {
             self.connection = Some(returned.await.map_err(|_| closed())?);
         }
         let connection = self.connection.take().ok_or_else(closed)?;
+        if let Err(former) = self.check_epoch() {
+            // Its server may be the old primary.
+            drop(connection.detach());
+            return Err(former);
+        }
         let stood_still = self.deadline.is_some() && !self.idle.is_zero() && self.used.elapsed() >= self.idle;
         let (return_to_pool, returned) = oneshot::channel();
         self.returned = Some(returned);
@@ -423,6 +444,9 @@ impl Session {
         let (connection, answer) = in_flight.await;
         (self.connection, self.returned) = (connection, None);
         self.used = Instant::now();
+        if let Err(error) = &answer {
+            self.seated.noticed_of_driver(error);
+        }
         match answer {
             // MariaDB closes the connection without a message.
             Err(sqlx::Error::Io(error)) if stood_still => {

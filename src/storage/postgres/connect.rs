@@ -3,7 +3,7 @@
 mod transport;
 
 use std::num::NonZeroU32;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
 use sqlx::migrate::Migrator;
@@ -17,6 +17,7 @@ use crate::clock::{millis, to_micros};
 use crate::error::DatabaseError;
 use crate::storage::checkout::{Silence, return_to_pool};
 use crate::storage::diagnosis::{Diagnosis, Setting, Writers};
+use crate::storage::hosts::{self, Found, Hosts, Rules};
 use crate::storage::migration::Dialect;
 use crate::storage::recent::RecentConnections;
 use crate::storage::{ConnectOptions, Connections, Place, migration, reserve};
@@ -60,10 +61,12 @@ impl super::Postgres {
         place: Place<'_, PgConnectOptions>,
         connect: ConnectOptions,
     ) -> Result<Self, DatabaseError> {
-        let options = reachable(place, &connect).await?;
+        let (options, found) = reachable(place, &connect).await?;
+        let hosts = found.map(|found| Hosts::new(found, Rules::of(&connect)));
+        let guard = hosts.as_ref().map(Arc::downgrade);
         let count = connect.connections.map_or(CONNECTIONS, NonZeroU32::get);
         let (silence, idle) = (Silence::default(), connect.idle_limit());
-        let pool = pool(options.clone(), count, &connect.first(SESSION), idle, &silence);
+        let pool = pool(options.clone(), count, &connect.first(SESSION), idle, (&silence, guard.clone()));
         let (version, settings) = look(&pool).await?;
         if let Some(bad) = settings.iter().find(|setting| !setting.good && !connect.volatile) {
             return Err(DatabaseError::Schema(bad.to_string()));
@@ -76,18 +79,22 @@ impl super::Postgres {
         let pools = Pools {
             main: pool.clone(),
             recent: RecentConnections::of(count, return_to_pool),
-            batches: self::pool(options.clone(), FOR_BATCHES, &connect.first(BATCHES), idle, &silence),
-            alone: self::pool(options, reserve::CONNECTIONS, &connect.first(SESSION), idle, &silence),
+            batches: self::pool(options.clone(), FOR_BATCHES, &connect.first(BATCHES), idle, (&silence, guard.clone())),
+            alone: self::pool(options, reserve::CONNECTIONS, &connect.first(SESSION), idle, (&silence, guard)),
             silence,
+            hosts,
         };
+        if let Some(hosts) = &pools.hosts {
+            hosts.begin(vec![pools.main.clone(), pools.batches.clone(), pools.alone.clone()]).await?;
+        }
         Ok(super::Postgres { pool, pools: Arc::new(pools), time: Time(connect.clock), version, count })
     }
 }
 
 /// Examines a database without changing it.
 pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagnosis, DatabaseError> {
-    let (options, idle) = (reachable(Place::Url(url), &connect).await?, connect.idle_limit());
-    let pool = pool(options.clone(), CONNECTIONS, &connect.first(SESSION), idle, &Silence::default());
+    let ((options, found), idle) = (reachable(Place::Url(url), &connect).await?, connect.idle_limit());
+    let pool = pool(options.clone(), CONNECTIONS, &connect.first(SESSION), idle, (&Silence::default(), None));
     let transport = transport::used(&pool, &options).await?;
     let (version, settings) = look(&pool).await?;
     let asked = SystemTime::now();
@@ -101,9 +108,10 @@ pub(crate) async fn diagnose(url: &str, connect: ConnectOptions) -> Result<Diagn
     Ok(Diagnosis {
         connections: connections(connect.connections.map_or(CONNECTIONS, NonZeroU32::get)),
         connections_allowed: u32::try_from(allowed).ok(),
-        capabilities: super::capabilities(&version),
+        capabilities: super::capabilities(&version, found.as_ref().map(Found::writer)),
         transport,
         writers: Writers::One,
+        hosts: found.as_ref().map(Found::states).unwrap_or_default(),
         settings,
         clock_ahead_ms: (clock - here) / 1000,
         applied,
@@ -127,35 +135,61 @@ async fn applied(pool: &PgPool) -> Result<Vec<i64>, DatabaseError> {
     sqlx::query_scalar(applied).fetch_all(pool).await.map_err(classify)
 }
 
-/// The options for all connections; one connection was tested.
+/// The options for one host, as its part of the URL or the application has set them.
+struct Prepared {
+    options: PgConnectOptions,
+    /// Without the password.
+    shown: String,
+}
+
+impl Prepared {
+    fn of(place: Place<'_, PgConnectOptions>, plaintext: bool) -> Result<Self, DatabaseError> {
+        let (options, url) = match place {
+            Place::Url(url) => {
+                let url = transport::known(url).map_err(not_understood)?;
+                let options = url.parse().map_err(|error: sqlx::Error| not_understood(error.to_string()))?;
+                (options, url)
+            }
+            Place::Options(options) => (*options, String::new()),
+        };
+        let shown = format!(
+            "postgres://{}@{}:{}/{}",
+            options.get_username(),
+            options.get_host(),
+            options.get_port(),
+            options.get_database().unwrap_or_default()
+        );
+        let options = options.application_name("tenure");
+        let options = transport::protected(options, &url, plaintext)
+            .map_err(|problem| DatabaseError::Unreachable { url: shown.clone(), problem })?;
+        Ok(Prepared { options, shown })
+    }
+}
+
+fn not_understood(problem: String) -> DatabaseError {
+    DatabaseError::Unreachable {
+        url: "postgres://…".into(), problem: format!("the URL is not understood: {problem}")
+    }
+}
+
+/// The options for all connections; one connection was tested. With several hosts they are those of the writer.
 async fn reachable(
     place: Place<'_, PgConnectOptions>,
     connect: &ConnectOptions,
-) -> Result<PgConnectOptions, DatabaseError> {
+) -> Result<(PgConnectOptions, Option<Found<Postgres>>), DatabaseError> {
     let plaintext = connect.plaintext;
-    let not_understood = |problem: String| DatabaseError::Unreachable {
-        url: "postgres://…".into(),
-        problem: format!("the URL is not understood: {problem}"),
-    };
-    let (options, url) = match place {
-        Place::Url(url) => {
-            let url = transport::known(url).map_err(not_understood)?;
-            let options = url.parse().map_err(|error: sqlx::Error| not_understood(error.to_string()))?;
-            (options, url)
+    if let Place::Url(url) = &place {
+        let list = hosts::several(url, 5432).map_err(not_understood)?;
+        if !list.is_empty() {
+            if transport::names_hosts(url) {
+                return Err(not_understood("it names several hosts, and `host` or `port` in its settings".into()));
+            }
+            let found = writer(list, connect).await?;
+            return Ok((found.options(), Some(found)));
         }
-        Place::Options(options) => (*options, String::new()),
-    };
-    // Without the password.
-    let shown = format!(
-        "postgres://{}@{}:{}/{}",
-        options.get_username(),
-        options.get_host(),
-        options.get_port(),
-        options.get_database().unwrap_or_default()
-    );
+    }
+    let Prepared { options, shown } = Prepared::of(place, plaintext)?;
     let unreachable = |problem| DatabaseError::Unreachable { url: shown.clone(), problem };
-    let options = options.application_name("tenure");
-    let options = transport::protected(options, &url, plaintext).map_err(unreachable)?;
     let way = transport::way(&options, plaintext);
     // One connection first: a pool would retry for seconds and then only report that it gave up.
     let first = tokio::time::timeout(PATIENCE, PgConnection::connect_with(&options)).await;
@@ -169,24 +203,53 @@ async fn reachable(
         Ok(Err(error)) => return Err(unreachable(way.advice(&error).unwrap_or_else(|| advice(&error)))),
         Err(_) => return Err(unreachable("no answer within 5 s; check host, port and network".into())),
     }
-    Ok(options)
+    Ok((options, None))
 }
 
-fn pool(options: PgConnectOptions, connections: u32, settings: &str, idle: Duration, silence: &Silence) -> PgPool {
+/// The writer among several hosts.
+async fn writer(list: Vec<hosts::Host>, connect: &ConnectOptions) -> Result<Found<Postgres>, DatabaseError> {
+    let mut places = Vec::with_capacity(list.len());
+    for hosts::Host { name, url } in list {
+        let Prepared { options, .. } = Prepared::of(Place::Url(&url), connect.plaintext)?;
+        places.push(hosts::Place { name, options });
+    }
+    let names: Vec<&str> = places.iter().map(|place| &*place.name).collect();
+    let first: &PgConnectOptions = &places[0].options;
+    let shown =
+        format!("postgres://{}@{}/{}", first.get_username(), names.join(","), first.get_database().unwrap_or_default());
+    hosts::find(places, &Rules::of(connect).first)
+        .await
+        .map_err(|problem| DatabaseError::Unreachable { url: shown, problem })
+}
+
+/// The hosts that a pool's connections are checked by, if there are several.
+pub(super) type Guard = Option<Weak<Hosts<Postgres>>>;
+
+fn pool(
+    options: PgConnectOptions,
+    connections: u32,
+    settings: &str,
+    idle: Duration,
+    (silence, guard): (&Silence, Guard),
+) -> PgPool {
     let silence = silence.clone();
     let idle = format!("set idle_in_transaction_session_timeout = {}", millis(idle));
     let settings: Arc<str> = format!("{settings}; {idle}; {CLIENTS}").into();
+    let checked = guard.clone();
     PgPoolOptions::new()
         .max_connections(connections)
         .acquire_timeout(PATIENCE)
         .test_before_acquire(false)
         .before_acquire(move |connection, metadata| {
-            let silence = silence.clone();
-            Box::pin(async move { silence.is_alive::<Postgres>(connection, &metadata).await })
+            let (silence, checked) = (silence.clone(), checked.clone());
+            Box::pin(async move { hosts::check_idle(checked.as_ref(), &silence, connection, &metadata).await })
         })
         .after_connect(move |connection, _| {
-            let settings = AssertSqlSafe(Arc::clone(&settings));
-            Box::pin(async move { connection.execute(settings).await.map(drop) })
+            let (settings, guard) = (AssertSqlSafe(Arc::clone(&settings)), guard.clone());
+            Box::pin(async move {
+                connection.execute(settings).await?;
+                hosts::admit(guard.as_ref(), connection).await
+            })
         })
         .connect_lazy_with(options)
 }
@@ -244,6 +307,11 @@ fn synchronous_commit(value: String, standbys: &str) -> Setting {
             "In a crash the server may forget a lock after it said that it was granted.",
         ),
     }
+}
+
+/// The reason that a host of several could not be reached, with advice.
+pub(super) fn problem(options: &PgConnectOptions, error: &sqlx::Error) -> String {
+    transport::way(options, false).advice(error).unwrap_or_else(|| advice(error))
 }
 
 fn advice(error: &sqlx::Error) -> String {

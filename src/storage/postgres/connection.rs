@@ -186,7 +186,11 @@ impl OpenTransaction {
             Some(Err(error)) if error.is_lock_timeout() || (ended && errors::is_cancelled(&error)) => {
                 Err(DatabaseError::LockTimeout { waited: asked.elapsed(), holder })
             }
-            Some(result) => result,
+            Some(Err(error)) => {
+                connection.noticed(&error);
+                Err(error)
+            }
+            Some(Ok(done)) => Ok(done),
         }
     }
 
@@ -283,11 +287,12 @@ impl OpenTransaction {
     /// Keeps the connection for the next transaction, unless another caller may wait for one. Reserved connections are not kept.
     fn keep(&mut self) {
         let Some(connection) = self.connection.take() else { return };
+        let epoch = connection.epoch();
         if !self.ours
             && !reserve::is_busy(&self.pools.main)
             && let Some(connection) = connection.into_inner()
         {
-            self.pools.recent.keep(connection, self.process.into(), &Handle::current());
+            self.pools.recent.keep(connection, (self.process.into(), epoch), &Handle::current());
         }
     }
 }

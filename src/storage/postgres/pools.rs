@@ -1,5 +1,6 @@
 //! The connection pools.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::{PgConnection, PgPool, Postgres};
@@ -7,7 +8,8 @@ use sqlx::{PgConnection, PgPool, Postgres};
 use super::checkout::Checkout;
 use super::errors::classify;
 use crate::error::DatabaseError;
-use crate::storage::checkout::{Silence, acquire};
+use crate::storage::checkout::Silence;
+use crate::storage::hosts::{self, Hosts, Seated, Source};
 use crate::storage::recent::RecentConnections;
 use crate::storage::{patience, reserve};
 
@@ -24,26 +26,34 @@ pub(super) struct Pools {
     pub alone: PgPool,
     /// The last silence of any of these connections.
     pub silence: Silence,
+    /// The hosts, if the URL names several.
+    pub hosts: Option<Arc<Hosts<Postgres>>>,
 }
 
 impl Pools {
     /// A connection of one of the pools.
     pub(super) async fn checkout(&self, pool: &PgPool, left: Duration) -> Result<Checkout<Postgres>, DatabaseError> {
-        Ok(Checkout::of(acquire(pool, left).await.map_err(classify)?, &self.silence))
+        let source = Source { pool, reserve: None };
+        let (connection, seated) = hosts::acquire(self.hosts.as_ref(), left, source).await.map_err(classify)?;
+        Ok(Checkout::of(connection, &self.silence, seated))
     }
 
     /// A connection of the main pool, with its backend process id if that is known.
     pub(super) async fn of_main(&self, left: Duration) -> Result<(Checkout<Postgres>, Option<i32>), DatabaseError> {
-        match self.recent.take() {
-            Some((connection, process)) => Ok((Checkout::of(connection, &self.silence), i32::try_from(process).ok())),
+        let seated = Seated::now(self.hosts.as_ref());
+        match self.recent.take(seated.number()) {
+            Some((connection, process)) => {
+                Ok((Checkout::of(connection, &self.silence, seated), i32::try_from(process).ok()))
+            }
             None => Ok((self.checkout(&self.main, left).await?, None)),
         }
     }
 
     /// A connection for the lock manager, also when the application uses all of its own.
     pub(super) async fn for_one(&self, left: Duration) -> Result<Checkout<Postgres>, DatabaseError> {
-        let connection = reserve::acquire(&self.main, &self.alone, left).await.map_err(classify)?;
-        Ok(Checkout::of(connection, &self.silence))
+        let source = Source { pool: &self.main, reserve: Some(&self.alone) };
+        let (connection, seated) = hosts::acquire(self.hosts.as_ref(), left, source).await.map_err(classify)?;
+        Ok(Checkout::of(connection, &self.silence, seated))
     }
 
     /// Reads for the application, on a connection of the main pool.

@@ -1,16 +1,18 @@
 //! Polling keys, and the queue of waiters. `$1` is the time of a test, or null, in every statement with a time.
 
-use async_trait::async_trait;
-use sqlx::PgConnection;
-use sqlx::postgres::{PgListener, PgPoolOptions};
+use std::sync::Arc;
 
-use super::Postgres;
+use async_trait::async_trait;
+use sqlx::postgres::{PgListener, PgPoolOptions};
+use sqlx::{PgConnection, Postgres};
+
 use super::errors::classify;
 use crate::clock::millis;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::lease::seen::Seen;
 use crate::storage::LockHash;
+use crate::storage::hosts::{self, Seated};
 use crate::storage::watching::{Listener, Look, PLACE_TTL, SWEPT_AFTER, Ticket, WatchRow, Watching};
 
 /// One statement, so that its rows are consistent: a new holder and the history entry of the former one are seen together.
@@ -92,7 +94,7 @@ const HEAR: &str = "select pg_advisory_lock_shared($1, $2)";
 const LISTENERS: (i32, i32) = (0x7465_6e75, 0x6865_6172);
 
 #[async_trait]
-impl Watching for Postgres {
+impl Watching for super::Postgres {
     async fn look(&self, looks: &[Look]) -> Result<Vec<(LockKey, Seen)>, DatabaseError> {
         let kinds: Vec<&str> = looks.iter().map(|look| look.key.kind()).collect();
         let ids: Vec<&str> = looks.iter().map(|look| look.key.id()).collect();
@@ -153,21 +155,33 @@ impl Watching for Postgres {
 
     async fn listen(&self) -> Result<Box<dyn Listener>, DatabaseError> {
         // A connection of its own: it is used as long as there are watchers, and those of the pool are for work.
-        let own = PgPoolOptions::new().max_connections(1).connect_lazy_with((*self.pool.connect_options()).clone());
+        let options = (*self.pool.connect_options()).clone();
+        let seated = Seated::now(self.pools.hosts.as_ref());
+        let guard = self.pools.hosts.as_ref().map(Arc::downgrade);
+        let own = PgPoolOptions::new()
+            .max_connections(1)
+            .after_connect(move |connection, _| {
+                let guard = guard.clone();
+                Box::pin(async move { hosts::admit(guard.as_ref(), connection).await })
+            })
+            .connect_lazy_with(options);
         let mut listener = PgListener::connect_with(&own).await.map_err(classify)?;
         listener.listen("tenure_lock").await.map_err(classify)?;
-        let mut listening = Listening(listener);
+        let mut listening = Listening { listener, seated };
         listening.be_known().await?;
         Ok(Box::new(listening))
     }
 }
 
-struct Listening(PgListener);
+struct Listening {
+    listener: PgListener,
+    seated: Seated<Postgres>,
+}
 
 impl Listening {
     /// Shows announcing processes that there is a listener.
     async fn be_known(&mut self) -> Result<(), DatabaseError> {
-        let hear = sqlx::query(HEAR).bind(LISTENERS.0).bind(LISTENERS.1).execute(&mut self.0).await;
+        let hear = sqlx::query(HEAR).bind(LISTENERS.0).bind(LISTENERS.1).execute(&mut self.listener).await;
         hear.map(drop).map_err(classify)
     }
 }
@@ -175,7 +189,12 @@ impl Listening {
 #[async_trait]
 impl Listener for Listening {
     async fn heard(&mut self) -> Result<Option<String>, DatabaseError> {
-        match self.0.try_recv().await.map_err(classify)? {
+        let heard = tokio::select! {
+            heard = self.listener.try_recv() => heard.map_err(classify),
+            // The old primary may still be connected, and nobody announces anything there.
+            () = self.seated.until_former() => Err(DatabaseError::ConnectionLost(Seated::<Postgres>::former().into())),
+        };
+        match heard? {
             Some(told) => Ok(Some(told.payload().to_owned())),
             None => {
                 self.be_known().await?;

@@ -44,6 +44,7 @@ pub fn status(code: ErrorCode) -> u16 {
         ErrorCode::TransactionEnded | ErrorCode::OutcomeUnknown | ErrorCode::Failed => 500,
         ErrorCode::Unsupported => 501,
         ErrorCode::Unavailable
+        | ErrorCode::GrantsPaused
         | ErrorCode::Unreachable
         | ErrorCode::ReadOnly
         | ErrorCode::FileLost
