@@ -44,6 +44,14 @@ impl Process {
         }
     }
 
+    /// Stops it and all its children. None of them runs when this returns.
+    pub(crate) fn stop_all(&self) {
+        self.signal_all(Signal::STOP);
+        let root = Pid::from_child(&self.child);
+        let is_still = |pid: &Pid| stat(*pid).is_none_or(|stat| "TZX".contains(stat.state));
+        within(BURIAL, || [root].iter().chain(&descendants(root)).all(is_still));
+    }
+
     /// Sends a signal and waits. Returns whether it ended in time.
     pub(crate) fn end_by(&mut self, signal: Signal, limit: Duration) -> bool {
         if self.ended().is_none() {

@@ -63,7 +63,7 @@ fn reads(evidence: &Evidence) -> Vec<Violation> {
     // When each version was acknowledged, in the order of the answers.
     let mut acknowledged: HashMap<&str, Vec<(u64, i64)>> = HashMap::new();
     for operation in &evidence.operations {
-        if let Some(version) = operation.ok().filter(|_| operation.is(Function::Append)).and_then(|args| args.version) {
+        if let Some(version) = operation.ok().filter(|_| operation.appends()).and_then(|args| args.version) {
             acknowledged.entry(operation.key()).or_default().push((operation.answered_at(), version));
         }
     }

@@ -10,16 +10,17 @@ use clap::ValueEnum;
 use crate::Result;
 use crate::backend::Backend;
 use crate::check::{self, Violation};
-use crate::clients::{Clients, Crew};
+use crate::clients::{Clients, Crew, Pages};
 use crate::clock::now_ns;
 use crate::evidence::{Aftermath, Evidence};
 use crate::history;
 use crate::nemesis::{Fault, Nemesis};
 use crate::random::Random;
 use crate::run::{prepare, request_all, through_proxy};
-use crate::server::Server;
+use crate::server::{Machine, Server};
 use crate::subject::planted::{Bug, Planted, TABLES};
 use crate::subject::tenure::Tenure;
+use crate::workload::Workload;
 
 /// What can be chosen.
 #[derive(Debug, Clone, clap::Args)]
@@ -50,7 +51,7 @@ const FAULTS: [Fault; 6] =
 
 /// Runs them one after the other, and prints what found each, and when.
 pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
-    let server = Arc::new(tokio::task::spawn_blocking(|| Server::start(Backend::Postgres)).await??);
+    let server = Arc::new(tokio::task::spawn_blocking(|| Server::start(Backend::Postgres, &Machine::default())).await??);
     let (mut times, mut missed, mut wrong) = (Vec::new(), Vec::new(), false);
     let all = Bug::value_variants().iter().copied();
     for bug in all.filter(|bug| options.only.is_empty() || options.only.contains(bug)) {
@@ -121,6 +122,8 @@ async fn one_round(
     sqlx::raw_sql(TABLES).execute(direct.database().postgres()?).await?;
     let (proxy, proxied) = through_proxy(&url, Backend::Postgres).await?;
     let seed = options.seed.wrapping_add(round);
+    let mut random = Random::new(seed, u64::MAX);
+    let with_forms = bug.workloads().contains(&Workload::Form);
     let crew = Crew {
         backend: Backend::Postgres,
         urls: vec![proxied],
@@ -129,7 +132,9 @@ async fn one_round(
         tasks: 15,
         connections: 10,
         workloads: bug.workloads(),
+        pages: with_forms.then(|| Pages::new(&mut random, bug == Bug::FormAppliedAgain)),
         one_writer_node: false,
+        environment: Vec::new(),
         planted: Some(bug.name()),
     };
     let begun = now_ns();
@@ -138,15 +143,16 @@ async fn one_round(
         backend: Backend::Postgres,
         server: Arc::clone(server),
         proxies: proxy.into_iter().collect(),
-        db: direct.database().clone(),
+        clock: None,
+        disk: None,
         faults: FAULTS.to_vec(),
-        random: Random::new(seed, u64::MAX),
+        random,
     };
-    let faults = nemesis.run(&mut clients, Instant::now() + Duration::from_secs(options.seconds)).await?;
+    let happened = nemesis.run(&mut clients, Instant::now() + Duration::from_secs(options.seconds)).await?;
     let hung_clients = tokio::task::spawn_blocking(move || clients.end()).await?;
     // The longest lease, and the longest transaction of a client that is gone.
     tokio::time::sleep(Duration::from_millis(3100)).await;
-    let mut evidence = Evidence { operations: history::read(folder)?, faults, ..Evidence::default() };
+    let mut evidence = Evidence { operations: history::read(folder)?, faults: happened.faults, ..Evidence::default() };
     evidence.read_ledgers(direct.database(), Backend::Postgres).await?;
     let keys: Vec<String> = evidence
         .operations
