@@ -75,6 +75,11 @@ impl Disk {
         command("umount", &["-l"], &[&self.path()])
     }
 
+    /// Flushes everything that is on it now: what installs a server does not.
+    pub(crate) fn flush(&self) -> Result<()> {
+        command("sync", &["--file-system"], &[&self.path()])
+    }
+
     /// Takes all space that is left.
     pub(crate) fn fill(&self) -> Result<()> {
         let (file, space) = (File::create(self.filler())?, statvfs(self.path().as_path())?);

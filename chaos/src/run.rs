@@ -85,6 +85,9 @@ pub(crate) async fn run(plan: &Plan) -> Result<Done> {
     prepare(&direct, backend).await?;
     // It would keep a disk whose power is cut.
     direct.database().close().await;
+    if let Some(disk) = &disk {
+        disk.flush()?;
+    }
     let (mut proxies, mut urls) = (Vec::new(), Vec::new());
     for url in server.urls() {
         let (proxy, url) = through_proxy(&url, backend).await?;
@@ -118,6 +121,8 @@ pub(crate) async fn run(plan: &Plan) -> Result<Done> {
         random,
     };
     let happened = nemesis.run(&mut clients, Instant::now() + plan.time).await?;
+    let record = format!("{:#?}\n{:#?}\n", happened.faults, happened.steps);
+    std::fs::write(plan.folder.join("faults.txt"), record)?;
     let hung_clients = tokio::task::spawn_blocking(move || clients.end()).await?;
     let whole = Instant::now();
     let mut evidence = Evidence { operations: history::read(&plan.folder)?, ..Evidence::default() };

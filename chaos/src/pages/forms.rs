@@ -37,7 +37,7 @@ pub(super) async fn saved(pages: &Pages, form: FormId, op: &str) -> Result<Optio
     macro_rules! fetch {
         ($pool:expr) => {{
             let query = sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).bind(form.to_string()).bind(op);
-            query.fetch_optional($pool).await.map_err(DatabaseError::other)
+            Ok(query.fetch_optional($pool).await?)
         }};
     }
     match backend {

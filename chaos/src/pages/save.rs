@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::extract::{Path, State};
 use axum::{Extension, Json};
 use serde::Deserialize;
-use tenure::error::{Error, UpdateError};
+use tenure::error::{Error, ErrorCode, UpdateError};
 use tenure::{Owner, VersionToken};
 use tenure_web::browser_key::BrowserKey;
 use tenure_web::csrf::CsrfForm;
@@ -61,9 +61,12 @@ pub(super) async fn save(
     match update.run(command).await {
         Ok(saved) => Ok(Json(Made { version: saved.version().number() })),
         Err(UpdateError::Failed(error)) if pages.applies_again => apply_again(&pages, &id, &owner, &form.op, error).await,
-        Err(UpdateError::Failed(error)) => match forms::saved(&pages, form_id, &form.op).await? {
-            Some(version) => Ok(Json(Made { version })),
-            None => Err(error.into()),
+        Err(UpdateError::Failed(error)) => match forms::saved(&pages, form_id, &form.op).await {
+            Ok(Some(version)) => Ok(Json(Made { version })),
+            Ok(None) => Err(error.into()),
+            // A commit of unknown outcome stays one.
+            Err(_) if error.code() == ErrorCode::OutcomeUnknown => Err(error.into()),
+            Err(lookup) => Err(lookup.into()),
         },
         Err(UpdateError::Refused(never)) => match never {},
     }

@@ -70,7 +70,8 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// Those of a key. After a step of the clock no time says when a lease ends, and a lease that was lost may be live again.
+    /// Those of a key. Around a step of the clock no time says when a lease ends, and one that had expired is live again while the clock
+    /// is set back.
     pub(super) fn of(operations: &[&Operation], clock_stepped: bool) -> Self {
         let mut calls = Calls::default();
         let mut locks: HashMap<&str, usize> = HashMap::new();
@@ -92,7 +93,7 @@ impl Calls {
             if operation.outcome() == Outcome::Info {
                 calls.note_unknown(operation, lock, &numbered);
             } else if let Some(kind) = kind(operation, lock)
-                && !(clock_stepped && matches!(kind, Kind::RefusedAsLost { .. }))
+                && !(clock_stepped && matches!(kind, Kind::RefusedAsLost { .. } | Kind::NobodyHeld))
             {
                 let (from, to) = (operation.called_at(), operation.answered_at());
                 calls.sure.push(Call { op: operation.id().to_owned(), from, to, kind });

@@ -144,6 +144,11 @@ mod tests {
         let steps = Steps(vec![Step { from_ns: ms(100), to_ns: ms(110), before_ms: 5_000, after_ms: 9_000 }]);
         let mut evidence = Evidence { operations, steps, ..Evidence::default() };
         assert_eq!(check(&evidence).len(), 0);
+        // Set back, the clock makes a lease live again that had expired.
+        let call = Args { guard: Some(Guarded::UnlessLocked), ..Args::default() };
+        evidence.operations.push(ok(Function::Append, "4", "a", (520, 530), call, Args::default()));
+        evidence.operations.push(failed(Function::Lock, "5", "a", (540, 550), "already-locked"));
+        assert_eq!(check(&evidence).len(), 0);
         evidence.operations.push(lock("3", "a", (600, 610), 2));
         assert_eq!(check(&evidence).len(), 1, "no step makes a number twice");
     }
