@@ -185,11 +185,17 @@ fn repeat(options: &Options, seed: u64) -> String {
     let faults = faults.map_or(String::new(), |faults| format!(" --faults {faults}"));
     let without = list(options.without.iter().map(|fault| fault.name()).collect());
     let without = if without.is_empty() { without } else { format!(" --without {without}") };
-    let workloads = options.workloads.as_ref().map(|chosen| chosen.iter().map(|one| clients::name(*one)).collect::<Vec<_>>().join(","));
+    let workloads = options
+        .workloads
+        .as_ref()
+        .map(|chosen| chosen.iter().map(|one| clients::name(*one)).collect::<Vec<_>>().join(","));
     let workloads = workloads.map_or(String::new(), |workloads| format!(" --workloads {workloads}"));
     let none = if options.no_faults { " --no-faults" } else { "" };
     let one = if options.one_writer_node { " --one-writer-node" } else { "" };
-    format!("{time} --seed {seed} --processes {} --tasks {}{faults}{without}{workloads}{none}{one}", options.processes, options.tasks)
+    format!(
+        "{time} --seed {seed} --processes {} --tasks {}{faults}{without}{workloads}{none}{one}",
+        options.processes, options.tasks
+    )
 }
 
 fn of_the_clock() -> u64 {

@@ -49,7 +49,8 @@ impl Disk {
             return;
         }
         let Ok(program) = std::env::current_exe() else { return };
-        let failed = Command::new("unshare").args(own).arg(program).args(std::env::args_os().skip(1)).env(PRIVATE, "1").exec();
+        let failed =
+            Command::new("unshare").args(own).arg(program).args(std::env::args_os().skip(1)).env(PRIVATE, "1").exec();
         eprintln!("unshare: {failed}");
     }
 

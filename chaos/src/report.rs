@@ -62,7 +62,16 @@ impl Report {
         line("leases", format!("{taken_over} taken over after they expired, {broken} broken"));
         let forms = self.tally.gestures.iter().map(|(gesture, count)| format!("{gesture:?} {count}"));
         line("forms", forms.collect::<Vec<_>>().join(", "));
-        line("transfers that only read some", format!("{}; {} edges between transfers", self.tally.watching, self.tally.edges));
+        line(
+            "transfers that only read some",
+            format!("{}; {} edges between transfers", self.tally.watching, self.tally.edges),
+        );
+        if self.tally.unflushed > 0 {
+            line(
+                "reads of lost writes",
+                format!("{}, unacknowledged and not flushed when the server ended", self.tally.unflushed),
+            );
+        }
         let Judged { keys, undecided } = self.tally.ordered;
         line("keys with ordered calls", format!("{} of {keys}", keys - undecided));
         line("ledgers", format!("{}; {} keys requested afterwards", self.ledgers, self.requested));

@@ -111,21 +111,14 @@ pub(crate) async fn run(plan: &Plan) -> Result<Done> {
         planted: None,
     };
     let mut clients = Clients::start(crew, plan.processes)?;
-    let mut nemesis = Nemesis {
-        backend,
-        server: Arc::clone(&server),
-        proxies,
-        clock,
-        disk,
-        faults,
-        random,
-    };
+    let mut nemesis = Nemesis { backend, server: Arc::clone(&server), proxies, clock, disk, faults, random };
     let happened = nemesis.run(&mut clients, Instant::now() + plan.time).await?;
     let record = format!("{:#?}\n{:#?}\n", happened.faults, happened.steps);
     std::fs::write(plan.folder.join("faults.txt"), record)?;
     let hung_clients = tokio::task::spawn_blocking(move || clients.end()).await?;
     let whole = Instant::now();
     let mut evidence = Evidence { operations: history::read(&plan.folder)?, ..Evidence::default() };
+    evidence.shows_unflushed = backend.is_mariadb();
     (evidence.faults, evidence.steps, evidence.replaced_ns) = (happened.faults, happened.steps, happened.replaced_ns);
     // What the server still does for a client that is gone must be over before anything is read.
     let ahead = if evidence.steps.0.is_empty() { Duration::ZERO } else { AHEAD };

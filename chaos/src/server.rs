@@ -49,7 +49,9 @@ impl Server {
                 let server = on(machine, Postgres::builder()).setting("max_connections", "400");
                 Server::Postgres(server.file("hba", everybody).setting("hba_file", "hba").start()?)
             }
-            Backend::MariaDb => Server::MariaDb(on(machine, MariaDb::builder()).setting("max_connections", "400").start()?),
+            Backend::MariaDb => {
+                Server::MariaDb(on(machine, MariaDb::builder()).setting("max_connections", "400").start()?)
+            }
             Backend::Galera => Server::Galera(Galera::start(3, &[("max_connections", "400")])?),
         })
     }

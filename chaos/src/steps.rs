@@ -68,7 +68,9 @@ mod tests {
     #[test]
     fn calls_around_a_step_are_near_it() {
         let steps = Steps(vec![step(10_000, 5_000, 1_000)]);
-        assert!(steps.near(ms(5_500), ms(6_000)) && steps.near(ms(9_000), ms(11_000)) && steps.near(ms(14_000), ms(20_000)));
+        assert!(
+            steps.near(ms(5_500), ms(6_000)) && steps.near(ms(9_000), ms(11_000)) && steps.near(ms(14_000), ms(20_000))
+        );
         assert!(!steps.near(ms(1_000), ms(4_000)) && !steps.near(ms(16_000), ms(20_000)));
     }
 }

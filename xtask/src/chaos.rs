@@ -10,6 +10,9 @@ use crate::servers::{cargo, root};
 /// What the tests of CI are built with: one selection, so that nothing is built anew.
 const BUILD: [&str; 5] = ["build", "--workspace", "--all-features", "--bin", "chaos"];
 
+/// What it needs: the servers, a clock that can be set, and a file system of its own.
+pub(crate) const PACKAGES: [&str; 4] = [Kind::Postgres.package(), Kind::MariaDb.package(), "faketime", "e2fsprogs"];
+
 /// Builds it, runs it, and exits as it does. `arguments` are the program's own.
 pub(crate) fn run(planted: bool, arguments: &[String]) -> ExitCode {
     match started(planted, arguments) {
@@ -22,7 +25,7 @@ pub(crate) fn run(planted: bool, arguments: &[String]) -> ExitCode {
 }
 
 fn started(planted: bool, arguments: &[String]) -> Result<ExitCode, String> {
-    debian::install(&[Kind::Postgres.package(), Kind::MariaDb.package()])?;
+    debian::install(&PACKAGES)?;
     let could_not = |error: std::io::Error| error.to_string();
     let built = cargo().args(BUILD).current_dir(root()).status().map_err(could_not)?;
     if !built.success() {

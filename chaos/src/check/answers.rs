@@ -3,8 +3,8 @@
 use super::Violation;
 use crate::clock::ms;
 use crate::evidence::{Evidence, Injected};
-use crate::nemesis::Fault;
 use crate::history::Operation;
+use crate::nemesis::Fault;
 
 pub(super) const NAME: &str = "C9 answers";
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::{cycles, mutex};
+use super::{appends, cycles, mutex};
 use crate::evidence::Evidence;
 use crate::history::{Gesture, Outcome};
 use crate::nemesis::Fault;
@@ -30,6 +30,8 @@ pub(crate) struct Tally {
     pub(crate) faults: BTreeMap<&'static str, (u64, u64)>,
     /// Forms, by how they were sent.
     pub(crate) gestures: BTreeMap<Gesture, u64>,
+    /// Reads of a write that a crash undid, before it was acknowledged to anybody.
+    pub(crate) unflushed: u64,
     /// Keys whose calls were put in order, and those with too many possible orders.
     pub(crate) ordered: mutex::Judged,
     /// Transfers that depend on a ledger which they do not write, and edges between transfers.
@@ -88,6 +90,7 @@ impl Tally {
         let succeeded =
             |how: &str| evidence.leases.iter().filter(|lease| lease.how.as_deref() == Some(how)).count() as u64;
         (tally.taken_over, tally.broken) = (succeeded("expired"), succeeded("broken"));
+        tally.unflushed = appends::unflushed(evidence);
         tally.ordered = mutex::judge(evidence).1;
         (tally.watching, tally.edges) = cycles::size(evidence);
         tally.count_faults(evidence);
@@ -107,6 +110,7 @@ impl Tally {
         self.broken += other.broken;
         self.ordered.keys += other.ordered.keys;
         self.ordered.undecided += other.ordered.undecided;
+        self.unflushed += other.unflushed;
         self.watching += other.watching;
         self.edges += other.edges;
         for (gesture, count) in other.gestures {
@@ -182,12 +186,17 @@ impl Least {
             want("transfers that depend on ledgers that they do not write".to_owned(), self.writes, tally.watching);
         }
         if workloads.contains(&Workload::Form) {
-            let again: u64 = tally.gestures.iter().filter(|(way, _)| **way != Gesture::Click).map(|(_, count)| count).sum();
+            let again: u64 =
+                tally.gestures.iter().filter(|(way, _)| **way != Gesture::Click).map(|(_, count)| count).sum();
             want("forms that were stopped, or sent again".to_owned(), self.writes, again);
         }
         // A check that gives up on many keys has checked nothing.
         let decided = (tally.ordered.keys - tally.ordered.undecided) * 100;
-        want("percent of keys whose calls could be ordered".to_owned(), 95, decided.checked_div(tally.ordered.keys).unwrap_or(100));
+        want(
+            "percent of keys whose calls could be ordered".to_owned(),
+            95,
+            decided.checked_div(tally.ordered.keys).unwrap_or(100),
+        );
         want("writes of unknown outcome".to_owned(), self.unknown, tally.committed + tally.not_committed);
         for fault in faults {
             let (_, met) = tally.faults.get(fault.name()).copied().unwrap_or_default();
@@ -209,7 +218,8 @@ mod tests {
     const LEAST: Least = Least { writes: 1, contention: 20, taken_over: 1, unknown: 1, of_each_fault: 1 };
 
     fn enough() -> Evidence {
-        let fault = Injected { kind: Fault::Reset.name(), from_ns: ms(5), to_ns: ms(6), hit: true, stands_still: false };
+        let fault =
+            Injected { kind: Fault::Reset.name(), from_ns: ms(5), to_ns: ms(6), hit: true, stands_still: false };
         Evidence {
             operations: vec![
                 append("1", "w1-a", (0, 10), 2),

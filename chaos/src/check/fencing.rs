@@ -144,7 +144,8 @@ fn against(note: &Noted, leases: &[Granted], steps: &Steps) -> Option<String> {
         return None;
     }
     let held = |lease: &&Granted| {
-        steps.surely_before(lease.since_ms + ROUNDING_MS, *at_ms) && steps.surely_before(at_ms + ROUNDING_MS, lease.ended_ms)
+        steps.surely_before(lease.since_ms + ROUNDING_MS, *at_ms)
+            && steps.surely_before(at_ms + ROUNDING_MS, lease.ended_ms)
     };
     let lease = leases.iter().find(held)?;
     Some(format!("{op} wrote {ledger} unless it is locked, while {} held it", lease.generation))

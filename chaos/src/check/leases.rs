@@ -7,6 +7,9 @@ use crate::steps::Steps;
 
 pub(super) const NAME: &str = "C2 leases as the database sees them";
 
+/// Times of the database are whole milliseconds, rounded.
+const ROUNDING_MS: i64 = 1;
+
 pub(super) fn check(evidence: &Evidence) -> Vec<Violation> {
     let violation = |what| Violation { check: NAME, what, at_ns: None };
     let mut found = Vec::new();
@@ -30,7 +33,9 @@ fn problem(before: &Granted, after: &Granted, steps: &Steps) -> Option<String> {
         return Some(format!("{key}: generation {generation} is live, and so is its successor"));
     }
     let early = ended_ms - after.since_ms;
-    steps.surely_before(after.since_ms, *ended_ms).then(|| format!("{key}: generation {} began {early} ms before {generation} ended", after.generation))
+    steps
+        .surely_before(after.since_ms + ROUNDING_MS, *ended_ms)
+        .then(|| format!("{key}: generation {} began {early} ms before {generation} ended", after.generation))
 }
 
 #[cfg(test)]
@@ -47,7 +52,7 @@ mod tests {
     fn lease_that_begins_before_the_last_one_ends_is_found() {
         let first = || granted("a", 1, 0, 100, Some("expired"));
         assert_eq!(found(vec![first(), granted("a", 2, 100, 200, None)]), 0);
-        assert_eq!(found(vec![first(), granted("a", 2, 99, 200, None)]), 1);
+        assert_eq!(found(vec![first(), granted("a", 2, 98, 200, None)]), 1);
     }
 
     #[test]

@@ -90,7 +90,9 @@ impl Fault {
         match self {
             Fault::CutBeforeCommit | Fault::CutAfterCommit => 8,
             Fault::CutLock | Fault::EndSessions | Fault::KillClient => 4,
-            Fault::Reset | Fault::Delay | Fault::StopClient | Fault::HoldFile | Fault::KillPages | Fault::StepClock => 2,
+            Fault::Reset | Fault::Delay | Fault::StopClient | Fault::HoldFile | Fault::KillPages | Fault::StepClock => {
+                2
+            }
             Fault::KillServer | Fault::StopServer | Fault::StopNode | Fault::BlackHole | Fault::StarveClient => 1,
             Fault::FillDisk | Fault::CutPower => 1,
             // Once, at the end.

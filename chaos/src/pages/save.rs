@@ -60,7 +60,9 @@ pub(super) async fn save(
     };
     match update.run(command).await {
         Ok(saved) => Ok(Json(Made { version: saved.version().number() })),
-        Err(UpdateError::Failed(error)) if pages.applies_again => apply_again(&pages, &id, &owner, &form.op, error).await,
+        Err(UpdateError::Failed(error)) if pages.applies_again => {
+            apply_again(&pages, &id, &owner, &form.op, error).await
+        }
         Err(UpdateError::Failed(error)) => match forms::saved(&pages, form_id, &form.op).await {
             Ok(Some(version)) => Ok(Json(Made { version })),
             Ok(None) => Err(error.into()),

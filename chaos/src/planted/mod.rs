@@ -51,7 +51,8 @@ const FAULTS: [Fault; 6] =
 
 /// Runs them one after the other, and prints what found each, and when.
 pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
-    let server = Arc::new(tokio::task::spawn_blocking(|| Server::start(Backend::Postgres, &Machine::default())).await??);
+    let server =
+        Arc::new(tokio::task::spawn_blocking(|| Server::start(Backend::Postgres, &Machine::default())).await??);
     let (mut times, mut missed, mut wrong) = (Vec::new(), Vec::new(), false);
     let all = Bug::value_variants().iter().copied();
     for bug in all.filter(|bug| options.only.is_empty() || options.only.contains(bug)) {

@@ -168,9 +168,10 @@ fn made(text: &str) -> Answer<Appended> {
 /// What is known of a form that was sent twice. It must not be saved as two versions.
 fn one_of(first: Answer<Appended>, second: Answer<Appended>) -> Answer<Appended> {
     match (first, second) {
-        (Ok(one), Ok(other)) if one.version != other.version => {
-            Err(Refusal { text: Some(format!("{:?} and {:?}", one.version, other.version)), ..Refusal::unknown("two-versions") })
-        }
+        (Ok(one), Ok(other)) if one.version != other.version => Err(Refusal {
+            text: Some(format!("{:?} and {:?}", one.version, other.version)),
+            ..Refusal::unknown("two-versions")
+        }),
         (Ok(saved), _) | (_, Ok(saved)) => Ok(saved),
         (Err(refusal), Err(_)) if refusal.unknown => Err(refusal),
         (_, refused) => refused,

@@ -38,14 +38,8 @@ pub(crate) enum Workload {
 
 impl Workload {
     /// All of them.
-    pub(crate) const ALL: [Workload; 6] = [
-        Workload::Lease,
-        Workload::Row,
-        Workload::Version,
-        Workload::Mixed,
-        Workload::Transfer,
-        Workload::Form,
-    ];
+    pub(crate) const ALL: [Workload; 6] =
+        [Workload::Lease, Workload::Row, Workload::Version, Workload::Mixed, Workload::Transfer, Workload::Form];
 
     /// Those that call the library, or a wrong build, without an application in between.
     #[cfg(feature = "planted")]

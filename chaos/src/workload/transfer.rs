@@ -23,7 +23,8 @@ impl<S: Subject> Task<S> {
         let op = self.recorder.next_id();
         let all: Vec<&str> = ledgers.iter().map(String::as_str).collect();
         // Some transfers depend on ledgers that they do not write: without them no two could pass each other unseen.
-        let written = if self.random.chance(40) { 1 + self.random.below(count_of(&all) - 1) as usize } else { all.len() };
+        let written =
+            if self.random.chance(40) { 1 + self.random.below(count_of(&all) - 1) as usize } else { all.len() };
         let (names, watched) = all.split_at(written);
         let (amount, limit) = (1 + self.random.below(9), self.limit());
         let amount = i64::try_from(amount).unwrap_or(1);

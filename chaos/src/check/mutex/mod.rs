@@ -96,7 +96,11 @@ mod tests {
         let refused = |at| failed(Function::Lock, "2", "a", at, "already-locked");
         let release = || ok(Function::Release, "3", "a", (40, 45), of_lock("1"), Args::default());
         assert_eq!(found(vec![lock("1", "a", (0, 10), 1), refused((20, 30))]), 0);
-        assert_eq!(found(vec![lock("1", "a", (0, 10), 1), refused((20, 42)), release()]), 0, "refused before the release");
+        assert_eq!(
+            found(vec![lock("1", "a", (0, 10), 1), refused((20, 42)), release()]),
+            0,
+            "refused before the release"
+        );
         assert_eq!(found(vec![lock("1", "a", (0, 10), 1), release(), refused((50, 60))]), 1);
         assert_eq!(found(vec![lock("1", "a", (0, 10), 1), refused((2_500, 2_510))]), 1, "it had expired");
     }
@@ -116,7 +120,10 @@ mod tests {
     fn write_after_the_surely_last_moment_is_found() {
         assert_eq!(found(vec![lock("1", "a", (0, 10), 1), under("2", "1", (1_900, 2_500))]), 0, "checked in time");
         assert_eq!(found(vec![lock("1", "a", (0, 10), 1), under("2", "1", (2_100, 2_200))]), 1);
-        assert_eq!(found(vec![lock("1", "a", (0, 10), 1), lock("2", "a", (2_005, 2_010), 2), under("3", "1", (2_020, 2_030))]), 1);
+        assert_eq!(
+            found(vec![lock("1", "a", (0, 10), 1), lock("2", "a", (2_005, 2_010), 2), under("3", "1", (2_020, 2_030))]),
+            1
+        );
     }
 
     #[test]
@@ -156,7 +163,8 @@ mod tests {
     #[test]
     fn many_calls_at_once_are_judged() {
         let mut operations = vec![lock("1", "a", (0, 10), 1)];
-        operations.extend((0..300).map(|n| failed(Function::Lock, &format!("r{n}"), "a", (20, 1_000), "already-locked")));
+        operations
+            .extend((0..300).map(|n| failed(Function::Lock, &format!("r{n}"), "a", (20, 1_000), "already-locked")));
         assert_eq!(judge(&Evidence { operations, ..Evidence::default() }), (vec![], Judged { keys: 1, undecided: 0 }));
     }
 }

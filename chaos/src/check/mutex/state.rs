@@ -36,7 +36,13 @@ impl State {
                 let (holder, _) = self.last?;
                 (lock != Some(holder) && self.alive(holder, call, calls)).then_some(self)
             }
-            Kind::RefusedAsLost { lock } => if self.holds(lock) { self.ended(calls, call.to) } else { Some(self) },
+            Kind::RefusedAsLost { lock } => {
+                if self.holds(lock) {
+                    self.ended(calls, call.to)
+                } else {
+                    Some(self)
+                }
+            }
             Kind::NobodyHeld => self.ended(calls, call.to),
         }
     }

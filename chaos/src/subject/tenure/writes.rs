@@ -86,8 +86,13 @@ impl Tenure {
     }
 
     /// All ledgers of a transfer, in one order, so that no two transfers wait for each other. What is only read is locked for readers.
-    async fn load_all(&self, tx: &mut Transaction, transfer: &Transfer<'_>) -> Answer<BTreeMap<String, Loaded<Ledger>>> {
-        let ids: BTreeSet<String> = transfer.ledgers.iter().chain(transfer.watched).map(|id| (*id).to_owned()).collect();
+    async fn load_all(
+        &self,
+        tx: &mut Transaction,
+        transfer: &Transfer<'_>,
+    ) -> Answer<BTreeMap<String, Loaded<Ledger>>> {
+        let ids: BTreeSet<String> =
+            transfer.ledgers.iter().chain(transfer.watched).map(|id| (*id).to_owned()).collect();
         let mut found = BTreeMap::new();
         if !transfer.pessimistic {
             let set = ids.iter().fold(LockSet::new(), |set, id| set.add::<Ledger>(id));
