@@ -60,6 +60,9 @@ pub(crate) struct Options {
     /// Declare falsely, on a cluster, that one node accepts writes: the checks must find what that breaks
     #[arg(long)]
     one_writer_node: bool,
+    /// Put the database's own disk into memory: flushes are asked for and counted by a cut of power as before, and cost nothing
+    #[arg(long)]
+    disk_in_memory: bool,
     /// A run with less than this is invalid, in percent of what is expected of a machine with two cores
     #[arg(long, default_value_t = 100)]
     least: u64,
@@ -98,6 +101,7 @@ pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
             workloads: workloads.clone(),
             faults: faults.clone(),
             one_writer_node: options.one_writer_node,
+            disk_in_memory: options.disk_in_memory,
             folder: folder.clone(),
         };
         let Done { evidence, described, unavailable: lacking } = run::run(&plan).await?;
@@ -191,9 +195,10 @@ fn repeat(options: &Options, seed: u64) -> String {
         .map(|chosen| chosen.iter().map(|one| clients::name(*one)).collect::<Vec<_>>().join(","));
     let workloads = workloads.map_or(String::new(), |workloads| format!(" --workloads {workloads}"));
     let none = if options.no_faults { " --no-faults" } else { "" };
+    let memory = if options.disk_in_memory { " --disk-in-memory" } else { "" };
     let one = if options.one_writer_node { " --one-writer-node" } else { "" };
     format!(
-        "{time} --seed {seed} --processes {} --tasks {}{faults}{without}{workloads}{none}{one}",
+        "{time} --seed {seed} --processes {} --tasks {}{faults}{without}{workloads}{none}{memory}{one}",
         options.processes, options.tasks
     )
 }

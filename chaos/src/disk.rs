@@ -14,6 +14,9 @@ use crate::Result;
 /// The size of the file system. The file has holes where nothing was written.
 const MEGABYTES: u64 = 1024;
 
+/// The system's file system in memory.
+const MEMORY: &str = "/dev/shm";
+
 /// Set for the process that has mounts of its own.
 const PRIVATE: &str = "CHAOS_PRIVATE_MOUNTS";
 
@@ -24,12 +27,13 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// Makes one. An error says why there can be none.
-    pub(crate) fn new() -> Result<Self> {
+    /// Makes one. In memory a flush costs nothing, and is as necessary for the copy. An error says why there can be none.
+    pub(crate) fn new(in_memory: bool) -> Result<Self> {
         if std::env::var_os(PRIVATE).is_none() {
             return Err("a disk of its own needs the right to mount one (root, and the program unshare)".into());
         }
-        let disk = Disk { folder: TempDir::with_prefix("chaos-disk-")? };
+        let beneath = if in_memory { PathBuf::from(MEMORY) } else { std::env::temp_dir() };
+        let disk = Disk { folder: TempDir::with_prefix_in("chaos-disk-", beneath)? };
         // The servers run as users of their own.
         fs::set_permissions(disk.folder.path(), Permissions::from_mode(0o755))?;
         fs::create_dir(disk.path())?;

@@ -35,6 +35,8 @@ pub(crate) struct Plan {
     pub(crate) faults: Vec<Fault>,
     /// Whether clients declare that one node accepts writes. On a cluster that is false.
     pub(crate) one_writer_node: bool,
+    /// Whether a disk of its own is in memory, where a flush costs nothing.
+    pub(crate) disk_in_memory: bool,
     /// A new folder for the histories.
     pub(crate) folder: PathBuf,
 }
@@ -72,7 +74,7 @@ pub(crate) async fn run(plan: &Plan) -> Result<Done> {
         None
     });
     // Before the server, so that it is unmounted after the server's end.
-    let disk = faults.iter().any(|fault| fault.needs_disk()).then(Disk::new).transpose();
+    let disk = faults.iter().any(|fault| fault.needs_disk()).then(|| Disk::new(plan.disk_in_memory)).transpose();
     let disk = disk.unwrap_or_else(|reason| {
         lack(&mut faults, Fault::needs_disk, reason);
         None
@@ -128,7 +130,8 @@ pub(crate) async fn run(plan: &Plan) -> Result<Done> {
     let about = Arc::clone(&server);
     let mut described = tokio::task::spawn_blocking(move || about.describe()).await??;
     if nemesis.disk.is_some() {
-        described += "; on a disk of its own (ext4 in a file)";
+        let place = if plan.disk_in_memory { "memory" } else { "a file" };
+        described += &format!("; on a disk of its own (ext4 in {place})");
     }
     if nemesis.clock.is_some() {
         described += "; its clock by libfaketime";
