@@ -90,7 +90,9 @@ impl Calls {
         calls.may_last = vec![clock_stepped; locks.len()];
         for operation in operations {
             let lock = operation.call.args.lock.as_deref().and_then(|lock| locks.get(lock)).copied();
-            if operation.outcome() == Outcome::Info {
+            // A form ends its lease if it still had it: the answer does not say.
+            let may_have_ended = operation.call.args.guard == Some(Guarded::Form) && operation.outcome() == Outcome::Ok;
+            if operation.outcome() == Outcome::Info || may_have_ended {
                 calls.note_unknown(operation, lock, &numbered);
             } else if let Some(kind) = kind(operation, lock)
                 && !(clock_stepped && matches!(kind, Kind::RefusedAsLost { .. } | Kind::NobodyHeld))

@@ -146,6 +146,18 @@ mod tests {
     }
 
     #[test]
+    fn saved_form_may_have_ended_its_lease() {
+        let form = |answer| {
+            let call = Args { guard: Some(Guarded::Form), ..of_lock("1") };
+            let mut refused = failed(Function::Form, "3", "a", (100, 200), "version-conflict");
+            refused.call.args = call.clone();
+            if answer { ok(Function::Form, "3", "a", (100, 200), call, Args::default()) } else { refused }
+        };
+        let run = |answer| found(vec![lock("1", "a", (0, 10), 1), form(answer), lock("2", "a", (300, 310), 2)]);
+        assert_eq!((run(true), run(false)), (0, 1));
+    }
+
+    #[test]
     fn step_of_the_clock_leaves_the_end_of_a_lease_open() {
         let operations = vec![lock("1", "a", (0, 10), 1), lock("2", "a", (500, 510), 2)];
         let steps = Steps(vec![Step { from_ns: ms(100), to_ns: ms(110), before_ms: 5_000, after_ms: 9_000 }]);
