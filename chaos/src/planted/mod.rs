@@ -1,5 +1,6 @@
 //! `chaos planted`: each wrong build runs until the checks find it, and the right one must pass.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -59,12 +60,17 @@ pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
         let name = bug.name();
         match (hunt(options, &server, bug).await?, bug) {
             (None, Bug::None) => println!("{name:<28} nothing found, as it should be"),
-            (Some((_, violation)), Bug::None) => {
-                println!("{name:<28} FOUND in the right build: {violation}");
+            (Some(Found { first, .. }), Bug::None) => {
+                println!("{name:<28} FOUND in the right build: {first}");
                 wrong = true;
             }
-            (Some((after, violation)), _) => {
-                println!("{name:<28} found after {:>5.1} s by {violation}", after.as_secs_f64());
+            (Some(Found { after, first, by }), _) => {
+                let by: Vec<_> = by.into_iter().filter_map(|check| check.split(' ').next()).collect();
+                println!(
+                    "{name:<28} found after {:>5.1} s by {}; the first: {first}",
+                    after.as_secs_f64(),
+                    by.join(", ")
+                );
                 times.push(after);
             }
             (None, _) => {
@@ -79,8 +85,18 @@ pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
     Ok(if missed.is_empty() && !wrong { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Runs a build until a check finds something: after how much load, and what.
-async fn hunt(options: &Options, server: &Arc<Server>, bug: Bug) -> Result<Option<(Duration, Violation)>> {
+/// How a build was found out.
+struct Found {
+    /// After how much load.
+    after: Duration,
+    /// What was found first.
+    first: Violation,
+    /// All checks that found something in that round.
+    by: BTreeSet<&'static str>,
+}
+
+/// Runs a build until a check finds something.
+async fn hunt(options: &Options, server: &Arc<Server>, bug: Bug) -> Result<Option<Found>> {
     let mut before = Duration::ZERO;
     let rounds = if bug == Bug::None { 2 } else { options.rounds };
     for round in 0..rounds {
@@ -98,9 +114,10 @@ async fn hunt(options: &Options, server: &Arc<Server>, bug: Bug) -> Result<Optio
             );
         }
         if !found.is_empty() {
+            let by = found.iter().map(|violation| violation.check).collect();
             let first = found.remove(0);
             let after = first.at_ns.map_or(Duration::from_secs(options.seconds), |at| Duration::from_nanos(at - begun));
-            return Ok(Some((before + after, first)));
+            return Ok(Some(Found { after: before + after, first, by }));
         }
         std::fs::remove_dir_all(&folder)?;
         before += Duration::from_secs(options.seconds);
