@@ -69,7 +69,8 @@ impl Backend {
              create table chaos_entry (ledger {text} not null references chaos_ledger (id), position integer not null,
                  op {text} not null, primary key (ledger, position));
              create table chaos_audit (op {text} not null, ledger {text} not null, version bigint not null, generation bigint,
-                 guard {text}, at_ms bigint not null, primary key (op, ledger));"
+                 guard {text}, at_ms bigint not null, primary key (op, ledger));
+             create table chaos_form (form {text} not null primary key, op {text} not null, version bigint not null);"
         )
     }
 }

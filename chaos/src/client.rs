@@ -1,6 +1,7 @@
 //! A client: a process of its own, so that it can be stopped and killed without the driver, the server or other clients.
 
 use std::io::Read;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::Result;
 use crate::backend::Backend;
+use crate::browser::Browser;
 use crate::history::Recorder;
 use crate::random::Random;
 use crate::subject::Subject;
@@ -41,6 +43,9 @@ pub(crate) struct Orders {
     /// What the tasks do, one after the other
     #[arg(long, value_delimiter = ',')]
     pub(crate) workloads: Vec<Workload>,
+    /// Where the application with forms is
+    #[arg(long)]
+    pub(crate) pages: Option<SocketAddr>,
     /// Declare that one node of the cluster accepts writes
     #[arg(long)]
     pub(crate) one_writer_node: bool,
@@ -85,13 +90,15 @@ async fn work<S: Subject>(orders: Orders, subject: S, stop: Arc<AtomicBool>) -> 
     let keys = Keys::default();
     let mut tasks = tokio::task::JoinSet::new();
     for number in 0..orders.tasks {
+        // Two people in each process, so that they often meet themselves in another tab.
+        let owner = format!("{}-{}", orders.number, number / orders.workloads.len() as u64 % 2);
         let mut task = Task {
             subject: subject.clone(),
             recorder: recorder.of_task(number),
             random: Random::new(orders.seed, orders.number << 16 | number),
             keys: keys.clone(),
-            // Two people in each process, so that they often meet themselves in another tab.
-            owner: format!("{}-{}", orders.number, number / orders.workloads.len() as u64 % 2),
+            browser: orders.pages.map(|address| Browser::new(address, &owner)),
+            owner,
             resolving: orders.number % 2 == 1,
             // A client that pauses in a transaction on SQLite blocks all other writers.
             pausing: if orders.backend.is_server() { 20 } else { 2 },

@@ -1,6 +1,7 @@
 //! The client processes, as the driver sees them.
 
 use std::fs::File;
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -26,16 +27,41 @@ pub(crate) struct Crew {
     pub(crate) tasks: u64,
     pub(crate) connections: u32,
     pub(crate) workloads: Vec<Workload>,
+    /// The application with forms, if a workload needs it.
+    pub(crate) pages: Option<Pages>,
     /// Whether they declare that one node accepts writes.
     pub(crate) one_writer_node: bool,
+    /// Variables for all of them: on SQLite they are the database's programs.
+    pub(crate) environment: Vec<(String, String)>,
     /// The name of a wrong build, instead of tenure.
     pub(crate) planted: Option<String>,
+}
+
+/// The application with forms.
+#[derive(Debug, Clone)]
+pub(crate) struct Pages {
+    pub(crate) port: u16,
+    /// Whether it has a mistake: a form that is sent again is applied again.
+    pub(crate) applies_again: bool,
+}
+
+impl Pages {
+    /// On a port below those that the system gives to outgoing connections: otherwise one of them could have it while the application is
+    /// away.
+    pub(crate) fn new(random: &mut Random, applies_again: bool) -> Self {
+        let port = || 12_000 + u16::try_from(random.below(8_000)).unwrap_or(0);
+        let free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+        let port = std::iter::repeat_with(port).take(1000).find(free).unwrap_or(12_000);
+        Pages { port, applies_again }
+    }
 }
 
 /// The clients of a run.
 #[derive(Debug)]
 pub(crate) struct Clients {
     crew: Crew,
+    /// The process of the application with forms.
+    application: Option<Child>,
     running: Vec<Child>,
     /// How many were started so far.
     started: u64,
@@ -44,7 +70,8 @@ pub(crate) struct Clients {
 impl Clients {
     /// Starts so many.
     pub(crate) fn start(crew: Crew, count: u64) -> Result<Self> {
-        let mut clients = Clients { crew, running: Vec::new(), started: 0 };
+        let mut clients = Clients { crew, application: None, running: Vec::new(), started: 0 };
+        clients.application = clients.spawn_pages()?;
         for _ in 0..count {
             let (tasks, connections) = (clients.crew.tasks, clients.crew.connections);
             let client = clients.spawn(tasks, connections)?;
@@ -65,15 +92,77 @@ impl Clients {
             command.arg(option).arg(value.to_string());
         }
         command.arg("--connections").arg(connections.to_string());
+        if let Some(pages) = &crew.pages {
+            command.args(["--pages", &format!("127.0.0.1:{}", pages.port)]);
+        }
         if crew.one_writer_node {
             command.arg("--one-writer-node");
         }
+        command.envs(crew.environment.iter().map(|(name, value)| (name, value)));
         if let Some(bug) = &crew.planted {
             command.args(["--planted", bug]);
         }
         let said = File::create(crew.histories.join(format!("client-{number:04}.err")))?;
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(said);
         Ok(command.spawn()?)
+    }
+
+    /// Starts the application with forms, if there is to be one.
+    fn spawn_pages(&self) -> Result<Option<Child>> {
+        let crew = &self.crew;
+        let Some(pages) = &crew.pages else { return Ok(None) };
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("pages").args(["--backend", &crew.backend.to_string(), "--url", &crew.urls[0]]);
+        command.args(["--port", &pages.port.to_string(), "--connections", &crew.connections.to_string()]);
+        command.envs(crew.environment.iter().map(|(name, value)| (name, value)));
+        if pages.applies_again {
+            command.arg("--applies-again");
+        }
+        let said = File::options().create(true).append(true).open(crew.histories.join("pages.err"))?;
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(said);
+        Ok(Some(command.spawn()?))
+    }
+
+    /// Stops all processes, the application among them. None of them runs when this returns.
+    pub(crate) fn pause_all(&self) -> Result<()> {
+        let all: Vec<Pid> = self.running.iter().chain(&self.application).map(Pid::from_child).collect();
+        for id in &all {
+            kill_process(*id, Signal::STOP)?;
+        }
+        let begun = Instant::now();
+        while !all.iter().all(|id| is_still(*id)) {
+            if begun.elapsed() > PATIENCE {
+                return Err("a client could not be stopped".into());
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }
+
+    /// Kills all processes with SIGKILL, does something, and starts as many.
+    pub(crate) fn replace_all(&mut self, meanwhile: impl FnOnce() -> Result<()>) -> Result<()> {
+        let count = self.running.len();
+        for mut killed in std::mem::take(&mut self.running).into_iter().chain(self.application.take()) {
+            killed.kill()?;
+            killed.wait()?;
+        }
+        meanwhile()?;
+        self.application = self.spawn_pages()?;
+        for _ in 0..count {
+            let (tasks, connections) = (self.crew.tasks, self.crew.connections);
+            let client = self.spawn(tasks, connections)?;
+            self.running.push(client);
+        }
+        Ok(())
+    }
+
+    /// Kills the application with SIGKILL, and starts it again. Whether there is one.
+    pub(crate) fn replace_pages(&mut self) -> Result<bool> {
+        let Some(mut killed) = self.application.take() else { return Ok(false) };
+        let sent = killed.kill();
+        killed.wait()?;
+        self.application = self.spawn_pages()?;
+        Ok(sent.is_ok())
     }
 
     /// Stops one of them with SIGSTOP; [`resume`](Self::resume) lets it go on.
@@ -107,8 +196,18 @@ impl Clients {
     /// Tells all to end. How many did not, and were killed.
     pub(crate) fn end(&mut self) -> u64 {
         let running = std::mem::take(&mut self.running);
-        end(running)
+        let hung = end(running);
+        // Those who use it are gone.
+        hung + end(self.application.take().into_iter().collect())
     }
+}
+
+/// Whether a process stands still, or has ended.
+fn is_still(id: Pid) -> bool {
+    let text = std::fs::read_to_string(format!("/proc/{}/stat", id.as_raw_nonzero())).unwrap_or_default();
+    // The program's name comes before, in brackets, and may contain anything.
+    let state = text.rsplit_once(')').and_then(|(_, fields)| fields.trim_start().chars().next());
+    state.is_none_or(|state| "TZX".contains(state))
 }
 
 /// Tells clients to end what they are doing. How many did not in time, and were killed.
@@ -133,7 +232,7 @@ pub(crate) fn end(mut clients: Vec<Child>) -> u64 {
 
 impl Drop for Clients {
     fn drop(&mut self) {
-        for client in &mut self.running {
+        for client in self.running.iter_mut().chain(&mut self.application) {
             let _ = client.kill();
             let _ = client.wait();
         }
@@ -141,7 +240,7 @@ impl Drop for Clients {
 }
 
 /// The name of a workload on the command line.
-fn name(workload: Workload) -> String {
+pub(crate) fn name(workload: Workload) -> String {
     use clap::ValueEnum;
     workload.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }

@@ -1,5 +1,6 @@
 //! `chaos run`: one run, or several rounds of it, and a verdict.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
@@ -7,9 +8,11 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::Result;
 use crate::backend::Backend;
 use crate::check::{CHECKS, Least};
+use crate::clients;
+use crate::disk::Disk;
 use crate::nemesis::Fault;
 use crate::report::Report;
-use crate::run::{self, Plan};
+use crate::run::{self, Done, Plan};
 use crate::workload::Workload;
 
 /// The exit code of a run in which too little happened.
@@ -39,6 +42,9 @@ pub(crate) struct Options {
     /// Which faults, instead of all that the database can have; `none` for none
     #[arg(long, value_delimiter = ',')]
     faults: Option<Vec<Fault>>,
+    /// All faults except these
+    #[arg(long, value_delimiter = ',', conflicts_with = "faults")]
+    without: Vec<Fault>,
     /// No faults at all
     #[arg(long, conflicts_with = "faults")]
     no_faults: bool,
@@ -54,6 +60,9 @@ pub(crate) struct Options {
     /// Declare falsely, on a cluster, that one node accepts writes: the checks must find what that breaks
     #[arg(long)]
     one_writer_node: bool,
+    /// Put the database's own disk into memory: flushes are asked for and counted by a cut of power as before, and cost nothing
+    #[arg(long)]
+    disk_in_memory: bool,
     /// A run with less than this is invalid, in percent of what is expected of a machine with two cores
     #[arg(long, default_value_t = 100)]
     least: u64,
@@ -70,14 +79,13 @@ pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
     let seed = options.seed.unwrap_or_else(of_the_clock);
     let total = options.hours.map_or(options.minutes * 60.0, |hours| hours * 3600.0);
     let (total, begun) = (Duration::from_secs_f64(total), Instant::now());
-    let faults = if options.no_faults {
-        Vec::new()
-    } else {
-        options.faults.clone().unwrap_or_else(|| Fault::of(options.backend))
-    };
     let workloads = options.workloads.clone().unwrap_or_else(|| Workload::ALL.to_vec());
+    let faults = faults(options, &workloads);
+    if faults.iter().any(|fault| fault.needs_disk()) {
+        Disk::with_private_mounts();
+    }
     println!("REPRO: cargo xtask chaos --backend {} {}", options.backend, repeat(options, seed));
-    let mut report = Report::default();
+    let (mut report, mut unavailable) = (Report::default(), BTreeSet::new());
     let mut left = total;
     for round in 0.. {
         let time = left.min(ROUND);
@@ -93,9 +101,11 @@ pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
             workloads: workloads.clone(),
             faults: faults.clone(),
             one_writer_node: options.one_writer_node,
+            disk_in_memory: options.disk_in_memory,
             folder: folder.clone(),
         };
-        let (evidence, described) = run::run(&plan).await?;
+        let Done { evidence, described, unavailable: lacking } = run::run(&plan).await?;
+        unavailable.extend(lacking);
         let found: Vec<_> = CHECKS.iter().flat_map(|check| (check.run)(&evidence)).collect();
         if found.is_empty() && !options.keep {
             std::fs::remove_dir_all(&folder)?;
@@ -120,13 +130,25 @@ pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
         begun.elapsed().as_secs_f64(),
         report.text(&names)
     );
-    let kinds: Vec<_> = faults.iter().map(|fault| fault.name()).collect();
-    Ok(verdict(&report, &least(options, total, !faults.is_empty()), &workloads, &kinds))
+    let mut missing = least(options, total, !faults.is_empty()).missing(&report.tally, &workloads, &faults);
+    missing.extend(unavailable.iter().map(|fault| format!("the fault {fault}")));
+    Ok(verdict(&report, &missing))
 }
 
-fn verdict(report: &Report, least: &Least, workloads: &[Workload], kinds: &[&'static str]) -> ExitCode {
-    let missing = least.missing(&report.tally, workloads, kinds);
-    for lack in &missing {
+/// Those that were chosen. Without forms there is no application to kill.
+fn faults(options: &Options, workloads: &[Workload]) -> Vec<Fault> {
+    if options.no_faults {
+        return Vec::new();
+    }
+    let of_all = |fault: &Fault| {
+        let has_forms = workloads.contains(&Workload::Form);
+        !options.without.contains(fault) && (has_forms || *fault != Fault::KillPages)
+    };
+    options.faults.clone().unwrap_or_else(|| Fault::of(options.backend).into_iter().filter(of_all).collect())
+}
+
+fn verdict(report: &Report, missing: &[String]) -> ExitCode {
+    for lack in missing {
         println!("missing: {lack}");
     }
     if !report.violations.is_empty() {
@@ -165,9 +187,20 @@ fn repeat(options: &Options, seed: u64) -> String {
     let list = |names: Vec<&str>| names.join(",");
     let faults = options.faults.as_ref().map(|faults| list(faults.iter().map(|fault| fault.name()).collect()));
     let faults = faults.map_or(String::new(), |faults| format!(" --faults {faults}"));
+    let without = list(options.without.iter().map(|fault| fault.name()).collect());
+    let without = if without.is_empty() { without } else { format!(" --without {without}") };
+    let workloads = options
+        .workloads
+        .as_ref()
+        .map(|chosen| chosen.iter().map(|one| clients::name(*one)).collect::<Vec<_>>().join(","));
+    let workloads = workloads.map_or(String::new(), |workloads| format!(" --workloads {workloads}"));
     let none = if options.no_faults { " --no-faults" } else { "" };
+    let memory = if options.disk_in_memory { " --disk-in-memory" } else { "" };
     let one = if options.one_writer_node { " --one-writer-node" } else { "" };
-    format!("{time} --seed {seed} --processes {} --tasks {}{faults}{none}{one}", options.processes, options.tasks)
+    format!(
+        "{time} --seed {seed} --processes {} --tasks {}{faults}{without}{workloads}{none}{memory}{one}",
+        options.processes, options.tasks
+    )
 }
 
 fn of_the_clock() -> u64 {

@@ -7,6 +7,7 @@ use tenure::Database;
 use crate::Result;
 use crate::backend::Backend;
 use crate::history::{Guarded, Operation};
+use crate::steps::Steps;
 
 /// What is known of a run.
 #[derive(Debug, Default)]
@@ -21,6 +22,12 @@ pub(crate) struct Evidence {
     pub(crate) leases: Vec<Granted>,
     /// What was injected.
     pub(crate) faults: Vec<Injected>,
+    /// Whether the database shows a commit to others before it is flushed, as InnoDB does: a crash may undo what was read.
+    pub(crate) shows_unflushed: bool,
+    /// When the file was replaced by an older copy of it. What follows is about the file that was lost.
+    pub(crate) replaced_ns: Option<u64>,
+    /// How the database's clock stepped.
+    pub(crate) steps: Steps,
     /// What a new client found after everything was whole again.
     pub(crate) aftermath: Aftermath,
 }

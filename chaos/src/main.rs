@@ -2,14 +2,17 @@
 //! them. `cargo xtask chaos` builds and runs it; `docs/reliability.md` has what it found.
 
 mod backend;
+mod browser;
 mod check;
 mod client;
 mod clients;
 mod clock;
 mod command;
+mod disk;
 mod evidence;
 mod history;
 mod nemesis;
+mod pages;
 #[cfg(feature = "planted")]
 mod planted;
 mod proxy;
@@ -17,6 +20,7 @@ mod random;
 mod report;
 mod run;
 mod server;
+mod steps;
 mod subject;
 mod workload;
 
@@ -42,6 +46,9 @@ enum Command {
     /// Be one of the clients
     #[command(hide = true)]
     Client(client::Orders),
+    /// Be the application with forms
+    #[command(hide = true)]
+    Pages(pages::Orders),
     /// Run wrong builds until the checks find each of them
     #[cfg(feature = "planted")]
     Planted(planted::Options),
@@ -52,6 +59,7 @@ async fn main() -> ExitCode {
     let ended = match Arguments::parse().command {
         Command::Run(options) => command::run(&options).await,
         Command::Client(orders) => client::run(orders).await.map(|()| ExitCode::SUCCESS),
+        Command::Pages(orders) => pages::run(orders).await.map(|()| ExitCode::SUCCESS),
         #[cfg(feature = "planted")]
         Command::Planted(options) => planted::run(&options).await,
     };

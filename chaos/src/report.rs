@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
-use crate::check::{Tally, Violation, pauses};
+use crate::check::{Judged, Tally, Violation, pauses};
 use crate::clock::ms;
 use crate::evidence::Evidence;
 use crate::nemesis::Fault;
@@ -60,6 +60,20 @@ impl Report {
         line("acknowledged writes", writes.collect::<Vec<_>>().join(", "));
         line("contended requests", format!("{contended} of {contestable}"));
         line("leases", format!("{taken_over} taken over after they expired, {broken} broken"));
+        let forms = self.tally.gestures.iter().map(|(gesture, count)| format!("{gesture:?} {count}"));
+        line("forms", forms.collect::<Vec<_>>().join(", "));
+        line(
+            "transfers that only read some",
+            format!("{}; {} edges between transfers", self.tally.watching, self.tally.edges),
+        );
+        if self.tally.unflushed > 0 {
+            line(
+                "reads of lost writes",
+                format!("{}, unacknowledged and not flushed when the server ended", self.tally.unflushed),
+            );
+        }
+        let Judged { keys, undecided } = self.tally.ordered;
+        line("keys with ordered calls", format!("{} of {keys}", keys - undecided));
         line("ledgers", format!("{}; {} keys requested afterwards", self.ledgers, self.requested));
         let (all, met) = self.tally.faults.values().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
         line("faults", format!("{all}, of which {met} met an operation"));

@@ -1,6 +1,7 @@
 //! One run: a database, clients, faults; and then the evidence.
 
 use std::collections::HashSet;
+use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,13 +10,15 @@ use tenure::LockId;
 
 use crate::Result;
 use crate::backend::Backend;
-use crate::clients::{Clients, Crew};
+use crate::clients::{Clients, Crew, Pages};
+use crate::disk::Disk;
 use crate::evidence::{Aftermath, Evidence};
 use crate::history;
+use crate::nemesis::clock::{AHEAD, Clock};
 use crate::nemesis::{Fault, Nemesis};
 use crate::proxy::Proxy;
 use crate::random::Random;
-use crate::server::Server;
+use crate::server::{Machine, Server};
 use crate::subject::Subject;
 use crate::subject::tenure::{IDLE, TTL, Tenure};
 use crate::workload::Workload;
@@ -32,6 +35,8 @@ pub(crate) struct Plan {
     pub(crate) faults: Vec<Fault>,
     /// Whether clients declare that one node accepts writes. On a cluster that is false.
     pub(crate) one_writer_node: bool,
+    /// Whether a disk of its own is in memory, where a flush costs nothing.
+    pub(crate) disk_in_memory: bool,
     /// A new folder for the histories.
     pub(crate) folder: PathBuf,
 }
@@ -42,19 +47,57 @@ const REQUESTED: usize = 300;
 /// Connections of each client for its transactions, fewer than its tasks.
 const CONNECTIONS: u32 = 8;
 
-/// Runs it: the evidence, and what the database says of itself.
-pub(crate) async fn run(plan: &Plan) -> Result<(Evidence, String)> {
+/// What came of a run.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) evidence: Evidence,
+    /// What the database says of itself.
+    pub(crate) described: String,
+    /// Faults that this machine cannot have, and why.
+    pub(crate) unavailable: Vec<String>,
+}
+
+/// Runs it.
+pub(crate) async fn run(plan: &Plan) -> Result<Done> {
     std::fs::create_dir_all(&plan.folder)?;
     let backend = plan.backend;
-    let server = Arc::new(tokio::task::spawn_blocking(move || Server::start(backend)).await??);
+    let (mut faults, mut unavailable) = (plan.faults.clone(), Vec::new());
+    let mut lack = |faults: &mut Vec<Fault>, lacks: fn(Fault) -> bool, reason: Box<dyn Error + Send + Sync>| {
+        let lost = faults.iter().filter(|fault| lacks(**fault)).map(|fault| format!("`{}`: {reason}", fault.name()));
+        unavailable.extend(lost);
+        faults.retain(|fault| !lacks(*fault));
+    };
+    let steps = |fault| fault == Fault::StepClock;
+    let clock = faults.contains(&Fault::StepClock).then(Clock::new).transpose();
+    let clock = clock.unwrap_or_else(|reason| {
+        lack(&mut faults, steps, reason);
+        None
+    });
+    // Before the server, so that it is unmounted after the server's end.
+    let disk = faults.iter().any(|fault| fault.needs_disk()).then(|| Disk::new(plan.disk_in_memory)).transpose();
+    let disk = disk.unwrap_or_else(|reason| {
+        lack(&mut faults, Fault::needs_disk, reason);
+        None
+    });
+    let disk = disk.map(Arc::new);
+    let environment = clock.as_ref().map(Clock::environment).unwrap_or_default();
+    let machine = Machine { disk: disk.as_ref().map(|disk| disk.path()), environment: environment.clone() };
+    let server = Arc::new(tokio::task::spawn_blocking(move || Server::start(backend, &machine)).await??);
     let direct = Tenure::connect(backend, &server.url(), 4, false).await?;
     prepare(&direct, backend).await?;
+    // It would keep a disk whose power is cut.
+    direct.database().close().await;
+    if let Some(disk) = &disk {
+        disk.flush()?;
+    }
     let (mut proxies, mut urls) = (Vec::new(), Vec::new());
     for url in server.urls() {
         let (proxy, url) = through_proxy(&url, backend).await?;
         proxies.extend(proxy);
         urls.push(url);
     }
+    let mut random = Random::new(plan.seed, u64::MAX);
+    let with_forms = plan.workloads.contains(&Workload::Form);
     let crew = Crew {
         backend,
         urls,
@@ -63,33 +106,44 @@ pub(crate) async fn run(plan: &Plan) -> Result<(Evidence, String)> {
         tasks: plan.tasks,
         connections: CONNECTIONS,
         workloads: plan.workloads.clone(),
+        pages: with_forms.then(|| Pages::new(&mut random, false)),
         one_writer_node: plan.one_writer_node,
+        // The programs that use a file are the clients.
+        environment: if backend.is_server() { Vec::new() } else { environment },
         planted: None,
     };
     let mut clients = Clients::start(crew, plan.processes)?;
-    let mut nemesis = Nemesis {
-        backend,
-        server: Arc::clone(&server),
-        proxies,
-        db: direct.database().clone(),
-        faults: plan.faults.clone(),
-        random: Random::new(plan.seed, u64::MAX),
-    };
-    let faults = nemesis.run(&mut clients, Instant::now() + plan.time).await?;
+    let mut nemesis = Nemesis { backend, server: Arc::clone(&server), proxies, clock, disk, faults, random };
+    let happened = nemesis.run(&mut clients, Instant::now() + plan.time).await?;
+    let record = format!("{:#?}\n{:#?}\n", happened.faults, happened.steps);
+    std::fs::write(plan.folder.join("faults.txt"), record)?;
     let hung_clients = tokio::task::spawn_blocking(move || clients.end()).await?;
     let whole = Instant::now();
-    let mut evidence = Evidence { operations: history::read(&plan.folder)?, faults, ..Evidence::default() };
+    let mut evidence = Evidence { operations: history::read(&plan.folder)?, ..Evidence::default() };
+    evidence.shows_unflushed = backend.is_mariadb();
+    (evidence.faults, evidence.steps, evidence.replaced_ns) = (happened.faults, happened.steps, happened.replaced_ns);
     // What the server still does for a client that is gone must be over before anything is read.
-    tokio::time::sleep((TTL.max(IDLE) + Duration::from_secs(1)).saturating_sub(whole.elapsed())).await;
+    let ahead = if evidence.steps.0.is_empty() { Duration::ZERO } else { AHEAD };
+    tokio::time::sleep((TTL.max(IDLE) + ahead + Duration::from_secs(1)).saturating_sub(whole.elapsed())).await;
     let asked = Arc::clone(&server);
     let open_transactions = tokio::task::spawn_blocking(move || asked.open_transactions()).await??;
     let about = Arc::clone(&server);
-    let described = tokio::task::spawn_blocking(move || about.describe()).await??;
+    let mut described = tokio::task::spawn_blocking(move || about.describe()).await??;
+    if nemesis.disk.is_some() {
+        let place = if plan.disk_in_memory { "memory" } else { "a file" };
+        described += &format!("; on a disk of its own (ext4 in {place})");
+    }
+    if nemesis.clock.is_some() {
+        described += "; its clock by libfaketime";
+    }
     // The connections of before may have been killed with the server.
-    let direct = Tenure::connect(backend, &server.url(), 4, false).await?;
+    let lost = server.lost_file().filter(|_| evidence.replaced_ns.is_some());
+    let url = lost.map_or_else(|| server.url(), |lost| format!("sqlite://{}", lost.display()));
+    let direct = Tenure::connect(backend, &url, 4, false).await?;
     evidence.read_database(direct.database(), backend).await?;
     evidence.aftermath = Aftermath { open_transactions, hung_clients, ..request_all(&direct, keys(&evidence)).await };
-    Ok((evidence, described))
+    direct.database().close().await;
+    Ok(Done { evidence, described, unavailable })
 }
 
 /// Makes the tables.

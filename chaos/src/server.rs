@@ -1,12 +1,25 @@
 //! The database under test: a server of our own, or a file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
-use testkit::{DATABASE, Galera, MariaDb, Postgres};
+use testkit::{Builder, DATABASE, Engine, Galera, MariaDb, Postgres};
 
 use crate::Result;
 use crate::backend::Backend;
+
+/// Where a database runs.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Machine {
+    /// A disk of its own.
+    pub(crate) disk: Option<PathBuf>,
+    /// Variables for its programs, such as those that give them a clock of their own.
+    pub(crate) environment: Vec<(String, String)>,
+}
+
+/// How long a server may take to answer again after its disk was full.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A throw-away database.
 #[derive(Debug)]
@@ -23,17 +36,22 @@ pub(crate) enum Server {
 
 impl Server {
     /// Starts one, with room for the connections of all clients.
-    pub(crate) fn start(backend: Backend) -> Result<Self> {
+    pub(crate) fn start(backend: Backend, machine: &Machine) -> Result<Self> {
         Ok(match backend {
-            Backend::Sqlite => Server::File(TempDir::with_prefix("chaos-")?),
+            Backend::Sqlite => {
+                let beneath = machine.disk.clone().unwrap_or_else(std::env::temp_dir);
+                Server::File(TempDir::with_prefix_in("chaos-", beneath)?)
+            }
             // Resets and cuts cost a connection each. The exchange that proves a password takes an unoptimised driver longer than
             // everything else that is done here.
             Backend::Postgres => {
                 let everybody = "host all all 127.0.0.1/32 trust\n";
-                let server = Postgres::builder().setting("max_connections", "400");
+                let server = on(machine, Postgres::builder()).setting("max_connections", "400");
                 Server::Postgres(server.file("hba", everybody).setting("hba_file", "hba").start()?)
             }
-            Backend::MariaDb => Server::MariaDb(MariaDb::builder().setting("max_connections", "400").start()?),
+            Backend::MariaDb => {
+                Server::MariaDb(on(machine, MariaDb::builder()).setting("max_connections", "400").start()?)
+            }
             Backend::Galera => Server::Galera(Galera::start(3, &[("max_connections", "400")])?),
         })
     }
@@ -41,12 +59,25 @@ impl Server {
     /// The URL of the database on each node, without a network that misbehaves.
     pub(crate) fn urls(&self) -> Vec<String> {
         match self {
-            Server::File(folder) => vec![format!("sqlite://{}", file(folder.path()))],
+            Server::File(folder) => vec![format!("sqlite://{}", file(folder.path()).display())],
             Server::Postgres(server) => vec![server.url(DATABASE)],
             // What is encrypted cannot be read by the proxy.
             Server::MariaDb(server) => vec![server.url(DATABASE) + "?ssl-mode=disabled"],
             Server::Galera(galera) => galera.urls().into_iter().map(|url| url + "?ssl-mode=disabled").collect(),
         }
+    }
+
+    /// The file, if it is one.
+    pub(crate) fn file(&self) -> Option<PathBuf> {
+        match self {
+            Server::File(folder) => Some(file(folder.path())),
+            _ => None,
+        }
+    }
+
+    /// Where the file is kept that another one has replaced.
+    pub(crate) fn lost_file(&self) -> Option<PathBuf> {
+        self.file().map(|file| file.with_file_name("lost.db"))
     }
 
     /// That of the last node.
@@ -95,6 +126,24 @@ impl Server {
             Server::Postgres(server) => Ok(server.restart()?),
             Server::MariaDb(server) => Ok(server.restart()?),
             Server::Galera(galera) => Ok(galera.restart(node)?),
+        }
+    }
+
+    /// Waits until a node answers again, and starts it if it has ended by itself.
+    pub(crate) fn revive(&self, node: usize) -> Result<()> {
+        let begun = Instant::now();
+        loop {
+            let (runs, answers) = match (self, self.mariadb(node)) {
+                (Server::Postgres(server), _) => (server.is_running(), server.query(DATABASE, "select 1").is_ok()),
+                (_, Some(server)) => (server.is_running(), server.query(DATABASE, "select 1").is_ok()),
+                (_, None) => return Ok(()),
+            };
+            match (runs, answers) {
+                (true, true) => return Ok(()),
+                (false, _) => return self.restart(node),
+                (true, false) if begun.elapsed() > PATIENCE => return Err("the server does not answer any more".into()),
+                (true, false) => std::thread::sleep(Duration::from_millis(50)),
+            }
         }
     }
 
@@ -178,6 +227,16 @@ impl Server {
 
 const MARIADB: &str = "select concat(version(), '; innodb_flush_log_at_trx_commit=', @@innodb_flush_log_at_trx_commit)";
 
-fn file(folder: &Path) -> String {
-    folder.join("chaos.db").display().to_string()
+fn file(folder: &Path) -> PathBuf {
+    folder.join("chaos.db")
+}
+
+fn on<E: Engine>(machine: &Machine, mut server: Builder<E>) -> Builder<E> {
+    for (name, value) in &machine.environment {
+        server = server.environment(name, value);
+    }
+    match &machine.disk {
+        Some(disk) => server.beneath(disk),
+        None => server,
+    }
 }

@@ -168,7 +168,10 @@ impl Waiter {
             outcome => outcome,
         };
         let outcome = match outcome {
-            Err(LockError::LockTimeout { .. }) if self.unanswered.load(Ordering::Relaxed) => self.resolved().await,
+            // After it, also an error that says that nothing was changed would be false.
+            Err(LockError::LockTimeout { .. } | LockError::Database(_)) if self.unanswered.load(Ordering::Relaxed) => {
+                self.resolved().await
+            }
             outcome => outcome,
         };
         let outcome = outcome.transpose();
@@ -295,7 +298,7 @@ impl Waiter {
         }
     }
 
-    /// At the deadline of a wait with an unanswered request: the lease, if that request was granted it. Otherwise it may be granted later.
+    /// At the end of a wait with an unanswered request: the lease, if that request was granted it. Otherwise it may be granted later.
     async fn resolved(&self) -> Result<Option<Lease>, LockError> {
         let locks = self.locks.acting_for(&self.owner);
         let check = patience::afresh(patience::GRACE, locks.check_lock(&self.id));

@@ -79,6 +79,19 @@ impl World {
         }
     }
 
+    /// The client was told that nothing was changed.
+    pub(super) fn judge_unchanged(&self, call: Call, lock: &[u8], error: &dyn Debug) {
+        let tables = self.tables();
+        let granted = |span: &&super::log::Span| {
+            call.from <= span.from && span.from <= call.to && !span.given_back && span.end() > call.to
+        };
+        let span = tables.log.of_lock(lock).find(granted).cloned();
+        drop(tables);
+        if let Some(span) = span {
+            self.violated(format_args!("{}: {error:?}, but {span:?}", call.name));
+        }
+    }
+
     /// The client was told that the database failed.
     pub(super) fn judge_failure(&self, call: Call, error: &dyn Debug) {
         if self.was_calm() {

@@ -55,7 +55,7 @@ impl Galera {
         for (at, ports) in ports.iter().enumerate() {
             let own = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
             let settings = own.chain(of_node(&provider, at, ports, &group)).collect();
-            let mut node = Server::<Programs>::install(settings, &[], Place::of(Kind::MariaDb))?;
+            let mut node = Server::<Programs>::install(settings, &[], Place::of(Kind::MariaDb), None)?;
             node.start_in_cluster(ports[0], at == 0)?;
             galera.nodes.push(node);
             galera.wait_until_synced(at)?;

@@ -26,8 +26,13 @@ pub struct Home {
 }
 
 impl Home {
-    /// A new folder. Neither server wants to be run by root, so for root it belongs to `user`.
-    pub(crate) fn new(user: &'static str, kind: Kind, place: &Place) -> Result<Self, StartError> {
+    /// A new folder, in the system's folder for temporary ones or beneath another. Neither server wants to be run by root, so for root it belongs to `user`.
+    pub(crate) fn new(
+        user: &'static str,
+        kind: Kind,
+        place: &Place,
+        beneath: Option<&Path>,
+    ) -> Result<Self, StartError> {
         // Programs in a folder have no user of their own.
         let own = || {
             account(user, kind).or_else(|missing| match place.is_folder() {
@@ -36,7 +41,8 @@ impl Home {
             })
         };
         let account = if rustix::process::geteuid().is_root() { Some(own()?) } else { None };
-        let owner = tempfile::Builder::new().prefix("tenure-").tempdir();
+        let (mut folder, beneath) = (tempfile::Builder::new(), beneath.map(Path::to_path_buf));
+        let owner = folder.prefix("tenure-").tempdir_in(beneath.unwrap_or_else(std::env::temp_dir));
         let owner = owner.map_err(StartError::system("make a temporary folder"))?;
         // The path without links, as the server sees it.
         let folder = owner.path().canonicalize().map_err(StartError::system("find the temporary folder"))?;

@@ -60,6 +60,7 @@ mod shared;
 mod watchdog;
 
 pub use builder::Builder;
+pub use engine::Engine;
 pub use error::StartError;
 pub use galera::Galera;
 pub use kind::Kind;

@@ -44,6 +44,20 @@ impl Process {
         }
     }
 
+    /// Stops it and all its children. None of them runs when this returns.
+    pub(crate) fn stop_all(&self) {
+        let root = Pid::from_child(&self.child);
+        let is_still = |pid: &Pid| stat(*pid).is_none_or(|stat| "TZX".contains(stat.state));
+        // Only then it cannot have more children.
+        let _ = kill_process(root, Signal::STOP);
+        within(BURIAL, || is_still(&root));
+        let children = descendants(root);
+        for child in &children {
+            let _ = kill_process(*child, Signal::STOP);
+        }
+        within(BURIAL, || children.iter().all(is_still));
+    }
+
     /// Sends a signal and waits. Returns whether it ended in time.
     pub(crate) fn end_by(&mut self, signal: Signal, limit: Duration) -> bool {
         if self.ended().is_none() {
@@ -157,8 +171,8 @@ mod tests {
         let mut running = Process::beside(command.args(["-c", "sleep 600"])).unwrap();
         let id = Pid::from_child(&running.child);
         let is_stopped = || stat(id).is_some_and(|stat| stat.state == 'T');
-        running.signal_all(Signal::STOP);
-        assert!(within(BURIAL, is_stopped));
+        running.stop_all();
+        assert!(is_stopped());
         running.signal_all(Signal::CONT);
         assert!(within(BURIAL, || !is_stopped()));
         running.kill();

@@ -35,6 +35,7 @@ pub struct Server<E: Engine> {
     home: Home,
     client: Client,
     settings: Vec<(String, String)>,
+    environment: Vec<(String, String)>,
     place: Place,
     state: Mutex<State>,
 }
@@ -51,8 +52,9 @@ impl<E: Engine> Server<E> {
         settings: Vec<(String, String)>,
         files: &[(String, String)],
         place: Place,
+        beneath: Option<&Path>,
     ) -> Result<Self, StartError> {
-        Self::install_as(settings, files, place, E::install)
+        Self::install_as(settings, files, place, beneath, E::install)
     }
 
     /// As [`install`](Self::install), with other data.
@@ -60,18 +62,25 @@ impl<E: Engine> Server<E> {
         settings: Vec<(String, String)>,
         files: &[(String, String)],
         place: Place,
+        beneath: Option<&Path>,
         install: impl FnOnce(&E, &Home) -> Result<(), StartError>,
     ) -> Result<Self, StartError> {
         let engine = E::find(&place)?;
         // Its port is chosen as late as possible, so that no other program takes it meanwhile.
         let client = Client::local(E::KIND, 0, &place)?;
-        let home = Home::new(E::USER, E::KIND, &place)?;
+        let home = Home::new(E::USER, E::KIND, &place, beneath)?;
         let watchdog = Watchdog::new(home.folder(), E::DISCARD).map_err(StartError::system("start /bin/sh"))?;
         install(&engine, &home)?;
         for (name, text) in files {
             home.keep(name, text)?;
         }
-        Ok(Server { engine, home, client, settings, place, state: Mutex::new(State { process: None, watchdog }) })
+        let state = Mutex::new(State { process: None, watchdog });
+        Ok(Server { engine, home, client, settings, environment: Vec::new(), place, state })
+    }
+
+    /// Variables for every later start.
+    pub(crate) fn set_environment(&mut self, environment: Vec<(String, String)>) {
+        self.environment = environment;
     }
 
     /// Starts it on a free port, and waits until it answers.
@@ -149,6 +158,11 @@ impl<E: Engine> Server<E> {
         self.state().process.as_ref().map(Process::id)
     }
 
+    /// Whether its first process still runs. A server may end by itself, such as one whose disk is full.
+    pub fn is_running(&self) -> bool {
+        self.state().process.as_mut().is_some_and(|process| process.ended().is_none())
+    }
+
     /// Kills all its processes with SIGKILL. None of them can clean up, and none is left when this returns.
     pub fn kill(&self) {
         let mut state = self.state();
@@ -158,10 +172,11 @@ impl<E: Engine> Server<E> {
         }
     }
 
-    /// Stops all its processes with SIGSTOP: connections stay open, and nothing is answered until [`resume`](Self::resume).
+    /// Stops all its processes with SIGSTOP: connections stay open, and nothing is answered until [`resume`](Self::resume). None of them
+    /// runs when this returns.
     pub fn pause(&self) {
         if let Some(process) = &self.state().process {
-            process.signal_all(Signal::STOP);
+            process.stop_all();
         }
     }
 
@@ -205,6 +220,7 @@ impl<E: Engine> Server<E> {
     fn launch(&self, state: &mut State) -> Result<(), StartError> {
         let mut command = self.engine.serve(&self.home, self.client.port(), &self.settings);
         let log = self.home.log()?;
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.stdout(log.try_clone().map_err(StartError::system("share the server's log"))?).stderr(log);
         let mut process = Process::spawn(&mut command).map_err(StartError::system("start the server"))?;
         let watched = state.watchdog.watch(process.id()).map_err(StartError::system("tell the watchdog"));

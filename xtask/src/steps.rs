@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use testkit::{Kind, status_within};
 
 use crate::axe;
+use crate::chaos;
 use crate::debian;
 use crate::engines::{self, Ready};
 use crate::servers::{cargo, root, start};
@@ -131,7 +132,7 @@ pub(crate) const STEPS: [Step; 30] = [
         ..Step::of_everything("programs", &["doctor", "servers"])
     },
     // Load with faults, on servers of its own: a short run on each database.
-    Step { packages: &[Kind::Postgres.package(), Kind::MariaDb.package()], ..Step::of_everything("chaos", &["chaos"]) },
+    Step { packages: &chaos::PACKAGES, ..Step::of_everything("chaos", &["chaos"]) },
     // The Korean pages need a Korean font for their screenshots.
     Step {
         packages: &["chromium", "chromium-driver", "fonts-noto-cjk"],

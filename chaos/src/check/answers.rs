@@ -4,11 +4,12 @@ use super::Violation;
 use crate::clock::ms;
 use crate::evidence::{Evidence, Injected};
 use crate::history::Operation;
+use crate::nemesis::Fault;
 
 pub(super) const NAME: &str = "C9 answers";
 
 /// Codes that no fault here is a reason for: the database failed in a way that the library has no name for, or it was closed.
-const UNEXPECTED: [&str; 14] = [
+const UNEXPECTED: [&str; 17] = [
     "failed",
     "closed",
     "transaction-ended",
@@ -23,6 +24,10 @@ const UNEXPECTED: [&str; 14] = [
     "invalid-owner",
     "lock-not-yours",
     "lock-of-another",
+    // Of forms: the application's promise, that each is saved once, rests on the library's.
+    "two-versions",
+    "saved-form-refused",
+    "bad-form",
 ];
 
 /// What a call may take without a limit of its own: five seconds for each of a few statements.
@@ -35,7 +40,9 @@ pub(super) fn check(evidence: &Evidence) -> Vec<Violation> {
     let mut found = Vec::new();
     for operation in &evidence.operations {
         let at_ns = Some(operation.called_at());
-        if let Some(code) = operation.code().filter(|code| UNEXPECTED.contains(code)) {
+        if let Some(code) = operation.code().filter(|code| UNEXPECTED.contains(code))
+            && !is_expected(code, operation, evidence)
+        {
             let text = operation.answer.as_ref().and_then(|answer| answer.args.text.as_deref()).unwrap_or_default();
             let what = format!("{} ({:?}) was answered `{code}`: {text}", operation.id(), operation.call.f);
             found.push(Violation { check: NAME, what, at_ns });
@@ -48,6 +55,18 @@ pub(super) fn check(evidence: &Evidence) -> Vec<Violation> {
         }
     }
     found
+}
+
+/// What is the answer of no other run: the disk was full, or the file was replaced.
+fn is_expected(code: &str, operation: &Operation, evidence: &Evidence) -> bool {
+    match code {
+        "failed" => evidence.faults.iter().any(|fault| {
+            let met = operation.called_at() <= fault.to_ns && fault.from_ns <= operation.answered_at();
+            fault.kind == Fault::FillDisk.name() && met
+        }),
+        "file-lost" => evidence.replaced_ns.is_some_and(|at| at <= operation.answered_at()),
+        _ => false,
+    }
 }
 
 /// How long an answer took, without the time in which the client or the database was stopped.
@@ -75,6 +94,21 @@ mod tests {
     fn unexpected_code_is_found() {
         assert_eq!(found(failed(Function::Append, "1", "a", (0, 10), "failed"), vec![]), 1);
         assert_eq!(found(failed(Function::Append, "1", "a", (0, 10), "version-conflict"), vec![]), 0);
+    }
+
+    #[test]
+    fn full_disk_and_replaced_file_explain_their_codes() {
+        let full = |from, to| {
+            let kind = Fault::FillDisk.name();
+            vec![Injected { kind, from_ns: ms(from), to_ns: ms(to), hit: true, stands_still: false }]
+        };
+        assert_eq!(found(failed(Function::Append, "1", "a", (0, 10), "failed"), full(5, 20)), 0);
+        assert_eq!(found(failed(Function::Append, "1", "a", (0, 10), "failed"), full(11, 20)), 1);
+        let lost = |replaced_ns| {
+            let operations = vec![failed(Function::Append, "1", "a", (0, 10), "file-lost")];
+            check(&Evidence { operations, replaced_ns, ..Evidence::default() }).len()
+        };
+        assert_eq!((lost(Some(ms(5))), lost(Some(ms(11))), lost(None)), (0, 1, 1));
     }
 
     #[test]

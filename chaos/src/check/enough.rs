@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use super::{appends, cycles, mutex};
 use crate::evidence::Evidence;
-use crate::history::Outcome;
+use crate::history::{Gesture, Outcome};
+use crate::nemesis::Fault;
 use crate::workload::Workload;
 
 /// What was going on in a run.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) ok: u64,
     pub(crate) fail: u64,
@@ -26,6 +28,15 @@ pub(crate) struct Tally {
     pub(crate) broken: u64,
     /// Faults by kind, and how many of them hit and met an operation under way.
     pub(crate) faults: BTreeMap<&'static str, (u64, u64)>,
+    /// Forms, by how they were sent.
+    pub(crate) gestures: BTreeMap<Gesture, u64>,
+    /// Reads of a write that a crash undid, before it was acknowledged to anybody.
+    pub(crate) unflushed: u64,
+    /// Keys whose calls were put in order, and those with too many possible orders.
+    pub(crate) ordered: mutex::Judged,
+    /// Transfers that depend on a ledger which they do not write, and edges between transfers.
+    pub(crate) watching: u64,
+    pub(crate) edges: u64,
     /// The answers that were refusals, by code.
     pub(crate) codes: BTreeMap<String, u64>,
 }
@@ -68,6 +79,9 @@ impl Tally {
             {
                 *tally.writes.entry(workload).or_default() += 1;
             }
+            if let Some(gesture) = operation.call.args.gesture {
+                *tally.gestures.entry(gesture).or_default() += 1;
+            }
             if operation.appends() || operation.requests() {
                 tally.contestable += 1;
                 tally.contended += u64::from(operation.code().is_some_and(|code| CONTENDED.contains(&code)));
@@ -76,6 +90,9 @@ impl Tally {
         let succeeded =
             |how: &str| evidence.leases.iter().filter(|lease| lease.how.as_deref() == Some(how)).count() as u64;
         (tally.taken_over, tally.broken) = (succeeded("expired"), succeeded("broken"));
+        tally.unflushed = appends::unflushed(evidence);
+        tally.ordered = mutex::judge(evidence).1;
+        (tally.watching, tally.edges) = cycles::size(evidence);
         tally.count_faults(evidence);
         tally
     }
@@ -91,6 +108,14 @@ impl Tally {
         self.contestable += other.contestable;
         self.taken_over += other.taken_over;
         self.broken += other.broken;
+        self.ordered.keys += other.ordered.keys;
+        self.ordered.undecided += other.ordered.undecided;
+        self.unflushed += other.unflushed;
+        self.watching += other.watching;
+        self.edges += other.edges;
+        for (gesture, count) in other.gestures {
+            *self.gestures.entry(gesture).or_default() += count;
+        }
         for (workload, count) in other.writes {
             *self.writes.entry(workload).or_default() += count;
         }
@@ -141,7 +166,7 @@ pub(crate) struct Least {
 
 impl Least {
     /// What this run lacks. Nothing: it is valid.
-    pub(crate) fn missing(&self, tally: &Tally, workloads: &[Workload], kinds: &[&'static str]) -> Vec<String> {
+    pub(crate) fn missing(&self, tally: &Tally, workloads: &[Workload], faults: &[Fault]) -> Vec<String> {
         let mut missing = Vec::new();
         let mut want = |what: String, least: u64, is: u64| {
             if is < least {
@@ -157,10 +182,26 @@ impl Least {
         if workloads.contains(&Workload::Lease) {
             want("leases that expired and were taken by others".to_owned(), self.taken_over, tally.taken_over);
         }
+        if workloads.contains(&Workload::Transfer) {
+            want("transfers that depend on ledgers that they do not write".to_owned(), self.writes, tally.watching);
+        }
+        if workloads.contains(&Workload::Form) {
+            let again: u64 =
+                tally.gestures.iter().filter(|(way, _)| **way != Gesture::Click).map(|(_, count)| count).sum();
+            want("forms that were stopped, or sent again".to_owned(), self.writes, again);
+        }
+        // A check that gives up on many keys has checked nothing.
+        let decided = (tally.ordered.keys - tally.ordered.undecided) * 100;
+        want(
+            "percent of keys whose calls could be ordered".to_owned(),
+            95,
+            decided.checked_div(tally.ordered.keys).unwrap_or(100),
+        );
         want("writes of unknown outcome".to_owned(), self.unknown, tally.committed + tally.not_committed);
-        for kind in kinds {
-            let (_, met) = tally.faults.get(kind).copied().unwrap_or_default();
-            want(format!("faults `{kind}` that met an operation"), self.of_each_fault, met);
+        for fault in faults {
+            let (_, met) = tally.faults.get(fault.name()).copied().unwrap_or_default();
+            let least = if fault.is_rare() { self.of_each_fault.min(1) } else { self.of_each_fault };
+            want(format!("faults `{}` that met an operation", fault.name()), least, met);
         }
         missing
     }
@@ -177,7 +218,8 @@ mod tests {
     const LEAST: Least = Least { writes: 1, contention: 20, taken_over: 1, unknown: 1, of_each_fault: 1 };
 
     fn enough() -> Evidence {
-        let fault = Injected { kind: "cut", from_ns: ms(5), to_ns: ms(6), hit: true, stands_still: false };
+        let fault =
+            Injected { kind: Fault::Reset.name(), from_ns: ms(5), to_ns: ms(6), hit: true, stands_still: false };
         Evidence {
             operations: vec![
                 append("1", "w1-a", (0, 10), 2),
@@ -192,7 +234,7 @@ mod tests {
     }
 
     fn missing(evidence: &Evidence) -> Vec<String> {
-        LEAST.missing(&Tally::of(evidence), &[Workload::Lease], &["cut"])
+        LEAST.missing(&Tally::of(evidence), &[Workload::Lease], &[Fault::Reset])
     }
 
     #[test]
@@ -209,7 +251,7 @@ mod tests {
         assert_eq!(missing(&run), ["leases that expired and were taken by others: 0 of 1"]);
         let mut run = enough();
         run.faults[0].hit = false;
-        assert_eq!(missing(&run), ["faults `cut` that met an operation: 0 of 1"]);
+        assert_eq!(missing(&run), ["faults `reset` that met an operation: 0 of 1"]);
         let mut run = enough();
         run.operations.pop();
         assert_eq!(missing(&run), ["writes of unknown outcome: 0 of 1"]);

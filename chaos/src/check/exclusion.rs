@@ -2,7 +2,7 @@
 //!
 //! A client surely holds a lease from the answer until it sends the release, or until the rest of the lease has passed since the
 //! request was *sent*. So an overlap is no matter of opinion. The same is asked of row locks, and of writes that say that nobody
-//! held the lease.
+//! held the lease. Where the database's clock stepped forward, leases may have ended then: nobody surely holds one any more.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,6 +10,7 @@ use super::Violation;
 use crate::clock::ms;
 use crate::evidence::Evidence;
 use crate::history::{Function, Guarded, Operation, Outcome};
+use crate::steps::Steps;
 
 pub(super) const NAME: &str = "C1 exclusion as clients see it";
 
@@ -25,14 +26,14 @@ struct Hold {
 }
 
 pub(super) fn check(evidence: &Evidence) -> Vec<Violation> {
-    let leases = leases(&evidence.operations);
+    let leases = leases(&evidence.operations, &evidence.steps);
     let mut found = overlaps("the lease of", &leases);
     found.extend(overlaps("the row of", &rows(&evidence.operations)));
     found.extend(inside(&leases, &evidence.operations));
     found
 }
 
-fn leases(operations: &[Operation]) -> BTreeMap<String, Vec<Hold>> {
+fn leases(operations: &[Operation], steps: &Steps) -> BTreeMap<String, Vec<Hold>> {
     let mut breaks: HashMap<(&str, Option<i64>), u64> = HashMap::new();
     for operation in operations.iter().filter(|operation| operation.is(Function::Break)) {
         let sent = breaks.entry((operation.key(), operation.call.args.generation)).or_insert(u64::MAX);
@@ -42,7 +43,10 @@ fn leases(operations: &[Operation]) -> BTreeMap<String, Vec<Hold>> {
     for operation in operations {
         let Some(lock) = operation.call.args.lock.as_deref() else { continue };
         let sent = operation.called_at();
-        let granted = operation.ok().and_then(|args| Some((args.generation, sent + ms(args.remaining_ms?))));
+        let granted = operation.ok().and_then(|args| {
+            let until = sent + ms(args.remaining_ms?);
+            Some((args.generation, until.min(steps.next_forward(sent))))
+        });
         match operation.call.f {
             Function::Lock | Function::Wait => {
                 let Some((generation, until)) = granted else { continue };
@@ -63,7 +67,9 @@ fn leases(operations: &[Operation]) -> BTreeMap<String, Vec<Hold>> {
             }
             Function::Release => end(&mut holds, lock, sent),
             // Released with the commit, whenever that is.
-            _ if operation.call.args.guard == Some(Guarded::LeaseReleased) => end(&mut holds, lock, sent),
+            _ if matches!(operation.call.args.guard, Some(Guarded::LeaseReleased | Guarded::Form)) => {
+                end(&mut holds, lock, sent);
+            }
             _ => {}
         }
     }
@@ -130,6 +136,7 @@ mod tests {
     use super::super::samples::*;
     use super::*;
     use crate::history::Args;
+    use crate::steps::Step;
 
     fn found(operations: Vec<Operation>) -> usize {
         check(&Evidence { operations, ..Evidence::default() }).len()
@@ -164,6 +171,18 @@ mod tests {
         let mut broken = locks();
         broken.insert(2, ok(Function::Break, "4", "a", (2400, 2410), call, Args::default()));
         assert_eq!(found(broken), 0);
+    }
+
+    #[test]
+    fn lease_is_not_surely_held_after_a_step_forward() {
+        let operations = || vec![lock("1", "a", (0, 10), 1), lock("2", "a", (500, 510), 2)];
+        let found = |at, before_ms, after_ms| {
+            let steps = Steps(vec![Step { from_ns: ms(at), to_ns: ms(at), before_ms, after_ms }]);
+            check(&Evidence { operations: operations(), steps, ..Evidence::default() }).len()
+        };
+        assert_eq!(found(400, 5_000, 9_000), 0);
+        assert_eq!(found(400, 9_000, 5_000), 1, "set back, it lives longer");
+        assert_eq!(found(520, 5_000, 9_000), 1, "both held it before");
     }
 
     #[test]

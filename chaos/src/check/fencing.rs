@@ -1,10 +1,12 @@
-//! C3: the generation of a lease rises with every grant, and no write is accepted under a lease that has a successor.
+//! C3: the generation of a lease rises with every grant, and no write is accepted under a lease that has a successor. The order of the
+//! calls and of the versions decides, whatever the clock shows; readings of the clock are compared where it was not set back.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::Violation;
 use crate::evidence::{Evidence, Granted, Noted};
 use crate::history::{Guarded, Operation};
+use crate::steps::Steps;
 
 pub(super) const NAME: &str = "C3 fencing";
 
@@ -86,7 +88,7 @@ fn writes(evidence: &Evidence) -> Vec<Violation> {
     }
     let told = told(&evidence.operations);
     for note in &evidence.notes {
-        found.extend(late(note, told.get(note.ledger.as_str())).map(|what| violation(note, what)));
+        found.extend(late(note, told.get(note.ledger.as_str()), &evidence.steps).map(|what| violation(note, what)));
     }
     let by_key: BTreeMap<&str, &[Granted]> = evidence
         .leases
@@ -95,7 +97,7 @@ fn writes(evidence: &Evidence) -> Vec<Violation> {
         .collect();
     for note in &evidence.notes {
         let leases = by_key.get(note.ledger.as_str()).copied().unwrap_or_default();
-        found.extend(against(note, leases).map(|what| violation(note, what)));
+        found.extend(against(note, leases, &evidence.steps).map(|what| violation(note, what)));
     }
     found
 }
@@ -112,26 +114,26 @@ fn told(operations: &[Operation]) -> HashMap<&str, Vec<(i64, i64)>> {
 }
 
 /// Whether a write under a lease comes after a higher generation was granted.
-fn late(note: &Noted, told: Option<&Vec<(i64, i64)>>) -> Option<String> {
+fn late(note: &Noted, told: Option<&Vec<(i64, i64)>>, steps: &Steps) -> Option<String> {
     let Noted { op, ledger, at_ms, .. } = note;
     let generation = note.generation?;
-    let higher = |(other, since): &&(i64, i64)| *other > generation && since + ROUNDING_MS < *at_ms;
+    let higher = |(other, since): &&(i64, i64)| *other > generation && steps.surely_before(since + ROUNDING_MS, *at_ms);
     let (other, since) = told?.iter().find(higher)?;
     Some(format!("{op} wrote {ledger} under {generation}, {} ms after {other} was granted to a client", at_ms - since))
 }
 
 /// A write beside the leases of its ledger, on the database's clock.
-fn against(note: &Noted, leases: &[Granted]) -> Option<String> {
+fn against(note: &Noted, leases: &[Granted], steps: &Steps) -> Option<String> {
     let Noted { op, ledger, at_ms, .. } = note;
     if let Some(generation) = note.generation {
         let Some(at) = leases.iter().position(|lease| lease.generation == generation) else {
             return (!leases.is_empty())
                 .then(|| format!("{op} wrote {ledger} under generation {generation}, which is unknown"));
         };
-        if leases[at].since_ms > at_ms + ROUNDING_MS {
+        if steps.surely_before(at_ms + ROUNDING_MS, leases[at].since_ms) {
             return Some(format!("{op} wrote {ledger} before its lease {generation} was granted"));
         }
-        let next = leases.get(at + 1).filter(|next| next.since_ms + ROUNDING_MS < *at_ms)?;
+        let next = leases.get(at + 1).filter(|next| steps.surely_before(next.since_ms + ROUNDING_MS, *at_ms))?;
         let late = at_ms - next.since_ms;
         return Some(format!(
             "{op} wrote {ledger} under {generation}, {late} ms after {} was granted",
@@ -141,7 +143,10 @@ fn against(note: &Noted, leases: &[Granted]) -> Option<String> {
     if note.guard != Some(Guarded::UnlessLocked) {
         return None;
     }
-    let held = |lease: &&Granted| lease.since_ms + ROUNDING_MS < *at_ms && at_ms + ROUNDING_MS < lease.ended_ms;
+    let held = |lease: &&Granted| {
+        steps.surely_before(lease.since_ms + ROUNDING_MS, *at_ms)
+            && steps.surely_before(at_ms + ROUNDING_MS, lease.ended_ms)
+    };
     let lease = leases.iter().find(held)?;
     Some(format!("{op} wrote {ledger} unless it is locked, while {} held it", lease.generation))
 }
@@ -150,6 +155,7 @@ fn against(note: &Noted, leases: &[Granted]) -> Option<String> {
 mod tests {
     use super::super::samples::*;
     use super::*;
+    use crate::steps::Step;
 
     fn found(operations: Vec<Operation>, notes: Vec<Noted>, leases: Vec<Granted>) -> usize {
         check(&Evidence { operations, notes, leases, ..Evidence::default() }).len()
@@ -189,6 +195,16 @@ mod tests {
         assert_eq!(found(vec![], vec![note("1", "a", 2, Some(1), 149)], two()), 0, "late, and nobody else had it");
         assert_eq!(found(vec![], vec![note("1", "a", 2, Some(1), 160)], two()), 1);
         assert_eq!(found(vec![], vec![note("1", "a", 2, Some(3), 160)], two()), 1, "no such lease");
+    }
+
+    #[test]
+    fn step_of_the_clock_excuses_no_order_of_writes() {
+        let steps = Steps(vec![Step { from_ns: 0, to_ns: 0, before_ms: 5_000, after_ms: 100 }]);
+        let evidence = |notes| Evidence { notes, leases: two(), steps: steps.clone(), ..Evidence::default() };
+        // By the clock after the second lease began, and yet before the clock was set back.
+        assert_eq!(check(&evidence(vec![note("1", "a", 2, Some(1), 4_000)])).len(), 0);
+        let under = |op, version, generation| note(op, "a", version, Some(generation), 4_000);
+        assert_eq!(check(&evidence(vec![under("1", 2, 2), under("2", 3, 1)])).len(), 1);
     }
 
     #[test]

@@ -2,10 +2,13 @@
 
 mod answers;
 mod appends;
+mod cycles;
 mod enough;
 mod exclusion;
 mod fencing;
 mod leases;
+mod lost_file;
+mod mutex;
 pub(crate) mod pauses;
 #[cfg(test)]
 mod samples;
@@ -17,6 +20,7 @@ use std::fmt;
 use crate::evidence::Evidence;
 
 pub(crate) use enough::{Least, Tally};
+pub(crate) use mutex::Judged;
 
 /// Something that must not be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +48,7 @@ pub(crate) struct Check {
 }
 
 /// All checks of safety and liveness. Whether a run is valid at all is asked by [`enough`].
-pub(crate) const CHECKS: [Check; 8] = [
+pub(crate) const CHECKS: [Check; 11] = [
     Check { name: exclusion::NAME, run: exclusion::check },
     Check { name: leases::NAME, run: leases::check },
     Check { name: fencing::NAME, run: fencing::check },
@@ -52,6 +56,9 @@ pub(crate) const CHECKS: [Check; 8] = [
     Check { name: appends::SUM, run: appends::check_sum },
     Check { name: versions::NAME, run: versions::check },
     Check { name: stuck::NAME, run: stuck::check },
+    Check { name: mutex::NAME, run: mutex::check },
+    Check { name: cycles::NAME, run: cycles::check },
+    Check { name: lost_file::NAME, run: lost_file::check },
     Check { name: answers::NAME, run: answers::check },
 ];
 

@@ -62,7 +62,7 @@ fn answers(evidence: &Evidence, noted: &BTreeMap<&str, Vec<&Noted>>) -> Vec<Viol
     }
     let mut found = Vec::new();
     for operation in &evidence.operations {
-        let answers = matches!(operation.call.f, Function::Append | Function::Insert);
+        let answers = matches!(operation.call.f, Function::Append | Function::Insert | Function::Form);
         let Some(version) = operation.ok().filter(|_| answers).and_then(|args| args.version) else { continue };
         let made = written.get(&(operation.key(), operation.id())).copied();
         if made != Some(version) {

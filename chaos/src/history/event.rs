@@ -26,6 +26,8 @@ pub(crate) enum Function {
     Transfer,
     /// A ledger is read.
     Read,
+    /// A form is sent, once or several times: the operation's id is appended to one ledger.
+    Form,
 }
 
 /// Where the call stands.
@@ -56,6 +58,24 @@ pub(crate) enum Guarded {
     Version,
     /// The version that was read before, and that nobody holds the lease.
     UnlessLocked,
+    /// The lease that the form has, which the write releases, or else the version in it, and that nobody else holds the lease.
+    Form,
+}
+
+/// How a form is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Gesture {
+    /// Once.
+    Click,
+    /// Twice at the same time.
+    DoubleClick,
+    /// The browser is told to stop before the answer is there, and the person goes away.
+    Stop,
+    /// As [`Stop`](Self::Stop), and then the person sends the form again.
+    StopAndAgain,
+    /// The person gets the answer, goes back, and sends the form again.
+    Back,
 }
 
 /// What a call was given, or what its answer says.
@@ -92,6 +112,15 @@ pub(crate) struct Args {
     /// From when on the row was surely locked, and until when.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) row_ns: Option<(u64, u64)>,
+    /// The ledgers that a transfer has to find unchanged, and does not write.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) watched: Vec<String>,
+    /// The versions of those ledgers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) saw: Vec<(String, i64)>,
+    /// How a form is sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) gesture: Option<Gesture>,
     /// The limit that the call was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) limit_ms: Option<u64>,

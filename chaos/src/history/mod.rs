@@ -4,6 +4,6 @@ mod event;
 mod operation;
 mod recorder;
 
-pub(crate) use event::{Args, Event, Function, Guarded, Stage};
+pub(crate) use event::{Args, Event, Function, Gesture, Guarded, Stage};
 pub(crate) use operation::{Operation, Outcome, read};
 pub(crate) use recorder::{Answered, Recorder};

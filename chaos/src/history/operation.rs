@@ -43,7 +43,7 @@ impl Operation {
 
     /// Whether it appends to ledgers.
     pub(crate) fn appends(&self) -> bool {
-        matches!(self.call.f, Function::Append | Function::Transfer)
+        matches!(self.call.f, Function::Append | Function::Transfer | Function::Form)
     }
 
     pub(crate) fn outcome(&self) -> Outcome {

@@ -15,6 +15,8 @@ pub(crate) enum Fault {
     EndSessions,
     /// A client process is killed with SIGKILL.
     KillClient,
+    /// The application with forms is killed with SIGKILL, and started again.
+    KillPages,
     /// A client process stands still (SIGSTOP) for up to 4 s.
     StopClient,
     /// A client has 24 tasks and one connection.
@@ -33,10 +35,18 @@ pub(crate) enum Fault {
     CutLock,
     /// Somebody else holds the file for up to 1.5 s.
     HoldFile,
+    /// The database's clock is set forward or back by 1 s to an hour, and right again after up to 2 s.
+    StepClock,
+    /// The disk of the database is full for up to 1.5 s.
+    FillDisk,
+    /// The power is cut: what was not flushed to the disk is lost.
+    CutPower,
+    /// At the end, the file is replaced by an older copy.
+    ReplaceFile,
 }
 
 impl Fault {
-    const OF_CLIENTS: [Fault; 3] = [Fault::KillClient, Fault::StopClient, Fault::StarveClient];
+    const OF_CLIENTS: [Fault; 4] = [Fault::KillClient, Fault::KillPages, Fault::StopClient, Fault::StarveClient];
     const OF_SERVERS: [Fault; 9] = [
         Fault::KillServer,
         Fault::StopServer,
@@ -49,13 +59,29 @@ impl Fault {
         Fault::CutLock,
     ];
 
+    const OF_MACHINES: [Fault; 3] = [Fault::StepClock, Fault::FillDisk, Fault::CutPower];
+
+    /// Whether the database has to have a disk of its own for it.
+    pub(crate) fn needs_disk(self) -> bool {
+        matches!(self, Fault::FillDisk | Fault::CutPower)
+    }
+
+    /// Whether it takes so long, or ends so much, that once in a run is enough.
+    pub(crate) fn is_rare(self) -> bool {
+        self.needs_disk() || self == Fault::ReplaceFile
+    }
+
     /// All that a database can have.
     pub(crate) fn of(backend: Backend) -> Vec<Fault> {
         let of_clients = Self::OF_CLIENTS.into_iter();
         match backend {
             Backend::Galera => of_clients.chain(Self::OF_SERVERS).chain([Fault::StopNode]).collect(),
-            Backend::Postgres | Backend::MariaDb => of_clients.chain(Self::OF_SERVERS).collect(),
-            Backend::Sqlite => of_clients.chain([Fault::HoldFile]).collect(),
+            Backend::Postgres | Backend::MariaDb => {
+                of_clients.chain(Self::OF_SERVERS).chain(Self::OF_MACHINES).collect()
+            }
+            Backend::Sqlite => {
+                of_clients.chain([Fault::HoldFile]).chain(Self::OF_MACHINES).chain([Fault::ReplaceFile]).collect()
+            }
         }
     }
 
@@ -64,8 +90,13 @@ impl Fault {
         match self {
             Fault::CutBeforeCommit | Fault::CutAfterCommit => 8,
             Fault::CutLock | Fault::EndSessions | Fault::KillClient => 4,
-            Fault::Reset | Fault::Delay | Fault::StopClient | Fault::HoldFile => 2,
+            Fault::Reset | Fault::Delay | Fault::StopClient | Fault::HoldFile | Fault::KillPages | Fault::StepClock => {
+                2
+            }
             Fault::KillServer | Fault::StopServer | Fault::StopNode | Fault::BlackHole | Fault::StarveClient => 1,
+            Fault::FillDisk | Fault::CutPower => 1,
+            // Once, at the end.
+            Fault::ReplaceFile => 0,
         }
     }
 
@@ -77,6 +108,7 @@ impl Fault {
             Fault::StopNode => "stop-node",
             Fault::EndSessions => "end-sessions",
             Fault::KillClient => "kill-client",
+            Fault::KillPages => "kill-pages",
             Fault::StopClient => "stop-client",
             Fault::StarveClient => "starve-client",
             Fault::Reset => "reset",
@@ -86,6 +118,10 @@ impl Fault {
             Fault::CutAfterCommit => "cut-after-commit",
             Fault::CutLock => "cut-lock",
             Fault::HoldFile => "hold-file",
+            Fault::StepClock => "step-clock",
+            Fault::FillDisk => "fill-disk",
+            Fault::CutPower => "cut-power",
+            Fault::ReplaceFile => "replace-file",
         }
     }
 }

@@ -1,22 +1,26 @@
 //! What goes wrong during a run, in an order that the seed decides.
 
+pub(crate) mod clock;
 mod fault;
+mod file;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tenure::Database;
-
+use clock::{Clock, OFFSETS_MS};
 pub(crate) use fault::Fault;
 
 use crate::Result;
 use crate::backend::Backend;
 use crate::clients::{self, Clients};
 use crate::clock::now_ns;
+use crate::disk::Disk;
 use crate::evidence::Injected;
 use crate::proxy::{Lose, Proxy};
 use crate::random::Random;
 use crate::server::Server;
+use crate::steps::Steps;
+use crate::subject::tenure::Tenure;
 
 /// Longer than the other nodes of a cluster wait for one that is silent.
 const LONG: Duration = Duration::from_secs(15);
@@ -27,35 +31,57 @@ pub(crate) struct Nemesis {
     pub(crate) server: Arc<Server>,
     /// The network of each node; none where there is no network.
     pub(crate) proxies: Vec<Proxy>,
-    /// The database without the proxy: to hold a file.
-    pub(crate) db: Database,
+    /// The clock and the disk of the database, if it has its own.
+    pub(crate) clock: Option<Clock>,
+    pub(crate) disk: Option<Arc<Disk>>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) random: Random,
 }
 
+/// What went wrong in a run.
+#[derive(Debug, Default)]
+pub(crate) struct Happened {
+    pub(crate) faults: Vec<Injected>,
+    pub(crate) steps: Steps,
+    /// When the file was replaced.
+    pub(crate) replaced_ns: Option<u64>,
+}
+
 impl Nemesis {
-    /// Injects one fault after the other until the time is over. Afterwards everything is whole again.
-    pub(crate) async fn run(&mut self, clients: &mut Clients, until: Instant) -> Result<Vec<Injected>> {
+    /// Injects one fault after the other until the time is over: each kind once, and then by chance. Afterwards everything is whole again,
+    /// except for a file that was replaced.
+    pub(crate) async fn run(&mut self, clients: &mut Clients, until: Instant) -> Result<Happened> {
         let weighted: Vec<Fault> =
             self.faults.iter().flat_map(|fault| std::iter::repeat_n(*fault, fault.weight())).collect();
-        let mut injected = Vec::new();
+        let mut first: Vec<Fault> = self.faults.iter().copied().filter(|fault| fault.weight() > 0).collect();
+        let mut happened = Happened::default();
         while Instant::now() < until {
             let pause = self.random.millis(50, 350);
             tokio::time::sleep(pause).await;
             if weighted.is_empty() {
                 continue;
             }
-            let fault = *self.random.one_of(&weighted);
+            let fault = match first.len() as u64 {
+                0 => *self.random.one_of(&weighted),
+                left => first.swap_remove(self.random.below(left) as usize),
+            };
             let from_ns = now_ns();
-            let hit = self.inject(fault, clients).await?;
-            let stands_still = matches!(fault, Fault::StopClient | Fault::StopNode);
-            injected.push(Injected { kind: fault.name(), from_ns, to_ns: now_ns(), hit, stands_still });
+            let hit = self.inject(fault, clients, &mut happened.steps).await?;
+            happened.add(fault, from_ns, hit);
         }
-        Ok(injected)
+        if let (Some(file), Some(lost)) = (self.server.file(), self.server.lost_file())
+            && self.faults.contains(&Fault::ReplaceFile)
+        {
+            // A client that was started last has opened the file by then.
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            happened.replaced_ns = Some(file::replace(&file, &lost, &mut self.random).await?);
+            happened.add(Fault::ReplaceFile, happened.replaced_ns.unwrap_or_default(), true);
+        }
+        Ok(happened)
     }
 
     /// Whether it hit anything.
-    async fn inject(&mut self, fault: Fault, clients: &mut Clients) -> Result<bool> {
+    async fn inject(&mut self, fault: Fault, clients: &mut Clients, steps: &mut Steps) -> Result<bool> {
         match fault {
             Fault::StopClient => {
                 let stopped = clients.stop_one(&mut self.random);
@@ -64,18 +90,13 @@ impl Nemesis {
                 Ok(true)
             }
             Fault::KillClient => clients.replace_one(&mut self.random).map(|()| true),
+            Fault::KillPages => clients.replace_pages(),
             Fault::StarveClient => {
                 let starved = clients.start_starved()?;
                 self.sleep(1500, 2500).await;
                 tokio::task::spawn_blocking(move || clients::end(vec![starved]) == 0).await.map_err(Into::into)
             }
-            Fault::HoldFile => {
-                // Somebody else's transaction. If it cannot begin, others hold the file.
-                let Ok(tx) = self.db.begin().await else { return Ok(false) };
-                self.sleep(200, 1500).await;
-                let _ = tx.rollback().await;
-                Ok(true)
-            }
+            Fault::HoldFile => self.hold_file().await,
             Fault::KillServer => {
                 self.on_server(|server, node| {
                     server.kill(node);
@@ -127,7 +148,62 @@ impl Nemesis {
                 let says = if self.backend.is_mariadb() { "tenure_lock" } else { "w1-" };
                 self.cut_at(Lose::Answer, says).await
             }
+            Fault::StepClock => self.step_clock(steps).await,
+            Fault::FillDisk => self.fill_disk().await,
+            Fault::CutPower if self.backend.is_server() => self.cut_power_of_server().await,
+            Fault::CutPower => self.cut_power_of_clients(clients),
+            Fault::ReplaceFile => Ok(false),
         }
+    }
+
+    /// Somebody else's transaction. If it cannot begin, others hold the file.
+    async fn hold_file(&mut self) -> Result<bool> {
+        let db = Tenure::connect(self.backend, &self.server.url(), 1, false).await?.database().clone();
+        let Ok(tx) = db.begin().await else { return Ok(false) };
+        self.sleep(200, 1500).await;
+        let _ = tx.rollback().await;
+        db.close().await;
+        Ok(true)
+    }
+
+    /// There and back.
+    async fn step_clock(&mut self, steps: &mut Steps) -> Result<bool> {
+        let offset = *self.random.one_of(&OFFSETS_MS);
+        let Some(clock) = &mut self.clock else { return Ok(false) };
+        steps.0.push(clock.step_to(offset)?);
+        let pause = self.random.millis(300, 2000);
+        tokio::time::sleep(pause).await;
+        steps.0.push(clock.step_to(0)?);
+        Ok(true)
+    }
+
+    async fn fill_disk(&mut self) -> Result<bool> {
+        let Some(disk) = self.disk.clone() else { return Ok(false) };
+        disk.fill()?;
+        self.sleep(300, 1500).await;
+        disk.free()?;
+        self.on_server(|server, node| server.revive(node).map(|()| true)).await
+    }
+
+    async fn cut_power_of_server(&mut self) -> Result<bool> {
+        let Some(disk) = self.disk.clone() else { return Ok(false) };
+        self.on_server(move |server, node| {
+            server.pause(node, true);
+            disk.copy()?;
+            server.kill(node);
+            disk.continue_with_the_copy()?;
+            server.restart(node).map(|()| true)
+        })
+        .await
+    }
+
+    /// The programs that write a file are the clients.
+    fn cut_power_of_clients(&mut self, clients: &mut Clients) -> Result<bool> {
+        let Some(disk) = self.disk.clone() else { return Ok(false) };
+        clients.pause_all()?;
+        disk.copy()?;
+        clients.replace_all(|| disk.continue_with_the_copy())?;
+        Ok(true)
     }
 
     async fn cut_at(&mut self, what: Lose, says: &str) -> Result<bool> {
@@ -152,5 +228,12 @@ impl Nemesis {
     async fn on_server(&mut self, work: impl FnOnce(&Server, usize) -> Result<bool> + Send + 'static) -> Result<bool> {
         let (server, node) = (Arc::clone(&self.server), self.random.below(self.server.nodes() as u64) as usize);
         tokio::task::spawn_blocking(move || work(&server, node)).await?
+    }
+}
+
+impl Happened {
+    fn add(&mut self, fault: Fault, from_ns: u64, hit: bool) {
+        let stands_still = matches!(fault, Fault::StopClient | Fault::StopNode | Fault::FillDisk | Fault::CutPower);
+        self.faults.push(Injected { kind: fault.name(), from_ns, to_ns: now_ns(), hit, stands_still });
     }
 }

@@ -1,5 +1,6 @@
 //! `chaos planted`: each wrong build runs until the checks find it, and the right one must pass.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -10,16 +11,17 @@ use clap::ValueEnum;
 use crate::Result;
 use crate::backend::Backend;
 use crate::check::{self, Violation};
-use crate::clients::{Clients, Crew};
+use crate::clients::{Clients, Crew, Pages};
 use crate::clock::now_ns;
 use crate::evidence::{Aftermath, Evidence};
 use crate::history;
 use crate::nemesis::{Fault, Nemesis};
 use crate::random::Random;
 use crate::run::{prepare, request_all, through_proxy};
-use crate::server::Server;
+use crate::server::{Machine, Server};
 use crate::subject::planted::{Bug, Planted, TABLES};
 use crate::subject::tenure::Tenure;
+use crate::workload::Workload;
 
 /// What can be chosen.
 #[derive(Debug, Clone, clap::Args)]
@@ -50,19 +52,25 @@ const FAULTS: [Fault; 6] =
 
 /// Runs them one after the other, and prints what found each, and when.
 pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
-    let server = Arc::new(tokio::task::spawn_blocking(|| Server::start(Backend::Postgres)).await??);
+    let server =
+        Arc::new(tokio::task::spawn_blocking(|| Server::start(Backend::Postgres, &Machine::default())).await??);
     let (mut times, mut missed, mut wrong) = (Vec::new(), Vec::new(), false);
     let all = Bug::value_variants().iter().copied();
     for bug in all.filter(|bug| options.only.is_empty() || options.only.contains(bug)) {
         let name = bug.name();
         match (hunt(options, &server, bug).await?, bug) {
             (None, Bug::None) => println!("{name:<28} nothing found, as it should be"),
-            (Some((_, violation)), Bug::None) => {
-                println!("{name:<28} FOUND in the right build: {violation}");
+            (Some(Found { first, .. }), Bug::None) => {
+                println!("{name:<28} FOUND in the right build: {first}");
                 wrong = true;
             }
-            (Some((after, violation)), _) => {
-                println!("{name:<28} found after {:>5.1} s by {violation}", after.as_secs_f64());
+            (Some(Found { after, first, by }), _) => {
+                let by: Vec<_> = by.into_iter().filter_map(|check| check.split(' ').next()).collect();
+                println!(
+                    "{name:<28} found after {:>5.1} s by {}; the first: {first}",
+                    after.as_secs_f64(),
+                    by.join(", ")
+                );
                 times.push(after);
             }
             (None, _) => {
@@ -77,8 +85,18 @@ pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
     Ok(if missed.is_empty() && !wrong { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Runs a build until a check finds something: after how much load, and what.
-async fn hunt(options: &Options, server: &Arc<Server>, bug: Bug) -> Result<Option<(Duration, Violation)>> {
+/// How a build was found out.
+struct Found {
+    /// After how much load.
+    after: Duration,
+    /// What was found first.
+    first: Violation,
+    /// All checks that found something in that round.
+    by: BTreeSet<&'static str>,
+}
+
+/// Runs a build until a check finds something.
+async fn hunt(options: &Options, server: &Arc<Server>, bug: Bug) -> Result<Option<Found>> {
     let mut before = Duration::ZERO;
     let rounds = if bug == Bug::None { 2 } else { options.rounds };
     for round in 0..rounds {
@@ -96,9 +114,10 @@ async fn hunt(options: &Options, server: &Arc<Server>, bug: Bug) -> Result<Optio
             );
         }
         if !found.is_empty() {
+            let by = found.iter().map(|violation| violation.check).collect();
             let first = found.remove(0);
             let after = first.at_ns.map_or(Duration::from_secs(options.seconds), |at| Duration::from_nanos(at - begun));
-            return Ok(Some((before + after, first)));
+            return Ok(Some(Found { after: before + after, first, by }));
         }
         std::fs::remove_dir_all(&folder)?;
         before += Duration::from_secs(options.seconds);
@@ -121,6 +140,8 @@ async fn one_round(
     sqlx::raw_sql(TABLES).execute(direct.database().postgres()?).await?;
     let (proxy, proxied) = through_proxy(&url, Backend::Postgres).await?;
     let seed = options.seed.wrapping_add(round);
+    let mut random = Random::new(seed, u64::MAX);
+    let with_forms = bug.workloads().contains(&Workload::Form);
     let crew = Crew {
         backend: Backend::Postgres,
         urls: vec![proxied],
@@ -129,7 +150,9 @@ async fn one_round(
         tasks: 15,
         connections: 10,
         workloads: bug.workloads(),
+        pages: with_forms.then(|| Pages::new(&mut random, bug == Bug::FormAppliedAgain)),
         one_writer_node: false,
+        environment: Vec::new(),
         planted: Some(bug.name()),
     };
     let begun = now_ns();
@@ -138,15 +161,16 @@ async fn one_round(
         backend: Backend::Postgres,
         server: Arc::clone(server),
         proxies: proxy.into_iter().collect(),
-        db: direct.database().clone(),
+        clock: None,
+        disk: None,
         faults: FAULTS.to_vec(),
-        random: Random::new(seed, u64::MAX),
+        random,
     };
-    let faults = nemesis.run(&mut clients, Instant::now() + Duration::from_secs(options.seconds)).await?;
+    let happened = nemesis.run(&mut clients, Instant::now() + Duration::from_secs(options.seconds)).await?;
     let hung_clients = tokio::task::spawn_blocking(move || clients.end()).await?;
     // The longest lease, and the longest transaction of a client that is gone.
     tokio::time::sleep(Duration::from_millis(3100)).await;
-    let mut evidence = Evidence { operations: history::read(folder)?, faults, ..Evidence::default() };
+    let mut evidence = Evidence { operations: history::read(folder)?, faults: happened.faults, ..Evidence::default() };
     evidence.read_ledgers(direct.database(), Backend::Postgres).await?;
     let keys: Vec<String> = evidence
         .operations

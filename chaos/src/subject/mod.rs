@@ -123,11 +123,13 @@ pub(crate) struct Appended {
     pub(crate) version: Option<i64>,
     /// Between which moments the row was surely locked.
     pub(crate) row_ns: Option<(u64, u64)>,
+    /// The versions of the ledgers that a transfer found unchanged.
+    pub(crate) saw: Vec<(String, i64)>,
 }
 
 impl Answered for Appended {
     fn args(&self) -> Args {
-        Args { version: self.version, row_ns: self.row_ns, ..Args::default() }
+        Args { version: self.version, row_ns: self.row_ns, saw: self.saw.clone(), ..Args::default() }
     }
 }
 
@@ -136,6 +138,8 @@ impl Answered for Appended {
 pub(crate) struct Transfer<'a> {
     /// The ledgers, in any order.
     pub(crate) ledgers: &'a [&'a str],
+    /// Ledgers that are only read, and must not change before the commit.
+    pub(crate) watched: &'a [&'a str],
     /// The operation's id.
     pub(crate) op: &'a str,
     /// Who writes.

@@ -1,5 +1,6 @@
 //! What clients do. Each workload has ledgers of its own, because each promises something else about them.
 
+mod form;
 mod keys;
 mod lease;
 mod mixed;
@@ -13,6 +14,7 @@ use tenure::LockId;
 
 pub(crate) use keys::Keys;
 
+use crate::browser::Browser;
 use crate::history::{Args, Function, Recorder};
 use crate::random::Random;
 use crate::subject::{Answer, Append, Appended, Guard, Refusal, Seen, Subject};
@@ -30,11 +32,18 @@ pub(crate) enum Workload {
     Mixed,
     /// W5: amounts move between several ledgers.
     Transfer,
+    /// W6: forms in browsers, sent once, twice, again after Stop or Back.
+    Form,
 }
 
 impl Workload {
     /// All of them.
-    pub(crate) const ALL: [Workload; 5] =
+    pub(crate) const ALL: [Workload; 6] =
+        [Workload::Lease, Workload::Row, Workload::Version, Workload::Mixed, Workload::Transfer, Workload::Form];
+
+    /// Those that call the library, or a wrong build, without an application in between.
+    #[cfg(feature = "planted")]
+    pub(crate) const DIRECT: [Workload; 5] =
         [Workload::Lease, Workload::Row, Workload::Version, Workload::Mixed, Workload::Transfer];
 
     /// What the names of its ledgers begin with.
@@ -45,6 +54,7 @@ impl Workload {
             Workload::Version => "w3",
             Workload::Mixed => "w4",
             Workload::Transfer => "w5",
+            Workload::Form => "w6",
         }
     }
 
@@ -62,6 +72,8 @@ pub(crate) struct Task<S> {
     pub(crate) random: Random,
     pub(crate) keys: Keys,
     pub(crate) owner: String,
+    /// The browser of the task, if there is an application with forms.
+    pub(crate) browser: Option<Browser>,
     /// How many of a thousand transactions pause for as long as a lease lives.
     pub(crate) pausing: u64,
     /// Whether its writes are run again where that is safe, and unknown commits are resolved.
@@ -77,6 +89,7 @@ impl<S: Subject> Task<S> {
             Workload::Version => self.with_version(Workload::Version).await,
             Workload::Mixed => self.mixed().await,
             Workload::Transfer => self.transfer().await,
+            Workload::Form => self.with_form().await,
         };
         if let Err(refusal) = result {
             // While the database is away, retries without a pause would be all that the history has.

@@ -1,4 +1,5 @@
-//! W5: an amount moves between two to four ledgers in one transaction. The sum of all stays what it was.
+//! W5: an amount moves between two to four ledgers in one transaction. The sum of all stays what it was. Some of the ledgers are only
+//! read, and must be the same at the commit.
 
 use super::{Task, Workload};
 use crate::history::{Args, Function};
@@ -20,17 +21,22 @@ impl<S: Subject> Task<S> {
             return self.read(&ledgers[0]).await.map(drop);
         }
         let op = self.recorder.next_id();
-        let names: Vec<&str> = ledgers.iter().map(String::as_str).collect();
+        let all: Vec<&str> = ledgers.iter().map(String::as_str).collect();
+        // Some transfers depend on ledgers that they do not write: without them no two could pass each other unseen.
+        let written =
+            if self.random.chance(40) { 1 + self.random.below(count_of(&all) - 1) as usize } else { all.len() };
+        let (names, watched) = all.split_at(written);
         let (amount, limit) = (1 + self.random.below(9), self.limit());
         let amount = i64::try_from(amount).unwrap_or(1);
         let pessimistic = self.random.chance(60);
-        let transfer = Transfer { ledgers: &names, op: &op, owner: &self.owner, amount, pessimistic, limit };
-        let args = Args { limit_ms: self.stated(limit), ..Args::default() };
+        let transfer = Transfer { ledgers: names, watched, op: &op, owner: &self.owner, amount, pessimistic, limit };
+        let watched = watched.iter().map(|name| (*name).to_owned()).collect();
+        let args = Args { limit_ms: self.stated(limit), watched, ..Args::default() };
         let moved = self.subject.transfer(&transfer);
-        let moved = self.recorder.call(Function::Transfer, &op, &names, args, moved).await;
+        let moved = self.recorder.call(Function::Transfer, &op, names, args, moved).await;
         if moved.as_ref().is_err_and(Refusal::is_not_found) {
             // Which of them is missing, the answer does not say. A read makes it.
-            for name in names {
+            for name in all {
                 let _ = self.read(name).await;
             }
         } else if self.random.chance(10) {
@@ -41,4 +47,8 @@ impl<S: Subject> Task<S> {
         }
         moved.map(drop)
     }
+}
+
+fn count_of(ledgers: &[&str]) -> u64 {
+    ledgers.len() as u64
 }

@@ -49,6 +49,12 @@ pub(crate) enum Bug {
     UnlessLockedNotAsked,
     /// A transfer commits after each ledger.
     TransferInSteps,
+    /// A transfer does not lock what it only reads.
+    WatchedNotLocked,
+    /// A refusal is remembered for a second, and given again without asking.
+    RememberedRefusal,
+    /// A form that is sent again is applied again.
+    FormAppliedAgain,
     /// The root and its entries are read by two statements, each at a moment of its own.
     TornRead,
 }
@@ -69,11 +75,13 @@ impl Bug {
             | ExtendByKey
             | SweeperByAge
             | ReentrantByOwner
+            | RememberedRefusal
             | ExpiredNeverTaken => vec![Workload::Lease],
             UnlessLockedNotAsked => vec![Workload::Mixed],
             TornRead | VersionComparedInProgram => vec![Workload::Version],
-            TransferInSteps => vec![Workload::Transfer],
-            _ => Workload::ALL.to_vec(),
+            TransferInSteps | WatchedNotLocked => vec![Workload::Transfer],
+            FormAppliedAgain => vec![Workload::Form],
+            _ => Workload::DIRECT.to_vec(),
         }
     }
 

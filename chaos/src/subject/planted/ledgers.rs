@@ -23,7 +23,7 @@ impl Planted {
         made.execute(&mut *tx).await.map_err(before_commit)?;
         note(&mut tx, op, ledger, 1, None, None).await?;
         tx.commit().await.map_err(at_commit)?;
-        Ok(Appended { version: Some(1), row_ns: None })
+        Ok(Appended { version: Some(1), ..Appended::default() })
     }
 
     pub(super) async fn read_ledger(&self, ledger: &str) -> Answer<Seen> {
@@ -72,7 +72,7 @@ impl Planted {
         let row_ns = (append.guard.kind() == Guarded::Row).then(|| (locked_at, now_ns()));
         if self.is(Bug::AnswerBeforeCommit) {
             tokio::spawn(async move { drop(tx.commit().await) });
-            return Ok(Appended { version: Some(version), row_ns });
+            return Ok(Appended { version: Some(version), row_ns, ..Appended::default() });
         }
         tx.commit().await.map_err(at_commit)?;
         if self.is(Bug::NoteOutside) {
@@ -81,7 +81,7 @@ impl Planted {
                 note(&mut connection, append.op, append.ledger, version, append.guard.generation(), guard).await;
             noted.map_err(|_| Refusal::unknown("outcome-unknown"))?;
         }
-        Ok(Appended { version: Some(version), row_ns })
+        Ok(Appended { version: Some(version), row_ns, ..Appended::default() })
     }
 
     /// Whether the write may happen, as far as leases are concerned.
@@ -169,12 +169,18 @@ impl Planted {
     }
 
     pub(super) async fn transfer_between(&self, transfer: &Transfer<'_>) -> Answer<Appended> {
-        let mut ledgers: Vec<(usize, &str)> = transfer.ledgers.iter().copied().enumerate().collect();
+        let mut ledgers: Vec<(Option<usize>, &str)> = transfer.watched.iter().map(|id| (None, *id)).collect();
+        ledgers.extend(transfer.ledgers.iter().enumerate().map(|(at, id)| (Some(at), *id)));
         // In one order, so that no two wait for each other.
         ledgers.sort_by_key(|(_, id)| *id);
-        let others = i64::try_from(ledgers.len() - 1).unwrap_or(0);
+        let others = i64::try_from(transfer.ledgers.len() - 1).unwrap_or(0);
+        let mut saw = Vec::new();
         let mut tx = self.pool.begin().await.map_err(before_commit)?;
         for (at, ledger) in ledgers {
+            let Some(at) = at else {
+                saw.push((ledger.to_owned(), self.watch(&mut tx, ledger).await?));
+                continue;
+            };
             let guard = Guard::Row;
             let (op, owner, pause, limit) = (transfer.op, transfer.owner, std::time::Duration::ZERO, transfer.limit);
             let version = self.version(&mut tx, &Append { ledger, op, owner, guard, pause, limit }).await?;
@@ -187,7 +193,15 @@ impl Planted {
             }
         }
         tx.commit().await.map_err(at_commit)?;
-        Ok(Appended::default())
+        Ok(Appended { saw, ..Appended::default() })
+    }
+
+    /// The version of a ledger, which stays so until the commit.
+    async fn watch(&self, tx: &mut PgConnection, ledger: &str) -> Answer<i64> {
+        let lock = if self.is(Bug::WatchedNotLocked) { "" } else { "for share" };
+        let read = format!("select version from chaos_ledger where id = $1 {lock}");
+        let read = sqlx::query_scalar(sqlx::AssertSqlSafe(read)).bind(ledger);
+        read.fetch_optional(tx).await.map_err(before_commit)?.ok_or_else(|| Refusal::sure("not-found"))
     }
 }
 

@@ -23,6 +23,9 @@ use crate::Result;
 /// The time to live of a lease, in milliseconds.
 const TTL_MS: i64 = 2000;
 
+/// How long the wrong build remembers that a key is held.
+const REMEMBERED: Duration = Duration::from_secs(1);
+
 /// The table of the leases.
 pub(crate) const TABLES: &str = "
     create table planted_lock (key text primary key, owner text not null, token text not null, generation bigint not null,
@@ -38,6 +41,8 @@ pub(crate) struct Planted {
     skew_ms: i64,
     /// What this process remembers of its leases, by their tokens.
     held: Arc<Mutex<HashMap<String, Remembered>>>,
+    /// When this process was told that a key is held.
+    refused: Arc<Mutex<HashMap<String, Instant>>>,
 }
 
 /// A lease, as the process that holds it remembers it.
@@ -58,7 +63,7 @@ impl Planted {
         let pool = PgPoolOptions::new().max_connections(connections).acquire_timeout(Duration::from_secs(5));
         let pool = pool.connect_lazy_with(options.options(limits));
         let skew_ms = (i64::try_from(number % 3)? - 1) * 1500;
-        let planted = Planted { pool, bug, skew_ms, held: Arc::default() };
+        let planted = Planted { pool, bug, skew_ms, held: Arc::default(), refused: Arc::default() };
         if bug == Bug::SweeperByAge {
             tokio::spawn(planted.clone().sweep_by_age());
         }
@@ -71,6 +76,10 @@ impl Planted {
 
     fn held(&self) -> MutexGuard<'_, HashMap<String, Remembered>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn refused(&self) -> MutexGuard<'_, HashMap<String, Instant>> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn remembered(&self, token: &str) -> Answer<Remembered> {
@@ -122,10 +131,17 @@ fn at_commit(error: sqlx::Error) -> Refusal {
 impl Subject for Planted {
     async fn lock(&self, key: &str, owner: &str, lock: &LockId) -> Answer<Grant> {
         let token = lock.reveal();
-        let grant = match self.bug {
-            Bug::TakeOverInSteps => self.lock_in_steps(key, owner, &token).await?,
-            _ => self.lock_in_one(key, owner, &token).await?,
+        if self.is(Bug::RememberedRefusal) && self.refused().get(key).is_some_and(|at| at.elapsed() < REMEMBERED) {
+            return Err(Refusal::sure("already-locked"));
+        }
+        let granted = match self.bug {
+            Bug::TakeOverInSteps => self.lock_in_steps(key, owner, &token).await,
+            _ => self.lock_in_one(key, owner, &token).await,
         };
+        if granted.as_ref().is_err_and(|refusal| refusal.code == "already-locked") {
+            self.refused().insert(key.to_owned(), Instant::now());
+        }
+        let grant = granted?;
         let deadline = Instant::now() + grant.remaining;
         let (key, owner) = (key.to_owned(), owner.to_owned());
         self.held().insert(token, Remembered { key, owner, grant: grant.clone(), deadline });

@@ -46,5 +46,6 @@ pub(crate) fn guard_text(guard: Guarded) -> &'static str {
         Guarded::Row => "row",
         Guarded::Version => "version",
         Guarded::UnlessLocked => "unless-locked",
+        Guarded::Form => "form",
     }
 }

@@ -34,8 +34,8 @@ pub(crate) struct Tenure {
     retries: bool,
 }
 
-/// How long each operation may wait, as [`tenure::row_lock::Wait`] has it.
-fn lease(lease: &Lease) -> Grant {
+/// What a lease says of itself.
+pub(crate) fn lease(lease: &Lease) -> Grant {
     let holder = lease.holder();
     let since = holder.since.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let since_ms = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
@@ -68,6 +68,11 @@ impl Tenure {
     pub(crate) fn resolving(self) -> Self {
         let db = self.db.resolving_commits();
         Tenure { ledgers: Repository::new(&db), retries: true, db, ..self }
+    }
+
+    /// Its locks.
+    pub(crate) fn locks(&self) -> &LockManager {
+        &self.locks
     }
 
     /// The database.
@@ -119,7 +124,7 @@ impl Subject for Tenure {
         let note = Note { op: op.to_owned(), ledger: ledger.to_owned(), version, generation: None, guard: None };
         audit::write(&mut tx, self.backend, &note).await?;
         tx.commit().await?;
-        Ok(Appended { version: Some(version), row_ns: None })
+        Ok(Appended { version: Some(version), ..Appended::default() })
     }
 
     async fn read(&self, ledger: &str) -> Answer<Seen> {

@@ -1,9 +1,10 @@
 //! The writes: by `Update` where the library orders the steps, in a transaction of its own where the client does.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
 use tenure::unit_of_work::{LockSet, Retry, Update};
-use tenure::{LockMode, Version, row_lock::Wait};
+use tenure::{Loaded, LockMode, Transaction, Version, row_lock::Wait};
 
 use super::audit::{self, Note};
 use super::ledger::Ledger;
@@ -43,7 +44,7 @@ impl Tenure {
             true => update.retrying(Retry::transient(3)).run(command).await?.loaded.version().number(),
             false => update.run(command).await?.version().number(),
         };
-        Ok(Appended { version: Some(version), row_ns: None })
+        Ok(Appended { version: Some(version), ..Appended::default() })
     }
 
     async fn append_under_row_lock(&self, append: &Append<'_>) -> Answer<Appended> {
@@ -59,19 +60,21 @@ impl Tenure {
         audit::write(&mut tx, self.backend, &note).await?;
         let row_ns = Some((locked_at, now_ns()));
         tx.commit().await?;
-        Ok(Appended { version: Some(version), row_ns })
+        Ok(Appended { version: Some(version), row_ns, ..Appended::default() })
     }
 
     pub(super) async fn append_to_several(&self, transfer: &Transfer<'_>) -> Answer<Appended> {
         let mut tx = self.db.begin_within(Wait::Within(transfer.limit)).await?;
         tx.by(&owner(transfer.owner));
-        let set = transfer.ledgers.iter().fold(LockSet::new(), |set, id| set.add::<Ledger>(&(*id).to_owned()));
-        let mode = if transfer.pessimistic { LockMode::PessimisticWrite } else { LockMode::Optimistic };
-        let mut locked = tx.lock_all(set, mode).await?;
+        let mut found = self.load_all(&mut tx, transfer).await?;
+        let mut saw = Vec::new();
+        for id in transfer.watched {
+            let ledger = found.remove(*id).ok_or_else(|| Refusal::sure("not-found"))?;
+            saw.push(((*id).to_owned(), ledger.version().number()));
+        }
         let others = i64::try_from(transfer.ledgers.len() - 1).unwrap_or(0);
         for (at, id) in transfer.ledgers.iter().enumerate() {
-            let found = locked.take::<Ledger>(&(*id).to_owned())?;
-            let mut ledger = found.ok_or_else(|| Refusal::sure("not-found"))?;
+            let mut ledger = found.remove(*id).ok_or_else(|| Refusal::sure("not-found"))?;
             ledger.append(transfer.op);
             ledger.balance += if at == 0 { -others * transfer.amount } else { transfer.amount };
             let version = self.ledgers.save(&mut tx, &mut ledger).await?.number();
@@ -79,7 +82,36 @@ impl Tenure {
             audit::write(&mut tx, self.backend, &Note { op, ledger, version, generation: None, guard: None }).await?;
         }
         tx.commit().await?;
-        Ok(Appended::default())
+        Ok(Appended { saw, ..Appended::default() })
+    }
+
+    /// All ledgers of a transfer, in one order, so that no two transfers wait for each other. What is only read is locked for readers.
+    async fn load_all(
+        &self,
+        tx: &mut Transaction,
+        transfer: &Transfer<'_>,
+    ) -> Answer<BTreeMap<String, Loaded<Ledger>>> {
+        let ids: BTreeSet<String> =
+            transfer.ledgers.iter().chain(transfer.watched).map(|id| (*id).to_owned()).collect();
+        let mut found = BTreeMap::new();
+        if !transfer.pessimistic {
+            let set = ids.iter().fold(LockSet::new(), |set, id| set.add::<Ledger>(id));
+            let mut locked = tx.lock_all(set, LockMode::Optimistic).await?;
+            for id in ids {
+                if let Some(ledger) = locked.take::<Ledger>(&id)? {
+                    found.insert(id, ledger);
+                }
+            }
+            return Ok(found);
+        }
+        for id in ids {
+            let is_watched = transfer.watched.contains(&id.as_str());
+            let mode = if is_watched { LockMode::PessimisticRead } else { LockMode::PessimisticWrite };
+            if let Some(ledger) = self.ledgers.find(tx, &id, mode).await? {
+                found.insert(id, ledger);
+            }
+        }
+        Ok(found)
     }
 }
 

@@ -1,0 +1,76 @@
+//! Steps of the database's clock, and what its readings say of an order in spite of them.
+
+use crate::clock::ms;
+
+/// By how many milliseconds a reading may miss the moment of a step.
+const SLACK_MS: i64 = 50;
+
+/// Calls may be under way for so long around a step.
+const AROUND: u64 = ms(5_000);
+
+/// One step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// Between which moments of the monotonic clock it happened.
+    pub(crate) from_ns: u64,
+    pub(crate) to_ns: u64,
+    /// What the clock showed before and after it, in milliseconds since 1970.
+    pub(crate) before_ms: i64,
+    pub(crate) after_ms: i64,
+}
+
+/// All steps of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Steps(pub(crate) Vec<Step>);
+
+impl Steps {
+    /// Whether a reading of the clock was surely taken before a higher one. Not if the clock showed both, and was set back in between.
+    pub(crate) fn surely_before(&self, one_ms: i64, higher_ms: i64) -> bool {
+        let set_back = |step: &Step| step.after_ms - SLACK_MS <= one_ms && higher_ms <= step.before_ms + SLACK_MS;
+        one_ms < higher_ms && !self.0.iter().any(set_back)
+    }
+
+    /// When the clock stepped forward first after this moment: from then on a lease may have expired early.
+    pub(crate) fn next_forward(&self, after_ns: u64) -> u64 {
+        let forward = self.0.iter().filter(|step| step.after_ms > step.before_ms && step.to_ns >= after_ns);
+        forward.map(|step| step.from_ns).min().unwrap_or(u64::MAX)
+    }
+
+    /// Whether the clock stepped in this time, or so shortly before or after it that calls may have met the step.
+    pub(crate) fn near(&self, from_ns: u64, to_ns: u64) -> bool {
+        let (from, to) = (from_ns.saturating_sub(AROUND), to_ns.saturating_add(AROUND));
+        self.0.iter().any(|step| from <= step.to_ns && step.from_ns <= to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(at: u64, before_ms: i64, after_ms: i64) -> Step {
+        Step { from_ns: ms(at), to_ns: ms(at) + 1, before_ms, after_ms }
+    }
+
+    #[test]
+    fn readings_of_a_time_that_came_twice_have_no_order() {
+        let steps = Steps(vec![step(1_000, 9_000, 4_000)]);
+        assert!(!steps.surely_before(5_000, 8_000), "8,000 came before the clock was set back to 4,000");
+        assert!(steps.surely_before(3_000, 8_000) && steps.surely_before(5_000, 9_500));
+        assert!(!steps.surely_before(8_000, 5_000));
+    }
+
+    #[test]
+    fn only_a_forward_step_ends_leases_early() {
+        let steps = Steps(vec![step(10, 5_000, 1_000), step(20, 2_000, 6_000)]);
+        assert_eq!((steps.next_forward(0), steps.next_forward(ms(30))), (ms(20), u64::MAX));
+    }
+
+    #[test]
+    fn calls_around_a_step_are_near_it() {
+        let steps = Steps(vec![step(10_000, 5_000, 1_000)]);
+        assert!(
+            steps.near(ms(5_500), ms(6_000)) && steps.near(ms(9_000), ms(11_000)) && steps.near(ms(14_000), ms(20_000))
+        );
+        assert!(!steps.near(ms(1_000), ms(4_000)) && !steps.near(ms(16_000), ms(20_000)));
+    }
+}
