@@ -187,6 +187,29 @@ async fn statement_on_the_old_primary_is_not_sent_after_a_failover() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn primary_that_was_replaced_unnoticed_is_left_after_a_while() {
+    let pair = PostgresPair::start().unwrap();
+    let [old, new] = pair.servers();
+    old.query(DATABASE, NOTES).unwrap();
+    let db = Database::connect(&pair.url([0, 1])).await.unwrap();
+    note(&db, 1).await.unwrap();
+    pair.wait_until_the_same().unwrap();
+
+    // No connection is lost, and the old primary does not know it.
+    pair.promote().unwrap();
+    let begun = Instant::now();
+    let mut id = 1;
+    while writer(&db).1 < 2 {
+        assert!(begun.elapsed() < PATIENCE, "still on the old primary");
+        id += 1;
+        until_ok(async || note(&db, id).await).await;
+    }
+    println!("the old primary was left after {:?}", begun.elapsed());
+    until_ok(async || note(&db, 100_000).await).await;
+    assert!(notes(new).ends_with(",100000") && !notes(old).ends_with(",100000"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_granted_for_one_ttl_after_an_asynchronous_failover() {
     let pair = PostgresPair::start().unwrap();
     let clock = ManualClock::new();

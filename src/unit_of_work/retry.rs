@@ -109,7 +109,8 @@ impl Transient for DatabaseError {
             DatabaseError::SerializationFailure => Some(RetryReason::SerializationFailure),
             DatabaseError::ConnectionLost(_) => Some(RetryReason::ConnectionLost),
             DatabaseError::LockTimeout { .. } => Some(RetryReason::LockTimeout),
-            DatabaseError::Busy(_) | DatabaseError::GrantsPaused { .. } => Some(RetryReason::Busy),
+            DatabaseError::Busy(_) => Some(RetryReason::Busy),
+            DatabaseError::GrantsPaused { .. } => Some(RetryReason::Busy),
             DatabaseError::OutcomeUnknown(_) => Some(RetryReason::OutcomeUnknown),
             DatabaseError::Cancelled => Some(RetryReason::Cancelled),
             // Another change, without a new version, conflicted with it.

@@ -22,6 +22,10 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// How long the answers of the hosts count for new connections. Not all losses are noticed: the application's own statements fail unseen.
 const FRESH: Duration = Duration::from_secs(5);
 
+/// The interval of searches without a reason, while the database is used. A primary that is isolated from its standbys still answers this
+/// process, and does not know that it was replaced.
+const REGULAR: Duration = Duration::from_secs(10);
+
 /// The last searches.
 #[derive(Debug)]
 pub(super) struct Searches {
@@ -43,6 +47,11 @@ impl Searches {
     /// Whether all hosts were asked since the last loss, and not long ago.
     pub(super) fn are_fresh(&self) -> bool {
         self.lost.is_none_or(|lost| lost < self.found) && self.found.elapsed() < FRESH
+    }
+
+    /// Whether the last one is long ago.
+    fn are_due(&self) -> bool {
+        self.ended.elapsed() >= REGULAR
     }
 
     fn end(&mut self, begun: Instant, problem: Option<String>) {
@@ -158,6 +167,13 @@ impl<E: Engine> Hosts<E> {
         }
         let mut searching = Searching { hosts: Arc::clone(self), done: false };
         runtime.spawn(async move { searching.run().await });
+    }
+
+    /// Looks for the writer in the background if that was not done for a while.
+    pub(super) fn look_regularly(self: &Arc<Self>) {
+        if self.searches().are_due() {
+            self.look();
+        }
     }
 
     /// Whether there are no open pools.

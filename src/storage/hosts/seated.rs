@@ -26,6 +26,9 @@ impl<E: Engine> Clone for Seated<E> {
 impl<E: Engine> Seated<E> {
     /// The epoch in use.
     pub(in crate::storage) fn now(hosts: Option<&Arc<Hosts<E>>>) -> Self {
+        if let Some(hosts) = hosts {
+            hosts.look_regularly();
+        }
         Seated(hosts.map(|hosts| (Arc::clone(hosts), hosts.generation())))
     }
 
