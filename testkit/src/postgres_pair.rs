@@ -26,7 +26,8 @@ impl PostgresPair {
         let primary = Postgres::builder().setting("wal_keep_size", "64MB").start()?;
         let (source, place) = (primary.url("postgres"), Place::of(Kind::Postgres));
         let settings = vec![("hot_standby".to_owned(), "on".to_owned())];
-        let mut standby = Server::install_as(settings, &[], place.clone(), None, |_, home| copy(&place, &source, home))?;
+        let mut standby =
+            Server::install_as(settings, &[], place.clone(), None, |_, home| copy(&place, &source, home))?;
         standby.start_on_any_port()?;
         let pair = PostgresPair { servers: [primary, standby] };
         pair.wait_until_the_same()?;
