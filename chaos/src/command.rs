@@ -81,6 +81,10 @@ pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
     let (total, begun) = (Duration::from_secs_f64(total), Instant::now());
     let workloads = options.workloads.clone().unwrap_or_else(|| Workload::ALL.to_vec());
     let faults = faults(options, &workloads);
+    let possible = Fault::of(options.backend);
+    if let Some(fault) = faults.iter().find(|fault| !possible.contains(fault)) {
+        return Err(format!("{} has no fault `{}`", options.backend, fault.name()).into());
+    }
     if faults.iter().any(|fault| fault.needs_disk()) {
         Disk::with_private_mounts();
     }
