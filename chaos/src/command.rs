@@ -172,7 +172,7 @@ fn least(options: &Options, total: Duration, with_faults: bool) -> Least {
     let minutes = total.as_secs_f64() / 60.0;
     let scaled = |of_a_minute: f64| (of_a_minute * minutes * options.least as f64 / 100.0) as u64;
     Least {
-        writes: scaled(60.0).max(1),
+        writes: scaled(40.0).max(1),
         contention: 10 * options.least.min(100) / 100,
         taken_over: scaled(20.0).max(1),
         // Half of the clients leave unknown commits to the library.
