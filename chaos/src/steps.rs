@@ -30,7 +30,7 @@ impl Steps {
         let shows = |(from, to): &(i64, i64), at: i64| *from <= at && at <= *to;
         let higher_first = times.iter().position(|time| shows(time, higher_ms));
         let one_last = times.iter().rposition(|time| shows(time, one_ms));
-        one_ms < higher_ms && !higher_first.zip(one_last).is_some_and(|(higher, one)| higher < one)
+        one_ms < higher_ms && higher_first.zip(one_last).is_none_or(|(higher, one)| one <= higher)
     }
 
     /// What the clock may have shown between the steps, in their order.
