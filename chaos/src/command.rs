@@ -81,6 +81,10 @@ pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
     let (total, begun) = (Duration::from_secs_f64(total), Instant::now());
     let workloads = options.workloads.clone().unwrap_or_else(|| Workload::ALL.to_vec());
     let faults = faults(options, &workloads);
+    let possible = Fault::of(options.backend);
+    if let Some(fault) = faults.iter().find(|fault| !possible.contains(fault)) {
+        return Err(format!("{} has no fault `{}`", options.backend, fault.name()).into());
+    }
     if faults.iter().any(|fault| fault.needs_disk()) {
         Disk::with_private_mounts();
     }
@@ -168,7 +172,7 @@ fn least(options: &Options, total: Duration, with_faults: bool) -> Least {
     let minutes = total.as_secs_f64() / 60.0;
     let scaled = |of_a_minute: f64| (of_a_minute * minutes * options.least as f64 / 100.0) as u64;
     Least {
-        writes: scaled(60.0).max(1),
+        writes: scaled(40.0).max(1),
         contention: 10 * options.least.min(100) / 100,
         taken_over: scaled(20.0).max(1),
         // Half of the clients leave unknown commits to the library.

@@ -6,7 +6,9 @@ use tenure::Database;
 
 use crate::Result;
 use crate::backend::Backend;
+use crate::clock::ms;
 use crate::history::{Guarded, Operation};
+use crate::nemesis::Fault;
 use crate::steps::Steps;
 
 /// What is known of a run.
@@ -101,7 +103,19 @@ macro_rules! fetch {
     };
 }
 
+/// How long a flush may take.
+const FLUSH: u64 = ms(1_000);
+
 impl Evidence {
+    /// Whether what a call saw may have been undone, because the server ended before it was flushed.
+    pub(crate) fn may_be_undone(&self, called_ns: u64, answered_ns: u64) -> bool {
+        let ends =
+            |fault: &&Injected| [Fault::KillServer, Fault::CutPower].iter().any(|kind| kind.name() == fault.kind);
+        let just_before =
+            |fault: &Injected| called_ns <= fault.to_ns && fault.from_ns <= answered_ns.saturating_add(FLUSH);
+        self.shows_unflushed && self.faults.iter().filter(ends).any(just_before)
+    }
+
     /// Reads what the database has.
     pub(crate) async fn read_database(&mut self, db: &Database, backend: Backend) -> Result<()> {
         self.read_ledgers(db, backend).await?;

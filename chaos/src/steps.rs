@@ -26,8 +26,18 @@ pub(crate) struct Steps(pub(crate) Vec<Step>);
 impl Steps {
     /// Whether a reading of the clock was surely taken before a higher one. Not if the clock showed both, and was set back in between.
     pub(crate) fn surely_before(&self, one_ms: i64, higher_ms: i64) -> bool {
-        let set_back = |step: &Step| step.after_ms - SLACK_MS <= one_ms && higher_ms <= step.before_ms + SLACK_MS;
-        one_ms < higher_ms && !self.0.iter().any(set_back)
+        let times: Vec<_> = self.between().collect();
+        let shows = |(from, to): &(i64, i64), at: i64| *from <= at && at <= *to;
+        let higher_first = times.iter().position(|time| shows(time, higher_ms));
+        let one_last = times.iter().rposition(|time| shows(time, one_ms));
+        one_ms < higher_ms && higher_first.zip(one_last).is_none_or(|(higher, one)| one <= higher)
+    }
+
+    /// What the clock may have shown between the steps, in their order.
+    fn between(&self) -> impl Iterator<Item = (i64, i64)> {
+        let from = std::iter::once(i64::MIN).chain(self.0.iter().map(|step| step.after_ms - SLACK_MS));
+        let to = self.0.iter().map(|step| step.before_ms + SLACK_MS).chain(std::iter::once(i64::MAX));
+        from.zip(to)
     }
 
     /// When the clock stepped forward first after this moment: from then on a lease may have expired early.
@@ -57,6 +67,17 @@ mod tests {
         assert!(!steps.surely_before(5_000, 8_000), "8,000 came before the clock was set back to 4,000");
         assert!(steps.surely_before(3_000, 8_000) && steps.surely_before(5_000, 9_500));
         assert!(!steps.surely_before(8_000, 5_000));
+    }
+
+    #[test]
+    fn several_steps_are_taken_together() {
+        // 3 s ahead, right again, and then set back by an hour.
+        let hour = 3_600_000;
+        let steps = [(1_000, 4_000), (6_000, 3_000), (5_000, 5_000 - hour), (5_500 - hour, 5_500)];
+        let steps = Steps(steps.map(|(before, after)| step(0, before, after)).into());
+        assert!(!steps.surely_before(5_100 - hour, 5_900), "5,900 was shown before the clock was set back by an hour");
+        assert!(steps.surely_before(5_100 - hour, 6_200));
+        assert!(steps.surely_before(500, 5_900));
     }
 
     #[test]

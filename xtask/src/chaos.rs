@@ -10,15 +10,12 @@ use crate::servers::{cargo, root};
 /// What the tests of CI are built with: one selection, so that nothing is built anew.
 const BUILD: [&str; 5] = ["build", "--workspace", "--all-features", "--bin", "chaos"];
 
-/// A long run is worth the minutes of an optimised build: its clients need a fraction of the time.
-const OPTIMISED: &str = "--release";
-
 /// What it needs: the servers, a clock that can be set, and a file system of its own.
 pub(crate) const PACKAGES: [&str; 4] = [Kind::Postgres.package(), Kind::MariaDb.package(), "faketime", "e2fsprogs"];
 
 /// Builds it, runs it, and exits as it does. `arguments` are the program's own.
-pub(crate) fn run(planted: bool, optimised: bool, arguments: &[String]) -> ExitCode {
-    match started(planted, optimised, arguments) {
+pub(crate) fn run(planted: bool, arguments: &[String]) -> ExitCode {
+    match started(planted, arguments) {
         Ok(code) => code,
         Err(reason) => {
             println!("FAILED chaos: {reason}");
@@ -27,15 +24,14 @@ pub(crate) fn run(planted: bool, optimised: bool, arguments: &[String]) -> ExitC
     }
 }
 
-fn started(planted: bool, optimised: bool, arguments: &[String]) -> Result<ExitCode, String> {
+fn started(planted: bool, arguments: &[String]) -> Result<ExitCode, String> {
     debian::install(&PACKAGES)?;
     let could_not = |error: std::io::Error| error.to_string();
-    let (option, folder) = if optimised { (Some(OPTIMISED), "release") } else { (None, "debug") };
-    let built = cargo().args(BUILD).args(option).current_dir(root()).status().map_err(could_not)?;
+    let built = cargo().args(BUILD).current_dir(root()).status().map_err(could_not)?;
     if !built.success() {
         return Err(built.to_string());
     }
-    let mut command = Command::new(root().join("target").join(folder).join("chaos"));
+    let mut command = Command::new(root().join("target/debug/chaos"));
     command.arg(if planted { "planted" } else { "run" }).args(arguments).current_dir(root());
     let status = command.status().map_err(could_not)?;
     let code = status.code().and_then(|code| u8::try_from(code).ok()).ok_or_else(|| status.to_string())?;

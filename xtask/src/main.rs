@@ -82,9 +82,6 @@ enum Chore {
         /// Run wrong builds instead, until the checks find each of them
         #[arg(long)]
         planted: bool,
-        /// Build it optimised, for a long run; this and `--planted` come before the options of the program
-        #[arg(long)]
-        optimised: bool,
         /// What the program is given
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<String>,
@@ -147,7 +144,7 @@ fn main() -> ExitCode {
         Chore::Guarantees { only, list } => guarantees::run(&only, list),
         Chore::Engines { list: true, .. } => engines::list(),
         Chore::Engines { only, .. } => engines::run(&only),
-        Chore::Chaos { planted, optimised, options } => chaos::run(planted, optimised, &options),
+        Chore::Chaos { planted, options } => chaos::run(planted, &options),
         Chore::Simulate { seeds, from, seed } => simulate::run(seeds, from, seed),
         Chore::Fuzz { list: true, .. } => fuzz::list(),
         Chore::Fuzz { seconds, only, .. } => fuzz::run(seconds, &only),

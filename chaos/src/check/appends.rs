@@ -7,10 +7,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::Violation;
-use crate::clock::ms;
-use crate::evidence::{Evidence, Final, Injected};
+use crate::evidence::{Evidence, Final};
 use crate::history::{Function, Operation, Outcome};
-use crate::nemesis::Fault;
 use crate::subject::tenure::ledger::BALANCE;
 use crate::subject::{EMPTY, digest};
 use crate::workload::Workload;
@@ -107,14 +105,9 @@ fn reads(evidence: &Evidence, is_excused: impl Fn(&Operation) -> bool) -> Vec<Vi
     found
 }
 
-/// How long a flush may take.
-const FLUSH: u64 = ms(1_000);
-
-/// Whether a read came so shortly before the end of the server that it may have seen a write that was not flushed yet.
+/// Whether a read may have seen a write that was not flushed yet when the server ended.
 fn is_unflushed(read: &Operation, evidence: &Evidence) -> bool {
-    let ends = |fault: &&Injected| [Fault::KillServer, Fault::CutPower].iter().any(|kind| kind.name() == fault.kind);
-    let just_before = |fault: &Injected| read.called_at() <= fault.to_ns && fault.from_ns <= read.answered_at() + FLUSH;
-    evidence.shows_unflushed && evidence.faults.iter().filter(ends).any(just_before)
+    evidence.may_be_undone(read.called_at(), read.answered_at())
 }
 
 /// How many reads saw a write that a crash undid.
@@ -145,7 +138,10 @@ pub(super) fn check_sum(evidence: &Evidence) -> Vec<Violation> {
 mod tests {
     use super::super::samples::*;
     use super::*;
+    use crate::clock::ms;
+    use crate::evidence::Injected;
     use crate::history::Args;
+    use crate::nemesis::Fault;
 
     #[test]
     fn lost_and_doubled_appends_are_found() {

@@ -82,7 +82,9 @@ impl Tally {
             if let Some(gesture) = operation.call.args.gesture {
                 *tally.gestures.entry(gesture).or_default() += 1;
             }
-            if operation.appends() || operation.requests() {
+            // On a lost file nobody can meet anybody.
+            let could_meet = operation.code() != Some("file-lost");
+            if could_meet && (operation.appends() || operation.requests()) {
                 tally.contestable += 1;
                 tally.contended += u64::from(operation.code().is_some_and(|code| CONTENDED.contains(&code)));
             }

@@ -1,3 +1,6 @@
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+
 use testkit::{MariaDb, Postgres, StartError};
 
 #[test]
@@ -34,6 +37,21 @@ fn settings_of_the_test_come_last() {
     let mariadb = MariaDb::builder().setting("innodb_flush_log_at_trx_commit", "2").start().expect("a server");
     let flush = "SELECT @@innodb_flush_log_at_trx_commit";
     assert_eq!(mariadb.query("tenure", flush).expect("a setting"), "2");
+}
+
+#[test]
+fn variables_and_folder_of_a_server_are_chosen() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("others may enter it");
+    let server = MariaDb::builder().environment("TZ", "XYZ-3").beneath(folder.path()).start().expect("a server");
+    let shown = || server.query("tenure", "SELECT @@system_time_zone").expect("a setting");
+    assert_eq!(shown(), "XYZ");
+    assert!(server.folder().starts_with(folder.path()), "{:?}", server.folder());
+    assert!(server.is_running());
+    server.kill();
+    assert!(!server.is_running());
+    server.restart().expect("it starts again");
+    assert_eq!(shown(), "XYZ");
 }
 
 #[test]

@@ -61,6 +61,8 @@ pub(super) struct Call {
 pub(super) struct Calls {
     /// Those that surely happened, in the order of their requests.
     pub(super) sure: Vec<Call>,
+    /// To which lock each number was granted, as far as that was answered.
+    pub(super) numbered: HashMap<i64, usize>,
     /// Requests for the lease that may have been granted at any time from then on: when, and by which lock.
     pub(super) unknown: Vec<(u64, usize)>,
     /// From when on each lock may have been ended by a call of unknown outcome.
@@ -71,18 +73,20 @@ pub(super) struct Calls {
 
 impl Calls {
     /// Those of a key. Around a step of the clock no time says when a lease ends, and one that had expired is live again while the clock
-    /// is set back.
-    pub(super) fn of(operations: &[&Operation], clock_stepped: bool) -> Self {
+    /// is set back. What a refusal rests upon may be undone by a crash.
+    pub(super) fn of(
+        operations: &[&Operation],
+        clock_stepped: bool,
+        may_be_undone: impl Fn(&Operation) -> bool,
+    ) -> Self {
         let mut calls = Calls::default();
         let mut locks: HashMap<&str, usize> = HashMap::new();
-        // By their numbers, for those who end leases of others.
-        let mut numbered: HashMap<i64, usize> = HashMap::new();
         for operation in operations {
             if let Some(lock) = operation.call.args.lock.as_deref() {
                 let next = locks.len();
                 let lock = *locks.entry(lock).or_insert(next);
                 if let Some(generation) = operation.ok().and_then(|args| args.generation) {
-                    numbered.insert(generation, lock);
+                    calls.numbered.insert(generation, lock);
                 }
             }
         }
@@ -93,9 +97,11 @@ impl Calls {
             // A form ends its lease if it still had it: the answer does not say.
             let may_have_ended = operation.call.args.guard == Some(Guarded::Form) && operation.outcome() == Outcome::Ok;
             if operation.outcome() == Outcome::Info || may_have_ended {
-                calls.note_unknown(operation, lock, &numbered);
+                calls.note_unknown(operation, lock);
             } else if let Some(kind) = kind(operation, lock)
                 && !(clock_stepped && matches!(kind, Kind::RefusedAsLost { .. } | Kind::NobodyHeld))
+                && !(matches!(kind, Kind::RefusedAsHeld { .. } | Kind::RefusedAsLost { .. })
+                    && may_be_undone(operation))
             {
                 let (from, to) = (operation.called_at(), operation.answered_at());
                 calls.sure.push(Call { op: operation.id().to_owned(), from, to, kind });
@@ -104,7 +110,7 @@ impl Calls {
         calls
     }
 
-    fn note_unknown(&mut self, operation: &Operation, lock: Option<usize>, numbered: &HashMap<i64, usize>) {
+    fn note_unknown(&mut self, operation: &Operation, lock: Option<usize>) {
         let (sent, args) = (operation.called_at(), &operation.call.args);
         let mut may_end = |lock: usize, from: u64| self.may_end[lock] = from.min(self.may_end[lock]);
         match (operation.call.f, lock) {
@@ -114,7 +120,7 @@ impl Calls {
             (Function::Release, Some(lock)) => may_end(lock, sent),
             (_, Some(lock)) if releases(args.guard) => may_end(lock, sent),
             (Function::Break, _) => {
-                if let Some(lock) = args.generation.and_then(|generation| numbered.get(&generation)) {
+                if let Some(lock) = args.generation.and_then(|generation| self.numbered.get(&generation)) {
                     may_end(*lock, sent);
                 }
             }

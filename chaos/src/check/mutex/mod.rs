@@ -40,7 +40,9 @@ pub(super) fn judge(evidence: &Evidence) -> (Vec<Violation>, Judged) {
         if !operations.iter().any(|operation| operation.requests()) {
             continue;
         }
-        let calls = Calls::of(&operations, clock_stepped(evidence, &operations));
+        let calls = Calls::of(&operations, clock_stepped(evidence, &operations), |call| {
+            evidence.may_be_undone(call.called_at(), call.answered_at())
+        });
         judged.keys += 1;
         match search(&calls) {
             Found::Order => {}
@@ -67,7 +69,9 @@ mod tests {
     use super::super::samples::*;
     use super::*;
     use crate::clock::ms;
+    use crate::evidence::Injected;
     use crate::history::{Args, Function, Guarded};
+    use crate::nemesis::Fault;
     use crate::steps::{Step, Steps};
 
     fn found(operations: Vec<Operation>) -> usize {
@@ -170,6 +174,17 @@ mod tests {
         assert_eq!(check(&evidence).len(), 0);
         evidence.operations.push(lock("3", "a", (600, 610), 2));
         assert_eq!(check(&evidence).len(), 1, "no step makes a number twice");
+    }
+
+    #[test]
+    fn refusal_by_an_unflushed_lease_is_left_open_on_innodb_only() {
+        let operations =
+            vec![failed(Function::Lock, "1", "a", (0, 10), "already-locked"), lock("2", "a", (2_000, 2_010), 1)];
+        let kind = Fault::KillServer.name();
+        let kill = Injected { kind, from_ns: ms(20), to_ns: ms(500), hit: true, stands_still: false };
+        let evidence = Evidence { operations, faults: vec![kill], ..Evidence::default() };
+        assert_eq!(check(&evidence).len(), 1);
+        assert_eq!(check(&Evidence { shows_unflushed: true, ..evidence }).len(), 0);
     }
 
     #[test]

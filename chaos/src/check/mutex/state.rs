@@ -49,6 +49,10 @@ impl State {
 
     /// The state after a request of unknown outcome was granted after all, at this time or later.
     pub(super) fn after_unknown(self, sent: u64, lock: usize, by: u64, calls: &Calls) -> Option<State> {
+        // Each number is granted once, and this one was granted to another.
+        if calls.numbered.get(&(self.generation + 1)).is_some_and(|other| *other != lock) {
+            return None;
+        }
         let free = self.ended(calls, by)?;
         let until = Until { earliest: sent, latest: u64::MAX };
         let granted = State { generation: free.generation + 1, now: sent.max(free.now), ..free };
