@@ -237,8 +237,9 @@ async fn save(
     let saved = once.run(|document| document.write(&form.text)).await;
     match saved {
         Ok(_) => {}
-        // The script repeats a request without an answer: the first save is the answer to all that sent the same text.
-        Err(_) if is_saved(&state.db, form_id, &form.text).await? => {}
+        // The script repeats a request without an answer: the first save is the answer to all that sent the same text. Where this cannot be
+        // told either, the error of the save is the answer: it may say that the outcome is unknown.
+        Err(_) if is_saved(&state.db, form_id, &form.text).await.unwrap_or(false) => {}
         Err(UpdateError::Refused(TooLong)) => {
             return Err(
                 Problem::new(422, "too-long", "It is too long").detail("Shorten it to 10,000 bytes. It is still here.")
