@@ -134,8 +134,12 @@ async fn commit_that_waits_for_the_server_ends_as_unknown() {
     let mut backup = sqlx::MySqlPool::connect(&server.url(DATABASE)).await.unwrap().acquire().await.unwrap();
     sqlx::raw_sql("flush tables with read lock").execute(&mut *backup).await.unwrap();
     let asked = Instant::now();
-    let unknown = tx.commit().await.unwrap_err();
-    assert!(matches!(unknown, Error::Database(DatabaseError::CommitUnknown(_))), "{unknown:?}");
+    match tx.commit().await.unwrap_err() {
+        Error::Database(DatabaseError::CommitUnknown(_)) => {}
+        // MySQL has a limit of its own here, a whole second: it may have been first, and has rolled back.
+        Error::Database(DatabaseError::LockTimeout { waited, .. }) if is_mysql(&db) && !waited.is_zero() => {}
+        other => panic!("{other:?}"),
+    }
     assert!(asked.elapsed() < Duration::from_secs(5), "{:?} of 300 ms", asked.elapsed());
     sqlx::raw_sql("unlock tables").execute(&mut *backup).await.unwrap();
     // Its connection is not used again. Whether the server commits depends on when it detects the closed connection.

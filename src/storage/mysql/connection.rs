@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::{MySql, MySqlPool, Row};
 
@@ -227,8 +227,8 @@ impl OpenTransaction {
             return self.commit_alone(first, keeps).await;
         }
         let commit = format!("{first}{}", self.session.flavour().commit(lent, keeps));
-        let committed =
-            self.session.end(commit).await.map_err(|error| classify_commit(error, self.connections.flavour));
+        let (flavour, sent) = (self.connections.flavour, Instant::now());
+        let committed = self.session.end(commit).await.map_err(|error| refused_commit(error, flavour, sent));
         committed.map_err(|error| if self.ours { error.after_sending() } else { error })?;
         self.end(keeps);
         Ok(())
@@ -239,8 +239,9 @@ impl OpenTransaction {
         if !first.is_empty() {
             self.session.raw(first.trim_end_matches([';', ' ']).to_owned()).await.map_err(classify)?;
         }
-        let flavour = self.connections.flavour;
-        let committed = self.session.end("commit".to_owned()).await.map_err(|error| classify_commit(error, flavour));
+        let (flavour, sent) = (self.connections.flavour, Instant::now());
+        let committed =
+            self.session.end("commit".to_owned()).await.map_err(|error| refused_commit(error, flavour, sent));
         committed.map_err(|error| if self.ours { error.after_sending() } else { error })?;
         if !keeps && let Err(error) = self.session.close("set autocommit = 1".to_owned()).await {
             // It is committed. The connection is cleaned up, or closed.
@@ -271,5 +272,14 @@ impl OpenTransaction {
         if let Some((connection, runtime)) = self.session.give_up().filter(|_| keeps) {
             self.connections.recent.keep(connection, (self.connection, epoch), &runtime);
         }
+    }
+}
+
+/// The meaning of the error of a COMMIT that was sent at this time. On MySQL the server's own limit for it may end first: then it was rolled
+/// back.
+fn refused_commit(error: sqlx::Error, flavour: Flavour, sent: Instant) -> DatabaseError {
+    match classify_commit(error, flavour) {
+        DatabaseError::LockTimeout { holder, .. } => DatabaseError::LockTimeout { waited: sent.elapsed(), holder },
+        error => error,
     }
 }
