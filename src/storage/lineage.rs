@@ -99,6 +99,7 @@ impl<'m> Lineage<'m> {
 
     /// The condition that selects the children of one root, for a statement on the child's table alone; `owner_is` makes the
     /// condition on the owner's columns.
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(super) fn within(&self, owner_is: impl FnOnce(&[String]) -> String) -> String {
         if self.is_alone() {
             return owner_is(&self.owner());
