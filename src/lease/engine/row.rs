@@ -8,9 +8,9 @@ use crate::lease::operations::{CENTURY, LockRequest};
 use crate::lease::policy::usual_heartbeat;
 use crate::lease::{Holder, LockKey, Owner, RanOut, ShowOwner};
 
-/// The longest effective time to live, in milliseconds: 3,000 years. A longer one was edited by hand, and the databases must be able to add
-/// it to the time.
-const LONGEST_TTL: i64 = 100_000_000_000_000;
+/// The longest effective time to live and idle limit, in milliseconds: 3,000 years. A longer one was edited by hand, and the databases must
+/// be able to add it to the time.
+const LONGEST: i64 = 100_000_000_000_000;
 
 /// The primary key of a row. The slot is empty for the exclusive lease on the key; a lease beside others has its lock hash there.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -166,8 +166,8 @@ impl LeaseRow {
     /// Sets the expiry: at most the time to live from now, within the idle and the absolute limit; never backwards.
     fn keep_until(&mut self, until: i64, now: i64) {
         self.mark_active(now);
-        let idle_until = self.idle_limit.map_or(i64::MAX, |limit| self.active_at.saturating_add(limit));
-        let most = now.saturating_add(self.ttl.min(LONGEST_TTL)).min(self.hard_until).min(idle_until);
+        let idle_until = self.idle_limit.map_or(i64::MAX, |limit| self.active_at.saturating_add(limit.min(LONGEST)));
+        let most = now.saturating_add(self.ttl.min(LONGEST)).min(self.hard_until).min(idle_until);
         self.expires_at = self.expires_at.max(until.min(most));
     }
 

@@ -303,6 +303,8 @@ fn a_heartbeat_sets_the_expiry_within_all_limits() {
         (row(Some(i64::MAX), LIMIT, TTL), 0, TTL),
         (row(None, LIMIT, -1), 0, 5),
         (row(None, i64::MAX, i64::MAX), 0, 100_000_000_000_000),
+        (row(None, i64::MAX, i64::MAX), 8_000, 100_000_000_000_000),
+        (row(Some(i64::MAX), i64::MAX, i64::MAX), 8_000, 99_999_999_992_000),
         (row(None, i64::MIN, TTL), 0, 5),
     ];
     for (row, idle, expires_in) in cases {

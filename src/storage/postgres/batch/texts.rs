@@ -52,6 +52,20 @@ macro_rules! take {
     };
 }
 
+/// The end of a lease at its idle limit, if the latest input was `idle` milliseconds ago; null without a limit. The `case` is needed because
+/// `greatest` and `least` skip nulls.
+macro_rules! idle_until {
+    ($now:literal, $idle:literal) => {
+        concat!(
+            "case when l.idle_limit is not null then least(greatest(l.active_at, ",
+            $now,
+            " - ",
+            $idle,
+            "), 4000000000000000000) + greatest(least(l.idle_limit, 100000000000000), -100000000000000) end"
+        )
+    };
+}
+
 /// The change of a live lease `l` that is kept alive (verb 1), extended (2), let expire (3) or released (4). No sum overflows, even if
 /// a time was edited by hand: one error would fail the whole batch.
 macro_rules! changes {
@@ -79,12 +93,9 @@ macro_rules! changes {
             "
                        when 1 then greatest(l.expires_at, least(",
             $now,
-            " + least(l.ttl, 100000000000000), l.hard_until,
-                                                                least(greatest(l.active_at, ",
-            $now,
-            " - ",
-            $by,
-            "), 4000000000000000000) + greatest(least(l.idle_limit, 100000000000000), -100000000000000)))
+            " + least(l.ttl, 100000000000000), l.hard_until, ",
+            idle_until!($now, $by),
+            "))
                        when 2 then greatest(l.expires_at,
                                             least(least(l.expires_at, ",
             $now,
@@ -93,10 +104,9 @@ macro_rules! changes {
             ",
                                                   ",
             $now,
-            " + least(l.ttl, 100000000000000), l.hard_until,
-                                                  least(greatest(l.active_at, ",
-            $now,
-            "), 4000000000000000000) + greatest(least(l.idle_limit, 100000000000000), -100000000000000)))
+            " + least(l.ttl, 100000000000000), l.hard_until, ",
+            idle_until!($now, "0"),
+            "))
                        when 3 then least(l.expires_at, ",
             $now,
             " + ",

@@ -146,9 +146,9 @@ macro_rules! expires_at {
     () => {
         "case shown.value ->> 3
                when 1 then max(expires_at, min(?1 + min(ttl, 100000000000000), hard_until,
-                               coalesce(max(active_at, ?1 - (shown.value ->> 4)) + idle_limit, hard_until)))
+                               coalesce(max(active_at, ?1 - (shown.value ->> 4)) + min(idle_limit, 100000000000000), hard_until)))
                when 2 then max(expires_at, min(expires_at + (shown.value ->> 4), ?1 + min(ttl, 100000000000000), hard_until,
-                               coalesce(max(active_at, ?1) + idle_limit, hard_until)))
+                               coalesce(max(active_at, ?1) + min(idle_limit, 100000000000000), hard_until)))
                when 3 then min(expires_at, ?1 + (shown.value ->> 4))
                else expires_at end"
     };
