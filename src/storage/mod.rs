@@ -28,15 +28,7 @@ use crate::row_lock::mode::{LockMode, Wait};
 use crate::storage::operation::OperationId;
 use crate::version::conflict::Change;
 
-#[cfg(any(feature = "postgres", feature = "mysql"))]
-mod address;
 pub(crate) mod capabilities;
-#[cfg(any(feature = "postgres", feature = "mysql"))]
-mod checkout;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-mod columns;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-mod condition;
 mod connect_options;
 mod connections;
 pub(crate) mod diagnosis;
@@ -44,14 +36,8 @@ pub(crate) mod diagnosis;
 mod differential;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod driver;
-#[cfg(any(feature = "postgres", feature = "mysql"))]
-mod hosts;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod leases;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-mod lineage;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-mod migration;
 #[cfg(feature = "mysql")]
 pub(crate) mod mysql;
 pub(crate) mod operation;
@@ -60,28 +46,18 @@ mod own_error;
 pub(crate) mod patience;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
-#[cfg(any(feature = "postgres", feature = "mysql"))]
-mod recent;
-#[cfg(any(feature = "postgres", feature = "mysql"))]
-mod reserve;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-mod revisions;
 mod saves;
 #[cfg(feature = "sea-orm")]
 pub(crate) mod sea_orm;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod server;
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+mod sql;
 #[cfg(feature = "sqlite")]
 pub(crate) mod sqlite;
 mod sweeping;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-mod texts;
-#[cfg(any(feature = "postgres", feature = "mysql"))]
-mod transport;
 pub(crate) mod watching;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-mod whole;
 
-#[cfg(fuzzing)]
-pub(crate) use address::setting_names;
 pub use capabilities::{Capabilities, Granularity, WriterHost};
 pub use connect_options::ConnectOptions;
 pub use connections::Connections;
@@ -93,6 +69,8 @@ pub(crate) use driver::Place;
 pub(crate) use saves::{Authorship, BulkChange, RowLocked, Save, Saved};
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 use saves::{Effect, child_found, generated};
+#[cfg(fuzzing)]
+pub(crate) use server::address::setting_names;
 pub(crate) use sweeping::{Slice, SweptRows};
 
 /// The reason that a server ended a transaction.

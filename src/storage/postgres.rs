@@ -50,7 +50,8 @@ use crate::row_lock::mode::Wait;
 use crate::storage::capabilities::{Capabilities, Granularity, WriterHost};
 use crate::storage::leases::{self, operate};
 use crate::storage::operation::OperationId;
-use crate::storage::{Backend, BackendTransaction, Connections, LockAnswer, LockOp, Slice, SweptRows, migration};
+use crate::storage::sql::migration;
+use crate::storage::{Backend, BackendTransaction, Connections, LockAnswer, LockOp, Slice, SweptRows};
 use crate::version::conflict::Change;
 
 pub(crate) use connect::{diagnose, script};

@@ -6,6 +6,7 @@ mod check;
 mod document;
 mod report;
 mod scratch;
+mod shard;
 mod tables;
 mod trial;
 
@@ -16,12 +17,13 @@ use crate::guarantees::change::{Change, Mutant};
 use crate::guarantees::document::{Document, Row, Test};
 use crate::guarantees::report::{Report, Verdict};
 use crate::guarantees::scratch::Scratch;
+pub(crate) use crate::guarantees::shard::Shard;
 use crate::guarantees::trial::{Outcome, Trials, log};
 
-/// Runs the rows with one of these texts in their guarantee or tests, or lists them.
-pub(crate) fn run(only: &[String], list: bool) -> ExitCode {
+/// Runs the rows of a shard with one of these texts in their guarantee or tests, or lists them.
+pub(crate) fn run(only: &[String], shard: Shard, list: bool) -> ExitCode {
     let ran = Document::read().and_then(|document| {
-        let rows: Vec<_> = document.rows.iter().filter(|row| is_chosen(row, only)).collect();
+        let rows: Vec<_> = shard.of(document.rows.iter().filter(|row| is_chosen(row, only))).collect();
         if list { Ok(report::list(&rows, &check::problems(&document))) } else { make_all(&document, &rows) }
     });
     match ran {

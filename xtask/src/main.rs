@@ -63,6 +63,9 @@ enum Chore {
         /// Only rows in whose guarantee or tests this stands; may be given several times
         #[arg(long, value_name = "SUBSTRING")]
         only: Vec<String>,
+        /// Only the K-th of N parts of the rows: all of them take hours
+        #[arg(long, value_name = "K/N", default_value = "1/1")]
+        shard: guarantees::Shard,
         /// Print the rows with their changes, and run nothing
         #[arg(long)]
         list: bool,
@@ -141,7 +144,7 @@ fn main() -> ExitCode {
         Chore::Guide => guide::run(),
         Chore::Readme => readme::run(),
         Chore::Package => package::run(),
-        Chore::Guarantees { only, list } => guarantees::run(&only, list),
+        Chore::Guarantees { only, shard, list } => guarantees::run(&only, shard, list),
         Chore::Engines { list: true, .. } => engines::list(),
         Chore::Engines { only, .. } => engines::run(&only),
         Chore::Chaos { planted, options } => chaos::run(planted, &options),

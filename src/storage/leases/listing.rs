@@ -7,7 +7,7 @@ use crate::lease::engine::LeaseRow;
 use crate::lease::listing::{LeaseState, ListQuery, Listed, PastLease, PastRow, Successor};
 use crate::lease::presence::Presence;
 use crate::lease::{LeaseLossReason, RanOut};
-use crate::storage::columns::{Columns, person, there};
+use crate::storage::sql::columns::{Columns, person, there};
 
 /// An entry of the list of held leases.
 pub(in crate::storage) fn listed(row: &LeaseRow, now: i64) -> Listed {

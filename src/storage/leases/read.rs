@@ -4,7 +4,7 @@ use sqlx::Error;
 
 use crate::lease::engine::{How, LeaseRow, Past, Place, RequestRow};
 use crate::lease::{LockKey, ShowOwner};
-use crate::storage::columns::{Columns, person, there};
+use crate::storage::sql::columns::{Columns, person, there};
 
 /// The primary key of a row of the lock table.
 pub(in crate::storage) fn place(row: &impl Columns) -> Result<Place, Error> {

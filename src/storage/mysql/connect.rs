@@ -19,12 +19,14 @@ use super::several_writers;
 use super::{MySql, Time, in_flight};
 use crate::clock::to_micros;
 use crate::error::DatabaseError;
-use crate::storage::checkout::Silence;
 use crate::storage::diagnosis::{Diagnosis, Setting, Writers};
-use crate::storage::hosts::{self, Found, Hosts, Rules};
-use crate::storage::migration::Dialect;
-use crate::storage::recent::RecentConnections;
-use crate::storage::{ConnectOptions, Place, migration, reserve};
+use crate::storage::server::checkout::Silence;
+use crate::storage::server::hosts::{self, Found, Hosts, Rules};
+use crate::storage::server::recent::RecentConnections;
+use crate::storage::server::reserve;
+use crate::storage::sql::migration;
+use crate::storage::sql::migration::Dialect;
+use crate::storage::{ConnectOptions, Place};
 
 /// Connections per process. Threads on two cores use far fewer.
 const CONNECTIONS: u32 = 10;

@@ -13,11 +13,12 @@ use super::operation;
 use super::session::Session;
 use crate::error::DatabaseError;
 use crate::row_lock::mode::Wait;
-use crate::storage::checkout::Silence;
-use crate::storage::hosts::{self, Hosts, Seated, Source};
 use crate::storage::operation::OperationId;
-use crate::storage::recent::RecentConnections;
-use crate::storage::{patience, reserve};
+use crate::storage::patience;
+use crate::storage::server::checkout::Silence;
+use crate::storage::server::hosts::{self, Hosts, Seated, Source};
+use crate::storage::server::recent::RecentConnections;
+use crate::storage::server::reserve;
 
 /// The pools. Clones share them.
 #[derive(Debug, Clone)]

@@ -12,9 +12,9 @@ use super::connect::problem;
 use super::errors::{classify, number};
 use crate::clock::{ManualClock, until};
 use crate::error::DatabaseError;
-use crate::storage::hosts::choice::{Answer, Seat};
-use crate::storage::hosts::epoch::{Origin, Stored, raised};
-use crate::storage::hosts::{Engine, Rules};
+use crate::storage::server::hosts::choice::{Answer, Seat};
+use crate::storage::server::hosts::epoch::{Origin, Stored, raised};
+use crate::storage::server::hosts::{Engine, Rules};
 
 const VARIABLES: &str = "
     show global variables where variable_name in ('read_only', 'super_read_only', 'innodb_read_only', 'server_id', 'server_uuid',

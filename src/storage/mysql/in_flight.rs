@@ -16,8 +16,8 @@ use tokio::sync::oneshot;
 use super::deadline::Flavour;
 use super::errors::{is_useless, is_without_savepoint};
 use crate::lease::LockId;
-use crate::storage::checkout::{self, Silence};
 use crate::storage::patience;
+use crate::storage::server::checkout::{self, Silence};
 
 /// The result of a statement: the connection, unless it had to be closed, and the answer.
 pub(super) type Done<T> = (Option<PoolConnection<MySql>>, Result<T, sqlx::Error>);

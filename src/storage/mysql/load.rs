@@ -16,7 +16,7 @@ use crate::aggregate::mapping::{Mapping, Row, Rows};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
-use crate::storage::whole;
+use crate::storage::sql::whole;
 
 /// Loads an aggregate and locks its root, unless it is locked already: the root, then its children by statements of their
 /// own. (One join would return the new root with the old children after it had to wait.)

@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, MySqlConnection, MySqlPool};
 use super::deadline::Flavour;
 use super::errors::{classify, number};
 use crate::error::DatabaseError;
-use crate::storage::migration;
+use crate::storage::sql::migration;
 
 /// tenure's tables have their own ledger, separate from the application's migrations.
 pub(super) fn migrator() -> Migrator {

@@ -19,8 +19,8 @@ use super::connection::Connections;
 use super::deadline::{Deadline, Flavour, RowLock};
 use super::errors::{is_timeout, is_without_savepoint};
 use super::in_flight::{InFlight, Running, answered, clean_up, done, driven, in_step};
-use crate::storage::checkout::{self, Silence};
-use crate::storage::hosts::Seated;
+use crate::storage::server::checkout::{self, Silence};
+use crate::storage::server::hosts::Seated;
 use crate::storage::{IDLE_TOO_LONG, patience};
 
 /// A statement with its values. Unlike sqlx's own it can be repeated.

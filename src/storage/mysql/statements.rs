@@ -9,9 +9,10 @@ use super::deadline::Flavour;
 use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Audit, Column, Mapping, Table};
 use crate::aggregate::value::{Kind, Value};
-use crate::storage::lineage::Lineage;
-use crate::storage::texts::{Texts, What};
-use crate::storage::{BulkChange, condition};
+use crate::storage::BulkChange;
+use crate::storage::sql::condition;
+use crate::storage::sql::lineage::Lineage;
+use crate::storage::sql::texts::{Texts, What};
 
 static TEXTS: Texts = Texts::new();
 

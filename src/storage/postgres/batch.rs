@@ -4,7 +4,6 @@
 //! It answers only requests that need not wait. It skips rows that another transaction has locked (a save under a lease), and requests
 //! whose answer needs an explanation; those are sent alone, as in [`leases`](crate::storage::leases).
 
-mod any;
 mod lone;
 mod texts;
 
@@ -21,8 +20,7 @@ use crate::error::DatabaseError;
 use crate::lease::Holder;
 use crate::storage::leases::{lease, refusal};
 use crate::storage::{LockAnswer, LockOp, LockRequest, Proof, patience};
-use any::TAKE_ANY;
-use texts::{BOTH, CHANGE, CHECK, TAKE};
+use texts::{BOTH, CHANGE, CHECK, TAKE, TAKE_ANY, Text};
 
 /// Releases a live lease in a transaction of the application. `None`: it needs a wait or an explanation.
 pub(super) async fn release(
@@ -163,7 +161,7 @@ impl<'o> Round<'o> {
         if ops.is_empty() {
             return Ok(());
         }
-        let check = sqlx::query(CHECK).bind(self.now).bind(ops).bind(locks).bind(owners);
+        let check = sqlx::query(CHECK.sql()).bind(self.now).bind(ops).bind(locks).bind(owners);
         self.ask(connection, check).await
     }
 
@@ -181,12 +179,12 @@ impl<'o> Round<'o> {
                 }
             }
         }
-        let query = |statement| sqlx::query(statement).bind(self.now);
+        let query = |text: &'static Text| sqlx::query(text.sql()).bind(self.now);
         let statement = match (asked.op.is_empty(), shown.op.is_empty()) {
             (true, true) => return Ok(()),
-            (false, true) => asked.bind(query(TAKE)),
-            (true, false) => shown.bind(query(CHANGE)),
-            (false, false) => shown.bind(asked.bind(query(BOTH))),
+            (false, true) => asked.bind(query(&TAKE)),
+            (true, false) => shown.bind(query(&CHANGE)),
+            (false, false) => shown.bind(asked.bind(query(&BOTH))),
         };
         self.ask(connection, statement).await
     }
@@ -215,7 +213,7 @@ impl<'o> Round<'o> {
         if asked.op.is_empty() {
             return Ok(());
         }
-        let statement = asked.bind(sqlx::query(TAKE_ANY).bind(self.now));
+        let statement = asked.bind(sqlx::query(TAKE_ANY.sql()).bind(self.now));
         for row in statement.fetch_all(connection).await.map_err(classify)? {
             let (lease, now) = (lease(&row).map_err(classify)?, row.try_get("now").map_err(classify)?);
             match (row.try_get("op").map_err(classify)?, asked_by.get(&lease.lock[..])) {

@@ -6,8 +6,8 @@ use sqlx::pool::PoolConnection;
 use tokio::runtime::Handle;
 
 use crate::error::DatabaseError;
-use crate::storage::checkout::{Silence, return_to_pool};
-use crate::storage::hosts::{Engine, Seated};
+use crate::storage::server::checkout::{Silence, return_to_pool};
+use crate::storage::server::hosts::{Engine, Seated};
 
 /// A checked-out connection.
 #[derive(Debug)]

@@ -15,12 +15,14 @@ use super::errors::{classify, read_committed};
 use super::pools::Pools;
 use crate::clock::{millis, to_micros};
 use crate::error::DatabaseError;
-use crate::storage::checkout::{Silence, return_to_pool};
 use crate::storage::diagnosis::{Diagnosis, Setting, Writers};
-use crate::storage::hosts::{self, Found, Hosts, Rules};
-use crate::storage::migration::Dialect;
-use crate::storage::recent::RecentConnections;
-use crate::storage::{ConnectOptions, Connections, Place, migration, reserve};
+use crate::storage::server::checkout::{Silence, return_to_pool};
+use crate::storage::server::hosts::{self, Found, Hosts, Rules};
+use crate::storage::server::recent::RecentConnections;
+use crate::storage::server::reserve;
+use crate::storage::sql::migration;
+use crate::storage::sql::migration::Dialect;
+use crate::storage::{ConnectOptions, Connections, Place};
 
 /// Connections per process. PostgreSQL backends on two cores use far fewer.
 const CONNECTIONS: u32 = 10;

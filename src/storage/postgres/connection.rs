@@ -15,7 +15,8 @@ use super::pools::Pools;
 use crate::error::DatabaseError;
 use crate::row_lock::mode::Wait;
 use crate::storage::operation::OperationId;
-use crate::storage::{Effect, patience, reserve};
+use crate::storage::server::reserve;
+use crate::storage::{Effect, patience};
 
 /// The shortest wait for which the blocker is queried.
 const WORTH_ASKING: Duration = Duration::from_millis(100);

@@ -10,9 +10,9 @@ use super::connect::problem;
 use super::errors::classify;
 use crate::clock::{ManualClock, until};
 use crate::error::DatabaseError;
-use crate::storage::hosts::choice::{Answer, Seat};
-use crate::storage::hosts::epoch::{Origin, Raise, Stored, raised};
-use crate::storage::hosts::{Engine, Rules};
+use crate::storage::server::hosts::choice::{Answer, Seat};
+use crate::storage::server::hosts::epoch::{Origin, Raise, Stored, raised};
+use crate::storage::server::hosts::{Engine, Rules};
 
 /// The control file shows the former timeline for seconds after a promotion, so a primary is asked for that of the log that it writes. A
 /// standby has nothing else.

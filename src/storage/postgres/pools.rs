@@ -8,10 +8,11 @@ use sqlx::{PgConnection, PgPool, Postgres};
 use super::checkout::Checkout;
 use super::errors::classify;
 use crate::error::DatabaseError;
-use crate::storage::checkout::Silence;
-use crate::storage::hosts::{self, Hosts, Seated, Source};
-use crate::storage::recent::RecentConnections;
-use crate::storage::{patience, reserve};
+use crate::storage::patience;
+use crate::storage::server::checkout::Silence;
+use crate::storage::server::hosts::{self, Hosts, Seated, Source};
+use crate::storage::server::recent::RecentConnections;
+use crate::storage::server::reserve;
 
 /// The pool of the application, and those of the lock manager.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::storage::Authorship;
-use crate::storage::revisions::{change, misfit};
+use crate::storage::sql::revisions::{change, misfit};
 use crate::version::conflict::Change;
 
 /// Stores this version, replacing an earlier save of it in the same transaction, and deletes versions beyond the limit.

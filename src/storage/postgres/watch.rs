@@ -12,7 +12,7 @@ use crate::error::DatabaseError;
 use crate::lease::LockKey;
 use crate::lease::seen::Seen;
 use crate::storage::LockHash;
-use crate::storage::hosts::{self, Seated};
+use crate::storage::server::hosts::{self, Seated};
 use crate::storage::watching::{Listener, Look, PLACE_TTL, SWEPT_AFTER, Ticket, WatchRow, Watching};
 
 /// One statement, so that its rows are consistent: a new holder and the history entry of the former one are seen together.

@@ -16,8 +16,9 @@ use super::errors::classify;
 use super::file::{self, File};
 use crate::error::DatabaseError;
 use crate::storage::diagnosis::{Diagnosis, Setting, Transport, Writers};
-use crate::storage::migration::Dialect;
-use crate::storage::{ConnectOptions, Connections, Place, migration};
+use crate::storage::sql::migration;
+use crate::storage::sql::migration::Dialect;
+use crate::storage::{ConnectOptions, Connections, Place};
 
 /// Readers besides the one writer. More do not help: they share the page cache, and two of them use a whole core.
 const READERS: u32 = 4;

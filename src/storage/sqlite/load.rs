@@ -11,7 +11,7 @@ use crate::aggregate::mapping::{Mapping, Row};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
-use crate::storage::whole;
+use crate::storage::sql::whole;
 
 /// Loads by one statement: outside a transaction other sessions may commit between two statements, but one statement reads one state.
 pub(super) async fn load(

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use crate::aggregate::condition::Test;
 use crate::aggregate::mapping::{Audit, Mapping, Table};
 use crate::aggregate::value::Value;
-use crate::storage::lineage::Lineage;
-use crate::storage::texts::{Texts, What};
-use crate::storage::{BulkChange, condition};
+use crate::storage::BulkChange;
+use crate::storage::sql::condition;
+use crate::storage::sql::lineage::Lineage;
+use crate::storage::sql::texts::{Texts, What};
 
 static TEXTS: Texts = Texts::new();
 

@@ -4,10 +4,10 @@ use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
 use sqlx::{MySqlPool, Row};
 
 use crate::error::DatabaseError;
-use crate::storage::address;
 use crate::storage::diagnosis::{CertificateCheck, Transport};
 use crate::storage::mysql::errors::classify;
-use crate::storage::transport::Way;
+use crate::storage::server::address;
+use crate::storage::server::transport::Way;
 
 /// The settings of a URL that the driver supports.
 const SETTINGS: [&str; 14] = [

@@ -4,7 +4,7 @@ use sqlx::PgConnection;
 use sqlx::postgres::PgRow;
 
 use super::super::errors::classify;
-use super::texts::{CHANGE_ONE, CHECK_ONE, RELEASE_ONE, TAKE_ONE};
+use super::texts::{CHANGE_ONE, CHECK_ONE, RELEASE_ONE, TAKE_ONE, Text};
 use super::{Statement, yours};
 use crate::clock::millis;
 use crate::error::DatabaseError;
@@ -20,24 +20,24 @@ pub(super) async fn run(
     let query = match op {
         LockOp::Take(request) if request.is_alone() => take(request, now),
         LockOp::Take(_) => return Ok(None),
-        LockOp::Check(proof) => of(CHECK_ONE, proof, now),
-        LockOp::Release(proof) => of(RELEASE_ONE, proof, now),
+        LockOp::Check(proof) => of(&CHECK_ONE, proof, now),
+        LockOp::Release(proof) => of(&RELEASE_ONE, proof, now),
         changing => {
             let Some((proof, verb, by)) = changing.change() else { return Ok(None) };
-            of(CHANGE_ONE, proof, now).bind(verb).bind(by)
+            of(&CHANGE_ONE, proof, now).bind(verb).bind(by)
         }
     };
     let row: Option<PgRow> = query.fetch_optional(connection).await.map_err(classify)?;
     row.map(|row| yours(op, &row)).transpose()
 }
 
-fn of<'o>(statement: &'static str, proof: &'o Proof, now: Option<i64>) -> Statement<'o> {
-    sqlx::query(statement).bind(now).bind(&proof.lock[..]).bind(&proof.owner)
+fn of<'o>(text: &'static Text, proof: &'o Proof, now: Option<i64>) -> Statement<'o> {
+    sqlx::query(text.sql()).bind(now).bind(&proof.lock[..]).bind(&proof.owner)
 }
 
 fn take(request: &LockRequest, now: Option<i64>) -> Statement<'_> {
     let LockRequest { key, lock, owner, policy, .. } = request;
-    sqlx::query(TAKE_ONE)
+    sqlx::query(TAKE_ONE.sql())
         .bind(now)
         .bind(key.kind())
         .bind(key.id())

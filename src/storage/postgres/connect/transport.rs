@@ -4,10 +4,10 @@ use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use sqlx::{PgPool, Row};
 
 use crate::error::DatabaseError;
-use crate::storage::address;
 use crate::storage::diagnosis::{CertificateCheck, Transport};
 use crate::storage::postgres::errors::classify;
-use crate::storage::transport::Way;
+use crate::storage::server::address;
+use crate::storage::server::transport::Way;
 
 /// The settings of a URL that the driver supports.
 const SETTINGS: [&str; 18] = [

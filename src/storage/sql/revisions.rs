@@ -5,11 +5,14 @@ use crate::aggregate::version::Version;
 use crate::clock::from_millis;
 use crate::error::DatabaseError;
 use crate::lease::Owner;
-use crate::storage::columns::{Columns, there};
+use crate::storage::sql::columns::{Columns, there};
 use crate::version::conflict::Change;
 
 /// A stored change, from its revision or from the audit columns.
-pub(super) fn change(row: &impl Columns, classify: fn(sqlx::Error) -> DatabaseError) -> Result<Change, DatabaseError> {
+pub(in crate::storage) fn change(
+    row: &impl Columns,
+    classify: fn(sqlx::Error) -> DatabaseError,
+) -> Result<Change, DatabaseError> {
     let number = |column| there(row.number(column), column).map_err(classify);
     let text = |column| row.text(column).map_err(classify);
     Ok(Change {
@@ -21,6 +24,6 @@ pub(super) fn change(row: &impl Columns, classify: fn(sqlx::Error) -> DatabaseEr
 }
 
 /// A stored state that cannot be read.
-pub(super) fn misfit(error: &dyn std::error::Error) -> DatabaseError {
+pub(in crate::storage) fn misfit(error: &dyn std::error::Error) -> DatabaseError {
     MappingError::new("tenure_revision", "state", error.to_string()).into()
 }

@@ -7,7 +7,7 @@ use sqlx::migrate::{MigrateError, Migrator};
 use crate::error::DatabaseError;
 
 /// Converts the error; `classify` is the backend's own, for errors of its database.
-pub(super) fn failed(error: MigrateError, classify: fn(sqlx::Error) -> DatabaseError) -> DatabaseError {
+pub(in crate::storage) fn failed(error: MigrateError, classify: fn(sqlx::Error) -> DatabaseError) -> DatabaseError {
     match error {
         MigrateError::VersionMissing(number) => DatabaseError::Schema(format!(
             "it has migration {number}, which this release does not know; start the newer release that wrote it, or \
@@ -22,7 +22,7 @@ pub(super) fn failed(error: MigrateError, classify: fn(sqlx::Error) -> DatabaseE
 }
 
 /// The dialect of the script, besides the migrations.
-pub(super) struct Dialect {
+pub(in crate::storage) struct Dialect {
     /// The ledger table, as sqlx creates it.
     pub ledger: &'static str,
     /// The prefix and suffix of a binary value in hexadecimal digits.
@@ -33,7 +33,7 @@ pub(super) struct Dialect {
 
 /// The missing migrations, as statements for the database's own client, with their entries in the ledger: a process that connects
 /// after that finds nothing left to do.
-pub(super) fn script(migrator: &Migrator, applied: &[i64], dialect: &Dialect) -> String {
+pub(in crate::storage) fn script(migrator: &Migrator, applied: &[i64], dialect: &Dialect) -> String {
     let missing = || migrator.iter().filter(|migration| !applied.contains(&migration.version));
     let mut script = String::new();
     if missing().next().is_none() {

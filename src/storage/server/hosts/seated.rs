@@ -8,7 +8,7 @@ use sqlx::Pool;
 use sqlx::pool::PoolConnection;
 
 use super::{Engine, Hosts};
-use crate::storage::{checkout, reserve};
+use crate::storage::server::{checkout, reserve};
 
 /// The time after which a connection that is still not open is a reason to look for the writer.
 const LATE: Duration = Duration::from_millis(200);

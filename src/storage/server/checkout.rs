@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use sqlx::pool::{PoolConnection, PoolConnectionMetadata};
 use sqlx::{Connection as _, Database, Pool};
 
-use super::{patience, reserve};
+use super::reserve;
+use crate::storage::patience;
 
 /// A connection that was idle for longer is checked before it is used.
 const IDLE: Duration = Duration::from_secs(1);
@@ -20,10 +21,10 @@ const DISCARDED: Duration = Duration::from_millis(600);
 /// When a connection of a server last got no answer. Connections that were last used before that may be dead too: to check each of them
 /// would take longer than to open new ones. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Silence(Arc<Mutex<Option<Instant>>>);
+pub(in crate::storage) struct Silence(Arc<Mutex<Option<Instant>>>);
 
 impl Silence {
-    pub(super) fn noticed(&self) {
+    pub(in crate::storage) fn noticed(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
@@ -32,7 +33,7 @@ impl Silence {
     }
 
     /// Whether an idle connection may be reused. One that was in use a moment ago is not checked; one that was idle for longer may be dead.
-    pub(super) async fn is_alive<DB: Database>(
+    pub(in crate::storage) async fn is_alive<DB: Database>(
         &self,
         connection: &mut DB::Connection,
         metadata: &PoolConnectionMetadata,
@@ -56,7 +57,7 @@ impl Silence {
 
 /// Returns a connection to the pool; must run inside a runtime. The pool checks the connection and would wait for the answer without limit:
 /// the pool would lack this connection for as long as the network is silent.
-pub(super) fn return_to_pool<DB: Database>(mut connection: PoolConnection<DB>) {
+pub(in crate::storage) fn return_to_pool<DB: Database>(mut connection: PoolConnection<DB>) {
     let returned = connection.return_to_pool();
     tokio::spawn(async move {
         tokio::select! {
@@ -69,7 +70,10 @@ pub(super) fn return_to_pool<DB: Database>(mut connection: PoolConnection<DB>) {
 
 /// A connection of a pool. If all are in use, the wait for one counts towards the budget; to open or check one, the time limit of an answer
 /// applies.
-pub(super) async fn acquire<DB: Database>(pool: &Pool<DB>, left: Duration) -> Result<PoolConnection<DB>, sqlx::Error> {
+pub(in crate::storage) async fn acquire<DB: Database>(
+    pool: &Pool<DB>,
+    left: Duration,
+) -> Result<PoolConnection<DB>, sqlx::Error> {
     let asked = Instant::now();
     loop {
         let left = left.saturating_sub(asked.elapsed());

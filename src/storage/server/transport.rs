@@ -5,7 +5,7 @@ use super::address;
 
 /// The parts of a URL and the options that concern the transport to a server.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Way<'a> {
+pub(in crate::storage) struct Way<'a> {
     pub host: &'a str,
     /// Whether the server is on this machine: loopback, or a socket in the file system.
     pub local: bool,
@@ -18,17 +18,17 @@ pub(super) struct Way<'a> {
 }
 
 impl<'a> Way<'a> {
-    pub(super) fn is_local(host: &str) -> bool {
+    pub(in crate::storage) fn is_local(host: &str) -> bool {
         address::is_local(host)
     }
 
     /// Whether plaintext may be used.
-    pub(super) fn may_be_plain(&self) -> bool {
+    pub(in crate::storage) fn may_be_plain(&self) -> bool {
         self.local || self.allowed
     }
 
     /// The URL requests plaintext, and it is not allowed.
-    pub(super) fn refused(&self, mode: &str) -> String {
+    pub(in crate::storage) fn refused(&self, mode: &str) -> String {
         let Way { host, setting, verified, .. } = self;
         format!(
             "`{setting}={mode}` sends passwords and data in the clear to {host}, which is not this machine; request TLS with \
@@ -37,7 +37,7 @@ impl<'a> Way<'a> {
     }
 
     /// The advice about a driver's error that concerns TLS; `None` for other errors.
-    pub(super) fn advice(&self, error: &sqlx::Error) -> Option<String> {
+    pub(in crate::storage) fn advice(&self, error: &sqlx::Error) -> Option<String> {
         let Way { host, verified, .. } = self;
         let text = error.to_string();
         match error {

@@ -8,14 +8,14 @@ use sqlx::{Database, Pool};
 use super::checkout;
 
 /// Number of reserved connections. They are opened on demand.
-pub(super) const CONNECTIONS: u32 = 2;
+pub(in crate::storage) const CONNECTIONS: u32 = 2;
 
 /// The time limit for a connection of a pool that does not seem busy.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// A connection of the pool; if all of those are busy, the first free one of the pool or the reserve. The reserve never waits for the
 /// application's transactions, which may last for any time. A caller without time left still gets a free connection.
-pub(super) async fn acquire<DB: Database>(
+pub(in crate::storage) async fn acquire<DB: Database>(
     pool: &Pool<DB>,
     reserve: &Pool<DB>,
     left: Duration,
@@ -35,6 +35,6 @@ pub(super) async fn acquire<DB: Database>(
 }
 
 /// Whether all connections of a pool are in use.
-pub(super) fn is_busy<DB: Database>(pool: &Pool<DB>) -> bool {
+pub(in crate::storage) fn is_busy<DB: Database>(pool: &Pool<DB>) -> bool {
     pool.num_idle() == 0 && pool.size() >= pool.options().get_max_connections()
 }

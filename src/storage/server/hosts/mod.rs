@@ -5,10 +5,10 @@
 //! an error that says "not writable any more", start a search in the background. When it finds another writer, or a higher epoch, the pools
 //! open their next connections there, and connections of the former epoch are used no more.
 
-pub(super) mod choice;
-pub(super) mod epoch;
+pub(in crate::storage) mod choice;
+pub(in crate::storage) mod epoch;
 mod in_use;
-pub(super) mod list;
+pub(in crate::storage) mod list;
 mod search;
 mod seated;
 
@@ -25,15 +25,15 @@ use crate::clock::ManualClock;
 use crate::error::DatabaseError;
 use crate::storage::ConnectOptions;
 use crate::storage::capabilities::WriterHost;
-use crate::storage::checkout::Silence;
+use crate::storage::server::checkout::Silence;
 use choice::{Answer, Seat};
 use epoch::{Declared, Origin};
 use in_use::InUse;
 use search::Searches;
 
-pub(super) use list::{Host, several};
-pub(super) use search::{Found, find};
-pub(super) use seated::{Seated, Source, acquire};
+pub(in crate::storage) use list::{Host, several};
+pub(in crate::storage) use search::{Found, find};
+pub(in crate::storage) use seated::{Seated, Source, acquire};
 
 /// The time limit of one host. Hosts are asked at the same time, so a search lasts as long.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -45,7 +45,7 @@ type Options<E> = <<E as Database>::Connection as Connection>::Options;
 
 /// The statements of an engine about its role and its epoch.
 #[async_trait]
-pub(super) trait Engine: Database {
+pub(in crate::storage) trait Engine: Database {
     /// The origin of its epochs.
     const ORIGIN: Origin;
 
@@ -66,7 +66,7 @@ pub(super) trait Engine: Database {
 }
 
 /// A host and the driver's options for it.
-pub(super) struct Place<E: Engine> {
+pub(in crate::storage) struct Place<E: Engine> {
     /// `db1:5432`.
     pub name: String,
     pub options: Options<E>,
@@ -74,7 +74,7 @@ pub(super) struct Place<E: Engine> {
 
 /// The options of a database that concern its hosts.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Rules {
+pub(in crate::storage) struct Rules {
     /// The application's statements for each connection.
     pub first: String,
     pub declared: Declared,
@@ -82,7 +82,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    pub(super) fn of(connect: &ConnectOptions) -> Self {
+    pub(in crate::storage) fn of(connect: &ConnectOptions) -> Self {
         Rules {
             first: connect.after_connect.clone().unwrap_or_default(),
             declared: Declared { lossless: connect.lossless, longest_ttl: connect.longest_ttl },
@@ -92,7 +92,7 @@ impl Rules {
 }
 
 /// Checks a new connection of a pool, once. A pool that outlives its database has nothing to compare it with.
-pub(super) async fn admit<E: Engine>(
+pub(in crate::storage) async fn admit<E: Engine>(
     guard: Option<&Weak<Hosts<E>>>,
     connection: &mut E::Connection,
 ) -> Result<(), sqlx::Error> {
@@ -104,7 +104,7 @@ pub(super) async fn admit<E: Engine>(
 
 /// Checks an idle connection of a pool: it was not opened under a former epoch, and its server lives. A dead one is a reason to look for the
 /// writer.
-pub(super) async fn check_idle<E: Engine>(
+pub(in crate::storage) async fn check_idle<E: Engine>(
     guard: Option<&Weak<Hosts<E>>>,
     silence: &Silence,
     connection: &mut E::Connection,
@@ -122,7 +122,7 @@ pub(super) async fn check_idle<E: Engine>(
 }
 
 /// The hosts of a database, shared by its pools.
-pub(super) struct Hosts<E: Engine> {
+pub(in crate::storage) struct Hosts<E: Engine> {
     places: Mutex<Vec<Place<E>>>,
     rules: Rules,
     in_use: Mutex<InUse>,
@@ -144,7 +144,7 @@ impl<E: Engine> std::fmt::Debug for Hosts<E> {
 
 impl<E: Engine> Hosts<E> {
     /// With the writer that was found at connect.
-    pub(super) fn new(found: Found<E>, rules: Rules) -> Arc<Self> {
+    pub(in crate::storage) fn new(found: Found<E>, rules: Rules) -> Arc<Self> {
         let Found { places, at, seat, asked, .. } = found;
         Arc::new(Hosts {
             places: Mutex::new(places),
@@ -159,7 +159,7 @@ impl<E: Engine> Hosts<E> {
     }
 
     /// Stores the epoch, and begins to check new connections: the tables exist now.
-    pub(super) async fn begin(self: &Arc<Self>, pools: Vec<Pool<E>>) -> Result<(), DatabaseError> {
+    pub(in crate::storage) async fn begin(self: &Arc<Self>, pools: Vec<Pool<E>>) -> Result<(), DatabaseError> {
         let (at, seat) = self.in_use().seat();
         let (seat, pause) = self.settle(at, &seat).await?;
         self.in_use().settle(seat, pause, self.rules.clock.as_ref());
@@ -197,19 +197,19 @@ impl<E: Engine> Hosts<E> {
     }
 
     /// The writer in use.
-    pub(super) fn writer(&self) -> WriterHost {
+    pub(in crate::storage) fn writer(&self) -> WriterHost {
         let (at, seat) = self.in_use().seat();
         let hosts = self.names();
         WriterHost { host: hosts[at].clone(), hosts, epoch: seat.epoch }
     }
 
     /// The time without grants that is left.
-    pub(super) fn pause(&self) -> Option<Duration> {
+    pub(in crate::storage) fn pause(&self) -> Option<Duration> {
         self.in_use().pause(self.rules.clock.as_ref())
     }
 
     /// The password of connections from now on, to every host.
-    pub(super) fn set_password(&self, password: &str) {
+    pub(in crate::storage) fn set_password(&self, password: &str) {
         for place in self.places().iter_mut() {
             place.options = E::with_password(place.options.clone(), password);
         }

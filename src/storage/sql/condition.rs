@@ -5,7 +5,7 @@ use crate::aggregate::mapping::{Column, Table};
 use crate::aggregate::value::Value;
 
 /// Renders a condition; passes each value with its column to `place`, in the order of the text.
-pub(super) fn render(
+pub(in crate::storage) fn render(
     table: &Table,
     test: &Test,
     quote: char,

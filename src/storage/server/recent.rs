@@ -16,14 +16,14 @@ const IDLE: Duration = Duration::from_secs(1);
 
 /// A few connections of a pool, with their ids. Clones share them.
 #[derive(Debug)]
-pub(super) struct RecentConnections<DB: Database> {
+pub(in crate::storage) struct RecentConnections<DB: Database> {
     most: usize,
     return_to_pool: ReturnToPool<DB>,
     idle: Arc<Mutex<Idle<DB>>>,
 }
 
 /// Returns a connection to its pool, in the state that other users expect; must run inside a runtime.
-pub(super) type ReturnToPool<DB> = fn(PoolConnection<DB>);
+pub(in crate::storage) type ReturnToPool<DB> = fn(PoolConnection<DB>);
 
 #[derive(Debug)]
 struct Idle<DB: Database> {
@@ -48,7 +48,7 @@ struct Connection<DB: Database> {
 
 impl<DB: Database> RecentConnections<DB> {
     /// For a pool with this many connections. Other users need some too: none of a small pool is kept.
-    pub(super) fn of(connections: u32, return_to_pool: ReturnToPool<DB>) -> Self {
+    pub(in crate::storage) fn of(connections: u32, return_to_pool: ReturnToPool<DB>) -> Self {
         let idle = Idle { connections: Vec::new(), returning: None, closed: false };
         RecentConnections {
             most: usize::try_from(connections / 4).unwrap_or(usize::MAX).min(2),
@@ -58,7 +58,7 @@ impl<DB: Database> RecentConnections<DB> {
     }
 
     /// The connection that was used last, with its id, if that was a moment ago and in this epoch.
-    pub(super) fn take(&self, epoch: u64) -> Option<(PoolConnection<DB>, i64)> {
+    pub(in crate::storage) fn take(&self, epoch: u64) -> Option<(PoolConnection<DB>, i64)> {
         let mut last = self.idle().connections.pop()?;
         if last.epoch != epoch {
             let _runtime = last.runtime.enter();
@@ -72,13 +72,18 @@ impl<DB: Database> RecentConnections<DB> {
 
     /// Whether one more connection can be kept.
     #[cfg(feature = "mysql")]
-    pub(super) fn has_room(&self) -> bool {
+    pub(in crate::storage) fn has_room(&self) -> bool {
         let idle = self.idle();
         !idle.closed && idle.connections.len() < self.most
     }
 
     /// Keeps a connection without a statement in flight. It may return to the pool instead.
-    pub(super) fn keep(&self, connection: PoolConnection<DB>, (number, epoch): (i64, u64), runtime: &Handle) {
+    pub(in crate::storage) fn keep(
+        &self,
+        connection: PoolConnection<DB>,
+        (number, epoch): (i64, u64),
+        runtime: &Handle,
+    ) {
         let mut idle = self.idle();
         if idle.closed || idle.connections.len() >= self.most {
             drop(idle);
@@ -100,7 +105,7 @@ impl<DB: Database> RecentConnections<DB> {
     }
 
     /// Returns all of them, and keeps no more.
-    pub(super) fn close(&self) {
+    pub(in crate::storage) fn close(&self) {
         let connections = {
             let mut idle = self.idle();
             idle.closed = true;

@@ -14,7 +14,7 @@ const MOST: usize = 4_096;
 /// The purpose of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(dead_code, reason = "each database needs some of them")]
-pub(super) enum What {
+pub(in crate::storage) enum What {
     SelectRoot,
     SelectVersion,
     SelectWhole,
@@ -35,7 +35,7 @@ pub(super) enum What {
 }
 
 /// The texts of one database's dialect.
-pub(super) struct Texts(LazyLock<RwLock<HashMap<Asked, Arc<str>>>>);
+pub(in crate::storage) struct Texts(LazyLock<RwLock<HashMap<Asked, Arc<str>>>>);
 
 /// The table by its address, which is unique, because it is never freed.
 #[derive(PartialEq, Eq, Hash)]
@@ -46,12 +46,12 @@ struct Asked {
 }
 
 impl Texts {
-    pub(super) const fn new() -> Self {
+    pub(in crate::storage) const fn new() -> Self {
         Texts(LazyLock::new(RwLock::default))
     }
 
     /// The text for a table of a mapping. The numbers are its other parameters: indexes of columns, a count.
-    pub(super) fn get(
+    pub(in crate::storage) fn get(
         &self,
         what: What,
         table: &'static Table,

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 /// Whether a host is this machine. Names other than `localhost` are not resolved, because the result may change each time.
-pub(super) fn is_local(host: &str) -> bool {
+pub(in crate::storage) fn is_local(host: &str) -> bool {
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     match bare.parse::<IpAddr>() {
         Ok(address) => address.to_canonical().is_loopback(),
@@ -28,13 +28,13 @@ pub(crate) fn setting_names(url: &str) -> Vec<String> {
 }
 
 /// Whether a URL has one of these settings.
-pub(super) fn has(url: &str, names: &[&str]) -> bool {
+pub(in crate::storage) fn has(url: &str, names: &[&str]) -> bool {
     settings(url).any(|(name, _)| names.contains(&&*name))
 }
 
 /// A URL with only those settings that its driver supports. The drivers ignore the others, and one of them logs their values, which may be
 /// a password after a typing error in its name. Settings about TLS are refused instead: the error contains the name.
-pub(super) fn known(url: &str, is_known: impl Fn(&str) -> bool) -> Result<String, String> {
+pub(in crate::storage) fn known(url: &str, is_known: impl Fn(&str) -> bool) -> Result<String, String> {
     let mut kept = Vec::new();
     for (name, pair) in settings(url) {
         match is_known(&name) {

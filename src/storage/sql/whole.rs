@@ -6,16 +6,16 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::Stored;
 use crate::aggregate::mapping::{Mapping, MappingError, Row, Rows, Table};
 use crate::aggregate::value::Value;
 use crate::aggregate::version::Version;
 use crate::error::DatabaseError;
+use crate::storage::Stored;
 
 /// Builds the aggregate from the rows of a `select_whole`, children in the order of their keys. Each row has the number of its table (0 is
 /// the root), the root's version, then the columns of all tables one after the other; the functions read the number, the version, and the
 /// columns of a table from an index on.
-pub(super) fn assemble<R>(
+pub(in crate::storage) fn assemble<R>(
     mapping: &Mapping,
     rows: &[R],
     number: impl Fn(&R) -> Result<i64, DatabaseError>,
@@ -36,7 +36,7 @@ pub(super) fn assemble<R>(
 }
 
 /// As [`assemble`], for the rows of a `select_many`, in which the root's id is between the version and the columns.
-pub(super) fn assemble_many<R>(
+pub(in crate::storage) fn assemble_many<R>(
     mapping: &Mapping,
     rows: &[R],
     number: impl Fn(&R) -> Result<i64, DatabaseError>,
@@ -69,16 +69,20 @@ pub(super) fn assemble_many<R>(
 
 /// The number of ids in a `select_many` for this number of ids: a power of two, so that few statements serve all numbers. The
 /// last id is repeated.
-pub(super) fn many(ids: &[Row]) -> impl Iterator<Item = &Row> + Clone {
+pub(in crate::storage) fn many(ids: &[Row]) -> impl Iterator<Item = &Row> + Clone {
     let last = ids.last().into_iter().cycle();
     ids.iter().chain(last).take(ids.len().next_power_of_two())
 }
 
 /// The maximum number of aggregates that one statement loads.
-pub(super) const MANY: usize = 32;
+pub(in crate::storage) const MANY: usize = 32;
 
 /// The version in the row with this id. NULL is refused: no save could find the row again by `version = ?`.
-pub(super) fn version(mapping: &Mapping, id: &[Value], number: Option<i64>) -> Result<Version, DatabaseError> {
+pub(in crate::storage) fn version(
+    mapping: &Mapping,
+    id: &[Value],
+    number: Option<i64>,
+) -> Result<Version, DatabaseError> {
     let refused = |what: String| MappingError::new(&mapping.root.name, &mapping.version, what).into();
     let columns = mapping.root.columns.iter().map(|column| &column.name);
     let row = || columns.zip(id).map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ");

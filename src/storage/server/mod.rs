@@ -1,0 +1,9 @@
+//! What the databases behind a network share: addresses and TLS, checkout of pool connections, connections kept for the next transaction or
+//! reserved for leases, and the choice among several hosts. No SQL.
+
+pub(in crate::storage) mod address;
+pub(in crate::storage) mod checkout;
+pub(in crate::storage) mod hosts;
+pub(in crate::storage) mod recent;
+pub(in crate::storage) mod reserve;
+pub(in crate::storage) mod transport;
