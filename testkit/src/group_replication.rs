@@ -147,6 +147,7 @@ fn of_node(at: usize, ports: &[u16; 2], seeds: &str, all_write: bool) -> impl It
         ("loose-group-replication-local-address", format!("127.0.0.1:{group}")),
         ("loose-group-replication-group-seeds", seeds.to_owned()),
         ("loose-group-replication-recovery-get-public-key", "ON".to_owned()),
+        ("loose-group-replication-recovery-reconnect-interval", "1".to_owned()),
         // A node that was excluded joins again when a test says so.
         ("loose-group-replication-autorejoin-tries", "0".to_owned()),
         // A new primary answers no reads before it has applied all that the former one had acknowledged.
