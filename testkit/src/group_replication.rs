@@ -14,7 +14,7 @@ use crate::programs::Place;
 use crate::server::Server;
 
 /// A failover takes about twenty seconds, and a node that joins again copies what it has missed.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// The channel over which a node that joins gets what it lacks.
 const CHANNEL: &str = "change replication source to source_user = 'tenure', source_password = 'secret' \

@@ -23,7 +23,7 @@ use crate::proxy::Proxy;
 use crate::watchdog::Watchdog;
 
 /// A failover takes up to twenty seconds, the time to live of the primary's key, and a former primary then copies what it has missed.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Two throw-away servers on 127.0.0.1 with their Patroni, and etcd. Dropping it ends all of them.
 #[derive(Debug)]

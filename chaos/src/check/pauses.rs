@@ -27,6 +27,8 @@ pub(crate) fn of_grants(evidence: &Evidence) -> Pauses {
 fn without(evidence: &Evidence, is_meant: impl Fn(&Operation) -> bool) -> Pauses {
     let done = evidence.operations.iter().filter(|it| is_meant(it) && it.outcome() == Outcome::Ok);
     let mut done: Vec<u64> = done.map(|operation| operation.answered_at()).collect();
+    // A pause that lasts to the end is as long as the run.
+    done.extend(evidence.faults.iter().map(|fault| fault.to_ns).max());
     done.sort_unstable();
     let mut pauses = Pauses::new();
     for fault in evidence.faults.iter().filter(|fault| KINDS.iter().any(|kind| kind.name() == fault.kind)) {
@@ -55,5 +57,7 @@ mod tests {
         };
         let evidence = Evidence { operations, faults: vec![fault(30, 910), fault(12, 13)], ..Evidence::default() };
         assert_eq!(of_writes(&evidence)[Fault::KillServer.name()], [880, 10]);
+        let evidence = Evidence { faults: vec![fault(6_000, 9_000)], ..evidence };
+        assert_eq!(of_writes(&evidence)[Fault::KillServer.name()], [4_000]);
     }
 }
