@@ -12,7 +12,7 @@ use crate::Result;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long a former primary that came back stays one, beside the new one.
-const BESIDE: Duration = Duration::from_secs(2);
+const BESIDE: Duration = Duration::from_secs(5);
 
 /// How long an operator takes to notice that the primary is silent, and to promote the standby.
 const NOTICED: Duration = Duration::from_secs(3);
