@@ -71,7 +71,10 @@ async fn restarted_primary_outside_its_group_is_not_used() {
         Ok(doctor) => doctor.to_string(),
         Err(error) => error.to_string(),
     };
-    assert!(screen.contains("this server has not joined its Group Replication") || screen.contains("`OFFLINE`"), "{screen}");
+    assert!(
+        screen.contains("this server has not joined its Group Replication") || screen.contains("`OFFLINE`"),
+        "{screen}"
+    );
     let took = until_ok(async || note(&db, 2).await).await;
     println!("the first commit after the kill: {took:?}");
     let (new, epoch) = writer(&db);

@@ -23,7 +23,8 @@ const SNAPSHOT: &str = "set session transaction isolation level repeatable read"
 const BEGIN: &str = "start transaction with consistent snapshot";
 
 /// Keys that many request.
-const LEASES: &str = "select convert(id using utf8mb4), generation from tenure_lock where kind = 'Ledger' and id like '%-hot%'";
+const LEASES: &str =
+    "select convert(id using utf8mb4), generation from tenure_lock where kind = 'Ledger' and id like '%-hot%'";
 
 const WRITES: &str = "select ledger, generation, count(*) from chaos_audit
                        where generation is not null and ledger like '%-hot%' group by ledger, generation";

@@ -41,7 +41,8 @@ impl Report {
             && let Some(first) = found.iter().filter_map(|violation| violation.at_ns).min()
         {
             let begun = evidence.operations.first().map_or(first, Operation::called_at);
-            self.first_found = Some(Duration::from_secs_f64(self.seconds) + Duration::from_nanos(first.saturating_sub(begun)));
+            self.first_found =
+                Some(Duration::from_secs_f64(self.seconds) + Duration::from_nanos(first.saturating_sub(begun)));
         }
         self.violations.extend(found);
         self.shown += evidence.shown.len() as u64;

@@ -20,7 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(240);
 const CHANNEL: &str = "change replication source to source_user = 'tenure', source_password = 'secret' \
                        for channel 'group_replication_recovery'";
 
-const STATE: &str = "select member_state from performance_schema.replication_group_members where member_id = @@server_uuid";
+const STATE: &str =
+    "select member_state from performance_schema.replication_group_members where member_id = @@server_uuid";
 
 const ONLINE: &str = "select count(*) from performance_schema.replication_group_members where member_state = 'ONLINE'";
 

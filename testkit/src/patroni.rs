@@ -129,7 +129,9 @@ impl Patroni {
     /// Waits until another member than this one is the primary.
     pub fn wait_until_replaced(&self, member: usize) -> Result<(), StartError> {
         let other = 1 - member;
-        self.wait_for(|patroni| Ok(patroni.query(other, "select pg_is_in_recovery()").is_ok_and(|answer| answer == "f")))
+        self.wait_for(|patroni| {
+            Ok(patroni.query(other, "select pg_is_in_recovery()").is_ok_and(|answer| answer == "f"))
+        })
     }
 
     /// Waits until one is the primary, and its commits wait for the other one.
@@ -146,7 +148,11 @@ impl Patroni {
         while !condition(self)? {
             if begun.elapsed() > PATIENCE {
                 let log = self.members.iter().map(|member| member.home.last_words()).collect::<Vec<_>>().join("\n");
-                return Err(StartError::NotReady { waited: PATIENCE, answer: "Patroni's state did not come".into(), log });
+                return Err(StartError::NotReady {
+                    waited: PATIENCE,
+                    answer: "Patroni's state did not come".into(),
+                    log,
+                });
             }
             thread::sleep(Duration::from_millis(100));
         }

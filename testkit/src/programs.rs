@@ -68,7 +68,8 @@ fn find(program: &str, kind: Kind) -> Result<PathBuf, StartError> {
 
 /// The place of an installed program that is no server of a kind.
 pub(crate) fn installed(program: &'static str, package: &'static str) -> Result<PathBuf, StartError> {
-    let mut places = env::split_paths(&search_path()).map(|folder| folder.join(program)).collect::<Vec<_>>().into_iter();
+    let mut places =
+        env::split_paths(&search_path()).map(|folder| folder.join(program)).collect::<Vec<_>>().into_iter();
     places.find(|place| place.is_file()).ok_or(StartError::NotInstalled { program, package })
 }
 

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 use testkit::{DATABASE, Kind, MariaDb, Postgres, StartError, status_within};
 
 use catalog::ENGINES;
-use clusters::{LOADS, Load};
 pub(crate) use catalog::Engine;
+use clusters::{LOADS, Load};
 
 use crate::servers::{cargo, root};
 

@@ -20,7 +20,8 @@ pub(super) fn check(evidence: &Evidence) -> Vec<Violation> {
         let late = i64::try_from(earlier).unwrap_or(i64::MAX) - shown.earlier_writes;
         if late != 0 {
             let (key, generation) = (&shown.key, shown.generation);
-            let what = format!("{key}: {late} writes under earlier leases came after generation {generation} was there");
+            let what =
+                format!("{key}: {late} writes under earlier leases came after generation {generation} was there");
             found.push(Violation { check: NAME, what, at_ns: Some(shown.at_ns) });
         }
     }
@@ -37,7 +38,8 @@ mod tests {
     fn write_that_appears_after_a_later_lease_is_found() {
         let shown = |earlier_writes| vec![Shown { key: "a".into(), generation: 2, earlier_writes, at_ns: 7 }];
         let notes = vec![note("1", "a", 2, Some(1), 0), note("2", "a", 3, Some(1), 0), note("3", "a", 4, Some(2), 0)];
-        let run = |earlier_writes| Evidence { notes: notes.clone(), shown: shown(earlier_writes), ..Evidence::default() };
+        let run =
+            |earlier_writes| Evidence { notes: notes.clone(), shown: shown(earlier_writes), ..Evidence::default() };
         assert_eq!(check(&run(2)), []);
         assert_eq!(check(&run(1)).len(), 1, "the second write under generation 1 came later");
         assert_eq!(check(&run(3)).len(), 1, "a write has disappeared");

@@ -8,8 +8,7 @@ use crate::history::{Operation, Outcome};
 use crate::nemesis::Fault;
 
 /// The faults after which a whole database may stop.
-const KINDS: [Fault; 5] =
-    [Fault::KillServer, Fault::StopServer, Fault::StopNode, Fault::StopOthers, Fault::Isolate];
+const KINDS: [Fault; 5] = [Fault::KillServer, Fault::StopServer, Fault::StopNode, Fault::StopOthers, Fault::Isolate];
 
 /// The longest times, in milliseconds, by kind of fault.
 pub(crate) type Pauses = BTreeMap<&'static str, Vec<u64>>;

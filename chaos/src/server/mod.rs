@@ -66,9 +66,7 @@ impl Server {
                 let server = on(machine, Postgres::builder()).setting(ROOM.0, ROOM.1);
                 Server::Postgres(server.file("hba", everybody).setting("hba_file", "hba").start()?)
             }
-            Backend::MariaDb => {
-                Server::MariaDb(on(machine, MariaDb::builder()).setting(ROOM.0, ROOM.1).start()?)
-            }
+            Backend::MariaDb => Server::MariaDb(on(machine, MariaDb::builder()).setting(ROOM.0, ROOM.1).start()?),
             Backend::Galera => Server::Galera(Galera::start(3, &[ROOM])?),
             Backend::PostgresPair => Server::Pair(SynchronousPair::start(&[ROOM])?),
             Backend::Patroni => Server::Patroni(Patroni::start(400)?),
@@ -91,7 +89,9 @@ impl Server {
             Server::Galera(galera) => galera.urls().into_iter().take(2).map(|url| url + PLAIN).collect(),
             Server::Pair(pair) => pair.servers().iter().map(|server| server.url(DATABASE)).collect(),
             Server::Patroni(patroni) => patroni.urls(),
-            Server::Group { all_write, .. } => (0..if *all_write { 2 } else { 3 }).map(|node| self.node_url(node)).collect(),
+            Server::Group { all_write, .. } => {
+                (0..if *all_write { 2 } else { 3 }).map(|node| self.node_url(node)).collect()
+            }
         }
     }
 

@@ -18,7 +18,11 @@ const MINUTES: u32 = 10;
 /// All of them.
 pub(crate) const LOADS: [Load; 5] = [
     Load { name: "load-galera", on: "the installed MariaDB, three nodes", backend: "galera" },
-    Load { name: "load-postgres-pair", on: "the installed PostgreSQL, a synchronous standby", backend: "postgres-pair" },
+    Load {
+        name: "load-postgres-pair",
+        on: "the installed PostgreSQL, a synchronous standby",
+        backend: "postgres-pair",
+    },
     Load { name: "load-patroni", on: "the installed PostgreSQL, Patroni and etcd", backend: "patroni" },
     Load { name: "load-group-replication", on: "mysql-9.7, three nodes, one writes", backend: "group-replication" },
     Load { name: "load-multi-primary", on: "mysql-9.7, three nodes, all write, one is used", backend: "multi-primary" },
