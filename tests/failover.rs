@@ -348,8 +348,7 @@ async fn galera_node_that_is_lost_or_has_no_quorum_leaves_the_pool() {
     note(&db, 1).await.unwrap();
 
     // It still accepts connections, and answers `select 1`.
-    let isolated = |whether| format!("set global wsrep_provider_options = 'gmcast.isolate={whether}'");
-    cluster.nodes()[0].query("mysql", &isolated(1)).unwrap();
+    cluster.isolate(0, true).unwrap();
     let (_, took) = until_ok(async || note(&db, 2).await).await;
     println!("the first commit after the isolation: {took:?}");
     assert_eq!(writer(&db).0, nodes[1]);
@@ -358,7 +357,7 @@ async fn galera_node_that_is_lost_or_has_no_quorum_leaves_the_pool() {
     until_ok(async || locks.check_lock(lease.id()).await).await;
     locks.try_lock(&order("2"), &lee()).await.unwrap();
 
-    cluster.nodes()[0].query("mysql", &isolated(0)).unwrap();
+    cluster.isolate(0, false).unwrap();
     cluster.wait_until_synced(0).unwrap();
     cluster.nodes()[1].kill();
     let (_, took) = until_ok(async || note(&db, 3).await).await;

@@ -12,8 +12,16 @@ pub(crate) enum Backend {
     /// A server of its own, by `testkit`.
     #[value(name = "mariadb")]
     MariaDb,
-    /// Three nodes of MariaDB, by `testkit`; all of them accept writes, and each client uses one.
+    /// Three nodes of MariaDB, by `testkit`. Clients write on two of them; the third only applies.
     Galera,
+    /// A primary of PostgreSQL with a synchronous standby, by `testkit`; clients know both hosts.
+    PostgresPair,
+    /// Two servers of PostgreSQL under Patroni, by `testkit`; clients know both hosts.
+    Patroni,
+    /// Three nodes of MySQL, one of which accepts writes, by `testkit`; clients know all hosts.
+    GroupReplication,
+    /// Three nodes of MySQL that all accept writes; clients declare that they use one of them, and do.
+    MultiPrimary,
 }
 
 impl fmt::Display for Backend {
@@ -23,6 +31,10 @@ impl fmt::Display for Backend {
             Backend::Postgres => "postgres",
             Backend::MariaDb => "mariadb",
             Backend::Galera => "galera",
+            Backend::PostgresPair => "postgres-pair",
+            Backend::Patroni => "patroni",
+            Backend::GroupReplication => "group-replication",
+            Backend::MultiPrimary => "multi-primary",
         })
     }
 }
@@ -33,8 +45,28 @@ impl Backend {
         self != Backend::Sqlite
     }
 
-    /// Whether its servers are MariaDB.
-    pub(crate) fn is_mariadb(self) -> bool {
+    /// Whether its servers are PostgreSQL.
+    pub(crate) fn is_postgres(self) -> bool {
+        matches!(self, Backend::Postgres | Backend::PostgresPair | Backend::Patroni)
+    }
+
+    /// Whether its servers are MariaDB or MySQL.
+    pub(crate) fn is_mysql(self) -> bool {
+        self.is_server() && !self.is_postgres()
+    }
+
+    /// Whether it has several servers.
+    pub(crate) fn is_cluster(self) -> bool {
+        self.is_server() && !matches!(self, Backend::Postgres | Backend::MariaDb)
+    }
+
+    /// Whether another server takes the place of a lost writer, so that a client must find it.
+    pub(crate) fn fails_over(self) -> bool {
+        matches!(self, Backend::PostgresPair | Backend::Patroni | Backend::GroupReplication)
+    }
+
+    /// Whether a commit is shown to others before it is flushed, and before other nodes have it.
+    pub(crate) fn shows_unflushed(self) -> bool {
         matches!(self, Backend::MariaDb | Backend::Galera)
     }
 
@@ -42,14 +74,14 @@ impl Backend {
     pub(crate) fn clock_ms(self) -> &'static str {
         match self {
             Backend::Sqlite => "cast(unixepoch('subsec') * 1000 as integer)",
-            Backend::Postgres => "(extract(epoch from clock_timestamp()) * 1000)::bigint",
-            Backend::MariaDb | Backend::Galera => "cast(unix_timestamp(sysdate(6)) * 1000 as signed)",
+            _ if self.is_postgres() => "(extract(epoch from clock_timestamp()) * 1000)::bigint",
+            _ => "cast(unix_timestamp(sysdate(6)) * 1000 as signed)",
         }
     }
 
     /// The statement with this database's placeholders.
     pub(crate) fn with_placeholders(self, sql: &str) -> String {
-        if self != Backend::Postgres {
+        if !self.is_postgres() {
             return sql.to_owned();
         }
         let mut parts = sql.split('?');
@@ -62,7 +94,8 @@ impl Backend {
         let text = match self {
             // Ids are compared byte by byte, as keys of locks are.
             Backend::MariaDb | Backend::Galera => "varchar(60) character set utf8mb4 collate utf8mb4_nopad_bin",
-            Backend::Sqlite | Backend::Postgres => "text",
+            _ if self.is_mysql() => "varchar(60) character set utf8mb4 collate utf8mb4_0900_bin",
+            _ => "text",
         };
         format!(
             "create table chaos_ledger (id {text} not null primary key, balance bigint not null, version bigint not null);

@@ -13,7 +13,7 @@ use crate::browser::Browser;
 use crate::history::Recorder;
 use crate::random::Random;
 use crate::subject::Subject;
-use crate::subject::tenure::Tenure;
+use crate::subject::tenure::{Declared, Tenure};
 use crate::workload::{Keys, Task, Workload};
 
 /// The orders of a client, from the driver of the run.
@@ -46,9 +46,8 @@ pub(crate) struct Orders {
     /// Where the application with forms is
     #[arg(long)]
     pub(crate) pages: Option<SocketAddr>,
-    /// Declare that one node of the cluster accepts writes
-    #[arg(long)]
-    pub(crate) one_writer_node: bool,
+    #[command(flatten)]
+    pub(crate) declared: Declared,
     /// A wrong build, instead of tenure
     #[cfg(feature = "planted")]
     #[arg(long)]
@@ -73,7 +72,7 @@ pub(crate) async fn run(orders: Orders) -> Result<()> {
     }
     let begun = Instant::now();
     let subject = loop {
-        match Tenure::connect(orders.backend, &orders.url, orders.connections, orders.one_writer_node).await {
+        match Tenure::connect(orders.backend, &orders.url, orders.connections, orders.declared).await {
             // Every other process leaves unknown commits to the library, and the others to the audit.
             Ok(subject) if orders.number % 2 == 1 => break subject.resolving(),
             Ok(subject) => break subject,

@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::Result;
 use crate::backend::Backend;
 use crate::random::Random;
+use crate::subject::tenure::Declared;
 use crate::workload::Workload;
 
 /// How long clients may take to end what they are doing: longer than any call may take.
@@ -20,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone)]
 pub(crate) struct Crew {
     pub(crate) backend: Backend,
-    /// Of each node. A client uses one of them.
+    /// Of each node, or of all hosts in different orders. A client uses one of them.
     pub(crate) urls: Vec<String>,
     pub(crate) histories: PathBuf,
     pub(crate) seed: u64,
@@ -29,8 +30,8 @@ pub(crate) struct Crew {
     pub(crate) workloads: Vec<Workload>,
     /// The application with forms, if a workload needs it.
     pub(crate) pages: Option<Pages>,
-    /// Whether they declare that one node accepts writes.
-    pub(crate) one_writer_node: bool,
+    /// What they declare of a cluster.
+    pub(crate) declared: Declared,
     /// Variables for all of them: on SQLite they are the database's programs.
     pub(crate) environment: Vec<(String, String)>,
     /// The name of a wrong build, instead of tenure.
@@ -95,9 +96,7 @@ impl Clients {
         if let Some(pages) = &crew.pages {
             command.args(["--pages", &format!("127.0.0.1:{}", pages.port)]);
         }
-        if crew.one_writer_node {
-            command.arg("--one-writer-node");
-        }
+        command.args(crew.declared.options());
         command.envs(crew.environment.iter().map(|(name, value)| (name, value)));
         if let Some(bug) = &crew.planted {
             command.args(["--planted", bug]);
@@ -114,6 +113,7 @@ impl Clients {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("pages").args(["--backend", &crew.backend.to_string(), "--url", &crew.urls[0]]);
         command.args(["--port", &pages.port.to_string(), "--connections", &crew.connections.to_string()]);
+        command.args(crew.declared.options());
         command.envs(crew.environment.iter().map(|(name, value)| (name, value)));
         if pages.applies_again {
             command.arg("--applies-again");

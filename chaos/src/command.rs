@@ -12,7 +12,8 @@ use crate::clients;
 use crate::disk::Disk;
 use crate::nemesis::Fault;
 use crate::report::Report;
-use crate::run::{self, Done, Plan};
+use crate::run::{self, Done, Plan, Way};
+use crate::subject::tenure::Declared;
 use crate::workload::Workload;
 
 /// The exit code of a run in which too little happened.
@@ -60,6 +61,12 @@ pub(crate) struct Options {
     /// Declare falsely, on a cluster, that one node accepts writes: the checks must find what that breaks
     #[arg(long)]
     one_writer_node: bool,
+    /// Do not declare that a failover loses nothing: leases are not granted for a while after one
+    #[arg(long)]
+    undeclared_failover: bool,
+    /// Lead clients to the first host that accepts writes, whatever its epoch: the checks must find what a former primary breaks
+    #[arg(long)]
+    first_host: bool,
     /// Put the database's own disk into memory: flushes are asked for and counted by a cut of power as before, and cost nothing
     #[arg(long)]
     disk_in_memory: bool,
@@ -88,6 +95,9 @@ pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
     if faults.iter().any(|fault| fault.needs_disk()) {
         Disk::with_private_mounts();
     }
+    if options.first_host && options.backend != Backend::PostgresPair {
+        return Err("only the hosts of `postgres-pair` can be put behind a router".into());
+    }
     println!("REPRO: cargo xtask chaos --backend {} {}", options.backend, repeat(options, seed));
     let (mut report, mut unavailable) = (Report::default(), BTreeSet::new());
     let mut left = total;
@@ -104,7 +114,11 @@ pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
             tasks: options.tasks,
             workloads: workloads.clone(),
             faults: faults.clone(),
-            one_writer_node: options.one_writer_node,
+            declared: Declared {
+                one_writer_node: options.one_writer_node || options.backend == Backend::MultiPrimary,
+                synchronous_failover: options.backend.fails_over() && !options.undeclared_failover,
+            },
+            way: way(options),
             disk_in_memory: options.disk_in_memory,
             folder: folder.clone(),
         };
@@ -137,6 +151,17 @@ pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
     let mut missing = least(options, total, !faults.is_empty()).missing(&report.tally, &workloads, &faults);
     missing.extend(unavailable.iter().map(|fault| format!("the fault {fault}")));
     Ok(verdict(&report, &missing))
+}
+
+/// How clients come to the nodes.
+fn way(options: &Options) -> Way {
+    match options.backend {
+        _ if options.first_host => Way::Router,
+        _ if options.one_writer_node => Way::OneEach,
+        // One node is declared, and used.
+        Backend::MultiPrimary => Way::FirstNode,
+        _ => Way::AllHosts,
+    }
 }
 
 /// Those that were chosen. Without forms there is no application to kill.
@@ -180,7 +205,7 @@ fn least(options: &Options, total: Duration, with_faults: bool) -> Least {
         // The rarest kinds come about twice a minute. On a cluster each of them takes up to half a minute.
         of_each_fault: match options.backend {
             _ if !with_faults => 0,
-            Backend::Galera => scaled(0.05).min(3),
+            _ if options.backend.is_cluster() => scaled(0.05).min(3),
             _ => scaled(0.5).min(10),
         },
     }
@@ -201,6 +226,8 @@ fn repeat(options: &Options, seed: u64) -> String {
     let none = if options.no_faults { " --no-faults" } else { "" };
     let memory = if options.disk_in_memory { " --disk-in-memory" } else { "" };
     let one = if options.one_writer_node { " --one-writer-node" } else { "" };
+    let one = if options.undeclared_failover { one.to_owned() + " --undeclared-failover" } else { one.to_owned() };
+    let one = if options.first_host { one + " --first-host" } else { one };
     format!(
         "{time} --seed {seed} --processes {} --tasks {}{faults}{without}{workloads}{none}{memory}{one}",
         options.processes, options.tasks

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tenure::Database;
+use sqlx::{MySqlPool, PgPool, SqlitePool};
 
 use crate::Result;
 use crate::backend::Backend;
@@ -28,6 +28,8 @@ pub(crate) struct Evidence {
     pub(crate) shows_unflushed: bool,
     /// When the file was replaced by an older copy of it. What follows is about the file that was lost.
     pub(crate) replaced_ns: Option<u64>,
+    /// What a node that only applies showed of leases and of the writes under earlier ones.
+    pub(crate) shown: Vec<Shown>,
     /// How the database's clock stepped.
     pub(crate) steps: Steps,
     /// What a new client found after everything was whole again.
@@ -66,6 +68,16 @@ pub(crate) struct Granted {
     pub(crate) how: Option<String>,
 }
 
+/// A lease, and the writes under earlier leases of its key that were there when it was first seen on a node that only applies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Shown {
+    pub(crate) key: String,
+    pub(crate) generation: i64,
+    pub(crate) earlier_writes: i64,
+    /// When it was first seen, by the monotonic clock.
+    pub(crate) at_ns: u64,
+}
+
 /// One fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Injected {
@@ -92,13 +104,36 @@ pub(crate) struct Aftermath {
     pub(crate) hung_clients: u64,
 }
 
+/// Who reads the tables when the run is over: without tenure, so that a node that accepts no writes will do.
+#[derive(Debug)]
+pub(crate) enum Reader {
+    Sqlite(SqlitePool),
+    Postgres(PgPool),
+    MySql(MySqlPool),
+}
+
+impl Reader {
+    pub(crate) async fn connect(backend: Backend, url: &str) -> Result<Self> {
+        Ok(match backend {
+            Backend::Sqlite => Reader::Sqlite(SqlitePool::connect(url).await?),
+            _ if backend.is_postgres() => Reader::Postgres(PgPool::connect(url).await?),
+            _ => Reader::MySql(MySqlPool::connect(url).await?),
+        })
+    }
+
+    /// Whether keys are binary.
+    fn has_binary_keys(&self) -> bool {
+        matches!(self, Reader::MySql(_))
+    }
+}
+
 /// Fetches rows by the pool of whichever database it is.
 macro_rules! fetch {
-    ($db:expr, $backend:expr, $sql:expr) => {
-        match $backend {
-            Backend::Sqlite => sqlx::query_as($sql).fetch_all($db.sqlite()?).await?,
-            Backend::Postgres => sqlx::query_as($sql).fetch_all($db.postgres()?).await?,
-            Backend::MariaDb | Backend::Galera => sqlx::query_as($sql).fetch_all($db.mysql()?).await?,
+    ($reader:expr, $sql:expr) => {
+        match $reader {
+            Reader::Sqlite(pool) => sqlx::query_as($sql).fetch_all(pool).await?,
+            Reader::Postgres(pool) => sqlx::query_as($sql).fetch_all(pool).await?,
+            Reader::MySql(pool) => sqlx::query_as($sql).fetch_all(pool).await?,
         }
     };
 }
@@ -117,26 +152,25 @@ impl Evidence {
     }
 
     /// Reads what the database has.
-    pub(crate) async fn read_database(&mut self, db: &Database, backend: Backend) -> Result<()> {
-        self.read_ledgers(db, backend).await?;
-        self.read_leases(db, backend).await
+    pub(crate) async fn read_database(&mut self, reader: &Reader) -> Result<()> {
+        self.read_ledgers(reader).await?;
+        self.read_leases(reader).await
     }
 
     /// Reads the application's own tables.
-    pub(crate) async fn read_ledgers(&mut self, db: &Database, backend: Backend) -> Result<()> {
-        let rows: Vec<(String, i64, i64)> = fetch!(db, backend, "select id, balance, version from chaos_ledger");
+    pub(crate) async fn read_ledgers(&mut self, reader: &Reader) -> Result<()> {
+        let rows: Vec<(String, i64, i64)> = fetch!(reader, "select id, balance, version from chaos_ledger");
         for (id, balance, version) in rows {
             self.ledgers.insert(id, Final { version, balance, entries: Vec::new() });
         }
         let rows: Vec<(String, String)> =
-            fetch!(db, backend, "select ledger, op from chaos_entry order by ledger, position");
+            fetch!(reader, "select ledger, op from chaos_entry order by ledger, position");
         for (ledger, op) in rows {
             self.ledgers.entry(ledger).or_default().entries.push(op);
         }
         type Row = (String, String, i64, Option<i64>, Option<String>, i64);
         let rows: Vec<Row> = fetch!(
-            db,
-            backend,
+            reader,
             "select op, ledger, version, generation, guard, at_ms from chaos_audit order by ledger, version"
         );
         for (op, ledger, version, generation, guard, at_ms) in rows {
@@ -147,18 +181,17 @@ impl Evidence {
     }
 
     /// Reads the leases: those that ended from the history, those that were not succeeded yet from the lock table.
-    async fn read_leases(&mut self, db: &Database, backend: Backend) -> Result<()> {
-        // Keys are binary on MariaDB.
-        let id = if backend.is_mariadb() { "convert(id using utf8mb4)" } else { "id" };
+    async fn read_leases(&mut self, reader: &Reader) -> Result<()> {
+        let id = if reader.has_binary_keys() { "convert(id using utf8mb4)" } else { "id" };
         let ended =
             format!("select {id}, generation, since, ended_at, how from tenure_lock_history where kind = 'Ledger'");
-        let rows: Vec<(String, i64, i64, i64, String)> = fetch!(db, backend, sqlx::AssertSqlSafe(ended.clone()));
+        let rows: Vec<(String, i64, i64, i64, String)> = fetch!(reader, sqlx::AssertSqlSafe(ended.clone()));
         for (key, generation, since_ms, ended_ms, how) in rows {
             self.leases.push(Granted { key, generation, since_ms, ended_ms, how: Some(how) });
         }
         let live =
             format!("select {id}, generation, since, expires_at from tenure_lock where kind = 'Ledger' and not ended");
-        let rows: Vec<(String, i64, i64, i64)> = fetch!(db, backend, sqlx::AssertSqlSafe(live.clone()));
+        let rows: Vec<(String, i64, i64, i64)> = fetch!(reader, sqlx::AssertSqlSafe(live.clone()));
         for (key, generation, since_ms, ended_ms) in rows {
             self.leases.push(Granted { key, generation, since_ms, ended_ms, how: None });
         }

@@ -12,12 +12,14 @@ mod disk;
 mod evidence;
 mod history;
 mod nemesis;
+mod observer;
 mod pages;
 #[cfg(feature = "planted")]
 mod planted;
 mod proxy;
 mod random;
 mod report;
+mod router;
 mod run;
 mod server;
 mod steps;

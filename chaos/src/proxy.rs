@@ -12,6 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use crate::Result;
+use crate::router::Router;
 
 /// What to lose of a request that says a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,8 +45,8 @@ struct Network {
 }
 
 impl Proxy {
-    /// A network in front of this server, by its host and port.
-    pub(crate) async fn to(server: String) -> Result<Self> {
+    /// A network in front of a server.
+    pub(crate) async fn to(server: Router) -> Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let network = Network {
             cut: watch::Sender::new(0),
@@ -59,7 +60,7 @@ impl Proxy {
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let (server, network) = (server.clone(), Arc::clone(&network));
-                tokio::spawn(async move { network.serve(client, &server).await });
+                tokio::spawn(async move { network.serve(client, server).await });
             }
         });
         Ok(proxy)
@@ -109,11 +110,12 @@ impl Network {
         self.losing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn serve(self: Arc<Self>, client: TcpStream, server: &str) {
+    async fn serve(self: Arc<Self>, client: TcpStream, mut router: Router) {
         let mut cut = self.cut.subscribe();
         cut.mark_unchanged();
+        let host = router.host();
         // A server that is away is a connection that ends at once.
-        let Ok(server) = TcpStream::connect(server).await else { return };
+        let Ok(server) = TcpStream::connect(&host).await else { return };
         let _ = (client.set_nodelay(true), server.set_nodelay(true));
         self.open.fetch_add(1, Ordering::SeqCst);
         let (from_client, to_client) = client.into_split();
@@ -122,6 +124,7 @@ impl Network {
         // Whichever ends first, both sides are closed with it.
         tokio::select! {
             _ = cut.changed() => {}
+            () = router.left(&host) => {}
             () = self.requests(from_client, to_server, &answers_lost) => {}
             () = self.answers(from_server, to_client, answers_lost.subscribe()) => {}
         }

@@ -1,12 +1,13 @@
 //! What is printed: one table of a run, for one database.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
-use crate::check::{Judged, Tally, Violation, pauses};
+use crate::check::pauses::{self, Pauses};
+use crate::check::{Judged, Tally, Violation};
 use crate::clock::ms;
 use crate::evidence::Evidence;
+use crate::history::Operation;
 use crate::nemesis::Fault;
 
 /// The result of all rounds of a run.
@@ -16,12 +17,16 @@ pub(crate) struct Report {
     /// What each check found; none of it in a run that passed.
     pub(crate) violations: Vec<Violation>,
     pub(crate) requested: u64,
+    /// Leases that a node that only applies has shown.
+    pub(crate) shown: u64,
     pub(crate) ledgers: u64,
     pub(crate) seconds: f64,
     /// Recovery of the server after each kill, in milliseconds.
     pub(crate) recovery: Vec<u64>,
-    /// The pauses of all writes around faults that stop a server or a node, in milliseconds.
-    pub(crate) pauses: BTreeMap<&'static str, Vec<u64>>,
+    /// The pauses of all writes, and of all grants of leases, around faults that stop a server or a node, in milliseconds.
+    pub(crate) pauses: [Pauses; 2],
+    /// From the beginning of the load to the first call that a check names.
+    pub(crate) first_found: Option<Duration>,
     pub(crate) described: String,
 }
 
@@ -32,14 +37,24 @@ impl Report {
     /// Adds a round.
     pub(crate) fn add(&mut self, evidence: &Evidence, found: Vec<Violation>, described: String, time: Duration) {
         self.tally.add(Tally::of(evidence));
+        if self.first_found.is_none()
+            && let Some(first) = found.iter().filter_map(|violation| violation.at_ns).min()
+        {
+            let begun = evidence.operations.first().map_or(first, Operation::called_at);
+            self.first_found =
+                Some(Duration::from_secs_f64(self.seconds) + Duration::from_nanos(first.saturating_sub(begun)));
+        }
         self.violations.extend(found);
+        self.shown += evidence.shown.len() as u64;
         self.requested += evidence.aftermath.requested;
         self.ledgers += evidence.ledgers.len() as u64;
         self.seconds += time.as_secs_f64();
         let kills = evidence.faults.iter().filter(|fault| fault.kind == Fault::KillServer.name());
         self.recovery.extend(kills.map(|fault| (fault.to_ns - fault.from_ns) / ms(1)));
-        for (kind, times) in pauses::of(evidence) {
-            self.pauses.entry(kind).or_default().extend(times);
+        for (all, one) in self.pauses.iter_mut().zip([pauses::of_writes(evidence), pauses::of_grants(evidence)]) {
+            for (kind, times) in one {
+                all.entry(kind).or_default().extend(times);
+            }
         }
         self.described = described;
     }
@@ -83,8 +98,16 @@ impl Report {
         if !self.recovery.is_empty() {
             line("server back after a kill", spread(&self.recovery));
         }
-        for (kind, times) in self.pauses.iter().filter(|(_, times)| !times.is_empty()) {
-            line(&format!("no write around {kind}"), spread(times));
+        for (what, pauses) in ["write", "lease granted"].iter().zip(&self.pauses) {
+            for (kind, times) in pauses.iter().filter(|(_, times)| !times.is_empty()) {
+                line(&format!("no {what} around {kind}"), spread(times));
+            }
+        }
+        if self.shown > 0 {
+            line("leases seen where nobody writes", self.shown.to_string());
+        }
+        if let Some(first) = self.first_found {
+            line("first violation", format!("{:.1} s after the load began", first.as_secs_f64()));
         }
         let codes = self.tally.codes.iter().map(|(code, count)| format!("{code} {count}"));
         line("refusals", codes.collect::<Vec<_>>().join(", "));

@@ -12,15 +12,17 @@ use crate::Result;
 use crate::backend::Backend;
 use crate::clients::{Clients, Crew, Pages};
 use crate::disk::Disk;
-use crate::evidence::{Aftermath, Evidence};
+use crate::evidence::{Aftermath, Evidence, Reader};
 use crate::history;
 use crate::nemesis::clock::{AHEAD, Clock};
 use crate::nemesis::{Fault, Nemesis};
+use crate::observer::Observer;
 use crate::proxy::Proxy;
 use crate::random::Random;
+use crate::router::Router;
 use crate::server::{Machine, Server};
 use crate::subject::Subject;
-use crate::subject::tenure::{IDLE, TTL, Tenure};
+use crate::subject::tenure::{Declared, IDLE, TTL, Tenure};
 use crate::workload::Workload;
 
 /// What a run is made of.
@@ -33,12 +35,27 @@ pub(crate) struct Plan {
     pub(crate) tasks: u64,
     pub(crate) workloads: Vec<Workload>,
     pub(crate) faults: Vec<Fault>,
-    /// Whether clients declare that one node accepts writes. On a cluster that is false.
-    pub(crate) one_writer_node: bool,
+    /// What clients declare of a cluster.
+    pub(crate) declared: Declared,
+    /// How clients come to the nodes.
+    pub(crate) way: Way,
     /// Whether a disk of its own is in memory, where a flush costs nothing.
     pub(crate) disk_in_memory: bool,
     /// A new folder for the histories.
     pub(crate) folder: PathBuf,
+}
+
+/// How clients come to the nodes of a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// All of them know all hosts.
+    AllHosts,
+    /// All of them know the first one.
+    FirstNode,
+    /// Each of them knows one, and not all the same.
+    OneEach,
+    /// All of them know a router, which leads to the first host that accepts writes.
+    Router,
 }
 
 /// The most keys that are requested after a run.
@@ -83,19 +100,16 @@ pub(crate) async fn run(plan: &Plan) -> Result<Done> {
     let environment = clock.as_ref().map(Clock::environment).unwrap_or_default();
     let machine = Machine { disk: disk.as_ref().map(|disk| disk.path()), environment: environment.clone() };
     let server = Arc::new(tokio::task::spawn_blocking(move || Server::start(backend, &machine)).await??);
-    let direct = Tenure::connect(backend, &server.url(), 4, false).await?;
+    let url = ask(&server, Server::url).await?;
+    let direct = Tenure::connect(backend, &url, 4, Declared { synchronous_failover: false, ..plan.declared }).await?;
     prepare(&direct, backend).await?;
     // It would keep a disk whose power is cut.
     direct.database().close().await;
     if let Some(disk) = &disk {
         disk.flush()?;
     }
-    let (mut proxies, mut urls) = (Vec::new(), Vec::new());
-    for url in server.urls() {
-        let (proxy, url) = through_proxy(&url, backend).await?;
-        proxies.extend(proxy);
-        urls.push(url);
-    }
+    let (proxies, urls) = networks(&server.urls(), backend, plan.way).await?;
+    let observer = ask(&server, Server::applying_url).await?.map(Observer::start);
     let mut random = Random::new(plan.seed, u64::MAX);
     let with_forms = plan.workloads.contains(&Workload::Form);
     let crew = Crew {
@@ -107,7 +121,7 @@ pub(crate) async fn run(plan: &Plan) -> Result<Done> {
         connections: CONNECTIONS,
         workloads: plan.workloads.clone(),
         pages: with_forms.then(|| Pages::new(&mut random, false)),
-        one_writer_node: plan.one_writer_node,
+        declared: plan.declared,
         // The programs that use a file are the clients.
         environment: if backend.is_server() { Vec::new() } else { environment },
         planted: None,
@@ -120,15 +134,17 @@ pub(crate) async fn run(plan: &Plan) -> Result<Done> {
     let hung_clients = tokio::task::spawn_blocking(move || clients.end()).await?;
     let whole = Instant::now();
     let mut evidence = Evidence { operations: history::read(&plan.folder)?, ..Evidence::default() };
-    evidence.shows_unflushed = backend.is_mariadb();
+    evidence.shows_unflushed = backend.shows_unflushed();
     (evidence.faults, evidence.steps, evidence.replaced_ns) = (happened.faults, happened.steps, happened.replaced_ns);
     // What the server still does for a client that is gone must be over before anything is read.
     let ahead = if evidence.steps.0.is_empty() { Duration::ZERO } else { AHEAD };
     tokio::time::sleep((TTL.max(IDLE) + ahead + Duration::from_secs(1)).saturating_sub(whole.elapsed())).await;
-    let asked = Arc::clone(&server);
-    let open_transactions = tokio::task::spawn_blocking(move || asked.open_transactions()).await??;
-    let about = Arc::clone(&server);
-    let mut described = tokio::task::spawn_blocking(move || about.describe()).await??;
+    ask(&server, Server::catch_up).await?;
+    if let Some(observer) = observer {
+        evidence.shown = observer.end().await?;
+    }
+    let open_transactions = ask(&server, Server::open_transactions).await?;
+    let mut described = ask(&server, Server::describe).await?;
     if nemesis.disk.is_some() {
         let place = if plan.disk_in_memory { "memory" } else { "a file" };
         described += &format!("; on a disk of its own (ext4 in {place})");
@@ -136,14 +152,52 @@ pub(crate) async fn run(plan: &Plan) -> Result<Done> {
     if nemesis.clock.is_some() {
         described += "; its clock by libfaketime";
     }
-    // The connections of before may have been killed with the server.
     let lost = server.lost_file().filter(|_| evidence.replaced_ns.is_some());
-    let url = lost.map_or_else(|| server.url(), |lost| format!("sqlite://{}", lost.display()));
-    let direct = Tenure::connect(backend, &url, 4, false).await?;
-    evidence.read_database(direct.database(), backend).await?;
+    let url = match lost {
+        Some(lost) => format!("sqlite://{}", lost.display()),
+        None => ask(&server, Server::url).await?,
+    };
+    // The connections of before may have been killed with the server.
+    let direct = Tenure::connect(backend, &url, 4, plan.declared).await?;
+    let applied = ask(&server, Server::applying_url).await?;
+    evidence.read_database(&Reader::connect(backend, applied.as_deref().unwrap_or(&url)).await?).await?;
     evidence.aftermath = Aftermath { open_transactions, hung_clients, ..request_all(&direct, keys(&evidence)).await };
     direct.database().close().await;
     Ok(Done { evidence, described, unavailable })
+}
+
+/// Asks the server, which blocks.
+async fn ask<T: Send + 'static>(
+    server: &Arc<Server>,
+    what: impl FnOnce(&Server) -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let server = Arc::clone(server);
+    tokio::task::spawn_blocking(move || what(&server)).await?
+}
+
+/// The network of each node, and the URLs by which clients come through them.
+async fn networks(nodes: &[String], backend: Backend, way: Way) -> Result<(Vec<Proxy>, Vec<String>)> {
+    if way == Way::Router {
+        let proxy = Proxy::to(Router::start(nodes.to_vec()).into()).await?;
+        let url = through(&nodes[0], &proxy)?;
+        return Ok((vec![proxy], vec![url]));
+    }
+    let (mut proxies, mut urls) = (Vec::new(), Vec::new());
+    let used = if way == Way::FirstNode { &nodes[..1] } else { nodes };
+    for node in used {
+        let (proxy, url) = through_proxy(node, backend).await?;
+        proxies.extend(proxy);
+        urls.push(url);
+    }
+    let urls = match way {
+        Way::AllHosts if urls.len() > 1 => {
+            // On Galera, each client uses the first one that it can use.
+            let each = (0..urls.len()).map(|first| [&urls[first..], &urls[..first]].concat());
+            each.map(|urls| of_all_hosts(&urls)).collect::<Result<_>>()?
+        }
+        Way::AllHosts | Way::FirstNode | Way::OneEach | Way::Router => urls,
+    };
+    Ok((proxies, urls))
 }
 
 /// Makes the tables.
@@ -155,10 +209,10 @@ pub(crate) async fn prepare(direct: &Tenure, backend: Backend) -> Result<()> {
             tables.execute(tx.sqlite()?).await?;
             tx.commit().await?;
         }
-        Backend::Postgres => {
+        _ if backend.is_postgres() => {
             tables.execute(direct.database().postgres()?).await?;
         }
-        Backend::MariaDb | Backend::Galera => {
+        _ => {
             tables.execute(direct.database().mysql()?).await?;
         }
     }
@@ -170,12 +224,30 @@ pub(crate) async fn through_proxy(url: &str, backend: Backend) -> Result<(Option
     if !backend.is_server() {
         return Ok((None, url.to_owned()));
     }
+    let (_, server, _) = parts(url)?;
+    let proxy = Proxy::to(server.to_owned().into()).await?;
+    let url = through(url, &proxy)?;
+    Ok((Some(proxy), url))
+}
+
+/// What is before the host of a URL, the host with its port, and what is behind it.
+fn parts(url: &str) -> Result<(&str, &str, &str)> {
     let shape = || format!("no host and port in {url}");
     let (before, rest) = url.split_once('@').ok_or_else(shape)?;
-    let (server, database) = rest.split_once('/').ok_or_else(shape)?;
-    let proxy = Proxy::to(server.to_owned()).await?;
-    let url = format!("{before}@{}/{database}", proxy.address());
-    Ok((Some(proxy), url))
+    let (host, behind) = rest.split_once('/').ok_or_else(shape)?;
+    Ok((before, host, behind))
+}
+
+fn through(url: &str, proxy: &Proxy) -> Result<String> {
+    let (before, _, behind) = parts(url)?;
+    Ok(format!("{before}@{}/{behind}", proxy.address()))
+}
+
+/// One URL with the hosts of several.
+fn of_all_hosts(urls: &[String]) -> Result<String> {
+    let (before, _, behind) = parts(&urls[0])?;
+    let hosts: Vec<&str> = urls.iter().map(|url| parts(url).map(|(_, host, _)| host)).collect::<Result<_>>()?;
+    Ok(format!("{before}@{}/{behind}", hosts.join(",")))
 }
 
 /// The keys of all leases, those whose last lease nobody ended first.

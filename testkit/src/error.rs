@@ -20,6 +20,14 @@ pub enum StartError {
         /// Its kind of server.
         kind: Kind,
     },
+    /// A program besides the servers is not installed.
+    #[error("the program {program} was not found: install Debian's package {package}")]
+    NotInstalled {
+        /// The missing program.
+        program: &'static str,
+        /// Debian's package with it.
+        package: &'static str,
+    },
     /// The folder with the programs of a server lacks one.
     #[error(
         "{} has no program {program}: {variable} must name a folder with the programs of a server, as `cargo xtask engines` makes it",

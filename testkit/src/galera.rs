@@ -87,6 +87,12 @@ impl Galera {
         self.wait_until_synced(node)
     }
 
+    /// Cuts a node off from the others, which then go on without it, or ends that. It answers its clients all the time.
+    pub fn isolate(&self, node: usize, whether: bool) -> Result<(), StartError> {
+        let set = format!("set global wsrep_provider_options = 'gmcast.isolate={}'", u8::from(whether));
+        self.nodes[node].query("mysql", &set).map(drop)
+    }
+
     /// Waits until a node has applied everything and accepts writes.
     pub fn wait_until_synced(&self, node: usize) -> Result<(), StartError> {
         let begun = Instant::now();

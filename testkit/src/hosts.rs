@@ -9,3 +9,9 @@ pub(crate) fn url_of(urls: &[String]) -> String {
     let (_, database) = rest.split_once('/').expect("the URL of a server has a database");
     format!("{before}@{}/{database}", hosts.join(","))
 }
+
+/// The port in the URL of a server.
+pub(crate) fn port_of(url: &str) -> Option<&str> {
+    let (host, _) = url.rsplit_once('@')?.1.split_once('/')?;
+    host.rsplit_once(':').map(|(_, port)| port)
+}

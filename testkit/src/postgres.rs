@@ -73,11 +73,15 @@ impl Engine for Programs {
     }
 
     fn bury(&self, home: &Home) {
-        // Each server owns a few bytes of System V shared memory. A killed one leaves them, and the system has a limited
-        // number; the seventh line of this file, which a graceful stop removes, contains their id.
-        let Ok(text) = fs::read_to_string(home.data().join("postmaster.pid")) else { return };
-        if let Some(id) = text.lines().nth(6).and_then(|line| line.split_whitespace().nth(1)) {
-            let _ = programs::run(Command::new("ipcrm").args(["-m", id]));
-        }
+        release_memory(home);
+    }
+}
+
+/// Each server owns a few bytes of System V shared memory. A killed one leaves them, and the system has a limited number; the seventh line
+/// of this file, which a graceful stop removes, contains their id.
+pub(crate) fn release_memory(home: &Home) {
+    let Ok(text) = fs::read_to_string(home.data().join("postmaster.pid")) else { return };
+    if let Some(id) = text.lines().nth(6).and_then(|line| line.split_whitespace().nth(1)) {
+        let _ = programs::run(Command::new("ipcrm").args(["-m", id]));
     }
 }

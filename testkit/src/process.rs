@@ -38,24 +38,12 @@ impl Process {
 
     /// Sends a signal to it and all its children. Stopped, it cannot have more children while they are counted.
     pub(crate) fn signal_all(&self, signal: Signal) {
-        let root = Pid::from_child(&self.child);
-        for pid in [root].into_iter().chain(descendants(root)) {
-            let _ = kill_process(pid, signal);
-        }
+        signal_family(Pid::from_child(&self.child), signal);
     }
 
     /// Stops it and all its children. None of them runs when this returns.
     pub(crate) fn stop_all(&self) {
-        let root = Pid::from_child(&self.child);
-        let is_still = |pid: &Pid| stat(*pid).is_none_or(|stat| "TZX".contains(stat.state));
-        // Only then it cannot have more children.
-        let _ = kill_process(root, Signal::STOP);
-        within(BURIAL, || is_still(&root));
-        let children = descendants(root);
-        for child in &children {
-            let _ = kill_process(*child, Signal::STOP);
-        }
-        within(BURIAL, || children.iter().all(is_still));
+        stop_family(Pid::from_child(&self.child));
     }
 
     /// Sends a signal and waits. Returns whether it ended in time.
@@ -75,17 +63,53 @@ impl Process {
             return;
         }
         let root = Pid::from_child(&self.child);
-        // While it is stopped, it cannot start more children.
-        let _ = kill_process(root, Signal::STOP);
-        within(BURIAL, || stat(root).is_none_or(|stat| "TZX".contains(stat.state)));
-        let children = descendants(root);
-        for pid in children.iter().copied().chain([root]) {
-            let _ = kill_process(pid, Signal::KILL);
-        }
+        let children = signal_killed(root);
         let _ = self.child.wait();
         // The adopting process may be slow to reap the children: dead is enough.
-        within(BURIAL, || children.iter().all(|pid| stat(*pid).is_none_or(|stat| "ZX".contains(stat.state))));
+        within(BURIAL, || children.iter().all(is_dead));
     }
+}
+
+/// Sends a signal to a process and all its children.
+pub(crate) fn signal_family(root: Pid, signal: Signal) {
+    for pid in [root].into_iter().chain(descendants(root)) {
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// Stops a process and all its children. None of them runs when this returns.
+pub(crate) fn stop_family(root: Pid) {
+    let is_still = |pid: &Pid| stat(*pid).is_none_or(|stat| "TZX".contains(stat.state));
+    // Only then it cannot have more children.
+    let _ = kill_process(root, Signal::STOP);
+    within(BURIAL, || is_still(&root));
+    let children = descendants(root);
+    for child in &children {
+        let _ = kill_process(*child, Signal::STOP);
+    }
+    within(BURIAL, || children.iter().all(is_still));
+}
+
+/// Kills a process that is not our child, and all its children. Afterwards none of them runs.
+pub(crate) fn kill_family(root: Pid) {
+    let children = signal_killed(root);
+    within(BURIAL, || children.iter().chain([&root]).all(is_dead));
+}
+
+/// Sends SIGKILL to a process and all its children; returns the children.
+fn signal_killed(root: Pid) -> Vec<Pid> {
+    // While it is stopped, it cannot start more children.
+    let _ = kill_process(root, Signal::STOP);
+    within(BURIAL, || stat(root).is_none_or(|stat| "TZX".contains(stat.state)));
+    let children = descendants(root);
+    for pid in children.iter().copied().chain([root]) {
+        let _ = kill_process(pid, Signal::KILL);
+    }
+    children
+}
+
+fn is_dead(pid: &Pid) -> bool {
+    stat(*pid).is_none_or(|stat| "ZX".contains(stat.state))
 }
 
 /// Runs a command with a time limit; returns its status, or `None` if it was killed, with all processes that it had started.

@@ -66,6 +66,13 @@ fn find(program: &str, kind: Kind) -> Result<PathBuf, StartError> {
     places.find(|place| place.is_file()).ok_or_else(|| StartError::Missing { program: program.into(), kind })
 }
 
+/// The place of an installed program that is no server of a kind.
+pub(crate) fn installed(program: &'static str, package: &'static str) -> Result<PathBuf, StartError> {
+    let mut places =
+        env::split_paths(&search_path()).map(|folder| folder.join(program)).collect::<Vec<_>>().into_iter();
+    places.find(|place| place.is_file()).ok_or(StartError::NotInstalled { program, package })
+}
+
 /// Debian keeps one folder per major version, and none of them in PATH. The newest comes first.
 fn debian_postgres() -> Vec<PathBuf> {
     let folders = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();

@@ -1,5 +1,6 @@
 //! One throw-away server, of either kind.
 
+use std::fs;
 use std::net::TcpStream;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -110,12 +111,28 @@ impl<E: Engine> Server<E> {
         if first {
             self.settings.push(("wsrep-new-cluster".into(), "ON".into()));
         } else {
-            self.settings.push(("init-file".into(), String::new()));
+            self.set_later("init-file", "");
         }
         let started = self.start_on(port);
         self.settings.truncate(settings);
-        self.settings.push(("init-file".into(), String::new()));
+        // Our user comes with the data of the others.
+        self.set_later("init-file", "");
         started
+    }
+
+    /// Changes a setting for later starts.
+    pub(crate) fn set_later(&mut self, name: &str, value: &str) {
+        self.settings.push((name.into(), value.into()));
+    }
+
+    /// Kills it, replaces its data, and starts it on the same port.
+    pub(crate) fn rebuild(&self, install: impl FnOnce(&Home) -> Result<(), StartError>) -> Result<(), StartError> {
+        self.kill();
+        let mut state = self.state();
+        self.engine.bury(&self.home);
+        fs::remove_dir_all(self.home.data()).map_err(StartError::system("remove the former data"))?;
+        install(&self.home)?;
+        self.launch(&mut state)
     }
 
     /// The end of its log.

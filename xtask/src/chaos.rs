@@ -5,6 +5,7 @@ use std::process::{Command, ExitCode};
 use testkit::Kind;
 
 use crate::debian;
+use crate::engines::{self, Ready};
 use crate::servers::{cargo, root};
 
 /// What the tests of CI are built with: one selection, so that nothing is built anew.
@@ -12,6 +13,13 @@ const BUILD: [&str; 5] = ["build", "--workspace", "--all-features", "--bin", "ch
 
 /// What it needs: the servers, a clock that can be set, and a file system of its own.
 pub(crate) const PACKAGES: [&str; 4] = [Kind::Postgres.package(), Kind::MariaDb.package(), "faketime", "e2fsprogs"];
+
+/// What it needs besides for a backend: packages, and an engine of `cargo xtask engines` whose programs it starts.
+const BESIDES: [(&str, &[&str], Option<&str>); 3] = [
+    ("patroni", &["patroni", "python3-etcd", "etcd-server"], None),
+    ("group-replication", &[], Some("mysql-9.7")),
+    ("multi-primary", &[], Some("mysql-9.7")),
+];
 
 /// Builds it, runs it, and exits as it does. `arguments` are the program's own.
 pub(crate) fn run(planted: bool, arguments: &[String]) -> ExitCode {
@@ -24,14 +32,32 @@ pub(crate) fn run(planted: bool, arguments: &[String]) -> ExitCode {
     }
 }
 
+/// Runs the load on a database for so many minutes; an error is its verdict.
+pub(crate) fn load(backend: &str, minutes: u32) -> Result<(), String> {
+    let arguments = ["--backend", backend, "--minutes", &minutes.to_string()].map(str::to_owned);
+    match started(false, &arguments)? {
+        code if code == ExitCode::SUCCESS => Ok(()),
+        code => Err(format!("the load on {backend} did not pass ({code:?})")),
+    }
+}
+
 fn started(planted: bool, arguments: &[String]) -> Result<ExitCode, String> {
+    let mut command = Command::new(root().join("target/debug/chaos"));
     debian::install(&PACKAGES)?;
+    for (backend, packages, engine) in BESIDES {
+        if !arguments.iter().any(|argument| argument.split('=').any(|part| part == backend)) {
+            continue;
+        }
+        debian::install(packages)?;
+        if let Some(engine) = engine {
+            Ready::of(engines::by_name(engine)?)?.provide(&mut command);
+        }
+    }
     let could_not = |error: std::io::Error| error.to_string();
     let built = cargo().args(BUILD).current_dir(root()).status().map_err(could_not)?;
     if !built.success() {
         return Err(built.to_string());
     }
-    let mut command = Command::new(root().join("target/debug/chaos"));
     command.arg(if planted { "planted" } else { "run" }).args(arguments).current_dir(root());
     let status = command.status().map_err(could_not)?;
     let code = status.code().and_then(|code| u8::try_from(code).ok()).ok_or_else(|| status.to_string())?;

@@ -1,8 +1,9 @@
 //! `cargo xtask engines`: the suites on other versions of the servers than the installed ones. Each is fetched into
 //! `target/engines`, started in a temporary folder on a free port, tested and stopped; the machine's own packages are not touched. And the
-//! suite of MariaDB on a Galera cluster, from the installed packages.
+//! suite of MariaDB on a Galera cluster, from the installed packages. And load with faults on clusters.
 
 mod catalog;
+mod clusters;
 mod debian;
 mod galera;
 mod programs;
@@ -16,6 +17,7 @@ use testkit::{DATABASE, Kind, MariaDb, Postgres, StartError, status_within};
 
 use catalog::ENGINES;
 pub(crate) use catalog::Engine;
+use clusters::{LOADS, Load};
 
 use crate::servers::{cargo, root};
 
@@ -27,17 +29,19 @@ const LONGEST: Duration = Duration::from_secs(25 * 60);
 pub(crate) enum Chosen {
     Fetched(&'static Engine),
     Galera,
+    Load(&'static Load),
 }
 
 impl Chosen {
     fn all() -> impl Iterator<Item = Self> {
-        ENGINES.iter().map(Chosen::Fetched).chain([Chosen::Galera])
+        ENGINES.iter().map(Chosen::Fetched).chain([Chosen::Galera]).chain(LOADS.iter().map(Chosen::Load))
     }
 
     fn name(self) -> &'static str {
         match self {
             Chosen::Fetched(engine) => engine.name,
             Chosen::Galera => galera::NAME,
+            Chosen::Load(load) => load.name,
         }
     }
 
@@ -45,6 +49,7 @@ impl Chosen {
         match self {
             Chosen::Fetched(engine) => line(engine),
             Chosen::Galera => galera::line(),
+            Chosen::Load(load) => load.line(),
         }
     }
 
@@ -52,6 +57,7 @@ impl Chosen {
         match self {
             Chosen::Fetched(engine) => test(engine),
             Chosen::Galera => galera::test(),
+            Chosen::Load(load) => load.run(),
         }
     }
 }
@@ -75,6 +81,9 @@ pub(crate) fn list() -> ExitCode {
         println!("{:<14} {from:<62} {}", engine.name, line(engine));
     }
     println!("{:<14} {:<62} {}", galera::NAME, "the installed MariaDB, three nodes", galera::line());
+    for load in &LOADS {
+        println!("{:<24} {:<52} {}", load.name, load.on, load.line());
+    }
     ExitCode::SUCCESS
 }
 
@@ -158,9 +167,14 @@ impl Ready {
         Ok(Ready { kind: engine.kind, folder: programs::folder(&folder), version })
     }
 
+    /// Names its programs to a command that starts servers.
+    pub(crate) fn provide(&self, command: &mut std::process::Command) {
+        command.env(self.kind.programs_variable(), &self.folder);
+    }
+
     /// Starts a server, and sets a command's variables for it and for the programs of further servers.
     pub(crate) fn start(&self, command: &mut std::process::Command) -> Result<Box<dyn Any>, StartError> {
-        command.env(self.kind.programs_variable(), &self.folder);
+        self.provide(command);
         let (url, server): (String, Box<dyn Any>) = match self.kind {
             Kind::Postgres => {
                 let server = Postgres::builder().programs(&self.folder).start()?;

@@ -79,7 +79,8 @@ enum Chore {
         #[arg(long, conflicts_with = "only")]
         list: bool,
     },
-    /// Run load with faults on a database: `--backend sqlite|postgres|mariadb|galera`, `--minutes`, `--hours`, `--seed`, `--faults`, `--without`; exits with
+    /// Run load with faults on a database: `--backend sqlite|postgres|mariadb`, or a cluster: `galera|postgres-pair|patroni|
+    /// group-replication|multi-primary`; `--minutes`, `--hours`, `--seed`, `--faults`, `--without`; exits with
     /// 0 if nothing was found, 1 if something was, 3 if too little happened to say
     Chaos {
         /// Run wrong builds instead, until the checks find each of them

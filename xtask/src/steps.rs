@@ -40,7 +40,7 @@ pub(crate) struct Step {
 const EVERYTHING: [&str; 4] = ["test", "--workspace", "--all-features", "--no-fail-fast"];
 
 /// All of them, the fast ones first.
-pub(crate) const STEPS: [Step; 30] = [
+pub(crate) const STEPS: [Step; 31] = [
     Step::new("fmt", &["fmt", "--all", "--check"]),
     Step::new("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
     // The test programs that start servers: they are no part of `--all-targets`, because `cargo test` leaves them out.
@@ -89,6 +89,8 @@ pub(crate) const STEPS: [Step; 30] = [
     // The newest of each, beside those of Debian's stable release.
     Step { engine: Some("mysql-9.7"), ..Step::of_everything("mysql-9.7", &["mysql*"]) },
     Step { engine: Some("postgresql-18"), ..Step::of_everything("postgresql-18", &["postgres*"]) },
+    // Three nodes of MySQL, one of which accepts writes.
+    Step { engine: Some("mysql-9.7"), ..Step::of_everything("group-replication", &["group_replication"]) },
     // One test program for all databases: SQLite, and both servers.
     Step { servers: &[Kind::Postgres, Kind::MariaDb], ..Step::of_everything("sea-orm", &["sea_orm"]) },
     // Connections to both servers: with certificates, with wrong ones, and without.

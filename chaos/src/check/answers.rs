@@ -1,4 +1,6 @@
-//! C9: every answer is one that its caller can act upon, and comes in time. (That refusals have no effect, C4 checks.)
+//! C9: every answer is one that its caller can act upon, and comes in time; no granted lease is forgotten. (That refusals have no effect, C4 checks.)
+
+use std::collections::HashSet;
 
 use super::Violation;
 use crate::clock::ms;
@@ -38,8 +40,15 @@ const SLACK_MS: u64 = 15_000;
 
 pub(super) fn check(evidence: &Evidence) -> Vec<Violation> {
     let mut found = Vec::new();
+    let granted = evidence.operations.iter().filter(|operation| operation.requests() && operation.ok().is_some());
+    let granted: HashSet<&str> = granted.map(Operation::id).collect();
     for operation in &evidence.operations {
         let at_ns = Some(operation.called_at());
+        let lock = operation.call.args.lock.as_deref().unwrap_or_default();
+        if operation.code() == Some("lock-unknown") && granted.contains(lock) {
+            let what = format!("{} ({:?}) knows nothing of the granted lease {lock}", operation.id(), operation.call.f);
+            found.push(Violation { check: NAME, what, at_ns });
+        }
         if let Some(code) = operation.code().filter(|code| UNEXPECTED.contains(code))
             && !is_expected(code, operation, evidence)
         {
@@ -94,6 +103,15 @@ mod tests {
     fn unexpected_code_is_found() {
         assert_eq!(found(failed(Function::Append, "1", "a", (0, 10), "failed"), vec![]), 1);
         assert_eq!(found(failed(Function::Append, "1", "a", (0, 10), "version-conflict"), vec![]), 0);
+    }
+
+    #[test]
+    fn forgotten_lease_is_found() {
+        let mut release = failed(Function::Release, "2", "a", (20, 30), "lock-unknown");
+        release.call.args = of_lock("1");
+        let run = |first| check(&Evidence { operations: vec![first, release.clone()], ..Evidence::default() }).len();
+        assert_eq!(run(lock("1", "a", (0, 10), 1)), 1);
+        assert_eq!(run(lost(Function::Lock, "1", "a", 0)), 0, "it may never have been granted");
     }
 
     #[test]

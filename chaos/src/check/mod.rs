@@ -9,6 +9,7 @@ mod fencing;
 mod leases;
 mod lost_file;
 mod mutex;
+mod order;
 pub(crate) mod pauses;
 #[cfg(test)]
 mod samples;
@@ -48,10 +49,11 @@ pub(crate) struct Check {
 }
 
 /// All checks of safety and liveness. Whether a run is valid at all is asked by [`enough`].
-pub(crate) const CHECKS: [Check; 11] = [
+pub(crate) const CHECKS: [Check; 12] = [
     Check { name: exclusion::NAME, run: exclusion::check },
     Check { name: leases::NAME, run: leases::check },
     Check { name: fencing::NAME, run: fencing::check },
+    Check { name: order::NAME, run: order::check },
     Check { name: appends::NAME, run: appends::check },
     Check { name: appends::SUM, run: appends::check_sum },
     Check { name: versions::NAME, run: versions::check },

@@ -5,12 +5,17 @@ use crate::backend::Backend;
 /// A kind of fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Fault {
-    /// The server and all its processes are killed with SIGKILL, and started again.
+    /// The server and all its processes are killed with SIGKILL, and started again. Where another one takes its place, it comes back as it
+    /// was, stays so beside the new one for a while, and joins the others then.
     KillServer,
     /// The server stands still (SIGSTOP) for up to 2.5 s.
     StopServer,
     /// A node of a cluster stands still (SIGSTOP) for 15 s, so that the others continue without it.
     StopNode,
+    /// All other nodes of a cluster stand still (SIGSTOP) for 15 s: the one that is left has no majority, or no standby.
+    StopOthers,
+    /// Nothing passes between a node of a cluster and the others, so that they continue without it. Then it comes back as it was.
+    Isolate,
     /// An administrator ends up to five sessions.
     EndSessions,
     /// A client process is killed with SIGKILL.
@@ -59,6 +64,8 @@ impl Fault {
         Fault::CutLock,
     ];
 
+    const OF_CLUSTERS: [Fault; 3] = [Fault::StopNode, Fault::StopOthers, Fault::Isolate];
+
     const OF_MACHINES: [Fault; 3] = [Fault::StepClock, Fault::FillDisk, Fault::CutPower];
 
     /// Whether the database has to have a disk of its own for it.
@@ -71,11 +78,22 @@ impl Fault {
         self.needs_disk() || self == Fault::ReplaceFile
     }
 
+    /// Whether a cluster is not whole again for many seconds.
+    pub(crate) fn is_long(self) -> bool {
+        matches!(self, Fault::KillServer | Fault::StopNode | Fault::StopOthers | Fault::Isolate)
+    }
+
     /// All that a database can have.
     pub(crate) fn of(backend: Backend) -> Vec<Fault> {
         let of_clients = Self::OF_CLIENTS.into_iter();
         match backend {
-            Backend::Galera => of_clients.chain(Self::OF_SERVERS).chain([Fault::StopNode]).collect(),
+            // Nothing here can cut off a node of Group Replication.
+            Backend::GroupReplication | Backend::MultiPrimary => {
+                of_clients.chain(Self::OF_SERVERS).chain([Fault::StopNode, Fault::StopOthers]).collect()
+            }
+            Backend::Galera | Backend::PostgresPair | Backend::Patroni => {
+                of_clients.chain(Self::OF_SERVERS).chain(Self::OF_CLUSTERS).collect()
+            }
             Backend::Postgres | Backend::MariaDb => {
                 of_clients.chain(Self::OF_SERVERS).chain(Self::OF_MACHINES).collect()
             }
@@ -93,7 +111,8 @@ impl Fault {
             Fault::Reset | Fault::Delay | Fault::StopClient | Fault::HoldFile | Fault::KillPages | Fault::StepClock => {
                 2
             }
-            Fault::KillServer | Fault::StopServer | Fault::StopNode | Fault::BlackHole | Fault::StarveClient => 1,
+            Fault::KillServer | Fault::StopServer | Fault::StopNode | Fault::StopOthers | Fault::Isolate => 1,
+            Fault::BlackHole | Fault::StarveClient => 1,
             Fault::FillDisk | Fault::CutPower => 1,
             // Once, at the end.
             Fault::ReplaceFile => 0,
@@ -106,6 +125,8 @@ impl Fault {
             Fault::KillServer => "kill-server",
             Fault::StopServer => "stop-server",
             Fault::StopNode => "stop-node",
+            Fault::StopOthers => "stop-others",
+            Fault::Isolate => "isolate",
             Fault::EndSessions => "end-sessions",
             Fault::KillClient => "kill-client",
             Fault::KillPages => "kill-pages",

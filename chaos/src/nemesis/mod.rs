@@ -20,7 +20,7 @@ use crate::proxy::{Lose, Proxy};
 use crate::random::Random;
 use crate::server::Server;
 use crate::steps::Steps;
-use crate::subject::tenure::Tenure;
+use crate::subject::tenure::{Declared, Tenure};
 
 /// Longer than the other nodes of a cluster wait for one that is silent.
 const LONG: Duration = Duration::from_secs(15);
@@ -55,8 +55,10 @@ impl Nemesis {
             self.faults.iter().flat_map(|fault| std::iter::repeat_n(*fault, fault.weight())).collect();
         let mut first: Vec<Fault> = self.faults.iter().copied().filter(|fault| fault.weight() > 0).collect();
         let mut happened = Happened::default();
+        let mut was_long = false;
         while Instant::now() < until {
-            let pause = self.random.millis(50, 350);
+            // Clients find the new writer, and work as usual for a while.
+            let pause = if was_long { self.random.millis(3_000, 6_000) } else { self.random.millis(50, 350) };
             tokio::time::sleep(pause).await;
             if weighted.is_empty() {
                 continue;
@@ -67,6 +69,7 @@ impl Nemesis {
             };
             let from_ns = now_ns();
             let hit = self.inject(fault, clients, &mut happened.steps).await?;
+            was_long = self.backend.is_cluster() && fault.is_long();
             happened.add(fault, from_ns, hit);
         }
         if let (Some(file), Some(lost)) = (self.server.file(), self.server.lost_file())
@@ -97,13 +100,7 @@ impl Nemesis {
                 tokio::task::spawn_blocking(move || clients::end(vec![starved]) == 0).await.map_err(Into::into)
             }
             Fault::HoldFile => self.hold_file().await,
-            Fault::KillServer => {
-                self.on_server(|server, node| {
-                    server.kill(node);
-                    server.restart(node).map(|()| true)
-                })
-                .await
-            }
+            Fault::KillServer => self.on_server(|server, node| server.crash(node).map(|()| true)).await,
             Fault::StopServer => {
                 let pause = self.random.millis(200, 2500);
                 self.on_server(move |server, node| {
@@ -115,14 +112,13 @@ impl Nemesis {
                 .await
             }
             Fault::StopNode => {
-                self.on_server(|server, node| {
-                    server.pause(node, true);
-                    std::thread::sleep(LONG);
-                    server.pause(node, false);
-                    server.rejoin(node).map(|()| true)
-                })
-                .await
+                // Patroni gives a primary up after twenty seconds.
+                let longer = self.backend == Backend::Patroni && self.random.chance(50);
+                let time = if longer { 2 * LONG } else { LONG };
+                self.on_server(move |server, node| server.stand_still(node, time).map(|()| true)).await
             }
+            Fault::StopOthers => self.on_server(|server, node| server.leave_alone(node, LONG).map(|()| true)).await,
+            Fault::Isolate => self.isolate().await,
             Fault::EndSessions => {
                 let most = 1 + self.random.below(5);
                 self.on_server(move |server, node| server.end_sessions(node, most).map(|ended| ended > 0)).await
@@ -144,8 +140,8 @@ impl Nemesis {
             Fault::CutBeforeCommit => self.cut_at(Lose::Request, "commit").await,
             Fault::CutAfterCommit => self.cut_at(Lose::Answer, "commit").await,
             Fault::CutLock => {
-                // PostgreSQL's prepared statements say the key, MariaDB's statements that take leases are texts.
-                let says = if self.backend.is_mariadb() { "tenure_lock" } else { "w1-" };
+                // PostgreSQL's prepared statements say the key, those of the others that take leases are texts.
+                let says = if self.backend.is_mysql() { "tenure_lock" } else { "w1-" };
                 self.cut_at(Lose::Answer, says).await
             }
             Fault::StepClock => self.step_clock(steps).await,
@@ -156,9 +152,22 @@ impl Nemesis {
         }
     }
 
+    /// A primary that nothing ends is cut off from its clients as well: those that do not ask the other hosts would read what is old.
+    async fn isolate(&mut self) -> Result<bool> {
+        let node = self.target().await?;
+        let network = self.proxies.get(node).filter(|_| self.server.needs_fencing()).cloned();
+        network.iter().for_each(Proxy::fall_silent);
+        self.on_node(node, |server, node| server.isolate(node).map(|()| true)).await?;
+        if let Some(network) = &network {
+            network.recover();
+        }
+        self.on_node(node, |server, node| server.reconnect(node).map(|()| true)).await
+    }
+
     /// Somebody else's transaction. If it cannot begin, others hold the file.
     async fn hold_file(&mut self) -> Result<bool> {
-        let db = Tenure::connect(self.backend, &self.server.url(), 1, false).await?.database().clone();
+        let url = self.server.url()?;
+        let db = Tenure::connect(self.backend, &url, 1, Declared::default()).await?.database().clone();
         let Ok(tx) = db.begin().await else { return Ok(false) };
         self.sleep(200, 1500).await;
         let _ = tx.rollback().await;
@@ -224,10 +233,24 @@ impl Nemesis {
         self.proxies.get(at).cloned()
     }
 
-    /// Does something to one of the nodes.
+    /// Does something to the node that faults are about.
     async fn on_server(&mut self, work: impl FnOnce(&Server, usize) -> Result<bool> + Send + 'static) -> Result<bool> {
-        let (server, node) = (Arc::clone(&self.server), self.random.below(self.server.nodes() as u64) as usize);
+        let node = self.target().await?;
+        self.on_node(node, work).await
+    }
+
+    async fn on_node(
+        &self,
+        node: usize,
+        work: impl FnOnce(&Server, usize) -> Result<bool> + Send + 'static,
+    ) -> Result<bool> {
+        let server = Arc::clone(&self.server);
         tokio::task::spawn_blocking(move || work(&server, node)).await?
+    }
+
+    async fn target(&mut self) -> Result<usize> {
+        let (server, one) = (Arc::clone(&self.server), self.random.below(self.server.nodes() as u64) as usize);
+        tokio::task::spawn_blocking(move || server.target(one)).await?
     }
 }
 

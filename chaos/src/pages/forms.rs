@@ -24,8 +24,8 @@ pub(super) async fn remember(
     }
     match backend {
         Backend::Sqlite => insert!(tx.sqlite()?),
-        Backend::Postgres => insert!(tx.postgres()?),
-        Backend::MariaDb | Backend::Galera => insert!(tx.mysql()?),
+        _ if backend.is_postgres() => insert!(tx.postgres()?),
+        _ => insert!(tx.mysql()?),
     }
     Ok(())
 }
@@ -42,7 +42,7 @@ pub(super) async fn saved(pages: &Pages, form: FormId, op: &str) -> Result<Optio
     }
     match backend {
         Backend::Sqlite => fetch!(db.sqlite()?),
-        Backend::Postgres => fetch!(db.postgres()?),
-        Backend::MariaDb | Backend::Galera => fetch!(db.mysql()?),
+        _ if backend.is_postgres() => fetch!(db.postgres()?),
+        _ => fetch!(db.mysql()?),
     }
 }

@@ -22,7 +22,7 @@ use tenure_web::problem::Problem;
 use crate::Result;
 use crate::backend::Backend;
 use crate::subject::tenure::ledger::Ledger;
-use crate::subject::tenure::{Tenure, key, lease};
+use crate::subject::tenure::{Declared, Tenure, key, lease};
 use crate::subject::{Appended, EMPTY, Grant, Refusal, Subject, digest};
 
 /// The orders of the application, from the driver of the run.
@@ -40,6 +40,8 @@ pub(crate) struct Orders {
     /// How many connections it opens for transactions
     #[arg(long)]
     pub(crate) connections: u32,
+    #[command(flatten)]
+    pub(crate) declared: Declared,
     /// A mistake: a form that is sent again is applied again
     #[arg(long)]
     pub(crate) applies_again: bool,
@@ -67,7 +69,7 @@ pub(crate) async fn run(orders: Orders) -> Result<()> {
     });
     let begun = Instant::now();
     let subject = loop {
-        match Tenure::connect(orders.backend, &orders.url, orders.connections, false).await {
+        match Tenure::connect(orders.backend, &orders.url, orders.connections, orders.declared).await {
             Ok(subject) => break subject,
             Err(error) if begun.elapsed() > PATIENCE => return Err(error),
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,

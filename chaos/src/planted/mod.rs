@@ -13,14 +13,14 @@ use crate::backend::Backend;
 use crate::check::{self, Violation};
 use crate::clients::{Clients, Crew, Pages};
 use crate::clock::now_ns;
-use crate::evidence::{Aftermath, Evidence};
+use crate::evidence::{Aftermath, Evidence, Reader};
 use crate::history;
 use crate::nemesis::{Fault, Nemesis};
 use crate::random::Random;
 use crate::run::{prepare, request_all, through_proxy};
 use crate::server::{Machine, Server};
 use crate::subject::planted::{Bug, Planted, TABLES};
-use crate::subject::tenure::Tenure;
+use crate::subject::tenure::{Declared, Tenure};
 use crate::workload::Workload;
 
 /// What can be chosen.
@@ -135,7 +135,7 @@ async fn one_round(
     let database = format!("planted_{}_{round}", bug.name().replace('-', "_"));
     let (asked, name) = (Arc::clone(server), database.clone());
     let url = tokio::task::spawn_blocking(move || asked.another(&name)).await??;
-    let direct = Tenure::connect(Backend::Postgres, &url, 2, false).await?;
+    let direct = Tenure::connect(Backend::Postgres, &url, 2, Declared::default()).await?;
     prepare(&direct, Backend::Postgres).await?;
     sqlx::raw_sql(TABLES).execute(direct.database().postgres()?).await?;
     let (proxy, proxied) = through_proxy(&url, Backend::Postgres).await?;
@@ -151,7 +151,7 @@ async fn one_round(
         connections: 10,
         workloads: bug.workloads(),
         pages: with_forms.then(|| Pages::new(&mut random, bug == Bug::FormAppliedAgain)),
-        one_writer_node: false,
+        declared: Declared::default(),
         environment: Vec::new(),
         planted: Some(bug.name()),
     };
@@ -171,7 +171,7 @@ async fn one_round(
     // The longest lease, and the longest transaction of a client that is gone.
     tokio::time::sleep(Duration::from_millis(3100)).await;
     let mut evidence = Evidence { operations: history::read(folder)?, faults: happened.faults, ..Evidence::default() };
-    evidence.read_ledgers(direct.database(), Backend::Postgres).await?;
+    evidence.read_ledgers(&Reader::connect(Backend::Postgres, &url).await?).await?;
     let keys: Vec<String> = evidence
         .operations
         .iter()

@@ -115,7 +115,9 @@ impl<S: Subject> Task<S> {
     async fn insert(&mut self, ledger: &str) -> Answer<Appended> {
         let op = self.recorder.next_id();
         let insert = self.subject.insert(ledger, &op);
-        self.recorder.call(Function::Insert, &op, &[ledger], Args::default(), insert).await
+        // One attempt, and the question what became of its commit.
+        let limit_ms = self.resolving.then_some(25_000);
+        self.recorder.call(Function::Insert, &op, &[ledger], Args { limit_ms, ..Args::default() }, insert).await
     }
 
     /// Appends; makes the ledger first if it is not there.

@@ -24,6 +24,13 @@ const STATUS: &str = "
     show global status where variable_name in ('wsrep_ready', 'wsrep_cluster_status', 'wsrep_local_state_comment',
         'wsrep_cluster_state_uuid', 'wsrep_gcomm_uuid')";
 
+/// This member of a Group Replication, and how many there are and answer. A member that has not joined sees nobody but itself.
+const MEMBERS: &str = "
+    select coalesce(max(if(member_id = @@server_uuid, member_state, null)), ''),
+           coalesce(max(if(member_id = @@server_uuid, member_role, null)), ''),
+           cast(count(*) as signed), cast(coalesce(sum(member_state in ('ONLINE', 'RECOVERING')), 0) as signed)
+      from performance_schema.replication_group_members";
+
 const STORED: &str = "select cluster, instance, epoch, no_grants_before from tenure_epoch";
 
 /// The row is locked, so that two processes do not raise it twice.
@@ -65,8 +72,17 @@ impl Engine for MySql {
         if let Some(reason) = without_quorum(&values).filter(|_| galera) {
             return Ok(Answer::Standby { cluster: value(&values, "wsrep_cluster_state_uuid"), epoch: 0, reason });
         }
-        let stored = if galera { None } else { stored(connection).await? };
-        Ok(answer(&values, galera, stored.map_or(0, |stored| stored.epoch)))
+        let epoch = if galera { 0 } else { stored(connection).await?.map_or(0, |stored| stored.epoch) };
+        let answer = answer(&values, galera, epoch);
+        let in_group = !galera && !value(&values, GROUP).is_empty();
+        match answer {
+            // It accepts writes also if it is outside the group, as after a restart, and then it may be an old primary.
+            Answer::Writer(seat) if in_group => Ok(match outside(members(connection).await?.as_ref()) {
+                Some(reason) => Answer::Standby { cluster: seat.cluster, epoch, reason },
+                None => Answer::Writer(seat),
+            }),
+            answer => Ok(answer),
+        }
     }
 
     async fn settle(
@@ -133,9 +149,49 @@ fn without_quorum(values: &HashMap<String, String>) -> Option<String> {
     Some(format!("this node of a Galera cluster has no quorum, or is not ready: it is `{status}`, `{state}`"))
 }
 
+/// The name of the variable with the identity of a Group Replication.
+const GROUP: &str = "group_replication_group_name";
+
+/// A member's view of its group.
+#[derive(Debug)]
+struct Members {
+    state: String,
+    role: String,
+    all: i64,
+    reachable: i64,
+}
+
+/// `None` without the right to read it.
+async fn members(connection: &mut MySqlConnection) -> Result<Option<Members>, sqlx::Error> {
+    match sqlx::query_as(MEMBERS).fetch_one(connection).await {
+        Ok((state, role, all, reachable)) => Ok(Some(Members { state, role, all, reachable })),
+        Err(error) if matches!(number(&error), Some(1044 | 1142)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The reason that a member of a Group Replication must not be used, although it accepts writes.
+fn outside(members: Option<&Members>) -> Option<String> {
+    let Some(Members { state, role, all, reachable }) = members else {
+        return Some(
+            "whether this member of a Group Replication has a quorum is not known; grant this user the right to read \
+             performance_schema.replication_group_members"
+                .into(),
+        );
+    };
+    match (state.as_str(), role.as_str()) {
+        ("ONLINE", "PRIMARY") if 2 * reachable > *all => None,
+        ("ONLINE", "PRIMARY") => {
+            Some(format!("this member of a Group Replication has no quorum: it reaches {reachable} of {all}"))
+        }
+        ("", _) => Some("this server has not joined its Group Replication".into()),
+        _ => Some(format!("this member of a Group Replication is `{state}`, `{role}`")),
+    }
+}
+
 /// The answer of a server with these variables, whose own row has this epoch.
 fn answer(values: &HashMap<String, String>, galera: bool, epoch: i64) -> Answer {
-    let cluster = value(values, if galera { "wsrep_cluster_state_uuid" } else { "group_replication_group_name" });
+    let cluster = value(values, if galera { "wsrep_cluster_state_uuid" } else { GROUP });
     let read_only = ["super_read_only", "read_only", "innodb_read_only"];
     let read_only =
         read_only.into_iter().find(|name| !["", "OFF", "0"].contains(&&*value(values, name).to_uppercase()));
@@ -213,6 +269,29 @@ mod tests {
             let answer = answer(&variables(&[(name, value)]), false, 3);
             assert_eq!(matches!(answer, Answer::Writer(Seat { epoch: 3, .. })), writes, "{name} {value}");
         }
+    }
+
+    #[test]
+    fn group_member_needs_a_quorum() {
+        let outside = |state: &str, role: &str, all, reachable| {
+            outside(Some(&Members { state: state.into(), role: role.into(), all, reachable }))
+        };
+        for (state, role, all, reachable, usable) in [
+            ("ONLINE", "PRIMARY", 3, 3, true),
+            ("ONLINE", "PRIMARY", 3, 2, true),
+            ("ONLINE", "PRIMARY", 1, 1, true),
+            ("ONLINE", "PRIMARY", 3, 1, false),
+            ("ONLINE", "PRIMARY", 2, 1, false),
+            ("ONLINE", "SECONDARY", 3, 3, false),
+            ("RECOVERING", "", 3, 3, false),
+            // A restarted member, as an old primary after a crash.
+            ("OFFLINE", "", 1, 0, false),
+            ("", "", 0, 0, false),
+            ("ERROR", "", 1, 0, false),
+        ] {
+            assert_eq!(outside(state, role, all, reachable).is_none(), usable, "{state} {role} {all} {reachable}");
+        }
+        assert!(super::outside(None).is_some_and(|reason| reason.contains("grant")));
     }
 
     #[test]

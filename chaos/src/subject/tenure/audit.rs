@@ -32,8 +32,8 @@ pub(crate) async fn write(tx: &mut Transaction, backend: Backend, note: &Note) -
     }
     match backend {
         Backend::Sqlite => insert!(tx.sqlite()?),
-        Backend::Postgres => insert!(tx.postgres()?),
-        Backend::MariaDb | Backend::Galera => insert!(tx.mysql()?),
+        _ if backend.is_postgres() => insert!(tx.postgres()?),
+        _ => insert!(tx.mysql()?),
     }
     Ok(())
 }

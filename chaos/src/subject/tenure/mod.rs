@@ -23,6 +23,27 @@ pub(crate) const TTL: Duration = Duration::from_secs(3);
 /// How long a transaction may stand still before the server ends it: others wait so long for a client that is stopped.
 pub(crate) const IDLE: Duration = Duration::from_secs(3);
 
+/// What a process declares of a cluster.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::Args)]
+pub(crate) struct Declared {
+    /// Declare that one node of the cluster accepts writes
+    #[arg(long = "declare-one-writer-node")]
+    pub(crate) one_writer_node: bool,
+    /// Declare that a failover loses nothing; otherwise, that no lease lives longer than those of the load
+    #[arg(long = "declare-synchronous-failover")]
+    pub(crate) synchronous_failover: bool,
+}
+
+impl Declared {
+    /// As options of a command line.
+    pub(crate) fn options(self) -> Vec<&'static str> {
+        let mut options = Vec::new();
+        options.extend(self.one_writer_node.then_some("--declare-one-writer-node"));
+        options.extend(self.synchronous_failover.then_some("--declare-synchronous-failover"));
+        options
+    }
+}
+
 /// Ledgers in one database.
 #[derive(Debug, Clone)]
 pub(crate) struct Tenure {
@@ -52,12 +73,15 @@ fn owner(id: &str) -> Owner {
 }
 
 impl Tenure {
-    /// Connects a process that opens at most so many connections for its transactions. It may declare that one node of a cluster accepts
-    /// writes.
-    pub(crate) async fn connect(backend: Backend, url: &str, connections: u32, one_writer: bool) -> Result<Self> {
+    /// Connects a process that opens at most so many connections for its transactions.
+    pub(crate) async fn connect(backend: Backend, url: &str, connections: u32, declared: Declared) -> Result<Self> {
         let options = ConnectOptions::new().idle_in_transaction(IDLE);
         let options = options.max_connections(NonZeroU32::new(connections).ok_or("a client needs a connection")?);
-        let options = if one_writer { options.one_writer_node() } else { options };
+        let options = if declared.one_writer_node { options.one_writer_node() } else { options };
+        let options = match declared.synchronous_failover {
+            true => options.synchronous_failover(),
+            false => options.longest_ttl(TTL),
+        };
         let db = Database::connect_with(url, options).await?;
         let policy = LockPolicy::exclusive().ttl(TTL)?;
         let locks = LockManager::new(&db).with_policy_for::<Ledger>(policy);
