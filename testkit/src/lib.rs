@@ -55,6 +55,7 @@ mod postgres_pair;
 mod process;
 mod programs;
 mod proxy;
+mod random;
 mod server;
 mod shared;
 mod watchdog;
@@ -68,8 +69,9 @@ pub use mariadb::MariaDb;
 pub use mariadb_pair::MariaDbPair;
 pub use postgres::Postgres;
 pub use postgres_pair::PostgresPair;
-pub use process::status_within;
+pub use process::{continue_tree, kill_tree, status_within, stop_tree};
 pub use proxy::Proxy;
+pub use random::Random;
 pub use server::Server;
 pub use shared::{mariadb, new_database, postgres, server_url};
 

@@ -40,7 +40,7 @@ pub(crate) struct Step {
 const EVERYTHING: [&str; 4] = ["test", "--workspace", "--all-features", "--no-fail-fast"];
 
 /// All of them, the fast ones first.
-pub(crate) const STEPS: [Step; 30] = [
+pub(crate) const STEPS: [Step; 31] = [
     Step::new("fmt", &["fmt", "--all", "--check"]),
     Step::new("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
     // The test programs that start servers: they are no part of `--all-targets`, because `cargo test` leaves them out.
@@ -139,6 +139,8 @@ pub(crate) const STEPS: [Step; 30] = [
         axe: true,
         ..Step::of_everything("browser", &["browser"])
     },
+    // People at the forms in real browsers, with faults of the network, the server and the browsers: a short run.
+    Step { packages: &chaos::BROWSERS, ..Step::of_everything("pages", &["pages"]) },
 ];
 
 impl Step {
