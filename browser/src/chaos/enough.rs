@@ -55,12 +55,17 @@ impl Tally {
         for fate in fates.values() {
             *self.fates.entry(*fate).or_default() += 1;
         }
-        self.survived += evidence.events.iter().enumerate().filter(|(at, event)| {
-            let What::Typed { marker, .. } = &event.what else { return false };
-            let mut later = evidence.events[*at..].iter();
-            fates.get(marker) == Some(&Fate::Offered)
-                && later.any(|later| later.browser == event.browser && later.what == What::Killed)
-        }).count() as u64;
+        self.survived += evidence
+            .events
+            .iter()
+            .enumerate()
+            .filter(|(at, event)| {
+                let What::Typed { marker, .. } = &event.what else { return false };
+                let mut later = evidence.events[*at..].iter();
+                fates.get(marker) == Some(&Fate::Offered)
+                    && later.any(|later| later.browser == event.browser && later.what == What::Killed)
+            })
+            .count() as u64;
         self.versions += evidence.revisions.values().map(|revisions| revisions.len() as u64 - 1).sum::<u64>();
     }
 
@@ -122,10 +127,18 @@ impl Least {
         let hit: u64 = tally.faults.values().map(|(_, hit)| hit).sum();
         let figures = [
             ("acknowledged saves", tally.answer(Answer::Saved), self.saves),
-            ("saves that met another one or a lock", refused.map(|answer| tally.answer(answer)).iter().sum(), self.refused),
+            (
+                "saves that met another one or a lock",
+                refused.map(|answer| tally.answer(answer)).iter().sum(),
+                self.refused,
+            ),
             ("texts offered afterwards", tally.fates.get(&Fate::Offered).copied().unwrap_or_default(), self.offered),
             ("faults that met something", hit, self.faults),
-            ("faults of browsers", tally.of_browsers.iter().filter(|(name, _)| **name != UNEXPECTED).map(|(_, count)| count).sum(), self.of_browsers),
+            (
+                "faults of browsers",
+                tally.of_browsers.iter().filter(|(name, _)| **name != UNEXPECTED).map(|(_, count)| count).sum(),
+                self.of_browsers,
+            ),
         ];
         let all = figures.into_iter().map(|(name, found, least)| (name.to_owned(), found, least));
         let kinds = Fault::ALL.map(|fault| {

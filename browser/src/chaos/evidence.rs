@@ -57,13 +57,9 @@ impl Evidence {
         for order in orders {
             let select = "select version, coalesce(by_id, ''), state from tenure_revision
                           where kind = 'Order' and id = ? order by version";
-            let rows: Vec<(i64, String, String)> =
-                sqlx::query_as(select).bind(order).fetch_all(db.sqlite()?).await?;
-            let revision = |(version, by, state): (i64, String, String)| Revision {
-                version,
-                by,
-                markers: Marker::all_in(&state),
-            };
+            let rows: Vec<(i64, String, String)> = sqlx::query_as(select).bind(order).fetch_all(db.sqlite()?).await?;
+            let revision =
+                |(version, by, state): (i64, String, String)| Revision { version, by, markers: Marker::all_in(&state) };
             self.revisions.insert(order.clone(), rows.into_iter().map(revision).collect());
         }
         Ok(())

@@ -39,8 +39,12 @@ pub(super) enum Gesture {
 }
 
 impl Gesture {
-    /// What is possible on this page, and how often it is chosen.
-    pub(super) fn possible(page: &Page, tabs: usize, is_shared: bool) -> Vec<(Gesture, u64)> {
+    /// The faults of a browser or its machine: each happens once, and then by chance.
+    pub(super) const FAULTS: [Gesture; 5] =
+        [Gesture::Crash, Gesture::Sleep, Gesture::SaveAndDie, Gesture::SaveOffline, Gesture::Die];
+
+    /// What is possible on this page, and how often it is chosen. `has_text`: the page has text of the person that is not saved.
+    pub(super) fn possible(page: &Page, has_text: bool, tabs: usize, is_shared: bool) -> Vec<(Gesture, u64)> {
         let has = |control| page.controls.contains(&control);
         let mut possible = vec![
             (Gesture::OpenShipping, if page.form.is_empty() { 20 } else { 2 }),
@@ -52,7 +56,8 @@ impl Gesture {
             (if tabs == 1 { Gesture::SecondTab } else { Gesture::OtherTab }, 4),
         ];
         if page.is_open() && page.is_writable {
-            possible.extend(Field::ALL.map(|field| (Gesture::Type(field), 14)));
+            let weight = if has_text { 7 } else { 40 };
+            possible.extend(Field::ALL.map(|field| (Gesture::Type(field), weight)));
             possible.extend([
                 (Gesture::Crash, 1),
                 (Gesture::Die, 1),
@@ -62,12 +67,14 @@ impl Gesture {
             ]);
         }
         if has(Control::Save) {
+            possible.push((Gesture::Save, if has_text { 36 } else { 2 }));
+        }
+        if has(Control::Save) && has_text {
             possible.extend([
-                (Gesture::Save, 22),
-                (Gesture::SaveTwice, 7),
-                (Gesture::SaveOffline, 3),
-                (Gesture::SaveAndReload, 3),
-                (Gesture::SaveAndClose, 2),
+                (Gesture::SaveTwice, 10),
+                (Gesture::SaveOffline, 4),
+                (Gesture::SaveAndReload, 4),
+                (Gesture::SaveAndClose, 3),
                 (Gesture::SaveAndDie, 1),
             ]);
         }

@@ -30,7 +30,7 @@ impl Field {
 }
 
 /// A typed text: which field it is for, who typed it, and a number of its own.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Marker {
     pub(super) field: Field,
     pub(super) author: String,
@@ -59,6 +59,13 @@ impl fmt::Display for Marker {
     }
 }
 
+/// Short, for histories.
+impl fmt::Debug for Marker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,7 +78,10 @@ mod tests {
         );
         let page = format!("Your change\n{one}\tnow: {other}{one} ~m-park-00~ ~x-park-0001~");
         assert_eq!(Marker::all_in(&page), [one, other].into());
-        assert_eq!(Marker::all_in("~m-park-0007"), [Marker { field: Field::Message, author: "park".into(), number: 7 }].into());
+        assert_eq!(
+            Marker::all_in("~m-park-0007"),
+            [Marker { field: Field::Message, author: "park".into(), number: 7 }].into()
+        );
     }
 
     #[test]

@@ -43,10 +43,7 @@ impl Control {
             Control::Move,
             "[data-tenure-action=move], form[action$='/edit/move-here'] button, button[formaction$='/edit/move-here']",
         ),
-        (
-            Control::Retry,
-            "[data-tenure-action=retry], main .buttons > form:not([action$='/edit/move-here']) button",
-        ),
+        (Control::Retry, "[data-tenure-action=retry], main .buttons > form:not([action$='/edit/move-here']) button"),
         (Control::Restore, "[data-tenure-draft-restore]"),
         (Control::Discard, "[data-tenure-draft-discard]"),
         (Control::Check, "[data-tenure-check]"),

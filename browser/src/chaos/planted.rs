@@ -50,7 +50,9 @@ impl Bug {
             Bug::NoDrafts => Some(["text.js", "if (text) put(draftOf(text));", "if (text) remove({ key });"]),
             Bug::DraftOnAnyVersion => Some(["text.js", "isOfNow(draft) && Object", "Object"]),
             Bug::DraftOfAnybody => Some(["text.js", "draft.person === person && draft.form", "draft.form"]),
-            Bug::RefusalForgetsText => Some(["save.js", "else text.close();", "else { text.done(); answer.next = url; }"]),
+            Bug::RefusalForgetsText => {
+                Some(["save.js", "else text.close();", "else { text.done(); answer.next = url; }"])
+            }
             Bug::AnswerBeforeCommit | Bug::VersionIgnored => None,
         }
     }
@@ -65,9 +67,9 @@ pub(super) async fn serve(listener: TcpListener, shop: Shop, bug: Bug) -> Result
 
 async fn around(State((shop, bug)): State<(Shop, Bug)>, request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
-    let order = path.strip_prefix("/orders/").and_then(|rest| {
-        rest.strip_suffix("/shipping").or_else(|| rest.strip_suffix("/edit/save")).map(str::to_owned)
-    });
+    let order = path
+        .strip_prefix("/orders/")
+        .and_then(|rest| rest.strip_suffix("/shipping").or_else(|| rest.strip_suffix("/edit/save")).map(str::to_owned));
     let order = order.filter(|_| request.method() == Method::POST);
     match (bug, bug.script(), order) {
         (_, Some([script, right, wrong]), _) if path.ends_with(script) => {

@@ -1,5 +1,6 @@
 //! One round: a new shop, people with new browsers, faults; and then the evidence.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,7 @@ use tokio::time::sleep;
 
 use super::Result;
 use super::evidence::Evidence;
+use super::gesture::Gesture;
 use super::history::Recorder;
 use super::nemesis::Nemesis;
 use super::network::Network;
@@ -56,6 +58,8 @@ pub(super) async fn run(plan: &Plan) -> Result<Evidence> {
             orders: orders.clone(),
             people: all.to_vec(),
             typed: 0,
+            due: Gesture::FAULTS.into_iter().skip(browser).step_by(plan.people).collect(),
+            saved: BTreeSet::new(),
             shown: None,
         };
         script.signs_in(person).await?;

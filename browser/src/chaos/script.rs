@@ -18,6 +18,8 @@ use super::visitor::{Visitor, is_gone};
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a page that neither leaves nor says that it is saving is taken for one that is about to.
 const PRESSED: Duration = Duration::from_millis(400);
+/// How often, in percent, a fault that has not happened yet is chosen where it is possible.
+const DUE: u64 = 12;
 
 /// One person.
 pub(super) struct Script {
@@ -30,6 +32,10 @@ pub(super) struct Script {
     pub(super) people: Vec<&'static str>,
     /// How many texts were typed in this browser.
     pub(super) typed: u32,
+    /// Faults of the browser that have not happened yet.
+    pub(super) due: Vec<Gesture>,
+    /// The texts that the person was told are saved.
+    pub(super) saved: BTreeSet<Marker>,
     /// What was recorded last as shown.
     pub(super) shown: Option<What>,
 }
@@ -58,7 +64,12 @@ impl Script {
     }
 
     fn chooses(&mut self, page: &Page) -> Gesture {
-        let possible = Gesture::possible(page, self.visitor.tabs(), self.people.len() > 1);
+        let has_text = page.own(&self.visitor.person).iter().any(|own| !self.saved.contains(own));
+        let possible = Gesture::possible(page, has_text, self.visitor.tabs(), self.people.len() > 1);
+        let due = self.due.iter().position(|due| possible.iter().any(|(gesture, _)| gesture == due));
+        if let Some(at) = due.filter(|_| self.random.chance(DUE)) {
+            return self.due.remove(at);
+        }
         let mut left = self.random.below(possible.iter().map(|(_, weight)| weight).sum());
         let chosen = possible.iter().find(|(_, weight)| {
             let is_chosen = left < *weight;
@@ -154,7 +165,8 @@ impl Script {
     }
 
     async fn types(&mut self, field: Field, page: &Page) -> Result<()> {
-        let replaced: BTreeSet<Marker> = page.own(&self.visitor.person).into_iter().filter(|own| own.field == field).collect();
+        let replaced: BTreeSet<Marker> =
+            page.own(&self.visitor.person).into_iter().filter(|own| own.field == field).collect();
         if !replaced.is_empty() {
             self.records(What::Withdrawn { markers: replaced });
         }
@@ -218,6 +230,9 @@ impl Script {
             }
         };
         let (markers, order) = (before.own(&self.visitor.person), before.order().to_owned());
+        if answer == Answer::Saved {
+            self.saved.extend(markers.iter().cloned());
+        }
         self.records(What::Told { answer, markers, order });
         Ok(())
     }

@@ -105,7 +105,8 @@ impl Visitor {
         let script = "const [css] = arguments;
             const button = [...document.querySelectorAll(css)].find((button) => button.checkVisibility());
             button.click(); button.click();";
-        let pressed = async { self.web()?.execute(script, vec![json!(control.css())]).await.map(drop).map_err(Into::into) };
+        let pressed =
+            async { self.web()?.execute(script, vec![json!(control.css())]).await.map(drop).map_err(Into::into) };
         within(pressed).await
     }
 

@@ -98,9 +98,8 @@ mod tests {
 
     #[test]
     fn conflict_with_an_older_version_does_not_count() {
-        let shown = |story: Story, own: &Marker| {
-            story.typed(own, 1).shown("minji", &[own], Some(1)).sent("minji", &[own], 2)
-        };
+        let shown =
+            |story: Story, own: &Marker| story.typed(own, 1).shown("minji", &[own], Some(1)).sent("minji", &[own], 2);
         assert_eq!(minji_saves(shown), 1);
     }
 
@@ -108,7 +107,8 @@ mod tests {
     fn untouched_stale_field_that_undoes_a_save_is_found() {
         let (theirs, own) = (message("park", 1), street("minji", 1));
         let typed = |version| Story::default().typed(&own, version).sent("minji", &[&own], version);
-        let saved = |story: Story| story.saves("seed", &[]).saves("park", &[&theirs]).saves("minji", &[&own]).evidence();
+        let saved =
+            |story: Story| story.saves("seed", &[]).saves("park", &[&theirs]).saves("minji", &[&own]).evidence();
         assert_eq!(check(&saved(typed(1))).len(), 1);
         let merged = typed(1).saves("seed", &[]).saves("park", &[&theirs]).saves("minji", &[&theirs, &own]);
         assert_eq!(check(&merged.evidence()), []);
