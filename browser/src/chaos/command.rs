@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use clap::{Parser, Subcommand};
 
@@ -100,7 +100,7 @@ async fn run_all(options: &Options) -> Result<ExitCode> {
     let mut left = Duration::from_secs_f64(options.minutes * 60.0);
     let mut report = Report::default();
     for round in 0.. {
-        let time = left.min(ROUND);
+        let (time, began) = (left.min(ROUND), Instant::now());
         let plan = Plan {
             seed: seed.wrapping_add(round),
             time,
@@ -115,7 +115,12 @@ async fn run_all(options: &Options) -> Result<ExitCode> {
         }
         report.add(&evidence, found, time);
         left = left.saturating_sub(time);
-        println!("round {round}: {} forms sent so far, {} violations", report.tally.sent, report.violations.len());
+        println!(
+            "round {round}: {} forms sent so far, {} violations; {:.0} s",
+            report.tally.sent,
+            report.violations.len(),
+            began.elapsed().as_secs_f64()
+        );
         if left.is_zero() {
             break;
         }

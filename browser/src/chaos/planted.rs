@@ -1,5 +1,7 @@
 //! Wrong builds of the pages, each with one mistake, to see that the checks find it. No release contains this crate.
 
+use std::time::Duration;
+
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
@@ -13,6 +15,9 @@ use tenure::Repository;
 use tokio::net::TcpListener;
 
 use super::Result;
+
+/// How long after its answer a save is made.
+const LATER: Duration = Duration::from_millis(300);
 
 /// The mistake of a build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -76,7 +81,10 @@ async fn around(State((shop, bug)): State<(Shop, Bug)>, request: Request, next: 
             replaced(next.run(request).await, right, wrong).await
         }
         (Bug::AnswerBeforeCommit, _, Some(order)) => {
-            tokio::spawn(next.run(request));
+            tokio::spawn(async move {
+                tokio::time::sleep(LATER).await;
+                next.run(request).await
+            });
             saved(&order)
         }
         (Bug::VersionIgnored, _, Some(order)) => match on_the_current_version(&shop, &order, request).await {

@@ -252,9 +252,7 @@ impl Script {
 
     /// Another person uses the browser.
     async fn gives_way(&mut self) -> Result<()> {
-        while self.visitor.tabs() > 1 {
-            self.visitor.closes_this_tab().await?;
-        }
+        self.visitor.closes_other_tabs().await?;
         let others: Vec<_> = self.people.iter().filter(|person| **person != self.visitor.person).copied().collect();
         let next = *self.random.one_of(&others);
         self.signs_in(next).await

@@ -197,6 +197,20 @@ impl Visitor {
         self.goes_to_tab(self.tabs.len() - 1).await
     }
 
+    /// Closes all tabs but this one.
+    pub(super) async fn closes_other_tabs(&mut self) -> Result<()> {
+        let here = self.tabs.get(self.tab).ok_or("there is no such tab")?.clone();
+        for other in self.tabs.iter().filter(|tab| **tab != here) {
+            within(async {
+                self.web()?.switch_to_window(other.clone()).await?;
+                Ok(self.web()?.close_window().await?)
+            })
+            .await?;
+        }
+        self.tabs = vec![here];
+        self.goes_to_tab(0).await
+    }
+
     /// This tab crashes; the person goes on in a new one.
     pub(super) async fn crashes(&mut self) -> Result<()> {
         let old = self.tab;
