@@ -98,7 +98,7 @@ impl Script {
                 self.is_offered(&page, Place::Draft);
             }
             // So that the next one is offered.
-            self.visitor.forgets_drafts_of(&page.own(&form.author)).await?;
+            self.visitor.forgets_the_draft().await?;
             self.visitor.goes_away().await?;
             if is_last || markers.is_subset(&self.offered()) {
                 return Ok(());

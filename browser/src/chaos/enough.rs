@@ -112,10 +112,10 @@ impl Least {
         let scaled = |of_a_minute: f64| ((of_a_minute * minutes) as u64).max(1);
         let faults = |of_a_minute: f64| if has_faults { scaled(of_a_minute) } else { 0 };
         Least {
-            saves: scaled(6.0),
-            refused: scaled(3.0),
+            saves: scaled(4.0),
+            refused: scaled(2.0),
             offered: scaled(2.0),
-            faults: faults(8.0),
+            faults: faults(6.0),
             of_each: u64::from(has_faults),
             of_browsers: scaled(1.0),
         }
@@ -158,14 +158,14 @@ mod tests {
     fn run_without_saves_and_faults_lacks_them() {
         let missing = Least::of(1.0, true).missing(&Tally::default());
         assert_eq!(missing.len(), 5 + Fault::ALL.len(), "{missing:?}");
-        assert_eq!(missing[0], "acknowledged saves: 0 of 6");
+        assert_eq!(missing[0], "acknowledged saves: 0 of 4");
     }
 
     #[test]
     fn run_with_enough_of_everything_lacks_nothing() {
         let mut tally = Tally {
             faults: Fault::ALL.map(|fault| (fault.name(), (2, 2))).into(),
-            answers: [(Answer::Saved, 6), (Answer::Conflict, 2), (Answer::Locked, 1)].into(),
+            answers: [(Answer::Saved, 4), (Answer::Conflict, 1), (Answer::Locked, 1)].into(),
             fates: [(Fate::Offered, 2)].into(),
             of_browsers: [("tab crashed", 1)].into(),
             ..Tally::default()

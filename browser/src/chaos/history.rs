@@ -30,6 +30,8 @@ pub(super) enum What {
     Told { answer: Answer, markers: BTreeSet<Marker>, order: String },
     /// A page shows these texts. On a page about a conflict, the version is the one that it compares with.
     Shown { markers: BTreeSet<Marker>, conflict_at: Option<i64>, address: String },
+    /// The drafts in the browser have changed: for a reader of the history, no check uses it.
+    Drafts(Vec<String>),
     /// The person gives these texts up: by typing over them, by leaving without saving, by signing out.
     Withdrawn { markers: BTreeSet<Marker> },
     /// All processes of the browser were killed.

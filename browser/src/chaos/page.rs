@@ -79,6 +79,8 @@ pub(super) struct Page {
     /// The texts of the fields, and all that is visible.
     pub(super) fields: Vec<String>,
     pub(super) text: String,
+    /// The drafts in this browser, in short.
+    pub(super) drafts: Vec<String>,
     pub(super) controls: BTreeSet<Control>,
 }
 
@@ -95,6 +97,7 @@ struct Found {
     flash: String,
     fields: Vec<String>,
     text: String,
+    drafts: Vec<String>,
     controls: Vec<usize>,
 }
 
@@ -123,6 +126,7 @@ impl Page {
             flash: found.flash,
             fields: found.fields,
             text: found.text,
+            drafts: found.drafts,
             controls: found.controls.into_iter().map(|at| Control::ALL[at].0).collect(),
         })
     }
@@ -162,7 +166,7 @@ mod tests {
     fn page_is_read_from_what_the_script_finds() {
         let found = json!({ "loaded": 1.5, "path": "/orders/17/kept/9", "address": "/orders/17/kept/9", "state": "CP-2",
             "form": "conflict", "mode": "free", "version": "v12.0a", "writable": false, "flash": "", "fields": [],
-            "text": "yours ~m-park-0001~ theirs ~m-minji-0002~", "controls": [0, 1] });
+            "text": "yours ~m-park-0001~ theirs ~m-minji-0002~", "drafts": [], "controls": [0, 1] });
         let page = Page::read(found).expect("it is whole");
         assert_eq!((page.order(), page.version, page.is_open()), ("17", Some(12), false));
         assert_eq!(page.controls, [Control::Save, Control::EditFirst].into());

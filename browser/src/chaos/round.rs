@@ -61,6 +61,7 @@ pub(super) async fn run(plan: &Plan) -> Result<Evidence> {
             due: Gesture::FAULTS.into_iter().skip(browser).step_by(plan.people).collect(),
             saved: BTreeSet::new(),
             shown: None,
+            drafts: Vec::new(),
         };
         script.signs_in(person).await?;
         people.push(script);

@@ -36,8 +36,9 @@ pub(super) struct Script {
     pub(super) due: Vec<Gesture>,
     /// The texts that the person was told are saved.
     pub(super) saved: BTreeSet<Marker>,
-    /// What was recorded last as shown.
+    /// What was recorded last as shown, and as stored.
     pub(super) shown: Option<What>,
+    pub(super) drafts: Vec<String>,
 }
 
 impl Script {
@@ -299,6 +300,10 @@ impl Script {
             self.records(shown.clone());
         }
         self.shown = Some(shown);
+        if !page.is_error() && self.drafts != page.drafts {
+            self.drafts.clone_from(&page.drafts);
+            self.records(What::Drafts(page.drafts.clone()));
+        }
     }
 
     pub(super) fn records(&self, what: What) {

@@ -1,6 +1,5 @@
 //! A browser that may fail at any time: every step returns whether it could be done, within a limit.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use thirtyfour::{By, WebDriver, WindowHandle};
 use tokio::time::{sleep, timeout};
 
 use super::Result;
-use super::marker::{Field, Marker};
+use super::marker::Field;
 use super::page::{Control, Page};
 use crate::driver::Driver;
 
@@ -234,16 +233,14 @@ impl Visitor {
         .await
     }
 
-    /// Deletes the drafts with these texts when the page is left, after its own script has stored them.
-    pub(super) async fn forgets_drafts_of(&self, markers: &BTreeSet<Marker>) -> Result<()> {
-        let script = "const [texts] = arguments;
-            const forget = () => Object.keys(localStorage)
-                .filter((key) => key.startsWith('tenure draft') && texts.some((text) => localStorage[key].includes(text)))
-                .forEach((key) => localStorage.removeItem(key));
+    /// Deletes the draft of this page when it is left, after its own script has stored it: so that the form offers the next one.
+    pub(super) async fn forgets_the_draft(&self) -> Result<()> {
+        let script = "const forget = () => Object.keys(sessionStorage)
+                .filter((key) => key.startsWith('tenure page '))
+                .forEach((key) => localStorage.removeItem(sessionStorage[key]));
             addEventListener('pagehide', forget);
             document.addEventListener('visibilitychange', forget);";
-        let texts: Vec<_> = markers.iter().map(ToString::to_string).collect();
-        within(async { Ok(self.web()?.execute(script, vec![json!(texts)]).await.map(drop)?) }).await
+        within(async { Ok(self.web()?.execute(script, Vec::new()).await.map(drop)?) }).await
     }
 
     /// All processes of the browser stand still for this long.
